@@ -1,0 +1,118 @@
+"""What has to be asked of an array without knowing whose it is: its device, its generator; and our own operations.
+
+NumPy's functions go to the library that owns their arguments (NEP 13 and 18). What is not a NumPy function is
+one here: a generic function with a method for each array type. An operation marked `primitive` can also be
+differentiated: it has a rule in the table of derivatives, like NumPy's own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .ties import is_array
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@functools.singledispatch
+def device_of(x: Any) -> Any:
+    """The device on which the array `x` is (CUDA.jl: ``device(x)``). Raises `TypeError` for what is no array.
+
+    >>> device_of(np.zeros(3))
+    CPU
+    """
+    raise TypeError(f"device_of takes an array, got {type(x).__name__}")
+
+
+def primitive(function: Function) -> Function:
+    """Give a function of ours the dispatch that NumPy's functions have.
+
+    An argument whose type has a method ``__primitive__`` (an array that is tracked for a gradient) gets the
+    call: ``argument.__primitive__(function, args, kwargs)``. Otherwise the function just runs.
+    """
+
+    @functools.wraps(function)
+    def dispatch(*args: Any, **kwargs: Any) -> Any:
+        for argument in args:
+            if hasattr(type(argument), "__primitive__"):
+                return argument.__primitive__(dispatch, args, kwargs)
+        return function(*args, **kwargs)
+
+    return dispatch  # type: ignore[return-value]
+
+
+@primitive
+def getitem(x: Any, index: Any) -> Any:
+    """``x[index]`` as a function, so that it can have a derivative rule."""
+    return x[index]
+
+
+@primitive
+def scatter_add(like: Any, index: Any, values: Any) -> Any:
+    """Zeros of the shape of `like`, with `values` added at `index`: what indexing does, backwards.
+
+    Where an index occurs several times, all its values are added (CUDA.jl, NNlib: ``scatter(+, …)``).
+
+    >>> scatter_add(np.zeros(3), np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]))
+    array([4., 0., 2.])
+    """
+    total = np.zeros_like(like, dtype=values.dtype)
+    add_at(total, index, values)
+    return total
+
+
+@primitive
+def astype(x: Any, dtype: Any) -> Any:
+    """`x` with another dtype; itself if it has that already.
+
+    >>> astype(np.ones(2), np.float32)
+    array([1., 1.], dtype=float32)
+    """
+    return x.astype(dtype, copy=False)
+
+
+@primitive
+def move(x: Any, device: Any, dtype: Any = None) -> Any:
+    """The array `x` on `device` (with another dtype if one is given); its gradient comes back to where `x` is.
+
+    >>> x = np.ones(2)
+    >>> move(x, device_of(x)) is x
+    True
+    """
+    return device.receive(x if dtype is None else astype(x, dtype))
+
+
+def add_at(total: Any, index: Any, values: Any) -> None:
+    """``total[index] += values`` in place, where an index that occurs several times counts each time."""
+    if is_basic_index(index):
+        total[index] += values
+    else:
+        _add_at(total, index, values)
+
+
+def is_basic_index(index: Any) -> bool:
+    """Whether `index` names each element at most once: integers, slices, None and Ellipsis, or a boolean mask."""
+    if type(index) is tuple:
+        return all(map(is_basic_index, index))
+    return (
+        index is None or index is Ellipsis or type(index) in (int, slice) or str(getattr(index, "dtype", "")) == "bool"
+    )
+
+
+@functools.singledispatch
+def _add_at(total: Any, index: Any, values: Any) -> None:
+    np.add.at(total, index, values)
+
+
+def add_at_for(array_type: type) -> Callable[[Function], Function]:
+    """Register how `add_at` works with integer arrays as index on another array type."""
+    return _add_at.register(array_type)
+
+
+def on_device_of(like: Any, x: Any) -> Any:
+    """The host array `x` on the device of `like`: how constants and generated numbers come to where the data is."""
+    return device_of(like).receive(x) if is_array(like) else x

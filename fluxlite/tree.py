@@ -1,0 +1,248 @@
+"""One contract for everything that is made of parts: ``functor(x) -> (children, rebuild)``.
+
+``children`` are the parts of `x`, and ``rebuild`` makes the same kind of thing from other parts.
+Moving a model to a GPU, marking its arrays for a gradient, setting up an optimizer, saving: each is
+a walk that takes a model apart and builds it again (`walks.py`), and all of them stand on that pair.
+
+This is Functors.jl's contract, under its names.
+"""
+
+from __future__ import annotations
+
+import copy
+import copyreg
+import functools
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from .ties import is_array
+
+Rebuild = Callable[[Any], Any]
+Children = tuple[Any, Rebuild]
+
+# ---------------------------------------------------------------------------------------------
+# The contract: how each type comes apart, and how it is put together again
+# ---------------------------------------------------------------------------------------------
+
+
+@functools.singledispatch
+def children(x: Any) -> Children:
+    """The parts of `x` and the function that rebuilds it: the question every walk asks.
+
+    A leaf (an array, a number, a string, an unregistered object) has the parts ``()``, exactly.
+    A sequence's parts are the sequence itself; a dict's, the dict; a registered object's, a dict of its fields.
+
+    >>> parts, rebuild = children([1, 2])
+    >>> parts, rebuild(["one", "two"])
+    ([1, 2], ['one', 'two'])
+    >>> children("a string is a leaf")[0]
+    ()
+    """
+    return (), lambda _: x
+
+
+def functor(x: Any = None, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None) -> Any:
+    """Register a class, or take an instance apart (Flux: ``@functor T`` and ``functor(x)``).
+
+    As a decorator, ``@functor``, all fields of the class are its children; ``@functor(children=("actor",))``
+    or ``functor(ActorCritic, ("actor",))`` names those that are, and the others are carried over unchanged.
+    ``trainable=`` names the fields that an optimizer may change: what *moves* and what *trains* are two
+    questions. Given an instance, returns ``(children, rebuild)``.
+
+    Raises `TypeError` for children that are not a tuple of names, and `AttributeError` for a name that the class
+    cannot hold.
+
+    >>> from dataclasses import dataclass
+    >>> @functor
+    ... @dataclass
+    ... class ActorCritic:
+    ...     actor: object
+    ...     critic: object
+    >>> parts, rebuild = functor(ActorCritic(1, 2))
+    >>> parts
+    {'actor': 1, 'critic': 2}
+    >>> rebuild({"actor": "A", "critic": "C"})
+    ActorCritic(actor='A', critic='C')
+    """
+    if x is None:
+        return lambda cls: functor(cls, children, trainable)
+    if not isinstance(x, type):
+        return _children(x)
+    _check_names(x, children, "children")
+    _check_names(x, trainable, "trainable")
+    _children.register(x, functools.partial(_fields_of_object, names=children))
+    _REGISTERED[_full_name(x)] = x
+    if trainable is not None:
+        _trainable.register(x, lambda obj: {name: getattr(obj, name) for name in trainable})
+    return x
+
+
+# `functor` and `fmap` take keywords of these names; the functions stay reachable under these.
+_children = children
+functor.register = children.register  # type: ignore[attr-defined]  # a rule of one's own, like a method of Flux.functor
+_REGISTERED: dict[str, type] = {}
+
+
+def registered_under_name(cls: type) -> type | None:
+    """The class registered under the same module and name: another one when a cell was run again."""
+    return _REGISTERED.get(_full_name(cls))
+
+
+def _full_name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _check_names(cls: type, names: Any, what: str) -> None:
+    if names is None:
+        return
+    if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            f'functor({cls.__name__}, {what}=…) takes a tuple of field names such as ("actor",), got {names!r}'
+        )
+    fields = getattr(cls, "__dataclass_fields__", None)
+    for name in names:
+        attribute = getattr(cls, name, None)
+        if isinstance(attribute, property) and attribute.fset is None:
+            raise AttributeError(f"{cls.__name__}.{name} is a read-only property; name the field it is computed from")
+        if fields is not None and name not in fields:
+            raise AttributeError(f"{cls.__name__} has no field {name!r}; its fields are {', '.join(fields)}")
+
+
+def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
+    if names is None:
+        names = tuple(getattr(x, "__dataclass_fields__", ())) or tuple(_attributes(x))
+    missing = [name for name in names if not hasattr(x, name)]
+    if missing:
+        raise AttributeError(f"this {type(x).__name__} has no field {missing[0]!r}, which functor was told is a child")
+    return {name: getattr(x, name) for name in names}, functools.partial(_with_fields, x)
+
+
+def _with_fields(x: Any, values: Mapping[str, Any]) -> Any:
+    """A copy of `x` with other values in some fields. None of the class's own code runs."""
+    new = object.__new__(type(x))
+    for name, value in {**_attributes(x), **values}.items():
+        # A cached_property was computed from the old fields.
+        if not isinstance(getattr(type(x), name, None), functools.cached_property):
+            object.__setattr__(new, name, value)
+    return new
+
+
+def _attributes(x: Any) -> dict[str, Any]:
+    slots = {name: getattr(x, name) for name in copyreg._slotnames(type(x)) if hasattr(x, name)}  # type: ignore[attr-defined]
+    return slots | getattr(x, "__dict__", {})
+
+
+@children.register
+def _(x: tuple) -> Children:
+    if hasattr(x, "_replace"):  # a named tuple: its fields are attributes
+        return x._asdict(), lambda values: x._replace(**values)
+    if type(x) is tuple:
+        return x, tuple
+    return tuple(x), lambda values: tuple.__new__(type(x), values)
+
+
+@children.register
+def _(x: list) -> Children:
+    def rebuild(values: Any) -> list:
+        new = copy.copy(x)
+        new[:] = values
+        return new
+
+    return x, rebuild
+
+
+@children.register
+def _(x: dict) -> Children:
+    def rebuild(values: Any) -> dict:
+        new = copy.copy(x)  # keeps an OrderedDict one, and a defaultdict's default
+        new.update(values)
+        return new
+
+    return x, rebuild
+
+
+@children.register
+def _(x: functools.partial) -> Children:
+    def rebuild(parts: Any) -> functools.partial:
+        return functools.partial(parts["func"], *parts["args"], **parts["keywords"])
+
+    return {"func": x.func, "args": x.args, "keywords": x.keywords}, rebuild
+
+
+@children.register
+def _(x: types.MethodType) -> Children:
+    if _holds_parameters(x.__self__):
+        return {"__self__": x.__self__}, lambda parts: types.MethodType(x.__func__, parts["__self__"])
+    return (), lambda _: x
+
+
+@children.register
+def _(x: types.FunctionType) -> Children:
+    """A closure is a branch if it captured an array or a model; any other function is a leaf."""
+    captured = {name: cell.cell_contents for name, cell in _cells(x) if _has_contents(cell)}
+    others = {name: value for name, value in captured.items() if value is not x}  # a recursive function holds itself
+    if any(_holds_parameters(value) for value in others.values()):
+        return others, functools.partial(_with_captured, x)
+    return (), lambda _: x
+
+
+def _with_captured(function: types.FunctionType, values: Mapping[str, Any]) -> types.FunctionType:
+    itself = types.CellType()
+    cells = []
+    for name, cell in _cells(function):
+        if name in values:
+            cells.append(types.CellType(values[name]))
+        else:
+            cells.append(itself if _has_contents(cell) and cell.cell_contents is function else cell)
+    new = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(cells)
+    )
+    itself.cell_contents = new
+    new.__kwdefaults__ = function.__kwdefaults__
+    new.__dict__.update(function.__dict__)
+    return new
+
+
+def _cells(function: types.FunctionType) -> Iterator[tuple[str, types.CellType]]:
+    return zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+
+
+def _has_contents(cell: types.CellType) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:  # a variable that has no value yet
+        return False
+
+
+def _holds_parameters(x: Any) -> bool:
+    """Is `x` an array, a registered object, or a plain container of such?"""
+    if isinstance(x, (list, tuple, dict)):
+        return any(_holds_parameters(value) for value in (x.values() if isinstance(x, dict) else x))
+    return is_array(x) or not isinstance(x, types.FunctionType) and children(x)[0] != ()
+
+
+def is_leaf(x: Any) -> bool:
+    """Whether `x` has no parts, so that a walk hands it to the function as it is.
+
+    >>> is_leaf(np.zeros(3)), is_leaf([1, 2]), is_leaf("relu")
+    (True, False, True)
+    """
+    parts = children(x)[0]
+    return isinstance(parts, tuple) and parts == ()
+
+
+@functools.singledispatch
+def _trainable(x: Any) -> Any:
+    return children(x)[0]
+
+
+def trainable(x: Any) -> Any:
+    """The children of `x` that an optimizer may change; all of them unless declared otherwise (Flux: ``trainable``).
+
+    Declared with ``functor(Cls, trainable=("weight",))``.
+
+    >>> trainable({"weight": 1.0, "bias": 2.0})
+    {'weight': 1.0, 'bias': 2.0}
+    """
+    return _trainable(x)
