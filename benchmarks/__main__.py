@@ -1,0 +1,58 @@
+"""Command line: `python -m benchmarks [rnn] [importing] [memory] [--rounds N] [--strict]`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+
+from .harness import MISSED, Judgement, text_table
+
+NAMES = ("rnn", "importing", "memory")  # in the order they run
+LIBRARIES = ("numpy", "torch", "jax", "mlx", "autograd")
+FEWEST_ROUNDS = 5
+
+
+def header() -> str:
+    """The machine and the libraries: a figure without them says nothing."""
+    versions = []
+    for library in LIBRARIES:
+        try:
+            versions.append(f"{library} {version(library)}")
+        except PackageNotFoundError:
+            versions.append(f"{library} not installed")
+    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    return f"{machine}, Python {platform.python_version()}\n{', '.join(versions)}\n"
+
+
+def summary(judgements: list[Judgement]) -> str:
+    lines = [["bar", "outcome", "figure"]]
+    lines += [[one.text, one.outcome, one.figure] for one in judgements]
+    return text_table(lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="fluxlite against its peers")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; all when left out")
+    parser.add_argument("--rounds", type=int, default=FEWEST_ROUNDS, help="alternating rounds, at least 5")
+    parser.add_argument("--strict", action="store_true", help="exit status 1 when a bar is not met")
+    options = parser.parse_args(arguments)
+    unknown = set(options.names) - set(NAMES)
+    if unknown:
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}: there are {', '.join(NAMES)}")
+    if options.rounds < FEWEST_ROUNDS:
+        parser.error(f"a median of fewer than {FEWEST_ROUNDS} rounds is not worth printing")
+    print(header())
+    judgements: list[Judgement] = []
+    for name in options.names or NAMES:
+        judgements += importlib.import_module(f"benchmarks.{name}").report(options.rounds)
+        sys.stdout.flush()  # the figures so far, when a later benchmark takes long or fails
+    print(summary(judgements))
+    return int(options.strict and any(one.outcome in MISSED for one in judgements))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

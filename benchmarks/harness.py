@@ -1,0 +1,194 @@
+"""Race contenders in alternating rounds, in one process per thread setting, and judge ratios of medians."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TOLERANCE = 1.05  # two runs of one and the same library differ by more than this on a busy machine
+MISSED = ("not met", "not measured")
+
+
+@dataclass(frozen=True)
+class Contender:
+    """`make()` imports its library and returns the function to time, so a missing library costs one row."""
+
+    name: str
+    make: Callable[[], Callable[[], object]]
+
+
+@dataclass(frozen=True)
+class Bar:
+    contender: str
+    at_most: float  # times the reference's median
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    title: str
+    contenders: tuple[Contender, ...]
+    reference: str
+    bars: tuple[Bar, ...]
+    check: Callable[[object], str]  # what is wrong with a result, "" when it is right
+    steps: int  # in one timed call, for the column of µs per step
+
+
+@dataclass
+class Measured:
+    """The seconds of every round, or the reason why there are none."""
+
+    name: str
+    seconds: list[float] = field(default_factory=list)
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    text: str
+    figure: str
+    outcome: str
+
+
+def judge(text: str, figure: float | None, limit: float, form: str = "{:.2f}x") -> Judgement:
+    """Compare one figure with its bar; None is a figure that could not be taken."""
+    if figure is None:
+        return Judgement(text, "-", "not measured")
+    met = "met" if figure <= limit else "met within 5%" if figure <= limit * TOLERANCE else "not met"
+    return Judgement(text, form.format(figure), met)
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """Lower quartile, median, upper quartile."""
+    if len(values) == 1:
+        return values[0], values[0], values[0]
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, middle, high
+
+
+def _attempt(row: Measured, call: Callable[[], object]) -> object:
+    """The call's result; what goes wrong is kept in the row, so that the other contenders still run."""
+    try:
+        return call()
+    except ModuleNotFoundError as error:
+        row.trouble = f"{error.name} not installed"
+    except Exception as error:  # a contender may be broken in any way
+        row.trouble = f"failed: {type(error).__name__}: {error}".splitlines()[0]
+    return None
+
+
+def race(benchmark: Benchmark, rounds: int, clock: Callable[[], float] = time.perf_counter) -> list[Measured]:
+    """Time every contender once per round, A B C A B C …, after one untimed warm-up each.
+
+    Every result is checked: a contender that computes something else gets no time at all.
+    """
+    rows = [Measured(contender.name) for contender in benchmark.contenders]
+    runs: list[Callable[[], object]] = []
+    for row, contender in zip(rows, benchmark.contenders):
+        run = _attempt(row, contender.make)
+        runs.append(run)  # type: ignore[arg-type]  # None only beside a trouble, and then never called
+        _timed(row, run, benchmark.check, clock)
+        row.seconds.clear()
+    # The modules of every library imported so far are taken out of the collector's sight: otherwise
+    # each contender's garbage collections would walk through all its rivals' objects.
+    gc.collect()
+    gc.freeze()
+    for _ in range(rounds):
+        for row, run in zip(rows, runs):
+            gc.collect()  # nobody pays for the garbage of the one before
+            _timed(row, run, benchmark.check, clock)
+    gc.unfreeze()
+    return rows
+
+
+def _timed(row: Measured, run: object, check: Callable[[object], str], clock: Callable[[], float]) -> None:
+    if row.trouble:
+        return
+    start = clock()
+    result = _attempt(row, run)  # type: ignore[arg-type]
+    row.seconds.append(clock() - start)
+    row.trouble = row.trouble or check(result)
+    if row.trouble:
+        row.seconds.clear()
+
+
+def thread_settings(threads: int) -> dict[str, str]:
+    """The environment that holds each library to so many threads; it counts only before the first import."""
+    count = str(threads)
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+    eigen = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()}"
+    return {name: count for name in names} | {"NPROC": count, "XLA_FLAGS": eigen, "JAX_PLATFORMS": "cpu"}
+
+
+def worker(module: str, rounds: int) -> None:
+    """Race `module.BENCHMARK` in this process; the figures are the last line of standard output."""
+    rows = race(importlib.import_module(module).BENCHMARK, rounds)
+    print(json.dumps([asdict(row) for row in rows]))
+
+
+def measure(module: str, threads: int, rounds: int) -> list[Measured]:
+    """All contenders in one fresh process with so many threads."""
+    code = f"from benchmarks.harness import worker; worker({module!r}, {rounds})"
+    environment = os.environ | thread_settings(threads)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return [Measured(**row) for row in json.loads(done.stdout.splitlines()[-1])]
+
+
+def ratios(rows: Sequence[Measured], reference: str) -> dict[str, float]:
+    """Median over the reference's median, for every contender that has a time; empty without a reference."""
+    medians = {row.name: quartiles(row.seconds)[1] for row in rows if row.seconds}
+    return {name: value / medians[reference] for name, value in medians.items() if reference in medians}
+
+
+def report(module: str, rounds: int, threads: Sequence[int] = (1, 2)) -> list[Judgement]:
+    """Measure one benchmark at each number of threads, print its tables, return what became of its bars."""
+    benchmark: Benchmark = importlib.import_module(module).BENCHMARK
+    judgements = []
+    for count in threads:
+        rows = measure(module, count, rounds)
+        plural = "thread" if count == 1 else "threads"
+        found = ratios(rows, benchmark.reference)
+        judged = {}
+        for bar in benchmark.bars:
+            text = f"{bar.contender}, {count} {plural}: at most {bar.at_most:.2f}x {benchmark.reference}"
+            judged[bar.contender] = judge(text, found.get(bar.contender), bar.at_most)
+        print(f"{benchmark.title}: measured, {count} {plural}, {rounds} alternating rounds")
+        print(race_table(benchmark, rows, judged), end="\n\n")
+        judgements += judged.values()
+    return judgements
+
+
+def race_table(benchmark: Benchmark, rows: Sequence[Measured], judged: dict[str, Judgement]) -> str:
+    found = ratios(rows, benchmark.reference)
+    lines = [["contender", "median ms", "quartiles", "µs/step", f"x {benchmark.reference}", "bar"]]
+    for row in rows:
+        if not row.seconds:
+            lines.append([row.name, "-", row.trouble])
+            continue
+        low, middle, high = quartiles(row.seconds)
+        bar = judged.get(row.name)
+        lines.append([
+            row.name, f"{middle * 1e3:.1f}", f"{low * 1e3:.1f} to {high * 1e3:.1f}",
+            f"{middle / benchmark.steps * 1e6:.1f}", f"{found[row.name]:.2f}" if row.name in found else "-",
+            f"{bar.text.split(': ')[1]}: {bar.outcome}" if bar else "",
+        ])  # fmt: skip
+    return text_table(lines)
+
+
+def text_table(lines: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest entry; the last entry of a short line may run on."""
+    columns = range(max(len(line) for line in lines))
+    widths = [max((len(line[i]) for line in lines if i < len(line) - 1), default=0) for i in columns]
+    padded = [[cell.ljust(width) for cell, width in zip(line, widths)] for line in lines]
+    return "\n".join("  ".join(line).rstrip() for line in padded)

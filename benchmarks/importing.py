@@ -1,0 +1,88 @@
+"""What `import fluxlite` costs beyond the `import numpy` it needs: fresh processes, in turn."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+from .harness import ROOT, Judgement, judge, quartiles, text_table
+
+MORE_SECONDS, MORE_BYTES = 0.030, 10e6  # allowed on top of NumPy
+AT_FIRST_USE = ("matplotlib", "IPython", "cupy", "mlx", "torch", "importlib.metadata")
+ROUNDS = 11  # at least: a process start varies more than a loop does
+
+# It imports nothing but `sys` and `time` itself, which are there in any case, so that nothing the
+# module needs has been loaded before the clock starts. /proc is Linux; elsewhere memory stays unknown.
+CHILD = """
+import sys, time
+before = set(sys.modules)
+start = time.perf_counter()
+import {module}
+seconds = time.perf_counter() - start
+loaded = sorted(set(sys.modules) - before)
+try:
+    status = open("/proc/self/status").read()
+    resident = int(status.split("VmRSS:")[1].split()[0]) * 1024
+except OSError:
+    resident = -1
+print(seconds, resident, *loaded)
+"""
+
+
+@dataclass(frozen=True)
+class Import:
+    wall: float  # seconds of the whole process
+    inside: float  # seconds of the import statement
+    resident: float  # bytes, -1 where unknown
+    loaded: frozenset[str]
+
+
+def import_once(module: str) -> Import:
+    """Import one module in a fresh process that starts in the repository."""
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD.format(module=module)],
+        cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    wall = time.perf_counter() - start
+    inside, resident, *loaded = done.stdout.split()
+    return Import(wall, float(inside), float(resident), frozenset(loaded))
+
+
+def too_early(loaded: frozenset[str], by_numpy: frozenset[str]) -> list[str]:
+    """Of the libraries that should wait for their first use, those loaded beyond what NumPy loads itself."""
+    return [name for name in AT_FIRST_USE if name in loaded and name not in by_numpy]
+
+
+def report(rounds: int) -> list[Judgement]:
+    rounds = max(rounds, ROUNDS)
+    imports: dict[str, list[Import]] = {"numpy": [], "fluxlite": []}
+    for module in imports:
+        import_once(module)  # writes the .pyc files and fills the disk cache
+    for _ in range(rounds):
+        for module, taken in imports.items():
+            taken.append(import_once(module))
+    lines = [["import", "statement ms", "quartiles", "process ms", "resident MB"]]
+    medians = {}
+    for module, taken in imports.items():
+        low, inside, high = quartiles([one.inside for one in taken])
+        wall = quartiles([one.wall for one in taken])[1]
+        resident = quartiles([one.resident for one in taken])[1]
+        medians[module] = inside, resident
+        lines.append([
+            module, f"{inside * 1e3:.1f}", f"{low * 1e3:.1f} to {high * 1e3:.1f}", f"{wall * 1e3:.1f}",
+            f"{resident / 1e6:.1f}" if resident > 0 else "unknown",
+        ])  # fmt: skip
+    early = too_early(imports["fluxlite"][0].loaded, imports["numpy"][0].loaded)
+    print(f"Import: measured, {rounds} alternating rounds, a fresh process each")
+    print(text_table(lines))
+    print(f"loaded already by import fluxlite, of {', '.join(AT_FIRST_USE)}: {', '.join(early) or 'none'}\n")
+    seconds, resident = (ours - base for ours, base in zip(medians["fluxlite"], medians["numpy"]))
+    megabytes = resident / 1e6 if medians["numpy"][1] > 0 else None
+    return [
+        judge("import fluxlite: at most NumPy + 30 ms", seconds * 1e3, MORE_SECONDS * 1e3, "{:+.1f} ms"),
+        judge("import fluxlite: at most NumPy + 10 MB", megabytes, MORE_BYTES / 1e6, "{:+.1f} MB"),
+        judge("import fluxlite: optional libraries loaded", len(early), 0, "{:.0f}"),
+    ]

@@ -1,0 +1,103 @@
+"""The sine-wave RNN of the blog post: 4,000 steps with 48 weights, so what is timed is the cost of a call.
+
+Every contender is the program its library's users would write, updates its weights after every step,
+and reads each step's loss out as a Python number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .harness import Bar, Benchmark, Contender, Judgement
+from .harness import report as report_race
+from .rnn_peers import hips_autograd, jax_jit, mlx_eager, torch_eager
+from .sine_wave import EPOCHS, HIDDEN, LENGTH, RATE, Train, check, problem
+
+
+def numpy_by_hand() -> Train:
+    def train() -> float:
+        x, y, w1, w2 = problem()
+        for _ in range(EPOCHS):
+            total, h = 0.0, np.zeros((1, HIDDEN), np.float32)
+            for j in range(LENGTH):
+                xh = np.concatenate([x[j : j + 1], h], axis=1)
+                h = np.tanh(xh @ w1)
+                error = h @ w2 - y[j : j + 1]
+                total += float(np.sum(error**2) / 2)
+                g1 = xh.T @ ((error @ w2.T) * (1 - h * h))
+                w2 -= RATE * (h.T @ error)
+                w1 -= RATE * g1
+        return total
+
+    return train
+
+
+def fluxlite_param() -> Train:
+    import fluxlite as fl
+
+    def train() -> float:
+        x, y, w1, w2 = problem()
+        w1, w2 = fl.param(w1), fl.param(w2)
+        for _ in range(EPOCHS):
+            total, h = 0.0, np.zeros((1, HIDDEN), np.float32)
+            for j in range(LENGTH):
+                xh = np.concatenate([x[j : j + 1], h], axis=1)
+                h = np.tanh(xh @ w1)
+                loss = np.sum((h @ w2 - y[j : j + 1]) ** 2) / 2
+                fl.back(loss)
+                w1.data -= RATE * w1.grad
+                w2.data -= RATE * w2.grad
+                w1.grad[...] = 0
+                w2.grad[...] = 0
+                total += float(loss.data)
+                h = h.data
+        return total
+
+    return train
+
+
+def fluxlite_withgradient() -> Train:
+    import fluxlite as fl
+
+    def train() -> float:
+        x, y, w1, w2 = problem()
+        for _ in range(EPOCHS):
+            total, h = 0.0, np.zeros((1, HIDDEN), np.float32)
+            for j in range(LENGTH):
+                xh = np.concatenate([x[j : j + 1], h], axis=1)
+
+                def step(w1, w2, xh=xh, target=y[j : j + 1]):
+                    h = np.tanh(xh @ w1)
+                    return np.sum((h @ w2 - target) ** 2) / 2, h
+
+                (loss, h), (g1, g2) = fl.withgradient(step, w1, w2)
+                w1 -= RATE * g1
+                w2 -= RATE * g2
+                total += float(loss)
+        return total
+
+    return train
+
+
+BENCHMARK = Benchmark(
+    title=f"Sine-wave RNN, {EPOCHS} epochs of {LENGTH} steps",
+    contenders=(
+        Contender("NumPy by hand", numpy_by_hand),
+        Contender("fluxlite param/back", fluxlite_param),
+        Contender("fluxlite withgradient", fluxlite_withgradient),
+        Contender("PyTorch eager", torch_eager),
+        Contender("HIPS autograd", hips_autograd),
+        Contender("MLX eager", mlx_eager),
+        # A compiled step is another kind of program: these two are here for information.
+        Contender("MLX compiled step (info)", lambda: mlx_eager(compiled=True)),
+        Contender("JAX jit per step (info)", jax_jit),
+    ),
+    reference="PyTorch eager",
+    bars=(Bar("fluxlite param/back", at_most=0.35),),
+    check=check,
+    steps=EPOCHS * LENGTH,
+)
+
+
+def report(rounds: int) -> list[Judgement]:
+    return report_race("benchmarks.rnn", rounds)

@@ -1,0 +1,115 @@
+"""The sine-wave RNN as users of PyTorch, HIPS autograd, MLX and JAX would write it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .sine_wave import EPOCHS, HIDDEN, LENGTH, RATE, Train, problem
+
+
+def torch_eager() -> Train:
+    import torch
+
+    def train() -> float:
+        x, y, w1, w2 = (torch.from_numpy(array) for array in problem())
+        w1.requires_grad_()
+        w2.requires_grad_()
+        for _ in range(EPOCHS):
+            total, h = 0.0, torch.zeros(1, HIDDEN)
+            for j in range(LENGTH):
+                xh = torch.cat([x[j : j + 1], h], dim=1)
+                h = torch.tanh(xh @ w1)
+                loss = torch.sum((h @ w2 - y[j : j + 1]) ** 2) / 2
+                loss.backward()
+                with torch.no_grad():
+                    w1 -= RATE * w1.grad
+                    w2 -= RATE * w2.grad
+                    w1.grad.zero_()
+                    w2.grad.zero_()
+                total += loss.item()
+                h = h.detach()
+        return total
+
+    return train
+
+
+def hips_autograd() -> Train:
+    import autograd
+    import autograd.numpy as anp
+    from autograd.tracer import getval
+
+    def train() -> float:
+        x, y, w1, w2 = problem()
+        kept = {}  # autograd's value_and_grad hands out nothing but the loss
+
+        def step(w1, w2, xh, target):
+            kept["h"] = h = anp.tanh(xh @ w1)
+            return anp.sum((h @ w2 - target) ** 2) / 2
+
+        value_and_gradients = autograd.value_and_grad(step, argnum=(0, 1))
+        for _ in range(EPOCHS):
+            total, h = 0.0, np.zeros((1, HIDDEN), np.float32)
+            for j in range(LENGTH):
+                xh = np.concatenate([x[j : j + 1], h], axis=1)
+                loss, (g1, g2) = value_and_gradients(w1, w2, xh, y[j : j + 1])
+                w1 -= RATE * g1
+                w2 -= RATE * g2
+                total += float(loss)
+                h = getval(kept["h"])
+        return total
+
+    return train
+
+
+def mlx_eager(compiled: bool = False) -> Train:
+    import mlx.core as mx
+
+    def step(w1, w2, h, inputs, target):
+        h = mx.tanh(mx.concatenate([inputs, h], axis=1) @ w1)
+        return mx.sum((h @ w2 - target) ** 2) / 2, h
+
+    value_and_gradients = mx.value_and_grad(step, argnums=(0, 1))
+
+    def update(w1, w2, h, inputs, target):
+        (loss, h), (g1, g2) = value_and_gradients(w1, w2, h, inputs, target)
+        return w1 - RATE * g1, w2 - RATE * g2, h, loss
+
+    update = mx.compile(update) if compiled else update
+
+    def train() -> float:
+        x, y, w1, w2 = (mx.array(array) for array in problem())
+        for _ in range(EPOCHS):
+            total, h = 0.0, mx.zeros((1, HIDDEN))
+            for j in range(LENGTH):
+                w1, w2, h, loss = update(w1, w2, h, x[j : j + 1], y[j : j + 1])
+                mx.eval(w1, w2, h, loss)
+                total += loss.item()
+        return total
+
+    return train
+
+
+def jax_jit() -> Train:
+    import jax
+    import jax.numpy as jnp
+
+    def step(weights, h, inputs, target):
+        h = jnp.tanh(jnp.concatenate([inputs, h], axis=1) @ weights[0])
+        return jnp.sum((h @ weights[1] - target) ** 2) / 2, h
+
+    @jax.jit
+    def update(weights, h, x, y, j):  # j goes in as a number: slicing outside would cost as much again
+        inputs, target = (jax.lax.dynamic_slice_in_dim(array, j, 1) for array in (x, y))
+        (loss, h), gradients = jax.value_and_grad(step, has_aux=True)(weights, h, inputs, target)
+        return [w - RATE * g for w, g in zip(weights, gradients)], h, loss
+
+    def train() -> float:
+        x, y, *weights = (jnp.asarray(array) for array in problem())
+        for _ in range(EPOCHS):
+            total, h = 0.0, jnp.zeros((1, HIDDEN))
+            for j in range(LENGTH):
+                weights, h, loss = update(weights, h, x, y, j)
+                total += float(loss)
+        return total
+
+    return train
