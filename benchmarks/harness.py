@@ -13,7 +13,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
+Result = TypeVar("Result")
+Run = Callable[[], object]
 ROOT = Path(__file__).resolve().parents[1]
 TOLERANCE = 1.05  # two runs of one and the same library differ by more than this on a busy machine
 MISSED = ("not met", "not measured")
@@ -75,7 +78,7 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     return low, middle, high
 
 
-def _attempt(row: Measured, call: Callable[[], object]) -> object:
+def _attempt(row: Measured, call: Callable[[], Result]) -> Result | None:
     """The call's result; what goes wrong is kept in the row, so that the other contenders still run."""
     try:
         return call()
@@ -92,10 +95,10 @@ def race(benchmark: Benchmark, rounds: int, clock: Callable[[], float] = time.pe
     Every result is checked: a contender that computes something else gets no time at all.
     """
     rows = [Measured(contender.name) for contender in benchmark.contenders]
-    runs: list[Callable[[], object]] = []
+    runs = []
     for row, contender in zip(rows, benchmark.contenders):
         run = _attempt(row, contender.make)
-        runs.append(run)  # type: ignore[arg-type]  # None only beside a trouble, and then never called
+        runs.append(run)
         _timed(row, run, benchmark.check, clock)
         row.seconds.clear()
     # The modules of every library imported so far are taken out of the collector's sight: otherwise
@@ -110,11 +113,13 @@ def race(benchmark: Benchmark, rounds: int, clock: Callable[[], float] = time.pe
     return rows
 
 
-def _timed(row: Measured, run: object, check: Callable[[object], str], clock: Callable[[], float]) -> None:
-    if row.trouble:
+def _timed(
+    row: Measured, run: Run | None, check: Callable[[object], str], clock: Callable[[], float]
+) -> None:
+    if row.trouble or run is None:
         return
     start = clock()
-    result = _attempt(row, run)  # type: ignore[arg-type]
+    result = _attempt(row, run)
     row.seconds.append(clock() - start)
     row.trouble = row.trouble or check(result)
     if row.trouble:
@@ -154,7 +159,7 @@ def ratios(rows: Sequence[Measured], reference: str) -> dict[str, float]:
 def report(module: str, rounds: int, threads: Sequence[int] = (1, 2)) -> list[Judgement]:
     """Measure one benchmark at each number of threads, print its tables, return what became of its bars."""
     benchmark: Benchmark = importlib.import_module(module).BENCHMARK
-    judgements = []
+    judgements: list[Judgement] = []
     for count in threads:
         rows = measure(module, count, rounds)
         plural = "thread" if count == 1 else "threads"
