@@ -1,0 +1,50 @@
+# make lab, make test, make bench: the work is done by tools/bootstrap.py, once a Python is found to start it with.
+# PYTHON=  a Python of your choice
+# ARGS=    more arguments for jupyter lab, pytest or the benchmarks
+# EXTRAS=  more of pyproject.toml's extras, such as cuda12
+
+PYTHONS := $(or $(PYTHON),python3.14 python3.13 python3.12 python3.11 python3 python)
+
+# The first that really starts and is new enough: a name can be there (a pyenv shim) and fail when it is called.
+# If there is none, the last one that starts tells what helps.
+define bootstrap
+@found= ; any= ; \
+for p in $(PYTHONS); do \
+  v=$$($$p -c 'import sys; print("%d.%d.%d" % tuple(sys.version_info[:3]))' 2>/dev/null) || continue; \
+  case $$v in \
+    3.1[1-9].*|3.[2-9][0-9].*|[4-9].*) exec $$p tools/bootstrap.py $(1) $(if $(EXTRAS),--extras='$(EXTRAS)') $(ARGS);; \
+    ?*) found="$$found$${found:+, }$$p is $$v"; any=$$p;; \
+  esac; \
+done; \
+if [ -n "$$any" ]; then FLUXLITE_FOUND="$$found" exec $$any tools/bootstrap.py $(1); fi; \
+echo "fluxlite needs Python 3.11 or newer; none of these starts: $(PYTHONS). This helps:"; \
+if command -v apt-get >/dev/null; then echo "    sudo apt install python3-venv"; \
+elif command -v dnf >/dev/null; then echo "    sudo dnf install python3.12"; \
+elif command -v brew >/dev/null; then echo "    brew install python@3.13"; \
+else echo "    uv run --python 3.12 --extra lab jupyter lab notebooks/00-start-here.ipynb  (uv: docs.astral.sh/uv)"; fi; \
+exit 1
+endef
+
+.PHONY: help lab test bench clean
+
+help:
+	@echo "make lab     install what is needed into .venv, open JupyterLab at the first notebook"
+	@echo "make test    check style and types, run all tests and all notebooks"
+	@echo "make bench   compare the speed with PyTorch, JAX, MLX and autograd"
+	@echo "make clean   remove .venv and everything else that was made here (not your own notebooks)"
+	@echo
+	@echo "Also: make test ARGS=\"tests/test_tree.py -k ties\"   make lab EXTRAS=cuda12   make lab PYTHON=python3.12"
+
+lab:
+	$(call bootstrap,lab)
+
+test:
+	$(call bootstrap,test)
+
+bench:
+	$(call bootstrap,bench)
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+	find . -name .ipynb_checkpoints -prune -exec rm -rf {} +
