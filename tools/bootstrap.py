@@ -48,25 +48,24 @@ def which(name):
     return None
 
 
-def apt_knows(package):
-    """Whether this Debian or Ubuntu could install the package."""
+def apt_pythons():
+    """The packages that would bring a fitting Python to this Debian or Ubuntu, the oldest first."""
+    command = ["apt-cache", "search", "--names-only", "^python3[.]1[1-9]-venv$"]
     try:
-        listing = subprocess.check_output(["apt-cache", "show", package], stderr=subprocess.STDOUT)
+        listing = subprocess.check_output(command, stderr=subprocess.STDOUT).decode()
     except (OSError, subprocess.CalledProcessError):
-        return False
-    return b"Package: " in listing
+        return []
+    return sorted(line.split()[0] for line in listing.splitlines() if line.startswith("python3"))
 
 
 def newer_python():
     """The one command that brings a fitting Python to this system."""
     if which("apt-get"):
-        for minor in (14, 13, 12, 11):
-            package = "python3.%d-venv" % minor
-            if apt_knows(package):
-                return "sudo apt install " + package
-    elif which("dnf"):
+        packages = apt_pythons()
+        return "sudo apt install " + packages[-1] if packages else UV
+    if which("dnf"):
         return "sudo dnf install python3.12"
-    elif which("brew"):
+    if which("brew"):
         return "brew install python@3.13"
     return UV
 
@@ -202,7 +201,7 @@ def pip_install(venv, extras):
     command = [python_of(venv), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
                "--progress-bar=off", "-e", ".[%s]" % ",".join(extras)]
     environment = dict(os.environ, PYTHONUNBUFFERED="1", PIP_USER="0")
-    pip = subprocess.Popen(command, cwd=ROOT, env=environment, universal_newlines=True,
+    pip = subprocess.Popen(command, cwd=os.path.dirname(venv), env=environment, universal_newlines=True,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lines, packages, said = [], 0, time.time()
     for line in pip.stdout:

@@ -1,0 +1,554 @@
+"""`make lab`, `make test`, conda and Binder: what they do before and beside installing. No network is used."""
+
+import glob
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+UV_LINE = "uv run --python 3.12 --extra lab jupyter lab notebooks/00-start-here.ipynb"
+HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
+
+
+@pytest.fixture
+def bootstrap():
+    spec = importlib.util.spec_from_file_location("bootstrap", ROOT / "tools" / "bootstrap.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def script(path, text):
+    """A program that is a shell script."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+
+
+# --- Which Python ---
+
+
+@pytest.mark.parametrize(
+    "programs, in_apt, command",
+    [
+        ({"apt-get"}, ["python3.11-venv", "python3.12-venv"], "sudo apt install python3.12-venv"),
+        ({"apt-get"}, ["python3.11-venv"], "sudo apt install python3.11-venv"),
+        ({"apt-get"}, [], UV_LINE),
+        ({"dnf"}, [], "sudo dnf install python3.12"),
+        ({"brew"}, [], "brew install python@3.13"),
+        (set(), [], UV_LINE),
+    ],
+)
+def test_an_old_python_is_refused_with_the_one_command(bootstrap, monkeypatch, programs, in_apt, command):
+    monkeypatch.setattr(bootstrap, "which", lambda name: name if name in programs else None)
+    monkeypatch.setattr(bootstrap, "apt_pythons", lambda: in_apt)
+    with pytest.raises(bootstrap.Stop) as stop:
+        bootstrap.check_version((3, 9, 18), "python3 is 3.9.18")
+    first, second = str(stop.value).splitlines()
+    assert first == "fluxlite needs Python 3.11 or newer; python3 is 3.9.18. This helps:"
+    assert second.strip().split("  (uv is")[0] == command
+
+
+@pytest.mark.parametrize(
+    "version, fits", [((2, 7, 18), 0), ((3, 10, 99), 0), ((3, 11, 0), 1), ((4, 0, 0), 1)]
+)
+def test_the_oldest_python_is_the_one_in_pyproject(bootstrap, monkeypatch, version, fits):
+    monkeypatch.setenv("PATH", "")
+    assert PROJECT["requires-python"] == ">=" + ".".join(map(str, bootstrap.OLDEST))
+    if fits:
+        bootstrap.check_version(version)
+    else:
+        with pytest.raises(bootstrap.Stop, match="this is Python " + ".".join(map(str, version))):
+            bootstrap.check_version(version)
+
+
+def old_pythons():
+    """Pythons below 3.11 that really start, by version: on the PATH, and pyenv's."""
+    found = {}
+    names = ["python2", "python2.7"] + [f"python3.{minor}" for minor in range(6, 11)]
+    candidates = [path for path in map(shutil.which, names) if path]
+    if pyenv := shutil.which("pyenv"):
+        root = subprocess.run([pyenv, "root"], capture_output=True, text=True).stdout.strip()
+        candidates += glob.glob(os.path.join(root, "versions", "*", "bin", "python"))
+    for path in candidates:
+        code = "import sys; print('%d.%d ' % sys.version_info[:2] + sys.executable)"
+        answer = subprocess.run([path, "-c", code], capture_output=True, text=True)
+        version, _, python = answer.stdout.strip().partition(" ")
+        if answer.returncode == 0 and Version(version) < Version("3.11"):
+            found[version] = python
+    return found
+
+
+def test_real_old_pythons_can_say_what_helps(monkeypatch):
+    pythons = old_pythons()
+    if not pythons:
+        pytest.skip("there is no Python below 3.11 here")
+    monkeypatch.setenv("PATH", "")
+    for version, python in pythons.items():
+        command = [python, "-B", str(ROOT / "tools" / "bootstrap.py"), "lab"]
+        answer = subprocess.run(command, capture_output=True, text=True)
+        assert answer.returncode == 1
+        assert f"this is Python {version}." in answer.stdout
+        assert f"This helps:\n    {UV_LINE}" in answer.stdout
+        assert answer.stderr == ""
+
+
+def call_make(programs, *arguments, folder=ROOT, **environment):
+    """make, while only the programs of one folder are on the PATH."""
+    environment = {"PATH": str(programs), "HOME": str(programs)} | environment
+    command = [shutil.which("make"), "-C", str(folder), "--no-print-directory", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
+
+
+def fake_python(path, version):
+    """A Python that only knows its version and otherwise tells how it was started."""
+    script(path, f'if [ "$1" = -c ]; then echo {version}; else echo "{path.name} $* [$FLUXLITE_FOUND]"; fi\n')
+
+
+@needs_make
+class TestMakeFindsAPython:
+    def test_it_passes_over_names_that_do_not_start_or_are_too_old(self, tmp_path):
+        script(tmp_path / "python3.14", "echo pyenv: python3.14: command not found >&2; exit 127\n")
+        fake_python(tmp_path / "python3.13", "3.9.1")
+        fake_python(tmp_path / "python3", "3.12.1")
+        answer = call_make(tmp_path, "lab", "ARGS=--port=1 --no-browser", "EXTRAS=cuda12")
+        assert answer.stdout == "python3 tools/bootstrap.py lab --extras=cuda12 --port=1 --no-browser []\n"
+
+    def test_the_newest_comes_first(self, tmp_path):
+        for name in ("python", "python3", "python3.11", "python3.12"):
+            fake_python(tmp_path / name, "3.11.0" if name == "python3.11" else "3.12.1")
+        assert call_make(tmp_path, "test").stdout.startswith("python3.12 tools/bootstrap.py test")
+
+    @pytest.mark.parametrize(
+        "version, fits", [("3.10.13", 0), ("3.11.0", 1), ("3.20.0", 1), ("4.0.0", 1), ("2.7.18", 0)]
+    )
+    def test_which_versions_fit(self, tmp_path, version, fits):
+        fake_python(tmp_path / "python", version)
+        found = "" if fits else f"python is {version}"
+        assert call_make(tmp_path, "bench").stdout == f"python tools/bootstrap.py bench [{found}]\n"
+
+    def test_the_given_python_is_the_only_one_tried(self, tmp_path):
+        fake_python(tmp_path / "python3.12", "3.12.1")
+        fake_python(tmp_path / "mine", "3.8.0")
+        assert (
+            call_make(tmp_path, "lab", "PYTHON=mine").stdout
+            == "mine tools/bootstrap.py lab [mine is 3.8.0]\n"
+        )
+
+    def test_all_that_was_found_is_told(self, tmp_path):
+        fake_python(tmp_path / "python3", "3.9.18")
+        fake_python(tmp_path / "python", "2.7.18")
+        assert "[python3 is 3.9.18, python is 2.7.18]" in call_make(tmp_path, "lab").stdout
+
+    @pytest.mark.parametrize(
+        "program, command",
+        [
+            ("apt-get", "sudo apt install python3-venv"),
+            ("dnf", "sudo dnf install python3.12"),
+            (None, UV_LINE),
+        ],
+    )
+    def test_none_at_all(self, tmp_path, program, command):
+        if program:
+            script(tmp_path / program, "")
+        answer = call_make(tmp_path, "lab")
+        assert answer.returncode != 0
+        first, second = answer.stdout.splitlines()
+        assert first.startswith("fluxlite needs Python 3.11 or newer; none of these starts: python3.14 ")
+        assert second.strip().split("  (uv:")[0] == command
+
+    def test_help_needs_none(self, tmp_path):
+        script(tmp_path / "echo", 'echo "$@"\n')
+        answer = call_make(tmp_path)
+        assert answer.returncode == 0
+        assert [line.split()[1] for line in answer.stdout.splitlines()[:4]] == [
+            "lab",
+            "test",
+            "bench",
+            "clean",
+        ]
+
+
+# --- What is installed, and when ---
+
+
+@pytest.fixture
+def project(bootstrap, monkeypatch, tmp_path):
+    """A folder with a pyproject.toml, and a bootstrap whose installing only writes down that it was called."""
+
+    class Project:
+        root = tmp_path / "kit"
+        venv = root / ".venv"
+        calls: list = []
+        interrupted = None
+
+        def prepare(self, *extras, version=sys.version_info):
+            """What `make` would have done now."""
+            self.calls.clear()
+            bootstrap.prepare(str(self.root), set(extras), version, ("1 MB", "2 MB"))
+            return list(self.calls)
+
+    def create(venv):
+        project.calls.append("create")
+        (Path(venv) / "bin").mkdir()
+        (Path(venv) / "bin" / "python").symlink_to(sys.executable)
+
+    def pip_install(venv, extras):
+        project.calls.append("install " + ",".join(extras))
+        if project.interrupted:
+            raise project.interrupted
+
+    project = Project()
+    project.root.mkdir()
+    shutil.copy(ROOT / "pyproject.toml", project.root)
+    monkeypatch.setattr(bootstrap, "create", create)
+    monkeypatch.setattr(bootstrap, "pip_install", pip_install)
+    return project
+
+
+CREATED = ["create", "install lab"]
+
+
+def test_nothing_is_installed_twice(project, capsys):
+    assert project.prepare("lab") == CREATED
+    said = capsys.readouterr().out
+    assert (
+        "there is no .venv yet" in said
+        and "1 MB to download and 2 MB on the disk" in said
+        and "Done in 0 s" in said
+    )
+    assert project.prepare("lab") == []
+    assert capsys.readouterr().out == ""
+
+
+def test_another_pyproject_is_installed_again(project):
+    project.prepare("lab")
+    with (project.root / "pyproject.toml").open("a") as file:
+        file.write("# one line more\n")
+    assert project.prepare("lab") == ["install lab"]
+    assert project.prepare("lab") == []
+
+
+def test_extras_are_added_and_stay(project):
+    project.prepare("lab")
+    assert project.prepare("lab", "test") == ["install lab,test"]
+    assert project.prepare("bench") == ["install bench,lab,test"]
+    assert project.prepare("lab") == []
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, RuntimeError])
+def test_an_interrupted_install_is_done_anew(project, interruption, first):
+    if not first:
+        project.prepare("lab")
+    project.interrupted = interruption
+    with pytest.raises(interruption):
+        project.prepare("lab", "test")
+    project.interrupted = None
+    # Half a package may be there, so from an empty .venv, and with what was wanted before.
+    assert project.prepare("lab") == ["create", "install lab,test"]
+    assert project.prepare("lab", "test") == []
+
+
+def test_a_moved_folder_is_installed_anew(project):
+    project.prepare("lab")
+    project.root = project.root.rename(project.root.parent / "elsewhere")
+    assert project.prepare("lab") == CREATED
+    assert project.prepare("lab") == []
+
+
+def test_another_python_is_installed_anew(project):
+    project.prepare("lab")
+    assert project.prepare("lab", version=(*sys.version_info[:2], 99)) == []
+    assert project.prepare("lab", version=(3, 99, 0)) == CREATED
+
+
+def test_a_python_that_is_gone_is_installed_anew(project):
+    project.prepare("lab")
+    (project.venv / "bin" / "python").unlink()
+    (project.venv / "bin" / "python").symlink_to(project.root / "uninstalled")
+    assert project.prepare("lab") == CREATED
+
+
+@pytest.mark.parametrize("stamp", ["", "{", "[]", '{"state": "ready"}'])
+def test_a_spoiled_stamp_does_not_count(project, stamp):
+    project.prepare("lab")
+    (project.venv / "fluxlite.json").write_text(stamp)
+    assert project.prepare("lab")[-1:] == ["install lab"]
+
+
+def test_a_venv_made_by_hand_is_kept(project, bootstrap, monkeypatch):
+    answers = {"import pip": ""}
+    monkeypatch.setattr(bootstrap, "ask", lambda python, code: answers.get(code, HERE))
+    project.venv.mkdir(parents=True)
+    (project.venv / "mine").touch()
+    assert project.prepare("lab") == ["install lab"]
+    assert (project.venv / "mine").exists()
+
+
+@pytest.mark.parametrize("inside, pip", [("3.9", ""), (HERE, None)])
+def test_a_venv_made_by_hand_that_will_not_do_is_replaced(project, bootstrap, monkeypatch, inside, pip):
+    monkeypatch.setattr(bootstrap, "ask", lambda python, code: pip if code == "import pip" else inside)
+    project.venv.mkdir(parents=True)
+    assert project.prepare("lab") == CREATED
+
+
+def test_apt_is_asked_for_the_newest(bootstrap, monkeypatch, tmp_path):
+    listing = "printf '%s - x\\n' python3.12-venv python3.11-venv; exit $STATUS\n"
+    script(tmp_path / "apt-cache", listing)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("STATUS", "0")
+    assert bootstrap.apt_pythons() == ["python3.11-venv", "python3.12-venv"]
+    monkeypatch.setenv("STATUS", "1")
+    assert bootstrap.apt_pythons() == []
+
+
+@pytest.mark.parametrize("apt", [True, False])
+def test_without_venv_there_is_one_command_and_no_half_venv(project, bootstrap, monkeypatch, apt):
+    monkeypatch.setitem(sys.modules, "ensurepip", None)
+    monkeypatch.setattr(bootstrap, "which", lambda name: name if apt else None)
+    with pytest.raises(bootstrap.Stop, match="without ensurepip") as stop:
+        project.prepare("lab", version=(3, 12, 1))
+    command = "sudo apt install python3.12-venv" if apt else UV_LINE
+    assert str(stop.value).splitlines()[1:] == ["    " + command]
+    assert not project.venv.exists()
+
+
+def test_a_failing_venv_leaves_none_behind(project, bootstrap, monkeypatch):
+    def create(venv):
+        raise bootstrap.Stop("no")
+
+    monkeypatch.setattr(bootstrap, "create", create)
+    with pytest.raises(bootstrap.Stop):
+        project.prepare("lab")
+    assert not project.venv.exists()
+
+
+def test_an_extra_that_does_not_exist_is_refused(project, bootstrap):
+    with pytest.raises(bootstrap.Stop, match="no extra 'cuda11'. There are: bench, cuda12"):
+        project.prepare("lab", "cuda11")
+    assert not project.venv.exists()
+
+
+# --- What is then run ---
+
+
+@pytest.fixture
+def kit(bootstrap, tmp_path):
+    """A copy of the commands with a finished .venv, whose Python only tells how it was started."""
+    root = tmp_path / "kit"
+    for name in ("Makefile", "pyproject.toml", "tools/bootstrap.py"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    notebooks = ["notebooks/00-start-here.ipynb", "notebooks/learner/00-start-here.ipynb"]
+    for name in ["fluxlite/__init__.py", "tests/test_x.py", *notebooks]:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    python = f"""
+if [ "$1" = -c ]; then echo {HERE}; exit; fi
+echo "$*"
+if [ "$2" = "$FAILING" ]; then exit 3; fi
+"""
+    script(root / ".venv" / "bin" / "python", python)
+    stamp = {"state": "ready", "root": str(root), "extras": sorted(bootstrap.COMMANDS)}
+    bootstrap.write_stamp(str(root / ".venv"), stamp | {"pyproject": bootstrap.fingerprint(str(root))})
+    return root
+
+
+def run_kit(kit, *arguments, **environment):
+    answer = call_make(kit, *arguments, f"PYTHON={sys.executable}", folder=kit, **environment)
+    assert "Installing" not in answer.stdout
+    return answer.returncode, [line for line in answer.stdout.splitlines() if not line.startswith("==")]
+
+
+@needs_make
+class TestWhatIsRun:
+    def test_lab_opens_the_first_notebook(self, kit):
+        status, (said, started) = run_kit(kit, "lab", "ARGS=--no-browser --port=1")
+        as_root = "--allow-root " if os.geteuid() == 0 else ""
+        assert status == 0
+        assert "notebooks/00-start-here.ipynb" in said
+        assert started == f"-m jupyterlab notebooks/00-start-here.ipynb {as_root}--no-browser --port=1"
+
+    def test_test_runs_everything_in_order(self, kit):
+        status, lines = run_kit(kit, "test")
+        assert status == 0
+        assert [line.split()[1] for line in lines] == ["ruff", "mypy", "pytest"]
+        assert lines[0] == "-m ruff check fluxlite tests notebooks tools"
+        assert lines[2].endswith(" fluxlite tests notebooks/00-start-here.ipynb")
+        assert "--nbval " in lines[2] and "--dist loadfile" in lines[2]
+
+    @pytest.mark.parametrize("failing, ran", [("ruff", 1), ("mypy", 2), ("pytest", 3)])
+    def test_test_stops_at_what_fails(self, kit, failing, ran):
+        status, lines = run_kit(kit, "test", FAILING=failing)
+        assert status != 0
+        assert len(lines) == ran
+
+    def test_test_without_notebooks_says_so(self, kit):
+        (kit / "notebooks" / "00-start-here.ipynb").unlink()
+        _, lines = run_kit(kit, "test")
+        assert lines[0] == "There are no notebooks yet, so none are run."
+        assert "--nbval" not in lines[-1]
+
+    def test_test_can_be_narrowed(self, kit):
+        assert run_kit(kit, "test", "ARGS=tests/test_x.py -k ties")[1] == [
+            "-m pytest -p no:nbval tests/test_x.py -k ties"
+        ]
+        (line,) = run_kit(kit, "test", "ARGS=notebooks/00-start-here.ipynb")[1]
+        assert "--nbval " in line
+
+    def test_bench(self, kit):
+        assert run_kit(kit, "bench", "ARGS=rnn") == (0, ["-m benchmarks rnn"])
+
+    def test_clean_leaves_the_learners_work(self, kit):
+        (kit / "my-course").mkdir()
+        (kit / "my-course" / "00.ipynb").touch()
+        (kit / "fluxlite" / "__pycache__").mkdir()
+        run_kit(kit, "clean", PATH=os.environ["PATH"])
+        assert not (kit / ".venv").exists() and not (kit / "fluxlite" / "__pycache__").exists()
+        assert (kit / "my-course" / "00.ipynb").exists() and (
+            kit / "notebooks" / "00-start-here.ipynb"
+        ).exists()
+
+
+def test_ci_is_a_script_that_can_be_started():
+    run = ROOT / ".ci" / "run"
+    assert os.access(run, os.X_OK)
+    assert subprocess.run(["bash", "-n", str(run)]).returncode == 0
+    extras = re.search(r"EXTRAS=([\w,]+)", run.read_text())[1].split(",")
+    assert set(extras) == {"bench", "cuda12"} <= set(EXTRAS)
+
+
+# --- What is promised about packages ---
+
+
+def names(requirements):
+    """The packages asked for, with those of extras that are named in them."""
+    result = set()
+    for requirement in map(Requirement, requirements):
+        if requirement.name == "fluxlite":
+            result |= names(sum((EXTRAS[extra] for extra in requirement.extras), []))
+        else:
+            result.add(requirement.name)
+    return result
+
+
+def test_only_numpy_is_needed():
+    assert names(PROJECT["dependencies"]) == {"numpy"}
+    assert "2.0" in Requirement(PROJECT["dependencies"][0]).specifier
+
+
+def test_the_extras_are_the_promised_ones():
+    assert {extra: names(packages) for extra, packages in EXTRAS.items()} == {
+        "lab": {"jupyterlab", "ipywidgets", "matplotlib"},
+        "test": {
+            "jupyterlab",
+            "ipywidgets",
+            "matplotlib",
+            "pytest",
+            "pytest-xdist",
+            "hypothesis",
+            "nbval",
+            "ruff",
+            "mypy",
+        },
+        "bench": {"torch", "jax", "mlx", "autograd"},
+        "cuda12": {"cupy-cuda12x"},
+        "cuda13": {"cupy-cuda13x"},
+        "rocm": {"cupy-rocm-7-0"},
+        "metal": {"mlx"},
+    }
+
+
+def test_mlx_is_one_that_can_be_imported_on_linux():
+    for platform, extras in [("linux", {"cpu"}), ("darwin", set())]:
+        (mlx,) = [
+            r for r in map(Requirement, EXTRAS["metal"]) if r.marker.evaluate({"sys_platform": platform})
+        ]
+        assert mlx.extras == extras
+
+
+def local_extras(line):
+    """The extras of a line like `-e .[lab]`, or None for any other line."""
+    match = re.fullmatch(r"(?:-e )?\.(?:\[([\w,]+)\])?", line)
+    return match and set(filter(None, (match[1] or "").split(",")))
+
+
+def test_conda_environment():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    assert set(environment) == {"name", "channels", "dependencies"}
+    *conda, pip = environment["dependencies"]
+    assert conda[1:] == ["pip"]
+    name, version = conda[0].split("=")
+    assert name == "python" and Version(version) >= Version("3.11")
+    local, cupy = pip["pip"]
+    assert local_extras(local) == {"lab"}
+    cupy = Requirement(cupy)
+    assert cupy.name in names(EXTRAS["cuda12"])
+    # There is none for macOS, where asking for it would stop the whole environment.
+    assert cupy.marker.evaluate({"sys_platform": "linux"}) and not cupy.marker.evaluate(
+        {"sys_platform": "darwin"}
+    )
+
+
+def test_binder_gets_the_lab_and_no_cupy():
+    assert sorted(path.name for path in (ROOT / "binder").iterdir()) == ["requirements.txt", "runtime.txt"]
+    lines = (ROOT / "binder" / "requirements.txt").read_text().splitlines()
+    assert [local_extras(line) for line in lines] == [{"lab"}]
+    python = re.fullmatch(r"python-(3\.\d+)\n", (ROOT / "binder" / "runtime.txt").read_text())
+    assert Version(python[1]) >= Version("3.11")
+
+
+# --- What the README says ---
+
+
+@pytest.fixture(scope="module")
+def readme():
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_readme_on_windows(readme):
+    (block,) = re.findall(r"```powershell\n(.*?)```", readme, re.DOTALL)
+    make, install, start = block.splitlines()
+    assert make == "py -m venv .venv"
+    # PowerShell may forbid activation scripts, so none is used.
+    folder, _, command = install.partition(" ")
+    assert folder == r".venv\Scripts\python" and command.startswith("-m pip install -e ")
+    assert local_extras(command.removeprefix("-m pip install ")) == {"lab"}
+    assert start == r".venv\Scripts\jupyter-lab notebooks\00-start-here.ipynb"
+
+
+def test_readme_names_only_what_there_is(readme, bootstrap):
+    for extras in re.findall(r"\.\[([\w,]+)\]", readme) + re.findall(r"EXTRAS=([\w,]+)", readme):
+        assert set(extras.split(",")) <= set(EXTRAS)
+    targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+    for target in re.findall(r"(?:^|`)make (\w+)", readme, re.MULTILINE):
+        assert target in targets
+    assert bootstrap.UV == UV_LINE and f"`{UV_LINE}`" in readme
+
+
+def test_readme_tells_the_sizes_that_the_commands_tell(readme, bootstrap):
+    for command in ("lab", "test"):
+        _, download, disk = bootstrap.COMMANDS[command]
+        assert download in readme and disk in readme
+
+
+def test_the_stamp_is_readable(bootstrap, tmp_path):
+    bootstrap.write_stamp(str(tmp_path), {"state": "ready"})
+    assert json.loads((tmp_path / "fluxlite.json").read_text()) == {"state": "ready"}
+    assert bootstrap.read_stamp(str(tmp_path)) == {"state": "ready"}
