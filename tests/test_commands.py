@@ -200,7 +200,7 @@ def project(bootstrap, monkeypatch, tmp_path):
         def prepare(self, *extras, version=sys.version_info):
             """What `make` would have done now."""
             self.calls.clear()
-            bootstrap.prepare(str(self.root), set(extras), version, ("1 MB", "2 MB"))
+            bootstrap.prepare(str(self.root), set(extras), version)
             return list(self.calls)
 
     def create(venv):
@@ -229,7 +229,7 @@ def test_nothing_is_installed_twice(project, capsys):
     said = capsys.readouterr().out
     assert (
         "there is no .venv yet" in said
-        and "1 MB to download and 2 MB on the disk" in said
+        and "about 90 MB to download, 380 MB on the disk" in said
         and "Done in 0 s" in said
     )
     assert project.prepare("lab") == []
@@ -298,6 +298,7 @@ def test_a_venv_made_by_hand_is_kept(project, bootstrap, monkeypatch):
     project.venv.mkdir(parents=True)
     (project.venv / "mine").touch()
     assert project.prepare("lab") == ["install lab"]
+    assert project.prepare("lab", version=(3, 99, 0)) == []
     assert (project.venv / "mine").exists()
 
 
@@ -543,9 +544,18 @@ def test_readme_names_only_what_there_is(readme, bootstrap):
 
 
 def test_readme_tells_the_sizes_that_the_commands_tell(readme, bootstrap):
-    for command in ("lab", "test"):
-        _, download, disk = bootstrap.COMMANDS[command]
-        assert download in readme and disk in readme
+    sizes = [
+        re.findall(r"\d+ MB", bootstrap.size(bootstrap.COMMANDS[command], True))
+        for command in ("lab", "test")
+    ]
+    assert re.findall(r"\d+ MB", readme) == sizes[0] + sizes[1]
+    assert set(bootstrap.SIZES) == set(EXTRAS)
+
+
+def test_only_what_is_new_is_counted(bootstrap):
+    both = bootstrap.size(["lab", "test"], True)
+    assert both == "about 120 MB to download, 480 MB on the disk"
+    assert bootstrap.size(["test"], False) == "about 30 MB to download, 100 MB on the disk"
 
 
 def test_the_stamp_is_readable(bootstrap, tmp_path):

@@ -24,12 +24,13 @@ OLDEST = (3, 11)
 START = os.path.join("notebooks", "00-start-here.ipynb")
 UV = "uv run --python 3.12 --extra lab jupyter lab notebooks/00-start-here.ipynb"
 
-# command: (extras, what is downloaded, what .venv then takes), as measured on Linux with Python 3.11
-COMMANDS = {
-    "lab": (("lab",), "90 MB", "380 MB"),
-    "test": (("lab", "test"), "120 MB", "480 MB"),
-    "bench": (("bench",), "360 MB", "1700 MB"),
-}
+COMMANDS = {"lab": ("lab",), "test": ("lab", "test"), "bench": ("bench",)}
+
+# Megabytes to download and on the disk, as measured on Linux with Python 3.11; the disk of rocm is a guess.
+# For bench it is with PyTorch's CPU build.
+BASE = (17, 90)
+SIZES = {"lab": (74, 290), "test": (30, 100), "bench": (340, 1430), "cuda12": (137, 300), "cuda13": (70, 210),
+         "rocm": (74, 300), "metal": (11, 26)}
 
 
 class Stop(Exception):
@@ -164,7 +165,7 @@ def plan(root, extras, version):
         if ask(python_of(venv), "import pip") is None:
             return "create", ".venv has no pip", everything
         return "install", ".venv was made by other means", everything
-    if inside != "%d.%d" % tuple(version[:2]):
+    if stamp.get("ours") and inside != "%d.%d" % tuple(version[:2]):
         return "create", ".venv holds Python %s, this is %d.%d" % ((inside,) + tuple(version[:2])), everything
     if stamp.get("pyproject") != fingerprint(root):
         return "install", "pyproject.toml has changed", everything
@@ -203,12 +204,13 @@ def pip_install(venv, extras):
     environment = dict(os.environ, PYTHONUNBUFFERED="1", PIP_USER="0")
     pip = subprocess.Popen(command, cwd=os.path.dirname(venv), env=environment, universal_newlines=True,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    lines, packages, said = [], 0, time.time()
+    lines, packages, unpacking, said = [], 0, False, time.time()
     for line in pip.stdout:
         lines.append(line)
         packages += line.startswith(("Collecting ", "Processing "))
-        news = "%d packages found" % packages if time.time() - said > 10 else ""
+        news = "%d packages found" % packages if time.time() - said > 10 and not unpacking else ""
         if line.startswith("Installing collected packages"):
+            unpacking = True
             news = "unpacking %d packages" % (line.count(",") + 1)
         elif line.startswith("WARNING: Retrying"):
             news = "the network does not answer, trying again"
@@ -228,7 +230,13 @@ def megabytes(folder):
     return total // 1000000
 
 
-def prepare(root, extras, version, size=("", "")):
+def size(extras, base):
+    """About how much is downloaded for some extras and how much of the disk that takes."""
+    parts = [SIZES.get(extra, (0, 0)) for extra in extras] + [BASE] * base
+    return "about %d MB to download, %d MB on the disk" % tuple(round(sum(part), -1) for part in zip(*parts))
+
+
+def prepare(root, extras, version):
     """Bring .venv to where it has the extras; say what is done, how big it is and how long it took."""
     check_extras(root, extras)
     todo, why, everything = plan(root, extras, version)
@@ -238,10 +246,13 @@ def prepare(root, extras, version, size=("", "")):
     check_venv(version)
     began = time.time()
     print("Installing fluxlite and [%s] into .venv (%s)." % (",".join(everything), why), flush=True)
-    stamp = {"state": "installing", "root": root, "extras": everything, "pyproject": fingerprint(root)}
+    before = {} if todo == "create" else read_stamp(venv)
+    new = [extra for extra in everything if extra not in before.get("extras", ())]
+    if new:
+        print("That is %s; one to three minutes. No root needed." % size(new, todo == "create"), flush=True)
+    stamp = {"state": "installing", "ours": todo == "create" or before.get("ours", False), "root": root,
+             "extras": everything, "pyproject": fingerprint(root)}
     if todo == "create":
-        print("That is about %s to download and %s on the disk; one to three minutes. No root needed." % size,
-              flush=True)
         if os.path.lexists(venv):
             remove(venv)
         os.mkdir(venv)
@@ -263,6 +274,8 @@ def remove(venv):
     if os.path.islink(venv):
         os.remove(venv)
     else:
+        # Its Python first: should this be interrupted, what is left does not pass for a .venv.
+        shutil.rmtree(os.path.dirname(python_of(venv)), ignore_errors=True)
         shutil.rmtree(venv)
 
 
@@ -346,11 +359,10 @@ def main(arguments):
     if not arguments or arguments[0] not in COMMANDS:
         raise Stop(__doc__.strip())
     command, arguments = arguments[0], arguments[1:]
-    extras, download, disk = COMMANDS[command]
-    extras = set(extras)
+    extras = set(COMMANDS[command])
     if arguments and arguments[0].startswith("--extras="):
         extras |= set(filter(None, arguments.pop(0)[len("--extras="):].replace(" ", ",").split(",")))
-    python = prepare_alone(ROOT, extras, sys.version_info, (download, disk))
+    python = prepare_alone(ROOT, extras, sys.version_info)
     return {"lab": lab, "test": test, "bench": bench}[command](python, arguments)
 
 
