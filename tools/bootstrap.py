@@ -205,19 +205,26 @@ def pip_install(venv, extras):
     pip = subprocess.Popen(command, cwd=os.path.dirname(venv), env=environment, universal_newlines=True,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lines, packages, unpacking, said = [], 0, False, time.time()
-    for line in pip.stdout:
-        lines.append(line)
-        packages += line.startswith(("Collecting ", "Processing "))
-        news = "%d packages found" % packages if time.time() - said > 10 and not unpacking else ""
-        if line.startswith("Installing collected packages"):
-            unpacking = True
-            news = "unpacking %d packages" % (line.count(",") + 1)
-        elif line.startswith("WARNING: Retrying"):
-            news = "the network does not answer, trying again"
-        if news:
-            print("  ... " + news, flush=True)
-            said = time.time()
-    if pip.wait():
+    try:
+        for line in pip.stdout:
+            lines.append(line)
+            packages += line.startswith(("Collecting ", "Processing "))
+            news = ""
+            if line.startswith("Installing collected packages"):
+                unpacking = True
+                news = "unpacking %d packages" % (line.count(",") + 1)
+            elif time.time() - said > 10 and not unpacking:
+                late = line.startswith("WARNING: Retrying")
+                news = "the network does not answer" if late else "%d packages found" % packages
+            if news:
+                print("  ... " + news, flush=True)
+                said = time.time()
+        status = pip.wait()
+    finally:
+        if pip.poll() is None:  # Ctrl-C: leave nothing behind that still writes to .venv
+            pip.terminate()
+            pip.wait()
+    if status:
         sys.stdout.write("".join(lines[-15:]))
         raise Stop("The install did not finish. If the network was the cause, give the same command again.")
 
@@ -287,7 +294,11 @@ def prepare_alone(root, *arguments):
         except ImportError:  # Windows
             pass
         else:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                print("Something is being installed in this folder already; waiting for it.", flush=True)
+                fcntl.flock(file, fcntl.LOCK_EX)
         return prepare(root, *arguments)
 
 
