@@ -1,0 +1,125 @@
+"""What a device is: a place that arrays are moved to by calling it, ``device(model)``."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import device_of
+from .moving import DEFAULT, moved
+
+
+class Memory(NamedTuple):
+    """A device's memory in bytes. What cannot be known there is None."""
+
+    used: int | None
+    free: int | None
+    peak: int | None
+    capacity: int | None
+
+
+class Device:
+    """A place where arrays live and are computed with (Flux: ``AbstractDevice``).
+
+    ``device(x)`` gives `x` with all its arrays on the device. A device of each kind says how arrays come from the
+    host and go back, in `upload` and `download`; everything else follows.
+
+    >>> from fluxlite.devices import CPU
+    >>> CPU({"W": np.zeros(2)})
+    {'W': array([0., 0.])}
+    """
+
+    backend = ""
+    # Types that become others when arrays move here, unless the caller says which type he wants.
+    usual_dtypes: dict[np.dtype, np.dtype] = {}
+
+    def __init__(self, index: int = 0, name: str = "") -> None:
+        self.index = index
+        self.name = name
+        self._rng: Any = None
+
+    def __call__(self, x: Any, dtype: Any = DEFAULT) -> Any:
+        """`x`, an array, a container or a registered model, with its arrays on this device; `x` stays as it is.
+
+        On the way to a GPU Float64 becomes Float32 and complex128 complex64; ``dtype=None`` keeps them, and
+        ``dtype=np.float16`` gives all floating-point arrays that type. An array that is already as wanted is the
+        same object. Raises `TypeError` for what cannot move, naming its path.
+        """
+        return moved(self, x, dtype)
+
+    def receive(self, x: Any) -> Any:
+        """The array `x` of any device, here: itself if it is here already, otherwise an explicit copy."""
+        source = device_of(x)
+        if source == self:
+            return x
+        if source.backend == self.backend:
+            return self.copy_from(source, x)
+        return self.upload(source.download(x))
+
+    def upload(self, x: np.ndarray) -> Any:
+        """A host array, here."""
+        raise NotImplementedError
+
+    def download(self, x: Any) -> np.ndarray:
+        """An array of this device, on the host."""
+        raise NotImplementedError
+
+    def copy_from(self, source: Device, x: Any) -> Any:
+        """An array of another device of the same kind, here."""
+        return self.upload(source.download(x))
+
+    def synchronize(self) -> None:
+        """Wait until everything that this device was asked to do is done (CUDA.jl: ``synchronize``)."""
+
+    def memory(self) -> Memory:
+        """Bytes used, free, used at most so far, and there in all (CUDA.jl: ``CUDA.memory_status``)."""
+        return Memory(None, None, None, None)
+
+    @property
+    def rng(self) -> Any:
+        """This device's own generator of random numbers (CUDA.jl: ``CUDA.default_rng()``)."""
+        if self._rng is None:
+            self.seed(None)
+        return self._rng
+
+    def seed(self, seed: int | None) -> None:
+        """Start this device's generator anew from `seed` (CUDA.jl: ``CUDA.seed!``)."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Device:
+        _stack(self.backend).append(self)
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        _stack(self.backend).pop()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and (self.backend, self.index) == (other.backend, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.backend, self.index))
+
+    def __repr__(self) -> str:
+        return f"{self.backend}:{self.index}"
+
+
+class _Entered(threading.local):
+    """The devices entered by ``with device:``; each thread has its own, as in CUDA."""
+
+    def __init__(self) -> None:
+        self.stacks: dict[str, list[Device]] = {}
+
+
+_entered = _Entered()
+
+
+def _stack(backend: str) -> list[Device]:
+    return _entered.stacks.setdefault(backend, [])
+
+
+def entered(backend: str) -> Device | None:
+    """The device of this kind whose ``with device:`` block the program is in, or None."""
+    stack = _stack(backend)
+    return stack[-1] if stack else None

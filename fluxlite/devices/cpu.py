@@ -1,0 +1,46 @@
+"""The CPU and the computer's memory: where NumPy's arrays are, and where every program starts."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+import numpy as np
+
+from ..arrays import device_of
+from .base import Device, Memory
+
+
+class CPUDevice(Device):
+    """The processor and the host's memory (Flux: ``FluxCPUDevice``)."""
+
+    backend = "CPU"
+
+    def upload(self, x: np.ndarray) -> np.ndarray:
+        return x
+
+    def download(self, x: np.ndarray) -> np.ndarray:
+        return x
+
+    def seed(self, seed: int | None) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def memory(self) -> Memory:
+        try:
+            page = os.sysconf("SC_PAGE_SIZE")
+            capacity, free = page * os.sysconf("SC_PHYS_PAGES"), page * os.sysconf("SC_AVPHYS_PAGES")
+        except (AttributeError, OSError, ValueError):  # Windows and macOS do not tell in this way
+            return Memory(None, None, None, None)
+        return Memory(capacity - free, free, None, capacity)
+
+    def __repr__(self) -> str:
+        return "CPU"
+
+
+CPU = CPUDevice(name=platform.processor() or platform.machine())
+
+
+@device_of.register
+def _(x: np.ndarray) -> Any:
+    return CPU

@@ -1,0 +1,135 @@
+"""What ``gpu(model)`` does: a walk over the tree that sends each leaf to where it belongs."""
+
+from __future__ import annotations
+
+import functools
+import io
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+from ..notices import notice, warn
+from ..ties import is_array, parameter_key
+from ..walks import KeyPath, fmap_with_path
+from .unmoved import explain_globals, explain_unmoved
+
+# Printed in signatures, so it says what it stands for.
+DEFAULT = "Float32 for Float64"
+
+
+def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
+    """`x` with all its arrays on `device`; what `Device.__call__` does."""
+    trip = _Trip(device, dtype)
+    if _moves(x):
+        return trip.array(KeyPath(), x)
+    result = fmap_with_path(trip.leaf, x)
+    _warn_of_overlaps(trip.departed)
+    return result
+
+
+def _moves(x: Any) -> bool:
+    """An array, also one that is tracked for a gradient."""
+    return is_array(x) or hasattr(type(x), "__primitive__")
+
+
+class _Trip:
+    """One move of one tree."""
+
+    def __init__(self, device: Any, dtype: Any) -> None:
+        self.device, self.dtype = device, dtype
+        self.departed: list[tuple[KeyPath, np.ndarray]] = []
+
+    def leaf(self, path: KeyPath, x: Any) -> Any:
+        return self.array(path, x) if _moves(x) else send(x, self.device, self.dtype, path)
+
+    def array(self, path: KeyPath, x: Any) -> Any:
+        dtype = self._dtype_for(path, x.dtype)
+        result = arrays.move(x, self.device, None if dtype == x.dtype else dtype)
+        if result is not x and isinstance(x, np.ndarray):
+            self.departed.append((path, x))
+        return result
+
+    def _dtype_for(self, path: KeyPath, dtype: np.dtype) -> np.dtype:
+        if self.dtype is None:
+            return dtype
+        if self.dtype is not DEFAULT:
+            return np.dtype(self.dtype) if dtype.kind == "f" else dtype
+        usual = self.device.usual_dtypes.get(dtype, dtype)
+        if usual != dtype:
+            notice(
+                "precision",
+                "Float64 arrays become Float32 on their way to a GPU, which computes with those much faster; "
+                "gpu(x, dtype=None) keeps them as they are.",
+            )
+        return usual
+
+
+@functools.singledispatch
+def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
+    """Send a leaf that is no array to `device`: a method per type. `path` is where it stands in what is moved.
+
+    Most leaves are at home everywhere. An object that holds arrays and cannot be entered stays, and that is said.
+    """
+    explain_unmoved(x, device, path)
+    return x
+
+
+@send.register(str)
+@send.register(int)
+@send.register(float)
+@send.register(complex)
+@send.register(bytes)
+@send.register(type(None))
+@send.register(np.generic)
+@send.register(np.ufunc)
+@send.register(np.dtype)
+@send.register(range)
+@send.register(slice)
+@send.register(type)
+@send.register(types.ModuleType)
+@send.register(types.BuiltinFunctionType)
+@send.register(io.IOBase)
+def _stays(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
+    return x
+
+
+@send.register(types.FunctionType)
+def _send_function(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
+    if not path:
+        explain_globals(x, device)
+    return x
+
+
+@send.register(Iterator)
+def _send_iterator(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
+    place = f" at {path}" if path else ""
+    raise TypeError(
+        f"a {type(x).__name__}{place} cannot be moved to {device}: its values do not exist yet. What can be moved: "
+        "arrays, registered models, and tuples, lists and dicts of them. Move each value: map(gpu, values)."
+    )
+
+
+def _warn_of_overlaps(departed: list[tuple[KeyPath, np.ndarray]]) -> None:
+    """Say which arrays shared memory before the move, other than as ties, and share none after it."""
+    bounds = [(*np.lib.array_utils.byte_bounds(x), path, x) for path, x in departed if x.size]
+    reach: list[tuple] = []  # those that end after the place that the sweep over memory has come to
+    for low, high, path, x in sorted(bounds, key=lambda entry: entry[0]):
+        reach = [entry for entry in reach if entry[1] > low]
+        for _, _, other_path, other in reach:
+            if parameter_key(x) != parameter_key(other) and _share(x, other):
+                warn(
+                    ("overlap", str(other_path), str(path)),
+                    f"{other_path} and {path} share memory, and no longer do after the move: a change of one "
+                    "does not show in the other. Keep one of them and compute the other where it is used.",
+                )
+        reach.append((low, high, path, x))
+
+
+def _share(x: np.ndarray, y: np.ndarray) -> bool:
+    try:
+        return np.shares_memory(x, y, max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:  # the exact answer would take too long: memory ranges that overlap
+        return True

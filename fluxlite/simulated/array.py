@@ -1,0 +1,274 @@
+"""The simulated GPU's array: NumPy's values, and a GPU's manners.
+
+What may be written with a `cupy.ndarray` may be written with this, what may not raises, and what costs a wait or a
+copy there is counted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+from ..arrays import device_of
+from ..ties import address
+from .dispatch import array_function, array_ufunc, call, call_ufunc, take
+from .indexing import getitem, scatter_add, setitem
+from .operators import Operators
+
+Index = Any
+Axis = int | tuple[int, ...] | None
+
+
+class SimulatedArray(Operators):
+    """An array on a simulated GPU (CUDA.jl: ``CuArray``). Made by ``device(x)``, or from other such arrays."""
+
+    __slots__ = ()
+
+    # -- NumPy's functions come here (NEP 13, NEP 18) --------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return array_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+        return array_function(function, types, args, kwargs, self.device)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(
+            f"this array is on {self.device}; NumPy does not copy it to the host by itself. Write cpu(x) to do so."
+        )
+
+    def _view(self, values: np.ndarray) -> SimulatedArray:
+        """Other values in the same memory."""
+        return SimulatedArray(values, self.device, self._buffer, self if self.base is None else self.base)
+
+    def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return call(function, (self, *args), kwargs, self.device)
+
+    # -- what the host knows without asking the device -------------------------------------------
+
+    shape = property(lambda self: self._values.shape)
+    dtype = property(lambda self: self._values.dtype)
+    ndim = property(lambda self: self._values.ndim)
+    size = property(lambda self: self._values.size)
+    itemsize = property(lambda self: self._values.itemsize)
+    nbytes = property(lambda self: self._values.nbytes)
+    strides = property(lambda self: self._values.strides)
+    flags = property(lambda self: self._values.flags)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    # -- views: no kernel runs -------------------------------------------------------------------
+
+    T = property(lambda self: self._view(self._values.T))
+    mT = property(lambda self: self._view(self._values.mT))
+    real = property(lambda self: self._view(self._values.real))
+    imag = property(lambda self: self._call(np.imag))
+
+    def __getitem__(self, index: Index) -> Any:
+        return getitem(self, index)
+
+    def __iter__(self) -> Iterator[SimulatedArray]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def view(self, dtype: Any = None) -> SimulatedArray:
+        return self._view(self._values.view() if dtype is None else self._values.view(dtype))
+
+    def reshape(self, *shape: Any, order: str = "C") -> SimulatedArray:
+        return self._call(np.reshape, shape[0] if len(shape) == 1 else shape, order=order)
+
+    def ravel(self, order: str = "C") -> SimulatedArray:
+        return self._call(np.ravel, order)
+
+    def transpose(self, *axes: Any) -> SimulatedArray:
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        return self._view(self._values.transpose(order))
+
+    def swapaxes(self, axis1: int, axis2: int) -> SimulatedArray:
+        return self._view(self._values.swapaxes(axis1, axis2))
+
+    def squeeze(self, axis: Axis = None) -> SimulatedArray:
+        return self._view(self._values.squeeze(axis))
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SimulatedArray:
+        return self._call(np.diagonal, offset, axis1, axis2)
+
+    # -- to the host: the program waits ----------------------------------------------------------
+
+    def get(self) -> np.ndarray:
+        """A copy on the host, as a NumPy array; what ``cpu(x)`` does."""
+        return self.device.copy_out(self)
+
+    def _on_host(self, name: str) -> np.ndarray:
+        """A copy on the host that the program did not ask for by name."""
+        return self.device.copy_out(self, name, explicit=False)
+
+    def item(self, *args: int) -> Any:
+        return (self[args] if args else self)._on_host("item").item()
+
+    def tolist(self) -> Any:
+        return self._on_host("tolist").tolist()
+
+    def __bool__(self) -> bool:
+        if self.size > 1:
+            raise ValueError("the truth value of an array with several elements is ambiguous: use a.any() or a.all()")
+        return bool(self._on_host("bool"))
+
+    def __int__(self) -> int:
+        return int(self._on_host("int"))
+
+    def __float__(self) -> float:
+        return float(self._on_host("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._on_host("complex"))
+
+    def __repr__(self) -> str:
+        return f"{self._on_host('repr')!r}  # {self.device}"
+
+    def __str__(self) -> str:
+        return str(self._on_host("str"))
+
+    def __format__(self, spec: str) -> str:
+        return format(self._on_host("format"), spec)
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (self._on_host("pickle"),)
+
+    # -- copies and writes -----------------------------------------------------------------------
+
+    def __setitem__(self, index: Index, value: Any) -> None:
+        setitem(self, index, value)
+
+    def copy(self, order: str = "C") -> SimulatedArray:
+        return self.device.copy_within(self, order)
+
+    def __copy__(self) -> SimulatedArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict) -> SimulatedArray:
+        return self.copy()
+
+    def set(self, x: np.ndarray) -> None:
+        """Fill this array from a host array of the same shape."""
+        self._values[...] = self.device.copy_in(x)._values
+
+    def flatten(self, order: str = "C") -> SimulatedArray:
+        return self.copy(order).ravel(order)
+
+    def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
+        if np.dtype(dtype) == self.dtype:
+            return self.copy(order) if copy else self
+        with np.errstate(all="ignore"):
+            values = self._values.astype(dtype, order=order)  # type: ignore[call-overload]
+        self.device.launch("astype")
+        return self.device.new(values)
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def sort(self, axis: int = -1) -> None:
+        self._values.sort(axis)
+        self.device.launch("sort")
+
+    # -- the methods of NumPy's functions --------------------------------------------------------
+
+    def sum(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
+        return self._call(np.sum, axis, dtype, out=out, keepdims=keepdims)
+
+    def prod(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
+        return self._call(np.prod, axis, dtype, out=out, keepdims=keepdims)
+
+    def mean(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
+        return self._call(np.mean, axis, dtype, out=out, keepdims=keepdims)
+
+    def var(
+        self, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+    ) -> SimulatedArray:
+        return self._call(np.var, axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
+
+    def std(
+        self, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+    ) -> SimulatedArray:
+        return self._call(np.std, axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
+
+    def max(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
+        return self._call(np.max, axis, out=out, keepdims=keepdims)
+
+    def min(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
+        return self._call(np.min, axis, out=out, keepdims=keepdims)
+
+    def all(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
+        return self._call(np.all, axis, out=out, keepdims=keepdims)
+
+    def any(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
+        return self._call(np.any, axis, out=out, keepdims=keepdims)
+
+    def argmax(self, axis: int | None = None) -> SimulatedArray:
+        return self._call(np.argmax, axis)
+
+    def argmin(self, axis: int | None = None) -> SimulatedArray:
+        return self._call(np.argmin, axis)
+
+    def argsort(self, axis: int = -1) -> SimulatedArray:
+        return self._call(np.argsort, axis)
+
+    def cumsum(self, axis: int | None = None, dtype: Any = None) -> SimulatedArray:
+        return self._call(np.cumsum, axis, dtype)
+
+    def cumprod(self, axis: int | None = None, dtype: Any = None) -> SimulatedArray:
+        return self._call(np.cumprod, axis, dtype)
+
+    def dot(self, other: Any) -> SimulatedArray:
+        return self._call(np.dot, other)
+
+    def clip(self, min: Any = None, max: Any = None) -> SimulatedArray:
+        return self._call(np.clip, min, max)
+
+    def round(self, decimals: int = 0) -> SimulatedArray:
+        return self._call(np.round, decimals)
+
+    def take(self, indices: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
+        return take(self, indices, axis, out)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> SimulatedArray:
+        return self._call(np.repeat, repeats, axis)
+
+    def nonzero(self) -> tuple[SimulatedArray, ...]:
+        return self._call(np.nonzero)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SimulatedArray:
+        return self._call(np.trace, offset, axis1, axis2)
+
+    def conj(self) -> SimulatedArray:
+        return call_ufunc(np.conjugate, (self,)) if self.dtype.kind == "c" else self
+
+
+def _unpickled(x: np.ndarray) -> Any:
+    """What was pickled goes to the GPU in use when it is read, as CuPy's arrays do."""
+    from ..devices.selection import require_gpu
+
+    return require_gpu().receive(x)
+
+
+@address.register
+def _(x: SimulatedArray) -> int:
+    return x._values.__array_interface__["data"][0]
+
+
+@device_of.register
+def _(x: SimulatedArray) -> Any:
+    return x.device
+
+
+@arrays.add_at_for(SimulatedArray)
+def _add_at(total: SimulatedArray, index: Any, values: Any) -> None:
+    scatter_add(total, index, values)
+
+
+arrays.read_only_types.add(SimulatedArray)

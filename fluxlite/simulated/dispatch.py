@@ -1,0 +1,235 @@
+"""The one way that every call with simulated arrays takes: unwrap, compute with NumPy, count, wrap.
+
+NumPy hands over its own functions through two protocols: ufuncs (`np.add`, `np.tanh`: element by element) through
+``__array_ufunc__``, NEP 13, and all others (`np.sum`, `np.concatenate`) through ``__array_function__``, NEP 18.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import kernels, surface
+from .indexing import index_arrays, wrapped
+from .memory import Stored, root_of
+from .rules import SCALARS, host_operand, is_foreign, one_device, refusal
+
+# ---------------------------------------------------------------------------------------------
+# Ufuncs: element by element
+# ---------------------------------------------------------------------------------------------
+
+
+def binary(ufunc: np.ufunc, x: Any, y: Any) -> Any:
+    """The operator of `ufunc` between `x`, an array of ours, and anything."""
+    if isinstance(y, (Stored, *SCALARS)):
+        return call_ufunc(ufunc, (x, y))
+    if getattr(y, "__array_ufunc__", "none") is None:
+        return NotImplemented
+    return ufunc(x, y)  # NumPy asks each of the two
+
+
+def reflected(ufunc: np.ufunc, x: Any, y: Any) -> Any:
+    """The operator of `ufunc` between anything and `x`, an array of ours on the right-hand side."""
+    return call_ufunc(ufunc, (y, x)) if isinstance(y, SCALARS) else ufunc(y, x)
+
+
+def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
+    """``x += y``: the result is written to where `x` is. Nothing else is asked whether it knows better."""
+    return call_ufunc(ufunc, (x, y), {"out": (x,)})
+
+
+def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
+    """What ``__array_ufunc__`` does: NotImplemented gives another operand's type the turn."""
+    if any(map(is_foreign, inputs + kwargs.get("out", ()))) or ufunc.__name__ in surface.LACKING_UFUNCS:
+        return NotImplemented
+    refused = kwargs.keys() - surface.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
+    if refused:
+        raise TypeError(f"{ufunc.__name__}: a GPU's has no keyword {sorted(refused)[0]!r}")
+    if method == "at":
+        return _add_at(ufunc, *inputs)
+    if ufunc.__name__ not in _METHODS.get(method, (ufunc.__name__,)):
+        raise NotImplementedError(f"{ufunc.__name__}.{method} does not exist on a GPU; of these there are only "
+                                  f"{' and '.join(_METHODS[method])}")  # fmt: skip
+    return call_ufunc(ufunc, inputs, kwargs, method)
+
+
+_METHODS = {"reduce": ("add", "multiply"), "accumulate": ("add", "multiply"), "reduceat": ("add",)}
+
+
+def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, method: str = "__call__") -> Any:
+    """The value of ``ufunc(*inputs)``, or of one of its methods, where at least one array is ours."""
+    device: Any = None
+    values = []
+    for x in inputs:
+        if isinstance(x, Stored):
+            device = x.device if device is None or device is x.device else one_device(device, x)
+            values.append(x._values)
+        else:
+            # A method's further inputs, such as reduceat's indices, are parameters.
+            values.append(host_operand(ufunc, x, inputs) if method == "__call__" else x)
+    if kwargs:
+        return _call_with_keywords(ufunc, values, kwargs, method, device)
+    with np.errstate(all="ignore"):  # a GPU makes inf and NaN without a word
+        result = getattr(ufunc, method)(*values)
+    device.launch(ufunc.__name__)
+    return device.new(result) if type(result) is not tuple else tuple(map(device.new, result))
+
+
+def _call_with_keywords(ufunc: np.ufunc, values: list, kwargs: dict, method: str, device: Any) -> Any:
+    given = kwargs.get("out") or ()
+    if len(given) > 1:
+        raise ValueError("a GPU's ufuncs write to one array: out= takes exactly one")
+    for x in given + tuple(filter(lambda x: isinstance(x, (np.ndarray, Stored)), (kwargs.get("where"),))):
+        if not isinstance(x, Stored):
+            raise TypeError(refusal(ufunc, x, given))
+        device = one_device(device, x)
+    plain = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items() if name != "out"}
+    if given:
+        plain["out"] = (given[0]._values,)
+    with np.errstate(all="ignore"):
+        result = getattr(ufunc, method)(*values, **plain)
+    device.launch(ufunc.__name__)
+    if given:
+        return given[0]
+    return device.new(result) if type(result) is not tuple else tuple(map(device.new, result))
+
+
+# Atomic operations exist for these types.
+_ATOMIC = {
+    "add": "i4 i8 u4 u8 f2 f4 f8",
+    "subtract": "i4 u4",
+    "maximum": "i4 i8 u4 u8 f4 f8",
+    "minimum": "i4 i8 u4 u8 f4 f8",
+    "bitwise_and": "i4 i8 u4 u8",
+    "bitwise_or": "i4 i8 u4 u8",
+    "bitwise_xor": "i4 i8 u4 u8",
+}
+
+
+def _add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> Any:
+    """``np.add.at(x, index, y)`` and the like, which a GPU does with atomic operations."""
+    if not isinstance(index, (Stored, np.ndarray, *SCALARS)) or not isinstance(x, Stored):
+        return NotImplemented  # a tuple, a slice or a list; scatter_add takes those
+    if ufunc.__name__ not in _ATOMIC:
+        raise NotImplementedError(f"{ufunc.__name__}.at does not exist on a GPU")
+    if x._values.dtype.str[1:] not in _ATOMIC[ufunc.__name__].split():
+        raise TypeError(f"{ufunc.__name__}.at does not exist on a GPU for dtype {x._values.dtype}")
+    device = x.device
+    values = [value if isinstance(value, Stored) else device.copy_in(np.asarray(value), False) for value in given]
+    place, arrays = index_arrays(device, index, x._values.shape)
+    ufunc.at(x._values, place, *(one_device(device, value) and value._values for value in values))
+    device.launch(f"{ufunc.__name__}.at", kernels.launches_of_index(arrays) if arrays else 1)
+    return None
+
+
+# ---------------------------------------------------------------------------------------------
+# All other functions
+# ---------------------------------------------------------------------------------------------
+
+
+def array_function(function: Callable, types: Sequence[type], args: tuple, kwargs: dict, device: Any) -> Any:
+    """What ``__array_function__`` does: NotImplemented gives another operand's type the turn, or raises."""
+    if not all(issubclass(kind, (Stored, np.ndarray)) for kind in types) or surface.is_lacking(function):
+        return NotImplemented
+    refused = surface.refused_keywords(function) & kwargs.keys() if kwargs else ()
+    if refused:
+        raise TypeError(f"{surface.name_of(function)}: a GPU's has no keyword {sorted(refused)[0]!r}")
+    return call(function, args, kwargs, device)
+
+
+def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
+    """The value of ``function(*args, **kwargs)`` with arrays of ours among the arguments."""
+    name = surface.name_of(function)
+    if name in _OWN:
+        return _OWN[name](*args, **kwargs)
+    found: dict[int, Stored] = {}
+    plain_args = tuple(_unwrap(function, x, device, found) for x in args)
+    plain_kwargs = {key: _unwrap(function, x, device, found) for key, x in kwargs.items()} if kwargs else kwargs
+    with np.errstate(all="ignore"):
+        result = function(*plain_args, **plain_kwargs)
+    if name in kernels.ABOUT_ARRAYS:
+        return result
+    made: list[np.ndarray] = []
+    wrapped_result = _wrap(result, device, found, made)
+    if made or result is None or kwargs.get("out") is not None:
+        device.launch(name, kernels.launches_of(name, plain_args, plain_kwargs))
+        if name in kernels.MEMSETS:
+            device.memset(name, made[0].nbytes)
+        if name in kernels.SYNCHRONIZING:
+            device.wait(name, 8)
+    return wrapped_result
+
+
+def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -> Any:
+    """`x` with NumPy arrays in place of ours, which are collected in `found`."""
+    if isinstance(x, Stored):
+        one_device(device, x)
+        found[id(x._values)] = x
+        return x._values
+    if isinstance(x, (list, tuple)):
+        return type(x)([_unwrap(function, part, device, found) for part in x])
+    if isinstance(x, np.ndarray):
+        return _host_argument(function, x, device, found)
+    return x
+
+
+def _host_argument(function: Callable, x: np.ndarray, device: Any, found: dict[int, Stored]) -> np.ndarray:
+    name = surface.name_of(function)
+    if name in kernels.HOST_INDICES:
+        device.copy_in(x, explicit=False)
+    elif name not in kernels.HOST_PARAMETERS:
+        raise TypeError(refusal(function, x, list(found.values())))
+    return x
+
+
+def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[np.ndarray]) -> Any:
+    """`result` with our arrays in place of NumPy's; new memory, which is no view of an argument, goes to `made`."""
+    if isinstance(result, (list, tuple)):
+        parts = [_wrap(part, device, found, made) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    if id(result) in found:
+        return found[id(result)]
+    if not isinstance(result, (np.ndarray, *SCALARS)):
+        return result
+    values = np.asarray(result)
+    root = root_of(values)
+    for x in found.values():
+        if x._buffer.root is root:
+            return x._view(values)  # type: ignore[attr-defined]
+    made.append(values)
+    return device.new(values)
+
+
+# ---------------------------------------------------------------------------------------------
+# Functions that a GPU does in its own way
+# ---------------------------------------------------------------------------------------------
+
+
+def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
+    """`np.take`, where an index out of range wraps around: a kernel cannot raise."""
+    if isinstance(indices, (Stored, int, np.integer)):
+        places = indices._values if isinstance(indices, Stored) else indices
+    else:
+        places = x.device.copy_in(np.asarray(indices), explicit=False)._values
+    result = np.take(x._values, places, axis, None if out is None else out._values, mode="wrap")
+    x.device.launch("take")
+    return x.device.new(result) if out is None else out
+
+
+def _take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
+    if isinstance(indices, np.ndarray):
+        indices = x.device.copy_in(indices, explicit=False)
+    one_device(x.device, indices)
+    length = x._values.size if axis is None else x._values.shape[axis]
+    result = np.take_along_axis(x._values, wrapped(indices._values, length), axis)
+    x.device.launch("take_along_axis", kernels.launches_of("take_along_axis", (x._values, indices), {}))
+    return x.device.new(result)
+
+
+def _copy(a: Any, order: str = "K") -> Any:
+    return a.copy(order)
+
+
+_OWN: dict[str, Callable] = {"take": take, "take_along_axis": _take_along_axis, "copy": _copy}

@@ -1,0 +1,139 @@
+"""Reading and writing at an index: views of a device array cost nothing, index arrays launch kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import kernels
+from .memory import Stored, root_of
+from .rules import SCALARS, one_device
+
+_BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
+
+
+def is_basic(index: Any) -> bool:
+    """Whether `index` names a regular part of an array, so that reading gives a view."""
+    if type(index) is tuple:
+        return all(map(is_basic, index))
+    return isinstance(index, _BASIC) and not isinstance(index, bool)
+
+
+def _ending_in_ellipsis(index: Any) -> tuple:
+    """With an Ellipsis NumPy gives a view also where a single element is meant, as a GPU does."""
+    if type(index) is not tuple:
+        return (index,) if index is Ellipsis else (index, Ellipsis)
+    return index if Ellipsis in index else (*index, Ellipsis)
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """``x[index]``: a view for numbers and slices; with a list or an array as index, a new array."""
+    if is_basic(index):
+        return x._view(x._values[_ending_in_ellipsis(index)])
+    device = x.device
+    place, arrays = index_arrays(device, index, x._values.shape)
+    values = np.asarray(x._values[place])
+    if root_of(values) is x._buffer.root:  # NumPy takes an index array of shape () for a number
+        values = values.copy()
+    _count(device, "getitem", arrays)
+    return device.new(values)
+
+
+def setitem(x: Any, index: Any, value: Any) -> None:
+    """``x[index] = value``."""
+    if is_basic(index):
+        _set_part(x, x._values[_ending_in_ellipsis(index)], value)
+        return
+    device = x.device
+    place, arrays = index_arrays(device, index, x._values.shape)
+    if isinstance(value, Stored):
+        one_device(device, value)
+    else:
+        value = device.copy_in(np.asarray(value, x._values.dtype), explicit=False)
+    x._values[place] = value._values
+    _count(device, "setitem", arrays)
+
+
+def scatter_add(x: Any, index: Any, values: Any) -> None:
+    """``x[index] += values`` with an index array: what occurs several times counts each time (`cupyx.scatter_add`)."""
+    one_device(x.device, values)
+    place, arrays = index_arrays(x.device, index, x._values.shape)
+    np.add.at(x._values, place, values._values)
+    x.device.launch("scatter_add", kernels.launches_of_index(arrays) if arrays else 1)
+
+
+def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
+    """Write to a regular part of `x`: from an array of the same device, or one number to all its elements."""
+    if isinstance(value, Stored):
+        one_device(x.device, value)
+        if _is_same_memory(part, value._values):  # the last step of x[0] += 1, which is done by then
+            return
+        part[...] = value._values
+    else:
+        part[...] = _number(value)
+    x.device.launch("setitem")
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, SCALARS):
+        return value
+    if isinstance(value, (np.ndarray, list, tuple)):
+        value = np.asarray(value)
+        if value.shape != ():
+            raise ValueError(
+                f"a host array of shape {value.shape} cannot be written to a part of a device array; "
+                "move it first: x[2:4] = gpu(values)"
+            )
+        return value.item()
+    return float(value)  # an array that is tracked for a gradient refuses this, and says why
+
+
+def _is_same_memory(x: np.ndarray, y: np.ndarray) -> bool:
+    where = "__array_interface__"
+    return (
+        x.shape == y.shape and x.strides == y.strides and getattr(x, where)["data"][0] == getattr(y, where)["data"][0]
+    )
+
+
+def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, list[np.ndarray]]:
+    """`index` with NumPy arrays in place of ours and of lists, and these arrays.
+
+    Lists and host arrays are copied to the device. Indices out of range wrap around: a kernel cannot raise.
+    """
+    parts = [_index_part(device, part) for part in (index if type(index) is tuple else (index,))]
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    axis, taken = 0, sum(map(_axes_of, parts))
+    for i, part in enumerate(parts):
+        if isinstance(part, np.ndarray) and part.dtype.kind in "iu" and axis < len(shape):
+            parts[i] = wrapped(part, shape[axis])
+        axis += len(shape) - taken if part is Ellipsis else _axes_of(part)
+    return (tuple(parts) if type(index) is tuple else parts[0]), arrays
+
+
+def wrapped(indices: np.ndarray, length: int) -> np.ndarray:
+    """Indices into an axis of this length, those out of range wrapped around."""
+    return indices % length if length else indices
+
+
+def _index_part(device: Any, part: Any) -> Any:
+    if is_basic(part):
+        return part
+    if isinstance(part, Stored):
+        one_device(device, part)
+        return part._values
+    part = np.asarray(part)
+    return device.copy_in(part.astype(np.int32) if part.size == 0 else part, explicit=False)._values
+
+
+def _axes_of(part: Any) -> int:
+    """How many axes of the array this part of an index stands for."""
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
+
+
+def _count(device: Any, name: str, arrays: list[np.ndarray]) -> None:
+    device.launch(name, kernels.launches_of_index(arrays))
+    if any(array.dtype.kind == "b" for array in arrays):
+        device.wait(f"{name} with a mask", 4)  # how many are True is the length of the result

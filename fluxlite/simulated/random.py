@@ -1,0 +1,36 @@
+"""Random numbers made on the simulated device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class SimulatedGenerator:
+    """What `cupy.random.Generator` is on a GPU: numbers come into being on the device, one launch a call."""
+
+    def __init__(self, device: Any, seed: int | None = None) -> None:
+        self._device = device
+        self._generator = np.random.default_rng(seed)
+
+    def random(self, size: Any = None, dtype: Any = np.float64) -> Any:
+        """Uniform in [0, 1)."""
+        return self._made("random", self._generator.random(size, dtype))
+
+    def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Any:
+        """Normal with mean 0 and deviation 1."""
+        return self._made("standard_normal", self._generator.standard_normal(size, dtype))
+
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
+        """Uniform in [low, high)."""
+        values = low + (high - low) * self._generator.random(size, dtype)
+        return self._made("uniform", values)
+
+    def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
+        """Whole numbers in [low, high), or [0, low)."""
+        return self._made("integers", self._generator.integers(low, high, size, dtype))
+
+    def _made(self, name: str, values: Any) -> Any:
+        self._device.launch(name)
+        return self._device.new(np.asarray(values))

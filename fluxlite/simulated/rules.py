@@ -1,0 +1,57 @@
+"""Whom a device array computes with: itself, its neighbours on the device, numbers. The host's memory is elsewhere.
+
+Each refusal says what was got, from where, and what to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .memory import Stored
+
+SCALARS = (np.generic, int, float, complex)
+COMPARISONS = frozenset(
+    (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
+)
+
+
+def is_foreign(x: Any) -> bool:
+    """Whether `x` is of an array type that we do not know and that may know us, so that it is asked instead."""
+    return not isinstance(x, (Stored, np.ndarray, *SCALARS)) and hasattr(x, "__array_ufunc__")
+
+
+def host_operand(function: Any, x: Any, operands: Sequence[Any]) -> Any:
+    """`x`, an operand that is no array of the device, if it may be one; raises `TypeError` if not."""
+    if isinstance(x, SCALARS):
+        return x
+    if isinstance(x, np.ndarray) and x.ndim == 0 and function in COMPARISONS:
+        return x.item()
+    raise TypeError(refusal(function, x, operands))
+
+
+def refusal(function: Any, x: Any, operands: Sequence[Any]) -> str:
+    """Why `function` does not take `x` beside these operands."""
+    name = getattr(function, "__name__", str(function))
+    device = next((operand.device for operand in operands if isinstance(operand, Stored)), "the device")
+    if isinstance(x, np.ndarray):
+        return (
+            f"{name}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on CPU; a GPU "
+            "computes only with what is in its own memory. Move it there first: x = device(x), for example x = gpu(x)."
+        )
+    return (
+        f"{name}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of that device "
+        "and numbers. Make a list an array there first: gpu(np.array(values))."
+    )
+
+
+def one_device(device: Any, x: Stored) -> Any:
+    """`device`, or that of `x` if none was seen yet. Raises `ValueError` if they are two."""
+    if device is None or x.device is device:
+        return x.device
+    raise ValueError(
+        f"arrays of two devices: one is on {device}, another, of shape {x.shape} and dtype {x.dtype}, on {x.device}. "  # type: ignore[attr-defined]
+        f"A GPU computes only with what is in its own memory; move one of them: devices()[{device.index}](x)."
+    )
