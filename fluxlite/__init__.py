@@ -1,3 +1,58 @@
-"""fluxlite: learn what a GPU does to a neural network."""
+"""fluxlite: learn what a GPU does to a neural network.
+
+The names of the Flux.jl GPU guide, in Python, on NumPy and CuPy. What `import fluxlite` does not need at once is
+loaded when it is first used.
+
+>>> import fluxlite as fl
+>>> model = fl.Chain(fl.Dense(10, 5, np.tanh), fl.Dense(5, 2))
+>>> fl.gpu(model)(np.ones(10, np.float32)).shape
+(2,)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+# A model is a tree, and everything done to it is a walk
+from .tree import children, functor, is_leaf, trainable
+from .walks import KeyPath, fcollect, fmap, fmap_with_path, fmapstructure, leaves
+from .parameters import destructure, trainables
+
+# Gradients
+from .arrays import astype, device_of, getitem, move, primitive, scatter_add
+from .rules import rule
+from .autodiff import Gradient, gradient, hessian, jacobian, withgradient
+from .older_styles import back, param, params
+from .tracked import TrackedArray
+
+# Layers
+from .layers.basic import Chain, Dense
 
 __version__ = "0.1.0"
+
+# Loaded at first use: the module in which each name is.
+_LAZY = {
+    "activations": (
+        "celu elu gelu hardsigmoid hardswish hardtanh leakyrelu lisht logcosh logsigmoid mish relu relu6 rrelu selu "
+        "sigmoid sigmoid_fast softplus softshrink softsign swish tanhshrink tanh_fast trelu σ tanh softmax logsoftmax"
+    ),
+    "initializers": "glorot_uniform",
+    "losses": "mse crossentropy logitcrossentropy",
+    "optimizers": "setup update updated Descent Momentum Adam",
+    "devices.selection": "gpu cpu cu",
+}
+_MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'fluxlite' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF} - {"annotations", "Any"})

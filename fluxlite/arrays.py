@@ -17,6 +17,9 @@ from .ties import is_array
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# The array types that can be made read-only (``x.flags.writeable = False``) while a gradient still needs their values.
+read_only_types: set[type] = {np.ndarray}
+
 
 @functools.singledispatch
 def device_of(x: Any) -> Any:

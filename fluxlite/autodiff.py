@@ -1,0 +1,302 @@
+"""Reverse-mode differentiation: walking back through the calls that `tracked.py` remembered.
+
+`gradient` is the style to use. Flux's two older ones, `param` with `back` and ``gradient(f, params(model))``, are in
+`older_styles.py`. All stand on one function, `pull_back`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from . import derivatives  # noqa: F401  (fills the table of rules)
+from .arrays import astype, read_only_types
+from .parameters import is_trainable_array
+from .ties import is_array
+from .tracked import Level, TrackedArray, numbers, plain
+from .tree import functor, is_leaf
+from .walks import KeyPath, Walk, fmap, fmap_with_path
+
+# ---------------------------------------------------------------------------------------------
+# The way back
+# ---------------------------------------------------------------------------------------------
+
+_USED = (None, (), {}, ())  # the call of a result that has been walked through
+
+
+def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedArray, Any]:
+    """The gradients of everything that was tracked from the start, given the gradient `g` of `result`.
+
+    Visits the calls from the highest number down: when one is reached, all that used its result have been. Each
+    call is cleared once it is done with, unless `keep`.
+    """
+    totals = {result: g}  # the sum of what has arrived at each result; complete when it is visited
+    own: set[TrackedArray] = set()  # those whose sum was made here, so that more can be added in place
+    waiting = [(-result.number, result)] if result.call is not None else []
+    while waiting:
+        node = heappop(waiting)[1]
+        g = totals.pop(node)
+        if node.call is _USED:
+            raise RuntimeError(
+                "back has already walked through a result that this loss depends on, and cleared it: what is "
+                "carried from one step to the next has to be detached, as in h = h.data"
+            )
+        rule, arguments, keywords, parents = node.call
+        for pullback, parent in parents:
+            if parent.number > node.number:
+                raise RuntimeError("a param's data was assigned after the loss was computed from it: compute the loss again")
+            before = totals.get(parent)
+            if before is None and parent.call is not None:
+                heappush(waiting, (-parent.number, parent))
+            if rule.add_into is not None and _can_add_in_place(parent, before, g):
+                if parent not in own:
+                    zeros = np.zeros_like(plain(parent.value), dtype=g.dtype)
+                    totals[parent] = zeros if before is None else zeros + before
+                    own.add(parent)
+                rule.add_into(totals[parent], g, node.value, *arguments)
+                continue
+            piece = pullback(g, node.value, *arguments, **keywords)
+            if before is None:
+                totals[parent] = piece
+            elif parent in own and type(piece) is not TrackedArray:
+                before += piece
+            else:
+                totals[parent] = total = before + piece
+                if is_array(total):  # not a number, and not tracked by an outer gradient
+                    own.add(parent)
+        if not keep:
+            node.call = _USED
+    return totals
+
+
+def _can_add_in_place(parent: TrackedArray, before: Any, g: Any) -> bool:
+    """A part is added into its place in a whole array, unless an outer gradient has to see how."""
+    return type(g) is not TrackedArray and type(before) is not TrackedArray and is_array(plain(parent.value))
+
+
+# ---------------------------------------------------------------------------------------------
+# gradient
+# ---------------------------------------------------------------------------------------------
+
+
+def gradient(f: Callable, *args: Any) -> Any:
+    """The gradients of the number ``f(*args)``: a tuple, one for each argument (Flux, Zygote: ``gradient``).
+
+    An argument is an array, a Python number, a model, or a tuple, list or dict of such. Its gradient has its
+    structure: an array's is a new array of the same shape, dtype and memory order; a model's a `Gradient` with
+    the same attribute names; None stands where nothing flows, for integer and boolean arrays, and for numbers inside
+    a model. A parameter that a model holds at several places gets its whole gradient at the first.
+
+    `f` may return ``(loss, extra, …)``; see `withgradient`. While it runs, the NumPy and simulated arrays that it
+    computes with are read-only, so that changing one, which would make the gradient wrong, raises at that line.
+    (CuPy's arrays cannot be made read-only, and a view made earlier can still be written through.)
+
+    Raises `TypeError` if the loss is not one number, or on a function that has no derivative rule.
+
+    >>> gradient(lambda x, y: x**2 * y, 3.0, 2.0)
+    (12.0, 9.0)
+    >>> gradient(lambda w: np.sum(np.tanh(w)), np.zeros(2))
+    (array([1., 1.]),)
+    """
+    return withgradient(f, *args)[1]
+
+
+def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
+    """``(value, gradients)``: what `f` returned, as plain values, and the gradients (Flux: ``withgradient``).
+
+    When `f` returns a tuple ``(loss, extra, …)``, the first is differentiated, and all come out.
+
+    >>> withgradient(lambda x: (x**2, "also returned"), 3.0)
+    ((np.float64(9.0), 'also returned'), (6.0,))
+    """
+    if len(args) == 1 and hasattr(type(args[0]), "withgradient"):  # the implicit style: params(model)
+        return args[0].withgradient(f)
+    level = Level(next(numbers))
+    try:
+        tracked = [track(argument, level) for argument in args]
+        value = f(*tracked)
+        leaves = gradients_of(value, level)
+        collect = _Collector(leaves)
+        return untracked(value, level), tuple(map(collect, args, tracked))
+    finally:
+        level.close()
+
+
+def gradients_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
+    """For each thing tracked on `level`, the gradient of the loss that `f` returned."""
+    loss = value[0] if isinstance(value, tuple) and value else value
+    shape = getattr(loss, "shape", None)
+    if shape != () and not isinstance(loss, (int, float)):
+        got = f"shape {shape}" if shape is not None else f"a {type(loss).__name__}"
+        raise TypeError(f"a gradient is that of one number: the loss must have shape (), got {got}. Take its sum or mean")
+    if type(loss) is not TrackedArray or loss.level is not level:
+        return {}  # it does not depend on the arguments
+    return pull_back(loss, _one(loss.value))
+
+
+def _one(value: Any) -> Any:
+    """1, of the type of the loss and on its device."""
+    value = plain(value)
+    return type(value)(1) if isinstance(value, (np.generic, float)) else np.ones_like(value)
+
+
+def track(argument: Any, level: Level) -> Any:
+    """`argument` with a tracked array in the place of each of its parameters."""
+    if is_trainable_array(argument):
+        return _track_array(argument, level)
+    if type(argument) is TrackedArray:
+        return TrackedArray(argument, level)
+
+    def mark(path: KeyPath, leaf: Any) -> Any:
+        if is_trainable_array(leaf):
+            return _track_array(leaf, level)
+        if type(leaf) is TrackedArray or type(leaf) in (int, float) and _only_containers(argument, path):
+            return TrackedArray(float(leaf) if type(leaf) is int else leaf, level)
+        return leaf
+
+    return fmap_with_path(mark, argument)
+
+
+def _track_array(array: Any, level: Level) -> TrackedArray:
+    if type(array) in read_only_types:
+        level.freeze(array)
+    return TrackedArray(array, level)
+
+
+def _only_containers(argument: Any, path: KeyPath) -> bool:
+    """Numbers in tuples, lists and dicts are differentiated; those in a model are constants."""
+    return all(isinstance(KeyPath(path[:i]).get(argument), (tuple, list, dict)) for i in range(len(path)))
+
+
+def untracked(value: Any, level: Level) -> Any:
+    """What `f` returned, as plain values that share no memory with its arguments."""
+    if type(value) is TrackedArray:
+        if value.level is not level:
+            return value  # of an outer gradient
+        return value.value.copy() if type(value.value) is not float else value.value
+    if type(value) in (tuple, list):
+        return type(value)([untracked(part, level) for part in value])
+    if isinstance(value, (float, int, str, np.generic)) or value is None:
+        return value
+    return fmap(lambda leaf: untracked(leaf, level) if type(leaf) is TrackedArray else leaf, value)
+
+
+# ---------------------------------------------------------------------------------------------
+# What a gradient looks like
+# ---------------------------------------------------------------------------------------------
+
+
+@functor
+class Gradient:
+    """The gradient of a registered object: the same attribute names, None where nothing flowed.
+
+    For a `Chain`, ``grads[0]`` is the gradient of its first layer.
+
+    >>> Gradient(weight=np.ones(2), bias=None)
+    Gradient(weight=array([1., 1.]), bias=None)
+    """
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    def __getitem__(self, index: Any) -> Any:
+        if "layers" not in self.__dict__:
+            raise TypeError(f"this gradient has no layers to index; its fields are {', '.join(self.__dict__)}")
+        return self.layers[index]  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"Gradient({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+
+class _Collector:
+    """Makes the gradient of an argument from those of the arrays in it."""
+
+    def __init__(self, leaves: dict[TrackedArray, Any]):
+        self.leaves = leaves
+        self.given: set[int] = set()  # no two gradients are one array
+
+    def __call__(self, argument: Any, tracked: Any) -> Any:
+        if type(tracked) is TrackedArray:
+            return self.leaf((), argument, tracked)
+        walk = Walk(self.leaf, lambda path, node: is_leaf(node), self.combine, prune=None)
+        return walk.visit(KeyPath(), argument, tracked)
+
+    def leaf(self, path: Any, like: Any, tracked: Any) -> Any:
+        g = self.leaves.get(tracked) if type(tracked) is TrackedArray else None
+        if g is None or type(g) is TrackedArray and type(like) is float:
+            return g
+        if type(like) in (int, float):
+            return float(g)
+        g = ordinary(g, like, self.given)
+        self.given.add(id(g))
+        return g
+
+    def combine(self, x: Any, parts: Any, rebuild: Callable) -> Any:
+        return rebuild(parts) if isinstance(x, (tuple, list, dict)) else Gradient(**parts)
+
+
+def ordinary(g: Any, like: Any, given: Any = ()) -> Any:
+    """`g` as an array like `like`: its shape, dtype and memory order, writable, sharing memory with nothing."""
+    if type(g) is TrackedArray:
+        return g if g.dtype == like.dtype else astype(g, like.dtype)
+    if getattr(g, "base", g) is None and g.strides == like.strides and g.dtype == like.dtype and id(g) not in given:
+        if type(g) not in read_only_types or g.flags.writeable:
+            return g
+    result = np.empty_like(plain(like))
+    result[...] = g
+    return result
+
+
+# ---------------------------------------------------------------------------------------------
+# Derivatives of more than one number
+# ---------------------------------------------------------------------------------------------
+
+
+def jacobian(f: Callable, *args: Any) -> tuple:
+    """For each argument, an array: the gradient of every element of ``f(*args)`` (Zygote: ``jacobian``).
+
+    The arguments are arrays; the shape is that of the result, then that of the argument. The result is computed
+    once, and walked back through once for each of its elements.
+
+    >>> jacobian(lambda x: x**2, np.array([1.0, 2.0]))
+    (array([[2., 0.],
+           [0., 4.]]),)
+    """
+    level = Level(next(numbers))
+    try:
+        tracked = [track(argument, level) for argument in args]
+        out = f(*tracked)
+        if type(out) is not TrackedArray or out.level is not level:
+            return tuple(None for _ in args)
+        rows: list[list] = [[] for _ in args]
+        for unit in _units(out.value):
+            leaves = pull_back(out, unit, keep=True)
+            for row, argument, x in zip(rows, args, tracked, strict=True):
+                row.append(ordinary(leaves[x], argument) if x in leaves else np.zeros_like(plain(argument)))
+        return tuple(
+            np.reshape(np.stack(row), out.shape + np.shape(plain(argument))) for row, argument in zip(rows, args, strict=True)
+        )
+    finally:
+        level.close()
+
+
+def _units(out: Any) -> Any:
+    """Zeros like `out`, with a 1 at each place in turn."""
+    out = plain(out)
+    for place in np.ndindex(np.shape(out)):
+        unit = np.zeros_like(out)
+        unit[place] = 1
+        yield unit
+
+
+def hessian(f: Callable, x: Any) -> Any:
+    """All second derivatives of the number ``f(x)``; shape: that of `x`, twice (Zygote: ``hessian``).
+
+    >>> hessian(lambda x: x[0] ** 2 * x[1], np.array([2.0, 3.0]))
+    array([[6., 4.],
+           [4., 0.]])
+    """
+    return jacobian(lambda x: gradient(f, x)[0], x)[0]

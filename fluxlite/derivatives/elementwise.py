@@ -1,0 +1,168 @@
+"""Functions that work on each element by itself. With two operands, NumPy broadcasts them: `fit` undoes that."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..rules import no_derivative, rule
+
+
+def fit(g: Any, x: Any) -> Any:
+    """`g` summed over the axes along which `x` was broadcast, so that it has the shape of `x`.
+
+    >>> fit(np.ones((4, 3)), np.zeros(3)), fit(np.ones((2, 3)), np.zeros((2, 1)))
+    (array([4., 4., 4.]), array([[3.],
+           [3.]]))
+    """
+    shape = getattr(x, "shape", ())
+    if g.shape == shape:
+        return g
+    added = g.ndim - len(shape)
+    stretched = tuple(i + added for i, length in enumerate(shape) if length == 1 and g.shape[i + added] != 1)
+    return np.reshape(np.sum(g, axis=(*range(added), *stretched)), shape)
+
+
+# -- one operand -------------------------------------------------------------------------------------
+
+rule(np.negative, lambda g, out, x: -g)
+rule(np.positive, lambda g, out, x: g)
+rule(np.absolute, lambda g, out, x: g * np.sign(x))  # 0 at 0
+rule(np.fabs, lambda g, out, x: g * np.sign(x))
+rule(np.reciprocal, lambda g, out, x: -g * out * out)
+rule(np.square, lambda g, out, x: g * (2 * x))
+rule(np.sqrt, lambda g, out, x: g / (2 * out))
+rule(np.cbrt, lambda g, out, x: g / (3 * out * out))
+rule(np.exp, lambda g, out, x: g * out)
+rule(np.exp2, lambda g, out, x: g * out * math.log(2))
+rule(np.expm1, lambda g, out, x: g * (out + 1))
+rule(np.log, lambda g, out, x: g / x)
+rule(np.log2, lambda g, out, x: g / (x * math.log(2)))
+rule(np.log10, lambda g, out, x: g / (x * math.log(10)))
+rule(np.log1p, lambda g, out, x: g / (1 + x))
+rule(np.sin, lambda g, out, x: g * np.cos(x))
+rule(np.cos, lambda g, out, x: -g * np.sin(x))
+rule(np.tan, lambda g, out, x: g * (1 + out * out))
+rule(np.arcsin, lambda g, out, x: g / np.sqrt(1 - x * x))
+rule(np.arccos, lambda g, out, x: -g / np.sqrt(1 - x * x))
+rule(np.arctan, lambda g, out, x: g / (1 + x * x))
+rule(np.sinh, lambda g, out, x: g * np.cosh(x))
+rule(np.cosh, lambda g, out, x: g * np.sinh(x))
+rule(np.tanh, lambda g, out, x: g * (1 - out * out))
+rule(np.arcsinh, lambda g, out, x: g / np.sqrt(x * x + 1))
+rule(np.arccosh, lambda g, out, x: g / np.sqrt(x * x - 1))
+rule(np.arctanh, lambda g, out, x: g / (1 - x * x))
+rule(np.deg2rad, lambda g, out, x: g * (math.pi / 180))
+rule(np.radians, lambda g, out, x: g * (math.pi / 180))
+rule(np.rad2deg, lambda g, out, x: g * (180 / math.pi))
+rule(np.degrees, lambda g, out, x: g * (180 / math.pi))
+rule(np.conjugate, lambda g, out, x: g)
+rule(np.real, lambda g, out, val: g)
+rule(np.copy, lambda g, out, a: g)
+rule(np.ascontiguousarray, lambda g, out, a: g)
+rule(np.nan_to_num, lambda g, out, x: np.where(np.isfinite(x), g, 0))
+
+# Steps are flat between their jumps: the gradient is 0, as in PyTorch.
+for step in (np.sign, np.floor, np.ceil, np.trunc, np.rint):
+    rule(step, lambda g, out, x: np.zeros_like(g))
+rule(np.round, lambda g, out, a, decimals=0: np.zeros_like(g))
+
+
+# -- two operands ------------------------------------------------------------------------------------
+
+rule(np.add, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(g, y))
+rule(np.subtract, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g, y))
+rule(np.multiply, lambda g, out, x, y: fit(g * y, x), lambda g, out, x, y: fit(g * x, y))
+rule(np.true_divide, lambda g, out, x, y: fit(g / y, x), lambda g, out, x, y: fit(-g * out / y, y))
+rule(np.floor_divide, lambda g, out, x, y: fit(np.zeros_like(g), x), lambda g, out, x, y: fit(np.zeros_like(g), y))
+rule(np.remainder, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g * np.floor_divide(x, y), y))
+rule(np.fmod, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g * np.trunc(x / y), y))
+rule(
+    np.arctan2,
+    lambda g, out, x, y: fit(g * y / (x * x + y * y), x),
+    lambda g, out, x, y: fit(-g * x / (x * x + y * y), y),
+)
+rule(np.hypot, lambda g, out, x, y: fit(g * x / out, x), lambda g, out, x, y: fit(g * y / out, y))
+rule(
+    np.logaddexp,
+    lambda g, out, x, y: fit(g * np.exp(x - out), x),
+    lambda g, out, x, y: fit(g * np.exp(y - out), y),
+)
+rule(
+    np.logaddexp2,
+    lambda g, out, x, y: fit(g * np.exp2(x - out), x),
+    lambda g, out, x, y: fit(g * np.exp2(y - out), y),
+)
+
+
+def base_of_power(g: Any, out: Any, x: Any, y: Any) -> Any:
+    if isinstance(y, (int, float)):
+        return g * (y * x ** (y - 1)) if y != 0 else np.zeros_like(g)
+    nonzero = np.where(y == 0, 1, y)  # 0 ** (0 - 1) is infinite, and x ** 0 is flat
+    return fit(np.where(y == 0, 0, g * y * x ** (nonzero - 1)), x)
+
+
+def exponent_of_power(g: Any, out: Any, x: Any, y: Any) -> Any:
+    # 0 ** y is flat; its log is not to be taken.
+    return fit(g * out * np.log(np.where(x == 0, 1, x)), y)
+
+
+rule(np.power, base_of_power, exponent_of_power)
+rule(np.float_power, base_of_power, exponent_of_power)
+
+
+# -- a choice of operands: where two are equal, they share the gradient equally ------------------------
+
+
+def larger(g: Any, x: Any, y: Any) -> Any:
+    return np.where(x > y, g, np.where(x == y, g / 2, 0))
+
+
+for maximum, minimum in ((np.maximum, np.minimum), (np.fmax, np.fmin)):
+    rule(
+        maximum,
+        lambda g, out, x, y: fit(larger(g, x, y), x),
+        lambda g, out, x, y: fit(larger(g, y, x), y),
+    )
+    rule(
+        minimum,
+        lambda g, out, x, y: fit(larger(g, y, x), x),
+        lambda g, out, x, y: fit(larger(g, x, y), y),
+    )
+
+rule(
+    np.where,
+    None,
+    lambda g, out, condition, x, y: fit(np.where(condition, g, 0), x),
+    lambda g, out, condition, x, y: fit(np.where(condition, 0, g), y),
+)
+
+
+def clipped(g: Any, out: Any, a: Any, a_min: Any = None, a_max: Any = None) -> Any:
+    if a_min is not None:
+        g = np.where(a < a_min, 0, g)
+    if a_max is not None:
+        g = np.where(a > a_max, 0, g)
+    return fit(g, a)
+
+
+rule(
+    np.clip,
+    clipped,
+    lambda g, out, a, a_min=None, a_max=None: fit(np.where(a < a_min, g, 0), a_min),
+    lambda g, out, a, a_min=None, a_max=None: fit(np.where(a > a_max, g, 0), a_max),
+)
+
+# -- no derivative ------------------------------------------------------------------------------------
+
+no_derivative(
+    np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal,
+    np.logical_and, np.logical_or, np.logical_xor, np.logical_not,
+    np.isnan, np.isinf, np.isfinite, np.signbit, np.isclose, np.allclose, np.array_equal,
+    np.iscomplexobj, np.isrealobj, np.isreal, np.iscomplex,
+    np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.result_type, np.can_cast, np.min_scalar_type,
+    np.shape, np.ndim, np.size, np.shares_memory, np.may_share_memory,
+    np.array_repr, np.array_str, np.array2string,
+)  # fmt: skip

@@ -1,0 +1,150 @@
+"""Products that sum: matmul and its relatives, einsum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..rules import composed, rule, rule_for_each
+from ..tracked import plain
+from .elementwise import fit
+
+# -- matmul ------------------------------------------------------------------------------------------
+
+
+def transposed(x: Any) -> Any:
+    """The matrices in `x`, the last two axes, transposed."""
+    return np.swapaxes(x, -1, -2)
+
+
+def lies_transposed(x: Any) -> bool:
+    """Whether a matrix is stored column by column, as ``W.T`` is."""
+    return x.strides[0] < x.strides[1]
+
+
+def left_of_matmul(g: Any, out: Any, x: Any, y: Any) -> Any:
+    if x.ndim == y.ndim == 2:
+        # The gradient of an operand is made in that operand's memory order: then nothing has to be copied later.
+        return (y @ g.T).T if lies_transposed(x) else g @ y.T
+    if y.ndim == 1:
+        return fit(g[..., None] * y, x)
+    if x.ndim == 1:
+        return fit(np.matmul(y, g[..., None])[..., 0], x)
+    return fit(g @ transposed(y), x)
+
+
+def right_of_matmul(g: Any, out: Any, x: Any, y: Any) -> Any:
+    if x.ndim == y.ndim == 2:
+        return (g.T @ x).T if lies_transposed(y) else x.T @ g
+    if x.ndim == 1:
+        return fit(x[:, None] * g[..., None, :], y) if y.ndim > 1 else g * x
+    if y.ndim == 1:
+        return fit(np.matmul(transposed(x), g[..., None])[..., 0], y)
+    if y.ndim == 2:  # a batch of matrices times one: the batch is only more rows
+        return np.reshape(x, (-1, x.shape[-1])).T @ np.reshape(g, (-1, g.shape[-1]))
+    return fit(transposed(x) @ g, y)
+
+
+rule(np.matmul, left_of_matmul, right_of_matmul)
+
+
+@composed(np.dot)
+def dot(a: Any, b: Any) -> Any:
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return a * b
+    if np.ndim(a) <= 2 and np.ndim(b) <= 2:
+        return a @ b
+    return np.tensordot(a, b, axes=((-1,), (-1 if np.ndim(b) == 1 else -2,)))
+
+
+@composed(np.inner)
+def inner(a: Any, b: Any) -> Any:
+    return a * b if np.ndim(a) == 0 or np.ndim(b) == 0 else np.tensordot(a, b, axes=((-1,), (-1,)))
+
+
+@composed(np.vdot)
+def vdot(a: Any, b: Any) -> Any:
+    return np.ravel(a) @ np.ravel(b)
+
+
+@composed(np.outer)
+def outer(a: Any, b: Any) -> Any:
+    return np.ravel(a)[:, None] * np.ravel(b)
+
+
+@composed(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    """Every element of `a` times all of `b`: one axis of each side by side, then joined."""
+    ndim = max(np.ndim(a), np.ndim(b))
+    rows = (1,) * (ndim - np.ndim(a)) + np.shape(a)
+    columns = (1,) * (ndim - np.ndim(b)) + np.shape(b)
+    blocks = np.reshape(a, tuple(n for length in rows for n in (length, 1)))
+    blocks = blocks * np.reshape(b, tuple(n for length in columns for n in (1, length)))
+    return np.reshape(blocks, tuple(m * n for m, n in zip(rows, columns, strict=True)))
+
+
+@composed(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """One matrix product: the axes that stay become rows and columns, those that are summed the inner one."""
+    if isinstance(axes, int):
+        axes = (range(np.ndim(a) - axes, np.ndim(a)), range(axes))
+    summed_a, summed_b = (
+        tuple(i % np.ndim(x) for i in ([chosen] if isinstance(chosen, int) else chosen))
+        for x, chosen in zip((a, b), axes, strict=True)
+    )
+    stay_a = tuple(i for i in range(np.ndim(a)) if i not in summed_a)
+    stay_b = tuple(i for i in range(np.ndim(b)) if i not in summed_b)
+    shape_a, shape_b = np.shape(a), np.shape(b)
+    inner_length = int(np.prod([shape_a[i] for i in summed_a], dtype=int))
+    rows = np.reshape(np.transpose(a, stay_a + summed_a), (-1 if a.size else 0, inner_length))
+    columns = np.reshape(np.transpose(b, summed_b + stay_b), (inner_length, -1 if b.size else 0))
+    return np.reshape(rows @ columns, tuple(shape_a[i] for i in stay_a) + tuple(shape_b[i] for i in stay_b))
+
+
+# -- einsum ------------------------------------------------------------------------------------------
+
+
+def terms(subscripts: str, operands: tuple) -> tuple[list[str], str]:
+    """The labels of each operand and of the result, with the implicit ones and ``...`` written out.
+
+    >>> terms("ij,jk", (np.zeros((2, 3)), np.zeros((3, 4)))), terms("...i->...", (np.zeros((2, 3)),))
+    ((['ij', 'jk'], 'ik'), (['Ai'], 'A'))
+    """
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    named = inputs.split(",")
+    batches = [np.ndim(x) - len(term.replace("...", "")) if "..." in term else 0 for term, x in zip(named, operands, strict=True)]
+    free = [letter for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if letter not in subscripts][: max(batches)]
+    batch = "".join(free)
+    if not arrow:
+        letters = inputs.replace(",", "").replace("...", "")
+        output = ("..." if "..." in inputs else "") + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    written = [term.replace("...", batch[len(batch) - n :]) for term, n in zip(named, batches, strict=True)]
+    return written, output.replace("...", batch)
+
+
+def operand_of_einsum(position: int, g: Any, out: Any, subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
+    """Einsum again, with the result in the operand's place: from the labels of the others to its own."""
+    position -= 1  # the subscripts are the first argument
+    labels, output = terms(subscripts, operands)
+    x, own = operands[position], labels[position]
+    target = "".join(dict.fromkeys(own))  # a label that occurs twice means a diagonal; see below
+    inputs = [(output, g)] + [(labels[i], y) for i, y in enumerate(operands) if i != position]
+    known = set("".join(term for term, _ in inputs))
+    lone = "".join(label for label in target if label not in known)  # summed over, and in no other operand
+    if lone:
+        inputs.append((lone, np.ones_like(plain(x), shape=tuple(x.shape[own.index(label)] for label in lone))))
+    own_labels = own
+    for letter in (letter for letter in own if own.count(letter) > 1):
+        at = own_labels.index(letter)
+        if letter in own_labels[at + 1 :]:
+            fresh = next(c for c in "abcdefghijklmnopqrstuvwxyz" if c not in own_labels + "".join(t for t, _ in inputs))
+            own_labels = own_labels[:at] + fresh + own_labels[at + 1 :]
+            # Off the diagonal the operand was not read: an identity matrix puts zeros there.
+            inputs.append((fresh + letter, np.diag(np.ones_like(plain(x), shape=(x.shape[at],)))))
+    spec = ",".join(term for term, _ in inputs) + "->" + own_labels
+    return fit(np.einsum(spec, *(y for _, y in inputs), optimize=optimize), x)
+
+
+rule_for_each(np.einsum, operand_of_einsum)

@@ -1,0 +1,49 @@
+"""Errors that name the place in a model: ``layers[0].weight is on CPU, the input is on Simulated:0``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .arrays import device_of
+from .ties import is_array
+from .tracked import plain
+from .walks import KeyPath, nodes
+
+
+class LayerError(Exception):
+    """Something went wrong at `path` in a model; whoever calls the layer puts its own step in front."""
+
+    def __init__(self, path: KeyPath, what: str):
+        super().__init__(path, what)
+        self.path, self.what = path, what
+
+    def __str__(self) -> str:
+        return f"{self.path}{self.what}"
+
+    def within(self, *steps: Any) -> LayerError:
+        """The same error, seen from one level further out."""
+        return type(self)(KeyPath(steps) + self.path, self.what)
+
+
+class DeviceError(LayerError, TypeError):
+    """Two arrays are on different devices."""
+
+
+class ShapeError(LayerError, ValueError):
+    """An input does not fit a layer."""
+
+
+def other_device(layer: Any, x: Any) -> DeviceError | None:
+    """The error to raise if an array of `layer` is not where the input `x` is; None if all are on one device.
+
+    Asked only after the array library has refused: as long as all goes well it costs nothing.
+    """
+    x = plain(x)
+    if not is_array(x):
+        return None
+    for path, leaf in nodes(layer):
+        leaf = plain(leaf)
+        if is_array(leaf) and device_of(leaf) != device_of(x):
+            where, here = device_of(leaf), device_of(x)
+            return DeviceError(path, f" is on {where}, the input is on {here}; move one of them: x = device(x)")
+    return None

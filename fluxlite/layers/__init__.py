@@ -1,0 +1,1 @@
+"""The layers: plain objects whose fields are arrays."""

@@ -1,0 +1,190 @@
+"""`Dense` and `Chain`: with these two, and a loss, a network is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import LayerError, ShapeError, other_device
+from ..initializers import glorot_uniform
+from ..parameters import trainables
+from ..ties import is_array
+from ..tree import functor
+from ..walks import Attribute, KeyPath
+
+
+def identity(x: Any) -> Any:
+    """The activation of a layer that has none."""
+    return x
+
+
+@functor
+@dataclass(eq=False, repr=False, init=False)
+class Dense:
+    """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
+
+    ``Dense(inputs, outputs, activation)`` starts with random weights: `weight` has shape ``(outputs, inputs)``,
+    `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it out. `x` has shape ``(N, inputs)`` or
+    ``(inputs,)``. `Dense.of` takes the arrays themselves.
+
+    Raises `ValueError` for an input of another width, `TypeError` for one on another device.
+
+    >>> layer = Dense(10, 5)
+    >>> layer
+    Dense(10 => 5)      # 55 parameters
+    >>> layer(np.ones((3, 10), np.float32)).shape
+    (3, 5)
+    """
+
+    weight: Any
+    bias: Any
+    activation: Callable
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        activation: Callable = identity,
+        *,
+        bias: bool = True,
+        init: Callable = glorot_uniform,
+        rng: np.random.Generator | None = None,
+    ):
+        for what, size in (("inputs", inputs), ("outputs", outputs)):
+            if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 0:
+                hint = "; for arrays there is Dense.of(weight, bias, activation)" if is_array(size) else ""
+                raise TypeError(f"Dense({what}) is a number of features, got {_brief(size)}{hint}")
+        if not callable(activation):
+            raise TypeError(f"Dense's activation is a function such as np.tanh, got {activation!r}")
+        self.weight = init(int(outputs), int(inputs), **({} if rng is None else {"rng": rng}))
+        self.bias = np.zeros_like(self.weight, shape=(int(outputs),)) if bias else None
+        self.activation = activation
+
+    @classmethod
+    def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> Dense:
+        """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None.
+
+        >>> Dense.of(np.ones((2, 3)), np.zeros(2))(np.ones(3))
+        array([3., 3.])
+        """
+        if getattr(weight, "ndim", None) != 2:
+            raise ShapeError(KeyPath([Attribute("weight")]), f" has shape (outputs, inputs), got {_brief(weight)}")
+        if bias is not None and getattr(bias, "shape", None) != weight.shape[:1]:
+            raise ShapeError(KeyPath([Attribute("bias")]), f" has shape {weight.shape[:1]} for a weight of {weight.shape}, got {_brief(bias)}")
+        layer = object.__new__(cls)
+        layer.weight, layer.bias, layer.activation = weight, bias, activation
+        return layer
+
+    def __call__(self, x: Any) -> Any:
+        try:
+            y = x @ self.weight.T
+            return self.activation(y if self.bias is None else y + self.bias)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise self._why(x, error) from error
+
+    def _why(self, x: Any, error: Exception) -> Exception:
+        """After an error: what a learner needs to know about it."""
+        outputs, inputs = self.weight.shape
+        shape = getattr(x, "shape", None)
+        if shape is None:
+            return TypeError(f"Dense({inputs} => {outputs}) takes an array, got {_brief(x)}; np.asarray(x) makes one")
+        if shape == () or shape[-1] != inputs:
+            takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
+            hint = "; the observations are its rows: x.T?" if len(shape) == 2 and shape[0] == inputs else ""
+            return ShapeError(KeyPath(), f"Dense({inputs} => {outputs}) {takes}, got shape {shape}{hint}")
+        return other_device(self, x) or error
+
+    def __repr__(self) -> str:
+        if not is_array(self.weight):  # a model may hold anything in an array's place for a while
+            return f"Dense({self.weight!r}, {self.bias!r})"
+        return f"{self._call()}      # {_count(self)} parameters"
+
+    def _call(self) -> str:
+        outputs, inputs = self.weight.shape
+        activation = "" if self.activation is identity else f", {_name(self.activation)}"
+        return f"Dense({inputs} => {outputs}{activation}{', bias=False' if self.bias is None else ''})"
+
+
+@functor
+@dataclass(eq=False, repr=False, init=False)
+class Chain:
+    """Layers, or any functions, one after the other (Flux: ``Chain``).
+
+    ``chain[0]`` is the first layer, ``chain[1:]`` a chain of the others; ``len`` and iteration work as on a list.
+    Layers can have names: ``Chain(encoder=Dense(9, 3), decoder=Dense(3, 9))`` has ``chain["encoder"]``.
+
+    Raises what a layer raises, with the layer's place in front: ``layers[1].weight is on CPU, …``.
+
+    >>> chain = Chain(Dense(4, 3, np.tanh), Dense(3, 2))
+    >>> chain(np.ones((5, 4), np.float32)).shape, len(chain)
+    ((5, 2), 2)
+    >>> chain
+    Chain(
+      Dense(4 => 3, tanh),      # 15 parameters
+      Dense(3 => 2),            # 8 parameters
+    )                           # 23 parameters in all
+    """
+
+    layers: Any
+
+    def __init__(self, *layers: Any, **named: Any):
+        if layers and named:
+            raise TypeError("a Chain's layers all have names, or none has")
+        for where, layer in {**dict(enumerate(layers)), **named}.items():
+            if not callable(layer):
+                hint = "; write Chain(*layers) for a list" if isinstance(layer, (list, tuple)) else ""
+                raise TypeError(f"Chain's layers[{where!r}] cannot be called: {_brief(layer)}{hint}")
+        self.layers = dict(named) if named else tuple(layers)
+
+    def __call__(self, x: Any) -> Any:
+        for where, layer in self._items():
+            try:
+                x = layer(x)
+            except LayerError as error:
+                raise error.within(Attribute("layers"), where) from error.__cause__
+        return x
+
+    def _items(self) -> Any:
+        return self.layers.items() if isinstance(self.layers, Mapping) else enumerate(self.layers)
+
+    def __getitem__(self, index: Any) -> Any:
+        if not isinstance(index, slice):
+            by_number = isinstance(self.layers, Mapping) and isinstance(index, int)
+            return list(self.layers.values())[index] if by_number else self.layers[index]
+        part = object.__new__(type(self))
+        part.layers = dict(list(self.layers.items())[index]) if isinstance(self.layers, Mapping) else self.layers[index]
+        return part
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __iter__(self) -> Iterator:
+        return iter(self.layers.values() if isinstance(self.layers, Mapping) else self.layers)
+
+    def __repr__(self) -> str:
+        lines = []
+        for where, layer in self._items():
+            name = f"{where}=" if isinstance(where, str) else ""
+            call = layer._call() if isinstance(layer, Dense) and is_array(layer.weight) else _name(layer)
+            count = _count(layer)
+            lines.append((f"  {name}{call},", f"# {count} parameters" if count else ""))
+        width = max([len(line) for line, _ in lines] + [1]) + 6
+        body = "\n".join(f"{line:<{width}}{comment}".rstrip() for line, comment in lines)
+        return f"Chain(\n{body}\n{')':<{width}}# {_count(self)} parameters in all" if lines else "Chain()"
+
+
+def _count(layer: Any) -> int:
+    """How many numbers training may change; a tied array counts once."""
+    return sum(array.size for _, array in trainables(layer))
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", None) or repr(function)
+
+
+def _brief(x: Any) -> str:
+    shape = getattr(x, "shape", None)
+    return f"{type(x).__name__} {x!r}" if shape is None else f"an array of shape {shape}"

@@ -1,0 +1,100 @@
+"""The table of derivatives: for each function, how a gradient goes back through it.
+
+An entry is a `Rule`, made with `rule`: one pullback for each operand of the function. The entries are in
+`derivatives/`; a learner adds one with a single line:
+
+>>> import numpy as np
+>>> from fluxlite import gradient, primitive, rule
+>>> @primitive
+... def cube(x):
+...     return x**3
+>>> rule(cube, lambda g, out, x: g * 3 * x**2)
+>>> gradient(cube, 2.0)
+(12.0,)
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+Pullback = Callable[..., Any]
+
+
+class Rule:
+    """How a gradient goes back through one function.
+
+    ``pullbacks[i]`` belongs to the operand at position `i`; None where an operand has no derivative. It is
+    called with the gradient of the result, the result, and the function's own arguments, and returns the
+    gradient of that operand: a new array of the operand's shape, or the gradient it was given.
+    """
+
+    __slots__ = ("pullbacks", "names", "operand_count", "most_positional", "sequence", "add_into")
+
+    def __init__(self, pullbacks: Any, parameters_of: Pullback, skip: int, sequence: bool, add_into: Callable | None):
+        code = parameters_of.__code__
+        self.names = code.co_varnames[skip : code.co_argcount + code.co_kwonlyargcount]  # of the function's arguments
+        self.most_positional = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount - skip
+        self.operand_count = 1 if sequence else len(pullbacks)
+        self.pullbacks = pullbacks + (None,) * len(self.names) if isinstance(pullbacks, tuple) else pullbacks
+        self.sequence = sequence  # the first argument is a list of operands, as in np.concatenate([x, y])
+        self.add_into = add_into
+
+
+class _Each:
+    """The pullbacks of a function with any number of operands: one function that is told which."""
+
+    __slots__ = ("pullback",)
+
+    def __init__(self, pullback: Pullback):
+        self.pullback = pullback
+
+    def __getitem__(self, position: int) -> Pullback:
+        return functools.partial(self.pullback, position)
+
+    def __len__(self) -> int:
+        return 0  # operands by position only
+
+
+RULES: dict[Callable, Rule] = {}
+COMPOSED: dict[Callable, Callable] = {}
+PLAIN: set[Callable] = set()
+
+
+def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | None = None) -> None:
+    """Enter the derivative of `function`: for each operand ``pullback(g, out, *arguments)``.
+
+    `g` is the gradient of the loss with respect to the result `out`, and has its shape. `arguments` are those
+    of the call; a keyword that the pullback does not take is an error when the function is called. Write it in NumPy
+    calls (or primitives): then it works on every device, and for second derivatives.
+
+    `add_into(total, g, out, *arguments)`, for a function that reads a part of its first operand, adds its gradient
+    into `total` in place. Zygote's name for such a rule is ``@adjoint``, ChainRules' is ``rrule``.
+    """
+    named = next(pullback for pullback in pullbacks if pullback is not None)
+    RULES[function] = Rule(pullbacks, named, 2, False, add_into)
+
+
+def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False) -> None:
+    """`rule` for a function of any number of operands: ``pullback(position, g, out, *arguments)``.
+
+    With `sequence`, the operands are in a list, which is the first argument.
+    """
+    RULES[function] = Rule(_Each(pullback), pullback, 3, sequence, None)
+
+
+def composed(function: Callable) -> Callable[[Callable], Callable]:
+    """Say how `function` is made of other functions: for tracked arrays, the decorated function is called instead."""
+
+    def enter(same: Callable) -> Callable:
+        COMPOSED[function] = same
+        return same
+
+    return enter
+
+
+def no_derivative(*functions: Callable) -> None:
+    """Functions whose results do not depend smoothly on their arguments: they just compute."""
+    PLAIN.update(functions)

@@ -1,0 +1,501 @@
+"""`TrackedArray`: an array that computes like the one it holds, and remembers how it came about.
+
+It speaks NumPy's dispatch protocols, so ``np.tanh(x)`` and ``x @ w`` reach `record`, whatever library's array is
+inside. `record` does what was asked for with the values inside, and keeps the call: the function's rule, its
+arguments, and a number, counted up over the whole process. There is no tape beside the results themselves: what
+is dropped is freed, and walking back (`autodiff.py`) means visiting calls from the highest number down.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .arrays import astype, getitem, read_only_types
+from .rules import COMPOSED, PLAIN, RULES, Rule
+
+numbers = itertools.count(1)
+
+
+class Level:
+    """One call of `gradient`. What it tracks belongs to it; a call inside it has a level with a higher number."""
+
+    __slots__ = ("number", "is_open", "frozen", "frozen_views")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.is_open = True
+        # Arrays that were made read-only, because the way back still needs the values they have now.
+        self.frozen: list[Any] = []
+        self.frozen_views: list[Any] = []
+
+    def freeze(self, array: Any) -> None:
+        if array.flags.writeable:
+            array.flags.writeable = False
+            (self.frozen if array.base is None else self.frozen_views).append(array)
+
+    def close(self) -> None:
+        self.is_open = False
+        for array in self.frozen:
+            array.flags.writeable = True
+        # Views come second: one cannot be made writable before the array that it views.
+        for array in _views_to_release(self.frozen_views):
+            try:
+                array.flags.writeable = True
+            except ValueError:  # an outer gradient has frozen the array that it views, and will release both
+                _waiting_views.append(array)
+        self.frozen, self.frozen_views = [], []
+
+
+_waiting_views: list[Any] = []
+
+
+def _views_to_release(views: list[Any]) -> list[Any]:
+    views = _waiting_views + views if _waiting_views else views
+    _waiting_views.clear()
+    return views
+
+
+# The level of `param`, which has no enclosing call: it never closes and freezes nothing.
+PARAMETERS = Level(0)
+
+
+class TrackedArray:
+    """An array inside a computation that will be differentiated; in a program it is used like a NumPy array.
+
+    ``.data`` is the plain array; ``.grad`` belongs to a `param`. Whatever would lose a gradient without a word
+    (``float(x)``, ``x[0] = 1``, ``x += 1``, ``np.asarray(x)``, pickling) raises `TypeError`. Flux: ``TrackedArray``.
+    """
+
+    __slots__ = ("value", "level", "number", "call", "grad")
+
+    def __init__(self, value: Any, level: Level, call: tuple | None = None):
+        self.value = value
+        self.level = level
+        self.number = next(numbers)
+        self.call = call  # (rule, arguments, keywords, parents); None for what was tracked from the start
+        self.grad = None
+
+    # -- what NumPy, and our own primitives, call ------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if "out" in kwargs:
+            raise _refusal("writing a tracked result into an existing array (out=, +=)", "write x = x + y instead")
+        if method == "__call__":
+            return record(ufunc, inputs, kwargs)
+        if method == "reduce" and ufunc in _REDUCTIONS:
+            return record(_REDUCTIONS[ufunc], inputs, {"axis": 0} | kwargs)
+        raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule; see fluxlite.rule")
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return record(function, args, kwargs)
+
+    def __primitive__(self, function: Any, args: Any, kwargs: Any) -> Any:
+        return record(function, args, kwargs)
+
+    # -- the plain value ---------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Any:
+        """The plain array inside. Of a `param`, it can be assigned: ``w.data -= rate * w.grad``."""
+        return self.value
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if self.call is not None or self.level is not PARAMETERS:
+            raise TypeError("only the data of a param can be assigned; this array is the result of a computation")
+        if np.shape(value) != np.shape(self.value):
+            raise ValueError(f"this param has shape {np.shape(self.value)}, its data cannot become shape {np.shape(value)}")
+        self.value = value
+        # A new number: a call recorded before this line has a lower one, and `back` notices.
+        self.number = next(numbers)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return getattr(self.value, "shape", ())
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return np.size(plain(self.value))
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.value.dtype if hasattr(self.value, "dtype") else np.dtype(type(self.value))
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.value.strides
+
+    def __repr__(self) -> str:
+        return f"tracked({self.value!r})"
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(compute(bool, self))
+
+    def __iter__(self) -> Iterator[TrackedArray]:
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, item: Any) -> bool:
+        return compute(lambda x, y: y in x, self, item)
+
+    __hash__ = object.__hash__
+
+    # -- operators ---------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Any:
+        return record(np.add, (self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return record(np.add, (other, self))
+
+    def __sub__(self, other: Any) -> Any:
+        return record(np.subtract, (self, other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return record(np.subtract, (other, self))
+
+    def __mul__(self, other: Any) -> Any:
+        return record(np.multiply, (self, other))
+
+    def __rmul__(self, other: Any) -> Any:
+        return record(np.multiply, (other, self))
+
+    def __truediv__(self, other: Any) -> Any:
+        return record(np.true_divide, (self, other))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return record(np.true_divide, (other, self))
+
+    def __pow__(self, other: Any) -> Any:
+        # NumPy's own ** does the same: squaring is far cheaper than a power.
+        return record(np.square, (self,)) if type(other) is int and other == 2 else record(np.power, (self, other))
+
+    def __rpow__(self, other: Any) -> Any:
+        return record(np.power, (other, self))
+
+    def __matmul__(self, other: Any) -> Any:
+        return record(np.matmul, (self, other))
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return record(np.matmul, (other, self))
+
+    def __mod__(self, other: Any) -> Any:
+        return record(np.remainder, (self, other))
+
+    def __rmod__(self, other: Any) -> Any:
+        return record(np.remainder, (other, self))
+
+    def __floordiv__(self, other: Any) -> Any:
+        return record(np.floor_divide, (self, other))
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return record(np.floor_divide, (other, self))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __neg__(self) -> Any:
+        return record(np.negative, (self,))
+
+    def __pos__(self) -> Any:
+        return record(np.positive, (self,))
+
+    def __abs__(self) -> Any:
+        return record(np.absolute, (self,))
+
+    def __getitem__(self, index: Any) -> Any:
+        return record(getitem, (self, index))
+
+    # Comparisons are plain: a branch does not lose a gradient.
+
+    def __eq__(self, other: Any) -> Any:
+        return compute(np.equal, self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return compute(np.not_equal, self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return compute(np.less, self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return compute(np.less_equal, self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return compute(np.greater, self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return compute(np.greater_equal, self, other)
+
+    # -- methods of the same names as NumPy's -------------------------------------------------------
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        return record(np.transpose, (self,))
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return record(np.sum, (self, axis), _keepdims(keepdims))
+
+    def mean(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return record(np.mean, (self, axis), _keepdims(keepdims))
+
+    def prod(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return record(np.prod, (self, axis), _keepdims(keepdims))
+
+    def var(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+        return record(np.var, (self,), {"axis": axis, "ddof": ddof, "keepdims": keepdims})
+
+    def std(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
+        return record(np.std, (self,), {"axis": axis, "ddof": ddof, "keepdims": keepdims})
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return record(np.max, (self, axis), _keepdims(keepdims))
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return record(np.min, (self, axis), _keepdims(keepdims))
+
+    def cumsum(self, axis: Any = None) -> Any:
+        return record(np.cumsum, (self,), {"axis": axis})
+
+    def dot(self, other: Any) -> Any:
+        return record(np.dot, (self, other))
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        return record(np.trace, (self, offset, axis1, axis2))
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        return record(np.diagonal, (self, offset, axis1, axis2))
+
+    def reshape(self, *shape: Any) -> Any:
+        return record(np.reshape, (self, shape[0] if len(shape) == 1 else shape))
+
+    def transpose(self, *axes: Any) -> Any:
+        return record(np.transpose, (self, (axes[0] if len(axes) == 1 else axes) or None))
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        return record(np.swapaxes, (self, axis1, axis2))
+
+    def ravel(self) -> Any:
+        return record(np.ravel, (self,))
+
+    def flatten(self) -> Any:
+        return record(np.ravel, (self,))
+
+    def squeeze(self, axis: Any = None) -> Any:
+        return record(np.squeeze, (self,), {"axis": axis})
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        return record(np.clip, (self, min, max))
+
+    def take(self, indices: Any, axis: int | None = None) -> Any:
+        return record(np.take, (self, indices), {"axis": axis})
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> Any:
+        return record(np.repeat, (self, repeats), {"axis": axis})
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        return record(astype, (self, dtype)) if np.dtype(dtype).kind == "f" else compute(astype, self, dtype)
+
+    def copy(self) -> Any:
+        return record(np.positive, (self,))
+
+    def round(self, decimals: int = 0) -> Any:
+        return compute(np.round, self, decimals)
+
+    def argmax(self, axis: int | None = None) -> Any:
+        return compute(np.argmax, self, axis)
+
+    def argmin(self, axis: int | None = None) -> Any:
+        return compute(np.argmin, self, axis)
+
+    def argsort(self, axis: int | None = -1) -> Any:
+        return compute(np.argsort, self, axis)
+
+    def nonzero(self) -> Any:
+        return compute(np.nonzero, self)
+
+    def any(self, axis: Any = None) -> Any:
+        return compute(np.any, self, axis)
+
+    def all(self, axis: Any = None) -> Any:
+        return compute(np.all, self, axis)
+
+    # -- what would lose a gradient without a word --------------------------------------------------
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _refusal(
+            "turning a tracked array into a plain one (np.asarray, np.array, or a list of tracked arrays)",
+            "join several with np.stack, as in np.mean(np.stack(losses))",
+        )
+
+    def __float__(self) -> NoReturn:
+        raise _refusal("float(x), or storing x in a plain array (buffer[0] = x)", "collect in a list and np.stack it")
+
+    def __complex__(self) -> NoReturn:
+        raise _refusal("complex(x)")
+
+    def __int__(self) -> NoReturn:
+        raise _refusal("int(x)")
+
+    def __index__(self) -> NoReturn:
+        raise _refusal("using a tracked array as an index or a count")
+
+    def __format__(self, spec: str) -> NoReturn:
+        raise _refusal('printing a tracked array in a format (f"{x}")')
+
+    def item(self, *args: Any) -> NoReturn:
+        raise _refusal("x.item()")
+
+    def tolist(self) -> NoReturn:
+        raise _refusal("x.tolist()")
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise _refusal("x[i] = y changes x in place, which", "build the array with np.where, np.stack or np.concatenate")
+
+    def _change_in_place(self, other: Any) -> NoReturn:
+        raise _refusal("x += y (or -=, *=, …) changes x in place, which", "write x = x + y")
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = _change_in_place
+    __imod__ = __ipow__ = __imatmul__ = _change_in_place
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise _refusal("pickling or copying a tracked array")
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        raise _refusal("copy.deepcopy of a tracked array")
+
+
+def _refusal(what: str, instead: str = "") -> TypeError:
+    advice = f"{instead}, or use x.data for the plain value" if instead else "use x.data for the plain value"
+    return TypeError(f"{what} would lose the gradient; {advice}")
+
+
+def _keepdims(keepdims: bool) -> dict[str, Any]:
+    return {"keepdims": True} if keepdims else {}
+
+
+_REDUCTIONS = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min}
+_NO_KEYWORDS: dict[str, Any] = {}
+
+
+def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
+    """Call `function` on the values inside `args` and keep the call: every operation on tracked arrays comes by here.
+
+    The operands that belong to the innermost `gradient` call become parents of the result, each with its pullback.
+    Those of an outer call stay tracked: to this one they are constants.
+    """
+    rule = RULES.get(function)
+    if rule is None:
+        return _without_rule(function, args, kwargs)
+    if kwargs:
+        args, kwargs = _bind(function, rule, args, kwargs)
+    if len(args) > rule.most_positional:
+        raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(rule.names)}")
+    operands = args[0] if rule.sequence else args
+    level = PARAMETERS
+    for operand in operands:
+        if type(operand) is TrackedArray and operand.level.number >= level.number:
+            level = operand.level
+    if not level.is_open:
+        raise _closed(level)
+    arguments: Any = []
+    parents = []
+    for position, operand in enumerate(operands):
+        if type(operand) is TrackedArray and operand.level is level:
+            parents.append((rule.pullbacks[position] or _no_pullback(function, rule, position), operand))
+            arguments.append(operand.value)
+        else:
+            arguments.append(operand)
+            if level is not PARAMETERS and type(operand) in read_only_types:
+                level.freeze(operand)
+    if rule.sequence:
+        arguments = [arguments, *args[1:]]
+    result = function(*arguments, **kwargs)
+    if level is not PARAMETERS and type(result) in read_only_types:
+        result.flags.writeable = False
+    return TrackedArray(result, level, (rule, arguments, kwargs, parents))
+
+
+def compute(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """`function` on the plain values of `args`: for what has no derivative that would be of use."""
+    return function(*plain(args), **plain(kwargs))
+
+
+def plain(x: Any) -> Any:
+    """`x` without any tracking; also inside lists, tuples and dicts."""
+    while type(x) is TrackedArray:
+        if not x.level.is_open:
+            raise _closed(x.level)
+        x = x.value
+    if type(x) in (list, tuple):
+        return type(x)(map(plain, x))
+    if type(x) is dict:
+        return {key: plain(value) for key, value in x.items()}
+    return x
+
+
+def _no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:
+    name = rule.names[position] if position < len(rule.names) else f"number {position}"
+    raise TypeError(
+        f"{name_of(function)} has no derivative with respect to its argument {name}, which is tracked here: "
+        f"use its .data, or compute it outside the gradient"
+    )
+
+
+def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    if function in COMPOSED:
+        same = COMPOSED[function]
+        _check_keywords(function, kwargs, _parameters(same))
+        return same(*args, **kwargs)
+    if function in PLAIN:
+        return compute(function, *args, **kwargs)
+    raise TypeError(
+        f"{name_of(function)} has no derivative rule. Add one: fluxlite.rule({name_of(function)}, lambda g, out, x: …), "
+        "or compute outside the gradient with x.data"
+    )
+
+
+def _bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Arguments by position as far as they can be operands; keywords that the rule knows."""
+    _check_keywords(function, kwargs, rule.names)
+    args = list(args)
+    while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
+        args.append(kwargs.pop(rule.names[len(args)]))
+    return args, kwargs
+
+
+def _check_keywords(function: Any, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
+    for name in kwargs:
+        if name not in known:
+            raise TypeError(
+                f"the derivative rule of {name_of(function)} does not know the keyword {name!r}; it knows "
+                f"{', '.join(known)}. Leave it out, or compute outside the gradient with x.data"
+            )
+
+
+def _parameters(function: Any) -> tuple[str, ...]:
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def name_of(function: Any) -> str:
+    """How a learner writes it: ``np.tanh``, ``np.linalg.inv``."""
+    if isinstance(function, np.ufunc):
+        return f"np.{function.__name__}"
+    return f"{function.__module__}.{function.__qualname__}".replace("numpy", "np")
+
+
+def _closed(level: Level) -> RuntimeError:
+    return RuntimeError(
+        "this array was computed inside a gradient call that has ended, and is only kept for its value: "
+        "return it from the function that is differentiated, or use its .data"
+    )
