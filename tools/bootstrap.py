@@ -338,11 +338,12 @@ def stages(arguments):
     folders = ["fluxlite", "tests", "benchmarks", "notebooks", "tools"]
     folders = [folder for folder in folders if os.path.isdir(os.path.join(ROOT, folder))]
     # Cells are separate tests to nbval: loadfile keeps those of one notebook in one process.
+    # Without notebooks more processes were slower: each of them first has to find all the tests.
     workers = ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadfile"]
     return [
         ["ruff", "check"] + folders,
         ["mypy"],
-        ["pytest"] + workers + (nbval if notebooks else []) + ["fluxlite", "tests"] + notebooks,
+        ["pytest"] + (workers + nbval if notebooks else []) + ["fluxlite", "tests"] + notebooks,
     ]
 
 
