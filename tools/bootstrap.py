@@ -335,13 +335,13 @@ def stages(arguments):
         some_notebook = any("ipynb" in argument or "notebooks" in argument for argument in arguments)
         # Where no notebook is asked for, pytest starts a second sooner without nbval.
         return [["pytest"] + (nbval if some_notebook else ["-p", "no:nbval"]) + arguments]
-    folders = ["fluxlite", "tests", "benchmarks", "notebooks", "tools"]
-    folders = [folder for folder in folders if os.path.isdir(os.path.join(ROOT, folder))]
+    checked = ["fluxlite", "tests", "benchmarks", "notebooks", "tools", "conftest.py"]
+    checked = [name for name in checked if os.path.exists(os.path.join(ROOT, name))]
     # Cells are separate tests to nbval: loadfile keeps those of one notebook in one process.
     # Without notebooks more processes were slower: each of them first has to find all the tests.
     workers = ["-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadfile"]
     return [
-        ["ruff", "check"] + folders,
+        ["ruff", "check"] + checked,
         ["mypy"],
         ["pytest"] + (workers + nbval if notebooks else []) + ["fluxlite", "tests"] + notebooks,
     ]
