@@ -77,6 +77,14 @@ class Device:
         """Bytes used, free, used at most so far, and there in all (CUDA.jl: ``CUDA.memory_status``)."""
         return Memory(None, None, None, None)
 
+    def watch_peak(self) -> bool:
+        """From now on remember the most memory in use, for `watched_peak`; False if this device cannot tell."""
+        return False
+
+    def watched_peak(self) -> int:
+        """The most bytes in use since the last `watch_peak` that was not asked for yet."""
+        raise NotImplementedError
+
     @property
     def rng(self) -> Any:
         """This device's own generator of random numbers (CUDA.jl: ``CUDA.default_rng()``)."""

@@ -16,6 +16,7 @@ from ..arrays import device_of
 from ..ties import address
 from .dispatch import array_function, array_ufunc, call, call_ufunc, take
 from .indexing import getitem, scatter_add, setitem
+from .memory import root_of
 from .operators import Operators
 
 Index = Any
@@ -43,6 +44,13 @@ class SimulatedArray(Operators):
     def _view(self, values: np.ndarray) -> SimulatedArray:
         """Other values in the same memory."""
         return SimulatedArray(values, self.device, self._buffer, self if self.base is None else self.base)
+
+    def _view_or_copy(self, values: np.ndarray, name: str) -> SimulatedArray:
+        """As NumPy decided: a view where the memory's order allows it, otherwise a copy, which takes a kernel."""
+        if root_of(values) is self._buffer.root:
+            return self._view(values)
+        self.device.launch(name)
+        return self.device.new(values)
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         return call(function, (self, *args), kwargs, self.device)
@@ -79,11 +87,11 @@ class SimulatedArray(Operators):
     def view(self, dtype: Any = None) -> SimulatedArray:
         return self._view(self._values.view() if dtype is None else self._values.view(dtype))
 
-    def reshape(self, *shape: Any, order: str = "C") -> SimulatedArray:
-        return self._call(np.reshape, shape[0] if len(shape) == 1 else shape, order=order)
+    def reshape(self, *shape: Any, order: Any = "C") -> SimulatedArray:
+        return self._view_or_copy(self._values.reshape(*shape, order=order), "reshape")
 
-    def ravel(self, order: str = "C") -> SimulatedArray:
-        return self._call(np.ravel, order)
+    def ravel(self, order: Any = "C") -> SimulatedArray:
+        return self._view_or_copy(self._values.ravel(order), "ravel")
 
     def transpose(self, *axes: Any) -> SimulatedArray:
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
@@ -96,7 +104,7 @@ class SimulatedArray(Operators):
         return self._view(self._values.squeeze(axis))
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SimulatedArray:
-        return self._call(np.diagonal, offset, axis1, axis2)
+        return self._view(self._values.diagonal(offset, axis1, axis2))
 
     # -- to the host: the program waits ----------------------------------------------------------
 

@@ -112,7 +112,17 @@ class SimulatedDevice(Device):
 
     def memory(self) -> Memory:
         pool = self.pool
-        return Memory(pool.used, pool.capacity - pool.used, pool.peak, pool.capacity)
+        return Memory(pool.used, pool.capacity - pool.used, max(pool.peak, *pool.earlier_peaks, 0), pool.capacity)
+
+    def watch_peak(self) -> bool:
+        self.pool.earlier_peaks.append(self.pool.peak)
+        self.pool.peak = self.pool.used
+        return True
+
+    def watched_peak(self) -> int:
+        peak = self.pool.peak
+        self.pool.peak = max(peak, self.pool.earlier_peaks.pop())
+        return peak
 
     def seed(self, seed: int | None) -> None:
         self._rng = SimulatedGenerator(self, seed)

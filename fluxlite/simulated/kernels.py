@@ -97,6 +97,9 @@ ABOUT_ARRAYS = names(
 # They need all values on the host.
 ON_HOST = names("array_repr array_str array2string save savez savez_compressed savetxt")
 
+# With ``like=x`` they make a device array of what is on the host.
+FROM_HOST = names("array asarray asanyarray ascontiguousarray asfortranarray frombuffer fromiter fromstring loadtxt")
+
 # An operand of these may be a host array: CuPy takes it from the host (parameters), or copies it (indices).
 HOST_PARAMETERS = names("split array_split hsplit vsplit dsplit pad tile reshape transpose repeat")
 HOST_INDICES = names("take take_along_axis put_along_axis put choose compress delete")
@@ -105,7 +108,7 @@ MASK_READ = 3  # two kernels of a scan, and the read
 MASK_WRITE = 3
 
 
-def launches_of(name: str, args: tuple, kwargs: dict) -> int:
+def launches_of(name: str, args: Sequence, kwargs: dict) -> int:
     """Kernels that a call of the NumPy function of this name launches."""
     count = KERNELS.get(name, 1)
     return count if isinstance(count, int) else count(*args, **kwargs)

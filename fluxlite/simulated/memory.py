@@ -17,11 +17,12 @@ class OutOfMemoryError(MemoryError):
 class Pool:
     """How many bytes of a device are in use."""
 
-    __slots__ = ("capacity", "used", "peak", "device_name")
+    __slots__ = ("capacity", "used", "peak", "earlier_peaks", "device_name")
 
     def __init__(self, capacity: int, device_name: str) -> None:
         self.capacity, self.device_name = capacity, device_name
         self.used = self.peak = 0
+        self.earlier_peaks: list[int] = []  # one for each open receipt: what `peak` was when it was opened
 
     def take(self, nbytes: int) -> int:
         """Take room for `nbytes`; returns how many bytes that is. Raises `OutOfMemoryError`."""

@@ -5,7 +5,6 @@ Each refusal says what was got, from where, and what to write instead.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,27 +22,31 @@ def is_foreign(x: Any) -> bool:
     return not isinstance(x, (Stored, np.ndarray, *SCALARS)) and hasattr(x, "__array_ufunc__")
 
 
-def host_operand(function: Any, x: Any, operands: Sequence[Any]) -> Any:
+def host_operand(function: Any, x: Any, operands: tuple, kwargs: dict | None) -> Any:
     """`x`, an operand that is no array of the device, if it may be one; raises `TypeError` if not."""
     if isinstance(x, SCALARS):
         return x
     if isinstance(x, np.ndarray) and x.ndim == 0 and function in COMPARISONS:
         return x.item()
-    raise TypeError(refusal(function, x, operands))
+    raise refusal(function, x, device_among(operands + (kwargs or {}).get("out", ())))
 
 
-def refusal(function: Any, x: Any, operands: Sequence[Any]) -> str:
-    """Why `function` does not take `x` beside these operands."""
-    name = getattr(function, "__name__", str(function))
-    device = next((operand.device for operand in operands if isinstance(operand, Stored)), "the device")
+def device_among(operands: Any) -> Any:
+    """The device of the first array of ours."""
+    return next(operand.device for operand in operands if isinstance(operand, Stored))
+
+
+def refusal(function: Any, x: Any, device: Any) -> TypeError:
+    """The error that says why `function` does not take `x` beside an array on `device`."""
     if isinstance(x, np.ndarray):
-        return (
-            f"{name}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on CPU; a GPU "
-            "computes only with what is in its own memory. Move it there first: x = device(x), for example x = gpu(x)."
+        return TypeError(
+            f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
+            "CPU; a GPU computes only with what is in its own memory. Move it there first: x = device(x), for example "
+            "x = gpu(x)."
         )
-    return (
-        f"{name}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of that device "
-        "and numbers. Make a list an array there first: gpu(np.array(values))."
+    return TypeError(
+        f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "
+        "that device and numbers. Make a list an array there first: gpu(np.array(values))."
     )
 
 
@@ -52,6 +55,6 @@ def one_device(device: Any, x: Stored) -> Any:
     if device is None or x.device is device:
         return x.device
     raise ValueError(
-        f"arrays of two devices: one is on {device}, another, of shape {x.shape} and dtype {x.dtype}, on {x.device}. "  # type: ignore[attr-defined]
+        f"arrays of two devices: one is on {device}, another, of shape {x._values.shape}, on {x.device}. "
         f"A GPU computes only with what is in its own memory; move one of them: devices()[{device.index}](x)."
     )

@@ -84,3 +84,15 @@ def is_lacking(function: Any) -> bool:
 def refused_keywords(function: Any) -> frozenset[str]:
     """The keywords of this NumPy function that CuPy's does not take."""
     return frozenset(keyword for keyword, names in _REFUSED.items() if name_of(function) in names.split())
+
+
+def lacking(name: str) -> TypeError:
+    """The error for a function that CuPy does not have."""
+    return TypeError(
+        f"np.{name} does not exist for arrays on a GPU (CuPy has none). Build it from other functions, or use cpu(x)."
+    )
+
+
+def refused(name: str, keywords: Any) -> TypeError:
+    """The error for keywords that CuPy's function does not take."""
+    return TypeError(f"np.{name} takes no keyword {min(keywords)!r} for arrays on a GPU (CuPy's has none)")
