@@ -9,7 +9,7 @@ import numpy as np
 
 from .ties import as_lies, is_array, parameter_key
 from .tree import trainable
-from .walks import KeyPath, fmap, steps
+from .walks import KeyPath, fmap, nodes
 
 
 def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
@@ -18,18 +18,7 @@ def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
     >>> [(str(path), array.shape) for path, array in trainables({"W": np.zeros((2, 3)), "steps": np.arange(3)})]
     [("['W']", (2, 3))]
     """
-    seen: dict[tuple, Any] = {}
-
-    def visit(path: KeyPath, node: Any) -> Iterator[tuple[KeyPath, Any]]:
-        if is_trainable_array(node):
-            if parameter_key(node) not in seen:
-                seen[parameter_key(node)] = node
-                yield path, node
-        else:
-            for step, part in steps(node, trainable(node)):
-                yield from visit(path + (step,), part)
-
-    return visit(KeyPath(), x)
+    return ((path, node) for path, node in nodes(x, parts_of=trainable) if is_trainable_array(node))
 
 
 def is_trainable_array(x: Any) -> bool:
@@ -56,6 +45,8 @@ def destructure(model: Any) -> tuple[Any, Callable]:
     first = {parameter_key(array): (array, start) for array, start in zip(arrays, starts, strict=False)}
     vector = np.concatenate([np.ravel(array) for array in arrays]) if arrays else np.zeros(0, np.float32)
 
+    as_it_was = fmap(lambda leaf: leaf, model)  # the model may get other arrays later
+
     def restructure(new: Any) -> Any:
         if new.shape != vector.shape:
             raise ValueError(f"this model is made from a vector of shape {vector.shape}, got shape {new.shape}")
@@ -67,6 +58,6 @@ def destructure(model: Any) -> tuple[Any, Callable]:
             part = np.reshape(new[start : start + array.size], array.shape).astype(array.dtype)
             return as_lies(leaf, array, part)
 
-        return fmap(piece, model)
+        return fmap(piece, as_it_was)
 
     return vector, restructure

@@ -29,7 +29,7 @@ def is_array(x: Any) -> bool:
     >>> is_array(np.zeros(3)), is_array([0.0, 0.0]), is_array(np.float32(0))
     (True, False, False)
     """
-    return address.dispatch(type(x)) is not address.dispatch(object)
+    return type(x) is np.ndarray or address.dispatch(type(x)) is not address.dispatch(object)
 
 
 def parameter_key(x: Any) -> tuple:
@@ -44,19 +44,26 @@ def parameter_key(x: Any) -> tuple:
     """
     if not is_array(x) or x.size == 0:
         return ("object", id(x))
-    axes = sorted((stride, length) for stride, length in zip(x.strides, x.shape, strict=True) if length > 1)
-    return ("array", address(x), str(x.dtype), tuple(axes))
+    return ("array", address(x), str(x.dtype), tuple(sorted(_axes(x))))
+
+
+def lies_alike(x: Any, y: Any) -> bool:
+    """Whether two tied arrays are also indexed alike: `W` and another view of all of it, but not `W` and ``W.T``."""
+    return x.shape == y.shape and _axes(x) == _axes(y)
+
+
+def _axes(x: Any) -> list[tuple[int, int]]:
+    return [(stride, length) for stride, length in zip(x.strides, x.shape, strict=True) if length > 1]
 
 
 def as_lies(tied: Any, first: Any, result: Any) -> Any:
     """`result` was made from `first`; what is to stand where `tied`, the same memory, lies? Same view of it."""
-    if tied.shape == first.shape and tied.strides == first.strides:
+    if lies_alike(tied, first):
         return result
-    source = [(stride, length) for stride, length in zip(first.strides, first.shape, strict=True) if length > 1]
+    source: list = _axes(first)
     order = []
-    for pair in zip(tied.strides, tied.shape, strict=True):
-        if pair[1] > 1:
-            order.append(source.index(pair))
-            source[order[-1]] = None  # type: ignore[call-overload]  # two axes may look alike
+    for pair in _axes(tied):
+        order.append(source.index(pair))
+        source[order[-1]] = None  # two axes may look alike
     long_axes = np.reshape(result, tuple(length for length in first.shape if length > 1))
     return np.reshape(np.transpose(long_axes, order), tied.shape)

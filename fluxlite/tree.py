@@ -9,8 +9,10 @@ This is Functors.jl's contract, under its names.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import copyreg
+import dataclasses
 import functools
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +44,12 @@ def children(x: Any) -> Children:
     return (), lambda _: x
 
 
-def functor(x: Any = None, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None) -> Any:
+_NOT_GIVEN = object()
+
+
+def functor(
+    x: Any = _NOT_GIVEN, children: tuple[str, ...] | None = None, trainable: tuple[str, ...] | None = None
+) -> Any:
     """Register a class, or take an instance apart (Flux: ``@functor T`` and ``functor(x)``).
 
     As a decorator, ``@functor``, all fields of the class are its children; ``@functor(children=("actor",))``
@@ -50,8 +57,8 @@ def functor(x: Any = None, children: tuple[str, ...] | None = None, trainable: t
     ``trainable=`` names the fields that an optimizer may change: what *moves* and what *trains* are two
     questions. Given an instance, returns ``(children, rebuild)``.
 
-    Raises `TypeError` for children that are not a tuple of names, and `AttributeError` for a name that the class
-    cannot hold.
+    Raises `TypeError` for children that are not a tuple of names and for a class that is more than its fields,
+    `AttributeError` for a name that the class cannot hold, `ValueError` for what would train but not move.
 
     >>> from dataclasses import dataclass
     >>> @functor
@@ -65,12 +72,18 @@ def functor(x: Any = None, children: tuple[str, ...] | None = None, trainable: t
     >>> rebuild({"actor": "A", "critic": "C"})
     ActorCritic(actor='A', critic='C')
     """
-    if x is None:
+    if x is _NOT_GIVEN:
         return lambda cls: functor(cls, children, trainable)
     if not isinstance(x, type):
+        if children is not None or trainable is not None:
+            raise TypeError(f"names are declared for a class, functor({type(x).__name__}, …), not for one object of it")
         return _children(x)
+    _check_class(x)
     _check_names(x, children, "children")
     _check_names(x, trainable, "trainable")
+    for name in trainable or ():
+        if children is not None and name not in children:
+            raise ValueError(f"{x.__name__}.{name} cannot be trainable without being one of the children, {children}")
     _children.register(x, functools.partial(_fields_of_object, names=children))
     _REGISTERED[_full_name(x)] = x
     if trainable is not None:
@@ -93,6 +106,18 @@ def _full_name(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
+def _check_class(cls: type) -> None:
+    if getattr(cls, "__abstractmethods__", None):  # its subclasses will have objects
+        return
+    try:
+        object.__new__(cls)
+    except TypeError:
+        raise TypeError(
+            f"functor({cls.__name__}): objects of this class are more than their fields. Lists, tuples, dicts and "
+            "subclasses of them come apart without functor; for others write a rule with functor.register"
+        ) from None
+
+
 def _check_names(cls: type, names: Any, what: str) -> None:
     if names is None:
         return
@@ -100,18 +125,27 @@ def _check_names(cls: type, names: Any, what: str) -> None:
         raise TypeError(
             f'functor({cls.__name__}, {what}=…) takes a tuple of field names such as ("actor",), got {names!r}'
         )
-    fields = getattr(cls, "__dataclass_fields__", None)
+    fields = _dataclass_fields(cls) if "__dataclass_fields__" in vars(cls) else None
     for name in names:
         attribute = getattr(cls, name, None)
-        if isinstance(attribute, property) and attribute.fset is None:
+        if isinstance(attribute, property) and attribute.fset is None or _is_cached(cls, name):
             raise AttributeError(f"{cls.__name__}.{name} is a read-only property; name the field it is computed from")
-        if fields is not None and name not in fields:
+        if fields is not None and name not in fields and not isinstance(attribute, property):
             raise AttributeError(f"{cls.__name__} has no field {name!r}; its fields are {', '.join(fields)}")
+
+
+def _dataclass_fields(cls: type) -> tuple[str, ...]:
+    """Without the ClassVars and InitVars, which an object does not hold."""
+    return tuple(field.name for field in dataclasses.fields(cls)) if dataclasses.is_dataclass(cls) else ()
+
+
+def _is_cached(cls: type, name: str) -> bool:
+    return isinstance(getattr(cls, name, None), functools.cached_property)
 
 
 def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
     if names is None:
-        names = tuple(getattr(x, "__dataclass_fields__", ())) or tuple(_attributes(x))
+        names = _dataclass_fields(type(x)) or tuple(_attributes(x))
     missing = [name for name in names if not hasattr(x, name)]
     if missing:
         raise AttributeError(f"this {type(x).__name__} has no field {missing[0]!r}, which functor was told is a child")
@@ -120,33 +154,52 @@ def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
 
 def _with_fields(x: Any, values: Mapping[str, Any]) -> Any:
     """A copy of `x` with other values in some fields. None of the class's own code runs."""
-    new = object.__new__(type(x))
+    return _set_attributes(object.__new__(type(x)), x, values)
+
+
+def _attributes(x: Any) -> dict[str, Any]:
+    """What `x` itself holds, in slots and otherwise. A cached_property is left out: it is computed anew when asked."""
+    found = {}
+    for slot in copyreg._slotnames(type(x)):  # type: ignore[attr-defined]
+        with contextlib.suppress(AttributeError):  # never set
+            found[slot] = object.__getattribute__(x, slot)
+    found.update(_own_dict(x))
+    return {name: value for name, value in found.items() if not _is_cached(type(x), name)}
+
+
+def _set_attributes(new: Any, x: Any, values: Mapping[str, Any]) -> Any:
+    """Give `new` what `x` holds, and the `values` in place of their namesakes."""
     for name, value in {**_attributes(x), **values}.items():
-        # A cached_property was computed from the old fields.
-        if not isinstance(getattr(type(x), name, None), functools.cached_property):
+        if name in _own_dict(x) and hasattr(getattr(type(x), name, None), "__set__"):  # a property's own store
+            _own_dict(new)[name] = value
+        else:
             object.__setattr__(new, name, value)
     return new
 
 
-def _attributes(x: Any) -> dict[str, Any]:
-    slots = {name: getattr(x, name) for name in copyreg._slotnames(type(x)) if hasattr(x, name)}  # type: ignore[attr-defined]
-    return slots | getattr(x, "__dict__", {})
+def _own_dict(x: Any) -> dict[str, Any]:
+    """``x.__dict__``, also where the class answers for another object's attributes with a ``__getattr__``."""
+    try:
+        return object.__getattribute__(x, "__dict__")
+    except AttributeError:
+        return {}
 
 
 @children.register
 def _(x: tuple) -> Children:
-    if hasattr(x, "_replace"):  # a named tuple: its fields are attributes
-        return x._asdict(), lambda values: x._replace(**values)
+    fields = getattr(type(x), "_fields", None)
+    if fields is not None:  # a named tuple: its fields are attributes
+        return dict(zip(fields, x)), lambda values: x._replace(**values)  # type: ignore[attr-defined]
     if type(x) is tuple:
         return x, tuple
-    return tuple(x), lambda values: tuple.__new__(type(x), values)
+    return tuple(x), lambda values: _set_attributes(tuple.__new__(type(x), values), x, {})
 
 
 @children.register
 def _(x: list) -> Children:
     def rebuild(values: Any) -> list:
         new = copy.copy(x)
-        new[:] = values
+        list.__setitem__(new, slice(None), values)
         return new
 
     return x, rebuild
@@ -156,7 +209,8 @@ def _(x: list) -> Children:
 def _(x: dict) -> Children:
     def rebuild(values: Any) -> dict:
         new = copy.copy(x)  # keeps an OrderedDict one, and a defaultdict's default
-        new.update(values)
+        for key, value in values.items():
+            dict.__setitem__(new, key, value)  # not update, with which a Counter adds
         return new
 
     return x, rebuild
@@ -165,7 +219,8 @@ def _(x: dict) -> Children:
 @children.register
 def _(x: functools.partial) -> Children:
     def rebuild(parts: Any) -> functools.partial:
-        return functools.partial(parts["func"], *parts["args"], **parts["keywords"])
+        new = functools.partial.__new__(type(x), parts["func"], *parts["args"], **parts["keywords"])
+        return _set_attributes(new, x, {})
 
     return {"func": x.func, "args": x.args, "keywords": x.keywords}, rebuild
 
@@ -180,11 +235,15 @@ def _(x: types.MethodType) -> Children:
 @children.register
 def _(x: types.FunctionType) -> Children:
     """A closure is a branch if it captured an array or a model; any other function is a leaf."""
-    captured = {name: cell.cell_contents for name, cell in _cells(x) if _has_contents(cell)}
-    others = {name: value for name, value in captured.items() if value is not x}  # a recursive function holds itself
-    if any(_holds_parameters(value) for value in others.values()):
-        return others, functools.partial(_with_captured, x)
+    if _holds_parameters(x):
+        return _captured(x), functools.partial(_with_captured, x)
     return (), lambda _: x
+
+
+def _captured(function: types.FunctionType) -> dict[str, Any]:
+    """The values of the variables that `function` captured, without itself: a recursive one holds itself."""
+    captured = {name: cell.cell_contents for name, cell in _cells(function) if _has_contents(cell)}
+    return {name: value for name, value in captured.items() if value is not function}
 
 
 def _with_captured(function: types.FunctionType, values: Mapping[str, Any]) -> types.FunctionType:
@@ -199,7 +258,8 @@ def _with_captured(function: types.FunctionType, values: Mapping[str, Any]) -> t
         function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(cells)
     )
     itself.cell_contents = new
-    new.__kwdefaults__ = function.__kwdefaults__
+    for name in ("__kwdefaults__", *functools.WRAPPER_ASSIGNMENTS):
+        setattr(new, name, getattr(function, name))
     new.__dict__.update(function.__dict__)
     return new
 
@@ -215,11 +275,20 @@ def _has_contents(cell: types.CellType) -> bool:
         return False
 
 
-def _holds_parameters(x: Any) -> bool:
-    """Is `x` an array, a registered object, or a plain container of such?"""
-    if isinstance(x, (list, tuple, dict)):
-        return any(_holds_parameters(value) for value in (x.values() if isinstance(x, dict) else x))
-    return is_array(x) or not isinstance(x, types.FunctionType) and children(x)[0] != ()
+_PLAIN = (dict, list, tuple, functools.partial, types.FunctionType)
+
+
+def _holds_parameters(x: Any, inside: tuple = ()) -> bool:
+    """Is `x` an array, a registered object, or a container, partial, method or closure with such in it?"""
+    if isinstance(x, types.MethodType):
+        return _holds_parameters(x.__self__, inside)
+    if not isinstance(x, _PLAIN):
+        return is_array(x) or not is_leaf(x)
+    if any(x is above for above in inside):  # a cycle: if it is walked, the walk says where
+        return False
+    parts = _captured(x) if isinstance(x, types.FunctionType) else children(x)[0]
+    values = parts.values() if isinstance(parts, Mapping) else parts
+    return any(_holds_parameters(value, (*inside, x)) for value in values)
 
 
 def is_leaf(x: Any) -> bool:

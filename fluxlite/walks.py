@@ -8,6 +8,7 @@ The names are Flux's and Functors.jl's: `fmap`, `fmapstructure`, `fcollect`, ``f
 
 from __future__ import annotations
 
+import enum
 import functools
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -15,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from .ties import as_lies, is_array, parameter_key
-from .tree import Rebuild, children, is_leaf
+from .ties import as_lies, is_array, lies_alike, parameter_key
+from .tree import children, is_leaf
 
 # ---------------------------------------------------------------------------------------------
 # Paths: layers[0].weight
@@ -48,14 +49,14 @@ class KeyPath(tuple):
     def get(self, tree: Any) -> Any:
         """What stands at this path in `tree`. Raises AttributeError, KeyError or IndexError if nothing does."""
         for step in self:
-            tree = getattr(tree, step) if isinstance(step, Attribute) else tree[step]
+            tree = _part(tree, step)
         return tree
 
     def has(self, tree: Any) -> bool:
         """Whether something stands at this path in `tree`; never raises."""
         try:
             self.get(tree)
-        except (AttributeError, KeyError, IndexError, TypeError):
+        except Exception:  # a computed property can raise anything
             return False
         return True
 
@@ -71,6 +72,17 @@ class KeyPath(tuple):
             place[last] = value
 
 
+def _part(x: Any, step: Any) -> Any:
+    parts = children(x)[0]
+    if isinstance(parts, Mapping) and step in parts:
+        return parts[step]
+    if isinstance(step, Attribute):  # no child, but it may be a computed property
+        return getattr(x, step)
+    if isinstance(x, Mapping):  # where x[step] of a defaultdict would make something up
+        raise KeyError(step)
+    return (parts or x)[step]
+
+
 # ---------------------------------------------------------------------------------------------
 # The walk, and the walks
 # ---------------------------------------------------------------------------------------------
@@ -79,6 +91,7 @@ class KeyPath(tuple):
 _IMMUTABLE = (
     bool, int, float, complex, str, bytes, type(None), type, tuple, frozenset, range, slice, np.generic, np.dtype,
     np.ufunc, types.FunctionType, types.BuiltinFunctionType, functools.partial, types.MethodType, types.ModuleType,
+    enum.Enum, types.EllipsisType,
 )  # fmt: skip
 
 
@@ -93,8 +106,17 @@ KEEP = object()  # `prune` was not given: a repeated place gets the first one's 
 class Walk:
     """One depth-first, parent-first walk over a tree and, beside it, over others of the same structure."""
 
-    def __init__(self, function: Callable, exclude: Callable, combine: Callable, prune: Any = KEEP, cache: bool = True):
+    def __init__(
+        self,
+        function: Callable,
+        exclude: Callable,
+        combine: Callable,
+        prune: Any = KEEP,
+        cache: bool = True,
+        parts_of: Callable[[Any], Any] | None = None,
+    ):
         self.function, self.exclude, self.combine, self.prune, self.cache = function, exclude, combine, prune, cache
+        self.parts_of = parts_of  # instead of all children
         # Holds the object beside its result: an id is given again once its object is gone.
         self.seen: dict[tuple, tuple[Any, Any]] = {}
         self.inside: dict[int, KeyPath] = {}
@@ -111,11 +133,11 @@ class Walk:
     def _repeat(self, path: KeyPath, first: Any, result: Any, x: Any, *others: Any) -> Any:
         if self.prune is not KEEP:
             return self.prune
-        if first is x or not is_array(x):
+        if first is x or not is_array(x) or lies_alike(x, first):
             return result
         if getattr(result, "shape", None) == first.shape:
             return as_lies(x, first, result)
-        return result if x.shape == first.shape else self.function(path, x, *others)
+        return self.function(path, x, *others)  # what was made, a number for example, says nothing about x
 
     def _descend(self, path: KeyPath, x: Any, *others: Any) -> Any:
         if id(x) in self.inside:
@@ -124,15 +146,15 @@ class Walk:
                 "end to walk to. Take the reference out, or register a class whose children leave it out."
             )
         self.inside[id(x)] = path
-        parts, rebuild = children(x)
-        results = {}
+        parts, rebuild = children(x) if self.parts_of is None else (self.parts_of(x), None)
+        results = []
         for step, part in steps(x, parts):
             beside = [_beside(path, x, other, step) for other in others]
-            results[step] = self.visit(path + (step,), part, *beside)
+            results.append(self.visit(path + (step,), part, *beside))
         del self.inside[id(x)]
         if isinstance(parts, Mapping):
-            return self.combine(x, results, rebuild)
-        return self.combine(x, list(results.values()) if isinstance(parts, list) else tuple(results.values()), rebuild)
+            return self.combine(x, dict(zip(parts, results)), rebuild)
+        return self.combine(x, results if isinstance(parts, list) else tuple(results), rebuild)
 
 
 def _place(path: KeyPath) -> str:
@@ -145,26 +167,25 @@ def steps(x: Any, parts: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(x, Mapping):
         yield from parts.items()
     else:
-        yield from ((Attribute(name), part) for name, part in parts.items())
+        yield from ((Attribute(name) if isinstance(name, str) else name, part) for name, part in parts.items())
 
 
 def _beside(path: KeyPath, x: Any, other: Any, step: Any) -> Any:
     """The part of `other` that stands where `step` leads in `x`."""
     parts = children(other)[0]
-    try:
+    if step in (parts if isinstance(parts, Mapping) else range(len(parts))):
         return parts[step]
-    except (KeyError, IndexError, TypeError):
-        raise ValueError(
-            f"the trees differ at {_place(path + (step,))}: the first has it in a {type(x).__name__}, "
-            f"the other has a {type(other).__name__} without it there"
-        ) from None
+    raise ValueError(
+        f"the trees differ at {_place(path + (step,))}: the first has it in a {type(x).__name__}, "
+        f"the other has a {type(other).__name__} without it there"
+    )
 
 
-def _rebuild(x: Any, results: Any, rebuild: Rebuild) -> Any:
+def _rebuild(x: Any, results: Any, rebuild: Any) -> Any:
     return rebuild(results)
 
 
-def _plain(x: Any, results: Any, rebuild: Rebuild) -> Any:
+def _plain(x: Any, results: Any, rebuild: Any) -> Any:
     return results
 
 
@@ -221,10 +242,13 @@ def fmapstructure(
     return walk.visit(KeyPath(), x)
 
 
-def nodes(x: Any, exclude: Callable[[Any], bool] = lambda node: False) -> Iterator[tuple[KeyPath, Any]]:
+def nodes(
+    x: Any, exclude: Callable[[Any], bool] = lambda node: False, parts_of: Callable[[Any], Any] | None = None
+) -> Iterator[tuple[KeyPath, Any]]:
     """(path, node) of `x` and everything in it, parents first; what is shared, once, at its first place.
 
-    A node for which `exclude` is true is left out with all that it contains.
+    A node for which `exclude` is true is left out with all that it contains. ``parts_of(node)`` says what to go into
+    where that is not all children, as `trainable` does.
     """
     found: list[tuple[KeyPath, Any]] = []
 
@@ -234,7 +258,7 @@ def nodes(x: Any, exclude: Callable[[Any], bool] = lambda node: False) -> Iterat
         found.append((path, node))
         return is_leaf(node)
 
-    Walk(lambda path, node: None, is_end, _plain).visit(KeyPath(), x)
+    Walk(lambda path, node: None, is_end, _plain, parts_of=parts_of).visit(KeyPath(), x)
     return iter(found)
 
 
@@ -253,4 +277,4 @@ def leaves(x: Any) -> list:
     >>> leaves({"a": 1, "b": [2, (), 3]})
     [1, 2, 3]
     """
-    return [node for _, node in nodes(x) if is_leaf(node) and node != ()]
+    return [node for _, node in nodes(x) if is_leaf(node) and not (isinstance(node, tuple) and not node)]
