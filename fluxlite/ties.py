@@ -44,7 +44,7 @@ def parameter_key(x: Any) -> tuple:
     """
     if not is_array(x) or x.size == 0:
         return ("object", id(x))
-    return ("array", address(x), str(x.dtype), tuple(sorted(_axes(x))))
+    return ("array", address(x), x.dtype, tuple(sorted(_axes(x))))
 
 
 def lies_alike(x: Any, y: Any) -> bool:
