@@ -5,10 +5,11 @@ loaded when it is first used.
 
 >>> import fluxlite as fl
 >>> model = fl.Chain(fl.Dense(10, 5, np.tanh), fl.Dense(5, 2))
->>> fl.gpu(model)(np.ones(10, np.float32)).shape
+>>> model(np.ones(10, np.float32)).shape
 (2,)
 """
 
+# ruff: noqa: F401, I001  (a table of contents, in reading order)
 from __future__ import annotations
 
 from typing import Any

@@ -119,3 +119,15 @@ def add_at_for(array_type: type) -> Callable[[Function], Function]:
 def on_device_of(like: Any, x: Any) -> Any:
     """The host array `x` on the device of `like`: how constants and generated numbers come to where the data is."""
     return device_of(like).receive(x) if is_array(like) else x
+
+
+def uniform_like(like: Any, low: float, high: float, rng: Any = None) -> Any:
+    """Random numbers between `low` and `high`, in the shape, dtype and place of the array `like`.
+
+    Drawn by `rng`, or by the generator of the device (CUDA.jl: ``rand!``).
+
+    >>> uniform_like(np.zeros(3), 1.0, 2.0, np.random.default_rng(0)).round(2)
+    array([1.64, 1.27, 1.04])
+    """
+    generator = device_of(like).rng if rng is None else rng
+    return on_device_of(like, generator.uniform(low, high, like.shape)).astype(like.dtype)

@@ -47,7 +47,9 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
         rule, arguments, keywords, parents = node.call
         for pullback, parent in parents:
             if parent.number > node.number:
-                raise RuntimeError("a param's data was assigned after the loss was computed from it: compute the loss again")
+                raise RuntimeError(
+                    "the data of a param was assigned after the loss was computed: compute the loss again"
+                )
             before = totals.get(parent)
             if before is None and parent.call is not None:
                 heappush(waiting, (-parent.number, parent))
@@ -131,7 +133,9 @@ def gradients_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
     shape = getattr(loss, "shape", None)
     if shape != () and not isinstance(loss, (int, float)):
         got = f"shape {shape}" if shape is not None else f"a {type(loss).__name__}"
-        raise TypeError(f"a gradient is that of one number: the loss must have shape (), got {got}. Take its sum or mean")
+        raise TypeError(
+            f"gradient takes that of one number: the loss must have shape (), got {got}. Take its sum or mean"
+        )
     if type(loss) is not TrackedArray or loss.level is not level:
         return {}  # it does not depend on the arguments
     return pull_back(loss, _one(loss.value))
@@ -189,8 +193,23 @@ def untracked(value: Any, level: Level) -> Any:
 # ---------------------------------------------------------------------------------------------
 
 
+class Record:
+    """A tree beside a registered object: the same attribute names, other values; a `Chain`'s also by index."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    def __getitem__(self, index: Any) -> Any:
+        if "layers" not in self.__dict__:
+            raise TypeError(f"this {type(self).__name__} has no layers to index; it has {', '.join(self.__dict__)}")
+        return self.__dict__["layers"][index]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+
 @functor
-class Gradient:
+class Gradient(Record):
     """The gradient of a registered object: the same attribute names, None where nothing flowed.
 
     For a `Chain`, ``grads[0]`` is the gradient of its first layer.
@@ -198,17 +217,6 @@ class Gradient:
     >>> Gradient(weight=np.ones(2), bias=None)
     Gradient(weight=array([1., 1.]), bias=None)
     """
-
-    def __init__(self, **fields: Any) -> None:
-        self.__dict__.update(fields)
-
-    def __getitem__(self, index: Any) -> Any:
-        if "layers" not in self.__dict__:
-            raise TypeError(f"this gradient has no layers to index; its fields are {', '.join(self.__dict__)}")
-        return self.layers[index]  # type: ignore[attr-defined]
-
-    def __repr__(self) -> str:
-        return f"Gradient({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
 
 
 class _Collector:
@@ -242,9 +250,10 @@ def ordinary(g: Any, like: Any, given: Any = ()) -> Any:
     """`g` as an array like `like`: its shape, dtype and memory order, writable, sharing memory with nothing."""
     if type(g) is TrackedArray:
         return g if g.dtype == like.dtype else astype(g, like.dtype)
-    if getattr(g, "base", g) is None and g.strides == like.strides and g.dtype == like.dtype and id(g) not in given:
-        if type(g) not in read_only_types or g.flags.writeable:
-            return g
+    is_private = getattr(g, "base", g) is None and id(g) not in given
+    is_private = is_private and (type(g) not in read_only_types or g.flags.writeable)
+    if is_private and g.strides == like.strides and g.dtype == like.dtype:
+        return g
     result = np.empty_like(plain(like))
     result[...] = g
     return result
@@ -276,9 +285,8 @@ def jacobian(f: Callable, *args: Any) -> tuple:
             leaves = pull_back(out, unit, keep=True)
             for row, argument, x in zip(rows, args, tracked, strict=True):
                 row.append(ordinary(leaves[x], argument) if x in leaves else np.zeros_like(plain(argument)))
-        return tuple(
-            np.reshape(np.stack(row), out.shape + np.shape(plain(argument))) for row, argument in zip(rows, args, strict=True)
-        )
+        shapes = [out.shape + np.shape(plain(argument)) for argument in args]
+        return tuple(np.reshape(np.stack(row), shape) for row, shape in zip(rows, shapes, strict=True))
     finally:
         level.close()
 

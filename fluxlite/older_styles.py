@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .autodiff import _one, gradients_of, ordinary, pull_back, untracked
+from .autodiff import gradients_of, ordinary, untracked
 from .parameters import is_trainable_array, trainables
 from .ties import as_lies, is_array, parameter_key
 from .tracked import PARAMETERS, Level, TrackedArray, numbers
-from .tree import children, is_leaf
+from .tree import children
 from .walks import Attribute, KeyPath, fmap_with_path
 
 # ---------------------------------------------------------------------------------------------

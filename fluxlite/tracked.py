@@ -14,10 +14,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .array_methods import ArrayMethods
 from .arrays import astype, getitem, read_only_types
 from .rules import COMPOSED, PLAIN, RULES, Rule
 
 numbers = itertools.count(1)
+_NO_KEYWORDS: dict[str, Any] = {}
 
 
 class Level:
@@ -63,7 +65,7 @@ def _views_to_release(views: list[Any]) -> list[Any]:
 PARAMETERS = Level(0)
 
 
-class TrackedArray:
+class TrackedArray(ArrayMethods):
     """An array inside a computation that will be differentiated; in a program it is used like a NumPy array.
 
     ``.data`` is the plain array; ``.grad`` belongs to a `param`. Whatever would lose a gradient without a word
@@ -108,7 +110,7 @@ class TrackedArray:
         if self.call is not None or self.level is not PARAMETERS:
             raise TypeError("only the data of a param can be assigned; this array is the result of a computation")
         if np.shape(value) != np.shape(self.value):
-            raise ValueError(f"this param has shape {np.shape(self.value)}, its data cannot become shape {np.shape(value)}")
+            raise ValueError(f"this param has shape {self.shape}, its data cannot become shape {np.shape(value)}")
         self.value = value
         # A new number: a call recorded before this line has a lower one, and `back` notices.
         self.number = next(numbers)
@@ -236,98 +238,19 @@ class TrackedArray:
     def __ge__(self, other: Any) -> Any:
         return compute(np.greater_equal, self, other)
 
-    # -- methods of the same names as NumPy's -------------------------------------------------------
-
-    @property
-    def T(self) -> Any:  # noqa: N802
-        return record(np.transpose, (self,))
+    # -- methods; the others are in ArrayMethods ---------------------------------------------------
 
     def sum(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return record(np.sum, (self, axis), _keepdims(keepdims))
-
-    def mean(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return record(np.mean, (self, axis), _keepdims(keepdims))
-
-    def prod(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return record(np.prod, (self, axis), _keepdims(keepdims))
-
-    def var(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
-        return record(np.var, (self,), {"axis": axis, "ddof": ddof, "keepdims": keepdims})
-
-    def std(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
-        return record(np.std, (self,), {"axis": axis, "ddof": ddof, "keepdims": keepdims})
-
-    def max(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return record(np.max, (self, axis), _keepdims(keepdims))
-
-    def min(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return record(np.min, (self, axis), _keepdims(keepdims))
-
-    def cumsum(self, axis: Any = None) -> Any:
-        return record(np.cumsum, (self,), {"axis": axis})
-
-    def dot(self, other: Any) -> Any:
-        return record(np.dot, (self, other))
-
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        return record(np.trace, (self, offset, axis1, axis2))
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        return record(np.diagonal, (self, offset, axis1, axis2))
-
-    def reshape(self, *shape: Any) -> Any:
-        return record(np.reshape, (self, shape[0] if len(shape) == 1 else shape))
-
-    def transpose(self, *axes: Any) -> Any:
-        return record(np.transpose, (self, (axes[0] if len(axes) == 1 else axes) or None))
-
-    def swapaxes(self, axis1: int, axis2: int) -> Any:
-        return record(np.swapaxes, (self, axis1, axis2))
-
-    def ravel(self) -> Any:
-        return record(np.ravel, (self,))
-
-    def flatten(self) -> Any:
-        return record(np.ravel, (self,))
-
-    def squeeze(self, axis: Any = None) -> Any:
-        return record(np.squeeze, (self,), {"axis": axis})
-
-    def clip(self, min: Any = None, max: Any = None) -> Any:
-        return record(np.clip, (self, min, max))
-
-    def take(self, indices: Any, axis: int | None = None) -> Any:
-        return record(np.take, (self, indices), {"axis": axis})
-
-    def repeat(self, repeats: Any, axis: int | None = None) -> Any:
-        return record(np.repeat, (self, repeats), {"axis": axis})
+        return record(np.sum, (self, axis), {"keepdims": True} if keepdims else _NO_KEYWORDS)
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
         return record(astype, (self, dtype)) if np.dtype(dtype).kind == "f" else compute(astype, self, dtype)
 
+    def flatten(self) -> Any:
+        return record(np.ravel, (self,))
+
     def copy(self) -> Any:
         return record(np.positive, (self,))
-
-    def round(self, decimals: int = 0) -> Any:
-        return compute(np.round, self, decimals)
-
-    def argmax(self, axis: int | None = None) -> Any:
-        return compute(np.argmax, self, axis)
-
-    def argmin(self, axis: int | None = None) -> Any:
-        return compute(np.argmin, self, axis)
-
-    def argsort(self, axis: int | None = -1) -> Any:
-        return compute(np.argsort, self, axis)
-
-    def nonzero(self) -> Any:
-        return compute(np.nonzero, self)
-
-    def any(self, axis: Any = None) -> Any:
-        return compute(np.any, self, axis)
-
-    def all(self, axis: Any = None) -> Any:
-        return compute(np.all, self, axis)
 
     # -- what would lose a gradient without a word --------------------------------------------------
 
@@ -359,7 +282,7 @@ class TrackedArray:
         raise _refusal("x.tolist()")
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise _refusal("x[i] = y changes x in place, which", "build the array with np.where, np.stack or np.concatenate")
+        raise _refusal("x[i] = y changes x in place, which", "build it with np.where, np.stack or np.concatenate")
 
     def _change_in_place(self, other: Any) -> NoReturn:
         raise _refusal("x += y (or -=, *=, …) changes x in place, which", "write x = x + y")
@@ -379,12 +302,7 @@ def _refusal(what: str, instead: str = "") -> TypeError:
     return TypeError(f"{what} would lose the gradient; {advice}")
 
 
-def _keepdims(keepdims: bool) -> dict[str, Any]:
-    return {"keepdims": True} if keepdims else {}
-
-
 _REDUCTIONS = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min}
-_NO_KEYWORDS: dict[str, Any] = {}
 
 
 def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
@@ -458,8 +376,9 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return same(*args, **kwargs)
     if function in PLAIN:
         return compute(function, *args, **kwargs)
+    name = name_of(function)
     raise TypeError(
-        f"{name_of(function)} has no derivative rule. Add one: fluxlite.rule({name_of(function)}, lambda g, out, x: …), "
+        f"{name} has no derivative rule. Add one, fluxlite.rule({name}, lambda g, out, x: …), "
         "or compute outside the gradient with x.data"
     )
 

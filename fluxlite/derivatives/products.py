@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -114,7 +113,10 @@ def terms(subscripts: str, operands: tuple) -> tuple[list[str], str]:
     """
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     named = inputs.split(",")
-    batches = [np.ndim(x) - len(term.replace("...", "")) if "..." in term else 0 for term, x in zip(named, operands, strict=True)]
+    batches = [
+        np.ndim(x) - len(term.replace("...", "")) if "..." in term else 0
+        for term, x in zip(named, operands, strict=True)
+    ]
     free = [letter for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if letter not in subscripts][: max(batches)]
     batch = "".join(free)
     if not arrow:

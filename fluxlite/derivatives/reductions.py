@@ -133,7 +133,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if ord is None or ord == "fro" and not is_vector or ord == 2 and is_vector:
         return euclidean(x, axis, keepdims)
     if not is_vector:
-        raise TypeError(f"np.linalg.norm of a matrix with ord={ord!r} has no derivative rule; it has with ord=None or 'fro'")
+        raise TypeError(f"np.linalg.norm of a matrix has a derivative rule for ord=None and 'fro', not for {ord!r}")
     if ord == np.inf:
         return np.max(np.abs(x), axis=axis, keepdims=keepdims)
     if ord == -np.inf:

@@ -192,7 +192,11 @@ def pad_with(x: Any, widths: tuple, value: Any) -> Any:
     return np.pad(x, widths, constant_values=value)
 
 
-rule(pad_with, lambda g, out, x, widths, value: g[tuple(slice(b, b + n) for (b, _), n in zip(widths, x.shape, strict=True))])
+def unpadded(g: Any, out: Any, x: Any, widths: tuple, value: Any) -> Any:
+    return g[tuple(slice(before, before + n) for (before, _), n in zip(widths, x.shape, strict=True))]
+
+
+rule(pad_with, unpadded)
 
 
 @composed(np.pad)
@@ -201,7 +205,9 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any
     if mode == "constant":
         return pad_with(array, widths, constant_values)
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise TypeError(f"np.pad with mode={mode!r} has no derivative rule; constant, edge, reflect, symmetric, wrap have")
+        raise TypeError(
+            f"np.pad has derivative rules for constant, edge, reflect, symmetric and wrap, not for {mode!r}"
+        )
     for axis, width in enumerate(widths):
         source = np.pad(np.arange(array.shape[axis]), width, mode=mode)  # type: ignore[call-overload]
         array = np.take(array, source, axis=axis)

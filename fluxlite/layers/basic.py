@@ -71,9 +71,11 @@ class Dense:
         array([3., 3.])
         """
         if getattr(weight, "ndim", None) != 2:
-            raise ShapeError(KeyPath([Attribute("weight")]), f" has shape (outputs, inputs), got {_brief(weight)}")
+            raise ValueError(f"Dense.of: weight has shape (outputs, inputs), got {_brief(weight)}")
         if bias is not None and getattr(bias, "shape", None) != weight.shape[:1]:
-            raise ShapeError(KeyPath([Attribute("bias")]), f" has shape {weight.shape[:1]} for a weight of {weight.shape}, got {_brief(bias)}")
+            raise ValueError(
+                f"Dense.of: for a weight of shape {weight.shape}, bias has {weight.shape[:1]}, got {_brief(bias)}"
+            )
         layer = object.__new__(cls)
         layer.weight, layer.bias, layer.activation = weight, bias, activation
         return layer

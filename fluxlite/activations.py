@@ -1,0 +1,240 @@
+"""Activation functions: Flux's list, elementwise, on arrays of any device (NNlib's names and definitions).
+
+Each takes an array of any shape, or a number, and gives the same shape and dtype. All stay finite in float32 for
+inputs up to ±10,000, their gradients too. Where writing the formula down would not (``log(1 + exp(x))``), or where the
+derivative at a corner must be decided, the derivative stands beside the function; of the others it follows by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .arrays import primitive, uniform_like
+from .rules import rule
+from .tracked import plain
+
+# -- corners: lines that meet at a point; there the slope is that of the lower side, 0 for relu ------------
+
+
+@primitive
+def relu(x: Any) -> Any:
+    """``max(x, 0)`` (NNlib: ``relu``). Its derivative at 0 is 0.
+
+    >>> relu(np.array([-1.0, 0.0, 2.0]))
+    array([0., 0., 2.])
+    """
+    return np.maximum(x, 0)
+
+
+rule(relu, lambda g, out, x: np.where(x > 0, g, 0))
+
+
+@primitive
+def leakyrelu(x: Any, slope: float = 0.01) -> Any:
+    """`x`, and ``slope * x`` for negative `x` (NNlib: ``leakyrelu``)."""
+    return np.where(x > 0, x, slope * x)
+
+
+rule(leakyrelu, lambda g, out, x, slope=0.01: np.where(x > 0, g, slope * g))
+
+
+def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Any:
+    """`leakyrelu` with a slope drawn anew for each element (NNlib: ``rrelu``); by `rng`, or the device's generator."""
+    return leakyrelu_each(x, uniform_like(plain(x), lower, upper, rng))
+
+
+@primitive
+def leakyrelu_each(x: Any, slopes: Any) -> Any:
+    return np.where(x > 0, x, slopes * x)
+
+
+rule(leakyrelu_each, lambda g, out, x, slopes: np.where(x > 0, g, slopes * g))
+
+
+@primitive
+def relu6(x: Any) -> Any:
+    """`relu` that stops at 6 (NNlib: ``relu6``)."""
+    return np.clip(x, 0, 6)
+
+
+rule(relu6, lambda g, out, x: np.where((x > 0) & (x < 6), g, 0))
+
+
+@primitive
+def trelu(x: Any, threshold: float = 1) -> Any:
+    """`x` above the threshold, else 0 (NNlib: ``trelu``)."""
+    return np.where(x > threshold, x, 0)
+
+
+rule(trelu, lambda g, out, x, threshold=1: np.where(x > threshold, g, 0))
+
+
+@primitive
+def hardtanh(x: Any) -> Any:
+    """`x`, at least -1 and at most 1 (NNlib: ``hardtanh``)."""
+    return np.clip(x, -1, 1)
+
+
+rule(hardtanh, lambda g, out, x: np.where((x > -1) & (x < 1), g, 0))
+
+
+@primitive
+def hardsigmoid(x: Any) -> Any:
+    """A sigmoid of three straight lines: ``(x + 3) / 6`` between 0 and 1 (NNlib: ``hardsigmoid``)."""
+    return np.clip((x + 3) / 6, 0, 1)
+
+
+rule(hardsigmoid, lambda g, out, x: np.where((x > -3) & (x < 3), g / 6, 0))
+
+
+def hardswish(x: Any) -> Any:
+    """``x * hardsigmoid(x)`` (NNlib: ``hardswish``)."""
+    return x * hardsigmoid(x)
+
+
+@primitive
+def softshrink(x: Any, threshold: float = 0.5) -> Any:
+    """`x` moved towards 0 by the threshold, and 0 within it (NNlib: ``softshrink``)."""
+    return x - np.clip(x, -threshold, threshold)
+
+
+rule(softshrink, lambda g, out, x, threshold=0.5: np.where(abs(x) > threshold, g, 0))
+
+# -- sigmoids -------------------------------------------------------------------------------------------
+
+
+def tanh(x: Any) -> Any:
+    """The hyperbolic tangent: ``np.tanh``, on every device."""
+    return np.tanh(x)
+
+
+def tanh_fast(x: Any) -> Any:
+    """`tanh`; NNlib's ``tanh_fast`` trades accuracy for speed, which NumPy's and CuPy's tanh do not need."""
+    return np.tanh(x)
+
+
+@primitive
+def sigmoid(x: Any) -> Any:
+    """``1 / (1 + exp(-x))`` (NNlib: ``sigmoid``, ``σ``), also accurate where that is tiny.
+
+    >>> sigmoid(np.array([-1e4, 0.0, 1e4]))
+    array([0. , 0.5, 1. ])
+    """
+    small = np.exp(-abs(x))  # exp of a large positive number would overflow
+    return np.where(x >= 0, 1, small) / (1 + small)
+
+
+rule(sigmoid, lambda g, out, x: g * out * (1 - out))
+σ = sigmoid
+
+
+def sigmoid_fast(x: Any) -> Any:
+    """`sigmoid` by one `tanh`: quicker, and exactly 0 below about -17 in float32 (NNlib: ``sigmoid_fast``)."""
+    return (np.tanh(x / 2) + 1) / 2
+
+
+def softsign(x: Any) -> Any:
+    """``x / (1 + |x|)`` (NNlib: ``softsign``)."""
+    return x / (1 + abs(x))
+
+
+# -- bends: like relu, without the corner ----------------------------------------------------------------
+
+
+def softplus(x: Any) -> Any:
+    """``log(exp(x) + 1)``, without the overflow (NNlib: ``softplus``)."""
+    return np.logaddexp(x, 0)
+
+
+def logsigmoid(x: Any) -> Any:
+    """``log(sigmoid(x))``, without the underflow (NNlib: ``logsigmoid``)."""
+    return -np.logaddexp(-x, 0)
+
+
+@primitive
+def elu(x: Any, alpha: float = 1) -> Any:
+    """`x`, and ``alpha * (exp(x) - 1)`` for negative `x` (NNlib: ``elu``)."""
+    return np.where(x >= 0, x, alpha * np.expm1(np.minimum(x, 0)))
+
+
+rule(elu, lambda g, out, x, alpha=1: np.where(x >= 0, g, g * alpha * np.exp(np.minimum(x, 0))))
+
+
+@primitive
+def celu(x: Any, alpha: float = 1) -> Any:
+    """`x`, and ``alpha * (exp(x / alpha) - 1)`` for negative `x` (NNlib: ``celu``)."""
+    return np.where(x >= 0, x, alpha * np.expm1(np.minimum(x, 0) / alpha))
+
+
+rule(celu, lambda g, out, x, alpha=1: np.where(x >= 0, g, g * np.exp(np.minimum(x, 0) / alpha)))
+
+_SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+
+
+def selu(x: Any) -> Any:
+    """`elu` with constants that keep activations near mean 0 and variance 1 (NNlib: ``selu``)."""
+    return _SELU_SCALE * elu(x, _SELU_ALPHA)
+
+
+def swish(x: Any) -> Any:
+    """``x * sigmoid(x)`` (NNlib: ``swish``; PyTorch: silu)."""
+    return x * sigmoid(x)
+
+
+def mish(x: Any) -> Any:
+    """``x * tanh(softplus(x))`` (NNlib: ``mish``)."""
+    return x * np.tanh(softplus(x))
+
+
+def gelu(x: Any) -> Any:
+    """``x`` times the normal distribution's cumulative function, by its tanh approximation (NNlib: ``gelu``)."""
+    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+
+
+def lisht(x: Any) -> Any:
+    """``x * tanh(x)`` (NNlib: ``lisht``)."""
+    return x * np.tanh(x)
+
+
+def tanhshrink(x: Any) -> Any:
+    """``x - tanh(x)`` (NNlib: ``tanhshrink``)."""
+    return x - np.tanh(x)
+
+
+@primitive
+def logcosh(x: Any) -> Any:
+    """``log(cosh(x))``, without the overflow (NNlib: ``logcosh``)."""
+    return abs(x) + np.log1p(np.exp(-2 * abs(x))) - math.log(2)
+
+
+rule(logcosh, lambda g, out, x: g * np.tanh(x))
+
+# -- over an axis ------------------------------------------------------------------------------------------
+
+
+@primitive
+def softmax(x: Any, axis: int = -1) -> Any:
+    """Positive numbers that sum to 1 along `axis`: ``exp(x) / sum(exp(x))`` (NNlib: ``softmax``, along dims=1).
+
+    >>> softmax(np.array([[1e4, 1e4], [0.0, -1e4]]))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    powers = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return powers / np.sum(powers, axis=axis, keepdims=True)
+
+
+rule(softmax, lambda g, out, x, axis=-1: out * (g - np.sum(g * out, axis=axis, keepdims=True)))
+
+
+@primitive
+def logsoftmax(x: Any, axis: int = -1) -> Any:
+    """``log(softmax(x))``, accurate where that is very negative (NNlib: ``logsoftmax``)."""
+    shifted = x - np.max(x, axis=axis, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
+
+
+rule(logsoftmax, lambda g, out, x, axis=-1: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True))

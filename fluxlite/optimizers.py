@@ -1,0 +1,253 @@
+"""Optimizers: rules that change parameters by their gradients.
+
+``state = setup(Adam(), model)`` makes what the rule needs to remember, a tree beside the model; then, for each step,
+``update(state, model, grads)``. Flux: ``Flux.setup``, ``update!``; the rules are those of Optimisers.jl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .autodiff import Gradient, Record
+from .notices import warn
+from .parameters import is_trainable_array
+from .ties import as_lies, is_array, parameter_key
+from .tracked import TrackedArray
+from .tree import children, functor, is_leaf, trainable
+from .walks import KeyPath, Walk, fmap, steps
+
+# ---------------------------------------------------------------------------------------------
+# The rules
+# ---------------------------------------------------------------------------------------------
+
+
+class Rule:
+    """An optimizer's formula: what it remembers of a parameter, and how it changes it."""
+
+    def init(self, x: Any) -> dict[str, Any]:
+        """What is remembered about the parameter `x` before the first step."""
+        return {}
+
+    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
+        """Change `x`, and `memory`, in place, for the gradient `g`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Descent(Rule):
+    """``x -= eta * g`` (Flux: ``Descent``).
+
+    >>> x = np.ones(2)
+    >>> Descent(0.5).apply({}, x, np.array([1.0, 2.0]))
+    >>> x
+    array([0.5, 0. ])
+    """
+
+    eta: float = 0.1
+
+    def __post_init__(self) -> None:
+        _check_rate(self.eta)
+
+    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
+        x -= self.eta * g
+
+
+@dataclass(frozen=True)
+class Momentum(Rule):
+    """``v = rho * v + eta * g; x -= v`` (Flux: ``Momentum``)."""
+
+    eta: float = 0.01
+    rho: float = 0.9
+
+    def __post_init__(self) -> None:
+        _check_rate(self.eta)
+        _check_share("rho", self.rho)
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {"velocity": np.zeros_like(x)}
+
+    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
+        velocity = memory["velocity"]
+        velocity *= self.rho
+        velocity += self.eta * g
+        x -= velocity
+
+
+@dataclass(frozen=True)
+class Adam(Rule):
+    """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015)."""
+
+    eta: float = 0.001
+    beta: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+
+    def __post_init__(self) -> None:
+        _check_rate(self.eta)
+        for share in self.beta:
+            _check_share("beta", share)
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {"mean": np.zeros_like(x), "square": np.zeros_like(x), "steps": 0}
+
+    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
+        keep_mean, keep_square = self.beta
+        mean, square = memory["mean"], memory["square"]
+        memory["steps"] += 1
+        mean *= keep_mean
+        mean += (1 - keep_mean) * g
+        square *= keep_square
+        square += (1 - keep_square) * (g * g)
+        # Both start at 0 and are too small at first: these factors make up for it.
+        rate = self.eta / (1 - keep_mean ** memory["steps"])
+        scale = np.sqrt(square / (1 - keep_square ** memory["steps"]))
+        scale += self.epsilon
+        x -= rate * mean / scale
+
+
+def _check_rate(eta: Any) -> None:
+    if not isinstance(eta, (int, float, np.floating)) or isinstance(eta, bool):
+        raise TypeError(f"the learning rate eta is a number, got {eta!r}")
+    if eta < 0:
+        raise ValueError(f"the learning rate eta cannot be negative, got {eta}")
+
+
+def _check_share(name: str, share: Any) -> None:
+    if not 0 <= share < 1:
+        raise ValueError(f"{name} is at least 0 and less than 1, got {share}")
+
+
+# ---------------------------------------------------------------------------------------------
+# setup and update
+# ---------------------------------------------------------------------------------------------
+
+
+@functor(children=("memory",))
+class Leaf:
+    """Beside each parameter: the rule, and what it remembers (Optimisers.jl: ``Leaf``)."""
+
+    def __init__(self, rule: Rule, memory: dict[str, Any]):
+        self.rule, self.memory = rule, memory
+
+    def __repr__(self) -> str:
+        return f"Leaf({self.rule}, {self.memory})"
+
+
+@functor
+class State(Record):
+    """The optimizer's memory for a registered object: the same attribute names, a `Leaf` for each parameter."""
+
+
+def setup(rule: Rule, model: Any) -> Any:
+    """The state for training `model` by `rule`: a tree like the model, a `Leaf` for each parameter (Flux: ``setup``).
+
+    A tied parameter has one leaf. What an optimizer needs to remember is made where the parameter is, so move
+    the model first. Raises `TypeError` for arguments in the wrong order, `ValueError` for a parameter that cannot be
+    changed in place.
+
+    >>> model = {"w": np.ones(2), "name": "w"}
+    >>> setup(Descent(0.1), model)
+    {'w': Leaf(Descent(eta=0.1), {}), 'name': None}
+    """
+    if not isinstance(rule, Rule):
+        raise TypeError(f"setup(rule, model) takes an optimizer such as Adam() first, got {type(rule).__name__}")
+    leaves: dict[tuple, Leaf] = {}
+
+    def leaf(path: KeyPath, x: Any) -> Leaf | None:
+        if not is_trainable_array(x):
+            return None
+        _check_writable(path, x)
+        key = parameter_key(x)
+        if key not in leaves:
+            leaves[key] = Leaf(rule, rule.init(x))
+        return leaves[key]
+
+    walk = Walk(leaf, lambda path, node: is_leaf(node), _state_of, parts_of=trainable)
+    state = walk.visit(KeyPath(), model)
+    if not leaves:
+        warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
+    return state
+
+
+def _state_of(x: Any, parts: Any, rebuild: Any) -> Any:
+    return parts if isinstance(x, dict) or not isinstance(parts, dict) else State(**parts)
+
+
+def _check_writable(path: KeyPath, x: Any) -> None:
+    flags = getattr(x, "flags", None)
+    if not getattr(flags, "writeable", True) or 0 in getattr(x, "strides", ()) and x.size > 1:
+        raise ValueError(f"{path or 'this array'} cannot be changed in place; give the model a copy of it: x.copy()")
+
+
+def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
+    """Change the parameters of `model`, and `state`, in place for one step; returns both (Flux: ``update!``).
+
+    `grads` is what ``gradient(f, model)[0]`` gives; None in it means no step there. The gradients at all places of a
+    tied parameter are added up, and it takes one step. Everything is checked before anything is changed.
+
+    Raises `TypeError` for arguments in the wrong order, `ValueError` for a gradient of another shape.
+
+    >>> model = {"w": np.ones(2)}
+    >>> state = setup(Descent(0.5), model)
+    >>> state, model = update(state, model, {"w": np.array([1.0, 2.0])})
+    >>> model
+    {'w': array([0.5, 0. ])}
+    """
+    _check_order(state, model, grads)
+    found: dict[tuple, tuple[Any, Leaf, list]] = {}
+    for path, x, leaf, g in _beside(KeyPath(), model, state, grads):
+        if getattr(g, "shape", None) != x.shape:
+            got = f"shape {g.shape}" if hasattr(g, "shape") else f"a {type(g).__name__}"
+            raise ValueError(f"{path or 'the parameter'} has shape {x.shape}, its gradient {got}")
+        first, _, so_far = found.setdefault(parameter_key(x), (x, leaf, []))
+        so_far.append(as_lies(first, x, g))
+    for x, leaf, several in found.values():
+        leaf.rule.apply(leaf.memory, x, sum(several[1:], several[0]))
+    return state, model
+
+
+def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
+    """Like `update`, but leaves `state` and `model` as they are and returns new ones (Flux: ``update``)."""
+    state, model = fmap(_copy, state), fmap(_copy, model)
+    return update(state, model, grads)
+
+
+def _copy(leaf: Any) -> Any:
+    return leaf.copy() if is_array(leaf) else leaf
+
+
+def _beside(path: KeyPath, x: Any, state: Any, grads: Any) -> Iterator[tuple[KeyPath, Any, Leaf, Any]]:
+    """(path, parameter, leaf, gradient) wherever there is a gradient."""
+    if grads is None or state is None:
+        return
+    if isinstance(state, Leaf):
+        yield path, x, state, grads
+        return
+    for step, part in steps(x, trainable(x)):
+        yield from _beside(path + (step,), part, _part(state, step), _part(grads, step))
+
+
+def _part(tree: Any, step: Any) -> Any:
+    parts = children(tree)[0]
+    try:
+        return parts[step]
+    except (KeyError, IndexError, TypeError):
+        return None  # a branch that is missing
+
+
+def _check_order(state: Any, model: Any, grads: Any) -> None:
+    usage = "update(state, model, grads), with state = setup(rule, model) and grads = gradient(f, model)[0]"
+    if isinstance(state, Rule):
+        raise TypeError(f"got the rule {state} in place of its state: {usage}")
+    if isinstance(model, (Gradient, State, Leaf)):
+        raise TypeError(f"got a {type(model).__name__} in place of the model: {usage}")
+    if isinstance(grads, tuple) and not isinstance(model, tuple):
+        raise TypeError(f"gradient gives a tuple, one for each argument: take grads[0]. {usage}")
+    if isinstance(model, TrackedArray):
+        raise TypeError(f"a tracked array is not a model: {usage}")
+    registered = not isinstance(grads, (Gradient, tuple, list, dict)) and not is_array(grads)
+    if isinstance(grads, (State, Leaf)) or registered and type(grads) is type(model):
+        raise TypeError(f"got a {type(grads).__name__} in place of the gradient: {usage}")
