@@ -1,12 +1,21 @@
-"""What the examples in docstrings may use without importing it."""
+"""For the tests in tests/ and the examples in fluxlite/'s docstrings.
+
+There is one such file, here: a second one in tests/ would be another module of the same name.
+"""
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import fluxlite
+
+# A time limit for one example says more about the machine than about the code.
+settings.register_profile("fluxlite", deadline=None, max_examples=60)
+settings.load_profile("fluxlite")
 
 
 @pytest.fixture(autouse=True)
 def examples_know_numpy(doctest_namespace):
+    """What examples in docstrings may use without importing it."""
     doctest_namespace["np"] = np
     doctest_namespace["fl"] = fluxlite
