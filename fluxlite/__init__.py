@@ -40,7 +40,10 @@ _LAZY = {
     "initializers": "glorot_uniform",
     "losses": "mse crossentropy logitcrossentropy",
     "optimizers": "setup update updated Descent Momentum Adam",
-    "devices.selection": "gpu cpu cu",
+    "devices.selection": "gpu cpu cu require_gpu gpu_device gpu_name functional simulate_gpu",
+    "devices.base": "Device",
+    "receipts": "receipt",
+    "notices": "notices reset_notices",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
 

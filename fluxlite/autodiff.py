@@ -120,9 +120,9 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     try:
         tracked = [track(argument, level) for argument in args]
         value = f(*tracked)
-        leaves = gradients_of(value, level)
-        collect = _Collector(leaves)
-        return untracked(value, level), tuple(map(collect, args, tracked))
+        plain_value = untracked(value, level)
+        collect = _Collector(gradients_of(value, level))
+        return plain_value, tuple(map(collect, args, tracked))
     finally:
         level.close()
 
@@ -180,12 +180,24 @@ def untracked(value: Any, level: Level) -> Any:
     if type(value) is TrackedArray:
         if value.level is not level:
             return value  # of an outer gradient
-        return value.value.copy() if type(value.value) is not float else value.value
+        return _own_value(value)
     if type(value) in (tuple, list):
         return type(value)([untracked(part, level) for part in value])
     if isinstance(value, (float, int, str, np.generic)) or value is None:
         return value
     return fmap(lambda leaf: untracked(leaf, level) if type(leaf) is TrackedArray else leaf, value)
+
+
+def _own_value(x: TrackedArray) -> Any:
+    """The value of `x`: itself if it was made by its call, a copy if it is, or views, an argument of it."""
+    value = x.value
+    if not is_array(value):
+        return value
+    if x.call is None or value.base is not None or any(value is argument for argument in x.call[1]):
+        return value.copy()
+    if type(value) in read_only_types:
+        value.flags.writeable = True
+    return value
 
 
 # ---------------------------------------------------------------------------------------------

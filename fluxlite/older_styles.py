@@ -89,6 +89,7 @@ class Params:
                 first, stand_in = tracked[parameter_key(array)]
                 _assign(owner, step, as_lies(array, first, stand_in))
             value = f()
+            plain_value = untracked(value, level)
             leaves = gradients_of(value, level)
             given: set[int] = set()
             found = {}
@@ -96,7 +97,7 @@ class Params:
                 if stand_in in leaves:
                     found[id(array)] = ordinary(leaves[stand_in], array, given)
                     given.add(id(found[id(array)]))
-            return untracked(value, level), ImplicitGradients(self, found)
+            return plain_value, ImplicitGradients(self, found)
         finally:
             for owner, step, array in places:
                 _assign(owner, step, array)
