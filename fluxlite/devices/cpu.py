@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ class CPUDevice(Device):
         return "CPU"
 
 
-CPU = CPUDevice(name=platform.processor() or platform.machine())
+CPU = CPUDevice(name="CPU")
 
 
 @device_of.register

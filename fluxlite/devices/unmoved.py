@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+import functools
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -76,13 +77,27 @@ def first_array_elsewhere(x: Any, device: Any, path: KeyPath) -> KeyPath | None:
     return None
 
 
-def _insides(x: Any) -> list[tuple[tuple, Any]]:
-    if isinstance(x, dict):
-        return [((key,), value) for key, value in x.items()]
-    if isinstance(x, (list, tuple)):
-        return [((i,), value) for i, value in enumerate(x)]
-    if isinstance(x, (set, frozenset)):
-        return [((), value) for value in x]
+Part = tuple[tuple, Any]  # the steps of the path to it, and the part
+
+
+@functools.singledispatch
+def _insides(x: Any) -> list[Part]:
     slots = [name for name in copyreg._slotnames(type(x)) if hasattr(x, name)]  # type: ignore[attr-defined]
-    names = dict.fromkeys([*slots, *getattr(x, "__dict__", {})])
-    return [((Attribute(name),), getattr(x, name)) for name in names]
+    return [((Attribute(name),), getattr(x, name)) for name in dict.fromkeys([*slots, *getattr(x, "__dict__", {})])]
+
+
+@_insides.register
+def _(x: dict) -> list[Part]:
+    return [((key,), value) for key, value in x.items()]
+
+
+@_insides.register(list)
+@_insides.register(tuple)
+def _(x: Any) -> list[Part]:
+    return [((i,), value) for i, value in enumerate(x)]
+
+
+@_insides.register(set)
+@_insides.register(frozenset)
+def _(x: Any) -> list[Part]:
+    return [((), value) for value in x]

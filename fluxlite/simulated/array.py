@@ -256,6 +256,9 @@ class SimulatedArray(Operators):
     def conj(self) -> SimulatedArray:
         return call_ufunc(np.conjugate, (self,)) if self.dtype.kind == "c" else self
 
+    def conjugate(self) -> SimulatedArray:
+        return self.conj()
+
 
 def _unpickled(x: np.ndarray) -> Any:
     """What was pickled goes to the GPU in use when it is read, as CuPy's arrays do."""

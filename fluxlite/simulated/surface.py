@@ -33,7 +33,7 @@ _REFUSED = {
     "ar1": "intersect1d union1d",
     "ar2": "intersect1d union1d",
     "arr": "extract take_along_axis",
-    "arrays": "concatenate stack",
+    "arrays": "stack",
     "ary": "ediff1d",
     "axis": "lexsort trim_zeros",
     "correction": "nanstd nanvar std var",
@@ -57,14 +57,11 @@ _REFUSED = {
     "shape": "reshape unravel_index",
     "sorted": "unique",
     "stable": "argsort sort",
-    "start_or_stop": "arange",
     "subok": "broadcast_arrays broadcast_to copy",
     "upper": "linalg.cholesky",
     "weights": "percentile quantile",
     "where": "all amax amin any max mean min nanmax nanmean nanmin nanprod nanstd nansum nanvar prod std sum var",
-    "x": "corrcoef linalg.matrix_transpose",
-    "x1": "linalg.matmul",
-    "x2": "linalg.matmul",
+    "x": "corrcoef",
 }
 
 

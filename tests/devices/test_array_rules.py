@@ -1,0 +1,378 @@
+"""The rules for arrays on a device: what may be written, what raises, what comes out."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from fluxlite.devices import CPU, cpu
+
+EVERYWHERE = ("CPU", "Simulated", "CUDA")
+GPUS = ("Simulated", "CUDA")
+
+
+def numbers(device, shape=(2, 3)):
+    return device(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
+
+
+class Foreign:
+    """An array type that no library knows, and that knows them: as tracked arrays are."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return "foreign", ufunc.__name__, method
+
+    def __array_function__(self, function, types, args, kwargs):
+        return "foreign", function.__name__
+
+    def __radd__(self, other):
+        return "foreign", "radd"
+
+    def __float__(self):
+        raise TypeError("a foreign array is no number")
+
+
+# -- arithmetic -----------------------------------------------------------------------------------
+
+
+@pytest.mark.on(*GPUS)
+@pytest.mark.parametrize(
+    "mix",
+    [
+        lambda x, h: x + h,
+        lambda x, h: h + x,
+        lambda x, h: h - x,
+        lambda x, h: x @ h.T,
+        lambda x, h: h @ x.T,
+        lambda x, h: x == h,
+        lambda x, h: x < h,
+        lambda x, h: np.maximum(x, h),
+        lambda x, h: np.concatenate([x, h]),
+        lambda x, h: np.concatenate([h, x]),
+        lambda x, h: np.stack([x, h]),
+        lambda x, h: np.where(x > 2, x, h),
+        lambda x, h: x.dot(h.T),
+        lambda x, h: np.add(x, x, out=h),
+        lambda x, h: np.add(h, h, out=x),
+        lambda x, h: x + h.tolist(),
+        lambda x, h: x + "text",
+        lambda x, h: x + np.array(1.0),
+    ],
+)
+def test_a_host_array_is_no_operand(device, mix):
+    with pytest.raises(TypeError):
+        mix(numbers(device), np.ones((2, 3), np.float32))
+
+
+def test_the_refusal_says_both_devices_and_the_fix(simulated):
+    with pytest.raises(TypeError, match=r"Simulated:0.*\(2,\).*on CPU.*x = device\(x\)"):
+        numbers(simulated, (2,)) + np.ones(2)
+
+
+@pytest.mark.on(*GPUS)
+def test_a_host_array_of_shape_0_may_be_compared_with(device):
+    x = numbers(device, (3,))
+    assert cpu(x < np.array(2.0)).tolist() == [True, True, False]
+    assert cpu(np.array(1.0) == x).tolist() == [False, True, False]
+
+
+@pytest.mark.on(*EVERYWHERE)
+@pytest.mark.parametrize("two", [2, 2.0, np.float32(2), np.int8(2), True + True])
+def test_numbers_are_operands(device, two):
+    x = numbers(device, (3,))
+    for result in (two * x, x * two, np.multiply(x, two)):
+        assert type(result) is type(x)
+        assert result.dtype == np.float32
+        assert cpu(result).tolist() == [0, 2, 4]
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_a_python_number_is_weak_and_a_numpy_number_is_not(device):
+    x = numbers(device, (3,))
+    assert (x * 2.5).dtype == np.float32
+    assert (x * np.float64(2.5)).dtype == np.float64
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_operators_are_numpys(device):
+    h = np.array([[3, -1], [2, 5]], np.int32)
+    x = device(h)
+    for result, right in [
+        (x + x, h + h), (x - 1, h - 1), (1 - x, 1 - h), (x * x, h * h), (x / 2, h / 2), (1 / x, 1 / h),
+        (x // 2, h // 2), (x % 2, h % 2), (7 % x, 7 % h), (x**2, h**2), (2 ** (x * x), 2 ** (h * h)), (x @ x, h @ h),
+        (-x, -h), (+x, +h), (abs(x), abs(h)), (~x, ~h), (x & 1, h & 1), (x | 1, h | 1), (x ^ 1, h ^ 1),
+        (1 & x, 1 & h), (x << 1, h << 1), (x >> 1, h >> 1), (x < 2, h < 2), (x <= 2, h <= 2), (x > 2, h > 2),
+        (x >= 2, h >= 2), (x == 2, h == 2), (x != 2, h != 2), (divmod(x, 2)[1], divmod(h, 2)[1]),
+    ]:  # fmt: skip
+        assert type(result) is type(x)
+        np.testing.assert_array_equal(cpu(result), right)
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_in_place_operators_write_to_all_views(device):
+    x = numbers(device, (4,))
+    view, same = x[1:3], x
+    x += 1
+    view *= 10
+    x -= device(np.ones(4, np.float32))
+    view /= 2
+    assert same is x
+    assert cpu(x).tolist() == [0, 9.5, 14.5, 3]
+
+
+@pytest.mark.on(*GPUS)
+def test_in_place_with_a_host_or_foreign_array_raises(device):
+    x = numbers(device, (3,))
+    for other in (np.ones(3), Foreign(), [1.0, 2.0, 3.0]):
+        with pytest.raises(TypeError):
+            x += other
+    assert cpu(x).tolist() == [0, 1, 2]
+
+
+@pytest.mark.on(*GPUS)
+def test_matmul_in_place_binds_the_name_anew(device):
+    x = numbers(device, (2, 2))
+    before = x
+    x @= x
+    assert x is not before
+    assert cpu(before).tolist() == [[0, 1], [2, 3]]
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_nothing_equals_none(device):
+    x = numbers(device, (2,))
+    assert cpu(x == None).tolist() == [False, False]  # noqa: E711
+    assert cpu(x != None).tolist() == [True, True]  # noqa: E711
+
+
+@pytest.mark.on(*GPUS)
+def test_infinity_and_nan_come_without_a_warning(device):
+    x = numbers(device, (2,))
+    assert cpu(np.log(x)).tolist() == [-np.inf, 0]
+    assert np.isnan(cpu(x[:1] / x[:1])).all()
+
+
+# -- other array types get their turn --------------------------------------------------------------
+
+
+@pytest.mark.on(*GPUS)
+def test_foreign_arrays_are_asked(device):
+    x = numbers(device)
+    assert x + Foreign() == ("foreign", "add", "__call__")
+    assert x @ Foreign() == ("foreign", "matmul", "__call__")
+    assert (x == Foreign()) is not None
+    assert np.add(Foreign(), x) == ("foreign", "add", "__call__")
+    assert np.concatenate([x, Foreign()]) == ("foreign", "concatenate")
+
+
+@pytest.mark.on(*GPUS)
+def test_a_type_that_refuses_ufuncs_gets_the_reflected_operator(device):
+    class Refusing(Foreign):
+        __array_ufunc__ = None
+
+    assert numbers(device) + Refusing() == ("foreign", "radd")
+
+
+@pytest.mark.on(*GPUS)
+@pytest.mark.parametrize("index", [0, slice(None), (0, 1)])
+def test_a_foreign_array_cannot_be_written_in(device, index):
+    x = numbers(device)
+    with pytest.raises(TypeError):
+        x[index] = Foreign()
+
+
+# -- to the host only by name ----------------------------------------------------------------------
+
+
+@pytest.mark.on(*GPUS)
+@pytest.mark.parametrize("convert", [np.asarray, np.array, lambda x: np.array([x, x]), np.random.permutation])
+def test_numpy_does_not_take_it_to_the_host(device, convert):
+    with pytest.raises(TypeError):
+        convert(numbers(device))
+
+
+def test_the_error_names_the_way(simulated):
+    with pytest.raises(TypeError, match=r"cpu\(x\)"):
+        np.asarray(numbers(simulated))
+
+
+@pytest.mark.on(*GPUS)
+def test_a_device_number_is_no_index_of_a_list(device):
+    with pytest.raises(TypeError):
+        ["a", "b"][numbers(device).astype(np.int32)[0, 0]]
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_conversions_of_one_element(device):
+    x = numbers(device)
+    assert float(x[1, 2]) == 5.0 and int(x[1, 2]) == 5 and complex(x[0, 1]) == 1 and bool(x[0, 1])
+    assert x[0, 1].item() == 1.0 and x.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert f"{x[1, 2]:.2f}" == "5.00"
+    with pytest.raises(ValueError):
+        bool(x)
+
+
+@pytest.mark.on(*GPUS)
+def test_print_shows_values(device):
+    assert repr(numbers(device, (2,))).startswith("array([0., 1.], dtype=float32)")
+    assert str(numbers(device, (2,))) == "[0. 1.]"
+
+
+def test_a_simulated_array_shows_its_device(simulated):
+    assert repr(numbers(simulated, (2,))) == "array([0., 1.], dtype=float32)  # Simulated:0"
+
+
+# -- shapes, views, reductions ----------------------------------------------------------------------
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_views_share_memory_both_ways(device):
+    x = numbers(device)
+    row, column, turned = x[0], x[:, 1], x.T
+    x[0, 1] = 10
+    assert float(row[1]) == float(column[0]) == float(turned[1, 0]) == 10
+    turned[2, 1] = 20
+    assert float(x[1, 2]) == 20
+
+
+@pytest.mark.on(*GPUS)
+def test_views_know_the_array_they_show(device):
+    x = numbers(device)
+    assert x[0].base is x and x.T.base is x and x[0][1:].base is x and x.reshape(3, 2).base is x
+    assert x.copy().base is None and x.T.reshape(-1).base is None
+
+
+@pytest.mark.on(*GPUS)
+def test_one_element_is_a_view_of_shape_0(device):
+    x = numbers(device)
+    element = x[1, 2]
+    assert type(element) is type(x) and element.shape == ()
+    element[()] = 7
+    assert float(x[1, 2]) == 7
+
+
+@pytest.mark.on(*GPUS)
+def test_reductions_stay_on_the_device(device):
+    x = numbers(device)
+    for result in (x.sum(), np.sum(x), np.max(x), x.mean(), np.argmax(x), np.count_nonzero(x), np.allclose(x, x)):
+        assert type(result) is type(x) and result.shape == ()
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_memory_layout_is_numpys(device):
+    h = np.arange(6, dtype=np.float32).reshape(2, 3)
+    x = device(h)
+    for a, b in [
+        (x, h),
+        (x.T, h.T),
+        (x[:, ::2], h[:, ::2]),
+        (np.broadcast_to(x, (4, 2, 3)), np.broadcast_to(h, (4, 2, 3))),
+    ]:
+        assert (a.shape, a.strides, a.dtype, a.ndim, a.size, a.nbytes) == (
+            b.shape, b.strides, b.dtype, b.ndim, b.size, b.nbytes
+        )  # fmt: skip
+        assert a.flags.c_contiguous == b.flags.c_contiguous
+    assert len(x) == 2
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_moves_keep_values_and_order_of_memory(device):
+    h = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for source in (h.T, np.asfortranarray(h), h[:, ::-1], h[:, ::2], h[:0], np.float32(3) * np.ones(())):
+        there = device(source)
+        assert there.shape == source.shape
+        np.testing.assert_array_equal(cpu(there), source)
+    assert device(h.T).strides == h.T.strides
+    assert cpu(device(h.T)).strides == h.T.strides
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_iteration_yields_views(device):
+    x = numbers(device)
+    for row in x:
+        row *= 2
+    assert cpu(x).tolist() == [[0, 2, 4], [6, 8, 10]]
+    with pytest.raises(TypeError):
+        iter(x[0, 0])
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_arrays_made_from_arrays_are_on_the_device(device):
+    x = numbers(device)
+    for result, right in [
+        (np.zeros_like(x, shape=(2,)), [0, 0]),
+        (np.ones_like(x, shape=(2,), dtype=np.int32), [1, 1]),
+        (np.full_like(x, 3, shape=(2,)), [3, 3]),
+        (np.asarray([1, 2], like=x), [1, 2]),
+        (np.arange(2, like=x), [0, 1]),
+    ]:
+        assert type(result) is type(x)
+        assert cpu(result).tolist() == right
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_functions_and_methods_are_numpys(device):
+    h = np.array([[3.0, -1.0, 2.0], [0.5, 4.0, -2.0]], np.float32)
+    x = device(h)
+    for f in [
+        lambda a: np.concatenate([a, a], axis=1), lambda a: np.stack([a, a]), lambda a: np.split(a, 3, axis=1)[1],
+        lambda a: np.moveaxis(a, 0, 1), lambda a: np.expand_dims(a, 0), lambda a: np.pad(a, 1), np.transpose,
+        lambda a: np.clip(a, 0, 1), lambda a: np.where(a > 0, a, 0), lambda a: np.einsum("ij,kj->ik", a, a),
+        lambda a: np.tensordot(a, a, axes=2), lambda a: np.take(a, [0, 2], axis=1), lambda a: np.sort(a, axis=1),
+        lambda a: np.argsort(a, axis=1), lambda a: np.cumsum(a), lambda a: np.repeat(a, 2), lambda a: np.tile(a, 2),
+        lambda a: np.flip(a, 1), lambda a: np.outer(a[0], a[1]), lambda a: np.linalg.norm(a), np.tanh, np.exp, np.sign,
+        lambda a: a.sum(axis=0), lambda a: a.mean(axis=1, keepdims=True), lambda a: a.var(), lambda a: a.std(ddof=1),
+        lambda a: a.max(axis=1), lambda a: a.min(), lambda a: a.argmax(axis=1), lambda a: a.argmin(),
+        lambda a: a.prod(),         lambda a: a.cumsum(axis=0), lambda a: a.reshape(3, 2),
+        lambda a: a.reshape((-1,)), lambda a: a.ravel(),
+        lambda a: a.T.reshape(-1), lambda a: a.flatten(), lambda a: a.transpose(1, 0), lambda a: a.swapaxes(0, 1),
+        lambda a: a[None].squeeze(0), lambda a: a.astype(np.int32), lambda a: a.copy(), lambda a: a.dot(a.T),
+        lambda a: a.clip(0, 1), lambda a: a.round(), lambda a: a.take(np.array([0, 1])), lambda a: a.repeat(2),
+        lambda a: (a > 0).all(), lambda a: (a > 0).any(axis=0), lambda a: np.nonzero(a > 0)[1], lambda a: a.trace(),
+        lambda a: a.diagonal(), lambda a: a.real, lambda a: a.conj(), lambda a: np.linalg.inv(a @ a.T),
+    ]:  # fmt: skip
+        result = f(x)
+        assert type(result) is type(x) or device is CPU
+        np.testing.assert_allclose(cpu(result), f(h), rtol=1e-5)
+        assert result.dtype == f(h).dtype
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_fill_sort_and_copies(device):
+    x = numbers(device, (3,))
+    for duplicate in (x.copy(), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert type(duplicate) is type(x)
+        duplicate.fill(-1)
+        assert cpu(duplicate).tolist() == [-1, -1, -1]
+    assert cpu(x).tolist() == [0, 1, 2]
+    y = -x
+    y.sort()
+    assert cpu(y).tolist() == [-2, -1, 0]
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_arrays_have_no_hash(device):
+    with pytest.raises(TypeError):
+        hash(numbers(device))
+
+
+@pytest.mark.on("CPU", "Simulated")
+def test_a_read_only_array_cannot_be_changed(device):
+    x = device(np.arange(3, dtype=np.float32))
+    x.flags.writeable = False
+    for change in (
+        lambda: x.__iadd__(1),
+        lambda: x.__setitem__(0, 5),
+        lambda: x.__setitem__([0, 1], device(np.ones(2, np.float32))),
+        lambda: np.exp(x, out=x),
+        lambda: np.copyto(x, x * 2),
+        lambda: x.fill(1),
+        lambda: x.sort(),
+        lambda: x[1:].fill(1),
+    ):
+        with pytest.raises(ValueError):
+            change()
+    assert cpu(x).tolist() == [0, 1, 2]
+    x.flags.writeable = True
+    x += 1
+    assert cpu(x).tolist() == [1, 2, 3]

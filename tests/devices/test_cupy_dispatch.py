@@ -1,0 +1,136 @@
+"""Dispatch over CuPy, without a GPU: real `cupy.ndarray`s over the host's memory.
+
+Operators, NumPy's protocols, views, strides and addresses work on them. Only kernels, copies and printing need a GPU.
+Where there is one no test here may launch a kernel: it would read memory that is not the GPU's.
+"""
+
+import numpy as np
+import pytest
+
+from fluxlite.arrays import device_of
+from fluxlite.ties import address, as_lies, is_array, parameter_key
+from fluxlite.tree import is_leaf
+from fluxlite.walks import fmap
+
+cupy = pytest.importorskip("cupy")
+
+
+def over_host_memory(x):
+    memory = cupy.cuda.UnownedMemory(x.ctypes.data, x.nbytes, x, device_id=0)
+    pointer = cupy.cuda.MemoryPointer(memory, 0)
+    return cupy.ndarray(x.shape, x.dtype, memptr=pointer, strides=x.strides)
+
+
+@pytest.fixture
+def host():
+    return np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.fixture
+def x(host):
+    return over_host_memory(host)
+
+
+class Foreign:
+    """As tracked arrays are: speaks both protocols, forwards no unknown attributes."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return "foreign", ufunc.__name__, method
+
+    def __array_function__(self, function, types, args, kwargs):
+        return "foreign", function.__name__
+
+    def __float__(self):
+        raise TypeError("a foreign array is no number")
+
+
+@pytest.mark.parametrize(
+    ("operate", "name"),
+    [
+        (lambda x, f: x + f, "add"), (lambda x, f: x - f, "subtract"), (lambda x, f: x * f, "multiply"),
+        (lambda x, f: x / f, "divide"), (lambda x, f: x // f, "floor_divide"), (lambda x, f: x % f, "remainder"),
+        (lambda x, f: x**f, "power"), (lambda x, f: x @ f, "matmul"), (lambda x, f: x < f, "less"),
+        (lambda x, f: x >= f, "greater_equal"), (lambda x, f: np.add(f, x), "add"), (lambda x, f: np.add(x, f), "add"),
+        (lambda x, f: np.maximum(x, f), "maximum"),
+    ],
+)  # fmt: skip
+def test_a_foreign_array_gets_its_turn_in_ufuncs(x, operate, name):
+    assert operate(x, Foreign()) == ("foreign", name, "__call__")
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda x, f: np.concatenate([x, f]), "concatenate"),
+        (lambda x, f: np.stack([f, x]), "stack"),
+        (lambda x, f: np.where(x, f, 0), "where"),
+        (lambda x, f: np.einsum("ij,jk", x, f), "einsum"),
+    ],
+)
+def test_a_foreign_array_gets_its_turn_in_functions(x, call, name):
+    assert call(x, Foreign()) == ("foreign", name)
+
+
+@pytest.mark.parametrize("index", [0, slice(None), (0, 1)])
+def test_a_foreign_array_cannot_be_written_in(x, index):
+    with pytest.raises(TypeError):
+        x[index] = Foreign()
+
+
+def test_a_host_array_cannot_be_written_to_a_slice(x):
+    with pytest.raises(ValueError):
+        x[0] = np.ones(3, np.float32)
+
+
+def test_no_implicit_copy_to_the_host(x):
+    with pytest.raises(TypeError):
+        np.asarray(x)
+
+
+def test_views_and_strides_are_numpys(x, host):
+    for a, b in [(x.T, host.T), (x[:, 1:], host[:, 1:]), (x[::-1], host[::-1]), (x.reshape(3, 2), host.reshape(3, 2)),
+                 (np.broadcast_to(x, (4, 2, 3)), np.broadcast_to(host, (4, 2, 3))), (x[1, 2], host[1:, 2:].reshape(())),
+                 (np.split(x, 3, axis=1)[2], np.split(host, 3, axis=1)[2]),
+                 (np.expand_dims(x, 1), np.expand_dims(host, 1))]:  # fmt: skip
+        assert type(a) is cupy.ndarray
+        assert (a.shape, a.strides) == (b.shape, b.strides)
+        assert address(a) == address(b)
+        assert a.base is x
+    with pytest.raises(IndexError):
+        x[2]
+
+
+def test_a_simulated_array_refuses_where_cupy_refuses(x, simulated):
+    y = simulated(np.ones((2, 3), np.float32))
+    for refused in (lambda a: np.block([a, a]), lambda a: np.maximum.reduce(a), lambda a: np.multiply.at(a, 0, 1.0),
+                    lambda a: np.clip(a, min=0), lambda a: np.add(a, a, order="C"), lambda a: np.add(a, a, subok=True),
+                    lambda a: np.array([a, a]), lambda a: hash(a), lambda a: bool(a), lambda a: a[2],
+                    lambda a: iter(a[0, 0]),
+                    lambda a: len(a[0, 0]), lambda a: [1][a[0, 0]], lambda a: a @ np.ones((3, 1), np.float32),
+                    lambda a: a.dot(np.ones((3, 1), np.float32))):  # fmt: skip
+        kinds = []
+        for array in (x, y):
+            with pytest.raises((TypeError, ValueError, IndexError, NotImplementedError)) as caught:
+                refused(array)
+            kinds.append(caught.type)
+        assert kinds[0] is kinds[1]
+
+
+# -- what fluxlite asks of an array ---------------------------------------------------------------------
+
+
+def test_fluxlite_knows_cupys_arrays(x):
+    assert is_array(x) and is_leaf(x)
+    device = device_of(x)
+    assert (device.backend, device.index, repr(device)) == ("CUDA", 0, "CUDA:0")
+    assert address(x) == x.data.ptr
+    assert device.receive(x) is x
+
+
+def test_ties_and_walks(x):
+    assert parameter_key(x) == parameter_key(x.T) != parameter_key(x[:, :2])
+    assert as_lies(x.T, x, x).strides == x.T.strides
+    seen = []
+    walked = fmap(lambda leaf: seen.append(leaf) or leaf, {"W": x, "again": [x], "T": x.T})
+    assert len(seen) == 1 and walked["again"][0] is x
+    assert walked["T"].strides == x.T.strides and walked["T"].data.ptr == x.data.ptr

@@ -1,0 +1,127 @@
+"""A device's memory is finite, views share it, and it is given back. And each device is its own."""
+
+import gc
+
+import numpy as np
+import pytest
+
+from fluxlite.devices import CPU, Device, cpu, devices, gpu, simulate_gpu
+from fluxlite.simulated import OutOfMemoryError
+
+
+def used():
+    return devices()[0].memory().used
+
+
+def test_sizes_are_rounded_up_views_share_and_memory_comes_back(simulated):
+    x = gpu(np.zeros(100, np.float32))
+    assert used() == 512
+    views = [x[1:], x.T, x.reshape(10, 10), np.split(x, 2), np.broadcast_to(x, (5, 100)), np.expand_dims(x, 0)]
+    assert used() == 512
+    del x
+    assert used() == 512
+    y = views[0] + 1
+    assert used() == 1024
+    del views
+    gc.collect()
+    assert used() == 512
+    del y
+    assert used() == 0
+
+
+def test_an_operation_in_place_needs_no_memory(simulated):
+    x = gpu(np.zeros(128, np.float32))
+    x += 1
+    np.exp(x, out=x)
+    x[3:] = 5
+    assert simulated.memory().peak == 512
+
+
+def test_out_of_memory_says_how_much():
+    simulate_gpu(memory=2048)
+    x = gpu(np.zeros(256, np.float32))
+    with pytest.raises(OutOfMemoryError, match=r"4,096 bytes asked for, 1,024 free, 1,024 used of 2,048"):
+        gpu(np.zeros(1024, np.float32))
+    with pytest.raises(MemoryError):
+        (x + 1) + (x + 1)
+    assert used() == 1024
+    y = x + 1
+    assert cpu(y).sum() == 256 and used() == 2048
+
+
+def test_what_is_too_large_is_not_copied_first():
+    simulate_gpu(memory=2048)
+    huge = np.broadcast_to(np.float32(0), (10**6, 10**6))  # a terabyte, in 4 bytes
+    with pytest.raises(OutOfMemoryError):
+        gpu(huge)
+
+
+def test_waste_in_cycles_is_found_before_giving_up():
+    simulate_gpu(memory=1024)
+
+    def waste():
+        cycle = [gpu(np.zeros(256, np.float32))]
+        cycle.append(cycle)
+
+    gc.disable()
+    try:
+        waste()
+        assert used() == 1024
+        gpu(np.zeros(256, np.float32))
+    finally:
+        gc.enable()
+
+
+def test_two_devices_do_not_mix():
+    simulate_gpu(2)
+    first, second = devices()
+    x, y = first(np.ones(2, np.float32)), second(np.ones(2, np.float32))
+    for mix in (
+        lambda: x + y, lambda: np.add(x, y), lambda: np.concatenate([x, y]), lambda: np.stack([y, x]),
+        lambda: x.__iadd__(y), lambda: x.__setitem__(0, y[0]), lambda: np.add(x, x, out=y),
+        lambda: x[second(np.array([0]))], lambda: np.take_along_axis(x, second(np.array([0])), 0), lambda: x == y,
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"Simulated:0.*Simulated:1|Simulated:1.*Simulated:0"):
+            mix()
+    assert cpu(x + first(y)).tolist() == [2, 2]
+
+
+def test_devices_are_equal_by_kind_and_number():
+    simulate_gpu(2)
+    first, second = devices()
+    simulate_gpu(2)
+    assert devices()[0] == first and devices()[0] is not first and hash(devices()[0]) == hash(first)
+    assert first != second and first != CPU and CPU == CPU and first != "Simulated:0"
+    assert [repr(d) for d in (first, second, CPU)] == ["Simulated:0", "Simulated:1", "CPU"]
+    assert (second.backend, second.index, second.name) == ("Simulated", 1, "simulated NVIDIA T4")
+
+
+def test_each_device_has_its_own_generator():
+    simulate_gpu(2)
+    first, second = devices()
+    first.seed(1)
+    second.seed(1)
+    a, b = first.rng.standard_normal(4, dtype=np.float32), second.rng.standard_normal(4, dtype=np.float32)
+    assert a.device is first and b.device is second and a.dtype == np.float32
+    assert cpu(a).tolist() == cpu(b).tolist() != cpu(first.rng.standard_normal(4, dtype=np.float32)).tolist()
+
+
+@pytest.mark.on("CPU", "Simulated", "CUDA")
+def test_generators(device):
+    device.seed(3)
+    first = cpu(device.rng.random(5, dtype=np.float32))
+    device.seed(3)
+    assert cpu(device.rng.random(5, dtype=np.float32)).tolist() == first.tolist()
+    assert ((first >= 0) & (first < 1)).all()
+    for name, args in [("uniform", (2, 3, 10)), ("integers", (2, 5, 10)), ("standard_normal", ((2, 3),))]:
+        values = getattr(device.rng, name)(*args)
+        assert type(values) is type(device(np.ones(2)))
+    assert set(cpu(device.rng.integers(0, 2, 100)).tolist()) == {0, 1}
+
+
+@pytest.mark.on("CPU", "Simulated", "CUDA")
+def test_every_device_answers(device):
+    assert isinstance(device, Device)
+    device.synchronize()
+    memory = device.memory()
+    assert memory.capacity is None or 0 <= memory.free <= memory.capacity

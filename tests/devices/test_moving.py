@@ -1,0 +1,295 @@
+"""gpu(x) and cpu(x): what moves, what stays the same object, what is said, what raises."""
+
+import collections
+import io
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from fluxlite.arrays import device_of
+from fluxlite.devices import CPU, cpu, gpu
+from fluxlite.notices import notices, reset_notices
+from fluxlite.tree import functor
+
+EVERYWHERE = ("CPU", "Simulated", "CUDA")
+GPUS = ("Simulated", "CUDA")
+
+
+@functor
+@dataclass
+class Pair:
+    first: object
+    second: object
+
+
+@dataclass
+class Unregistered:
+    weight: object
+    name: str = "net"
+
+
+def f32(*shape):
+    return np.ones(shape, np.float32)
+
+
+# -- containers, models, leaves ----------------------------------------------------------------------
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_containers_and_models_move_and_the_original_stays(device):
+    Point = collections.namedtuple("Point", "x y")
+    original = {"a": [f32(2), (f32(3), Point(f32(1), "y"))], "m": Pair(f32(2, 2), [Pair(f32(1), 3)])}
+    there = device(original)
+    assert type(there["a"][1][1]).__name__ == "Point" and there["a"][1][1].y == "y"
+    arrays = [there["a"][0], there["a"][1][0], there["a"][1][1].x, there["m"].first, there["m"].second[0].first]
+    assert [device_of(x) for x in arrays] == [device] * 5
+    assert type(original["m"].first) is np.ndarray and original["m"] is not there["m"]
+    assert there["m"].second[0].second == 3
+    back = cpu(there)
+    assert type(back["m"].second[0].first) is np.ndarray
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_what_has_no_place_passes(device):
+    for x in (3, 2.5, 1j, "text", b"bytes", None, range(3), slice(2), np.float64(2), np.tanh, len, int, np,
+              io.StringIO(),               np.dtype("f4"), np.random.default_rng(0), True, Ellipsis):  # fmt: skip
+        assert device(x) is x
+    assert notices() == []
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_what_is_there_is_the_same_object(device):
+    x = device(f32(3))
+    assert device(x) is x and device.receive(x) is x
+    assert device({"x": x})["x"] is x
+    assert cpu(h := np.ones(3)) is h
+
+
+@pytest.mark.on(*GPUS)
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("float64", "float32"), ("complex128", "complex64"), ("float32", "float32"), ("float16", "float16"),
+        ("complex64", "complex64"), ("int64", "int64"), ("int32", "int32"), ("uint8", "uint8"), ("bool", "bool"),
+    ],
+)  # fmt: skip
+def test_types_on_the_way_to_a_gpu(device, before, after):
+    x = np.array([0, 1, 1]).astype(before)
+    there = device(x)
+    assert there.dtype == after
+    assert device(x, dtype=None).dtype == before
+    assert cpu(there).dtype == after
+    assert cpu(there).tolist() == x.tolist()
+    assert device(there) is there
+
+
+@pytest.mark.on(*GPUS)
+def test_bfloat16_stays_bfloat16(device):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    assert device(np.ones(2, ml_dtypes.bfloat16)).dtype == ml_dtypes.bfloat16
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_a_type_that_is_asked_for(device):
+    moved = device([np.ones(2), f32(2), np.ones(2, np.int32), np.ones(2, np.complex64)], dtype=np.float16)
+    assert [x.dtype.name for x in moved] == ["float16", "float16", "int32", "complex64"]
+
+
+def test_precision_is_mentioned_once(simulated):
+    gpu([np.ones(2), np.ones(3)])
+    gpu(np.ones(2, np.complex128))
+    assert [line for line in notices() if "Float64 arrays become Float32" in line] == notices()
+    assert len(notices()) == 1
+    reset_notices()
+    gpu([f32(2), np.ones(2, int), 2.0, np.float64(3)])
+    gpu(np.ones(2), dtype=None)
+    cpu(np.ones(2))
+    assert notices() == []
+
+
+@pytest.mark.on(*GPUS)
+@pytest.mark.parametrize(
+    ("x", "kind"),
+    [
+        (np.array([{}, 1], dtype=object), "dict"),
+        (np.array(["a"]), "str"),
+        (np.array(["2026-01-01"], "M8[D]"), "datetime64"),
+    ],
+)
+def test_arrays_of_other_things_raise(device, x, kind):
+    with pytest.raises(TypeError, match=kind):
+        device([f32(2), x])
+    assert cpu(x) is x
+
+
+def test_the_path_is_named_where_something_cannot_move(simulated):
+    with pytest.raises(TypeError, match=r"generator at \[1\]\.first cannot be moved to Simulated:0.*tuples, lists"):
+        gpu((f32(2), Pair((x for x in [1]), None)))
+    for endless in (iter([1]), itertools.count(), map(len, []), zip([1], [2])):
+        with pytest.raises(TypeError, match="cannot be moved"):
+            gpu(endless)
+
+
+def test_a_cycle_names_its_path(simulated):
+    cycle = [f32(2)]
+    cycle.append(cycle)
+    with pytest.raises(ValueError, match=r"\[1\]"):
+        gpu(cycle)
+
+
+# -- ties and overlaps --------------------------------------------------------------------------------
+
+
+@pytest.mark.on(*GPUS)
+def test_ties_survive(device):
+    W = f32(2, 3)
+    there = device({"embed": W, "out": W.T, "again": [W]})
+    there["embed"][0, 1] = 7
+    assert float(there["out"][1, 0]) == 7 and there["again"][0] is there["embed"]
+    back = cpu(there)
+    back["out"][2, 1] = 9
+    assert back["embed"][1, 2] == 9 and back["again"][0] is back["embed"]
+    assert notices() == []
+
+
+def test_arrays_that_overlap_part_and_that_is_said(simulated):
+    W = f32(4, 3)
+    model = {"all": W, "top": W[:2], "flat": W.reshape(-1), "other": f32(2)}
+    there = gpu(model)
+    there["all"][...] = 5
+    assert cpu(there["top"]).max() == 1
+    said = " ".join(notices())
+    assert len(notices()) == 3  # three pairs
+    assert "['all'] and ['top'] share memory" in said and "['flat']" in said and "'other'" not in said
+    gpu(model)
+    assert len(notices()) == 3
+
+
+def test_arrays_that_only_look_as_if_they_overlap_are_not_mentioned(simulated):
+    W = f32(4, 4)
+    gpu([W[:, ::2], W[:, 1::2]])  # interleaved
+    gpu([W[:2], W[2:]])
+    gpu([W, W.T, W])
+    cpu([W, W[0]])
+    assert notices() == []
+
+
+# -- what cannot be entered -----------------------------------------------------------------------------
+
+
+def test_an_unregistered_object_stays_and_that_is_said(simulated):
+    model = [f32(1), Unregistered(f32(2))]
+    there = gpu(model)
+    assert there[1] is model[1] and type(there[1].weight) is np.ndarray
+    gpu(model)
+    (line,) = notices()
+    assert line == (
+        "[ Info: [1].weight was not moved to Simulated:0: Unregistered is not registered. Write @functor above class "
+        "Unregistered, and make the object again."
+    )
+
+
+class Slotted:
+    __slots__ = ("weight", "missing")
+
+    def __init__(self, weight):
+        self.weight = weight
+
+
+class Deep:
+    def __init__(self, inside):
+        self.inside = {"layers": [inside]}
+
+
+@pytest.mark.parametrize(
+    ("x", "place"),
+    [
+        (Slotted(f32(1)), "weight"),
+        (Deep((1, f32(1))), "inside['layers'][0][1]"),
+        (Deep(Pair(1, f32(1))), "inside['layers'][0].second"),
+        (Pair(1, Deep(Slotted(f32(1)))), "second.inside['layers'][0].weight"),
+    ],
+)
+def test_arrays_are_found_below(simulated, x, place):
+    gpu(x)
+    assert notices()[0].startswith(f"[ Info: {place} was not moved")
+
+
+def test_a_set_has_no_places(simulated):
+    gpu([{Slotted(f32(1))}])
+    assert "in a set" in notices()[0] and "Use a list" in notices()[0]
+
+
+def test_objects_without_arrays_or_with_arrays_there_are_not_mentioned(simulated):
+    gpu([Unregistered(3), {"a", "b"}, Deep(None), object()])
+    gpu(Unregistered(gpu(f32(2))))
+    cpu(Unregistered(f32(2)))
+    assert notices() == []
+
+
+def test_a_class_made_anew_is_reported_as_that(simulated):
+    def define(slots):
+        @dataclass(slots=slots)
+        @functor
+        class Again:
+            weight: object
+
+        return Again
+
+    gpu(define(slots=False)(f32(2)))
+    assert notices() == []
+    gpu(define(slots=True)(f32(2)))
+    assert "class Again was defined anew" in notices()[0] and "slots=True" in notices()[0]
+
+
+WEIGHT = f32(2)
+DEEP = {"layers": [Pair(f32(2), None)]}
+
+
+def reads_a_global(x):
+    return [WEIGHT * value for value in x]
+
+
+def reads_it_inside(x):
+    return (lambda y: DEEP["layers"][0].first + y)(x)
+
+
+def reads_no_arrays(x):
+    return np.tanh(x) + len(EVERYWHERE)
+
+
+def test_globals_do_not_move_and_that_is_said(simulated):
+    assert gpu(reads_a_global) is reads_a_global
+    gpu(reads_a_global)
+    gpu(reads_it_inside)
+    gpu(reads_no_arrays)
+    gpu([reads_no_arrays, np.tanh])
+    first, second = notices()
+    assert "reads_a_global reads the global WEIGHT" in first and "argument" in first
+    assert "DEEP" in second
+
+
+@pytest.mark.on(*GPUS)
+def test_what_a_function_captured_moves(device):
+    W = f32(2)
+    moved = device(lambda x: W * x)
+    assert device_of(moved(2)) == device
+    assert notices() == []
+
+
+def test_moves_of_tracked_arrays_go_through_the_primitive(simulated):
+    calls = []
+
+    class Tracked:
+        dtype = np.dtype("float64")
+
+        def __primitive__(self, function, args, kwargs):
+            calls.append((function.__name__, args[1:]))
+            return "moved"
+
+    assert gpu([Tracked()]) == ["moved"]
+    assert calls == [("move", (simulated, np.dtype("float32")))]
+    assert CPU(Tracked()) == "moved"
+    assert calls[1] == ("move", (CPU, None))

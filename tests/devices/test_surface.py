@@ -1,0 +1,103 @@
+"""The simulated GPU accepts a NumPy function and its keywords exactly when the installed CuPy does."""
+
+import functools
+import inspect
+
+import numpy as np
+import pytest
+from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
+
+from fluxlite.simulated import SimulatedArray, surface
+
+cupy = pytest.importorskip("cupy")
+
+FUNCTIONS = sorted(get_overridable_numpy_array_functions(), key=surface.name_of)
+UFUNCS = sorted(
+    (u for u in get_overridable_numpy_ufuncs() if u.types and u.__name__[0] != "_"), key=lambda u: u.__name__
+)
+
+
+def cupys(function):
+    """CuPy's function for NumPy's, found as CuPy's own dispatch finds it; None if there is none."""
+    try:
+        module = functools.reduce(getattr, function.__module__.split(".")[1:], cupy)
+        found = getattr(module, function.__name__)
+    except AttributeError:
+        return None
+    return None if found is function else found
+
+
+def named(function):
+    """The parameters that can be given by name, and whether others are taken too."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:
+        return set(), True
+    names = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    return names, any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def test_there_is_something_to_compare():
+    assert len(FUNCTIONS) > 250 and len(UFUNCS) > 80
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=surface.name_of)
+def test_functions(function):
+    assert surface.is_lacking(function) == (cupys(function) is None)
+
+
+@pytest.mark.parametrize("function", [f for f in FUNCTIONS if cupys(f)], ids=surface.name_of)
+def test_keywords(function):
+    (ours, _), (theirs, others_too) = named(function), named(cupys(function))
+    missing = set() if others_too else ours - theirs - {"like"}
+    assert surface.refused_keywords(function) == missing
+
+
+@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda ufunc: ufunc.__name__)
+def test_ufuncs(ufunc):
+    import cupyx.scipy.special
+
+    exists = hasattr(cupy, ufunc.__name__) or hasattr(cupyx.scipy.special, ufunc.__name__)
+    assert (ufunc.__name__ in surface.LACKING_UFUNCS) == (not exists)
+
+
+def test_what_is_refused_raises(simulated):
+    x = simulated(np.ones((2, 2), np.float32))
+    for refused in (lambda: np.block([x]), lambda: np.linalg.multi_dot([x, x]), lambda: np.spacing(x),
+                    lambda: np.sum(x, where=True), lambda: np.max(x, initial=0), lambda: np.add(x, x, subok=False),
+                    lambda: np.linalg.svd(x, hermitian=True), lambda: np.zeros_like(x, device="cpu")):  # fmt: skip
+        with pytest.raises(TypeError, match="CuPy"):
+            refused()
+
+
+# Attributes of `cupy.ndarray` that the simulation does not have, and why.
+LEFT_OUT = {
+    "raw access to the GPU's memory, for kernels of one's own": "cstruct data mdspan reduced_view toDlpack",
+    "deprecated, or CuPy's own spelling of np.add.at and the like": "scatter_add scatter_max scatter_min",
+    "writing files; fluxlite.save does": "dump dumps tobytes tofile",
+    "NumPy's functions of the same name do, no course needs the method": (
+        "argpartition byteswap choose compress flat partition ptp put searchsorted"
+    ),
+}
+
+
+def public(kind):
+    return {name for name in dir(kind) if not name.startswith("_")}
+
+
+def test_attributes():
+    ours = public(SimulatedArray)
+    assert ours - public(cupy.ndarray) == set()
+    assert public(cupy.ndarray) - ours == set(" ".join(LEFT_OUT.values()).split())
+
+
+BINARY = surface.names("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift divmod")
+OTHERS = surface.names(
+    "lt le eq ne gt ge neg pos abs invert len iter getitem setitem int float complex index contains copy deepcopy "
+    "format array array_ufunc array_function getattr"
+)
+
+
+@pytest.mark.parametrize("name", sorted({prefix + name for prefix in ("", "r", "i") for name in BINARY} | OTHERS))
+def test_special_methods_are_those_of_cupy(name):
+    assert hasattr(SimulatedArray, f"__{name}__") == hasattr(cupy.ndarray, f"__{name}__")
