@@ -113,6 +113,19 @@ class Device:
         return f"{self.backend}:{self.index}"
 
 
+class GPU(Device):
+    """What all GPUs have in common: they are made for Float32, and hold nothing but numbers and booleans."""
+
+    usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
+
+    @staticmethod
+    def check(x: np.ndarray) -> None:
+        """Raises `TypeError` for a host array of what a GPU has no type for: objects, text, dates, long doubles."""
+        if x.dtype.kind in "OSUMm" or x.dtype.char in "gG" or x.dtype.type is np.void:
+            kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
+            raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
+
+
 class _Entered(threading.local):
     """The devices entered by ``with device:``; each thread has its own, as in CUDA."""
 

@@ -15,7 +15,7 @@ from .. import arrays
 from ..arrays import device_of
 from ..ties import address
 from . import events
-from .base import Device, Memory
+from .base import GPU, Device, Memory
 from .events import listeners, tell
 from .functional import Functional
 
@@ -28,13 +28,13 @@ class CupyArray(abc.ABC):  # noqa: B024
         return any((base.__module__, base.__qualname__) == ("cupy", "ndarray") for base in kind.__mro__)
 
 
-class CUDADevice(Device):
+class CUDADevice(GPU):
     """An NVIDIA GPU (Flux: ``FluxCUDADevice``). Its arrays are `cupy.ndarray`s."""
 
     backend = "CUDA"
-    usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
 
     def upload(self, x: np.ndarray) -> Any:
+        self.check(x)
         if listeners:
             tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
         with self._current():

@@ -28,7 +28,7 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """
     device = gpu_device()
     if device is None:
-        notice("no GPU", f"no GPU is used, arrays stay on the CPU. {functional('CUDA').reason}. Or: simulate_gpu().")
+        notice("no GPU", f"arrays stay on the CPU. {_no_gpu()}")
         return x
     return device(x, dtype)
 
@@ -53,14 +53,21 @@ def require_gpu() -> Device:
     """The device that `gpu` moves to. Raises `RuntimeError` with the reason if there is none."""
     device = gpu_device()
     if device is None:
-        raise RuntimeError(f"there is no GPU to use. {functional('CUDA').reason}. Or: simulate_gpu().")
+        raise RuntimeError(f"there is no GPU to use. {_no_gpu()}")
     return device
+
+
+def _no_gpu() -> str:
+    return f"{functional('CUDA').reason}. simulate_gpu() puts a simulated one in its place."
 
 
 def gpu_device() -> Device | None:
     """The GPU in use, or None: the one whose ``with device:`` block this is, otherwise the first."""
     found = devices()
-    return (entered(found[0].backend) or found[0]) if found else None
+    if not found:
+        return None
+    current = entered(found[0].backend)
+    return next((device for device in found if device == current), found[0])
 
 
 def gpu_name() -> str:
@@ -108,8 +115,9 @@ def functional(backend: str = "CUDA") -> Functional:
 def simulate_gpu(count: int | bool = 1, like: str = "NVIDIA T4", memory: int | None = None) -> Simulation:
     """Use `count` simulated GPUs from now on, also beside a real one; ``simulate_gpu(False)`` ends it.
 
-    `like` names the card that is imitated; `memory`, in bytes, replaces that card's. In ``with simulate_gpu():``
-    what was before comes back at the end. Raises `ValueError` for an unknown card.
+    `like` names the card that is imitated; `memory`, in bytes, replaces that card's. Called again with the same
+    arguments, as when a cell is run again, it goes on with the same devices. In ``with simulate_gpu():`` what was
+    before comes back at the end. Raises `ValueError` for an unknown card.
 
     >>> with simulate_gpu(memory=2**20) as device:
     ...     device.memory().capacity
@@ -129,7 +137,12 @@ def _make(count: int, like: str, memory: int | None) -> list[Device]:
     from ..simulated.device import SimulatedDevice  # who has a GPU need not read it
     from ..simulated.presets import preset
 
-    return [SimulatedDevice(index, preset(like), memory) for index in range(count)]
+    new: list[Device] = [SimulatedDevice(index, preset(like), memory) for index in range(count)]
+    return list(_simulated) if list(map(_settings, new)) == list(map(_settings, _simulated)) else new
+
+
+def _settings(device: Any) -> Any:
+    return device.settings
 
 
 class Simulation:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..devices import events
-from ..devices.base import Device, Memory
+from ..devices.base import GPU, Memory
 from ..devices.events import listeners, tell
 from .array import SimulatedArray
 from .memory import Buffer, Pool, root_of
@@ -15,7 +15,7 @@ from .presets import Preset
 from .random import SimulatedGenerator
 
 
-class SimulatedDevice(Device):
+class SimulatedDevice(GPU):
     """A GPU that is not there. Its arrays compute real values, on the CPU, under a GPU's rules.
 
     >>> from fluxlite.simulated.presets import preset
@@ -25,10 +25,10 @@ class SimulatedDevice(Device):
     """
 
     backend = "Simulated"
-    usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
 
     def __init__(self, index: int, like: Preset, memory: int | None = None) -> None:
         super().__init__(index, f"simulated {like.name}")
+        self.settings = (like, memory)
         self.pool = Pool(like.memory if memory is None else memory, f"{self!r} ({self.name})")
 
     def __repr__(self) -> str:
@@ -41,9 +41,7 @@ class SimulatedDevice(Device):
 
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
         """A copy of a host array on this device; `explicit` if the program asked for it."""
-        if x.dtype.kind in "OSUMm" or x.dtype.type is np.void:
-            kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
-            raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
+        self.check(x)
         result = self._buffered(x.nbytes, lambda: np.array(x, order="K", copy=True, subok=False))
         self.event(events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes, explicit=explicit)
         return result

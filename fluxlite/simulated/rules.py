@@ -52,8 +52,8 @@ def refusal(function: Any, x: Any, device: Any) -> TypeError:
 
 def one_device(device: Any, x: Stored) -> Any:
     """`device`, or that of `x` if none was seen yet. Raises `ValueError` if they are two."""
-    if device is None or x.device is device:
-        return x.device
+    if device is None or x.device == device:  # equal, not the same: simulate_gpu() may have been called again
+        return device or x.device
     raise ValueError(
         f"arrays of two devices: one is on {device}, another, of shape {x._values.shape}, on {x.device}. "
         f"A GPU computes only with what is in its own memory; move one of them: devices()[{device.index}](x)."

@@ -89,7 +89,7 @@ def test_two_devices_do_not_mix():
 def test_devices_are_equal_by_kind_and_number():
     simulate_gpu(2)
     first, second = devices()
-    simulate_gpu(2)
+    simulate_gpu(2, memory=2**20)
     assert devices()[0] == first and devices()[0] is not first and hash(devices()[0]) == hash(first)
     assert first != second and first != CPU and CPU == CPU and first != "Simulated:0"
     assert [repr(d) for d in (first, second, CPU)] == ["Simulated:0", "Simulated:1", "CPU"]
@@ -125,3 +125,16 @@ def test_every_device_answers(device):
     device.synchronize()
     memory = device.memory()
     assert memory.capacity is None or 0 <= memory.free <= memory.capacity
+
+
+def test_turning_the_simulation_on_again_goes_on(simulated):
+    x = gpu(np.ones(2, np.float32))
+    simulate_gpu()
+    assert devices()[0] is simulated and gpu(x) is x
+    simulate_gpu(memory=2**20)
+    assert cpu(x + gpu(np.ones(2, np.float32))).tolist() == [2, 2]
+
+
+def test_a_gpu_has_no_long_doubles(simulated):
+    with pytest.raises(TypeError, match="longdouble"):
+        gpu(np.ones(2, np.longdouble))
