@@ -386,6 +386,12 @@ class TestWhatIsRun:
         assert "notebooks/00-start-here.ipynb" in said
         assert started == f"-m jupyterlab notebooks/00-start-here.ipynb {as_root}--no-browser --port=1"
 
+    def test_lab_without_the_first_notebook_opens_the_folder(self, kit):
+        shutil.rmtree(kit / "notebooks")
+        _, (said, started) = run_kit(kit, "lab")
+        assert "notebooks/00-start-here.ipynb is not there" in said
+        assert started.startswith("-m jupyterlab . ") or started == "-m jupyterlab ."
+
     def test_test_runs_everything_in_order(self, kit):
         status, lines = run_kit(kit, "test")
         assert status == 0

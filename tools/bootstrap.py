@@ -319,8 +319,9 @@ def run(*command):
 
 def lab(python, arguments):
     """Open JupyterLab at the first notebook."""
-    notebook = START if os.path.exists(os.path.join(ROOT, START)) else "notebooks"
-    print("Opening JupyterLab at %s. Ctrl-C here ends it." % notebook, flush=True)
+    notebook = START if os.path.exists(os.path.join(ROOT, START)) else "."
+    where = START if notebook == START else "this folder, for %s is not there" % START
+    print("Opening JupyterLab at %s. Ctrl-C here ends it." % where, flush=True)
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     return run(python, "-m", "jupyterlab", notebook, *(as_root + arguments))
 
