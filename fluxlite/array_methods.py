@@ -12,6 +12,9 @@ class ArrayMethods:
 
     __slots__ = ()
 
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        raise TypeError(f"a {type(self).__name__} does not turn into a NumPy array by itself")
+
     @property
     def T(self) -> Any:  # noqa: N802
         return np.transpose(self)

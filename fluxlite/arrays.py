@@ -113,7 +113,7 @@ def _add_at(total: Any, index: Any, values: Any) -> None:
 
 def add_at_for(array_type: type) -> Callable[[Function], Function]:
     """Register how `add_at` works with integer arrays as index on another array type."""
-    return _add_at.register(array_type)
+    return _add_at.register(array_type)  # type: ignore[return-value]
 
 
 def on_device_of(like: Any, x: Any) -> Any:

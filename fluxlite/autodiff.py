@@ -24,7 +24,7 @@ from .walks import KeyPath, Walk, fmap, fmap_with_path
 # The way back
 # ---------------------------------------------------------------------------------------------
 
-_USED = (None, (), {}, ())  # the call of a result that has been walked through
+_USED: tuple = (None, (), {}, ())  # the call of a result that has been walked through
 
 
 def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedArray, Any]:
@@ -262,7 +262,7 @@ def ordinary(g: Any, like: Any, given: Any = ()) -> Any:
     """`g` as an array like `like`: its shape, dtype and memory order, writable, sharing memory with nothing."""
     if type(g) is TrackedArray:
         return g if g.dtype == like.dtype else astype(g, like.dtype)
-    is_private = getattr(g, "base", g) is None and id(g) not in given
+    is_private = is_array(g) and getattr(g, "base", g) is None and id(g) not in given
     is_private = is_private and (type(g) not in read_only_types or g.flags.writeable)
     if is_private and g.strides == like.strides and g.dtype == like.dtype:
         return g

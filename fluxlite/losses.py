@@ -54,6 +54,8 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
 
 
 def _check_shapes(name: str, prediction: Any, target: Any) -> None:
+    got: tuple[int, ...]
+    wanted: tuple[int, ...]
     got, wanted = getattr(prediction, "shape", ()), getattr(target, "shape", ())
     if got != wanted:
         hint = ""

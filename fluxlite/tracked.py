@@ -74,7 +74,7 @@ class TrackedArray(ArrayMethods):
 
     __slots__ = ("value", "level", "number", "call", "grad")
 
-    def __init__(self, value: Any, level: Level, call: tuple | None = None):
+    def __init__(self, value: Any, level: Level, call: Any = None):
         self.value = value
         self.level = level
         self.number = next(numbers)

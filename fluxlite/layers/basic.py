@@ -135,7 +135,7 @@ class Chain:
     def __init__(self, *layers: Any, **named: Any):
         if layers and named:
             raise TypeError("a Chain's layers all have names, or none has")
-        for where, layer in {**dict(enumerate(layers)), **named}.items():
+        for where, layer in [*enumerate(layers), *named.items()]:
             if not callable(layer):
                 hint = "; write Chain(*layers) for a list" if isinstance(layer, (list, tuple)) else ""
                 raise TypeError(f"Chain's layers[{where!r}] cannot be called: {_brief(layer)}{hint}")
