@@ -211,14 +211,14 @@ def test_other_threads_are_counted(simulated):
 def test_peak_memory(simulated):
     x = numbers(simulated, (128,))  # 512 bytes
     with receipt() as outer:
-        with receipt() as inner:
+        with receipt() as first:
+            y = [x + 1, x + 2]
+        del y
+        with receipt() as second:
             y = x + 1
-            del y
-            y = x + 1
-        y = [x + 1, x + 2]  # while they are made there is the old y too
-    assert (inner.peak_memory, outer.peak_memory) == (1024, 2048)
-    assert simulated.memory().peak == 2048
-    assert len(y) == 2
+    assert (first.peak_memory, second.peak_memory, outer.peak_memory) == (1536, 1024, 1536)
+    assert simulated.memory().peak == 1536
+    del y
 
 
 def test_what_a_receipt_says(simulated):

@@ -20,7 +20,7 @@ def test_sizes_are_rounded_up_views_share_and_memory_comes_back(simulated):
     assert used() == 512
     del x
     assert used() == 512
-    y = views[0] + 1
+    y = views[0][:10] + 1  # 40 bytes
     assert used() == 1024
     del views
     gc.collect()
