@@ -1,0 +1,104 @@
+"""Operands for the tests of derivatives, drawn by Hypothesis: their shapes, their numbers, how they lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gradcheck import Call
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+# The same examples at every run: what fails once fails again.
+few_examples = settings(
+    max_examples=20, deadline=None, derandomize=True, database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+
+
+# -- numbers: each domain gives numbers by a generator. No two are equal, so nothing lies at a corner ----------
+
+Domain = Callable[[np.random.Generator, tuple], np.ndarray]
+
+
+def between(low: float, high: float) -> Domain:
+    return lambda rng, shape: rng.uniform(low, high, shape)
+
+
+any_number = between(-2, 2)
+positive = between(0.3, 3)
+
+
+def nonzero(rng: np.random.Generator, shape: tuple) -> np.ndarray:
+    return rng.uniform(0.3, 2, shape) * rng.choice([-1, 1], shape)
+
+
+# -- arrays ------------------------------------------------------------------------------------------------------
+
+
+def laid_out(x: np.ndarray, layout: str) -> np.ndarray:
+    """`x` in another memory order, or as a view with gaps between its elements."""
+    if layout == "Fortran":
+        return np.asarray(x, order="F")
+    if layout == "gaps" and x.ndim:
+        wide = np.full((*x.shape[:-1], 2 * x.shape[-1]), np.nan)
+        wide[..., ::2] = x
+        return wide[..., ::2]
+    if layout == "backwards" and x.ndim:
+        return x[::-1].copy()[::-1]
+    return x
+
+
+@st.composite
+def arrays(draw: Any, shape: Any, domain: Domain = any_number) -> np.ndarray:
+    """An array of a given shape, or of one drawn from a strategy of shapes."""
+    shape = draw(shape) if isinstance(shape, st.SearchStrategy) else shape
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    return laid_out(np.asarray(domain(rng, shape)), draw(st.sampled_from(["C", "Fortran", "gaps", "backwards"])))
+
+
+def shapes(least: int = 0, most: int = 3, min_side: int = 0, max_side: int = 3) -> Any:
+    """Shapes of `least` to `most` axes."""
+    return hnp.array_shapes(min_dims=least, max_dims=most, min_side=min_side, max_side=max_side)
+
+
+def axis_of(shape: tuple) -> Any:
+    return st.integers(-len(shape), len(shape) - 1)
+
+
+# -- calls: for each kind of function, a strategy of calls of it -----------------------------------------------------
+
+Calls = Callable[[Callable], Any]
+
+
+def elementwise(*domains: Domain) -> Calls:
+    """Calls with one operand for each domain, whose shapes broadcast."""
+
+    def calls(function: Callable) -> Any:
+        @st.composite
+        def draw_call(draw: Any) -> Call:
+            if len(domains) == 1:
+                return Call(function, draw(arrays(shapes(), domains[0])))
+            together = draw(
+                hnp.mutually_broadcastable_shapes(num_shapes=len(domains), min_dims=0, max_dims=3, min_side=0, max_side=3)
+            )
+            return Call(function, *(draw(arrays(s, domain)) for s, domain in zip(together.input_shapes, domains)))
+
+        return draw_call()
+
+    return calls
+
+
+def calls(build: Callable) -> Calls:
+    """Calls made by ``build(draw, function)``: the general case."""
+
+    def of(function: Callable) -> Any:
+        return st.composite(lambda draw: build(draw, function))()
+
+    return of
+
+
+def table_ids(table: list) -> list[str]:
+    return [getattr(row[0], "__name__", str(row[0])) for row in table]
