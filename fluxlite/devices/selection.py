@@ -45,12 +45,24 @@ def cpu(x: Any, dtype: Any = DEFAULT) -> Any:
 
 
 def cu(x: Any, dtype: Any = DEFAULT) -> Any:
-    """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Raises `RuntimeError` without."""
+    """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Raises `RuntimeError` without.
+
+    >>> with simulate_gpu(2):
+    ...     cu(np.ones(2, np.float32))
+    [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
+    array([1., 1.], dtype=float32)  # Simulated:0
+    """
     return require_gpu()(x, dtype)
 
 
 def require_gpu() -> Device:
-    """The device that `gpu` moves to. Raises `RuntimeError` with the reason if there is none."""
+    """The device that `gpu` moves to. Raises `RuntimeError` with the reason if there is none.
+
+    >>> with simulate_gpu(3):
+    ...     require_gpu().name
+    [ Info: Simulated:0 to Simulated:2, simulated NVIDIA T4, stand in for GPUs.
+    'simulated NVIDIA T4'
+    """
     device = gpu_device()
     if device is None:
         raise RuntimeError(f"there is no GPU to use. {_no_gpu()}")
@@ -62,7 +74,14 @@ def _no_gpu() -> str:
 
 
 def gpu_device() -> Device | None:
-    """The GPU in use, or None: the one whose ``with device:`` block this is, otherwise the first."""
+    """The GPU in use, or None: the one whose ``with device:`` block this is, otherwise the first.
+
+    >>> with simulate_gpu(2, like="GTX 1650"):
+    ...     with devices()[1]:
+    ...         gpu_device()
+    [ Info: Simulated:0 to Simulated:1, simulated GTX 1650, stand in for GPUs.
+    Simulated:1
+    """
     found = devices()
     if not found:
         return None
@@ -73,8 +92,9 @@ def gpu_device() -> Device | None:
 def gpu_name() -> str:
     """``"CUDA"`` or ``"Simulated"``, whichever `gpu` uses; ``"CPU"`` if none (Flux: ``GPU_BACKEND``).
 
-    >>> with simulate_gpu():
+    >>> with simulate_gpu(like="GTX 1650"):
     ...     gpu_name()
+    [ Info: Simulated:0, a simulated GTX 1650, stands in for a GPU.
     'Simulated'
     """
     device = gpu_device()
@@ -119,8 +139,9 @@ def simulate_gpu(count: int | bool = 1, like: str = "NVIDIA T4", memory: int | N
     arguments, as when a cell is run again, it goes on with the same devices. In ``with simulate_gpu():`` what was
     before comes back at the end. Raises `ValueError` for an unknown card.
 
-    >>> with simulate_gpu(memory=2**20) as device:
+    >>> with simulate_gpu(like="RTX 2080 Ti", memory=2**20) as device:
     ...     device.memory().capacity
+    [ Info: Simulated:0, a simulated RTX 2080 Ti, stands in for a GPU.
     1048576
     """
     before = list(_simulated)
@@ -129,7 +150,8 @@ def simulate_gpu(count: int | bool = 1, like: str = "NVIDIA T4", memory: int | N
         first, last = _simulated[0], _simulated[-1]
         one = f"{first!r}, a {first.name}, stands in for a GPU."
         several = f"{first!r} to {last!r}, {first.name}, stand in for GPUs."
-        notice(("simulated", like), one if len(_simulated) == 1 else several)
+        text = one if len(_simulated) == 1 else several
+        notice(text, text)
     return Simulation(before)
 
 
