@@ -332,6 +332,8 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
             parents.append((rule.pullbacks[position] or _no_pullback(function, rule, position), operand))
             arguments.append(operand.value)
         else:
+            if type(operand) is list and isinstance(function, np.ufunc):  # x * [1, 2]: rules compute with arrays
+                operand = np.asarray(operand)
             arguments.append(operand)
             if level is not PARAMETERS and type(operand) in read_only_types:
                 level.freeze(operand)

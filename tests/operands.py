@@ -52,10 +52,10 @@ def laid_out(x: np.ndarray, layout: str) -> np.ndarray:
 
 
 @st.composite
-def arrays(draw: Any, shape: Any, domain: Domain = any_number) -> np.ndarray:
-    """An array of a given shape, or of one drawn from a strategy of shapes."""
+def arrays(draw: Any, shape: Any, domain: Domain = any_number, which: int = 0) -> np.ndarray:
+    """An array of a given shape, or of one drawn from a strategy of shapes. The `which`-th operand has other numbers."""
     shape = draw(shape) if isinstance(shape, st.SearchStrategy) else shape
-    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    rng = np.random.default_rng([draw(st.integers(0, 2**16)), which])
     return laid_out(np.asarray(domain(rng, shape)), draw(st.sampled_from(["C", "Fortran", "gaps", "backwards"])))
 
 
@@ -84,7 +84,8 @@ def elementwise(*domains: Domain) -> Calls:
             together = draw(
                 hnp.mutually_broadcastable_shapes(num_shapes=len(domains), min_dims=0, max_dims=3, min_side=0, max_side=3)
             )
-            return Call(function, *(draw(arrays(s, domain)) for s, domain in zip(together.input_shapes, domains)))
+            shapes_and_domains = zip(together.input_shapes, domains)
+            return Call(function, *(draw(arrays(s, domain, i)) for i, (s, domain) in enumerate(shapes_and_domains)))
 
         return draw_call()
 

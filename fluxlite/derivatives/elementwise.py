@@ -84,7 +84,11 @@ rule(
     lambda g, out, x, y: fit(g * y / (x * x + y * y), x),
     lambda g, out, x, y: fit(-g * x / (x * x + y * y), y),
 )
-rule(np.hypot, lambda g, out, x, y: fit(g * x / out, x), lambda g, out, x, y: fit(g * y / out, y))
+rule(
+    np.hypot,
+    lambda g, out, x, y: fit(g * x / np.where(out == 0, 1, out), x),  # 0 at the tip of the cone
+    lambda g, out, x, y: fit(g * y / np.where(out == 0, 1, out), y),
+)
 rule(
     np.logaddexp,
     lambda g, out, x, y: fit(g * np.exp(x - out), x),
@@ -106,6 +110,8 @@ def base_of_power(g: Any, out: Any, x: Any, y: Any) -> Any:
 
 def exponent_of_power(g: Any, out: Any, x: Any, y: Any) -> Any:
     # 0 ** y is flat; its log is not to be taken.
+    if isinstance(x, (int, float)):
+        return g * out * float(np.log(x or 1))  # a Python number leaves float32 what it is
     return fit(g * out * np.log(np.where(x == 0, 1, x)), y)
 
 
@@ -120,17 +126,18 @@ def larger(g: Any, x: Any, y: Any) -> Any:
     return np.where(x > y, g, np.where(x == y, g / 2, 0))
 
 
-for maximum, minimum in ((np.maximum, np.minimum), (np.fmax, np.fmin)):
-    rule(
-        maximum,
-        lambda g, out, x, y: fit(larger(g, x, y), x),
-        lambda g, out, x, y: fit(larger(g, y, x), y),
-    )
-    rule(
-        minimum,
-        lambda g, out, x, y: fit(larger(g, y, x), x),
-        lambda g, out, x, y: fit(larger(g, x, y), y),
-    )
+def larger_number(g: Any, x: Any, y: Any) -> Any:
+    return np.where(np.isnan(y), g, larger(g, x, y))  # a NaN is never chosen
+
+
+rule(np.maximum, lambda g, out, x, y: fit(larger(g, x, y), x), lambda g, out, x, y: fit(larger(g, y, x), y))
+rule(np.minimum, lambda g, out, x, y: fit(larger(g, y, x), x), lambda g, out, x, y: fit(larger(g, x, y), y))
+rule(np.fmax, lambda g, out, x, y: fit(larger_number(g, x, y), x), lambda g, out, x, y: fit(larger_number(g, y, x), y))
+rule(
+    np.fmin,  # the smaller of two is the larger of their negatives
+    lambda g, out, x, y: fit(larger_number(g, -x, -y), x),
+    lambda g, out, x, y: fit(larger_number(g, -y, -x), y),
+)
 
 rule(
     np.where,
@@ -148,12 +155,17 @@ def clipped(g: Any, out: Any, a: Any, a_min: Any = None, a_max: Any = None) -> A
     return fit(g, a)
 
 
-rule(
-    np.clip,
-    clipped,
-    lambda g, out, a, a_min=None, a_max=None: fit(np.where(a < a_min, g, 0), a_min),
-    lambda g, out, a, a_min=None, a_max=None: fit(np.where(a > a_max, g, 0), a_max),
-)
+def lower_bound(g: Any, out: Any, a: Any, a_min: Any = None, a_max: Any = None) -> Any:
+    holds = a < a_min if a_max is None else (a < a_min) & (a_min <= a_max)  # of bounds that cross, the upper one holds
+    return fit(np.where(holds, g, 0), a_min)
+
+
+def upper_bound(g: Any, out: Any, a: Any, a_min: Any = None, a_max: Any = None) -> Any:
+    holds = a > a_max if a_min is None else (a > a_max) | (a_min > a_max)
+    return fit(np.where(holds, g, 0), a_max)
+
+
+rule(np.clip, clipped, lower_bound, upper_bound)
 
 # -- no derivative ------------------------------------------------------------------------------------
 
