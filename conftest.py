@@ -19,3 +19,11 @@ def examples_know_numpy(doctest_namespace):
     """What examples in docstrings may use without importing it."""
     doctest_namespace["np"] = np
     doctest_namespace["fl"] = fluxlite
+
+
+@pytest.fixture(autouse=True)
+def no_simulation_and_nothing_said_yet():
+    """Each test starts as a program does: no simulated GPU, and every notice still to be given."""
+    fluxlite.reset_notices()
+    with fluxlite.simulate_gpu(False):
+        yield

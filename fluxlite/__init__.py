@@ -29,6 +29,11 @@ from .tracked import TrackedArray
 # Layers
 from .layers.basic import Chain, Dense
 
+# Devices: which arrays are whose. The libraries of a GPU are not imported before one is used.
+from .devices.base import Device
+from .devices.selection import cpu, cu, functional, gpu, gpu_device, gpu_name, require_gpu, simulate_gpu
+from .notices import notices, reset_notices
+
 __version__ = "0.1.0"
 
 # Loaded at first use: the module in which each name is.
@@ -40,10 +45,7 @@ _LAZY = {
     "initializers": "glorot_uniform",
     "losses": "mse crossentropy logitcrossentropy",
     "optimizers": "setup update updated Descent Momentum Adam",
-    "devices.selection": "gpu cpu cu require_gpu gpu_device gpu_name functional simulate_gpu",
-    "devices.base": "Device",
     "receipts": "receipt",
-    "notices": "notices reset_notices",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
 

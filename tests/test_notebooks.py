@@ -1,0 +1,67 @@
+"""The notebooks as documents: nbval runs them, this reads them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+
+
+def cells(path):
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def misplaced_examples(notebook):
+    """Tags ``example:ID`` of cells that do not stand under a heading with that id, and headings without their cell."""
+    wrong, heading, announced = [], "", set()
+    for cell in notebook:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            found = re.findall(r"^#+ .*$", source, re.MULTILINE)
+            heading = found[-1] if found else heading
+            announced.update(re.findall(r"S\d-\w+", " ".join(found)))
+        for tag in cell["metadata"].get("tags", []):
+            if tag.startswith("example:"):
+                example = tag.removeprefix("example:")
+                announced.discard(example)
+                if example not in heading:
+                    wrong.append(tag)
+    return wrong + sorted(announced)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_examples_stand_under_a_heading_with_their_id(path):
+    assert misplaced_examples(cells(path)) == []
+
+
+def test_a_misplaced_example_is_noticed():
+    heading = {"cell_type": "markdown", "source": ["### Example S1-1: a question"], "metadata": {}}
+    code = {"cell_type": "code", "source": ["1"], "metadata": {"tags": ["example:S1-2"]}}
+    assert misplaced_examples([heading, code]) == ["example:S1-2", "S1-1"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_stored_as_run_from_top_to_bottom_without_errors(path):
+    code = [cell for cell in cells(path) if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    assert not [output for cell in code for output in cell["outputs"] if output["output_type"] == "error"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_picture_has_an_alternative_text_and_says_the_same_below(path):
+    for cell in cells(path):
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            assert "image/png" not in data, "a bare picture: show(figure, sentence) gives it a text"
+            page = "".join(data.get("text/html", ""))
+            for alternative in re.findall(r'<img alt="([^"]*)"', page):
+                assert alternative and f">{alternative}</figcaption>" in page
+
+
+def test_links_between_notebooks_lead_somewhere():
+    for path in NOTEBOOKS:
+        for cell in cells(path):
+            for target in re.findall(r"\]\(([^)#]+\.ipynb)\)", "".join(cell["source"])):
+                assert (path.parent / target).exists(), f"{path.name} links to {target}"
