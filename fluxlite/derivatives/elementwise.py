@@ -10,6 +10,11 @@ import numpy as np
 from ..rules import no_derivative, rule
 
 
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of an operand, which may be a Python number."""
+    return getattr(x, "shape", ())
+
+
 def fit(g: Any, x: Any) -> Any:
     """`g` summed over the axes along which `x` was broadcast, so that it has the shape of `x`.
 
@@ -17,7 +22,7 @@ def fit(g: Any, x: Any) -> Any:
     (array([4., 4., 4.]), array([[3.],
            [3.]]))
     """
-    shape = getattr(x, "shape", ())
+    shape = shape_of(x)
     if g.shape == shape:
         return g
     added = g.ndim - len(shape)

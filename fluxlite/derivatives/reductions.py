@@ -9,6 +9,8 @@ import numpy as np
 
 from ..arrays import primitive
 from ..rules import composed, no_derivative, rule
+from ..tracked import plain
+from .elementwise import shape_of
 
 
 def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
@@ -17,7 +19,7 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     >>> axes_of(np.zeros((2, 3, 4)), None), axes_of(np.zeros((2, 3, 4)), -1)
     ((0, 1, 2), (2,))
     """
-    ndim = len(x.shape)
+    ndim = len(shape_of(x))
     if axis is None:
         return tuple(range(ndim))
     return tuple(i % ndim for i in (axis if isinstance(axis, tuple) else (axis,)))
@@ -28,18 +30,18 @@ def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     if keepdims or axis is None and result.shape == ():
         return result
     axes = axes_of(x, axis)
-    return np.reshape(result, tuple(1 if i in axes else length for i, length in enumerate(x.shape)))
+    return np.reshape(result, tuple(1 if i in axes else length for i, length in enumerate(shape_of(x))))
 
 
 def spread(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """The gradient of a reduction, the same for every element that went into it."""
     if isinstance(g, np.generic):  # one number on the host: filling an array is quicker than a broadcast view
-        return np.full(x.shape, g)
-    return np.broadcast_to(kept(g, x, axis, keepdims), x.shape)
+        return np.full(shape_of(x), g)
+    return np.broadcast_to(kept(g, x, axis, keepdims), shape_of(x))
 
 
 def count(x: Any, axis: Any) -> int:
-    return math.prod(x.shape[i] for i in axes_of(x, axis))
+    return math.prod(shape_of(x)[i] for i in axes_of(x, axis))
 
 
 rule(np.sum, lambda g, out, a, axis=None, *, keepdims=False: spread(g, a, axis, keepdims))
@@ -48,11 +50,12 @@ rule(np.mean, lambda g, out, a, axis=None, *, keepdims=False: spread(g / count(a
 
 def variance(g: Any, out: Any, a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
     centred = a - np.mean(a, axis=axis, keepdims=True)
-    return kept(g, a, axis, keepdims) * centred * (2 / (count(a, axis) - ddof))
+    return kept(g, a, axis, keepdims) * (2 * centred) / (count(a, axis) - ddof)
 
 
 def deviation(g: Any, out: Any, a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
-    return variance(g / (2 * out), out, a, axis, ddof=ddof, keepdims=keepdims)
+    # Where all are equal, the root has no slope: 0, as in PyTorch.
+    return variance(g / (2 * np.where(out == 0, 1, out)), out, a, axis, ddof=ddof, keepdims=keepdims)
 
 
 rule(np.var, variance)
@@ -83,7 +86,7 @@ def product(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     rest = tuple(a.shape[i] for i in others)
     factors = np.reshape(np.transpose(a, axes + others), (count(a, axis), *rest))
     if len(factors) == 0:
-        factors = np.ones_like(factors, shape=(1, *rest))
+        factors = np.ones_like(plain(a), shape=(1, *rest)) + np.sum(factors, axis=0)  # of no numbers: 1
     while len(factors) > 1:
         half = len(factors) // 2
         pairs = factors[:half] * factors[half : 2 * half]
@@ -106,7 +109,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = F
 
 def running_total(g: Any, out: Any, a: Any, axis: int | None = None) -> Any:
     if axis is None:
-        return np.reshape(np.flip(np.cumsum(np.flip(g))), a.shape)
+        return np.reshape(np.flip(np.cumsum(np.flip(g))), shape_of(a))
     return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
 
 
@@ -129,18 +132,23 @@ rule(euclidean, euclidean_pullback)
 
 @composed(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    is_vector = isinstance(axis, int) or axis is None and np.ndim(x) == 1
+    is_vector = len(axes_of(x, axis)) == 1
     if ord is None or ord == "fro" and not is_vector or ord == 2 and is_vector:
         return euclidean(x, axis, keepdims)
     if not is_vector:
         raise TypeError(f"np.linalg.norm of a matrix has a derivative rule for ord=None and 'fro', not for {ord!r}")
+    if ord == 0:
+        raise TypeError("np.linalg.norm of a vector has no derivative rule for ord=0, which counts")
+    sizes = np.abs(x)
     if ord == np.inf:
-        return np.max(np.abs(x), axis=axis, keepdims=keepdims)
+        return np.max(sizes, axis=axis, keepdims=keepdims)
     if ord == -np.inf:
-        return np.min(np.abs(x), axis=axis, keepdims=keepdims)
+        return np.min(sizes, axis=axis, keepdims=keepdims)
     if ord == 1:
-        return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
-    return np.sum(np.abs(x) ** ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+        return np.sum(sizes, axis=axis, keepdims=keepdims)
+    total = np.sum(sizes**ord, axis=axis, keepdims=keepdims)
+    # At 0 the root has no slope. Both are needed: np.where picks from a root that was computed everywhere.
+    return np.where(total == 0, 0, np.where(total == 0, 1, total) ** (1 / ord))
 
 
 no_derivative(
