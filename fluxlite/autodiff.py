@@ -14,9 +14,10 @@ import numpy as np
 
 from . import derivatives  # noqa: F401  (fills the table of rules)
 from .arrays import astype, read_only_types
+from .levels import Level, numbers
 from .parameters import is_trainable_array
 from .ties import is_array
-from .tracked import Level, TrackedArray, numbers, plain
+from .tracked import TrackedArray, plain
 from .tree import functor, is_leaf
 from .walks import KeyPath, Walk, fmap, fmap_with_path
 
@@ -246,7 +247,7 @@ class _Collector:
 
     def leaf(self, path: Any, like: Any, tracked: Any) -> Any:
         g = self.leaves.get(tracked) if type(tracked) is TrackedArray else None
-        if g is None or type(g) is TrackedArray and type(like) is float:
+        if g is None or type(g) is TrackedArray and type(like) in (int, float):
             return g
         if type(like) in (int, float):
             return float(g)

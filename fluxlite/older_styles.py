@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from .autodiff import gradients_of, ordinary, untracked
+from .levels import PARAMETERS, Level, numbers
 from .parameters import is_trainable_array, trainables
 from .ties import as_lies, is_array, parameter_key
-from .tracked import PARAMETERS, Level, TrackedArray, numbers
+from .tracked import TrackedArray
 from .tree import children
 from .walks import Attribute, KeyPath, fmap_with_path
 

@@ -8,7 +8,6 @@ is dropped is freed, and walking back (`autodiff.py`) means visiting calls from 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -16,53 +15,10 @@ import numpy as np
 
 from .array_methods import ArrayMethods
 from .arrays import astype, getitem, read_only_types
+from .levels import PARAMETERS, Level, closed, numbers, set_writeable
 from .rules import COMPOSED, PLAIN, RULES, Rule
 
-numbers = itertools.count(1)
 _NO_KEYWORDS: dict[str, Any] = {}
-
-
-class Level:
-    """One call of `gradient`. What it tracks belongs to it; a call inside it has a level with a higher number."""
-
-    __slots__ = ("number", "is_open", "frozen", "frozen_views")
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.is_open = True
-        # Arrays that were made read-only, because the way back still needs the values they have now.
-        self.frozen: list[Any] = []
-        self.frozen_views: list[Any] = []
-
-    def freeze(self, array: Any) -> None:
-        if array.flags.writeable:
-            array.flags.writeable = False
-            (self.frozen if array.base is None else self.frozen_views).append(array)
-
-    def close(self) -> None:
-        self.is_open = False
-        for array in self.frozen:
-            array.flags.writeable = True
-        # Views come second: one cannot be made writable before the array that it views.
-        for array in _views_to_release(self.frozen_views):
-            try:
-                array.flags.writeable = True
-            except ValueError:  # an outer gradient has frozen the array that it views, and will release both
-                _waiting_views.append(array)
-        self.frozen, self.frozen_views = [], []
-
-
-_waiting_views: list[Any] = []
-
-
-def _views_to_release(views: list[Any]) -> list[Any]:
-    views = _waiting_views + views if _waiting_views else views
-    _waiting_views.clear()
-    return views
-
-
-# The level of `param`, which has no enclosing call: it never closes and freezes nothing.
-PARAMETERS = Level(0)
 
 
 class TrackedArray(ArrayMethods):
@@ -314,35 +270,47 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     rule = RULES.get(function)
     if rule is None:
         return _without_rule(function, args, kwargs)
-    if kwargs:
+    if kwargs or len(args) > rule.most_positional:
         args, kwargs = _bind(function, rule, args, kwargs)
-    if len(args) > rule.most_positional:
-        raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(rule.names)}")
     operands = args[0] if rule.sequence else args
     level = PARAMETERS
     for operand in operands:
         if type(operand) is TrackedArray and operand.level.number >= level.number:
             level = operand.level
     if not level.is_open:
-        raise _closed(level)
+        raise closed()
     arguments: Any = []
     parents = []
     for position, operand in enumerate(operands):
-        if type(operand) is TrackedArray and operand.level is level:
+        kind = type(operand)
+        if kind is TrackedArray and operand.level is level:
             parents.append((rule.pullbacks[position] or _no_pullback(function, rule, position), operand))
-            arguments.append(operand.value)
-        else:
-            if type(operand) is list and isinstance(function, np.ufunc):  # x * [1, 2]: rules compute with arrays
-                operand = np.asarray(operand)
-            arguments.append(operand)
-            if level is not PARAMETERS and type(operand) in read_only_types:
-                level.freeze(operand)
+            operand = operand.value
+            if type(operand) is float and not isinstance(function, np.ufunc):  # the others' rules ask for its shape
+                operand = np.float64(operand)
+        elif kind is list or kind is tuple:
+            operand = _kept(operand, level, rule.sequence or isinstance(function, np.ufunc))
+        elif level is not PARAMETERS and kind in read_only_types:
+            level.freeze(operand)
+        arguments.append(operand)
     if rule.sequence:
         arguments = [arguments, *args[1:]]
+    if kwargs:
+        kwargs = {name: _kept(value, level) for name, value in kwargs.items()}
     result = function(*arguments, **kwargs)
     if level is not PARAMETERS and type(result) in read_only_types:
-        result.flags.writeable = False
+        set_writeable(result, False)
     return TrackedArray(result, level, (rule, arguments, kwargs, parents))
+
+
+def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
+    """What is remembered of an argument must not change before the way back: lists are copied, arrays frozen."""
+    if type(x) is list or type(x) is tuple:
+        copy = type(x)([_kept(part, level) for part in x])
+        return np.asarray(copy) if as_array else copy  # x * [1, 2]: rules compute with arrays
+    if level is not PARAMETERS and type(x) in read_only_types:
+        level.freeze(x)
+    return x
 
 
 def compute(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -354,7 +322,7 @@ def plain(x: Any) -> Any:
     """`x` without any tracking; also inside lists, tuples and dicts."""
     while type(x) is TrackedArray:
         if not x.level.is_open:
-            raise _closed(x.level)
+            raise closed()
         x = x.value
     if type(x) in (list, tuple):
         return type(x)(map(plain, x))
@@ -387,6 +355,8 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 def _bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Arguments by position as far as they can be operands; keywords that the rule knows."""
+    if len(args) > rule.most_positional:
+        raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(rule.names)}")
     _check_keywords(function, kwargs, rule.names)
     args = list(args)
     while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
@@ -413,10 +383,3 @@ def name_of(function: Any) -> str:
     if isinstance(function, np.ufunc):
         return f"np.{function.__name__}"
     return f"{function.__module__}.{function.__qualname__}".replace("numpy", "np")
-
-
-def _closed(level: Level) -> RuntimeError:
-    return RuntimeError(
-        "this array was computed inside a gradient call that has ended, and is only kept for its value: "
-        "return it from the function that is differentiated, or use its .data"
-    )

@@ -1,0 +1,90 @@
+"""`Level`: one call of `gradient`. What is tracked for it belongs to it, and what it computes with is read-only.
+
+Levels are numbered by one counter over the whole process: of two calls, the one inside the other has the higher
+number. There is no depth to count up and down, so exceptions, generators and threads cannot leave one wrong.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from .arrays import read_only_types
+
+numbers = itertools.count(1)
+
+
+class Level:
+    """One call of `gradient`. What it tracks belongs to it; a call inside it has a level with a higher number."""
+
+    __slots__ = ("number", "is_open", "frozen", "frozen_views")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.is_open = True
+        # Arrays that were made read-only, because the way back still needs the values they have now.
+        self.frozen: list[Any] = []
+        self.frozen_views: list[Any] = []
+
+    def freeze(self, array: Any) -> None:
+        """Make `array` read-only until this level closes; a view together with the array that it views."""
+        if not array.flags.writeable:
+            return
+        base = array.base
+        if base is None:
+            self.frozen.append(array)
+        elif _can_be_released(array):
+            self.frozen_views.append(array)
+            if type(base) in read_only_types:  # what is written into W changes W.T as well
+                self.freeze(base)
+        else:
+            return
+        set_writeable(array, False)
+
+    def close(self) -> None:
+        """Make what was frozen writable again."""
+        self.is_open = False
+        for array in self.frozen:
+            set_writeable(array, True)
+        views, self.frozen, self.frozen_views = self.frozen_views, [], []
+        while _waiting_views:
+            views.append(_waiting_views.pop())
+        # Views come second: one cannot be made writable before the array that it views.
+        for array in views:
+            try:
+                set_writeable(array, True)
+            except ValueError:  # an outer gradient has frozen the array that it views, and will release both
+                _waiting_views.append(array)
+
+
+def set_writeable(array: Any, value: bool) -> None:
+    if type(array) is np.ndarray:
+        array.setflags(value)  # the same as below, in a third of the time
+    else:
+        array.flags.writeable = value
+
+
+_waiting_views: list[Any] = []
+
+
+def _can_be_released(view: Any) -> bool:
+    """NumPy makes a view writable again if it views an array, or memory that Python can write (not PyTorch's)."""
+    if type(view.base) in read_only_types:
+        return True
+    try:
+        return not memoryview(view.base).readonly
+    except TypeError:
+        return False
+
+
+# The level of `param`, which has no enclosing call: it never closes and freezes nothing.
+PARAMETERS = Level(0)
+
+
+def closed() -> RuntimeError:
+    return RuntimeError(
+        "this array was computed inside a gradient call that has ended, and is only kept for its value: "
+        "return it from the function that is differentiated, or use its .data"
+    )
