@@ -21,7 +21,6 @@ from .parameters import destructure, trainables
 
 # Gradients
 from .arrays import astype, device_of, getitem, move, primitive, scatter_add
-from .rules import rule
 from .autodiff import Gradient, gradient, hessian, jacobian, withgradient
 from .older_styles import back, param, params
 from .tracked import TrackedArray
@@ -38,6 +37,7 @@ __version__ = "0.1.0"
 
 # Loaded at first use: the module in which each name is.
 _LAZY = {
+    "derivatives": "rule",
     "activations": (
         "celu elu gelu hardsigmoid hardswish hardtanh leakyrelu lisht logcosh logsigmoid mish relu relu6 rrelu selu "
         "sigmoid sigmoid_fast softplus softshrink softsign swish tanhshrink tanh_fast trelu σ tanh softmax logsoftmax"

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from . import derivatives  # noqa: F401  (fills the table of rules)
 from .arrays import astype, read_only_types
-from .levels import Level, numbers
+from .levels import Level, numbers, set_writeable
 from .parameters import is_trainable_array
 from .ties import is_array
 from .tracked import TrackedArray, plain
@@ -132,14 +131,19 @@ def gradients_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
     """For each thing tracked on `level`, the gradient of the loss that `f` returned."""
     loss = value[0] if isinstance(value, tuple) and value else value
     shape = getattr(loss, "shape", None)
-    if shape != () and not isinstance(loss, (int, float)):
-        got = f"shape {shape}" if shape is not None else f"a {type(loss).__name__}"
-        raise TypeError(
-            f"gradient takes that of one number: the loss must have shape (), got {got}. Take its sum or mean"
-        )
+    is_number = shape == () or isinstance(loss, (int, float))
+    if not is_number or isinstance(loss, (bool, np.bool_)):
+        got = f"shape {shape}" if shape else f"a {type(loss).__name__}"
+        raise TypeError(f"the loss must be one number, of shape (), got {got}. Take its sum or mean")
     if type(loss) is not TrackedArray or loss.level is not level:
         return {}  # it does not depend on the arguments
+    _check_real(loss)
     return pull_back(loss, _one(loss.value))
+
+
+def _check_real(g: Any) -> None:
+    if getattr(g, "dtype", None) is not None and g.dtype.kind == "c":
+        raise TypeError("complex numbers cannot be differentiated: compute with the real and the imaginary part")
 
 
 def _one(value: Any) -> Any:
@@ -158,7 +162,7 @@ def track(argument: Any, level: Level) -> Any:
     def mark(path: KeyPath, leaf: Any) -> Any:
         if is_trainable_array(leaf):
             return _track_array(leaf, level)
-        if type(leaf) is TrackedArray or type(leaf) in (int, float) and _only_containers(argument, path):
+        if type(leaf) is TrackedArray or _is_number(leaf) and _only_containers(argument, path):
             return TrackedArray(float(leaf) if type(leaf) is int else leaf, level)
         return leaf
 
@@ -171,6 +175,10 @@ def _track_array(array: Any, level: Level) -> TrackedArray:
     return TrackedArray(array, level)
 
 
+def _is_number(x: Any) -> bool:
+    return type(x) in (int, float) or isinstance(x, np.floating)
+
+
 def _only_containers(argument: Any, path: KeyPath) -> bool:
     """Numbers in tuples, lists and dicts are differentiated; those in a model are constants."""
     return all(isinstance(KeyPath(path[:i]).get(argument), (tuple, list, dict)) for i in range(len(path)))
@@ -178,26 +186,28 @@ def _only_containers(argument: Any, path: KeyPath) -> bool:
 
 def untracked(value: Any, level: Level) -> Any:
     """What `f` returned, as plain values that share no memory with its arguments."""
-    if type(value) is TrackedArray:
-        if value.level is not level:
-            return value  # of an outer gradient
-        return _own_value(value)
+    if type(value) is TrackedArray or is_array(value):
+        return _own_value(value, level)
     if type(value) in (tuple, list):
         return type(value)([untracked(part, level) for part in value])
     if isinstance(value, (float, int, str, np.generic)) or value is None:
         return value
-    return fmap(lambda leaf: untracked(leaf, level) if type(leaf) is TrackedArray else leaf, value)
+    return fmap(lambda leaf: _own_value(leaf, level), value)
 
 
-def _own_value(x: TrackedArray) -> Any:
+def _own_value(x: Any, level: Level) -> Any:
     """The value of `x`: itself if it was made by its call, a copy if it is, or views, an argument of it."""
+    if type(x) is not TrackedArray:  # read-only: it was computed with, and may be the `data` of something tracked
+        return x.copy() if type(x) in read_only_types and not x.flags.writeable else x
     value = x.value
+    if x.level is not level:
+        return x  # of an outer gradient
     if not is_array(value):
         return value
     if x.call is None or value.base is not None or any(value is argument for argument in x.call[1]):
         return value.copy()
     if type(value) in read_only_types:
-        value.flags.writeable = True
+        set_writeable(value, True)
     return value
 
 
@@ -209,7 +219,7 @@ def _own_value(x: TrackedArray) -> Any:
 class Record:
     """A tree beside a registered object: the same attribute names, other values; a `Chain`'s also by index."""
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, /, **fields: Any) -> None:
         self.__dict__.update(fields)
 
     def __getitem__(self, index: Any) -> Any:
@@ -247,10 +257,11 @@ class _Collector:
 
     def leaf(self, path: Any, like: Any, tracked: Any) -> Any:
         g = self.leaves.get(tracked) if type(tracked) is TrackedArray else None
-        if g is None or type(g) is TrackedArray and type(like) in (int, float):
+        if g is None or type(g) is TrackedArray and _is_number(like):
             return g
-        if type(like) in (int, float):
-            return float(g)
+        if _is_number(like):
+            _check_real(g)
+            return float(g) if type(like) is int else type(like)(g)
         g = ordinary(g, like, self.given)
         self.given.add(id(g))
         return g
@@ -262,11 +273,12 @@ class _Collector:
 def ordinary(g: Any, like: Any, given: Any = ()) -> Any:
     """`g` as an array like `like`: its shape, dtype and memory order, writable, sharing memory with nothing."""
     if type(g) is TrackedArray:
-        return g if g.dtype == like.dtype else astype(g, like.dtype)
+        return g if g.dtype == like.dtype else astype(g, like.dtype)  # which does not take complex numbers to real
     is_private = is_array(g) and getattr(g, "base", g) is None and id(g) not in given
     is_private = is_private and (type(g) not in read_only_types or g.flags.writeable)
     if is_private and g.strides == like.strides and g.dtype == like.dtype:
         return g
+    _check_real(g)
     result = np.empty_like(plain(like))
     result[...] = g
     return result
@@ -280,8 +292,9 @@ def ordinary(g: Any, like: Any, given: Any = ()) -> Any:
 def jacobian(f: Callable, *args: Any) -> tuple:
     """For each argument, an array: the gradient of every element of ``f(*args)`` (Zygote: ``jacobian``).
 
-    The arguments are arrays; the shape is that of the result, then that of the argument. The result is computed
-    once, and walked back through once for each of its elements.
+    The arguments are arrays or numbers; the shape is that of the result, then that of the argument. The result is
+    computed once, and walked back through once for each of its elements. None for arrays of integers. Raises
+    `TypeError` for models and containers, as arguments and as result.
 
     >>> jacobian(lambda x: x**2, np.array([1.0, 2.0]))
     (array([[2., 0.],
@@ -291,17 +304,25 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     try:
         tracked = [track(argument, level) for argument in args]
         out = f(*tracked)
-        if type(out) is not TrackedArray or out.level is not level:
-            return tuple(None for _ in args)
-        rows: list[list] = [[] for _ in args]
-        for unit in _units(out.value):
-            leaves = pull_back(out, unit, keep=True)
-            for row, argument, x in zip(rows, args, tracked, strict=True):
-                row.append(ordinary(leaves[x], argument) if x in leaves else np.zeros_like(plain(argument)))
-        shapes = [out.shape + np.shape(plain(argument)) for argument in args]
-        return tuple(np.reshape(np.stack(row), shape) for row, shape in zip(rows, shapes, strict=True))
+        for x in (*args, out):
+            if not is_leaf(x) or x is None:
+                raise TypeError(f"jacobian is of arrays, got a {type(x).__name__}; destructure(model) makes a vector")
+        depends = type(out) is TrackedArray and out.level is level
+        found = [pull_back(out, unit, keep=True) for unit in _units(out.value)] if depends else []
+        return tuple(_rows(found, np.shape(plain(out)), like, x) for like, x in zip(args, tracked, strict=True))
     finally:
         level.close()
+
+
+def _rows(found: list[dict], shape: tuple, like: Any, tracked: Any) -> Any:
+    """What `found` holds for one argument, as one array; 0 where nothing flowed."""
+    if type(tracked) is not TrackedArray:
+        return None
+    zero = np.zeros_like(plain(like))
+    if not any(tracked in leaves for leaves in found):
+        return np.zeros_like(zero, shape=shape + zero.shape)
+    rows = [ordinary(leaves[tracked], like) if tracked in leaves else zero for leaves in found]
+    return np.reshape(np.stack(rows), shape + zero.shape)
 
 
 def _units(out: Any) -> Any:
@@ -320,4 +341,9 @@ def hessian(f: Callable, x: Any) -> Any:
     array([[6., 4.],
            [4., 0.]])
     """
-    return jacobian(lambda x: gradient(f, x)[0], x)[0]
+
+    def slope(x: Any) -> Any:
+        g = gradient(f, x)[0]
+        return np.zeros_like(plain(x)) if g is None else g
+
+    return jacobian(slope, x)[0]

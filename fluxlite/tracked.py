@@ -200,6 +200,8 @@ class TrackedArray(ArrayMethods):
         return record(np.sum, (self, axis), {"keepdims": True} if keepdims else _NO_KEYWORDS)
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
+        if np.dtype(dtype).kind == "c":
+            raise _refusal("making a tracked array complex")
         return record(astype, (self, dtype)) if np.dtype(dtype).kind == "f" else compute(astype, self, dtype)
 
     def flatten(self) -> Any:
@@ -340,6 +342,10 @@ def _no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:
 
 
 def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    from . import derivatives  # noqa: F401  (fills the table; only a program that differentiates needs to load it)
+
+    if function in RULES:
+        return record(function, args, kwargs)
     if function in COMPOSED:
         same = COMPOSED[function]
         _check_keywords(function, kwargs, _parameters(same))

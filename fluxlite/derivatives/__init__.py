@@ -4,6 +4,7 @@ Each file reads like a page of a calculus book. `g` is the gradient that arrives
 is returned is the gradient of one operand.
 """
 
+from ..rules import rule
 from . import elementwise, linear_algebra, primitives, products, reductions, shaping
 
-__all__ = ["elementwise", "linear_algebra", "primitives", "products", "reductions", "shaping"]
+__all__ = ["elementwise", "linear_algebra", "primitives", "products", "reductions", "rule", "shaping"]
