@@ -141,7 +141,7 @@ def check_forward(f: Callable, *arrays: Any) -> None:
     seen: list[Any] = []
 
     def spy(*operands: Any) -> float:
-        seen.extend(parts_of(plain(f(*operands))))
+        seen.extend(plain(part) for part in parts_of(f(*operands)))
         return 0.0
 
     gradient(spy, *arrays)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +20,13 @@ rule(np.linalg.inv, inverse_pullback)
 
 
 def right_side(g: Any, out: Any, a: Any, b: Any) -> Any:
-    if b.ndim == 1:  # one vector, perhaps for a batch of matrices
+    if np.ndim(b) == 1:  # one vector, perhaps for a batch of matrices
         return fit(np.linalg.solve(transposed(a), g[..., None])[..., 0], b)
     return fit(np.linalg.solve(transposed(a), g), b)
 
 
 def matrix_of_solve(g: Any, out: Any, a: Any, b: Any) -> Any:
-    if b.ndim == 1:
+    if np.ndim(b) == 1:
         back = np.linalg.solve(transposed(a), g[..., None])
         return fit(-back * out[..., None, :], a)
     return fit(-np.linalg.solve(transposed(a), g) @ transposed(out), a)
@@ -57,7 +57,16 @@ def sign_of_determinant(a: Any) -> Any:
 
 
 rule(sign_of_determinant, lambda g, out, a: np.zeros_like(a))
-composed(np.linalg.slogdet)(lambda a: (sign_of_determinant(a), logabsdet(a)))
+
+
+class Slogdet(NamedTuple):
+    """Under the names that NumPy's result has."""
+
+    sign: Any
+    logabsdet: Any
+
+
+composed(np.linalg.slogdet)(lambda a: Slogdet(sign_of_determinant(a), logabsdet(a)))
 
 
 def cholesky_pullback(g: Any, out: Any, a: Any) -> Any:

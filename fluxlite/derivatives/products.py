@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,8 @@ def right_of_matmul(g: Any, out: Any, x: Any, y: Any) -> Any:
     if y.ndim == 1:
         return fit(np.matmul(transposed(x), g[..., None])[..., 0], y)
     if y.ndim == 2:  # a batch of matrices times one: the batch is only more rows
-        return np.reshape(x, (-1, x.shape[-1])).T @ np.reshape(g, (-1, g.shape[-1]))
+        rows = math.prod(x.shape[:-1])
+        return np.reshape(x, (rows, x.shape[-1])).T @ np.reshape(g, (rows, g.shape[-1]))
     return fit(transposed(x) @ g, y)
 
 
@@ -96,10 +98,11 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     stay_a = tuple(i for i in range(np.ndim(a)) if i not in summed_a)
     stay_b = tuple(i for i in range(np.ndim(b)) if i not in summed_b)
     shape_a, shape_b = np.shape(a), np.shape(b)
-    inner_length = int(np.prod([shape_a[i] for i in summed_a], dtype=int))
-    rows = np.reshape(np.transpose(a, stay_a + summed_a), (-1 if a.size else 0, inner_length))
-    columns = np.reshape(np.transpose(b, summed_b + stay_b), (inner_length, -1 if b.size else 0))
-    return np.reshape(rows @ columns, tuple(shape_a[i] for i in stay_a) + tuple(shape_b[i] for i in stay_b))
+    lengths_a, lengths_b = [shape_a[i] for i in stay_a], [shape_b[i] for i in stay_b]
+    inner_length = math.prod(shape_a[i] for i in summed_a)
+    rows = np.reshape(np.transpose(a, stay_a + summed_a), (math.prod(lengths_a), inner_length))
+    columns = np.reshape(np.transpose(b, summed_b + stay_b), (inner_length, math.prod(lengths_b)))
+    return np.reshape(rows @ columns, (*lengths_a, *lengths_b))
 
 
 # -- einsum ------------------------------------------------------------------------------------------
@@ -128,6 +131,8 @@ def terms(subscripts: str, operands: tuple) -> tuple[list[str], str]:
 
 def operand_of_einsum(position: int, g: Any, out: Any, subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
     """Einsum again, with the result in the operand's place: from the labels of the others to its own."""
+    if not isinstance(subscripts, str):
+        raise TypeError("the derivative rule of np.einsum takes the labels as a string, as in np.einsum('ij,j->i', x, y)")
     position -= 1  # the subscripts are the first argument
     labels, output = terms(subscripts, operands)
     x, own = operands[position], labels[position]
@@ -146,7 +151,10 @@ def operand_of_einsum(position: int, g: Any, out: Any, subscripts: Any, *operand
             # Off the diagonal the operand was not read: an identity matrix puts zeros there.
             inputs.append((fresh + letter, np.diag(np.ones_like(plain(x), shape=(x.shape[at],)))))
     spec = ",".join(term for term, _ in inputs) + "->" + own_labels
-    return fit(np.einsum(spec, *(y for _, y in inputs), optimize=optimize), x)
+    result = np.einsum(spec, *(y for _, y in inputs), optimize=optimize)
+    if result.shape != x.shape:  # a label with length 1 here and more elsewhere, or the other way round
+        result = np.broadcast_to(result, np.broadcast_shapes(result.shape, x.shape))
+    return fit(result, x)
 
 
 rule_for_each(np.einsum, operand_of_einsum)
