@@ -273,7 +273,10 @@ class _Collector:
 def ordinary(g: Any, like: Any, given: Any = ()) -> Any:
     """`g` as an array like `like`: its shape, dtype and memory order, writable, sharing memory with nothing."""
     if type(g) is TrackedArray:
-        return g if g.dtype == like.dtype else astype(g, like.dtype)  # which does not take complex numbers to real
+        if g.dtype != like.dtype:
+            _check_real(g)
+            g = astype(g, like.dtype)
+        return g
     is_private = is_array(g) and getattr(g, "base", g) is None and id(g) not in given
     is_private = is_private and (type(g) not in read_only_types or g.flags.writeable)
     if is_private and g.strides == like.strides and g.dtype == like.dtype:

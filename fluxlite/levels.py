@@ -61,7 +61,7 @@ class Level:
 
 def set_writeable(array: Any, value: bool) -> None:
     if type(array) is np.ndarray:
-        array.setflags(value)  # the same as below, in a third of the time
+        array.setflags(value)  # type: ignore[call-arg]  # the same as below, in a third of the time
     else:
         array.flags.writeable = value
 
