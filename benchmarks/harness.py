@@ -34,6 +34,7 @@ class Contender:
 class Bar:
     contender: str
     at_most: float  # times the reference's median
+    reference: str = ""  # another one than the benchmark's
 
 
 @dataclass(frozen=True)
@@ -113,9 +114,7 @@ def race(benchmark: Benchmark, rounds: int, clock: Callable[[], float] = time.pe
     return rows
 
 
-def _timed(
-    row: Measured, run: Run | None, check: Callable[[object], str], clock: Callable[[], float]
-) -> None:
+def _timed(row: Measured, run: Run | None, check: Callable[[object], str], clock: Callable[[], float]) -> None:
     if row.trouble or run is None:
         return
     start = clock()
@@ -163,14 +162,15 @@ def report(module: str, rounds: int, threads: Sequence[int] = (1, 2)) -> list[Ju
     for count in threads:
         rows = measure(module, count, rounds)
         plural = "thread" if count == 1 else "threads"
-        found = ratios(rows, benchmark.reference)
-        judged = {}
+        judged: dict[str, Judgement] = {}  # in the table stands the first bar of a contender
         for bar in benchmark.bars:
-            text = f"{bar.contender}, {count} {plural}: at most {bar.at_most:.2f}x {benchmark.reference}"
-            judged[bar.contender] = judge(text, found.get(bar.contender), bar.at_most)
+            reference = bar.reference or benchmark.reference
+            text = f"{bar.contender}, {count} {plural}: at most {bar.at_most:.2f}x {reference}"
+            judgement = judge(text, ratios(rows, reference).get(bar.contender), bar.at_most)
+            judged.setdefault(bar.contender, judgement)
+            judgements.append(judgement)
         print(f"{benchmark.title}: measured, {count} {plural}, {rounds} alternating rounds")
         print(race_table(benchmark, rows, judged), end="\n\n")
-        judgements += judged.values()
     return judgements
 
 

@@ -93,7 +93,11 @@ BENCHMARK = Benchmark(
         Contender("JAX jit per step (info)", jax_jit),
     ),
     reference="PyTorch eager",
-    bars=(Bar("fluxlite param/back", at_most=0.35),),
+    bars=tuple(
+        Bar(style, at_most, reference)
+        for style in ("fluxlite param/back", "fluxlite withgradient")
+        for at_most, reference in ((0.35, "PyTorch eager"), (1.0, "MLX eager"), (1.0, "HIPS autograd"))
+    ),
     check=check,
     steps=EPOCHS * LENGTH,
 )
