@@ -18,7 +18,7 @@ def address(x: Any) -> int | None:
     return None
 
 
-@address.register
+@address.register(np.ndarray)
 def _(x: np.ndarray) -> int:
     return x.__array_interface__["data"][0]
 

@@ -185,7 +185,7 @@ def _own_dict(x: Any) -> dict[str, Any]:
         return {}
 
 
-@children.register
+@children.register(tuple)
 def _(x: tuple) -> Children:
     fields = getattr(type(x), "_fields", None)
     if fields is not None:  # a named tuple: its fields are attributes
@@ -195,7 +195,7 @@ def _(x: tuple) -> Children:
     return tuple(x), lambda values: _set_attributes(tuple.__new__(type(x), values), x, {})
 
 
-@children.register
+@children.register(list)
 def _(x: list) -> Children:
     def rebuild(values: Any) -> list:
         new = copy.copy(x)
@@ -205,7 +205,7 @@ def _(x: list) -> Children:
     return x, rebuild
 
 
-@children.register
+@children.register(dict)
 def _(x: dict) -> Children:
     def rebuild(values: Any) -> dict:
         new = copy.copy(x)  # keeps an OrderedDict one, and a defaultdict's default
@@ -216,7 +216,7 @@ def _(x: dict) -> Children:
     return x, rebuild
 
 
-@children.register
+@children.register(functools.partial)
 def _(x: functools.partial) -> Children:
     def rebuild(parts: Any) -> functools.partial:
         new = functools.partial.__new__(type(x), parts["func"], *parts["args"], **parts["keywords"])
@@ -225,14 +225,14 @@ def _(x: functools.partial) -> Children:
     return {"func": x.func, "args": x.args, "keywords": x.keywords}, rebuild
 
 
-@children.register
+@children.register(types.MethodType)
 def _(x: types.MethodType) -> Children:
     if _holds_parameters(x.__self__):
         return {"__self__": x.__self__}, lambda parts: types.MethodType(x.__func__, parts["__self__"])
     return (), lambda _: x
 
 
-@children.register
+@children.register(types.FunctionType)
 def _(x: types.FunctionType) -> Children:
     """A closure is a branch if it captured an array or a model; any other function is a leaf."""
     if _holds_parameters(x):

@@ -40,6 +40,6 @@ class CPUDevice(Device):
 CPU = CPUDevice(name="CPU")
 
 
-@device_of.register
+@device_of.register(np.ndarray)
 def _(x: np.ndarray) -> Any:
     return CPU

@@ -118,12 +118,12 @@ def cuda_functional() -> Functional:
     return Functional(f"CuPy {cupy.__version__} is installed, but there is no NVIDIA driver that it can use")
 
 
-@address.register
+@address.register(CupyArray)
 def _(x: CupyArray) -> int:
     return x.data.ptr  # type: ignore[attr-defined]
 
 
-@device_of.register
+@device_of.register(CupyArray)
 def _(x: CupyArray) -> Any:
     index = x.device.id  # type: ignore[attr-defined]
     return cuda_device(index) if cuda_functional() else CUDADevice(index)

@@ -86,7 +86,7 @@ def _insides(x: Any) -> list[Part]:
     return [((Attribute(name),), getattr(x, name)) for name in dict.fromkeys([*slots, *getattr(x, "__dict__", {})])]
 
 
-@_insides.register
+@_insides.register(dict)
 def _(x: dict) -> list[Part]:
     return [((key,), value) for key, value in x.items()]
 

@@ -267,12 +267,12 @@ def _unpickled(x: np.ndarray) -> Any:
     return require_gpu().receive(x)
 
 
-@address.register
+@address.register(SimulatedArray)
 def _(x: SimulatedArray) -> int:
     return x._values.__array_interface__["data"][0]
 
 
-@device_of.register
+@device_of.register(SimulatedArray)
 def _(x: SimulatedArray) -> Any:
     return x.device
 
