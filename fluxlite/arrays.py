@@ -100,7 +100,8 @@ def add_at(total: Any, index: Any, values: Any) -> None:
 def is_basic_index(index: Any) -> bool:
     """Whether `index` names each element at most once: integers, slices, None and Ellipsis, or a boolean mask."""
     if type(index) is tuple:
-        return all(map(is_basic_index, index))
+        # A tuple within is a list of positions, as in x[(0, 0), :], and may name one twice.
+        return all(type(part) is not tuple and is_basic_index(part) for part in index)
     return (
         index is None or index is Ellipsis or type(index) in (int, slice) or str(getattr(index, "dtype", "")) == "bool"
     )

@@ -53,7 +53,7 @@ def laid_out(x: np.ndarray, layout: str) -> np.ndarray:
 
 @st.composite
 def arrays(draw: Any, shape: Any, domain: Domain = any_number, which: int = 0) -> np.ndarray:
-    """An array of a given shape, or of one drawn from a strategy of shapes. The `which`-th operand has other numbers."""
+    """An array of a given shape, or of one drawn from a strategy of shapes. Each `which` has other numbers."""
     shape = draw(shape) if isinstance(shape, st.SearchStrategy) else shape
     rng = np.random.default_rng([draw(st.integers(0, 2**16)), which])
     return laid_out(np.asarray(domain(rng, shape)), draw(st.sampled_from(["C", "Fortran", "gaps", "backwards"])))
@@ -81,9 +81,8 @@ def elementwise(*domains: Domain) -> Calls:
         def draw_call(draw: Any) -> Call:
             if len(domains) == 1:
                 return Call(function, draw(arrays(shapes(), domains[0])))
-            together = draw(
-                hnp.mutually_broadcastable_shapes(num_shapes=len(domains), min_dims=0, max_dims=3, min_side=0, max_side=3)
-            )
+            n = len(domains)
+            together = draw(hnp.mutually_broadcastable_shapes(num_shapes=n, max_dims=3, min_side=0, max_side=3))
             shapes_and_domains = zip(together.input_shapes, domains)
             return Call(function, *(draw(arrays(s, domain, i)) for i, (s, domain) in enumerate(shapes_and_domains)))
 

@@ -45,7 +45,8 @@ def dot_calls(draw, function):
 @calls
 def vdot_calls(draw, function):
     """The same number of elements in any shapes."""
-    first, second = draw(st.sampled_from([((), (1,)), ((6,), (2, 3)), ((2, 3), (3, 2)), ((0,), (2, 0)), ((2, 1, 2), (4,))]))
+    possible = [((), (1,)), ((6,), (2, 3)), ((2, 3), (3, 2)), ((0,), (2, 0)), ((2, 1, 2), (4,))]
+    first, second = draw(st.sampled_from(possible))
     return Call(function, draw(arrays(first)), draw(arrays(second, which=1)))
 
 
@@ -171,7 +172,7 @@ def cut_calls(draw, function):
     first = draw(axis_of(shape))
     second = draw(axis_of(shape).filter(lambda i: i % len(shape) != first % len(shape)))
     x = draw(arrays(shape))
-    return draw(st.sampled_from([Call(function, x), Call(function, x, offset), Call(function, x, offset, first, second)]))
+    return Call(function, x, *draw(st.sampled_from([(), (offset,), (offset, first, second)])))
 
 
 @calls

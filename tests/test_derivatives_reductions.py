@@ -138,7 +138,8 @@ def test_the_largest_share_the_gradient():
     assert gradient_of(np.max, [3.0, 1.0, 3.0, 3.0]) == [1 / 3, 0.0, 1 / 3, 1 / 3]
     assert gradient_of(np.min, [3.0, 1.0, 1.0]) == [0.0, 0.5, 0.5]
     assert gradient_of(lambda x: np.max(x, axis=0), [[2.0, 1.0], [2.0, 5.0]]) == [[0.5, 0.0], [0.5, 1.0]]
-    assert gradient_of(lambda x: np.max(x, axis=(0, 1), keepdims=True), [[2.0, 1.0], [2.0, 0.0]]) == [[0.5, 0], [0.5, 0]]
+    largest = lambda x: np.max(x, axis=(0, 1), keepdims=True)  # noqa: E731
+    assert gradient_of(largest, [[2.0, 1.0], [2.0, 0.0]]) == [[0.5, 0.0], [0.5, 0.0]]
     assert gradient_of(np.ptp, [2.0, 2.0]) == [0.0, 0.0]
 
 

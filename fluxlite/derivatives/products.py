@@ -9,7 +9,7 @@ import numpy as np
 
 from ..rules import composed, rule, rule_for_each
 from ..tracked import plain
-from .elementwise import fit
+from .elementwise import fit, shape_of
 
 # -- matmul ------------------------------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ def terms(subscripts: str, operands: tuple) -> tuple[list[str], str]:
 def operand_of_einsum(position: int, g: Any, out: Any, subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
     """Einsum again, with the result in the operand's place: from the labels of the others to its own."""
     if not isinstance(subscripts, str):
-        raise TypeError("the derivative rule of np.einsum takes the labels as a string, as in np.einsum('ij,j->i', x, y)")
+        raise TypeError("the derivative rule of np.einsum takes the labels as a string: np.einsum('ij,j->i', x, y)")
     position -= 1  # the subscripts are the first argument
     labels, output = terms(subscripts, operands)
     x, own = operands[position], labels[position]
@@ -152,8 +152,8 @@ def operand_of_einsum(position: int, g: Any, out: Any, subscripts: Any, *operand
             inputs.append((fresh + letter, np.diag(np.ones_like(plain(x), shape=(x.shape[at],)))))
     spec = ",".join(term for term, _ in inputs) + "->" + own_labels
     result = np.einsum(spec, *(y for _, y in inputs), optimize=optimize)
-    if result.shape != x.shape:  # a label with length 1 here and more elsewhere, or the other way round
-        result = np.broadcast_to(result, np.broadcast_shapes(result.shape, x.shape))
+    if result.shape != shape_of(x):  # a label with length 1 here and more elsewhere, or the other way round
+        result = np.broadcast_to(result, np.broadcast_shapes(result.shape, shape_of(x)))
     return fit(result, x)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import getitem, primitive, scatter_add
 from ..rules import composed, rule, rule_for_each
 from ..tracked import plain
-from .elementwise import fit
+from .elementwise import fit, shape_of
 
 
 def along(axis: int, ndim: int, index: Any) -> tuple:
@@ -20,10 +20,10 @@ def along(axis: int, ndim: int, index: Any) -> tuple:
 
 # -- another shape -------------------------------------------------------------------------------------
 
-rule(np.reshape, lambda g, out, a, shape, order="C": np.reshape(g, a.shape, order=order))
-rule(np.ravel, lambda g, out, a, order="C": np.reshape(g, a.shape, order=order))
-rule(np.expand_dims, lambda g, out, a, axis: np.reshape(g, a.shape))
-rule(np.squeeze, lambda g, out, a, axis=None: np.reshape(g, a.shape))
+rule(np.reshape, lambda g, out, a, shape, order="C": np.reshape(g, shape_of(a), order=order))
+rule(np.ravel, lambda g, out, a, order="C": np.reshape(g, shape_of(a), order=order))
+rule(np.expand_dims, lambda g, out, a, axis: np.reshape(g, shape_of(a)))
+rule(np.squeeze, lambda g, out, a, axis=None: np.reshape(g, shape_of(a)))
 rule(np.broadcast_to, lambda g, out, array, shape: fit(g, array))
 
 
@@ -90,7 +90,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 def rolled_back(g: Any, out: Any, a: Any, shift: Any, axis: Any = None) -> Any:
-    back = tuple(-s for s in shift) if isinstance(shift, tuple) else -shift
+    back = tuple(-s for s in shift) if isinstance(shift, (tuple, list)) else -shift
     return np.roll(g, back, axis)
 
 
@@ -103,8 +103,8 @@ def part_of_concatenate(position: int, g: Any, out: Any, arrays: Any, axis: int 
     x = arrays[position]
     if axis is None:
         start = sum(int(np.size(y)) for y in arrays[:position])
-        return np.reshape(g[start : start + x.size], x.shape)
-    start = sum(y.shape[axis] for y in arrays[:position])
+        return np.reshape(g[start : start + np.size(x)], shape_of(x))
+    start = sum(np.shape(y)[axis] for y in arrays[:position])
     return g[along(axis, x.ndim, slice(start, start + x.shape[axis]))]
 
 
@@ -165,13 +165,13 @@ composed(np.dsplit)(lambda ary, indices_or_sections: split(ary, indices_or_secti
 
 
 def repeated(g: Any, out: Any, a: Any, repeats: Any, axis: int | None = None) -> Any:
-    shape, axis = (a.shape, axis % a.ndim) if axis is not None else ((a.size,), 0)
+    shape, axis = (a.shape, axis % a.ndim) if axis is not None else ((np.size(a),), 0)
     if isinstance(repeats, int):
         each = np.reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
-        return np.reshape(np.sum(each, axis=axis + 1), a.shape)
+        return np.reshape(np.sum(each, axis=axis + 1), shape_of(a))
     source = np.repeat(np.arange(shape[axis]), repeats)
     like = np.zeros_like(plain(a), shape=shape)
-    return np.reshape(scatter_add(like, along(axis, len(shape), source), g), a.shape)
+    return np.reshape(scatter_add(like, along(axis, len(shape), source), g), shape_of(a))
 
 
 rule(np.repeat, repeated)
@@ -179,7 +179,7 @@ rule(np.repeat, repeated)
 
 @composed(np.tile)
 def tile(A: Any, reps: Any) -> Any:  # noqa: N803  (NumPy's name)
-    reps = (reps,) if isinstance(reps, int) else tuple(reps)
+    reps = (reps,) if np.ndim(reps) == 0 else tuple(reps)
     ndim = max(A.ndim, len(reps))
     shape, reps = (1,) * (ndim - A.ndim) + A.shape, (1,) * (ndim - len(reps)) + reps
     once = np.reshape(A, tuple(n for length in shape for n in (1, length)))
@@ -219,6 +219,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any
 
 @composed(np.take)
 def take(a: Any, indices: Any, axis: int | None = None) -> Any:
+    indices = list(indices) if isinstance(indices, tuple) else indices  # a tuple would be one index for each axis
     return getitem(np.ravel(a), indices) if axis is None else getitem(a, along(axis, a.ndim, indices))
 
 
