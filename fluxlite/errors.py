@@ -13,12 +13,14 @@ from .walks import KeyPath, nodes
 class LayerError(Exception):
     """Something went wrong at `path` in a model; whoever calls the layer puts its own step in front."""
 
+    between = ": "
+
     def __init__(self, path: KeyPath, what: str):
         super().__init__(path, what)
         self.path, self.what = path, what
 
     def __str__(self) -> str:
-        return f"{self.path}{self.what}"
+        return f"{self.path}{self.between}{self.what}" if self.path else self.what
 
     def within(self, *steps: Any) -> LayerError:
         """The same error, seen from one level further out."""
@@ -28,9 +30,15 @@ class LayerError(Exception):
 class DeviceError(LayerError, TypeError):
     """Two arrays are on different devices."""
 
+    between = " "
+
 
 class ShapeError(LayerError, ValueError):
     """An input does not fit a layer."""
+
+
+class InputError(LayerError, TypeError):
+    """An input is not an array."""
 
 
 def other_device(layer: Any, x: Any) -> DeviceError | None:
@@ -45,5 +53,5 @@ def other_device(layer: Any, x: Any) -> DeviceError | None:
         leaf = plain(leaf)
         if is_array(leaf) and device_of(leaf) != device_of(x):
             where, here = device_of(leaf), device_of(x)
-            return DeviceError(path, f" is on {where}, the input is on {here}; move one of them: x = device(x)")
+            return DeviceError(path, f"is on {where}, the input is on {here}; move one of them: x = device(x)")
     return None

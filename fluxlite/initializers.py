@@ -20,5 +20,5 @@ def glorot_uniform(*shape: int, rng: np.random.Generator | None = None, gain: fl
     rng = np.random.default_rng() if rng is None else rng
     window = math.prod(shape[2:])
     inputs, outputs = (shape[1] * window, shape[0] * window) if len(shape) > 1 else (shape[0], shape[0])
-    limit = gain * math.sqrt(6 / (inputs + outputs))
+    limit = gain * math.sqrt(6 / max(inputs + outputs, 1))
     return rng.uniform(-limit, limit, shape).astype(np.float32)

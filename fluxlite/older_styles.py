@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .autodiff import gradients_of, ordinary, untracked
+from .autodiff import gradients_of, ordinary, track, untracked
 from .levels import PARAMETERS, Level, numbers
 from .parameters import is_trainable_array, trainables
 from .ties import as_lies, is_array, parameter_key
 from .tracked import TrackedArray
 from .tree import children
-from .walks import Attribute, KeyPath, fmap_with_path
+from .walks import Attribute, KeyPath, fmap_with_path, nodes
 
 # ---------------------------------------------------------------------------------------------
 # param and back
@@ -38,10 +38,11 @@ def param(x: Any) -> TrackedArray:
     array([2., 4.])
     >>> w.data -= 0.1 * w.grad
     """
-    if isinstance(x, float):
+    if isinstance(x, (float, np.floating)):
         x = np.asarray(x)
     if not is_trainable_array(x):
-        raise TypeError(f"param takes an array of floating-point numbers, got {getattr(x, 'dtype', type(x).__name__)}")
+        got = f"an array of {x.dtype}" if is_array(x) else f"a {type(x).__name__}"
+        raise TypeError(f"param takes an array of floating-point numbers, got {got}")
     return TrackedArray(x, PARAMETERS)
 
 
@@ -55,9 +56,11 @@ def back(loss: TrackedArray) -> None:
         raise TypeError(f"back takes a loss that was computed from a param, got a plain {type(loss).__name__}")
     if loss.level is not PARAMETERS:
         raise TypeError("this loss belongs to a gradient call: return it from the function, gradient does the rest")
+    given: set[int] = set()
     for parameter, g in gradients_of(loss, PARAMETERS).items():
         if parameter.grad is None:
-            parameter.grad = ordinary(g, parameter.value)
+            parameter.grad = ordinary(g, parameter.value, given)
+            given.add(id(parameter.grad))
         else:
             parameter.grad += g
 
@@ -71,6 +74,8 @@ class Params:
     """The parameters of some models, for ``gradient(f, params(model))``; made by `params`."""
 
     def __init__(self, models: tuple):
+        for path, node in nodes(models):
+            _check_plain(path, node)
         self.models = models
         self.arrays = [array for _, array in trainables(models)]
 
@@ -80,12 +85,15 @@ class Params:
     def __len__(self) -> int:
         return len(self.arrays)
 
+    def __repr__(self) -> str:
+        return f"Params of shapes {', '.join(str(array.shape) for array in self.arrays)}"
+
     def withgradient(self, f: Callable) -> tuple[Any, ImplicitGradients]:
         """Run `f`, which takes no arguments, with tracked arrays in the models' fields; then put the arrays back."""
         places = list(_places(self.models, self.arrays))
         level = Level(next(numbers))
-        tracked = {parameter_key(array): (array, TrackedArray(array, level)) for array in self.arrays}
         try:
+            tracked = {parameter_key(array): (array, track(array, level)) for array in self.arrays}
             for owner, step, array in places:
                 first, stand_in = tracked[parameter_key(array)]
                 _assign(owner, step, as_lies(array, first, stand_in))
@@ -119,6 +127,9 @@ class ImplicitGradients:
 
     def __iter__(self) -> Iterator:
         return (self[array] for array in self.params)
+
+    def __repr__(self) -> str:
+        return f"gradients of {self.params}"
 
 
 children.register(Params)(lambda x: (x.arrays, lambda arrays: arrays))
@@ -154,18 +165,32 @@ def _places(models: tuple, arrays: list) -> Iterator[tuple[Any, Any, Any]]:
     found: list[tuple[KeyPath, Any]] = []
     fmap_with_path(lambda path, leaf: found.append((path, leaf)), models, cache=False)
     for path, leaf in found:
-        if is_array(leaf) and parameter_key(leaf) in keys:
-            owner = KeyPath(path[:-1]).get(models)
-            try:
-                if isinstance(owner, (tuple, functools.partial, types.FunctionType, types.MethodType)):
-                    raise TypeError(f"a {type(owner).__name__}")
-                _assign(owner, path[-1], leaf)
-            except (TypeError, AttributeError) as error:
-                raise TypeError(
-                    f"{KeyPath(path[1:])} cannot be assigned ({error}), which this style needs; "
-                    "use gradient(f, model) with a function of the model"
-                ) from None
-            yield owner, path[-1], leaf
+        _check_plain(path, leaf)
+    found = [(path, leaf) for path, leaf in found if is_array(leaf) and parameter_key(leaf) in keys]
+    if keys - {parameter_key(leaf) for _, leaf in found}:
+        raise RuntimeError("a parameter has been replaced in the model since params(model) was called: call it again")
+    for path, leaf in found:
+        owner = KeyPath(path[:-1]).get(models)
+        try:
+            if isinstance(owner, (tuple, functools.partial, types.FunctionType, types.MethodType)):
+                raise TypeError(f"in a {type(owner).__name__}")
+            if isinstance(path[-1], Attribute) and getattr(owner, path[-1]) is not leaf:
+                raise TypeError("computed, not stored")
+            _assign(owner, path[-1], leaf)
+        except (TypeError, AttributeError) as error:
+            raise TypeError(
+                f"{KeyPath(path[1:])} cannot be assigned ({error}), which this style needs; "
+                "use gradient(f, model) with a function of the model"
+            ) from None
+        yield owner, path[-1], leaf
+
+
+def _check_plain(path: KeyPath, node: Any) -> None:
+    if type(node) is TrackedArray:
+        raise TypeError(
+            f"{KeyPath(path[1:])} is already tracked, by param or by another gradient: this style takes plain models; "
+            "use gradient(f, model) with a function of the model"
+        )
 
 
 def _assign(owner: Any, step: Any, value: Any) -> None:

@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .arrays import device_of
 from .autodiff import Gradient, Record
 from .notices import warn
 from .parameters import is_trainable_array
@@ -50,7 +52,7 @@ class Descent(Rule):
     eta: float = 0.1
 
     def __post_init__(self) -> None:
-        _check_rate(self.eta)
+        _check("the learning rate eta", self.eta)
 
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
         x -= self.eta * g
@@ -64,8 +66,8 @@ class Momentum(Rule):
     rho: float = 0.9
 
     def __post_init__(self) -> None:
-        _check_rate(self.eta)
-        _check_share("rho", self.rho)
+        _check("the learning rate eta", self.eta)
+        _check("rho", self.rho, below=1)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"velocity": np.zeros_like(x)}
@@ -86,9 +88,12 @@ class Adam(Rule):
     epsilon: float = 1e-8
 
     def __post_init__(self) -> None:
-        _check_rate(self.eta)
+        _check("the learning rate eta", self.eta)
+        _check("epsilon", self.epsilon)
+        if not isinstance(self.beta, (tuple, list)) or len(self.beta) != 2:
+            raise TypeError(f"beta is two numbers such as (0.9, 0.999), got {self.beta!r}")
         for share in self.beta:
-            _check_share("beta", share)
+            _check("beta", share, below=1)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"mean": np.zeros_like(x), "square": np.zeros_like(x), "steps": 0}
@@ -104,20 +109,16 @@ class Adam(Rule):
         # Both start at 0 and are too small at first: these factors make up for it.
         rate = self.eta / (1 - keep_mean ** memory["steps"])
         scale = np.sqrt(square / (1 - keep_square ** memory["steps"]))
-        scale += self.epsilon
+        scale += max(self.epsilon, float(np.finfo(x.dtype).tiny))  # 1e-8 is 0 in half precision
         x -= rate * mean / scale
 
 
-def _check_rate(eta: Any) -> None:
-    if not isinstance(eta, (int, float, np.floating)) or isinstance(eta, bool):
-        raise TypeError(f"the learning rate eta is a number, got {eta!r}")
-    if eta < 0:
-        raise ValueError(f"the learning rate eta cannot be negative, got {eta}")
-
-
-def _check_share(name: str, share: Any) -> None:
-    if not 0 <= share < 1:
-        raise ValueError(f"{name} is at least 0 and less than 1, got {share}")
+def _check(name: str, value: Any, below: float = math.inf) -> None:
+    if not isinstance(value, (int, float, np.floating)) or isinstance(value, bool):
+        raise TypeError(f"{name} is a number, got {value!r}")
+    if not 0 <= value < below:
+        limit = "finite" if below == math.inf else f"less than {below}"
+        raise ValueError(f"{name} is at least 0 and {limit}, got {value}")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -178,8 +179,12 @@ def _state_of(x: Any, parts: Any, rebuild: Any) -> Any:
 
 def _check_writable(path: KeyPath, x: Any) -> None:
     flags = getattr(x, "flags", None)
-    if not getattr(flags, "writeable", True) or 0 in getattr(x, "strides", ()) and x.size > 1:
-        raise ValueError(f"{path or 'this array'} cannot be changed in place; give the model a copy of it: x.copy()")
+    stretched = any(stride == 0 and length > 1 for stride, length in zip(getattr(x, "strides", ()), x.shape))
+    if stretched or not getattr(flags, "writeable", True):
+        raise ValueError(
+            f"{path or 'this array'} cannot be changed in place, as nothing can inside a gradient call; "
+            "outside of one, give the model a copy of it: x.copy()"
+        )
 
 
 def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
@@ -188,7 +193,8 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     `grads` is what ``gradient(f, model)[0]`` gives; None in it means no step there. The gradients at all places of a
     tied parameter are added up, and it takes one step. Everything is checked before anything is changed.
 
-    Raises `TypeError` for arguments in the wrong order, `ValueError` for a gradient of another shape.
+    Raises `TypeError` for arguments in the wrong order and a gradient that is no array or elsewhere, `ValueError` for
+    one of another shape, and where `state` is not that of `model`.
 
     >>> model = {"w": np.ones(2)}
     >>> state = setup(Descent(0.5), model)
@@ -199,9 +205,7 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     _check_order(state, model, grads)
     found: dict[tuple, tuple[Any, Leaf, list]] = {}
     for path, x, leaf, g in _beside(KeyPath(), model, state, grads):
-        if getattr(g, "shape", None) != x.shape:
-            got = f"shape {g.shape}" if hasattr(g, "shape") else f"a {type(g).__name__}"
-            raise ValueError(f"{path or 'the parameter'} has shape {x.shape}, its gradient {got}")
+        _check_step(path, x, leaf, g)
         first, _, so_far = found.setdefault(parameter_key(x), (x, leaf, []))
         so_far.append(as_lies(first, x, g))
     for x, leaf, several in found.values():
@@ -219,35 +223,62 @@ def _copy(leaf: Any) -> Any:
     return leaf.copy() if is_array(leaf) else leaf
 
 
-def _beside(path: KeyPath, x: Any, state: Any, grads: Any) -> Iterator[tuple[KeyPath, Any, Leaf, Any]]:
-    """(path, parameter, leaf, gradient) wherever there is a gradient."""
-    if grads is None or state is None:
+def _beside(path: KeyPath, x: Any, state: Any, grads: Any) -> Iterator[tuple[KeyPath, Any, Any, Any]]:
+    """(path, parameter, state, gradient) wherever there is a gradient."""
+    if grads is None:  # a missing branch: no step
         return
-    if isinstance(state, Leaf):
+    if is_trainable_array(x):
         yield path, x, state, grads
         return
-    for step, part in steps(x, trainable(x)):
+    parts, parts_of_grads = trainable(x), children(grads)[0]
+    if len(parts) == 0 or isinstance(grads, tuple) and len(grads) == 0:
+        return
+    if is_leaf(grads) or isinstance(parts, Mapping) != isinstance(parts_of_grads, Mapping):
+        name = path or "the model"
+        raise TypeError(f"{name} is a {type(x).__name__}, its gradient a {type(grads).__name__}. {_USAGE}")
+    for step, part in steps(x, parts):
         yield from _beside(path + (step,), part, _part(state, step), _part(grads, step))
 
 
 def _part(tree: Any, step: Any) -> Any:
     parts = children(tree)[0]
-    try:
-        return parts[step]
-    except (KeyError, IndexError, TypeError):
-        return None  # a branch that is missing
+    if isinstance(parts, Mapping):
+        return parts.get(step)
+    return parts[step] if isinstance(step, int) and step < len(parts) else None
+
+
+def _check_step(path: KeyPath, x: Any, leaf: Any, g: Any) -> None:
+    name = path or "the parameter"
+    if not isinstance(leaf, Leaf):
+        raise ValueError(f"the state has nothing for {name}, it is not that of this model: state = setup(rule, model)")
+    if not is_array(g) or g.dtype.kind not in "fiu":
+        got = f"an array of {g.dtype}" if is_array(g) else f"a {type(g).__name__}"
+        raise TypeError(f"the gradient of {name} is {got}, not an array of real numbers. {_USAGE}")
+    if g.shape != x.shape:
+        raise ValueError(f"{name} has shape {x.shape}, its gradient shape {g.shape}")
+    _check_writable(path, x)
+    for what, y in [("gradient", g), *(("state", y) for y in leaf.memory.values() if is_array(y))]:
+        if y.shape != x.shape:
+            raise ValueError(f"{name} has shape {x.shape}, its {what} {y.shape}: call state = setup(rule, model) again")
+        here, there = device_of(x), device_of(y)
+        if here != there:
+            raise TypeError(f"{name} is on {here}, its {what} on {there}: move the model first, then setup")
+
+
+_USAGE = "Write update(state, model, grads), with state = setup(rule, model) and grads = gradient(f, model)[0]"
 
 
 def _check_order(state: Any, model: Any, grads: Any) -> None:
-    usage = "update(state, model, grads), with state = setup(rule, model) and grads = gradient(f, model)[0]"
     if isinstance(state, Rule):
-        raise TypeError(f"got the rule {state} in place of its state: {usage}")
+        raise TypeError(f"got the rule {state} in place of its state. {_USAGE}")
+    if isinstance(state, Gradient):
+        raise TypeError(f"got a {type(state).__name__} in place of the state. {_USAGE}")
     if isinstance(model, (Gradient, State, Leaf)):
-        raise TypeError(f"got a {type(model).__name__} in place of the model: {usage}")
+        raise TypeError(f"got a {type(model).__name__} in place of the model. {_USAGE}")
     if isinstance(grads, tuple) and not isinstance(model, tuple):
-        raise TypeError(f"gradient gives a tuple, one for each argument: take grads[0]. {usage}")
+        raise TypeError(f"gradient gives a tuple, one for each argument: take grads[0]. {_USAGE}")
     if isinstance(model, TrackedArray):
-        raise TypeError(f"a tracked array is not a model: {usage}")
+        raise TypeError(f"a tracked array is not a model. {_USAGE}")
     registered = not isinstance(grads, (Gradient, tuple, list, dict)) and not is_array(grads)
     if isinstance(grads, (State, Leaf)) or registered and type(grads) is type(model):
-        raise TypeError(f"got a {type(grads).__name__} in place of the gradient: {usage}")
+        raise TypeError(f"got a {type(grads).__name__} in place of the gradient. {_USAGE}")

@@ -65,8 +65,15 @@ class TrackedArray(ArrayMethods):
     def data(self, value: Any) -> None:
         if self.call is not None or self.level is not PARAMETERS:
             raise TypeError("only the data of a param can be assigned; this array is the result of a computation")
-        if np.shape(value) != np.shape(self.value):
-            raise ValueError(f"this param has shape {self.shape}, its data cannot become shape {np.shape(value)}")
+        if isinstance(value, np.generic):  # what NumPy makes of 0-d arrays
+            value = np.asarray(value)
+        dtype = getattr(value, "dtype", None)
+        if type(value) is TrackedArray or dtype is None or dtype.kind != "f":
+            got = type(value).__name__ if dtype is None else dtype
+            got = "a tracked one: compute it from w.data" if type(value) is TrackedArray else got
+            raise TypeError(f"the data of a param is a plain array of floating-point numbers, got {got}")
+        if value.shape != self.value.shape:
+            raise ValueError(f"this param has shape {self.shape}, its data cannot become shape {value.shape}")
         self.value = value
         # A new number: a call recorded before this line has a lower one, and `back` notices.
         self.number = next(numbers)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LayerError, ShapeError, other_device
+from ..errors import InputError, LayerError, ShapeError, other_device
 from ..initializers import glorot_uniform
 from ..parameters import trainables
 from ..ties import is_array
+from ..tracked import TrackedArray
 from ..tree import functor
-from ..walks import Attribute, KeyPath
+from ..walks import Attribute, KeyPath, fmap
 
 
 def identity(x: Any) -> Any:
@@ -54,11 +55,15 @@ class Dense:
         rng: np.random.Generator | None = None,
     ):
         for what, size in (("inputs", inputs), ("outputs", outputs)):
-            if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 0:
+            if not isinstance(size, (int, np.integer)) or isinstance(size, bool):
                 hint = "; for arrays there is Dense.of(weight, bias, activation)" if is_array(size) else ""
                 raise TypeError(f"Dense({what}) is a number of features, got {_brief(size)}{hint}")
+            if size < 0:
+                raise ValueError(f"Dense({what}) is a number of features, got {size}")
         if not callable(activation):
             raise TypeError(f"Dense's activation is a function such as np.tanh, got {activation!r}")
+        if not isinstance(bias, (bool, type(None))):
+            raise TypeError("Dense's bias is True or False; for arrays there is Dense.of(weight, bias, activation)")
         self.weight = init(int(outputs), int(inputs), **({} if rng is None else {"rng": rng}))
         self.bias = np.zeros_like(self.weight, shape=(int(outputs),)) if bias else None
         self.activation = activation
@@ -85,26 +90,30 @@ class Dense:
             y = x @ self.weight.T
             return self.activation(y if self.bias is None else y + self.bias)
         except (TypeError, ValueError, AttributeError) as error:
-            raise self._why(x, error) from error
+            why = self._why(x)
+            if why is None:
+                raise
+            raise why from error
 
-    def _why(self, x: Any, error: Exception) -> Exception:
-        """After an error: what a learner needs to know about it."""
+    def _why(self, x: Any) -> LayerError | None:
+        """After an error: what a learner needs to know about it; None if the layer sees nothing wrong."""
         outputs, inputs = self.weight.shape
         shape = getattr(x, "shape", None)
+        name = f"Dense({inputs} => {outputs})"
         if shape is None:
-            return TypeError(f"Dense({inputs} => {outputs}) takes an array, got {_brief(x)}; np.asarray(x) makes one")
+            return InputError(KeyPath(), f"{name} takes an array, got {_brief(x)}; np.asarray(x) makes one")
         if shape == () or shape[-1] != inputs:
             takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
             hint = "; the observations are its rows: x.T?" if len(shape) == 2 and shape[0] == inputs else ""
-            return ShapeError(KeyPath(), f"Dense({inputs} => {outputs}) {takes}, got shape {shape}{hint}")
-        return other_device(self, x) or error
+            return ShapeError(KeyPath(), f"{name} {takes}, got shape {shape}{hint}")
+        return other_device(self, x)
 
     def __repr__(self) -> str:
-        if not is_array(self.weight):  # a model may hold anything in an array's place for a while
-            return f"Dense({self.weight!r}, {self.bias!r})"
         return f"{self._call()}      # {_count(self)} parameters"
 
     def _call(self) -> str:
+        if len(getattr(self.weight, "shape", ())) != 2:  # a model may hold anything in an array's place for a while
+            return f"Dense.of({self.weight!r}, {self.bias!r})"
         outputs, inputs = self.weight.shape
         activation = "" if self.activation is identity else f", {_name(self.activation)}"
         return f"Dense({inputs} => {outputs}{activation}{', bias=False' if self.bias is None else ''})"
@@ -167,20 +176,36 @@ class Chain:
         return iter(self.layers.values() if isinstance(self.layers, Mapping) else self.layers)
 
     def __repr__(self) -> str:
-        lines = []
+        if len(self) == 0:
+            return "Chain()"
+        lines = [*self._lines("", ""), (")", f"# {_count(self)} parameters in all")]
+        width = max(len(line) for line, _ in lines) + 6
+        return "\n".join(f"{line:<{width}}{comment}".rstrip() for line, comment in lines)
+
+    def _lines(self, indent: str, name: str) -> Iterator[tuple[str, str]]:
+        """The lines of this chain's text, each with its comment; without the last."""
+        yield f"{indent}{name}Chain(", ""
+        indent += "  "
         for where, layer in self._items():
             name = f"{where}=" if isinstance(where, str) else ""
-            call = layer._call() if isinstance(layer, Dense) and is_array(layer.weight) else _name(layer)
-            count = _count(layer)
-            lines.append((f"  {name}{call},", f"# {count} parameters" if count else ""))
-        width = max([len(line) for line, _ in lines] + [1]) + 6
-        body = "\n".join(f"{line:<{width}}{comment}".rstrip() for line, comment in lines)
-        return f"Chain(\n{body}\n{')':<{width}}# {_count(self)} parameters in all" if lines else "Chain()"
+            if isinstance(layer, Chain) and len(layer):
+                yield from layer._lines(indent, name)
+                yield f"{indent}),", ""
+            else:
+                call = layer._call() if isinstance(layer, Dense) else _name(layer)
+                count = _count(layer)
+                yield f"{indent}{name}{call},", f"# {count} parameters" if count else ""
 
 
 def _count(layer: Any) -> int:
-    """How many numbers training may change; a tied array counts once."""
-    return sum(array.size for _, array in trainables(layer))
+    """How many numbers training may change; a tied array counts once, a tracked one like its value."""
+    return sum(array.size for _, array in trainables(fmap(_value, layer)))
+
+
+def _value(leaf: Any) -> Any:
+    while isinstance(leaf, TrackedArray):
+        leaf = leaf.data
+    return leaf
 
 
 def _name(function: Any) -> str:
