@@ -7,6 +7,7 @@ parameter: it is moved once, its gradients are added up, it is stored once.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -67,3 +68,45 @@ def as_lies(tied: Any, first: Any, result: Any) -> Any:
         source[order[-1]] = None  # two axes may look alike
     long_axes = np.reshape(result, tuple(length for length in first.shape if length > 1))
     return np.reshape(np.transpose(long_axes, order), tied.shape)
+
+
+def overlaps(places: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    """Of (place, array) pairs, the pairs of places whose arrays share memory. The arrays are on one device.
+
+    >>> W = np.zeros((4, 4))
+    >>> list(overlaps([("all", W), ("top", W[:2]), ("even", W[:, ::2]), ("odd", W[:, 1::2])]))
+    [('all', 'top'), ('all', 'even'), ('top', 'even'), ('all', 'odd'), ('top', 'odd')]
+    """
+    bounds = [(*_bounds(x), place, x) for place, x in places if x.size]
+    reach: list[tuple] = []  # those that end after the place that the sweep over memory has come to
+    for low, high, place, x in sorted(bounds, key=lambda entry: entry[0]):
+        reach = [entry for entry in reach if entry[1] > low]
+        yield from ((other_place, place) for _, _, other_place, other in reach if _share(x, other))
+        reach.append((low, high, place, x))
+
+
+def _bounds(x: Any) -> tuple[int, int]:
+    """The addresses of the first byte of `x` and of the first byte after it."""
+    ways = [stride * (length - 1) for stride, length in zip(x.strides, x.shape, strict=True)]
+    start = address(x) or 0
+    return start + sum(min(way, 0) for way in ways), start + sum(max(way, 0) for way in ways) + x.itemsize
+
+
+def _share(x: Any, y: Any) -> bool:
+    try:
+        return np.shares_memory(_Outline(x), _Outline(y), max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:  # the exact answer would take too long: memory ranges that overlap
+        return True
+
+
+class _Outline:
+    """Tells NumPy where an array of any device lies. That is all it asks for: no value is read."""
+
+    def __init__(self, x: Any) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (address(x), True),
+            "shape": x.shape,
+            "strides": x.strides,
+            "typestr": f"|V{x.itemsize}",
+        }

@@ -145,7 +145,7 @@ def _is_cached(cls: type, name: str) -> bool:
 
 def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
     if names is None:
-        names = _dataclass_fields(type(x)) or tuple(_attributes(x))
+        names = _dataclass_fields(type(x)) or tuple(attributes(x))
     missing = [name for name in names if not hasattr(x, name)]
     if missing:
         raise AttributeError(f"this {type(x).__name__} has no field {missing[0]!r}, which functor was told is a child")
@@ -157,7 +157,7 @@ def _with_fields(x: Any, values: Mapping[str, Any]) -> Any:
     return _set_attributes(object.__new__(type(x)), x, values)
 
 
-def _attributes(x: Any) -> dict[str, Any]:
+def attributes(x: Any) -> dict[str, Any]:
     """What `x` itself holds, in slots and otherwise. A cached_property is left out: it is computed anew when asked."""
     found = {}
     for slot in copyreg._slotnames(type(x)):  # type: ignore[attr-defined]
@@ -169,7 +169,7 @@ def _attributes(x: Any) -> dict[str, Any]:
 
 def _set_attributes(new: Any, x: Any, values: Mapping[str, Any]) -> Any:
     """Give `new` what `x` holds, and the `values` in place of their namesakes."""
-    for name, value in {**_attributes(x), **values}.items():
+    for name, value in {**attributes(x), **values}.items():
         if name in _own_dict(x) and hasattr(getattr(type(x), name, None), "__set__"):  # a property's own store
             _own_dict(new)[name] = value
         else:

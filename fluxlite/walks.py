@@ -95,7 +95,7 @@ _IMMUTABLE = (
 )  # fmt: skip
 
 
-def _is_mutable(x: Any) -> bool:
+def is_mutable(x: Any) -> bool:
     parameters = getattr(type(x), "__dataclass_params__", None)
     return not isinstance(x, _IMMUTABLE) and not (parameters is not None and parameters.frozen)
 
@@ -122,7 +122,7 @@ class Walk:
         self.inside: dict[int, KeyPath] = {}
 
     def visit(self, path: KeyPath, x: Any, *others: Any) -> Any:
-        key = parameter_key(x) if self.cache and _is_mutable(x) else None
+        key = parameter_key(x) if self.cache and is_mutable(x) else None
         if key in self.seen:
             return self._repeat(path, *self.seen[key], x, *others)
         result = self.function(path, x, *others) if self.exclude(path, x) else self._descend(path, x, *others)

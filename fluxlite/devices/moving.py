@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import arrays
 from ..notices import notice, warn
-from ..ties import is_array
+from ..ties import is_array, overlaps
 from ..walks import KeyPath, fmap_with_path
 from .unmoved import explain_globals, explain_unmoved
 
@@ -114,22 +114,9 @@ def _send_iterator(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
 
 def _warn_of_overlaps(departed: list[tuple[KeyPath, np.ndarray]]) -> None:
     """Say which arrays shared memory before the move and share none after it. Ties departed only once."""
-    bounds = [(*np.lib.array_utils.byte_bounds(x), path, x) for path, x in departed if x.size]
-    reach: list[tuple] = []  # those that end after the place that the sweep over memory has come to
-    for low, high, path, x in sorted(bounds, key=lambda entry: entry[0]):
-        reach = [entry for entry in reach if entry[1] > low]
-        for _, _, other_path, other in reach:
-            if _share(x, other):
-                warn(
-                    ("overlap", str(other_path), str(path)),
-                    f"{other_path} and {path} share memory, and no longer do after the move: a change of one "
-                    "does not show in the other. Keep one of them and compute the other where it is used.",
-                )
-        reach.append((low, high, path, x))
-
-
-def _share(x: np.ndarray, y: np.ndarray) -> bool:
-    try:
-        return np.shares_memory(x, y, max_work=10_000)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:  # the exact answer would take too long: memory ranges that overlap
-        return True
+    for first, second in overlaps(departed):
+        warn(
+            ("overlap", str(first), str(second)),
+            f"{first} and {second} share memory, and no longer do after the move: a change of one does not show in "
+            "the other. Keep one of them and compute the other where it is used.",
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copyreg
+import dis
 import functools
 import types
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import device_of
 from ..notices import notice
 from ..ties import is_array
-from ..tree import registered_under_name
+from ..tree import attributes, registered_under_name
 from ..walks import Attribute, KeyPath
 
 _OPAQUE = (str, bytes, int, float, complex, np.generic, type, types.ModuleType, types.BuiltinFunctionType,
@@ -23,58 +23,63 @@ _ENOUGH = 1000  # objects looked into; an object of some library may hold the wo
 
 def explain_unmoved(x: Any, device: Any, path: KeyPath) -> None:
     """Say that `x`, which no walk can enter, holds an array that is not on `device`; nothing if it does not."""
-    found = first_array_elsewhere(x, device, path)
-    if found is None:
-        return
+    found = next((place for place, array in arrays_inside(x, path) if device_of(array) != device), None)
+    if found is not None:
+        text = f"{found or type(x).__name__} was not moved to {device}: {why_shut(x)}"
+        notice(("unmoved", type(x).__module__, type(x).__qualname__), text)
+
+
+def why_shut(x: Any) -> str:
+    """Why no walk can enter `x`, and what to do about it."""
     name = type(x).__name__
-    where = f"{found or name} was not moved to {device}"
     if isinstance(x, (set, frozenset)):
-        text = f"{where}: it is in a {name}, whose elements have no places. Use a list or a tuple."
-    elif registered_under_name(type(x)) not in (None, type(x)):
-        text = (
-            f"{where}: class {name} was defined anew after @functor had registered a class of that name. If "
+        return f"it is in a {name}, whose elements have no places. Use a list or a tuple."
+    if registered_under_name(type(x)) not in (None, type(x)):
+        return (
+            f"class {name} was defined anew after @functor had registered a class of that name. If "
             "@dataclass(slots=True) stands above @functor, write @functor above it; if a cell was run again, run "
             "the one with functor again too."
         )
-    else:
-        text = f"{where}: {name} is not registered. Write @functor above class {name}, and make the object again."
-    notice(("unmoved", type(x).__module__, type(x).__qualname__), text)
+    return f"{name} is not registered. Write @functor above class {name}, and make the object again."
 
 
 def explain_globals(function: types.FunctionType, device: Any) -> None:
     """Say which global with arrays `function` reads: it keeps reading that one, also after a move."""
-    for name in _global_names(function.__code__):
+    for name, value in globals_read(function):
+        if any(device_of(array) != device for _, array in arrays_inside(value, KeyPath())):
+            notice(
+                ("globals", function.__module__, function.__qualname__),
+                f"{function.__name__} reads the global {name}, and globals do not move with a function. "
+                f"Move {name} itself, or make it an argument.",
+            )
+            return
+
+
+def globals_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """(name, value) of each global variable that `function`, or a function in it, reads."""
+    for name in dict.fromkeys(_global_names(function.__code__)):
         if name in function.__globals__:
-            value = function.__globals__[name]
-            if first_array_elsewhere(value, device, KeyPath()) is not None:
-                notice(
-                    ("globals", function.__module__, function.__qualname__),
-                    f"{function.__name__} reads the global {name}, and globals do not move with a function. "
-                    f"Move {name} itself, or make it an argument.",
-                )
-                return
+            yield name, function.__globals__[name]
 
 
 def _global_names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
+    yield from (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _global_names(constant)
 
 
-def first_array_elsewhere(x: Any, device: Any, path: KeyPath) -> KeyPath | None:
-    """The path to an array that is not on `device`, looked for in attributes and containers of any object."""
+def arrays_inside(x: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    """(path, array) of the arrays in the attributes and containers of any object `x`, which stands at `path`."""
     waiting: list[tuple[KeyPath, Any]] = [(path, x)]
     seen: dict[int, Any] = {}
     while waiting and len(seen) < _ENOUGH:
         path, node = waiting.pop(0)
         if is_array(node):
-            if device_of(node) != device:
-                return path
+            yield path, node
         elif id(node) not in seen and not isinstance(node, _OPAQUE):
             seen[id(node)] = node  # kept, or its id might be given again
             waiting += [(path + KeyPath(step), part) for step, part in _insides(node)]
-    return None
 
 
 Part = tuple[tuple, Any]  # the steps of the path to it, and the part
@@ -82,8 +87,7 @@ Part = tuple[tuple, Any]  # the steps of the path to it, and the part
 
 @functools.singledispatch
 def _insides(x: Any) -> list[Part]:
-    slots = [name for name in copyreg._slotnames(type(x)) if hasattr(x, name)]  # type: ignore[attr-defined]
-    return [((Attribute(name),), getattr(x, name)) for name in dict.fromkeys([*slots, *getattr(x, "__dict__", {})])]
+    return [((Attribute(name),), value) for name, value in attributes(x).items()]
 
 
 @_insides.register(dict)
