@@ -109,7 +109,7 @@ class Adam(Rule):
         # Both start at 0 and are too small at first: these factors make up for it.
         rate = self.eta / (1 - keep_mean ** memory["steps"])
         scale = np.sqrt(square / (1 - keep_square ** memory["steps"]))
-        scale += max(self.epsilon, float(np.finfo(x.dtype).tiny))  # 1e-8 is 0 in half precision
+        scale += self.epsilon if x.dtype.itemsize > 2 else max(self.epsilon, 6e-5)  # half precision takes 1e-8 for 0
         x -= rate * mean / scale
 
 
@@ -236,12 +236,12 @@ def _beside(path: KeyPath, x: Any, state: Any, grads: Any) -> Iterator[tuple[Key
     if is_leaf(grads) or isinstance(parts, Mapping) != isinstance(parts_of_grads, Mapping):
         name = path or "the model"
         raise TypeError(f"{name} is a {type(x).__name__}, its gradient a {type(grads).__name__}. {_USAGE}")
+    parts_of_state = children(state)[0]
     for step, part in steps(x, parts):
-        yield from _beside(path + (step,), part, _part(state, step), _part(grads, step))
+        yield from _beside(path + (step,), part, _part(parts_of_state, step), _part(parts_of_grads, step))
 
 
-def _part(tree: Any, step: Any) -> Any:
-    parts = children(tree)[0]
+def _part(parts: Any, step: Any) -> Any:
     if isinstance(parts, Mapping):
         return parts.get(step)
     return parts[step] if isinstance(step, int) and step < len(parts) else None
@@ -260,9 +260,9 @@ def _check_step(path: KeyPath, x: Any, leaf: Any, g: Any) -> None:
     for what, y in [("gradient", g), *(("state", y) for y in leaf.memory.values() if is_array(y))]:
         if y.shape != x.shape:
             raise ValueError(f"{name} has shape {x.shape}, its {what} {y.shape}: call state = setup(rule, model) again")
-        here, there = device_of(x), device_of(y)
-        if here != there:
-            raise TypeError(f"{name} is on {here}, its {what} on {there}: move the model first, then setup")
+        if not type(x) is type(y) is np.ndarray and device_of(x) != device_of(y):
+            where, there = device_of(x), device_of(y)
+            raise TypeError(f"{name} is on {where}, its {what} on {there}: move the model first, then setup")
 
 
 _USAGE = "Write update(state, model, grads), with state = setup(rule, model) and grads = gradient(f, model)[0]"
