@@ -333,6 +333,8 @@ TABLE = [
     (getitem, getitem_calls),
     (fl.getitem, getitem_calls),
     (fl.scatter_add, scatter_calls),
+    (fl.astype, fixed(shapes(1), np.float64)),
+    (fl.move, fixed(shapes(1), fl.device_of(np.zeros(1)))),
 ]
 
 

@@ -66,7 +66,6 @@ rule(np.degrees, lambda g, out, x: g * (180 / math.pi))
 rule(np.conjugate, lambda g, out, x: g)
 rule(np.real, lambda g, out, val: g)
 rule(np.copy, lambda g, out, a: g)
-rule(np.ascontiguousarray, lambda g, out, a: g)
 rule(np.nan_to_num, lambda g, out, x: np.where(np.isfinite(x), g, 0))
 
 # Steps are flat between their jumps: the gradient is 0, as in PyTorch.
