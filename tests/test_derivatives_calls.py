@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import test_activations
 import test_derivatives_elementwise
+import test_derivatives_indexing
 import test_derivatives_products
 import test_derivatives_reductions
 import test_derivatives_shaping
@@ -25,6 +26,7 @@ TABLES = (
     + test_derivatives_products.TABLE
     + test_derivatives_reductions.TABLE
     + test_derivatives_shaping.TABLE
+    + test_derivatives_indexing.TABLE
     + test_activations.TABLE
 )
 
@@ -249,3 +251,21 @@ def test_functions_without_a_useful_derivative_just_compute(f):
 def test_a_plain_result_is_a_constant():
     """It can be used in the loss; the gradient is that of the rest."""
     check_gradient(lambda x: x * np.sign(np.ones_like(x)) * np.argmax(x) + (np.greater(x, 0)), X)
+
+
+def test_methods_whose_results_are_plain():
+    x = np.array([[0.5, -1.0], [2.0, 0.25]])
+    seen = []
+
+    def f(x):
+        seen.extend([x.argmax(), x.argmin(1), x.argsort(0), *x.nonzero(), x.any(), x.all(0), len(x), x.shape, x.ndim])
+        seen.extend([x.size, x.dtype, x.strides, 2.0 in x, x.astype(int), bool(x[0, 0])])
+        return x[0, 0]
+
+    fl.gradient(f, x)
+    wanted = [x.argmax(), x.argmin(1), x.argsort(0), *x.nonzero(), x.any(), x.all(0), 2, (2, 2), 2]
+    wanted += [4, np.dtype(float), x.strides, True, x.astype(int), True]
+    assert len(seen) == len(wanted)
+    for got, want in zip(seen, wanted):
+        assert type(got) is type(want)
+        np.testing.assert_array_equal(got, want)

@@ -307,3 +307,17 @@ def test_whole_number_operands_are_constants():
 @pytest.mark.parametrize("x", [0.7, 2.0])
 def test_python_numbers(x):
     check_python_float(lambda x: 2 * np.exp(-x) + x**3 + 3**x + abs(x) + np.sqrt(x), np.array(x))
+
+
+def test_each_gradient_has_the_dtype_of_its_own_operand():
+    x, y = np.array([0.5, 1.5], np.float32), np.array([2.0, 3.0])
+    for f in (np.multiply, np.power, np.arctan2, np.matmul, lambda x, y: np.concatenate([x, y]) ** 2):
+        check_forward(f, x, y)
+        got = fl.gradient(lambda x, y: np.sum(f(x, y)), x, y)
+        assert [g.dtype for g in got] == [np.float32, np.float64]
+        for g, exact in zip(got, fl.gradient(lambda x, y: np.sum(f(x, y)), x.astype(float), y)):
+            np.testing.assert_allclose(g, exact, rtol=1e-6)
+
+
+def test_a_whole_number_inside_two_gradients():
+    assert fl.gradient(lambda x: fl.gradient(lambda y: x * y**2, 3)[0], 2.0) == (6.0,)
