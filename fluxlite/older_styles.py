@@ -18,8 +18,8 @@ from .levels import PARAMETERS, Level, numbers
 from .parameters import is_trainable_array, trainables
 from .ties import as_lies, is_array, parameter_key
 from .tracked import TrackedArray
-from .tree import children
-from .walks import Attribute, KeyPath, fmap_with_path, nodes
+from .tree import children, is_leaf
+from .walks import Attribute, KeyPath, Walk, nodes
 
 # ---------------------------------------------------------------------------------------------
 # param and back
@@ -163,7 +163,13 @@ def _places(models: tuple, arrays: list) -> Iterator[tuple[Any, Any, Any]]:
     """(owner, step, array) for every place, repeated ones too, that holds one of `arrays`."""
     keys = {parameter_key(array) for array in arrays}
     found: list[tuple[KeyPath, Any]] = []
-    fmap_with_path(lambda path, leaf: found.append((path, leaf)), models, cache=False)
+
+    def collect(path: KeyPath, leaf: Any) -> None:
+        found.append((path, leaf))
+
+    Walk(collect, lambda path, node: is_leaf(node), lambda x, parts, rebuild: None, cache=False).visit(
+        KeyPath(), models
+    )
     for path, leaf in found:
         _check_plain(path, leaf)
     found = [(path, leaf) for path, leaf in found if is_array(leaf) and parameter_key(leaf) in keys]
