@@ -46,6 +46,7 @@ _LAZY = {
     "losses": "mse crossentropy logitcrossentropy",
     "optimizers": "setup update updated Descent Momentum Adam",
     "receipts": "receipt",
+    "explanation": "explain",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
 

@@ -1,0 +1,131 @@
+"""Rows inside rows, drawn as text with branches or as HTML that folds. Neither needs colours or JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape
+
+MOST = 500  # rows that are drawn; a page with more is neither fast nor read
+
+
+@dataclass(eq=False)
+class Row:
+    """One line of an outline: the path to a thing, what it is, on which devices its arrays are, what else there is."""
+
+    name: str
+    what: str
+    places: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    shut: bool = False  # a box that nothing can enter
+    rows: list[Row] = field(default_factory=list)
+
+    def add(self, rows: list[Row]) -> None:
+        """Put `rows` into this one, which then is where they are."""
+        self.rows += rows
+        self.places = list(dict.fromkeys([*self.places, *(place for row in rows for place in row.places)]))
+
+    @property
+    def letter(self) -> str:
+        """C for the CPU, G for a GPU, C+G for both, beside the devices' names: seen without reading."""
+        return "+".join(sorted({"C" if place == "CPU" else "G" for place in self.places}))
+
+
+class Cut:
+    """The first `most` rows, those nearest to the root, so that something is seen of each branch.
+
+    Nearest in the drawing: one step to the first row inside, two to the second.
+    """
+
+    def __init__(self, root: Row, most: int) -> None:
+        found = [(0, root)]
+        for distance, row in found:  # grows meanwhile
+            found += [(distance + step, inner) for step, inner in enumerate(row.rows, 1)]
+        found.sort(key=lambda pair: pair[0])
+        self.shown = {row for _, row in found[:most]}
+        self.left_out = len(found) - len(self.shown)
+
+    def rows(self, row: Row) -> list[Row]:
+        """The rows in `row` that are drawn, and one in place of those that are not."""
+        shown = [inner for inner in row.rows if inner in self.shown]
+        if len(shown) < len(row.rows):
+            shown.append(Row("…", f"{len(row.rows) - len(shown):,} more"))
+        return shown
+
+    def sentence(self) -> str:
+        """What to say about the rows that are left out; nothing if there are none."""
+        total = len(self.shown) + self.left_out
+        return f"{len(self.shown):,} of {total:,} nodes are shown, {self.left_out:,} left out." if self.left_out else ""
+
+
+# ---------------------------------------------------------------------------------------------
+# Text
+# ---------------------------------------------------------------------------------------------
+
+
+def as_text(root: Row, below: list[str], most: int = MOST) -> str:
+    """`root` and what is in it, one line each, in columns; then the lines `below`.
+
+    >>> print(as_text(Row("", "list", ["CPU"], rows=[Row("[0]", "float32 (3,)", ["CPU"], ["moves"])]), ["1 array"]))
+    list   C CPU
+    └ [0]  C CPU  float32 (3,): moves
+    <BLANKLINE>
+    1 array
+    """
+    cut = Cut(root, most)
+    lines = list(_lines(root, cut, "", ""))
+    width, width_of_place = (max(len(line[column]) for line in lines) for column in (0, 1))
+    texts = [f"{name:<{width}}  {place:<{width_of_place}}  {text}".rstrip() for name, place, text in lines]
+    return "\n".join([*texts, "", *below, *filter(None, [cut.sentence()])])
+
+
+def _lines(row: Row, cut: Cut, branch: str, indent: str) -> Iterator[tuple[str, str, str]]:
+    name, text = (row.name, _sentence(row)) if row.name else (row.what, "; ".join(row.remarks))
+    yield f"{branch}{name}", f"{row.letter} {', '.join(row.places)}".strip(), text
+    rows = cut.rows(row)
+    for inner in rows:
+        is_last = inner is rows[-1]
+        yield from _lines(inner, cut, f"{indent}{'└ ' if is_last else '├ '}", f"{indent}{'  ' if is_last else '│ '}")
+
+
+def _sentence(row: Row) -> str:
+    return f"{row.what}: {'; '.join(row.remarks)}" if row.remarks else row.what
+
+
+# ---------------------------------------------------------------------------------------------
+# HTML. It uses the page's own colours for text, so that it can be read on a light and on a dark page, and where all
+# styles are taken away, as on GitHub, there are still lists in lists.
+# ---------------------------------------------------------------------------------------------
+
+_COLOURS = {"C": "#1f5fa8", "G": "#2a6f3c", "C+G": "#6b4a9e"}  # white on each of these can be read
+_LIST = "list-style:none;margin:0 0 0 .45em;padding-left:1em;border-left:1px solid #8888"
+_BADGE = "color:#fff;border-radius:.25em;padding:0 .35em;font-size:.85em;background:"
+_BOX = "border:2px dashed #c77700;border-radius:.3em;padding:.1em .5em;margin:.2em 0;width:fit-content"
+
+
+def as_html(root: Row, below: list[str], most: int = MOST) -> str:
+    """`root` and what is in it as lists in ``<details>``, which unfold; then the lines `below`."""
+    cut = Cut(root, most)
+    sentences = "<br>".join(escape(line) for line in [*below, *filter(None, [cut.sentence()])])
+    tree = _element(root, cut, levels_open=MOST if len(cut.shown) <= 60 else 2)
+    return f'<div style="line-height:1.6;max-width:80em">{tree}<p style="margin:.5em 0 0">{sentences}</p></div>'
+
+
+def _element(row: Row, cut: Cut, levels_open: int) -> str:
+    rows = cut.rows(row)
+    box = f' style="{_BOX}"' if row.shut else ""
+    if not rows:
+        return f"<div{box}>{_line(row)}</div>"
+    is_open = " open" if levels_open > 0 or row.shut else ""
+    items = "".join(f'<li style="margin:0">{_element(inner, cut, levels_open - 1)}</li>' for inner in rows)
+    summary = f'<summary style="cursor:pointer">{_line(row)}</summary>'
+    return f'<details{is_open}{box}>{summary}<ul style="{_LIST}">{items}</ul></details>'
+
+
+def _line(row: Row) -> str:
+    name = f"<code>{escape(row.name)}</code>" if row.name else ""
+    places = escape(", ".join(row.places))
+    badge = f'<b style="{_BADGE}{_COLOURS[row.letter]}">{row.letter}</b> {places}' if row.letter else ""
+    what = f"<b>{escape(row.what)}</b>" if row.shut or not row.name else escape(row.what)
+    remarks = f": {escape('; '.join(row.remarks))}" if row.remarks else ""
+    return " &nbsp;".join(filter(None, [name, badge, what + remarks]))
