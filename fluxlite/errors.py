@@ -55,3 +55,13 @@ def other_device(layer: Any, x: Any) -> DeviceError | None:
             where, here = device_of(leaf), device_of(x)
             return DeviceError(path, f"is on {where}, the input is on {here}; move one of them: x = device(x)")
     return None
+
+
+def apart(what: str, **arrays: Any) -> DeviceError | None:
+    """The error for `what` was to be computed from two arrays, given by name, on two devices; None if it is one."""
+    found = {name: device_of(plain(x)) for name, x in arrays.items() if is_array(plain(x))}
+    if len(set(found.values())) < 2:
+        return None
+    places = ", ".join(f"{name} is on {device}" for name, device in found.items())
+    last = list(found)[-1]
+    return DeviceError(KeyPath(), f"{what}: {places}; move one of them: {last} = device({last})")

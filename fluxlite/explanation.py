@@ -17,9 +17,8 @@ from .arrays import device_of
 from .devices.base import GPU
 from .devices.unmoved import arrays_inside, globals_read, why_shut
 from .outline import Row, as_html, as_text
-from .parameters import is_trainable_array, trainables
+from .parameters import is_trainable_array, trainables, untracked_leaf
 from .ties import is_array, lies_alike, overlaps, parameter_key
-from .tracked import TrackedArray
 from .tree import attributes, children, is_leaf, trainable
 from .walks import Attribute, KeyPath, fmap, is_mutable, steps
 
@@ -107,7 +106,7 @@ class _Survey:
         self.first: dict[tuple, tuple[KeyPath, Any]] = {}
         self.inside: dict[int, KeyPath] = {}
         try:
-            self.training = {parameter_key(array) for _, array in trainables(fmap(_value, model))}
+            self.training = {parameter_key(array) for _, array in trainables(fmap(untracked_leaf, model))}
         except ValueError:
             self.training, self.contains_itself = set(), True
         self.root = self.row(KeyPath(), model, "")
@@ -115,7 +114,7 @@ class _Survey:
 
     def row(self, path: KeyPath, x: Any, frozen: str) -> Row:
         """The row for `x`, which stands at `path`; `frozen` says why nothing in it trains, if so."""
-        if is_array(_value(x)):
+        if is_array(untracked_leaf(x)):
             return self._array(path, x, frozen)
         if id(x) in self.inside:
             above = self.inside[id(x)] or "the whole model"
@@ -144,7 +143,7 @@ class _Survey:
             yield self.row(path + (step,), part, frozen or why)
 
     def _array(self, path: KeyPath, x: Any, frozen: str) -> Row:
-        array = _value(x)
+        array = untracked_leaf(x)
         tracked = [] if x is array else ["tracked for a gradient"]
         key = parameter_key(array)
         if key in self.first:
@@ -209,13 +208,6 @@ class _Survey:
 
 
 _OPEN = (dict, list, tuple, functools.partial, types.FunctionType, types.MethodType)  # made of parts, not of fields
-
-
-def _value(x: Any) -> Any:
-    """What is tracked in `x`, if it is tracked; also after its gradient is closed."""
-    while type(x) is TrackedArray:
-        x = x.value
-    return x
 
 
 def _array_row(name: str, array: Any, *remarks: str) -> Row:

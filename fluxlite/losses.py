@@ -6,50 +6,75 @@ since it is nearly always one axis too few. `agg` makes one number of the observ
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .activations import logsoftmax
+from .errors import apart
 from .tracked import plain
 
+Loss = TypeVar("Loss", bound=Callable[..., Any])
 
+
+def compares(loss: Loss) -> Loss:
+    """Gives a loss what all have in common: its two arrays are alike and in one place, or the error says which is not.
+
+    Where they are is asked only after the array library has refused.
+    """
+
+    @functools.wraps(loss)
+    def checked(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+        _check_shapes(loss.__name__, prediction, target)
+        try:
+            return loss(prediction, target, *args, **kwargs)
+        except (TypeError, ValueError, AttributeError) as error:
+            why = apart(loss.__name__, prediction=prediction, target=target)
+            if why is None:
+                raise
+            raise why from error
+
+    return checked  # type: ignore[return-value]
+
+
+@compares
 def mse(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
-    """The mean of ``(prediction - target)**2`` (Flux: ``mse``). Raises `ValueError` if the shapes differ.
+    """The mean of ``(prediction - target)**2`` (Flux: ``mse``). Raises `ValueError` if the shapes differ, and
+    `TypeError` if the two are on different devices.
 
     >>> mse(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
     np.float64(2.0)
     """
-    _check_shapes("mse", prediction, target)
     return agg((prediction - target) ** 2)
 
 
+@compares
 def crossentropy(
     prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: float | None = None
 ) -> Any:
     """The mean of ``-sum(target * log(prediction))`` along `axis` (Flux: ``crossentropy``).
 
     `prediction` holds probabilities, as from `softmax`; `eps`, by default the dtype's, keeps the log from 0. Given
-    scores, `logitcrossentropy` is more accurate. Raises `ValueError` if the shapes differ.
+    scores, `logitcrossentropy` is more accurate. Raises what `mse` raises.
 
     >>> crossentropy(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).round(4)
     np.float64(0.3466)
     """
-    _check_shapes("crossentropy", prediction, target)
     eps = np.finfo(prediction.dtype).eps if eps is None else eps
     return agg(-np.sum(target * np.log(prediction + float(eps)), axis=axis))
 
 
+@compares
 def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean) -> Any:
     """`crossentropy` of the softmax of scores, in one step that does not lose accuracy (Flux: ``logitcrossentropy``).
 
-    Raises `ValueError` if the shapes differ.
+    Raises what `mse` raises.
 
     >>> logitcrossentropy(np.array([[1e4, 0.0]], np.float32), np.array([[0.0, 1.0]], np.float32))
     np.float32(10000.0)
     """
-    _check_shapes("logitcrossentropy", prediction, target)
     return agg(-np.sum(target * logsoftmax(prediction, axis), axis=axis))
 
 

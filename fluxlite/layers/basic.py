@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import device_of
 from ..errors import InputError, LayerError, ShapeError, other_device
 from ..initializers import glorot_uniform
-from ..parameters import trainables
+from ..parameters import trainables, untracked_leaf
 from ..ties import is_array
-from ..tracked import TrackedArray
 from ..tree import functor
-from ..walks import Attribute, KeyPath, fmap
+from ..walks import Attribute, KeyPath, fmap, leaves
 
 
 def identity(x: Any) -> Any:
@@ -109,11 +109,11 @@ class Dense:
         return other_device(self, x)
 
     def __repr__(self) -> str:
-        return f"{self._call()}      # {_count(self)} parameters"
+        return f"{self._call()}      # {_count(self)} parameters{_on(_places(self))}"
 
     def _call(self) -> str:
         if len(getattr(self.weight, "shape", ())) != 2:  # a model may hold anything in an array's place for a while
-            return f"Dense.of({self.weight!r}, {self.bias!r})"
+            return f"Dense.of({_text(self.weight)}, {_text(self.bias)})"
         outputs, inputs = self.weight.shape
         activation = "" if self.activation is identity else f", {_name(self.activation)}"
         return f"Dense({inputs} => {outputs}{activation}{', bias=False' if self.bias is None else ''})"
@@ -178,38 +178,54 @@ class Chain:
     def __repr__(self) -> str:
         if len(self) == 0:
             return "Chain()"
-        lines = [*self._lines("", ""), (")", f"# {_count(self)} parameters in all")]
+        places = _places(self)
+        # Where all is in one place, it is said once, at the end.
+        lines = [*self._lines("", "", each=len(places) > 1)]
+        lines.append((")", f"# {_count(self)} parameters in all{_on(places)}"))
         width = max(len(line) for line, _ in lines) + 6
         return "\n".join(f"{line:<{width}}{comment}".rstrip() for line, comment in lines)
 
-    def _lines(self, indent: str, name: str) -> Iterator[tuple[str, str]]:
-        """The lines of this chain's text, each with its comment; without the last."""
+    def _lines(self, indent: str, name: str, each: bool) -> Iterator[tuple[str, str]]:
+        """The lines of this chain's text, each with its comment, and where `each` layer is; without the last."""
         yield f"{indent}{name}Chain(", ""
         indent += "  "
         for where, layer in self._items():
             name = f"{where}=" if isinstance(where, str) else ""
             if isinstance(layer, Chain) and len(layer):
-                yield from layer._lines(indent, name)
+                yield from layer._lines(indent, name, each)
                 yield f"{indent}),", ""
             else:
                 call = layer._call() if isinstance(layer, Dense) else _name(layer)
-                count = _count(layer)
-                yield f"{indent}{name}{call},", f"# {count} parameters" if count else ""
+                count, places = _count(layer), _places(layer)
+                on = f", on {' and '.join(places)}" if each and places else ""
+                yield f"{indent}{name}{call},", f"# {count} parameters{on}" if count or on else ""
 
 
 def _count(layer: Any) -> int:
     """How many numbers training may change; a tied array counts once, a tracked one like its value."""
-    return sum(array.size for _, array in trainables(fmap(_value, layer)))
+    return sum(array.size for _, array in trainables(fmap(untracked_leaf, layer)))
 
 
-def _value(leaf: Any) -> Any:
-    while isinstance(leaf, TrackedArray):
-        leaf = leaf.data
-    return leaf
+def _places(layer: Any) -> list[str]:
+    """The devices on which the arrays of `layer` are."""
+    arrays = filter(is_array, leaves(fmap(untracked_leaf, layer)))
+    return list(dict.fromkeys(str(device_of(array)) for array in arrays))
+
+
+def _on(places: list[str]) -> str:
+    """Said where it is not the usual one."""
+    return "" if places in ([], ["CPU"]) else f", on {' and '.join(places)}"
 
 
 def _name(function: Any) -> str:
+    parameters = getattr(type(function), "__dataclass_params__", None)
+    if parameters is not None and parameters.repr:  # that text would hold all values, and fetch them from a device
+        return f"{type(function).__name__}(…)"
     return getattr(function, "__name__", None) or repr(function)
+
+
+def _text(x: Any) -> str:
+    return _brief(x) if is_array(x) else repr(x)
 
 
 def _brief(x: Any) -> str:
