@@ -1,5 +1,25 @@
-"""What the notebooks use beside the library: pictures with words."""
+"""What the notebooks use beside the library: pictures with words, and ``%device_time``."""
+
+import sys
+from typing import Any
 
 from .display import show
 
 __all__ = ["show"]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What ``%load_ext fluxlite.jupyter`` does: ``%device_time`` is there."""
+    from .magics import DeviceMagics
+
+    shell.register_magics(DeviceMagics)
+
+
+def _load_here() -> None:
+    """In a notebook an import is enough; elsewhere IPython is not even looked for."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is not None:
+        load_ipython_extension(shell)
+
+
+_load_here()

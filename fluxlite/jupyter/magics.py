@@ -1,0 +1,115 @@
+"""``%device_time``: how long a line takes, waited for rightly, and what it asked of the GPU (CUDA.jl: ``@time``)."""
+
+from __future__ import annotations
+
+import ast
+import time
+import tracemalloc
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+
+from ..devices.selection import devices
+from ..receipts import receipt
+
+_MEMORY = "--memory"
+
+
+@magics_class
+class DeviceMagics(Magics):
+    """What a notebook gets by ``%load_ext fluxlite.jupyter``, and by importing `fluxlite.jupyter`."""
+
+    @line_cell_magic
+    def device_time(self, line: str, cell: str | None = None) -> Any:
+        """Run a line or a cell once; print the time and what was asked of the GPU; give the last line's value.
+
+        ``%device_time model(x)``, or ``%%device_time`` above a cell. Waits for the GPU before and after, so that the
+        time is that of the work and not only of asking for it. ``--memory`` measures the host's memory in place of
+        the time: to trace each allocation makes Python several times slower.
+        """
+        option, _, rest = line.strip().partition(" ")
+        traced = option == _MEMORY
+        code = rest if traced else line
+        if cell is not None and code.strip():
+            raise UsageError(f"%%device_time takes its code from the lines below it, not {code.strip()!r}")
+        shell: Any = self.shell
+        run = _compiled(shell, code if cell is None else cell)
+        return _reported(lambda: run(shell.user_ns), traced)
+
+
+def _compiled(shell: Any, code: str) -> Any:
+    """A function that runs `code`, as IPython would understand it, in a namespace and gives its last line's value."""
+    source = shell.transform_cell(code)
+    name = shell.compile.cache(source)  # an error can then show the line that it comes from
+    tree = shell.transform_ast(shell.compile.ast_parse(source))
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    first = shell.compile(tree, name, "exec")
+    value = None if last is None else shell.compile(ast.Expression(last.value), name, "eval")
+
+    def run(namespace: dict[str, Any]) -> Any:
+        exec(first, namespace)
+        return None if value is None else eval(value, namespace)
+
+    return run
+
+
+def _reported(run: Any, traced: bool) -> Any:
+    gpus = devices()
+    before = [gpu.memory().used or 0 for gpu in gpus]
+    memory = _HostMemory() if traced else None
+    _wait(gpus)
+    try:
+        with receipt() as seen:
+            start = time.perf_counter()
+            value = run()
+        _wait(gpus)  # belongs to the time, but is none of what the code asked for
+        seconds = time.perf_counter() - start
+        rows = {"time": _time(seconds, gpus, traced), "host memory": _HINT if memory is None else memory.report()}
+    finally:
+        if memory is not None:
+            memory.close()
+    for gpu, used in zip(gpus, before):
+        rows[f"memory {gpu}"] = _more((gpu.memory().used or 0) - used)
+    print("\n".join(f"{name:<17} {text}" for name, text in rows.items()))
+    print(seen if gpus else f"{'GPU':<17} none in use")
+    return value
+
+
+def _wait(gpus: list) -> None:
+    for gpu in gpus:
+        gpu.synchronize()
+
+
+def _time(seconds: float, gpus: list, traced: bool) -> str:
+    if traced:
+        return "not measured: tracing memory slows Python down"
+    if any(gpu.backend == "Simulated" for gpu in gpus):
+        return f"not simulated yet; this computer computed for {seconds:.4g} s measured"
+    return f"{seconds:.4g} s measured"
+
+
+_HINT = f"not traced: %device_time {_MEMORY} does, in place of the time"
+
+
+def _more(nbytes: int) -> str:
+    return f"{abs(nbytes):,} bytes {'less' if nbytes < 0 else 'more'} in use than before"
+
+
+class _HostMemory:
+    """What Python and NumPy allocate on the host from now on. What was there before is not seen, nor that it goes."""
+
+    def __init__(self) -> None:
+        self.was_on = tracemalloc.is_tracing()
+        tracemalloc.start()
+        tracemalloc.reset_peak()
+        self.before = tracemalloc.get_traced_memory()[0]
+
+    def report(self) -> str:
+        now, peak = tracemalloc.get_traced_memory()
+        kept = max(now - self.before, 0)
+        return f"{peak - self.before:,} bytes allocated at most at a time, {kept:,} of them kept"
+
+    def close(self) -> None:
+        if not self.was_on:
+            tracemalloc.stop()

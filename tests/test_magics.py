@@ -1,0 +1,115 @@
+"""``%device_time`` in a real IPython: the value, the counts, and no time without a word for what kind of time it is."""
+
+import re
+import subprocess
+import sys
+import tracemalloc
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+from fluxlite import simulate_gpu
+
+
+@pytest.fixture
+def shell(monkeypatch, tmp_path):
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # a shell puts its own there
+    config = Config()
+    config.HistoryManager.enabled = False
+    shell = InteractiveShell(config=config)
+    shell.run_line_magic("load_ext", "fluxlite.jupyter")
+    shell.run_cell("import numpy as np; import fluxlite as fl")
+    return shell
+
+
+def value(shell, cell):
+    result = shell.run_cell(cell)
+    result.raise_error()
+    return result.result
+
+
+def test_a_line_on_the_cpu(shell, capsys):
+    assert value(shell, "%device_time np.ones(3).sum()") == 3
+    lines = capsys.readouterr().out.split("\n")
+    assert re.fullmatch(r"time +[\d.e-]+ s measured", lines[0])
+    assert re.fullmatch(r"host memory +not traced: %device_time --memory does, in place of the time", lines[1])
+    assert re.fullmatch(r"GPU +none in use", lines[2])
+
+
+def test_a_cell_assigns_and_gives_its_last_value(shell, capsys):
+    assert value(shell, "%%device_time\nx = np.ones(3)\nfor i in range(2):\n    x = x + i\nx.sum()") == 6
+    assert value(shell, "x.tolist()") == [2.0, 2.0, 2.0]
+    assert value(shell, "%%device_time\ny = 3") is None
+    assert value(shell, "%device_time z = y + 1") is None
+    assert value(shell, "z") == 4
+
+
+def test_what_ipython_understands_is_understood(shell):
+    assert value(shell, "%%device_time\nwords = !echo hello\nwords[0]") == "hello"
+
+
+def test_on_a_simulated_gpu_counts_and_no_time_that_is_none(shell, capsys):
+    simulate_gpu()
+    capsys.readouterr()
+    assert value(shell, "%device_time float((fl.gpu(np.ones((8, 8), np.float32)) @ fl.gpu(np.eye(8))).sum())") == 64
+    out = capsys.readouterr().out
+    assert re.search(r"^time +not simulated yet; this computer computed for [\d.e-]+ s measured$", out, re.M)
+    assert "\nmemory Simulated:0 0 bytes more in use than before\n" in out
+    assert "launches          2: matmul 1, sum 1\n" in out
+    assert "host to device    2 copies, 512 bytes: 2 explicit" in out
+    assert "synchronizations  1\n" in out  # that of float, not the waits before and after
+    value(shell, "%device_time kept = fl.gpu(np.ones(200, np.float32))")
+    assert "memory Simulated:0 1,024 bytes more in use than before\n" in capsys.readouterr().out
+
+
+def test_it_waits_before_and_after(shell, monkeypatch):
+    simulate_gpu()
+    value(shell, "order = []")
+    from fluxlite.simulated.device import SimulatedDevice
+
+    monkeypatch.setattr(SimulatedDevice, "synchronize", lambda device: shell.user_ns["order"].append("wait"))
+    value(shell, "%device_time order.append('run')")
+    assert shell.user_ns["order"] == ["wait", "run", "wait"]
+
+
+def test_memory_of_the_host_in_place_of_the_time(shell, capsys):
+    value(shell, "%device_time --memory kept = np.ones(100_000) + np.ones(100_000)")
+    out = capsys.readouterr().out
+    assert "time              not measured: tracing memory slows Python down\n" in out
+    found = re.search(r"host memory +([\d,]+) bytes allocated at most at a time, ([\d,]+) of them kept", out)
+    most, kept = (int(text.replace(",", "")) for text in found.groups())
+    assert 800_000 <= kept < 900_000 and 1_600_000 <= most < 3_000_000
+    assert not tracemalloc.is_tracing()
+
+
+def test_errors_come_through_with_their_line_and_leave_nothing_on(shell, capsys):
+    from fluxlite.devices.events import listeners
+
+    result = shell.run_cell("%%device_time --memory\nx = 1\nx / 0")
+    assert isinstance(result.error_in_exec, ZeroDivisionError)
+    out = capsys.readouterr().out
+    assert "x / 0" in out and "measured" not in out
+    assert not tracemalloc.is_tracing() and not listeners
+    assert isinstance(shell.run_cell("%device_time x +").error_in_exec, SyntaxError)
+
+
+def test_a_cell_takes_no_code_beside_the_name(shell, capsys):
+    shell.run_cell("%%device_time x = 1\nx = 2")
+    assert "takes its code from the lines below it, not 'x = 1'" in capsys.readouterr().err
+
+
+def test_an_import_inside_ipython_is_enough_and_outside_it_ipython_is_not_imported(tmp_path, monkeypatch):
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    inside = (
+        "from IPython.core.interactiveshell import InteractiveShell as S; from traitlets.config import Config\n"
+        "s = S.instance(config=Config(HistoryManager={'enabled': False}))\n"
+        "s.run_cell('import fluxlite.jupyter'); s.run_cell('%device_time 1 + 1')"
+    )
+    outside = "import sys, fluxlite.jupyter; print('IPython' in sys.modules)"
+    outputs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        for code in (inside, outside)
+    ]
+    assert "s measured" in outputs[0] and outputs[1] == "False\n"
