@@ -7,6 +7,7 @@ Where there is one no test here may launch a kernel: it would read memory that i
 import numpy as np
 import pytest
 
+import fluxlite as fl
 from fluxlite.arrays import device_of
 from fluxlite.ties import address, as_lies, is_array, parameter_key
 from fluxlite.tree import is_leaf
@@ -134,3 +135,12 @@ def test_ties_and_walks(x):
     walked = fmap(lambda leaf: seen.append(leaf) or leaf, {"W": x, "again": [x], "T": x.T})
     assert len(seen) == 1 and walked["again"][0] is x
     assert walked["T"].strides == x.T.strides and walked["T"].data.ptr == x.data.ptr
+
+
+def test_a_model_can_be_explained_and_printed_without_its_values(x):
+    model = fl.Chain(fl.Dense.of(x), fl.Dense.of(x.T), fl.Dense.of(x[:, :2]), fl.Dense(2, 2))
+    text = repr(fl.explain(model))
+    assert "layers[0].weight      G CUDA:0       float32 (2, 3): 24 bytes; moves, trains" in text
+    assert "tied to layers[0].weight, transposed" in text and "shares memory with layers[2].weight" in text
+    assert "40 bytes on CUDA:0, 24 bytes on CPU" in text
+    assert repr(model).endswith("parameters in all, on CUDA:0 and CPU")
