@@ -118,11 +118,11 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         return args[0].withgradient(f)
     level = Level(next(numbers))
     try:
-        tracked = [track(argument, level) for argument in args]
-        value = f(*tracked)
+        marked = [track(argument, level) for argument in args]
+        value = f(*[tracked for tracked, _ in marked])
         plain_value = untracked(value, level)
         collect = _Collector(gradients_of(value, level))
-        return plain_value, tuple(map(collect, args, tracked))
+        return plain_value, tuple([collect(argument, places) for argument, (_, places) in zip(args, marked)])
     finally:
         level.close()
 
@@ -131,13 +131,12 @@ def gradients_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
     """For each thing tracked on `level`, the gradient of the loss that `f` returned."""
     loss = value[0] if isinstance(value, tuple) and value else value
     shape = getattr(loss, "shape", None)
-    is_number = shape == () or isinstance(loss, (int, float))
-    if not is_number or isinstance(loss, (bool, np.bool_)):
+    if shape != () and type(loss) not in (int, float) or type(loss) is np.bool_:
         got = f"shape {shape}" if shape else f"a {type(loss).__name__}"
         raise TypeError(f"the loss must be one number, of shape (), got {got}. Take its sum or mean")
     if type(loss) is not TrackedArray or loss.level is not level:
         return {}  # it does not depend on the arguments
-    _check_real(loss)
+    _check_real(loss.value)
     return pull_back(loss, _one(loss.value))
 
 
@@ -152,24 +151,27 @@ def _one(value: Any) -> Any:
     return type(value)(1) if isinstance(value, (np.generic, float)) else np.ones_like(value)
 
 
-def track(argument: Any, level: Level) -> Any:
-    """`argument` with a tracked array in the place of each of its parameters."""
+def track(argument: Any, level: Level) -> tuple[Any, Any]:
+    """`argument` with a tracked array in the place of each of its parameters; and these arrays, by their paths."""
     if is_trainable_array(argument):
-        return _track_array(argument, level)
-    if type(argument) is TrackedArray:
-        return TrackedArray(argument, level)
+        tracked = track_array(argument, level)
+        return tracked, tracked
+    places: dict[KeyPath, TrackedArray] = {}
 
     def mark(path: KeyPath, leaf: Any) -> Any:
         if is_trainable_array(leaf):
-            return _track_array(leaf, level)
-        if type(leaf) is TrackedArray or _is_number(leaf) and _only_containers(argument, path):
-            return TrackedArray(float(leaf) if type(leaf) is int else leaf, level)
-        return leaf
+            places[path] = track_array(leaf, level)
+        elif type(leaf) is TrackedArray or _is_number(leaf) and _only_containers(argument, path):
+            places[path] = TrackedArray(float(leaf) if type(leaf) is int else leaf, level)
+        return places.get(path, leaf)
 
-    return fmap_with_path(mark, argument)
+    if is_leaf(argument):
+        tracked = mark(KeyPath(), argument)
+        return tracked, places.get(KeyPath())
+    return fmap_with_path(mark, argument), places
 
 
-def _track_array(array: Any, level: Level) -> TrackedArray:
+def track_array(array: Any, level: Level) -> TrackedArray:
     if type(array) in read_only_types:
         level.freeze(array)
     return TrackedArray(array, level)
@@ -186,12 +188,12 @@ def _only_containers(argument: Any, path: KeyPath) -> bool:
 
 def untracked(value: Any, level: Level) -> Any:
     """What `f` returned, as plain values that share no memory with its arguments."""
-    if type(value) is TrackedArray or is_array(value):
-        return _own_value(value, level)
     if type(value) in (tuple, list):
         return type(value)([untracked(part, level) for part in value])
     if isinstance(value, (float, int, str, np.generic)) or value is None:
         return value
+    if type(value) is TrackedArray:
+        return _own_value(value, level)
     return fmap(lambda leaf: _own_value(leaf, level), value)
 
 
@@ -202,7 +204,7 @@ def _own_value(x: Any, level: Level) -> Any:
     value = x.value
     if x.level is not level:
         return x  # of an outer gradient
-    if not is_array(value):
+    if isinstance(value, (np.generic, float)) or not is_array(value):
         return value
     if x.call is None or value.base is not None or any(value is argument for argument in x.call[1]):
         return value.copy()
@@ -249,17 +251,22 @@ class _Collector:
         self.leaves = leaves
         self.given: set[int] = set()  # no two gradients are one array
 
-    def __call__(self, argument: Any, tracked: Any) -> Any:
-        if type(tracked) is TrackedArray:
-            return self.leaf((), argument, tracked)
-        walk = Walk(self.leaf, lambda path, node: is_leaf(node), self.combine, prune=None)
-        return walk.visit(KeyPath(), argument, tracked)
+    def __call__(self, argument: Any, places: Any) -> Any:
+        """`places` is what `track` found: the first place of each tie. A later one gets None."""
+        if type(places) is not dict:
+            return self.leaf(argument, places)
 
-    def leaf(self, path: Any, like: Any, tracked: Any) -> Any:
-        g = self.leaves.get(tracked) if type(tracked) is TrackedArray else None
+        def leaf(path: KeyPath, like: Any) -> Any:
+            return self.leaf(like, places.get(path))
+
+        walk = Walk(leaf, lambda path, node: is_leaf(node), self.combine, prune=None)
+        return walk.visit(KeyPath(), argument)
+
+    def leaf(self, like: Any, tracked: TrackedArray | None) -> Any:
+        g = None if tracked is None else self.leaves.get(tracked)
         if g is None or type(g) is TrackedArray and _is_number(like):
             return g
-        if _is_number(like):
+        if type(like) is not np.ndarray and _is_number(like):
             _check_real(g)
             return float(g) if type(like) is int else type(like)(g)
         g = ordinary(g, like, self.given)
@@ -305,7 +312,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     """
     level = Level(next(numbers))
     try:
-        tracked = [track(argument, level) for argument in args]
+        tracked = [track(argument, level)[0] for argument in args]
         out = f(*tracked)
         for x in (*args, out):
             if not is_leaf(x) or x is None:

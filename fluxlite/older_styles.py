@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .autodiff import gradients_of, ordinary, track, untracked
+from .autodiff import gradients_of, ordinary, track_array, untracked
 from .levels import PARAMETERS, Level, numbers
 from .parameters import is_trainable_array, trainables
 from .ties import as_lies, is_array, parameter_key
@@ -93,7 +93,7 @@ class Params:
         places = list(_places(self.models, self.arrays))
         level = Level(next(numbers))
         try:
-            tracked = {parameter_key(array): (array, track(array, level)) for array in self.arrays}
+            tracked = {parameter_key(array): (array, track_array(array, level)) for array in self.arrays}
             for owner, step, array in places:
                 first, stand_in = tracked[parameter_key(array)]
                 _assign(owner, step, as_lies(array, first, stand_in))

@@ -203,12 +203,14 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     {'w': array([0.5, 0. ])}
     """
     _check_order(state, model, grads)
-    found: dict[tuple, tuple[Any, Leaf, list]] = {}
+    found: dict[tuple, tuple[KeyPath, Any, Leaf, list]] = {}
     for path, x, leaf, g in _beside(KeyPath(), model, state, grads):
         _check_step(path, x, leaf, g)
-        first, _, so_far = found.setdefault(parameter_key(x), (x, leaf, []))
+        _, first, _, so_far = found.setdefault(parameter_key(x), (path, x, leaf, []))
         so_far.append(as_lies(first, x, g))
-    for x, leaf, several in found.values():
+    for path, x, leaf, _ in found.values():
+        _check_state(path, x, leaf)
+    for _, x, leaf, several in found.values():
         leaf.rule.apply(leaf.memory, x, sum(several[1:], several[0]))
     return state, model
 
@@ -256,13 +258,24 @@ def _check_step(path: KeyPath, x: Any, leaf: Any, g: Any) -> None:
         raise TypeError(f"the gradient of {name} is {got}, not an array of real numbers. {_USAGE}")
     if g.shape != x.shape:
         raise ValueError(f"{name} has shape {x.shape}, its gradient shape {g.shape}")
+    if not _share_device(g, x):
+        raise TypeError(f"{name} is on {device_of(x)}, its gradient on {device_of(g)}: move one of them")
+
+
+def _check_state(path: KeyPath, x: Any, leaf: Leaf) -> None:
+    name = path or "the parameter"
     _check_writable(path, x)
-    for what, y in [("gradient", g), *(("state", y) for y in leaf.memory.values() if is_array(y))]:
+    for y in filter(is_array, leaf.memory.values()):
         if y.shape != x.shape:
-            raise ValueError(f"{name} has shape {x.shape}, its {what} {y.shape}: call state = setup(rule, model) again")
-        if not type(x) is type(y) is np.ndarray and device_of(x) != device_of(y):
-            where, there = device_of(x), device_of(y)
-            raise TypeError(f"{name} is on {where}, its {what} on {there}: move the model first, then setup")
+            raise ValueError(f"{name} has shape {x.shape}, its state {y.shape}: call state = setup(rule, model) again")
+        if not _share_device(y, x):
+            raise TypeError(
+                f"{name} is on {device_of(x)}, its state on {device_of(y)}: move the model first, then setup"
+            )
+
+
+def _share_device(x: Any, y: Any) -> bool:
+    return type(x) is type(y) is np.ndarray or device_of(x) == device_of(y)
 
 
 _USAGE = "Write update(state, model, grads), with state = setup(rule, model) and grads = gradient(f, model)[0]"

@@ -65,15 +65,8 @@ class TrackedArray(ArrayMethods):
     def data(self, value: Any) -> None:
         if self.call is not None or self.level is not PARAMETERS:
             raise TypeError("only the data of a param can be assigned; this array is the result of a computation")
-        if isinstance(value, np.generic):  # what NumPy makes of 0-d arrays
-            value = np.asarray(value)
-        dtype = getattr(value, "dtype", None)
-        if type(value) is TrackedArray or dtype is None or dtype.kind != "f":
-            got = type(value).__name__ if dtype is None else dtype
-            got = "a tracked one: compute it from w.data" if type(value) is TrackedArray else got
-            raise TypeError(f"the data of a param is a plain array of floating-point numbers, got {got}")
-        if value.shape != self.value.shape:
-            raise ValueError(f"this param has shape {self.shape}, its data cannot become shape {value.shape}")
+        if value is not self.value:  # as after w.data -= …
+            value = _checked_data(value, self.shape)
         self.value = value
         # A new number: a call recorded before this line has a lower one, and `back` notices.
         self.number = next(numbers)
@@ -262,6 +255,17 @@ class TrackedArray(ArrayMethods):
         raise _refusal("copy.deepcopy of a tracked array")
 
 
+def _checked_data(value: Any, shape: tuple[int, ...]) -> Any:
+    value = np.asarray(value) if isinstance(value, np.generic) else value  # what NumPy makes of 0-d arrays
+    dtype = getattr(value, "dtype", type(value).__name__)
+    if type(value) is TrackedArray or getattr(dtype, "kind", "") != "f":
+        got = "a tracked one: compute it from w.data" if type(value) is TrackedArray else dtype
+        raise TypeError(f"the data of a param is a plain array of floating-point numbers, got {got}")
+    if value.shape != shape:
+        raise ValueError(f"this param has shape {shape}, its data cannot become shape {value.shape}")
+    return value
+
+
 def _refusal(what: str, instead: str = "") -> TypeError:
     advice = f"{instead}, or use x.data for the plain value" if instead else "use x.data for the plain value"
     return TypeError(f"{what} would lose the gradient; {advice}")
@@ -355,7 +359,8 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return record(function, args, kwargs)
     if function in COMPOSED:
         same = COMPOSED[function]
-        _check_keywords(function, kwargs, _parameters(same))
+        code = same.__code__  # type: ignore[attr-defined]
+        _check_keywords(function, kwargs, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         return same(*args, **kwargs)
     if function in PLAIN:
         return compute(function, *args, **kwargs)
@@ -384,11 +389,6 @@ def _check_keywords(function: Any, kwargs: dict[str, Any], known: tuple[str, ...
                 f"the derivative rule of {name_of(function)} does not know the keyword {name!r}; it knows "
                 f"{', '.join(known)}. Leave it out, or compute outside the gradient with x.data"
             )
-
-
-def _parameters(function: Any) -> tuple[str, ...]:
-    code = function.__code__
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def name_of(function: Any) -> str:

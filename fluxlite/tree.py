@@ -283,7 +283,7 @@ def _holds_parameters(x: Any, inside: tuple = ()) -> bool:
     if isinstance(x, types.MethodType):
         return _holds_parameters(x.__self__, inside)
     if not isinstance(x, _PLAIN):
-        return is_array(x) or not is_leaf(x)
+        return is_array(x) or hasattr(type(x), "__primitive__") or not is_leaf(x)  # the second: a tracked one
     if any(x is above for above in inside):  # a cycle: if it is walked, the walk says where
         return False
     parts = _captured(x) if isinstance(x, types.FunctionType) else children(x)[0]

@@ -285,6 +285,35 @@ def test_a_returned_gradient_does_not_change_afterwards():
     assert first.tolist() == [2, 2]
 
 
+def test_a_closure_that_holds_arrays_is_a_model():
+    """Behaviour 17. Inside, and one level deeper, it holds only tracked ones."""
+
+    def make(W):
+        return lambda x: W @ x
+
+    (g,) = gradient(lambda f: f(np.ones(2)).sum(), make(np.ones((3, 2))))
+    assert type(g) is Gradient and g.W.tolist() == [[1, 1]] * 3
+    grads = gradient(lambda f: slope(lambda f: (f(np.ones(2)) ** 2).sum(), f).W.sum(), make(np.ones((3, 2))))
+    assert grads[0].W.tolist() == [[4, 4]] * 3
+    (_, same), _ = withgradient(lambda f: (f(np.ones(2)).sum(), f), make(np.ones((3, 2))))
+    assert type(same(np.ones(2))) is np.ndarray
+
+
+def test_f_may_change_the_containers_it_was_given():
+    x = np.ones(2)
+
+    def f(batch, layers):
+        w = batch.pop("w")
+        batch["new"] = w * 2
+        layers.reverse()
+        return (batch["new"] * layers[0]).sum()
+
+    batch, layers = {"w": x, "y": np.ones(2)}, [np.full(2, 5.0), np.full(2, 7.0)]
+    grads = gradient(f, batch, layers)
+    assert grads[0]["w"].tolist() == [14, 14] and grads[0]["y"] is None and grads[0].keys() == batch.keys()
+    assert grads[1][0] is None and grads[1][1].tolist() == [2, 2] and layers[0][0] == 5
+
+
 # -- ties -------------------------------------------------------------------------------------------------
 
 
@@ -493,7 +522,7 @@ def test_ten_thousand_steps():
 def test_what_was_computed_is_freed():
     def count():
         gc.collect()
-        return sum(isinstance(x, TrackedArray) for x in gc.get_objects())
+        return sum(type(x) is TrackedArray for x in gc.get_objects())
 
     before = count()
     for _ in range(3):

@@ -166,7 +166,7 @@ def test_predictions_without_back_leave_nothing_behind():
 
     def count():
         gc.collect()
-        return sum(isinstance(x, TrackedArray) for x in gc.get_objects())
+        return sum(type(x) is TrackedArray for x in gc.get_objects())
 
     before = count()
     for _ in range(100):

@@ -1,0 +1,429 @@
+"""Optimizers: the rules, and the walk that applies them. Numbers of behaviours as in the design's semantics."""
+
+import functools
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite import Adam, Descent, Momentum, gradient, setup, update, updated
+from fluxlite.optimizers import Leaf
+
+RULES = [Descent(0.1), Momentum(0.1, 0.9), Adam(0.1)]
+
+
+@fl.functor(trainable=("weight",))
+@dataclass
+class Layer:
+    weight: Any
+    mean: Any = None
+
+
+def arrays_in(tree):
+    return [x for x in fl.leaves(tree) if isinstance(x, np.ndarray)]
+
+
+def snapshot(*trees):
+    return [(x, x.copy()) for tree in trees for x in arrays_in(tree)] + [x for x in fl.leaves(trees) if type(x) is int]
+
+
+def is_unchanged(before, *trees):
+    after = snapshot(*trees)
+    arrays = [pair for pair in before if type(pair) is tuple]
+    same = all(np.array_equal(x, copy) for x, copy in arrays)
+    return same and [x for x in before if type(x) is int] == [x for x in after if type(x) is int]
+
+
+# -- the rules --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "of_torch"),
+    [
+        (Descent(0.05), lambda torch, p: torch.optim.SGD(p, lr=0.05)),
+        # PyTorch's velocity leaves the learning rate out and multiplies by it later: the same while it is constant.
+        (Momentum(0.05, 0.8), lambda torch, p: torch.optim.SGD(p, lr=0.05, momentum=0.8)),
+        (Adam(0.05), lambda torch, p: torch.optim.Adam(p, lr=0.05)),
+        (Adam(0.05, (0.7, 0.95), 1e-3), lambda torch, p: torch.optim.Adam(p, lr=0.05, betas=(0.7, 0.95), eps=1e-3)),
+    ],
+)
+def test_twenty_steps_as_pytorch_makes_them(rule, of_torch):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    A, W, b = rng.normal(size=(4, 3)), rng.normal(size=(2, 3)), rng.normal(size=2)
+    model = {"W": W.copy(), "b": b.copy()}
+    theirs = [torch.tensor(W, requires_grad=True), torch.tensor(b, requires_grad=True)]
+    state, optimizer = setup(rule, model), of_torch(torch, theirs)
+    for _ in range(20):
+        grads = gradient(lambda m: ((A @ m["W"].T + m["b"]) ** 2).sum(), model)
+        update(state, model, grads[0])
+        optimizer.zero_grad()
+        ((torch.tensor(A) @ theirs[0].T + theirs[1]) ** 2).sum().backward()
+        optimizer.step()
+        np.testing.assert_allclose(model["W"], theirs[0].detach().numpy(), rtol=1e-12)
+        np.testing.assert_allclose(model["b"], theirs[1].detach().numpy(), rtol=1e-12)
+
+
+def test_the_formulas():
+    x = np.ones(1)
+    for rule, steps in ((Descent(0.5), [0.5, 0.0]), (Momentum(0.5, 0.5), [0.5, -0.25])):
+        model = [x.copy()]
+        state = setup(rule, model)
+        for expected in steps:
+            update(state, model, [np.ones(1)])
+            assert model[0] == expected
+    model = [x.copy()]
+    update(setup(Adam(0.25, epsilon=0), model), model, [np.full(1, 1e-5)])
+    np.testing.assert_allclose(model[0], 0.75), "Adam's first step is eta, whatever the size of the gradient"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_parameters_and_memory_keep_their_dtype(rule, dtype):
+    """Behaviour 41: also with float64 gradients and a float64 learning rate."""
+    rule = type(rule)(np.float64(0.1))
+    model = [np.ones(3, dtype)]
+    x = model[0]
+    state = setup(rule, model)
+    for _ in range(3):
+        update(state, model, [np.array([1.0, 0.0, 1e-3])])
+    assert model[0] is x and x.dtype == dtype and np.isfinite(x).all() and x[1] == 1 and x[0] < 1
+    assert all(array.dtype == dtype for array in arrays_in(state))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Descent(-1), ValueError, "the learning rate eta is at least 0 and finite, got -1"),
+        (lambda: Momentum(-0.1), ValueError, "learning rate"),
+        (lambda: Adam(-0.1), ValueError, "learning rate"),
+        (lambda: Descent(float("nan")), ValueError, "got nan"),
+        (lambda: Descent(float("inf")), ValueError, "got inf"),
+        (lambda: Descent("0.1"), TypeError, "the learning rate eta is a number, got '0.1'"),
+        (lambda: Descent(True), TypeError, "is a number, got True"),
+        (lambda: Descent({"w": np.ones(1)}), TypeError, "is a number"),
+        (lambda: Adam(np.array(0.1)), TypeError, "is a number"),
+        (lambda: Momentum(0.1, 1.5), ValueError, "rho is at least 0 and less than 1, got 1.5"),
+        (lambda: Momentum(0.1, "a"), TypeError, "rho is a number"),
+        (lambda: Adam(0.1, 0.9), TypeError, r"beta is two numbers such as \(0.9, 0.999\), got 0.9"),
+        (lambda: Adam(0.1, (0.9,)), TypeError, "beta is two numbers"),
+        (lambda: Adam(0.1, (0.9, 1)), ValueError, "beta is at least 0 and less than 1, got 1"),
+        (lambda: Adam(epsilon=-1), ValueError, "epsilon"),
+        (lambda: Adam(epsilon=None), TypeError, "epsilon is a number"),
+        (lambda: Adam(lr=0.1), TypeError, "lr"),
+    ],
+)
+def test_numbers_that_make_no_rule(make, error, message):
+    """Behaviour 47."""
+    with pytest.raises(error, match=message):
+        make()
+
+
+# -- setup ------------------------------------------------------------------------------------------------
+
+
+def test_the_state_is_a_tree_like_the_model_with_one_leaf_for_each_parameter():
+    """Behaviours 37 and 38."""
+    W = np.ones((2, 3))
+    model = {"a": Layer(W, np.ones(3)), "b": [W.T, np.arange(3), np.ones(2, bool), 1.5, "x", None, np.tanh]}
+    state = setup(Momentum(), model)
+    assert isinstance(state["a"].weight, Leaf) and state["b"][0] is state["a"].weight
+    assert state["b"][1:] == [None] * 6 and vars(state["a"]).keys() == {"weight"}
+    assert state["a"].weight.memory["velocity"].shape == (2, 3)
+
+
+def test_nothing_to_train_is_said_once(capsys):
+    """Behaviour 37: a warning, no error."""
+    fl.reset_notices()
+    assert setup(Adam(), {"activation": np.tanh, "n": np.arange(2)}) == {"activation": None, "n": None}
+    setup(Adam(), [1])
+    assert capsys.readouterr().out == "┌ Warning: setup found nothing to train in this dict\n"
+    fl.reset_notices()
+
+
+@pytest.mark.parametrize("bad", ["stretched", "read-only"])
+def test_parameters_that_cannot_be_changed_in_place_are_refused(bad):
+    array = np.broadcast_to(np.ones(1), (3,)) if bad == "stretched" else np.ones(3)
+    if bad == "stretched":
+        array = np.lib.stride_tricks.as_strided(np.ones(1), (3,), (0,))
+    else:
+        array.flags.writeable = False
+    with pytest.raises(ValueError, match=r"layers\[0\]\['w'\] cannot be changed in place.*x\.copy\(\)"):
+        setup(Adam(), fl.Chain(_Callable(w=array)))
+
+
+class _Callable(dict):
+    def __call__(self, x):
+        return x
+
+
+def test_an_axis_of_length_one_may_have_any_stride():
+    x = np.lib.stride_tricks.as_strided(np.ones(3), (1, 3), (0, 8))
+    setup(Adam(), [x])
+
+
+@pytest.mark.parametrize("first", [fl.Chain(np.tanh), Adam, 0.1, None])
+def test_setup_takes_the_rule_first(first):
+    with pytest.raises(TypeError, match=r"setup\(rule, model\) takes an optimizer such as Adam\(\) first"):
+        setup(first, Adam())
+
+
+def test_the_state_moves_like_a_model():
+    model = [np.ones(2), {"b": np.ones(1)}]
+    state = setup(Adam(), model)
+    update(state, model, [np.ones(2), {"b": np.ones(1)}])
+    moved = fl.fmap(lambda x: x.astype(np.float16) if isinstance(x, np.ndarray) else x, state)
+    assert {x.dtype.name for x in arrays_in(moved)} == {"float16"} and moved[0].memory["steps"] == 1
+    assert moved[0].rule == Adam() and state[0].memory["mean"].dtype == np.float64
+
+
+# -- update -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_update_works_in_place_and_returns_both(rule):
+    """Behaviour 36."""
+    model = Layer(np.ones(2))
+    state = setup(rule, model)
+    weight, leaf, grads = model.weight, state.weight, fl.Gradient(weight=np.ones(2), mean=None)
+    result = update(state, model, grads)
+    assert result[0] is state and result[1] is model
+    assert model.weight is weight and state.weight is leaf and weight[0] < 1 and grads.weight.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_updated_leaves_everything_untouched(rule):
+    """Behaviour 36; ties survive in what it makes."""
+    W = np.ones((2, 3))
+    model, grads = {"a": W, "b": (W.T, 5)}, {"a": np.ones((2, 3)), "b": (np.ones((3, 2)), None)}
+    state = setup(rule, model)
+    before = snapshot(model, state, grads)
+    new_state, new_model = updated(state, model, grads)
+    assert is_unchanged(before, model, state, grads)
+    assert new_model["a"][0, 0] < 1 and np.shares_memory(new_model["a"], new_model["b"][0])
+    assert not np.shares_memory(new_model["a"], W) and new_state["a"] is new_state["b"][0]
+    update(state, model, grads)
+    np.testing.assert_array_equal(model["a"], new_model["a"])
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_the_gradients_of_a_tie_are_added_up_before_the_one_step(rule):
+    """Behaviours 38 and 39."""
+    one, tied = [np.ones((2, 3))], np.ones((2, 3))
+    model = {"x": tied, "y": [tied], "z": tied.T}
+    state, state_of_one = setup(rule, model), setup(rule, one)
+    g1, g2, g3 = np.ones((2, 3)), np.full((2, 3), 2.0), np.arange(6.0).reshape(3, 2)
+    for _ in range(3):
+        update(state, model, {"x": g1, "y": [g2], "z": g3})
+        update(state_of_one, one, [g1 + g2 + g3.T])
+    np.testing.assert_allclose(tied, one[0])
+    assert model["x"] is tied and model["z"].base is tied
+
+
+def test_one_branch_of_a_tie_without_gradient():
+    """Behaviour 38: only the other counts; without any, no step and no change of the momentum."""
+    W = np.ones(2)
+    model = [W, W]
+    state = setup(Momentum(0.1), model)
+    update(state, model, [None, np.ones(2)])
+    velocity = state[0].memory["velocity"].copy()
+    assert W.tolist() == [0.9, 0.9] and velocity.tolist() == [0.1, 0.1]
+    for nothing in ([None, None], [None], [], None):
+        update(state, model, nothing)
+    assert W.tolist() == [0.9, 0.9] and state[0].memory["velocity"].tolist() == velocity.tolist()
+
+
+def test_what_gradient_gives_for_a_tie_is_counted_once():
+    """Behaviour 40: Flux gets this case wrong."""
+    W = np.ones((2, 2))
+    model = fl.Chain(_Callable(w=W), _Callable(w=W.T))
+    (g,) = gradient(lambda m: m[0]["w"].sum() + m[1]["w"].sum(), model)
+    update(setup(Descent(1.0), model), model, g)
+    assert W.tolist() == [[-1, -1], [-1, -1]]
+
+
+def test_missing_branches_are_fine():
+    """Behaviour 42."""
+    model = {"a": Layer([np.ones(1), np.ones(1)]), "b": (np.ones(1), {"c": np.ones(1)}), "f": np.tanh}
+    state = setup(Descent(1.0), model)
+    for grads in ({}, {"a": None}, {"a": fl.Gradient()}, {"b": (None, None)}, {"b": (None, {})}, {"a": ()}):
+        update(state, model, grads)
+    assert all(x == 1 for x in arrays_in(model))
+    update(state, model, {"a": {"weight": [None, np.ones(1)]}, "b": [None, {"c": np.ones(1), "other": 3}], "z": 1})
+    assert [float(x[0]) for x in arrays_in(model)] == [1, 0, 1, 0]
+
+
+def test_only_what_is_trainable_is_updated():
+    """Behaviour 43."""
+    model = Layer(np.ones(2), np.ones(2))
+    (g,) = gradient(lambda m: m.weight.sum() + m.mean.sum(), model)
+    assert g.mean.tolist() == [1, 1]
+    update(setup(Descent(1.0), model), model, g)
+    assert model.weight.tolist() == [0, 0] and model.mean.tolist() == [1, 1]
+
+
+def test_models_of_every_kind_of_container():
+    Pair = namedtuple("Pair", "w v")
+    w = np.ones(2)
+
+    def closure():
+        captured = np.ones(2)
+        return lambda x: captured * x
+
+    model = Pair([np.ones(2)], {"p": functools.partial(np.multiply, np.ones(2)), "f": closure(), 3: (w,)})
+    state = setup(Adam(0.5), model)
+
+    def loss(m):
+        return m.w[0].sum() + m.v["p"](np.ones(2)).sum() + m.v["f"](np.ones(2)).sum() + m.v[3][0].sum()
+
+    update(state, model, gradient(loss, model)[0])
+    np.testing.assert_allclose(loss(model), 4.0, rtol=1e-6)
+    assert model.v[3][0] is w
+
+
+def test_a_bare_array_is_a_model():
+    w = np.ones(2)
+    state = setup(Descent(1.0), w)
+    update(state, w, gradient(np.sum, w)[0])
+    assert w.tolist() == [0, 0]
+
+
+# -- update refuses -----------------------------------------------------------------------------------------
+
+
+def trained():
+    model = fl.Chain(Layer2(np.ones((2, 3)), np.ones(2)), np.tanh)
+    state = setup(Momentum(0.1), model)
+    (g,) = gradient(lambda m: (m[0].weight ** 2).sum() + m[0].bias.sum(), model)
+    update(state, model, g)
+    return state, model, g
+
+
+@fl.functor
+@dataclass
+class Layer2:
+    weight: Any
+    bias: Any
+
+    def __call__(self, x):
+        return x
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        (lambda s, m, g: (Adam(), m, g), "got the rule Adam.* in place of its state"),
+        (lambda s, m, g: (s, g, m), "got a Gradient in place of the model"),
+        (lambda s, m, g: (s, m, m), "got a Chain in place of the gradient"),
+        (lambda s, m, g: (m, s, g), "got a State in place of the model"),
+        (lambda s, m, g: (g, m, s), "got a Gradient in place of the state"),
+        (lambda s, m, g: (s, m, s), "got a State in place of the gradient"),
+        (lambda s, m, g: (g, m, g), "got a Gradient in place of the state"),
+        (lambda s, m, g: (s, m, (g,)), r"take grads\[0\]"),
+        (lambda s, m, g: (s, m, 3.0), "the model is a Chain, its gradient a float"),
+        (lambda s, m, g: (s, m, np.ones(2)), "the model is a Chain, its gradient a ndarray"),
+        (lambda s, m, g: (s, m, [g]), "the model is a Chain, its gradient a list"),
+        (lambda s, m, g: (s, m, fl.Gradient(layers=np.ones(2))), "layers is a tuple, its gradient a ndarray"),
+    ],
+)
+def test_arguments_in_another_order(order, message):
+    state, model, g = trained()
+    before = snapshot(state, model, g)
+    with pytest.raises(TypeError, match=message) as error:
+        update(*order(state, model, g))
+    assert is_unchanged(before, state, model, g)
+    assert "update(state, model, grads), with state = setup(rule, model)" in str(error.value)
+
+
+def test_a_forgotten_argument():
+    """Behaviour 47."""
+    state, model, _ = trained()
+    with pytest.raises(TypeError, match="grads"):
+        update(state, model)
+
+
+@pytest.mark.parametrize(
+    ("g", "error", "message"),
+    [
+        (np.ones(3), ValueError, r"layers\[0\]\.bias has shape \(2,\), its gradient shape \(3,\)"),
+        (np.ones((1, 2)), ValueError, r"its gradient shape \(1, 2\)"),
+        (np.float64(1), TypeError, r"the gradient of layers\[0\]\.bias is a float64, not an array"),
+        ([1.0, 1.0], TypeError, r"the gradient of layers\[0\]\.bias is a list"),
+        (np.ones(2, complex), TypeError, "an array of complex128, not an array of real numbers"),
+        (np.array([None, None]), TypeError, "an array of object"),
+    ],
+)
+def test_a_wrong_gradient_is_named_and_nothing_is_changed(g, error, message):
+    """The first parameter's gradient is right: it must not be applied either."""
+    state, model, grads = trained()
+    grads[0].bias = g
+    before = snapshot(state, model)
+    with pytest.raises(error, match=message):
+        update(state, model, grads)
+    assert is_unchanged(before, state, model)
+
+
+def test_the_state_of_another_model_is_noticed():
+    _, model, g = trained()
+    weight = model[0].weight.copy()
+    others = [
+        (setup(Momentum(), fl.Chain(Layer2(np.ones((1, 3)), np.ones(2)), np.tanh)), r"has shape.*its state \(1, 3\)"),
+        (setup(Momentum(), fl.Chain(Layer2(np.ones((2, 3)), None), np.tanh)), r"nothing for layers\[0\]\.bias"),
+        (setup(Momentum(), [np.ones(2)]), r"nothing for layers\[0\]\.weight"),
+        (None, "nothing for"),
+        ({}, "nothing for"),
+        (model, "nothing for"),
+    ]  # fmt: skip
+    for state, message in others:
+        with pytest.raises(ValueError, match=message):
+            update(state, model, g)
+        np.testing.assert_array_equal(model[0].weight, weight)
+
+
+def test_update_inside_a_gradient_is_refused():
+    model = [np.ones(2), np.ones(2)]
+    state = setup(Momentum(), model)
+
+    def f(m):
+        update(state, model, [np.ones(2), np.ones(2)])
+        return m[0].sum()
+
+    with pytest.raises(ValueError, match=r"\[0\] cannot be changed in place, as nothing can inside a gradient call"):
+        gradient(f, model)
+    assert model[0].tolist() == [1, 1] and not state[0].memory["velocity"].any()
+
+
+def test_tracked_gradients_are_refused():
+    model = [np.ones(2)]
+    with pytest.raises(TypeError, match=r"the gradient of \[0\] is a TrackedArray"):
+        gradient(lambda w: update(setup(Momentum(), model), model, [w]), np.ones(2))
+
+
+def test_model_and_memory_on_two_devices():
+    """A model that was moved after setup: nothing is changed, and it says what to do."""
+    with fl.simulate_gpu():
+        model = [np.ones(2, np.float32)]
+        state = setup(Momentum(), model)
+        moved = fl.gpu(model)
+        with pytest.raises(TypeError, match=r"\[0\] is on Simulated:0, its state on CPU: move the model first"):
+            update(state, moved, fl.gpu([np.ones(2, np.float32)]))
+        with pytest.raises(TypeError, match=r"\[0\] is on Simulated:0, its gradient on CPU"):
+            update(fl.gpu(state), moved, [np.ones(2, np.float32)])
+        update(fl.gpu(state), moved, fl.gpu([np.ones(2, np.float32)]))
+        assert fl.cpu(moved)[0][0] < 1
+
+
+def test_training_reaches_the_minimum():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 3))
+    y = x @ np.array([1.0, -2.0, 0.5]) + 3
+    for rule, steps in ((Descent(0.1), 200), (Momentum(0.05, 0.8), 200), (Adam(0.1), 400)):
+        model = {"w": np.zeros(3), "b": np.zeros(())}
+        state = setup(rule, model)
+        for _ in range(steps):
+            update(state, model, gradient(lambda m: np.mean((x @ m["w"] + m["b"] - y) ** 2), model)[0])
+        np.testing.assert_allclose(model["w"], [1, -2, 0.5], atol=1e-3)
+        np.testing.assert_allclose(model["b"], 3, atol=1e-3)
