@@ -116,10 +116,14 @@ def _element(row: Row, cut: Cut, levels_open: int) -> str:
     box = f' style="{_BOX}"' if row.shut else ""
     if not rows:
         return f"<div{box}>{_line(row)}</div>"
-    is_open = " open" if levels_open > 0 or row.shut else ""
+    is_open = " open" if levels_open > 0 or _holds_a_box(row) else ""
     items = "".join(f'<li style="margin:0">{_element(inner, cut, levels_open - 1)}</li>' for inner in rows)
     summary = f'<summary style="cursor:pointer">{_line(row)}</summary>'
     return f'<details{is_open}{box}>{summary}<ul style="{_LIST}">{items}</ul></details>'
+
+
+def _holds_a_box(row: Row) -> bool:
+    return row.shut or any(map(_holds_a_box, row.rows))
 
 
 def _line(row: Row) -> str:

@@ -296,8 +296,10 @@ def test_at_most_500_rows_those_nearest_to_the_root_first():
     assert "500 of 606 nodes are shown, 106 left out." in words_of(page) and page.count("<code>") == 500
 
 
-def test_a_large_tree_opens_two_levels_and_all_shut_boxes():
-    rows = [Row(str(i), "list", rows=[Row("x", "number", shut=i == 3, rows=[Row("y", "number")])]) for i in range(40)]
-    page = as_html(Row("", "list", rows=rows), [])
-    assert page.count("<details open") == 1 + 40 + 1 and page.count("<details") == 1 + 40 + 40
+def test_a_large_tree_opens_two_levels_and_the_way_to_all_shut_boxes():
+    def deep(shut):
+        return Row("", "list", rows=[Row("", "list", rows=[Row("", "list", shut=shut, rows=[Row("", "number")])])])
+
+    page = as_html(Row("", "list", rows=[deep(shut=i == 3) for i in range(40)]), [])
+    assert page.count("<details open") == 1 + 40 + 2 and page.count("<details") == 1 + 3 * 40
     assert as_text(Row("", "list"), []) == "list\n"
