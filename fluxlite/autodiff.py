@@ -41,8 +41,8 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
         g = totals.pop(node)
         if node.call is _USED:
             raise RuntimeError(
-                "back has already walked through a result that this loss depends on, and cleared it: what is "
-                "carried from one step to the next has to be detached, as in h = h.data"
+                "back has already walked through a result that this loss depends on, and cleared it. What is carried "
+                "from one step to the next has to be detached, as in h = h.data; and a loss has one back"
             )
         rule, arguments, keywords, parents = node.call
         for pullback, parent in parents:

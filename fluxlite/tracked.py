@@ -214,12 +214,15 @@ class TrackedArray(ArrayMethods):
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise _refusal(
-            "turning a tracked array into a plain one (np.asarray, np.array, or a list of tracked arrays)",
-            "join several with np.stack, as in np.mean(np.stack(losses))",
+            "turning a tracked array into a plain one (np.asarray, np.array, or a list of tracked arrays or numbers)",
+            "give gradient an array, not a list; join several with np.stack, as in np.mean(np.stack(losses))",
         )
 
     def __float__(self) -> NoReturn:
-        raise _refusal("float(x), or storing x in a plain array (buffer[0] = x)", "collect in a list and np.stack it")
+        raise _refusal(
+            "float(x), which math.tanh(x) and buffer[0] = x ask for too,",
+            "compute with np.tanh and its like, collect in a list and np.stack it",
+        )
 
     def __complex__(self) -> NoReturn:
         raise _refusal("complex(x)")
@@ -243,6 +246,8 @@ class TrackedArray(ArrayMethods):
         raise _refusal("x[i] = y changes x in place, which", "build it with np.where, np.stack or np.concatenate")
 
     def _change_in_place(self, other: Any) -> NoReturn:
+        if self.call is None and self.level is PARAMETERS:
+            raise _refusal("w += y (or -=, *=, …) changes the param w in place, which", "write w.data += y for a step")
         raise _refusal("x += y (or -=, *=, …) changes x in place, which", "write x = x + y")
 
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = _change_in_place
