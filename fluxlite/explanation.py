@@ -17,8 +17,9 @@ from .arrays import device_of
 from .devices.base import GPU
 from .devices.unmoved import arrays_inside, globals_read, why_shut
 from .outline import Row, as_html, as_text
-from .parameters import is_trainable_array, trainables, untracked_leaf
+from .parameters import is_trainable_array, trainables
 from .ties import is_array, lies_alike, overlaps, parameter_key
+from .tracked import untracked_leaf
 from .tree import attributes, children, is_leaf, trainable
 from .walks import Attribute, KeyPath, fmap, is_mutable, steps
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .ties import as_lies, is_array, parameter_key
-from .tracked import TrackedArray
 from .tree import trainable
 from .walks import KeyPath, fmap, nodes
 
@@ -25,13 +24,6 @@ def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
 def is_trainable_array(x: Any) -> bool:
     """Whether a gradient with respect to `x` exists: an array of floating-point numbers."""
     return is_array(x) and x.dtype.kind == "f"
-
-
-def untracked_leaf(leaf: Any) -> Any:
-    """The plain array in a tracked one, also after its gradient is closed; any other leaf itself."""
-    while isinstance(leaf, TrackedArray):
-        leaf = leaf.data
-    return leaf
 
 
 def destructure(model: Any) -> tuple[Any, Callable]:

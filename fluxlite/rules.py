@@ -20,6 +20,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 Pullback = Callable[..., Any]
 
 
@@ -98,3 +100,33 @@ def composed(function: Callable) -> Callable[[Callable], Callable]:
 def no_derivative(*functions: Callable) -> None:
     """Functions whose results do not depend smoothly on their arguments: they just compute."""
     PLAIN.update(functions)
+
+
+# -- a call and its rule ----------------------------------------------------------------------------------
+
+
+def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Arguments by position as far as they can be operands; keywords that the rule knows."""
+    if len(args) > rule.most_positional:
+        raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(rule.names)}")
+    check_keywords(function, kwargs, rule.names)
+    args = list(args)
+    while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
+        args.append(kwargs.pop(rule.names[len(args)]))
+    return args, kwargs
+
+
+def check_keywords(function: Any, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
+    for name in kwargs:
+        if name not in known:
+            raise TypeError(
+                f"the derivative rule of {name_of(function)} does not know the keyword {name!r}; it knows "
+                f"{', '.join(known)}. Leave it out, or compute outside the gradient with x.data"
+            )
+
+
+def name_of(function: Any) -> str:
+    """How a learner writes it: ``np.tanh``, ``np.linalg.inv``."""
+    if isinstance(function, np.ufunc):
+        return f"np.{function.__name__}"
+    return f"{function.__module__}.{function.__qualname__}".replace("numpy", "np")

@@ -16,7 +16,7 @@ import numpy as np
 from .array_methods import ArrayMethods
 from .arrays import astype, getitem, read_only_types
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
-from .rules import COMPOSED, PLAIN, RULES, Rule
+from .rules import COMPOSED, PLAIN, RULES, Rule, bind, check_keywords, name_of
 
 _NO_KEYWORDS: dict[str, Any] = {}
 
@@ -289,7 +289,7 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     if rule is None:
         return _without_rule(function, args, kwargs)
     if kwargs or len(args) > rule.most_positional:
-        args, kwargs = _bind(function, rule, args, kwargs)
+        args, kwargs = bind(function, rule, args, kwargs)
     operands = args[0] if rule.sequence else args
     level = PARAMETERS
     for operand in operands:
@@ -349,6 +349,13 @@ def plain(x: Any) -> Any:
     return x
 
 
+def untracked_leaf(leaf: Any) -> Any:
+    """The plain array in a tracked one, also after its gradient is closed; any other leaf itself."""
+    while isinstance(leaf, TrackedArray):
+        leaf = leaf.data
+    return leaf
+
+
 def _no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:
     name = rule.names[position] if position < len(rule.names) else f"number {position}"
     raise TypeError(
@@ -365,7 +372,7 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if function in COMPOSED:
         same = COMPOSED[function]
         code = same.__code__  # type: ignore[attr-defined]
-        _check_keywords(function, kwargs, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        check_keywords(function, kwargs, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         return same(*args, **kwargs)
     if function in PLAIN:
         return compute(function, *args, **kwargs)
@@ -374,30 +381,3 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         f"{name} has no derivative rule. Add one, fluxlite.rule({name}, lambda g, out, x: …), "
         "or compute outside the gradient with x.data"
     )
-
-
-def _bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Arguments by position as far as they can be operands; keywords that the rule knows."""
-    if len(args) > rule.most_positional:
-        raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(rule.names)}")
-    _check_keywords(function, kwargs, rule.names)
-    args = list(args)
-    while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
-        args.append(kwargs.pop(rule.names[len(args)]))
-    return args, kwargs
-
-
-def _check_keywords(function: Any, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:
-    for name in kwargs:
-        if name not in known:
-            raise TypeError(
-                f"the derivative rule of {name_of(function)} does not know the keyword {name!r}; it knows "
-                f"{', '.join(known)}. Leave it out, or compute outside the gradient with x.data"
-            )
-
-
-def name_of(function: Any) -> str:
-    """How a learner writes it: ``np.tanh``, ``np.linalg.inv``."""
-    if isinstance(function, np.ufunc):
-        return f"np.{function.__name__}"
-    return f"{function.__module__}.{function.__qualname__}".replace("numpy", "np")

@@ -11,8 +11,9 @@ import numpy as np
 from ..arrays import device_of
 from ..errors import InputError, LayerError, ShapeError, other_device
 from ..initializers import glorot_uniform
-from ..parameters import trainables, untracked_leaf
+from ..parameters import trainables
 from ..ties import is_array
+from ..tracked import untracked_leaf
 from ..tree import functor
 from ..walks import Attribute, KeyPath, fmap, leaves
 

@@ -1,0 +1,76 @@
+"""Errors that name the place in a model."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.errors import DeviceError, InputError, LayerError, ShapeError, other_device
+from fluxlite.walks import Attribute, KeyPath
+
+PATH = KeyPath((Attribute("layers"), 0))
+
+
+def test_the_place_stands_in_front():
+    assert str(ShapeError(KeyPath(), "Dense(3 => 2) takes …")) == "Dense(3 => 2) takes …"
+    assert str(ShapeError(PATH, "Dense(3 => 2) takes …")) == "layers[0]: Dense(3 => 2) takes …"
+    assert str(DeviceError(PATH + (Attribute("weight"),), "is on CPU")) == "layers[0].weight is on CPU"
+
+
+def test_from_further_out_the_path_is_longer():
+    error = DeviceError(KeyPath((Attribute("weight"),)), "is on CPU")
+    outer = error.within(Attribute("layers"), 1).within(Attribute("layers"), "encoder")
+    assert type(outer) is DeviceError and str(outer) == "layers['encoder'].layers[1].weight is on CPU"
+    assert str(error) == "weight is on CPU"
+
+
+def test_they_are_errors_of_the_kinds_that_python_knows():
+    assert issubclass(ShapeError, ValueError) and issubclass(DeviceError, TypeError)
+    assert issubclass(InputError, TypeError) and issubclass(ShapeError, LayerError)
+
+
+def test_they_survive_another_process():
+    error = pickle.loads(pickle.dumps(ShapeError(PATH, "too wide")))
+    assert type(error) is ShapeError and str(error) == "layers[0]: too wide"
+
+
+def test_the_cause_is_kept():
+    """What the array library said is below, for who wants to know; the Chains in between are not."""
+    model = fl.Chain(fl.Chain(fl.Dense(3, 2)))
+    with pytest.raises(ShapeError) as error:
+        model(np.ones(4))
+    assert "matmul" in str(error.value.__cause__) and error.value.__cause__.__cause__ is None
+
+
+def test_other_device_finds_the_first_array_that_is_elsewhere():
+    with fl.simulate_gpu(2):
+        one, two = fl.gpu(np.ones(2, np.float32)), np.ones(2, np.float32)
+        assert other_device({"a": one, "b": (one,)}, one) is None
+        assert str(other_device({"a": one, "b": (two,)}, one)).startswith(
+            "['b'][0] is on CPU, the input is on Simulated:0"
+        )
+        assert str(other_device([one], two)).startswith("[0] is on Simulated:0, the input is on CPU")
+        seen = []
+        fl.gradient(lambda x: (seen.append(other_device([one], x)), x.sum())[1], two)
+        assert "the input is on CPU" in str(seen[0])
+    assert other_device([two], 3.0) is None and other_device([two], None) is None and other_device([], two) is None
+
+
+def test_a_users_own_layer_is_named_too():
+    @fl.functor
+    class Scale:
+        def __init__(self):
+            self.factor = np.ones(3, np.float32)
+
+        def __call__(self, x):
+            try:
+                return x * self.factor
+            except TypeError as error:
+                raise other_device(self, x) or error from error
+
+    with (
+        fl.simulate_gpu(),
+        pytest.raises(TypeError, match=r"^layers\[1\]\.factor is on CPU, the input is on"),
+    ):
+        fl.Chain(np.tanh, Scale())(fl.gpu(np.ones(3, np.float32)))
