@@ -21,9 +21,17 @@ def examples_know_numpy(doctest_namespace):
     doctest_namespace["fl"] = fluxlite
 
 
+@pytest.fixture(scope="session")
+def empty_project(tmp_path_factory):
+    """A project without preferences: what a developer prefers must not decide what his tests do."""
+    return tmp_path_factory.mktemp("project")
+
+
 @pytest.fixture(autouse=True)
-def no_simulation_and_nothing_said_yet():
-    """Each test starts as a program does: no simulated GPU, and every notice still to be given."""
+def no_simulation_and_nothing_said_yet(monkeypatch, empty_project):
+    """Each test starts as a program does: no simulated GPU, no preference, and every notice still to be given."""
+    monkeypatch.setenv("FLUXLITE_PROJECT", str(empty_project))
+    monkeypatch.delenv("FLUXLITE_GPU_BACKEND", raising=False)
     fluxlite.reset_notices()
     with fluxlite.simulate_gpu(False):
         yield

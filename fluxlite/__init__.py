@@ -20,7 +20,7 @@ from .walks import KeyPath, fcollect, fmap, fmap_with_path, fmapstructure, leave
 from .parameters import destructure, trainables
 
 # Gradients
-from .arrays import astype, device_of, getitem, move, primitive, scatter_add
+from .arrays import astype, getitem, move, primitive, scatter_add
 from .autodiff import Gradient, gradient, hessian, jacobian, withgradient
 from .older_styles import back, param, params
 from .tracked import TrackedArray
@@ -31,7 +31,10 @@ from .layers.basic import Chain, Dense
 # Devices: which arrays are whose. The libraries of a GPU are not imported before one is used.
 from .devices.base import Device
 from .devices.selection import cpu, cu, functional, gpu, gpu_device, gpu_name, require_gpu, simulate_gpu
+from .devices.selection import get_device, gpu_backend, supported_devices
+from .devices.places import device_of
 from .notices import notices, reset_notices
+from .doctor import doctor
 
 __version__ = "0.1.0"
 
@@ -47,19 +50,28 @@ _LAZY = {
     "optimizers": "setup update updated Descent Momentum Adam",
     "receipts": "receipt",
     "explanation": "explain",
+    "devices.pretend": "pretend",
+    "devices.scalars": "allowscalar",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
 
 
+_MODULES = ("cuda", "amdgpu", "metal")  # fl.cuda.devices(), without importing fluxlite.cuda first
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'fluxlite' has no attribute {name!r}")
     import importlib
 
+    if name == "GPU_BACKEND":  # what it is may change at any time, so it is not kept
+        return importlib.import_module(".devices.choosing", __name__).current_backend()
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'fluxlite' has no attribute {name!r}")
     value = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF} - {"annotations", "Any"})
+    return sorted({*globals(), *_MODULE_OF, *_MODULES, "GPU_BACKEND"} - {"annotations", "Any"})

@@ -18,7 +18,7 @@ def notice(key: Hashable, text: str) -> None:
     [ Info: hello
     >>> notice("greeting", "hello")
     """
-    _say(key, f"[ Info: {text}")
+    _say(key, formatted("Info", text))
 
 
 def warn(key: Hashable, text: str) -> None:
@@ -28,7 +28,26 @@ def warn(key: Hashable, text: str) -> None:
     >>> warn("hot", "the GPU is at 95 °C")
     ┌ Warning: the GPU is at 95 °C
     """
-    _say(key, f"┌ Warning: {text}")
+    _say(key, formatted("Warning", text))
+
+
+def formatted(level: str, text: str) -> str:
+    """`text` as Julia's logger prints it, ``[ Info: …``; several lines behind ``┌``, ``│`` and ``└``.
+
+    >>> print(formatted("Info", "New GPU backend set: CPU.\\nIt is used from now on."))
+    ┌ Info: New GPU backend set: CPU.
+    └ It is used from now on.
+    """
+    first, *rest = text.split("\n")
+    if not rest:
+        return f"┌ Warning: {first}" if level == "Warning" else f"[ {level}: {first}"
+    *middle, last = rest
+    return "\n".join([f"┌ {level}: {first}", *(f"│ {line}" for line in middle), f"└ {last}"])
+
+
+def was_said(key: Hashable) -> bool:
+    """Whether the notice of this `key` was given: whoever asks first need not compose it again."""
+    return key in _said
 
 
 def notices() -> list[str]:

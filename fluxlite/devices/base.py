@@ -20,6 +20,17 @@ class Memory(NamedTuple):
     capacity: int | None
 
 
+class DeviceID(NamedTuple):
+    """Which card a device is, in the words of its library: ``CuDevice(0): NVIDIA GeForce GTX 1650``."""
+
+    kind: str
+    number: int
+    name: str
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.number}): {self.name}"
+
+
 class Device:
     """A place where arrays live and are computed with (Flux: ``AbstractDevice``).
 
@@ -40,6 +51,11 @@ class Device:
         self.name = name
         self._rng: Any = None
 
+    @property
+    def deviceID(self) -> DeviceID | None:
+        """Which card this is; None for the CPU, and for a GPU that cannot be used (Flux: ``device.deviceID``)."""
+        return None
+
     def __call__(self, x: Any, dtype: Any = DEFAULT) -> Any:
         """`x`, an array, a container or a registered model, with its arrays on this device; `x` stays as it is.
 
@@ -54,7 +70,7 @@ class Device:
         source = device_of(x)
         if source == self:
             return x
-        if source.backend == self.backend:
+        if type(source) is type(self) and source.backend == self.backend:
             return self.copy_from(source, x)
         return self.upload(source.download(x))
 
@@ -96,6 +112,13 @@ class Device:
         """Start this device's generator anew from `seed` (CUDA.jl: ``CUDA.seed!``)."""
         raise NotImplementedError
 
+    def use(self) -> None:
+        """Make this the current device of its kind, in this thread (CUDA.jl: ``device!(i)``).
+
+        In a ``with device:`` block, until the block ends.
+        """
+        _stack(self.backend)[-1:] = [self]
+
     def __enter__(self) -> Device:
         _stack(self.backend).append(self)
         return self
@@ -104,7 +127,9 @@ class Device:
         _stack(self.backend).pop()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Device) and (self.backend, self.index) == (other.backend, other.index)
+        if not isinstance(other, Device):
+            return NotImplemented
+        return type(other) is type(self) and (self.backend, self.index) == (other.backend, other.index)
 
     def __hash__(self) -> int:
         return hash((self.backend, self.index))
@@ -113,10 +138,31 @@ class Device:
         return f"{self.backend}:{self.index}"
 
 
+class DeviceList(list):
+    """Devices of one kind; prints them below each other with their numbers. If empty, `reason` says why."""
+
+    def __init__(self, devices: list[Device], reason: str = "") -> None:
+        super().__init__(devices)
+        self.reason = reason
+
+    def __repr__(self) -> str:
+        if not self:
+            return f"0 devices: {self.reason}"
+        lines = [f"{device.index}. {device.name}" for device in self]
+        return "\n".join(["1 device:" if len(self) == 1 else f"{len(self)} devices:", *lines])
+
+
 class GPU(Device):
     """What all GPUs have in common: they are made for Float32, and hold nothing but numbers and booleans."""
 
+    # What the card is called by its library.
+    kind_of_id = ""
+
     usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
+
+    @property
+    def deviceID(self) -> DeviceID | None:
+        return DeviceID(self.kind_of_id or type(self).__name__, self.index, self.name) if self.name else None
 
     @staticmethod
     def check(x: np.ndarray) -> None:
@@ -127,7 +173,7 @@ class GPU(Device):
 
 
 class _Entered(threading.local):
-    """The devices entered by ``with device:``; each thread has its own, as in CUDA."""
+    """The devices made current by ``with device:`` and ``device.use()``; each thread has its own, as in CUDA."""
 
     def __init__(self) -> None:
         self.stacks: dict[str, list[Device]] = {}
@@ -141,6 +187,6 @@ def _stack(backend: str) -> list[Device]:
 
 
 def entered(backend: str) -> Device | None:
-    """The device of this kind whose ``with device:`` block the program is in, or None."""
+    """The device of this kind that ``with device:`` or ``device.use()`` made the current one, or None."""
     stack = _stack(backend)
     return stack[-1] if stack else None

@@ -1,4 +1,7 @@
-"""NVIDIA's GPUs, through CuPy. CuPy is imported when it is first needed, never by ``import fluxlite``."""
+"""NVIDIA's and AMD's GPUs, through CuPy, of which there is a build for each.
+
+CuPy is imported when it is first needed, never by ``import fluxlite``.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import functools
 import importlib.util
 import os
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +21,7 @@ from . import events
 from .base import GPU, Device, Memory
 from .events import listeners, tell
 from .functional import Functional
+from .scalars import waiting
 
 
 class CupyArray(abc.ABC):  # noqa: B024
@@ -28,10 +32,8 @@ class CupyArray(abc.ABC):  # noqa: B024
         return any((base.__module__, base.__qualname__) == ("cupy", "ndarray") for base in kind.__mro__)
 
 
-class CUDADevice(GPU):
-    """An NVIDIA GPU (Flux: ``FluxCUDADevice``). Its arrays are `cupy.ndarray`s."""
-
-    backend = "CUDA"
+class CupyDevice(GPU):
+    """A GPU whose arrays are `cupy.ndarray`s. What CuPy can do it does alike on both makers' GPUs."""
 
     def upload(self, x: np.ndarray) -> Any:
         self.check(x)
@@ -44,7 +46,7 @@ class CUDADevice(GPU):
         if listeners:
             tell(self, events.DEVICE_TO_HOST, "copy", nbytes=x.nbytes)
             tell(self, events.SYNCHRONIZE, "copy")
-        with self._current():
+        with self._current(), waiting():
             return _cupy().asnumpy(x, order="A")
 
     def copy_from(self, source: Device, x: Any) -> Any:
@@ -56,7 +58,8 @@ class CUDADevice(GPU):
     def synchronize(self) -> None:
         if listeners:
             tell(self, events.SYNCHRONIZE, "synchronize")
-        self._current().synchronize()
+        with waiting():
+            self._current().synchronize()
 
     def memory(self) -> Memory:
         """As CuPy's pool of this device sees it; the most that was used is not known."""
@@ -68,6 +71,10 @@ class CUDADevice(GPU):
     def seed(self, seed: int | None) -> None:
         with self._current():
             self._rng = _cupy().random.default_rng(seed)
+
+    def use(self) -> None:
+        self._current().use()
+        super().use()
 
     def __enter__(self) -> Device:
         self._current().__enter__()
@@ -82,40 +89,120 @@ class CUDADevice(GPU):
         return _cupy().cuda.Device(self.index)
 
 
+class CUDADevice(CupyDevice):
+    """An NVIDIA GPU (Flux: ``FluxCUDADevice``)."""
+
+    backend = "CUDA"
+    kind_of_id = "CuDevice"
+
+
+class AMDGPUDevice(CupyDevice):
+    """An AMD GPU (Flux: ``FluxAMDGPUDevice``)."""
+
+    backend = "AMDGPU"
+    kind_of_id = "HIPDevice"
+
+
 def _cupy() -> ModuleType:
     import cupy
 
     return cupy
 
 
+def _kind() -> type[CupyDevice]:
+    """The devices of the CuPy that is installed."""
+    return AMDGPUDevice if _cupy().cuda.runtime.is_hip else CUDADevice
+
+
 @functools.cache
-def cuda_device(index: int) -> CUDADevice:
-    """The NVIDIA GPU of this number; always the same object."""
+def cupy_device(index: int) -> CupyDevice:
+    """The GPU of this number; always the same object."""
     properties = _cupy().cuda.runtime.getDeviceProperties(index)
-    return CUDADevice(index, properties["name"].decode())
+    return _kind()(index, properties["name"].decode())
+
+
+def _devices() -> list[Device]:
+    return [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
 
 
 def cuda_devices() -> list[Device]:
     """All NVIDIA GPUs that can be used, in order; empty if there is none."""
-    if not cuda_functional():
-        return []
-    return [cuda_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
+    return _devices() if cuda_functional() else []
+
+
+def amdgpu_devices() -> list[Device]:
+    """All AMD GPUs that can be used, in order; empty if there is none."""
+    return _devices() if amdgpu_functional() else []
 
 
 @functools.cache
 def cuda_functional() -> Functional:
-    """Whether CuPy and a GPU for it are here. Asked once: neither comes or goes while a program runs."""
+    """Whether CuPy and an NVIDIA GPU for it are here. Asked once: neither comes or goes while a program runs."""
+    return _functional(CUDADevice)
+
+
+@functools.cache
+def amdgpu_functional() -> Functional:
+    """Whether CuPy for ROCm and an AMD GPU for it are here."""
+    return _functional(AMDGPUDevice)
+
+
+class Needs(NamedTuple):
+    """What the GPUs of one maker need, in the words of messages."""
+
+    maker: str
+    install: str
+    hidden_by: tuple[str, ...]
+
+    @property
+    def not_installed(self) -> str:
+        return f"CuPy is not installed: {self.install}"
+
+    def no_driver(self, cupy: str = "CuPy") -> str:
+        return f"{cupy} is installed, but there is no {self.maker} driver that it can use"
+
+
+NEEDS = {
+    "CUDA": Needs("NVIDIA", "pip install cupy-cuda12x", ("CUDA_VISIBLE_DEVICES",)),
+    "AMDGPU": Needs(
+        "AMD",
+        "pip install cupy-rocm-7-0",
+        ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+    ),
+}
+
+
+def _functional(wanted: type[CupyDevice]) -> Functional:
+    needs = NEEDS[wanted.backend]
     if importlib.util.find_spec("cupy") is None:
-        return Functional("CuPy is not installed: pip install cupy-cuda12x")
+        return Functional(needs.not_installed, installed=False)
     try:
-        cupy = _cupy()
+        kind, version = _kind(), f"CuPy {_cupy().__version__}"
     except Exception as error:  # what a broken installation raises can be anything
         return Functional(f"CuPy is installed and cannot be imported: {error}")
-    if cupy.cuda.is_available():
-        return Functional()
-    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
-        return Functional("the GPUs are hidden: the environment variable CUDA_VISIBLE_DEVICES is set to none")
-    return Functional(f"CuPy {cupy.__version__} is installed, but there is no NVIDIA driver that it can use")
+    if kind is not wanted:
+        others = f"the one that is installed, {version}, is for {NEEDS[kind.backend].maker}"
+        return Functional(f"CuPy for {needs.maker} is not installed: {needs.install} ({others})", installed=False)
+    return Functional(_why_no_gpu(needs, version))
+
+
+def _why_no_gpu(needs: Needs, version: str) -> str:
+    """Why CuPy has no GPU to use; empty if it has one."""
+    runtime = _cupy().cuda.runtime
+    try:
+        count, error = runtime.getDeviceCount(), ""
+    except Exception as trouble:  # CUDARuntimeError, and whatever a half-installed driver brings
+        count, error = 0, str(trouble)
+    if count:
+        return ""
+    hidden_by = [name for name in needs.hidden_by if os.environ.get(name, "0").strip() in ("", "-1")]
+    if hidden_by:
+        return f"the GPUs are hidden: the environment variable {hidden_by[0]} is set to none"
+    if "NoDevice" in error or not error:
+        return f"{version} and a driver are installed, but there is no {needs.maker} GPU"
+    if "InsufficientDriver" in error and runtime.driverGetVersion():
+        return f"{version} is installed, but the {needs.maker} driver is too old for it"
+    return needs.no_driver(version) if "InsufficientDriver" in error else f"{version} is installed, but {error}"
 
 
 @address.register(CupyArray)
@@ -126,7 +213,7 @@ def _(x: CupyArray) -> int:
 @device_of.register(CupyArray)
 def _(x: CupyArray) -> Any:
     index = x.device.id  # type: ignore[attr-defined]
-    return cuda_device(index) if cuda_functional() else CUDADevice(index)
+    return cupy_device(index) if cuda_functional() or amdgpu_functional() else _kind()(index)
 
 
 # CuPy adds with atomic operations, which exist for these types; others are added up in one of them.

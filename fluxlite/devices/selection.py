@@ -1,18 +1,21 @@
-"""Which device `gpu` means: the simulated one if it is on, otherwise a real one, otherwise none."""
+"""Moving to the GPU, whichever that is: ``gpu(x)``; and devices to move to by name: ``get_device("CUDA", 1)``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+import sys
 from typing import Any
 
-from ..notices import notice
+from ..notices import notice, warn, was_said
+from . import preferences, simulation
+from .backends import BACKENDS, check_backend
+from .backends import functional as functional
+from .backends import supported_devices as supported_devices
 from .base import DEFAULT, Device, entered
+from .choosing import Choice, choose
+from .choosing import gpu_backend as gpu_backend
 from .cpu import CPU
-from .cuda import cuda_devices, cuda_functional
-from .functional import Functional
-
-# The devices of the simulation, while it is on.
-_simulated: list[Device] = []
+from .simulation import simulate_gpu as simulate_gpu
 
 
 def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
@@ -28,7 +31,8 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """
     device = gpu_device()
     if device is None:
-        notice("no GPU", f"arrays stay on the CPU. {_no_gpu()}")
+        if not was_said("no GPU"):
+            notice("no GPU", f"arrays stay on the CPU. {why_no_gpu()} doctor() says more.")
         return x
     return device(x, dtype)
 
@@ -52,7 +56,7 @@ def cu(x: Any, dtype: Any = DEFAULT) -> Any:
     [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
     array([1., 1.], dtype=float32)  # Simulated:0
     """
-    return require_gpu()(x, dtype)
+    return cuda_device()(x, dtype)
 
 
 def require_gpu() -> Device:
@@ -65,12 +69,8 @@ def require_gpu() -> Device:
     """
     device = gpu_device()
     if device is None:
-        raise RuntimeError(f"there is no GPU to use. {_no_gpu()}")
+        raise RuntimeError(f"there is no GPU to use. {why_no_gpu()}")
     return device
-
-
-def _no_gpu() -> str:
-    return f"{functional('CUDA').reason}. simulate_gpu() puts a simulated one in its place."
 
 
 def gpu_device() -> Device | None:
@@ -82,23 +82,28 @@ def gpu_device() -> Device | None:
     [ Info: Simulated:0 to Simulated:1, simulated GTX 1650, stand in for GPUs.
     Simulated:1
     """
-    found = devices()
+    return current(devices())
+
+
+def current(found: list[Device]) -> Device | None:
+    """Of these devices of one kind the current one, otherwise the first; None if there are none."""
     if not found:
         return None
-    current = entered(found[0].backend)
-    return next((device for device in found if device == current), found[0])
+    wanted = entered(found[0].backend)
+    return next((device for device in found if device is wanted), found[0])  # not one of an earlier simulation
 
 
 def gpu_name() -> str:
-    """``"CUDA"`` or ``"Simulated"``, whichever `gpu` uses; ``"CPU"`` if none (Flux: ``GPU_BACKEND``).
+    """The backend that `gpu` uses: ``"CUDA"``, ``"AMDGPU"``, ``"Metal"`` or ``"Simulated"``; ``"CPU"`` if none.
+
+    `fluxlite.GPU_BACKEND` is the one that is preferred, whether it can be used or not.
 
     >>> with simulate_gpu(like="GTX 1650"):
     ...     gpu_name()
     [ Info: Simulated:0, a simulated GTX 1650, stands in for a GPU.
     'Simulated'
     """
-    device = gpu_device()
-    return CPU.backend if device is None else device.backend
+    return _chosen().backend
 
 
 def devices() -> list[Device]:
@@ -109,75 +114,97 @@ def devices() -> list[Device]:
     [ Info: Simulated:0 to Simulated:1, simulated A100, stand in for GPUs.
     [Simulated:0, Simulated:1]
     """
-    return list(_simulated) or cuda_devices()
+    backend = _chosen().backend
+    return [] if backend == "CPU" else BACKENDS[backend].devices()
 
 
-_FUNCTIONAL: dict[str, Callable[[], Functional]] = {
-    "CPU": Functional,
-    "CUDA": cuda_functional,
-    "Simulated": lambda: Functional() if _simulated else Functional("the simulated GPU is off: simulate_gpu()"),
-}
+def _chosen() -> Choice:
+    """The choice for `gpu`, which is called all the time: a wish that cannot be fulfilled is said once."""
+    choice = choose()
+    for level, text in choice.lines:
+        if level == "Warning":
+            warn(("choice", text), text)
+    return choice
 
 
-def functional(backend: str = "CUDA") -> Functional:
-    """Whether devices of this kind can be used here, and why not (CUDA.jl: ``CUDA.functional()``).
+def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = False) -> Device:
+    """The device to use, or with `backend` the one of this kind and number, counted from 0 (Flux: ``get_device``).
 
-    Raises `ValueError` for an unknown kind.
+    Without `backend` it is that of the preference, set by `gpu_backend`, if there is one and it can be used;
+    otherwise the first that can be used of CUDA, AMDGPU, Metal, and last the CPU. ``verbose=True`` says how it was
+    chosen; that a preferred one is missing is said in any case. `simulate_gpu` counts more than any preference.
 
-    >>> functional("CPU")
-    True
+    Raises `ValueError` for an unknown backend, `RuntimeError` for one that cannot be used here, `IndexError` for a
+    device that is not there. Of the CPU there is one, whatever `idx` says.
+
+    >>> get_device("CPU")
+    CPU
+    >>> with fl.pretend(CUDA="functional", preference="AMDGPU"):
+    ...     get_device(verbose=True)
+    [ Info: Using backend set in preferences: AMDGPU.
+    ┌ Warning: Trying to use backend: AMDGPU, but CuPy is not installed: pip install cupy-rocm-7-0.
+    └ Install what is missing to have the wish in preferences respected. Choosing automatically.
+    [ Info: Using backend: CUDA.
+    CUDA:0 (pretended)
     """
-    if backend not in _FUNCTIONAL:
-        raise ValueError(f"no kind of device is called {backend!r}; there are {', '.join(_FUNCTIONAL)}")
-    return _FUNCTIONAL[backend]()
+    if backend is not None:
+        return _numbered(check_backend(backend), operator.index(idx))
+    choice = choose()
+    choice.tell(verbose)
+    return current(BACKENDS[choice.backend].devices()) or CPU
 
 
-def simulate_gpu(count: int | bool = 1, like: str = "NVIDIA T4", memory: int | None = None) -> Simulation:
-    """Use `count` simulated GPUs from now on, also beside a real one; ``simulate_gpu(False)`` ends it.
-
-    `like` names the card that is imitated; `memory`, in bytes, replaces that card's. Called again with the same
-    arguments, as when a cell is run again, it goes on with the same devices. In ``with simulate_gpu():`` what was
-    before comes back at the end. Raises `ValueError` for an unknown card.
-
-    >>> with simulate_gpu(like="RTX 2080 Ti", memory=2**20) as device:
-    ...     device.memory().capacity
-    [ Info: Simulated:0, a simulated RTX 2080 Ti, stands in for a GPU.
-    1048576
-    """
-    before = list(_simulated)
-    _simulated[:] = _make(int(count), like, memory)
-    if _simulated:
-        first, last = _simulated[0], _simulated[-1]
-        one = f"{first!r}, a {first.name}, stands in for a GPU."
-        several = f"{first!r} to {last!r}, {first.name}, stand in for GPUs."
-        text = one if len(_simulated) == 1 else several
-        notice(text, text)
-    return Simulation(before)
+def _numbered(backend: str, idx: int) -> Device:
+    found = BACKENDS[backend].devices()
+    if backend == "CPU":
+        return found[0]
+    if not found:
+        raise RuntimeError(f"Unavailable backend: {backend}. {_end(functional(backend).reason)}{_simulated_instead()}")
+    if not 0 <= idx < len(found):
+        there = "there is 1, number 0" if len(found) == 1 else f"there are {len(found)}, numbers 0 to {len(found) - 1}"
+        raise IndexError(f"there is no {backend} device {idx}: {there}")
+    return found[idx]
 
 
-def _make(count: int, like: str, memory: int | None) -> list[Device]:
-    from ..simulated.device import SimulatedDevice  # who has a GPU need not read it
-    from ..simulated.presets import preset
-
-    new: list[Device] = [SimulatedDevice(index, preset(like), memory) for index in range(count)]
-    return list(_simulated) if list(map(_settings, new)) == list(map(_settings, _simulated)) else new
-
-
-def _settings(device: Any) -> Any:
-    return device.settings
+def cuda_device() -> Device:
+    """The NVIDIA GPU in use, or the simulated one. Raises `RuntimeError` with the reason if there is none."""
+    device = current(cuda_or_simulated())
+    if device is None:
+        raise RuntimeError(f"there is no NVIDIA GPU to use. {_end(why_no_cuda())}{_simulated_instead()}")
+    return device
 
 
-class Simulation:
-    """What `simulate_gpu` gives: can be used with ``with``."""
+def cuda_or_simulated() -> list[Device]:
+    """What `cu` and `fluxlite.cuda` speak of: the simulated GPUs if they are on, otherwise the NVIDIA GPUs."""
+    return BACKENDS["Simulated" if _simulated_is_meant() else "CUDA"].devices()
 
-    def __init__(self, before: list[Device]) -> None:
-        self._before = before
 
-    def __enter__(self) -> Device | None:
-        return gpu_device()
+def why_no_cuda() -> str:
+    """Why `cuda_or_simulated` is empty."""
+    return functional("Simulated" if _simulated_is_meant() else "CUDA").reason
 
-    def __exit__(self, *exc_info: Any) -> None:
-        _simulated[:] = self._before
 
-    def __repr__(self) -> str:
-        return f"Simulation({', '.join(map(repr, _simulated)) or 'off'})"
+def _simulated_is_meant() -> bool:
+    wish = preferences.wish()
+    return simulation.is_on() or (wish is not None and wish.backend == "Simulated")
+
+
+def why_no_gpu() -> str:
+    """Why `gpu` leaves everything where it is, and what helps."""
+    choice = choose()
+    if simulation.is_on():
+        return _end(choice.why)
+    if choice.why.startswith("set in"):
+        return f"The backend {choice.why} is CPU; gpu_backend(None) deletes a preference."
+    reasons = [functional(name) for name in (("Metal",) if sys.platform == "darwin" else ("CUDA", "AMDGPU"))]
+    installed = [answer for answer in reasons if answer.installed]
+    return f"{_end((installed or reasons)[0].reason)}{_simulated_instead()}"
+
+
+def _end(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+
+
+def _simulated_instead() -> str:
+    off = not simulation.is_on()
+    return " simulate_gpu() puts a simulated one in its place." if off else " The simulated one: get_device()."

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import device_of
+from ..devices.scalars import scalar_read
 from ..ties import address
 from .dispatch import array_function, array_ufunc, call, call_ufunc, take
 from .indexing import getitem, scatter_add, setitem
@@ -114,6 +115,7 @@ class SimulatedArray(Operators):
 
     def _on_host(self, name: str) -> np.ndarray:
         """A copy on the host that the program did not ask for by name."""
+        scalar_read(name, self.device)
         return self.device.copy_out(self, name, explicit=False)
 
     def item(self, *args: int) -> Any:

@@ -6,12 +6,12 @@ import sys
 import numpy as np
 import pytest
 
+import fluxlite as fl
 from fluxlite.arrays import device_of
 from fluxlite.devices import (
     CPU,
     cpu,
     cu,
-    cuda,
     devices,
     functional,
     gpu,
@@ -20,15 +20,14 @@ from fluxlite.devices import (
     require_gpu,
     simulate_gpu,
 )
-from fluxlite.devices.functional import Functional
 from fluxlite.notices import notices
 
 
 @pytest.fixture
-def no_gpu(monkeypatch):
+def no_gpu():
     """As if this machine had none."""
-    monkeypatch.setattr(cuda, "cuda_functional", lambda: Functional("CuPy is not installed: pip install cupy-cuda12x"))
-    monkeypatch.setitem(sys.modules["fluxlite.devices.selection"]._FUNCTIONAL, "CUDA", lambda: cuda.cuda_functional())
+    with fl.pretend():
+        yield
 
 
 def test_without_a_gpu_gpu_gives_its_argument_and_says_why_once(no_gpu):
@@ -93,7 +92,7 @@ def test_functional_prints_why(no_gpu):
     assert repr(functional("CPU")) == "True" and functional("CPU")
     answer = functional("CUDA")
     assert not answer and repr(answer) == f"False: {answer.reason}"
-    with pytest.raises(ValueError, match="CPU, CUDA, Simulated"):
+    with pytest.raises(ValueError, match="CUDA, AMDGPU, Metal, CPU, Simulated"):
         functional("Voodoo")
 
 

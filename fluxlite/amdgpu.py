@@ -1,0 +1,38 @@
+"""The names of AMDGPU.jl that the guide refers to, for AMD's GPUs: hardware, also beside a simulation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .devices import selection
+from .devices.backends import BACKENDS
+from .devices.base import DeviceList
+from .devices.functional import Functional
+from .devices.places import device_of
+
+
+def functional(part: str | None = None) -> Functional:
+    """Whether an AMD GPU can be used, or with `part` whether this library can (AMDGPU.jl: ``functional(:MIOpen)``).
+
+    >>> with fl.pretend(AMDGPU="functional"):
+    ...     functional(), functional(":rocBLAS"), functional(":MIOpen")
+    (True, True, False: CuPy works without MIOpen, and fluxlite's layers do too)
+    """
+    return selection.functional("AMDGPU", part)
+
+
+def devices() -> DeviceList:
+    """All of them, in order (AMDGPU.jl: ``AMDGPU.devices()``)."""
+    return DeviceList(BACKENDS["AMDGPU"].devices(), functional().reason)
+
+
+def device(x: Any = None) -> Any:
+    """The current device, or the one on which `x` is (AMDGPU.jl: ``device()``, ``device(x)``).
+
+    Raises `RuntimeError` with the reason if there is none.
+
+    >>> with fl.pretend(AMDGPU=2):
+    ...     device()
+    AMDGPU:0 (pretended)
+    """
+    return device_of(x) if x is not None else selection.current(devices()) or selection.get_device("AMDGPU")

@@ -1,0 +1,48 @@
+"""Where things are: the device of an array, and of all that a model or a container holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import arrays
+from ..errors import DeviceError
+from ..ties import is_array
+from ..tracked import TrackedArray, plain
+from ..tree import is_leaf
+from ..walks import KeyPath, nodes
+from .unmoved import arrays_inside, why_shut
+
+
+def device_of(x: Any) -> Any:
+    """The device on which `x` is, an array, or everything in a model or container (CUDA.jl: ``device(x)``).
+
+    None if there is no array in it: it is at home everywhere. Raises `DeviceError` if its arrays are on different
+    devices, naming two of them, and `TypeError` for arrays inside an object that no walk can enter.
+
+    >>> device_of({"x": np.zeros(3), "n": 3})
+    CPU
+    >>> with fl.simulate_gpu():
+    ...     device_of([np.zeros(3), fl.gpu(np.zeros(3, np.float32))])
+    Traceback (most recent call last):
+    fluxlite.errors.DeviceError: [0] is on CPU, [1] is on Simulated:0
+    """
+    first: tuple[KeyPath, Any] | None = None
+    for path, node in nodes(x):
+        node = plain(node) if type(node) is TrackedArray else node
+        if not is_array(node):
+            if is_leaf(node):
+                _check_nothing_inside(path, node)
+            continue
+        device = arrays.device_of(node)
+        if first is None:
+            first = path, device
+        elif device != first[1]:
+            raise DeviceError(first[0], f"is on {first[1]}, {path} is on {device}")
+    return None if first is None else first[1]
+
+
+def _check_nothing_inside(path: KeyPath, leaf: Any) -> None:
+    inside = next(arrays_inside(leaf, path), None)
+    if inside is not None:
+        place = str(inside[0]) or f"a {type(leaf).__name__}"
+        raise TypeError(f"device_of cannot see all of it: there is an array in {place}: {why_shut(leaf)}")

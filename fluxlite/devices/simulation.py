@@ -1,0 +1,138 @@
+"""The simulated GPUs, while they are on."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+from ..notices import notice
+from . import preferences
+from .base import Device
+from .functional import Functional
+
+
+class _State:
+    """The simulated GPUs that can be seen; none while the simulation is off, or while they are hidden."""
+
+    on = False
+    devices: list[Device] = []
+
+
+def simulate_gpu(count: int | bool = 1, like: str = "NVIDIA T4", memory: int | None = None) -> Simulation:
+    """Use `count` simulated GPUs from now on, also beside a real one; ``simulate_gpu(False)`` ends it.
+
+    `like` names the card that is imitated; `memory`, in bytes, replaces that card's. Called again with the same
+    arguments, as when a cell is run again, it goes on with the same devices. In ``with simulate_gpu():`` what was
+    before comes back at the end. The environment variable CUDA_VISIBLE_DEVICES, as it is at the time of the call,
+    hides simulated GPUs as it hides real ones. Raises `ValueError` for an unknown card.
+
+    >>> with simulate_gpu(like="RTX 2080 Ti", memory=2**20) as device:
+    ...     device.memory().capacity
+    [ Info: Simulated:0, a simulated RTX 2080 Ti, stands in for a GPU.
+    1048576
+    """
+    before = Simulation(_State.on, _State.devices)
+    count = int(count)
+    if count < 0:
+        raise ValueError(f"simulate_gpu(count) takes a number of GPUs, got {count}")
+    _State.devices = _make(_visible(count), like, memory)
+    _State.on = count > 0
+    _say(count, _State.devices)
+    return before
+
+
+def _make(count: int, like: str, memory: int | None) -> list[Device]:
+    from ..simulated.device import SimulatedDevice  # who has a GPU need not read it
+    from ..simulated.presets import preset
+
+    new: list[Device] = [SimulatedDevice(index, preset(like), memory) for index in range(count)]
+    return list(_State.devices) if list(map(_settings, new)) == list(map(_settings, _State.devices)) else new
+
+
+def _settings(device: Any) -> Any:
+    return device.settings
+
+
+def _visible(count: int) -> int:
+    """How many of `count` GPUs CUDA_VISIBLE_DEVICES leaves; as in CUDA, nothing after a number that is none counts."""
+    wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if wanted is None:
+        return count
+    seen: set[str] = set()
+    for number in wanted.split(","):
+        number = number.strip()
+        if not number.isdecimal() or int(number) >= count or number in seen:
+            break
+        seen.add(number)
+    return len(seen)
+
+
+def _say(count: int, devices: list[Device]) -> None:
+    if len(devices) == 1:
+        text = f"{devices[0]!r}, a {devices[0].name}, stands in for a GPU."
+    else:
+        text = f"{devices[0]!r} to {devices[-1]!r}, {devices[0].name}, stand in for GPUs." if devices else ""
+    if len(devices) < count:
+        wanted = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        text += f" CUDA_VISIBLE_DEVICES={wanted} leaves {len(devices)} of {count} simulated GPUs visible."
+    if text:
+        notice(text, text.strip())
+
+
+class Simulation:
+    """What `simulate_gpu` gives: can be used with ``with``."""
+
+    def __init__(self, on: bool, before: list[Device]) -> None:
+        self._before = on, before
+
+    def __enter__(self) -> Device | None:
+        from .selection import gpu_device
+
+        return gpu_device()
+
+    def __exit__(self, *exc_info: Any) -> None:
+        _State.on, _State.devices = self._before
+
+    def __repr__(self) -> str:
+        return f"Simulation({', '.join(map(repr, _State.devices)) or 'off'})"
+
+
+def off() -> Simulation:
+    """The simulation is off; ``with off():`` brings it back at the end. Says nothing."""
+    before = Simulation(_State.on, _State.devices)
+    _State.on, _State.devices = False, []
+    return before
+
+
+def is_on() -> bool:
+    """Whether `simulate_gpu` was called, and not ended."""
+    return _State.on
+
+
+def devices() -> list[Device]:
+    """The simulated GPUs. If `simulate_gpu` was not called, the one that a preference for "Simulated" brings."""
+    if _State.on or not _is_preferred():
+        return list(_State.devices)
+    return list(_standing_in(_visible(1)))
+
+
+def _is_preferred() -> bool:
+    wish = preferences.wish()
+    return wish is not None and wish.backend == "Simulated"
+
+
+@functools.cache
+def _standing_in(visible: int) -> list[Device]:
+    found = _make(visible, "NVIDIA T4", None)
+    _say(1, found)
+    return found
+
+
+def functional() -> Functional:
+    """Whether there is a simulated GPU, and why not."""
+    if devices():
+        return Functional()
+    if _State.on or _is_preferred():
+        return Functional("CUDA_VISIBLE_DEVICES hides the simulated GPUs too")
+    return Functional("the simulated GPU is off: simulate_gpu()")

@@ -1,0 +1,36 @@
+"""The names of Metal.jl that the guide refers to, for Apple's GPUs. They are about hardware, as in `amdgpu.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .devices import selection
+from .devices.backends import BACKENDS
+from .devices.base import DeviceList
+from .devices.functional import Functional
+from .devices.places import device_of
+
+
+def functional(part: str | None = None) -> Functional:
+    """Whether an Apple GPU can be used (Metal.jl: ``Metal.functional()``). It has no parts to ask for.
+
+    >>> with fl.pretend(Metal="functional"):
+    ...     functional()
+    True
+    """
+    return selection.functional("Metal", part)
+
+
+def devices() -> DeviceList:
+    """The one there is, if it can be used (Metal.jl: ``Metal.devices()``)."""
+    return DeviceList(BACKENDS["Metal"].devices(), functional().reason)
+
+
+def device(x: Any = None) -> Any:
+    """The device, or the one on which `x` is (Metal.jl: ``device()``). Raises `RuntimeError` if there is none.
+
+    >>> with fl.pretend(Metal="functional"):
+    ...     device()
+    Metal:0 (pretended)
+    """
+    return device_of(x) if x is not None else selection.get_device("Metal")

@@ -1,0 +1,245 @@
+"""Whether a kind of device can be used, and its parts; NVIDIA's and AMD's GPUs share their code."""
+
+import importlib.util
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.devices import cuda, functional, parts
+from fluxlite.devices.backends import BACKENDS
+from fluxlite.devices.base import DeviceID
+
+
+class Trouble(Exception):
+    """As CuPy's errors: the text begins with the error's name."""
+
+
+class FakeCuPyDevice:
+    """As CuPy's: which one is current is not kept in it."""
+
+    def __init__(self, cupy, index):
+        self.cupy, self.index = cupy, index
+
+    def __enter__(self):
+        self.cupy.entered.append(self.index)
+
+    def __exit__(self, *_):
+        self.cupy.left.append(self.index)
+
+    def use(self):
+        self.cupy.used.append(self.index)
+
+
+class FakeCuPy:
+    """As much of CuPy as asking for devices needs, for either maker, on a computer without a GPU."""
+
+    __version__ = "14.2.0"
+
+    def __init__(self, is_hip, cards=(), error="", driver=0):
+        self.entered, self.left, self.used = [], [], []
+        runtime = SimpleNamespace(
+            is_hip=is_hip, getDeviceCount=lambda: self.count(cards, error), driverGetVersion=lambda: driver,
+            getDeviceProperties=lambda index: {"name": cards[index].encode()},
+        )  # fmt: skip
+        self.cuda = SimpleNamespace(runtime=runtime, Device=self.device)
+
+    @staticmethod
+    def count(cards, error):
+        if error:
+            raise Trouble(error)
+        return len(cards)
+
+    def device(self, index):
+        return FakeCuPyDevice(self, index)
+
+    @staticmethod
+    def array(x, order):
+        return np.array(x, order=order)
+
+
+@pytest.fixture
+def with_cupy(monkeypatch):
+    """With this CuPy in the place of the one that is installed; None for none."""
+
+    def put(fake):
+        real = importlib.util.find_spec
+        monkeypatch.setattr(
+            cuda.importlib.util, "find_spec", lambda name, *rest: fake if name == "cupy" else real(name, *rest)
+        )
+        monkeypatch.setattr(cuda, "_cupy", lambda: fake)
+        forget()
+        return fake
+
+    def forget():
+        for cached in (cuda.cuda_functional, cuda.amdgpu_functional, cuda.cupy_device):
+            cached.cache_clear()
+
+    yield put
+    monkeypatch.undo()
+    forget()
+
+
+# -- F4 to F6 -----------------------------------------------------------------------------------------------------
+
+
+def test_S1_1_and_S3_1_CUDA_functional():
+    """True where there is a GPU; what it is where there is none, it says."""
+    with fl.pretend(CUDA="functional"):
+        assert fl.cuda.functional() and repr(fl.cuda.functional()) == "True"
+    with fl.pretend(CUDA="no driver"):
+        answer = fl.cuda.functional()
+        assert not answer and "NVIDIA driver" in answer.reason and repr(answer) == f"False: {answer.reason}"
+    assert bool(fl.cuda.functional()) == bool(functional("CUDA")) == bool(cuda.cuda_functional())
+
+
+def test_S3_R6_functional_is_about_hardware_also_beside_a_simulation():
+    with fl.pretend(), fl.simulate_gpu():
+        assert not fl.cuda.functional() and functional("Simulated")
+
+
+def test_S1_2_AMDGPU_functional_and_its_part_MIOpen():
+    """The guide's `functional(:MIOpen)` is true; no CuPy has MIOpen, which is said, and no layer of ours needs it."""
+    with fl.pretend(AMDGPU="functional"):
+        assert fl.amdgpu.functional()
+        for spelling in ("MIOpen", ":MIOpen", "miopen"):
+            answer = fl.amdgpu.functional(spelling)
+            assert not answer and "without MIOpen" in answer.reason
+        assert fl.amdgpu.functional(":rocblas") and functional("AMDGPU", "rocFFT")
+    with fl.pretend():
+        assert fl.amdgpu.functional(":rocBLAS").reason == fl.amdgpu.functional().reason
+
+
+def test_S1_3_Metal_functional():
+    with fl.pretend(Metal="functional"):
+        assert fl.metal.functional() and [repr(d) for d in fl.metal.devices()] == ["Metal:0 (pretended)"]
+    with fl.pretend(), pytest.raises(RuntimeError, match="Unavailable backend: Metal. MLX is not installed"):
+        fl.metal.device()
+
+
+@pytest.mark.parametrize("backend", ["CUDA", "AMDGPU"])
+def test_an_unknown_part_names_the_known_ones(backend):
+    with pytest.raises(ValueError, match=f"{backend} has no part called 'Voodoo'; its parts are .*BLAS.*FFT"):
+        functional(backend, "Voodoo")
+    with pytest.raises(ValueError, match="asked as a whole"):
+        functional("CPU", "BLAS")
+
+
+def test_F2_cuDNN_is_not_needed_and_not_there():
+    with fl.pretend(CUDA="functional"):
+        answer = functional("CUDA", "cuDNN")
+        assert not answer and not answer.installed and "CuPy works without cuDNN" in answer.reason
+    assert {"cuBLAS", "cuRAND", "cuFFT", "cuSOLVER", "cuSPARSE", "NCCL", "cuTENSOR"} < set(parts.CUDA_PARTS)
+
+
+def test_a_part_that_CuPy_cannot_load_says_so():
+    pytest.importorskip("cupy")
+    if cuda.cuda_functional():
+        assert parts.cupy_part("cuBLAS") and parts.cupy_part("cuRAND")
+    for name in ("cuBLAS", "cuRAND", "cuFFT", "cuSOLVER", "NCCL", "cuTENSOR", "NVRTC"):
+        answer = parts.cupy_part(name)  # nothing raises, whatever is there
+        assert answer or (name in answer.reason and "\n" not in answer.reason)
+
+
+# -- both makers' CuPy --------------------------------------------------------------------------------------------
+
+
+def test_F3_an_AMD_GPU_on_CuPy_for_ROCm(with_cupy):
+    cupy = with_cupy(FakeCuPy(is_hip=True, cards=["AMD Instinct MI300X", "AMD Radeon"]))
+    assert functional("AMDGPU") and not functional("CUDA")
+    told = "CuPy for NVIDIA is not installed: pip install cupy-cuda12x"
+    assert functional("CUDA").reason == f"{told} (the one that is installed, CuPy 14.2.0, is for AMD)"
+    first, second = BACKENDS["AMDGPU"].devices()
+    assert (first.backend, first.name, repr(second)) == ("AMDGPU", "AMD Instinct MI300X", "AMDGPU:1")
+    assert first.deviceID == DeviceID("HIPDevice", 0, "AMD Instinct MI300X")
+    assert type(first).__mro__[1] is cuda.CUDADevice.__mro__[1]
+    assert first is fl.get_device() is fl.get_device("AMDGPU", 0) and fl.gpu_name() == "AMDGPU"
+    second.upload(np.ones(2))
+    second.use()
+    assert cupy.entered == cupy.left == cupy.used == [1]
+    assert repr(fl.amdgpu.devices()) == "2 devices:\n0. AMD Instinct MI300X\n1. AMD Radeon"
+
+
+def test_the_current_device_of_a_library_and_ours_change_together(with_cupy):
+    cupy = with_cupy(FakeCuPy(is_hip=False, cards=["A", "B", "C"]))
+    try:
+        with fl.cuda.using(2) as device:
+            assert device is fl.get_device("CUDA", 2)
+            assert fl.cuda.device().index == 2 == cupy.entered[-1]
+            fl.cuda.set_device(1)
+            assert fl.cuda.device().index == 1 == cupy.used[-1]
+        assert fl.cuda.device().index == 0 and cupy.left == [2]
+    finally:
+        fl.cuda.set_device(0)
+
+
+@pytest.mark.parametrize(
+    ("fake", "reason"),
+    [
+        (None, "CuPy is not installed: pip install cupy-cuda12x"),
+        (
+            FakeCuPy(False, error="cudaErrorInsufficientDriver: CUDA driver version is insufficient"),
+            "CuPy 14.2.0 is installed, but there is no NVIDIA driver that it can use",
+        ),
+        (
+            FakeCuPy(False, error="cudaErrorInsufficientDriver: CUDA driver version is insufficient", driver=11040),
+            "CuPy 14.2.0 is installed, but the NVIDIA driver is too old for it",
+        ),
+        (
+            FakeCuPy(False, error="cudaErrorNoDevice: no CUDA-capable device is detected"),
+            "CuPy 14.2.0 and a driver are installed, but there is no NVIDIA GPU",
+        ),
+        (FakeCuPy(False), "CuPy 14.2.0 and a driver are installed, but there is no NVIDIA GPU"),
+        (FakeCuPy(False, error="cudaErrorUnknown: x"), "CuPy 14.2.0 is installed, but cudaErrorUnknown: x"),
+    ],
+)
+def test_why_there_is_no_GPU(with_cupy, fake, reason, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    with_cupy(fake)
+    assert functional("CUDA").reason == reason and functional("CUDA").installed == (fake is not None)
+    assert BACKENDS["CUDA"].devices() == BACKENDS["AMDGPU"].devices() == []
+    assert len(fl.cuda.devices()) == 0 and repr(fl.cuda.devices()) == f"0 devices: {reason}"
+
+
+def test_hidden_GPUs_are_named_as_that(with_cupy, monkeypatch):
+    monkeypatch.setenv("ROCR_VISIBLE_DEVICES", "-1")
+    with_cupy(FakeCuPy(True, error="hipErrorNoDevice: no ROCm-capable device is detected"))
+    assert "ROCR_VISIBLE_DEVICES is set to none" in functional("AMDGPU").reason
+
+
+def test_a_CuPy_that_cannot_be_imported_is_a_reason(with_cupy, monkeypatch):
+    with_cupy(FakeCuPy(False))
+
+    def broken():
+        raise ImportError("libcudart.so.12 is missing")
+
+    monkeypatch.setattr(cuda, "_cupy", broken)
+    assert functional("CUDA").reason == "CuPy is installed and cannot be imported: libcudart.so.12 is missing"
+
+
+# -- F1: nobody pays for what is not used ---------------------------------------------------------------------------
+
+
+def test_F1_importing_fluxlite_imports_no_GPU_library_and_not_what_only_choosing_needs():
+    program = (
+        "import sys, fluxlite as fl\n"
+        "for name in ('cupy', 'mlx', 'mlx.core', 'tomllib', 'IPython', 'fluxlite.simulated', 'fluxlite.cuda',\n"
+        "             'fluxlite.devices.pretend', 'fluxlite.devices.metal'):\n"
+        "    print(name, name in sys.modules)\n"
+        "fl.cpu(1), fl.functional('CPU'), fl.notices(), fl.doctor, fl.supported_devices(), fl.get_device('CPU')\n"
+        "print('cupy' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "True" not in out
+
+
+def test_names_stay_functions_when_their_files_are_imported():
+    program = (
+        "import fluxlite.notices, fluxlite.doctor, fluxlite.cuda, fluxlite as fl\n"
+        "print(callable(fl.notices), callable(fl.doctor), callable(fl.pretend), fl.cuda.cu is fl.cu)"
+    )
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert out == "True True True True\n"

@@ -1,0 +1,237 @@
+"""The preference for a backend: the file, its table, and who counts more."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import fluxlite as fl
+from fluxlite.devices import preferences
+from fluxlite.devices.preferences import edited, preference_file, stored_backend
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project of its own, whose preferences may be written."""
+    monkeypatch.setenv("FLUXLITE_PROJECT", str(tmp_path))
+    return tmp_path
+
+
+def test_S1_4_and_S1_5_a_backend_is_written_into_the_projects_file(project, capsys):
+    """S1-4 `gpu_backend!("AMDGPU")`, S1-5 what LocalPreferences.toml then holds."""
+    fl.gpu_backend("AMDGPU")
+    assert (project / "LocalPreferences.toml").read_text() == '[fluxlite]\ngpu_backend = "AMDGPU"\n'
+    assert capsys.readouterr().out == (
+        "┌ Info: New GPU backend set: AMDGPU.\n"
+        "└ gpu and get_device use it from now on; it is kept in LocalPreferences.toml.\n"
+    )
+
+
+def test_S1_5_what_is_written_by_hand_counts_at_once(project):
+    (project / "LocalPreferences.toml").write_text('[fluxlite]\ngpu_backend = "CUDA"\n')
+    assert fl.GPU_BACKEND == "CUDA"
+    (project / "LocalPreferences.toml").write_text('[fluxlite]\ngpu_backend = "Metal"\n')
+    assert fl.GPU_BACKEND == "Metal"
+    (project / "LocalPreferences.toml").unlink()
+    assert fl.gpu_name() == fl.GPU_BACKEND
+
+
+def test_S1_6_GPU_BACKEND_is_what_is_preferred_also_if_it_is_not_there(project):
+    fl.gpu_backend("CUDA")
+    with fl.pretend(preference="CUDA"):
+        assert fl.GPU_BACKEND == "CUDA" and fl.gpu_name() == "CPU"
+    fl.gpu_backend("CPU")
+    assert fl.GPU_BACKEND == "CPU"
+    with fl.simulate_gpu():
+        assert fl.GPU_BACKEND == "Simulated"
+    assert "GPU_BACKEND" in dir(fl) and "GPU_BACKEND" not in vars(fl)
+
+
+def test_S1_20_the_CPU_can_be_preferred(project, capsys):
+    """S1-20: an info of two lines; no restart is needed."""
+    fl.gpu_backend("CPU")
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "┌ Info: New GPU backend set: CPU." and second.startswith("└ ")
+    assert repr(fl.get_device()) == "CPU"
+
+
+def test_already_set_compares_with_what_is_stored(project, capsys):
+    """In Flux it was compared with the session's backend: CUDA, then CPU, then CUDA left CPU in the file."""
+    for name in ("CUDA", "CPU", "CUDA"):
+        fl.gpu_backend(name)
+        assert stored_backend() == name
+    capsys.readouterr()
+    fl.gpu_backend("CUDA")
+    assert capsys.readouterr().out == "[ Info: GPU backend is already set to: CUDA. No need to do anything else.\n"
+
+
+def test_None_deletes_the_preference(project, capsys):
+    fl.gpu_backend("CPU")
+    fl.gpu_backend(None)
+    assert not list(project.iterdir()) and stored_backend() is None
+    capsys.readouterr()
+    fl.gpu_backend(None)
+    assert capsys.readouterr().out == "[ Info: There is no GPU backend preference to delete.\n"
+
+
+def test_an_unknown_backend_is_refused_with_the_known_ones(project):
+    with pytest.raises(ValueError, match="Unsupported backend: Vulkan.*CUDA, AMDGPU, Metal, CPU, Simulated"):
+        fl.gpu_backend("Vulkan")
+    assert not list(project.iterdir())
+
+
+def test_what_counts_more_is_said(project, capsys, monkeypatch):
+    monkeypatch.setenv("FLUXLITE_GPU_BACKEND", "CPU")
+    fl.gpu_backend("CUDA")
+    assert "FLUXLITE_GPU_BACKEND=CPU counts more" in capsys.readouterr().out
+    monkeypatch.delenv("FLUXLITE_GPU_BACKEND")
+    with fl.simulate_gpu():
+        fl.gpu_backend("CPU")
+    assert "after simulate_gpu(False)" in capsys.readouterr().out
+
+
+def test_a_pretended_preference_writes_no_file(project):
+    with fl.pretend(preference="CUDA"):
+        fl.gpu_backend("CPU")
+        assert stored_backend() == "CPU"
+        fl.gpu_backend(None)
+        assert stored_backend() is None
+    assert not list(project.iterdir())
+
+
+# -- the folder ---------------------------------------------------------------------------------------------------
+
+
+def test_the_project_is_the_nearest_folder_with_a_pyproject(tmp_path, monkeypatch):
+    inner = tmp_path / "project" / "notebooks" / "deep"
+    inner.mkdir(parents=True)
+    (tmp_path / "project" / "pyproject.toml").touch()
+    monkeypatch.delenv("FLUXLITE_PROJECT")
+    monkeypatch.chdir(inner)
+    assert preference_file() == str(tmp_path / "project" / "LocalPreferences.toml")
+    monkeypatch.setenv("FLUXLITE_PROJECT", str(tmp_path / "elsewhere"))
+    assert preference_file() == str(tmp_path / "elsewhere" / "LocalPreferences.toml")
+    fl.gpu_backend("CPU")
+    assert os.path.isfile(preference_file())
+
+
+def test_without_a_project_it_is_the_working_directory(tmp_path, monkeypatch):
+    monkeypatch.delenv("FLUXLITE_PROJECT")
+    monkeypatch.chdir(tmp_path)
+    assert preference_file() == str(tmp_path / "LocalPreferences.toml")
+
+
+def test_another_process_finds_it(project):
+    fl.gpu_backend("CPU")
+    program = "import fluxlite; print(fluxlite.GPU_BACKEND, fluxlite.get_device(verbose=True))"
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert out == "[ Info: Using backend set in preferences: CPU.\nCPU CPU\n"
+
+
+# -- the file -----------------------------------------------------------------------------------------------------
+
+OTHERS = '# mine\n[other]\nx = 1  # one\n\n[other.deeper]\ny = ["[fluxlite]"]\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", '[fluxlite]\ngpu_backend = "CPU"\n'),
+        (OTHERS, OTHERS + '\n[fluxlite]\ngpu_backend = "CPU"\n'),
+        ("[other]\nx = 1", '[other]\nx = 1\n\n[fluxlite]\ngpu_backend = "CPU"\n'),
+        ("[fluxlite]\n" + OTHERS, '[fluxlite]\ngpu_backend = "CPU"\n' + OTHERS),
+        ("[fluxlite]", '[fluxlite]\ngpu_backend = "CPU"\n'),
+        (
+            '[fluxlite]\n# why\nseed = 3\ngpu_backend = "CUDA"  # fast\n\n[z]\ngpu_backend = "no"\n',
+            '[fluxlite]\n# why\nseed = 3\ngpu_backend = "CPU"  # fast\n\n[z]\ngpu_backend = "no"\n',
+        ),
+        ("[ fluxlite ] # ours\n  gpu_backend='CUDA'\n", '[ fluxlite ] # ours\n  gpu_backend="CPU"\n'),
+        ('[fluxlite]\r\ngpu_backend = "CUDA"\r\n', '[fluxlite]\r\ngpu_backend = "CPU"\r\n'),
+        ("[fluxlite]\r\nseed = 3\r\n", '[fluxlite]\r\ngpu_backend = "CPU"\r\nseed = 3\r\n'),
+        ("[fluxlite]\ngpu_backend = 3\n", '[fluxlite]\ngpu_backend = "CPU"\n'),
+    ],
+)
+def test_only_the_entry_changes(project, before, after):
+    path = project / "LocalPreferences.toml"
+    path.write_bytes(before.encode())
+    fl.gpu_backend("CPU")
+    assert path.read_bytes().decode() == after == edited(before, "CPU")
+    assert stored_backend() == "CPU"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (OTHERS + '[fluxlite]\ngpu_backend = "CPU"\n', OTHERS),
+        ('[fluxlite]\ngpu_backend = "CPU"\nseed = 3\n', "[fluxlite]\nseed = 3\n"),
+        ('[fluxlite]\ngpu_backend = "CPU"  # old\n# why\n[z]\n', "[fluxlite]\n# why\n[z]\n"),
+    ],
+)
+def test_only_the_entry_goes(project, before, after):
+    path = project / "LocalPreferences.toml"
+    path.write_text(before)
+    fl.gpu_backend(None)
+    assert path.read_text() == after
+
+
+@pytest.mark.parametrize(
+    "text", ['fluxlite = {gpu_backend = "CUDA"}\n', 'fluxlite.gpu_backend = "CUDA"\n', "fluxlite = 3\n"]
+)
+@pytest.mark.parametrize("name", ["CPU", None])
+def test_an_unusual_way_to_write_it_is_left_alone(project, text, name):
+    path = project / "LocalPreferences.toml"
+    path.write_text(text)
+    if stored_backend() is None and name is None:
+        pytest.skip("there is nothing to delete")
+    with pytest.raises(ValueError, match="unusual way"):
+        fl.gpu_backend(name)
+    assert path.read_text() == text
+
+
+def test_a_broken_file_is_no_preference_and_is_not_overwritten(project, capsys):
+    path = project / "LocalPreferences.toml"
+    path.write_text("[fluxlite\n")
+    assert fl.GPU_BACKEND == fl.gpu_name() == fl.get_device().backend
+    assert capsys.readouterr().out.count("LocalPreferences.toml cannot be read") == 1
+    with pytest.raises(ValueError, match="not valid TOML.*line 1"):
+        fl.gpu_backend("CPU")
+    assert path.read_text() == "[fluxlite\n"
+
+
+def test_a_reader_never_sees_half_a_file(project):
+    """Written beside it and renamed; the mode stays, and nothing is left over."""
+    path = project / "LocalPreferences.toml"
+    fl.gpu_backend("CUDA")
+    path.chmod(0o640)
+    seen, done = set(), threading.Event()
+
+    def read():
+        while not done.is_set():
+            seen.add(path.read_text())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(50):
+        fl.gpu_backend("AMDGPU")
+        fl.gpu_backend("CUDA")
+    done.set()
+    reader.join()
+    assert seen <= {f'[fluxlite]\ngpu_backend = "{name}"\n' for name in ("CUDA", "AMDGPU")}
+    assert [entry.name for entry in project.iterdir()] == ["LocalPreferences.toml"]
+    assert os.name == "nt" or path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_failed_write_leaves_the_old_file(project, monkeypatch):
+    fl.gpu_backend("CUDA")
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(preferences.os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        fl.gpu_backend("CPU")
+    monkeypatch.undo()
+    assert (project / "LocalPreferences.toml").read_text() == '[fluxlite]\ngpu_backend = "CUDA"\n'
+    assert [entry.name for entry in project.iterdir()] == ["LocalPreferences.toml"]

@@ -1,0 +1,183 @@
+"""Reading single numbers from a GPU: forbidden, allowed, or pointed out once."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.devices import scalars
+
+READS = {
+    "float": lambda x: float(x),
+    "int": lambda x: int(x),
+    "complex": lambda x: complex(x),
+    "bool": lambda x: bool(x),
+    "if": lambda x: "yes" if x else "no",
+    "item": lambda x: x.item(),
+    "item(i)": lambda x: x.reshape(1).item(0),
+}
+
+
+@pytest.fixture
+def x():
+    with fl.simulate_gpu():
+        fl.reset_notices()
+        yield fl.gpu(np.array([2.0, 3.0], np.float32))
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_S3_R5_allowscalar(x, read):
+    """`allowscalar(false)`: a read of one number is an error with the line to change; `allowscalar() do` allows it."""
+    with fl.cuda.allowscalar(False):
+        with pytest.raises(
+            RuntimeError, match=r"allowscalar\(False\) forbids: line \d+ of test_scalars\.py: .*lambda x"
+        ):
+            read(x[0])
+        with fl.cuda.allowscalar(True):
+            assert read(x[0])
+        with pytest.raises(RuntimeError, match="after the loop"):
+            read(x[0])
+    assert read(x[0])
+
+
+def test_what_waits_by_name_or_reads_nothing_stays_allowed(x):
+    with fl.allowscalar(False):
+        assert fl.cpu(x).sum() == 5 and x.get().sum() == 5
+        fl.cuda.synchronize()
+        assert repr(x[0]) and str(x) and f"{x.sum()}" and x.tolist() == [2, 3]
+        x[0] = 7
+        assert [row.shape for row in x] == [(), ()] and (x + 1).shape == (2,)
+        assert bool(np.ones(1)) and float(np.float32(1)) == 1  # the CPU is not meant
+
+
+def test_it_stays_until_it_is_called_again(x):
+    before = fl.allowscalar(False)
+    assert repr(before) == "scalar reads are forbidden"
+    with pytest.raises(RuntimeError):
+        float(x[0])
+    fl.allowscalar()
+    assert float(x[0]) == 2 and repr(before) == "scalar reads are allowed"
+    with before:
+        pass
+    assert scalars._State.allowed is None
+
+
+def test_a_script_may_do_what_it_likes(x, capsys):
+    assert float(x[0]) == 2 and capsys.readouterr().out == ""
+
+
+def test_F46_a_notebook_points_out_the_first_one(x, capsys, monkeypatch):
+    monkeypatch.setattr(scalars, "_in_jupyter", lambda: True)
+    for _ in range(3):
+        float(x[0])
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("[ Info: float(x) reads one number from Simulated:0 and waits") and "line " in line
+    fl.reset_notices()
+    with fl.allowscalar(True):
+        float(x[0])
+    assert capsys.readouterr().out == ""
+
+
+def test_in_a_real_kernel():
+    """The cell's line is shown; a file name such as 123.py would say nothing."""
+    client = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    cell = nbformat.v4.new_code_cell(
+        "import numpy as np, fluxlite as fl\nfl.simulate_gpu()\nx = fl.gpu(np.ones(2, np.float32))\ntotal = float(x[0])"
+    )
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    client.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    out = "".join(output["text"] for output in notebook.cells[0].outputs if output.output_type == "stream")
+    assert "float(x) reads one number" in out and "(line 4 of the cell: total = float(x[0]))" in out
+
+
+def test_the_line_is_the_users_not_ours(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        textwrap.dedent("""
+        import numpy as np
+        import fluxlite as fl
+        fl.simulate_gpu()
+        fl.allowscalar(False)
+        def loop(x):
+            total = 0.0
+            for step in range(3):
+                total += float(x.sum())
+        try:
+            loop(fl.gpu(np.ones(2)))
+        except RuntimeError as error:
+            print(error)
+        """)
+    )
+    out = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=True, env={**os.environ}
+    ).stdout
+    assert "line 9 of train.py: total += float(x.sum())\n" in out
+
+
+# -- on CUDA ------------------------------------------------------------------------------------------------------
+
+
+def test_on_CUDA_it_is_CuPys_own_check(monkeypatch, capsys):
+    """What CuPy knows is seen here without a GPU; that its arrays ask before they wait, only with one."""
+    cupyx = pytest.importorskip("cupyx")
+    from cupy._core import syncdetect
+
+    from fluxlite.devices import cuda
+
+    monkeypatch.setattr(cuda, "cuda_functional", lambda: True)
+    with fl.allowscalar(False):
+        assert not syncdetect._is_allowed()
+        with scalars.waiting():
+            assert syncdetect._is_allowed()
+        assert not syncdetect._is_allowed()
+        with fl.allowscalar(True):
+            assert syncdetect._is_allowed()
+        with pytest.raises(cupyx.DeviceSynchronized):
+            syncdetect._declare_synchronize()
+    assert syncdetect._is_allowed()
+    with scalars.waiting():
+        assert syncdetect._is_allowed()
+    assert capsys.readouterr().out.count("CuPy checks this") == 1
+
+
+def test_our_own_waits_on_CUDA_are_exempt(monkeypatch):
+    from fluxlite.devices import cuda
+
+    inside = []
+
+    class Waiting:
+        def __enter__(self):
+            inside.append("in")
+
+        def __exit__(self, *_):
+            inside.append("out")
+
+        def asnumpy(self, x, order):
+            inside.append("wait")
+
+    quiet = Waiting()
+    monkeypatch.setattr(cuda, "waiting", lambda: quiet)
+    monkeypatch.setattr(cuda.CUDADevice, "_current", lambda self: contextlib.nullcontext())
+    monkeypatch.setattr(cuda, "_cupy", lambda: quiet)
+    cuda.CUDADevice(0, "a card").download(np.ones(2))
+    assert inside == ["in", "wait", "out"]
+
+
+@pytest.mark.on("CUDA")
+def test_S3_R5_on_a_real_GPU(device):
+    import cupyx
+
+    x = device(np.ones(2, np.float32))
+    with fl.allowscalar(False):
+        for read in (float, bool, int, lambda x: x.item()):
+            with pytest.raises(cupyx.DeviceSynchronized):
+                read(x[0])
+        assert fl.cpu(x).sum() == 2
+        device.synchronize()
+    assert float(x[0]) == 1

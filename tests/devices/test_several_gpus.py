@@ -1,0 +1,157 @@
+"""Several GPUs: listing them, naming one, moving between them, hiding them; on simulated ones."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.devices import devices
+
+
+@pytest.fixture
+def three():
+    with fl.simulate_gpu(3, like="RTX 2080 Ti"):
+        fl.reset_notices()
+        yield fl.cuda.devices()
+
+
+def test_S1_23_the_list_of_devices(three):
+    assert repr(three) == ("3 devices:\n0. simulated RTX 2080 Ti\n1. simulated RTX 2080 Ti\n2. simulated RTX 2080 Ti")
+    assert list(three) == devices() and three[2].index == 2
+
+
+def test_S1_25_and_S1_26_a_layer_moves_from_one_device_to_another(three):
+    """`CUDA.device(weight)` says where it is. What is there already is not copied; printing works anywhere (F41)."""
+    device0, device1 = (fl.get_device(fl.gpu_name(), i) for i in (0, 1))
+    layer = device0(fl.Dense(2, 3))
+    assert fl.cuda.device(layer.weight) is device0 is fl.cuda.device(layer)
+    there = device1(layer)
+    assert fl.cuda.device(there.weight) is device1 and fl.cuda.device(layer.weight) is device0
+    assert device1(there).weight is there.weight
+    np.testing.assert_array_equal(fl.cpu(there.weight), fl.cpu(layer.weight))
+    assert repr(there).startswith("Dense(2 => 3)") and repr(there.weight).endswith("# Simulated:1")
+    with pytest.raises(ValueError, match="Simulated:0.*Simulated:1"):
+        layer.weight + there.weight
+
+
+def test_S3_R7_the_current_device(three):
+    assert fl.cuda.device() is three[0]
+    assert fl.cuda.device(three[2](np.ones(2, np.float32))) is three[2]
+
+
+def test_S3_R8_setting_the_current_device(three):
+    """`device!(1)` is `set_device(1)`; `device!(1) do` is `with using(1):`."""
+    assert fl.cuda.set_device(1) is three[1] is fl.cuda.device() is fl.gpu_device()
+    assert fl.device_of(fl.gpu(np.ones(2, np.float32))) is three[1]
+    with fl.cuda.using(2) as device:
+        assert device is three[2] is fl.cuda.device()
+        fl.cuda.set_device(0)
+        assert fl.cuda.device() is three[0]
+    assert fl.cuda.device() is three[1]
+    with fl.simulate_gpu(2, like="A100"):
+        assert fl.cuda.device() is devices()[0]  # a new simulation begins at its first device
+    for index in (-1, 3):
+        with pytest.raises(IndexError, match=f"no Simulated device {index}: there are 3, numbers 0 to 2"):
+            fl.cuda.set_device(index)
+
+
+def test_each_thread_has_its_own_current_device(three):
+    seen = []
+    fl.cuda.set_device(2)
+    thread = threading.Thread(target=lambda: seen.append(fl.cuda.device()))
+    thread.start()
+    thread.join()
+    assert seen == [three[0]] and fl.cuda.device() is three[2]
+
+
+def test_S3_R10_sync_runs_and_waits(three):
+    x = fl.cuda.cu(np.ones(2, np.float32))
+    with fl.receipt() as r:
+        y = fl.cuda.sync(lambda: x + x)
+        fl.cuda.synchronize()
+    assert fl.cpu(y).sum() == 4 and r.synchronizations == 2
+
+
+def test_without_a_GPU_all_of_it_explains_itself():
+    with fl.pretend():
+        for ask in (fl.cuda.device, fl.cuda.synchronize, lambda: fl.cuda.set_device(0), lambda: fl.cuda.using(0)):
+            with pytest.raises(RuntimeError, match=r"no NVIDIA GPU.*cupy-cuda12x.*simulate_gpu\(\)"):
+                ask()
+        assert fl.cuda.device(np.ones(2)) is fl.get_device("CPU")
+
+
+def test_amdgpu_is_about_hardware(three):
+    with fl.pretend(AMDGPU=2):
+        assert repr(fl.amdgpu.device()) == "AMDGPU:0 (pretended)" and len(fl.amdgpu.devices()) == 2
+        x = fl.get_device("AMDGPU", 1)(np.ones(2, np.float32))
+        assert repr(fl.amdgpu.device(x)) == "AMDGPU:1 (pretended)"
+    with fl.pretend(), pytest.raises(RuntimeError, match="cupy-rocm"):
+        fl.amdgpu.device()
+
+
+def test_device_objects_are_complete(three):
+    for device in (*three, fl.get_device("CPU")):
+        assert device.name and device.memory()._fields == ("used", "free", "peak", "capacity")
+        device.synchronize()
+        device.seed(1)
+        assert device.rng is not None and device in [device] and len({device, device}) == 1
+    assert repr(three[1].deviceID) == "SimulatedDevice(1): simulated RTX 2080 Ti"
+    assert fl.get_device("CPU").deviceID is None and repr(fl.get_device("CPU")) == "CPU"
+
+
+# -- CUDA_VISIBLE_DEVICES ------------------------------------------------------------------------------------------
+
+
+def run(program, visible):
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": visible}
+    command = [sys.executable, "-c", f"import numpy as np, fluxlite as fl\n{program}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.splitlines()
+
+
+def test_S1_17_and_S3_13_minus_one_hides_all():
+    program = (
+        "fl.simulate_gpu(3)\nprint(fl.cuda.devices())\nprint(fl.functional('Simulated'))\n"
+        "print(type(fl.gpu(np.ones(2))).__name__, fl.get_device(), fl.gpu_name())\nprint(fl.functional('CUDA'))"
+    )
+    told, listed, functional, stays, result, cuda = run(program, "-1")
+    assert told == "[ Info: CUDA_VISIBLE_DEVICES=-1 leaves 0 of 3 simulated GPUs visible."
+    assert listed == "0 devices: CUDA_VISIBLE_DEVICES hides the simulated GPUs too"
+    assert functional == "False: CUDA_VISIBLE_DEVICES hides the simulated GPUs too"
+    assert stays.startswith("[ Info: arrays stay on the CPU. CUDA_VISIBLE_DEVICES hides")
+    assert result == "ndarray CPU CPU" and cuda.startswith("False: ")
+
+
+@pytest.mark.parametrize(
+    ("visible", "seen"), [("0,1", 2), ("2", 1), ("1,0,2", 3), ("0,7,1", 1), ("0, 1 ", 2), ("", 0), ("GPU-1f", 0)]
+)
+def test_S1_18_and_S3_14_numbers_select(visible, seen):
+    """Those selected are numbered anew from 0; as in CUDA, what follows a number that is none does not count."""
+    *_, last = run("fl.simulate_gpu(3)\nprint([device.index for device in fl.cuda.devices()])", visible)
+    assert last == str(list(range(seen)))
+
+
+def test_all_that_is_wanted_needs_no_remark():
+    assert run("fl.simulate_gpu()", "0,1") == ["[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU."]
+
+
+def test_a_preferred_simulation_is_hidden_too(monkeypatch):
+    monkeypatch.setenv("FLUXLITE_GPU_BACKEND", "Simulated")
+    assert run("print(fl.get_device(verbose=True))", "0") == [
+        "[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.",
+        "[ Info: Using backend set in FLUXLITE_GPU_BACKEND: Simulated.",
+        "Simulated:0",
+    ]
+    out = run("print(fl.get_device())", "-1")
+    assert (
+        "┌ Warning: Backend: Simulated, set in FLUXLITE_GPU_BACKEND, is not functional: CUDA_VISIBLE_DEVICES" in out[1]
+    )
+    assert out[-1] == "CPU" or out[-1].startswith("AMDGPU")
+
+
+def test_counts_that_are_none():
+    with pytest.raises(ValueError, match="number of GPUs, got -1"):
+        fl.simulate_gpu(-1)
