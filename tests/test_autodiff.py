@@ -173,7 +173,13 @@ def test_a_named_tuple_can_carry_loss_and_extras():
     assert type(value) is Pair and value == Pair(9.0, [3.0]) and grads == (6.0,)
 
 
-@pytest.mark.parametrize("extra", [lambda x: x, lambda x: x[:2], lambda x: x.T, lambda x: x.data, lambda x: x.data[1:]])
+@pytest.mark.parametrize(
+    "extra",
+    [
+        lambda x: x, lambda x: x[:2], lambda x: x.T, lambda x: x.data, lambda x: x.data[1:],
+        lambda x: x.astype(np.float64),  # which is x itself
+    ],
+)  # fmt: skip
 def test_extras_share_no_memory_with_arguments_and_can_be_changed(extra):
     x = np.ones(3)
     (_, out, in_a_list), _ = withgradient(lambda x: (x.sum(), extra(x), [extra(x)]), x)
@@ -230,6 +236,7 @@ LAYOUTS = {
     "backwards": np.zeros((3, 4))[::-1, ::-1],
     "3-D, axes moved": np.zeros((2, 3, 4)).transpose(1, 2, 0),
     "0-d": np.zeros(()),
+    "0-d float32": np.zeros((), np.float32),
     "empty": np.zeros((0, 4)),
     "float32": np.zeros((3, 4), np.float32),
     "float16": np.zeros(3, np.float16),
@@ -275,6 +282,17 @@ def test_float64_constants_do_not_make_float32_gradients_float64():
     w, x = np.ones((2, 3), np.float32), np.ones((4, 3))
     (g,) = gradient(lambda w: ((x @ w.T) * np.float64(0.1)).sum(), w)
     assert g.dtype == np.float32
+
+
+def test_a_rule_may_return_what_is_needed_elsewhere():
+    @fl.primitive
+    def exponential(x):
+        return np.exp(x)
+
+    fl.rule(exponential, lambda g, out, x: out)  # for g = 1; the result itself, which is read-only
+    (g,) = gradient(lambda x: exponential(x).sum(), np.zeros(2))
+    g += 1
+    assert g.tolist() == [2, 2]
 
 
 def test_a_returned_gradient_does_not_change_afterwards():
