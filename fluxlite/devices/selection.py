@@ -191,11 +191,11 @@ def _simulated_is_meant() -> bool:
 
 def why_no_gpu() -> str:
     """Why `gpu` leaves everything where it is, and what helps."""
-    choice = choose()
+    wish = preferences.wish()
     if simulation.is_on():
-        return _end(choice.why)
-    if choice.why.startswith("set in"):
-        return f"The backend {choice.why} is CPU; gpu_backend(None) deletes a preference."
+        return _end(functional("Simulated").reason)
+    if wish is not None and wish.backend == "CPU":
+        return f"The backend set in {wish.source} is CPU; gpu_backend(None) deletes a preference."
     reasons = [functional(name) for name in (("Metal",) if sys.platform == "darwin" else ("CUDA", "AMDGPU"))]
     installed = [answer for answer in reasons if answer.installed]
     return f"{_end((installed or reasons)[0].reason)}{_simulated_instead()}"

@@ -45,6 +45,17 @@ def test_S3_R5_allowscalar(x, read):
     assert read(x[0])
 
 
+@pytest.mark.on("Simulated", "Metal")
+def test_it_holds_for_all_arrays_of_ours(device):
+    x = device(np.ones(2, np.float32))
+    with fl.allowscalar(False):
+        for read in READS.values():
+            with pytest.raises(RuntimeError, match=f"from {device} and waits"):
+                read(x[0])
+        assert fl.cpu(x).sum() == 2 and repr(x)
+    assert float(x[0]) == 1
+
+
 def test_what_waits_by_name_or_reads_nothing_stays_allowed(x):
     with fl.allowscalar(False):
         assert fl.cpu(x).sum() == 5 and x.get().sum() == 5
