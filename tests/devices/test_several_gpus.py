@@ -126,7 +126,8 @@ def test_S1_17_and_S3_13_minus_one_hides_all():
 
 
 @pytest.mark.parametrize(
-    ("visible", "seen"), [("0,1", 2), ("2", 1), ("1,0,2", 3), ("0,7,1", 1), ("0, 1 ", 2), ("", 0), ("GPU-1f", 0)]
+    ("visible", "seen"),
+    [("0,1", 2), ("2", 1), ("1,0,2", 3), ("0,7,1", 1), ("0,0,1", 1), ("0, 1 ", 2), ("", 0), ("GPU-1f", 0)],
 )
 def test_S1_18_and_S3_14_numbers_select(visible, seen):
     """Those selected are numbered anew from 0; as in CUDA, what follows a number that is none does not count."""
