@@ -8,6 +8,7 @@ import pytest
 
 from fluxlite.devices import CPU, simulate_gpu
 from fluxlite.devices.cuda import cuda_devices, cuda_functional
+from fluxlite.devices.metal import MetalDevice
 from fluxlite.notices import reset_notices
 
 
@@ -33,6 +34,9 @@ def fresh():
 
 @pytest.fixture
 def device(request):
+    if request.param == "Metal":
+        pytest.importorskip("mlx.core")
+        return MetalDevice()
     if request.param == "CUDA":
         if not cuda_functional():
             pytest.skip(cuda_functional().reason)

@@ -8,8 +8,8 @@ import pytest
 
 from fluxlite.devices import CPU, cpu
 
-EVERYWHERE = ("CPU", "Simulated", "CUDA")
-GPUS = ("Simulated", "CUDA")
+EVERYWHERE = ("CPU", "Simulated", "CUDA", "Metal")
+GPUS = ("Simulated", "CUDA", "Metal")
 
 
 def numbers(device, shape=(2, 3)):
@@ -105,7 +105,7 @@ def test_operators_are_numpys(device):
         (x >= 2, h >= 2), (x == 2, h == 2), (x != 2, h != 2), (divmod(x, 2)[1], divmod(h, 2)[1]),
     ]:  # fmt: skip
         assert type(result) is type(x)
-        np.testing.assert_array_equal(cpu(result), right)
+        np.testing.assert_array_equal(cpu(result), right.astype(result.dtype))  # on Metal Float32 for Float64
 
 
 @pytest.mark.on(*EVERYWHERE)
@@ -129,7 +129,7 @@ def test_in_place_with_a_host_or_foreign_array_raises(device):
     assert cpu(x).tolist() == [0, 1, 2]
 
 
-@pytest.mark.on(*GPUS)
+@pytest.mark.on("Simulated", "CUDA")
 def test_matmul_in_place_binds_the_name_anew(device):
     x = numbers(device, (2, 2))
     before = x

@@ -13,8 +13,8 @@ from fluxlite.devices import CPU, cpu, gpu
 from fluxlite.notices import notices, reset_notices
 from fluxlite.tree import functor
 
-EVERYWHERE = ("CPU", "Simulated", "CUDA")
-GPUS = ("Simulated", "CUDA")
+EVERYWHERE = ("CPU", "Simulated", "CUDA", "Metal")
+GPUS = ("Simulated", "CUDA", "Metal")
 
 
 @functor
@@ -79,7 +79,8 @@ def test_types_on_the_way_to_a_gpu(device, before, after):
     x = np.array([0, 1, 1]).astype(before)
     there = device(x)
     assert there.dtype == after
-    assert device(x, dtype=None).dtype == before
+    if (device.backend, before) != ("Metal", "complex128"):  # which MLX does not have
+        assert device(x, dtype=None).dtype == before
     assert cpu(there).dtype == after
     assert cpu(there).tolist() == x.tolist()
     assert device(there) is there
