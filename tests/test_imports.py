@@ -79,7 +79,7 @@ def forbidden(source: str, module: str) -> set[str]:
     name = module.split(".")[1]
     others = imported(source, module) - {name}
     wrong = others - MAY_IMPORT.get(name, others)
-    return wrong | ({"jupyter"} & others if name not in ("jupyter", "course") else set())
+    return wrong | ({"jupyter"} & others if name not in ("jupyter", "course", "timelines") else set())
 
 
 @pytest.mark.parametrize("file", FILES, ids=dotted)

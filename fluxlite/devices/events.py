@@ -18,7 +18,7 @@ class Event(NamedTuple):
 
     `kind` is one of the words above, `name` the operation, `times` how many launches or copies, `bytes` what
     they carried. A copy is `explicit` if the program asked for it, as ``gpu(x)`` does, and implicit if it only
-    came with something else, as in ``if loss < 1:``.
+    came with something else, as in ``if loss < 1:``. `span` says when, on a device whose clock can be read.
     """
 
     device: Any
@@ -27,14 +27,17 @@ class Event(NamedTuple):
     times: int = 1
     bytes: int = 0
     explicit: bool = True
+    span: Any = None
 
 
 # Asked with `if listeners:` before an event is even made, so that nobody listening costs next to nothing.
 listeners: list[Callable[[Event], None]] = []
 
 
-def tell(device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
+def tell(
+    device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True, span: Any = None
+) -> None:
     """Tell all listeners."""
-    event = Event(device, kind, name, times, nbytes, explicit)
+    event = Event(device, kind, name, times, nbytes, explicit, span)
     for listener in list(listeners):
         listener(event)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from contextvars import ContextVar
 from typing import Any
 
 from ..notices import notice
@@ -19,10 +20,14 @@ class _State:
     devices: list[Device] = []
 
 
-def simulate_gpu(count: int | bool = 1, like: str = "NVIDIA T4", memory: int | None = None) -> Simulation:
+def simulate_gpu(
+    count: int | bool = 1, like: Any = "NVIDIA T4", memory: int | None = None, *, deterministic: bool = True
+) -> Simulation:
     """Use `count` simulated GPUs from now on, also beside a real one; ``simulate_gpu(False)`` ends it.
 
-    `like` names the card that is imitated; `memory`, in bytes, replaces that card's. Called again with the same
+    `like` names the card that is imitated, or is a preset such as `calibrate` gives; `memory`, in bytes, replaces
+    that card's. Time on it is `fluxlite.clock()`, which moves only by what the program asks of the GPU: it is the same
+    in each run; with ``deterministic=False`` the time of the program itself is added. Called again with the same
     arguments, as when a cell is run again, it goes on with the same devices. In ``with simulate_gpu():`` what was
     before comes back at the end. The environment variable CUDA_VISIBLE_DEVICES, as it is at the time of the call,
     hides simulated GPUs as it hides real ones. Raises `ValueError` for an unknown card.
@@ -36,17 +41,17 @@ def simulate_gpu(count: int | bool = 1, like: str = "NVIDIA T4", memory: int | N
     count = int(count)
     if count < 0:
         raise ValueError(f"simulate_gpu(count) takes a number of GPUs, got {count}")
-    _State.devices = _make(_visible(count), like, memory)
+    _State.devices = _make(_visible(count), like, memory, deterministic)
     _State.on = count > 0
     _say(count, _State.devices)
     return before
 
 
-def _make(count: int, like: str, memory: int | None) -> list[Device]:
+def _make(count: int, like: Any, memory: int | None, deterministic: bool = True) -> list[Device]:
     from ..simulated.device import SimulatedDevice  # who has a GPU need not read it
     from ..simulated.presets import preset
 
-    new: list[Device] = [SimulatedDevice(index, preset(like), memory) for index in range(count)]
+    new: list[Device] = [SimulatedDevice(index, preset(like), memory, deterministic) for index in range(count)]
     return list(_State.devices) if list(map(_settings, new)) == list(map(_settings, _State.devices)) else new
 
 
@@ -105,13 +110,20 @@ def off() -> Simulation:
     return before
 
 
+# The device of the `estimate` that this code runs in, which comes before all others there; other threads do not see it.
+estimating: ContextVar[Device | None] = ContextVar("estimating", default=None)
+
+
 def is_on() -> bool:
     """Whether `simulate_gpu` was called, and not ended."""
-    return _State.on
+    return _State.on or estimating.get() is not None
 
 
 def devices() -> list[Device]:
     """The simulated GPUs. If `simulate_gpu` was not called, the one that a preference for "Simulated" brings."""
+    estimated = estimating.get()
+    if estimated is not None:
+        return [estimated]
     if _State.on or not _is_preferred():
         return list(_State.devices)
     return list(_standing_in(_visible(1)))

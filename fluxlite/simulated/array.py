@@ -15,8 +15,8 @@ from .. import arrays
 from ..arrays import device_of
 from ..devices.scalars import scalar_read
 from ..ties import address
-from .dispatch import array_function, array_ufunc, call, call_ufunc, take
-from .indexing import getitem, scatter_add, setitem
+from .dispatch import array_function, array_ufunc, call, call_ufunc, reduction, take
+from .indexing import getitem, scatter_add, setitem, write
 from .memory import root_of
 from .operators import Operators
 
@@ -50,7 +50,7 @@ class SimulatedArray(Operators):
         """As NumPy decided: a view where the memory's order allows it, otherwise a copy, which takes a kernel."""
         if root_of(values) is self._buffer.root:
             return self._view(values)
-        self.device.launch(name)
+        self.device.launch(name, 2 * values.nbytes)
         return self.device.new(values)
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -166,7 +166,7 @@ class SimulatedArray(Operators):
 
     def set(self, x: np.ndarray) -> None:
         """Fill this array from a host array of the same shape."""
-        self._values[...] = self.device.copy_in(x)._values
+        write(self, ..., self.device.copy_in(x)._values)
 
     def flatten(self, order: str = "C") -> SimulatedArray:
         return self.copy(order).ravel(order)
@@ -175,27 +175,32 @@ class SimulatedArray(Operators):
         if np.dtype(dtype) == self.dtype:
             return self.copy(order) if copy else self
         with np.errstate(all="ignore"):
-            values = self._values.astype(dtype, order=order)  # type: ignore[call-overload]
-        self.device.launch("astype")
+            values = self.device.compute(np.ndarray.astype, self._values, dtype, order=order)
+        self.device.launch("astype", self.nbytes + values.nbytes)
         return self.device.new(values)
 
     def fill(self, value: Any) -> None:
         self[...] = value
 
     def sort(self, axis: int = -1) -> None:
-        self._values.sort(axis)
-        self.device.launch("sort")
+        self.device.compute(np.ndarray.sort, self._values, axis)
+        self.device.launch_function("sort", [self._values], [], (), {}, 1)
 
     # -- the methods of NumPy's functions --------------------------------------------------------
 
     def sum(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._call(np.sum, axis, dtype, out=out, keepdims=keepdims)
+        return self._reduced("sum", out, axis, dtype, keepdims)
 
     def prod(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._call(np.prod, axis, dtype, out=out, keepdims=keepdims)
+        return self._reduced("prod", out, axis, dtype, keepdims)
 
     def mean(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._call(np.mean, axis, dtype, out=out, keepdims=keepdims)
+        return self._reduced("mean", out, axis, dtype, keepdims)
+
+    def _reduced(self, name: str, out: Any, axis: Axis, dtype: Any, keepdims: bool) -> SimulatedArray:
+        if out is None:
+            return reduction(self, name, axis, dtype, keepdims=keepdims)
+        return self._call(getattr(np, name), axis, dtype, out=out, keepdims=keepdims)
 
     def var(
         self, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
@@ -208,22 +213,27 @@ class SimulatedArray(Operators):
         return self._call(np.std, axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
 
     def max(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._call(np.max, axis, out=out, keepdims=keepdims)
+        return self._chosen("max", out, axis, keepdims)
 
     def min(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._call(np.min, axis, out=out, keepdims=keepdims)
+        return self._chosen("min", out, axis, keepdims)
 
     def all(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._call(np.all, axis, out=out, keepdims=keepdims)
+        return self._chosen("all", out, axis, keepdims)
 
     def any(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._call(np.any, axis, out=out, keepdims=keepdims)
+        return self._chosen("any", out, axis, keepdims)
+
+    def _chosen(self, name: str, out: Any, axis: Axis, keepdims: bool) -> SimulatedArray:
+        if out is None:
+            return reduction(self, name, axis, keepdims=keepdims)
+        return self._call(getattr(np, name), axis, out=out, keepdims=keepdims)
 
     def argmax(self, axis: int | None = None) -> SimulatedArray:
-        return self._call(np.argmax, axis)
+        return reduction(self, "argmax", axis)
 
     def argmin(self, axis: int | None = None) -> SimulatedArray:
-        return self._call(np.argmin, axis)
+        return reduction(self, "argmin", axis)
 
     def argsort(self, axis: int = -1) -> SimulatedArray:
         return self._call(np.argsort, axis)

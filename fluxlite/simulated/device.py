@@ -1,7 +1,8 @@
-"""The simulated device: memory that runs out, a generator of its own, and events that a receipt can count."""
+"""The simulated device: memory that runs out, a generator of its own, and work that takes time and can be counted."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import numpy as np
 from ..devices import events
 from ..devices.base import GPU, Memory
 from ..devices.events import listeners, tell
+from . import costs
 from .array import SimulatedArray
+from .clock import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .memory import Buffer, Pool, root_of
 from .presets import Preset
 from .random import SimulatedGenerator
@@ -26,10 +29,25 @@ class SimulatedDevice(GPU):
 
     backend = "Simulated"
 
-    def __init__(self, index: int, like: Preset, memory: int | None = None) -> None:
+    # What computes in NumPy's place, called like ``compute(np.add, x, y)``; None is NumPy itself.
+    instead: Callable[..., Any] | None = None
+    # The estimate that this device belongs to, which other receipts than its own know nothing of.
+    estimate: object = None
+
+    def __init__(
+        self,
+        index: int,
+        like: Preset,
+        memory: int | None = None,
+        deterministic: bool = True,
+        host: HostClock = HOST,
+    ) -> None:
         super().__init__(index, f"simulated {like.name}")
-        self.settings = (like, memory)
+        self.settings = (like, memory, deterministic)
+        self.card, self._multiprocessors = like.name, like.multiprocessors
         self.pool = Pool(like.memory if memory is None else memory, f"{self!r} ({self.name})")
+        self.host, self.lanes = host, Lanes(like, host)
+        self.live = not deterministic  # the host's clock counts the program's own time too
 
     def __repr__(self) -> str:
         return f"Simulated:{self.index}"
@@ -41,33 +59,60 @@ class SimulatedDevice(GPU):
 
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
         """A copy of a host array on this device; `explicit` if the program asked for it."""
-        self.check(x)
-        result = self._buffered(x.nbytes, lambda: np.array(x, order="K", copy=True, subok=False))
-        self.event(events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes, explicit=explicit)
+        result = self._copy_of(x)
+        self._tell(events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
         return result
+
+    def copy_in_pinned(self, x: np.ndarray) -> tuple[SimulatedArray, int]:
+        """A copy of a host array in pinned memory, and when it will be there; the host does not wait for it.
+
+        It runs beside the computing: before the copy is used, ``device.wait_for(time)`` (CUDA: ``cudaMemcpyAsync`` on
+        a stream of its own, ``cudaStreamWaitEvent``).
+        """
+        result = self._copy_of(x)
+        span = self.lanes.copy_in_pinned(x.nbytes)
+        self._tell(events.HOST_TO_DEVICE, "copy", span, nbytes=x.nbytes)
+        return result, span.end
+
+    def wait_for(self, time: int) -> None:
+        """What is launched from now on waits for what `copy_in_pinned` said; the host does not."""
+        self.lanes.wait_for(time)
+
+    def _copy_of(self, x: np.ndarray) -> SimulatedArray:
+        self.check(x)
+        self.catch_up()
+        return self._buffered(x.nbytes, lambda: self.compute(np.array, x, order="K", copy=True, subok=False))
 
     def download(self, x: SimulatedArray) -> np.ndarray:
         return self.copy_out(x)
 
     def copy_out(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, which waits for the device: everything that makes `x` must be done."""
-        self.event(events.DEVICE_TO_HOST, name, nbytes=x.nbytes, explicit=explicit)
-        self.event(events.SYNCHRONIZE, name, explicit=explicit)
-        return np.array(x._values, order="K", copy=True)
+        self.catch_up()
+        values = self.compute(np.array, x._values, order="K", copy=True)
+        self.wait(name, x.nbytes, explicit)
+        return values
 
     def copy_from(self, source: Any, x: SimulatedArray) -> SimulatedArray:
-        result = self._buffered(x.nbytes, lambda: np.array(x._values, order="K", copy=True))
-        self.event(events.DEVICE_TO_DEVICE, "copy", nbytes=x.nbytes)
+        self.catch_up()
+        result = self._buffered(x.nbytes, lambda: self.compute(np.array, x._values, order="K", copy=True))
+        self._tell(events.DEVICE_TO_DEVICE, "copy", self.lanes.copy_from(source.lanes, x.nbytes), nbytes=x.nbytes)
         return result
 
-    def copy_within(self, x: SimulatedArray, order: str = "K") -> SimulatedArray:
+    def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
         """A copy of `x` beside it. If nothing has to be reordered, no kernel runs: memory is copied as it lies."""
-        result = self._buffered(x.nbytes, lambda: x._values.copy(order))  # type: ignore[arg-type]
-        if result._values.strides == x._values.strides:
-            self.event(events.DEVICE_TO_DEVICE, "copy", nbytes=x.nbytes)
+        if self.live:
+            self.host.catch_up()
+        buffer = Buffer(self.pool, x._values.nbytes, None)  # as in _buffered, for speed
+        values = x._values.copy(order) if self.instead is None else self.instead(np.ndarray.copy, x._values, order)
+        buffer.root = values
+        if values.strides == x._values.strides:
+            span = self.lanes.launch(COPY, 2 * values.nbytes)
+            if listeners or self.live:
+                self._tell(events.DEVICE_TO_DEVICE, "copy", Span(*span), nbytes=values.nbytes)
         else:
-            self.launch("copy")
-        return result
+            self.launch("copy", 2 * values.nbytes)
+        return SimulatedArray(values, self, buffer, None)
 
     def _buffered(self, nbytes: int, make: Any) -> SimulatedArray:
         """Room first, values after: a copy that does not fit must not fill the host's memory instead."""
@@ -79,32 +124,61 @@ class SimulatedDevice(GPU):
         """An array of values that were computed here."""
         if type(values) is not np.ndarray:  # NumPy makes a number of what is an array of shape () on a GPU
             values = np.asarray(values)
-        return SimulatedArray(values, self, Buffer(self.pool, values.nbytes, root_of(values)), None)
+        root = values if values.base is None else root_of(values)
+        return SimulatedArray(values, self, Buffer(self.pool, values.nbytes, root), None)
 
-    # -- what happens, told to receipts ----------------------------------------------------------
+    # -- what happens: it takes time, and receipts are told ---------------------------------------
 
-    def event(self, kind: str, name: str, count: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
+    def launch(self, name: str, nbytes: float, operations: float = 0.0, kind: str = "f", count: int = 1) -> None:
+        """`count` kernels were launched by the operation `name`, for so many bytes and operations together."""
+        span = self.lanes.launch(name, nbytes, operations, kind, count)
         if listeners:
-            tell(self, kind, name, count, nbytes, explicit)
+            tell(self, events.LAUNCH, name, count, 0, True, Span(*span))
+        if self.live:
+            self.host.mark()
 
-    def launch(self, name: str, count: int = 1) -> None:
-        """`count` kernels were launched by the operation `name`."""
-        if listeners and count:
-            tell(self, events.LAUNCH, name, count)
+    def launch_product(self, x: Any, y: Any, out: Any) -> None:
+        """A matrix product was launched, which may be too small for all multiprocessors."""
+        share = min(1.0, costs.tiles(x, y, out) / self._multiprocessors)
+        work = costs.of_matmul(x, y, out) / share if share else 0.0
+        self.launch("matmul", x.nbytes + y.nbytes + out.nbytes, work, out.dtype.char)
+
+    def launch_function(
+        self, name: str, arrays: list[np.ndarray], made: list[Any], args: Any, kwargs: dict, count: int
+    ) -> None:
+        """The NumPy function of this name launched `count` kernels, to make what is new in its result."""
+        work = costs.operations(name, arrays, made, args, kwargs)
+        work /= costs.share(name, sum(result.size for result in made), self._multiprocessors)
+        kind = (made or arrays)[0].dtype.char if made or arrays else "f"
+        self.launch(name, costs.nbytes(name, arrays, made), work, kind, count)
 
     def memset(self, name: str, nbytes: int) -> None:
         """Memory was set to zero, which needs no kernel."""
-        if listeners:
-            tell(self, events.MEMSET, name, 1, nbytes)
+        self._tell(events.MEMSET, name, Span(*self.lanes.launch(MEMSET, nbytes)), nbytes=nbytes)
 
-    def wait(self, name: str, nbytes: int) -> None:
-        """The program needed `nbytes` from the device to go on, and did not say so: copied, after a wait."""
-        if listeners:
-            tell(self, events.DEVICE_TO_HOST, name, 1, nbytes, False)
-            tell(self, events.SYNCHRONIZE, name, 1, 0, False)
+    def wait(self, name: str, nbytes: int, explicit: bool = False) -> None:
+        """The program needs `nbytes` from the device to go on: it waits until they are made, and copied."""
+        span = self.lanes.copy_out(nbytes)
+        self._tell(events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
+        self._tell(events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
 
     def synchronize(self) -> None:
-        self.event(events.SYNCHRONIZE, "synchronize")
+        self.catch_up()
+        self._tell(events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
+
+    def _tell(self, kind: str, name: str, span: Span, nbytes: int = 0, explicit: bool = True) -> None:
+        if listeners:
+            tell(self, kind, name, 1, nbytes, explicit, span)
+        if self.live:
+            self.host.mark()
+
+    def catch_up(self) -> None:
+        """A call begins: with ``deterministic=False`` the time since the last one counts."""
+        if self.live:
+            self.host.catch_up()
+
+    def compute(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+        return (self.instead or _plainly)(function, *args, **kwargs)
 
     # -- memory and random numbers ---------------------------------------------------------------
 
@@ -124,3 +198,7 @@ class SimulatedDevice(GPU):
 
     def seed(self, seed: int | None) -> None:
         self._rng = SimulatedGenerator(self, seed)
+
+
+def _plainly(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)

@@ -7,13 +7,15 @@ NumPy hands over its own functions through two protocols: ufuncs (`np.add`, `np.
 from __future__ import annotations
 
 import contextvars
+import functools
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import kernels, surface
+from . import costs, kernels, surface
+from .costs import TEN_EACH
 from .indexing import index_arrays, wrapped
 from .memory import Stored, root_of
 from .rules import SCALARS, device_among, host_operand, is_foreign, one_device, refusal
@@ -81,18 +83,38 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
     """The value of ``ufunc(*inputs)``, or of one of its methods, where at least one array is ours."""
     device: Any = None
     values = []
+    nbytes = 0
     for x in inputs:
         if isinstance(x, Stored):
             device = x.device if device is None or device is x.device else one_device(device, x)
+            nbytes += x._values.nbytes
             values.append(x._values)
         else:
             # A method's further inputs, such as reduceat's indices, are parameters.
             values.append(host_operand(ufunc, x, inputs, kwargs) if method == "__call__" else x)
     if kwargs:
         return _call_with_keywords(ufunc, inputs, values, kwargs, method, device)
-    result = _quiet.run(ufunc if method == "__call__" else getattr(ufunc, method), *values)
-    device.launch(ufunc.__name__)
-    return device.new(result) if type(result) is not tuple else tuple(map(device.new, result))
+    if device.live:
+        device.host.catch_up()
+    result = (device.instead or _quiet.run)(ufunc if method == "__call__" else getattr(ufunc, method), *values)
+    if type(result) is tuple or method != "__call__":
+        return _many(device, ufunc, values, result)
+    if ufunc is np.matmul:
+        device.launch_product(*values, result)
+    else:
+        name = ufunc.__name__
+        size = result.size
+        device.launch(name, nbytes + result.nbytes, size * 10 if name in TEN_EACH else size, result.dtype.char)
+    return device.new(result)
+
+
+def _many(device: Any, ufunc: np.ufunc, values: list, result: Any) -> Any:
+    """The rarer ufuncs: with two results, and methods such as ``np.add.reduce``, which read more than they write."""
+    results = result if type(result) is tuple else (result,)
+    arrays = [x for x in values if isinstance(x, np.ndarray)]
+    device.launch_function(ufunc.__name__, arrays, list(results), (), {}, 1)
+    made = tuple(map(device.new, results))
+    return made if type(result) is tuple else made[0]
 
 
 def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: dict, method: str, device: Any) -> Any:
@@ -106,11 +128,16 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     plain = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items() if name != "out"}
     if given:
         plain["out"] = (given[0]._values,)
-    result = _quiet.run(getattr(ufunc, method), *values, **plain)
-    device.launch(ufunc.__name__)
-    if given:
-        return given[0]
-    return device.new(result) if type(result) is not tuple else tuple(map(device.new, result))
+    device.catch_up()
+    result = (device.instead or _quiet.run)(getattr(ufunc, method), *values, **plain)
+    if not given:
+        return _many(device, ufunc, values, result)
+    if ufunc is np.matmul:
+        device.launch_product(*values, result)
+    else:
+        arrays = [x for x in (*values, plain.get("where")) if isinstance(x, np.ndarray)]
+        device.launch_function(ufunc.__name__, arrays, [result], (), {}, 1)
+    return given[0]
 
 
 # Atomic operations exist for these types.
@@ -139,8 +166,11 @@ def _add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> Any:
     device = x.device
     values = [value if isinstance(value, Stored) else device.copy_in(np.asarray(value), False) for value in given]
     place, arrays = index_arrays(device, index, x._values.shape)
-    ufunc.at(x._values, place, *(one_device(device, value) and value._values for value in values))
-    device.launch(f"{ufunc.__name__}.at", kernels.launches_of_index(arrays) if arrays else 1)
+    added = [one_device(device, value) and value._values for value in values]
+    device.catch_up()
+    (device.instead or _quiet.run)(ufunc.at, x._values, place, *added)
+    moved = 2 * x._values[:0].itemsize * max(map(np.size, arrays), default=1) + sum(y.nbytes for y in added + arrays)
+    device.launch(f"{ufunc.__name__}.at", moved, count=kernels.launches_of_index(arrays) if arrays else 1)
     return None
 
 
@@ -166,34 +196,74 @@ _PLAIN = frozenset((int, float, bool, str, type, type(None)))
 _CALLING_BACK = surface.names("apply_along_axis apply_over_axes piecewise fromfunction")
 
 
+class Plan(NamedTuple):
+    """What there is to know about one of NumPy's functions, looked up once."""
+
+    name: str
+    way: Callable | None  # of its own, called with the function, its arguments and the device
+    calls_back: bool
+    is_about_arrays: bool
+    is_simple: bool  # kernels that read its arguments once and write its result, and nothing more
+
+
+@functools.cache
+def plan_of(function: Callable) -> Plan:
+    name = surface.name_of(function)
+    way = _OWN.get(name) or (_on_host if name in kernels.ON_HOST else None)
+    way = _from_host if name in kernels.FROM_HOST else way
+    is_simple = not (name in kernels.MEMSETS or name in kernels.SYNCHRONIZING or costs.is_special(name))
+    return Plan(name, way, name in _CALLING_BACK, name in kernels.ABOUT_ARRAYS, is_simple)
+
+
 def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """The value of ``function(*args, **kwargs)`` with arrays of ours among the arguments."""
-    name = surface.name_of(function)
-    if name in _OWN:
-        return _OWN[name](*args, **kwargs)
-    if name in kernels.ON_HOST:
-        return function(*(_on_host(x, name) for x in args), **kwargs)
-    if name in kernels.FROM_HOST:
-        return _from_host(function, args, kwargs, device)
+    plan = plan_of(function)
+    if plan.way is not None:
+        return plan.way(function, args, kwargs, device)
     found: dict[int, Stored] = {}
     plain_args = [x if type(x) in _PLAIN else _unwrap(function, x, device, found) for x in args]
     plain_kwargs = kwargs and {key: _unwrap(function, x, device, found) for key, x in kwargs.items()}
-    if name in _CALLING_BACK:
+    device.catch_up()
+    if plan.calls_back:
         with np.errstate(all="ignore"):
             result = function(*plain_args, **plain_kwargs)
     else:
-        result = _quiet.run(function, *plain_args, **plain_kwargs)
-    if name in kernels.ABOUT_ARRAYS:
+        result = (device.instead or _quiet.run)(function, *plain_args, **plain_kwargs)
+    if plan.is_about_arrays:
         return result
-    made: list[np.ndarray] = []  # what is new memory, not a view of an argument
+    made: list[Any] = []  # what is new memory, not a view of an argument
     wrapped_result = _wrap(result, device, found, made)
     if made or result is None or kwargs.get("out") is not None:
-        device.launch(name, kernels.launches_of(name, plain_args, plain_kwargs))
-        if name in kernels.MEMSETS:
-            device.memset(name, made[0].nbytes)
-        if name in kernels.SYNCHRONIZING:
-            device.wait(name, 8)
+        _launch(plan, device, [x._values for x in found.values()], made, plain_args, plain_kwargs)
     return wrapped_result
+
+
+def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwargs: dict) -> None:
+    """The kernels of a call with these arrays among its arguments, and what was `made`; and what else it does."""
+    count = kernels.launches_of(plan.name, args, kwargs)
+    if count and plan.is_simple:
+        nbytes = most = 0
+        for x in (*arrays, *made):
+            nbytes += x.nbytes
+            most = max(most, x.size)
+        device.launch(plan.name, nbytes, most, (made or arrays)[0].dtype.char, count)
+    elif count:
+        device.launch_function(plan.name, arrays, made, args, kwargs, count)
+    if plan.name in kernels.MEMSETS:
+        device.memset(plan.name, made[0].nbytes)
+    if plan.name in kernels.SYNCHRONIZING:
+        device.wait(plan.name, 8)
+
+
+def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    """``x.sum(axis, …)`` and the like: the method of this name of NumPy's arrays."""
+    device, values = x.device, x._values
+    device.catch_up()
+    result = (device.instead or _quiet.run)(getattr(np.ndarray, name), values, *args, **kwargs)
+    count = kernels.launches_of(name, (), {})
+    work = values.size * 10 if name in TEN_EACH else values.size
+    device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, count)
+    return device.new(result)
 
 
 def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -> Any:
@@ -218,7 +288,7 @@ def _host_argument(function: Callable, x: np.ndarray, device: Any, found: dict[i
     return x
 
 
-def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[np.ndarray]) -> Any:
+def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -> Any:
     """`result` with our arrays in place of NumPy's; new memory, which is no view of an argument, goes to `made`."""
     if isinstance(result, (list, tuple)):
         parts = [_wrap(part, device, found, made) for part in result]
@@ -227,6 +297,9 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[np.ndar
         return found[id(result)]
     if not isinstance(result, (np.ndarray, *SCALARS)):
         return result
+    if getattr(result, "base", 0) is None:
+        made.append(result)
+        return device.new(result)
     values = np.asarray(result)
     root = root_of(values)
     for x in found.values():
@@ -241,34 +314,52 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[np.ndar
 # ---------------------------------------------------------------------------------------------
 
 
+def _take(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
+    return take(*args, **kwargs)
+
+
 def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     """`np.take`, where an index out of range wraps around: a kernel cannot raise."""
     if isinstance(indices, (Stored, int, np.integer)):
         places = indices._values if isinstance(indices, Stored) else indices
     else:
         places = x.device.copy_in(np.asarray(indices), explicit=False)._values
-    result = np.take(x._values, places, axis, None if out is None else out._values, mode="wrap")
-    x.device.launch("take")
+    x.device.catch_up()
+    target = None if out is None else out._values
+    result = (x.device.instead or _quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
+    x.device.launch("take", 2 * result.nbytes + getattr(places, "nbytes", 0))
     return x.device.new(result) if out is None else out
 
 
-def _take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
+def _take_along_axis(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
+    return take_along_axis(*args, **kwargs)
+
+
+def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     if isinstance(indices, np.ndarray):
         indices = x.device.copy_in(indices, explicit=False)
     one_device(x.device, indices)
     length = x._values.size if axis is None else x._values.shape[axis]
+    x.device.catch_up()
     result = np.take_along_axis(x._values, wrapped(indices._values, length), axis)
-    x.device.launch("take_along_axis", kernels.launches_of("take_along_axis", (x._values, indices), {}))
+    count = kernels.launches_of("take_along_axis", (x._values, indices), {})
+    x.device.launch("take_along_axis", 2 * result.nbytes + indices.nbytes, count=count)
     return x.device.new(result)
 
 
-def _copy(a: Any, order: str = "K") -> Any:
+def _copy(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
+    return _ordered_copy(*args, **kwargs)
+
+
+def _ordered_copy(a: Any, order: str = "K") -> Any:
     return a.copy(order)
 
 
-def _on_host(x: Any, name: str) -> Any:
-    """`x` for a function that prints or stores values: all of them have to come to the host."""
-    return x.device.copy_out(x, name, explicit=False) if isinstance(x, Stored) else x
+def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
+    """Functions that print or store values: all of them have to come to the host."""
+    name = surface.name_of(function)
+    there = [x.device.copy_out(x, name, explicit=False) if isinstance(x, Stored) else x for x in args]
+    return function(*there, **kwargs)
 
 
 def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
@@ -278,4 +369,4 @@ def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> An
     return device.copy_in(np.asarray(function(*args, **kwargs)))
 
 
-_OWN: dict[str, Callable] = {"take": take, "take_along_axis": _take_along_axis, "copy": _copy}
+_OWN: dict[str, Callable] = {"take": _take, "take_along_axis": _take_along_axis, "copy": _copy}

@@ -32,47 +32,61 @@ def getitem(x: Any, index: Any) -> Any:
     if is_basic(index):
         return x._view(x._values[_ending_in_ellipsis(index)])
     device = x.device
+    device.catch_up()
     place, arrays = index_arrays(device, index, x._values.shape)
     values = np.asarray(x._values[place])
     if root_of(values) is x._buffer.root:  # NumPy takes an index array of shape () for a number
         values = values.copy()
-    _count(device, "getitem", arrays)
+    _count(device, "getitem", arrays, values.nbytes)
     return device.new(values)
 
 
 def setitem(x: Any, index: Any, value: Any) -> None:
     """``x[index] = value``."""
     if is_basic(index):
-        _set_part(x, x._values[_ending_in_ellipsis(index)], value)
+        _set_part(x, _ending_in_ellipsis(index), value)
         return
     device = x.device
+    device.catch_up()
     place, arrays = index_arrays(device, index, x._values.shape)
     if isinstance(value, Stored):
         one_device(device, value)
     else:
         value = device.copy_in(np.asarray(value, x._values.dtype), explicit=False)
-    x._values[place] = value._values
-    _count(device, "setitem", arrays)
+    write(x, place, value._values)
+    _count(device, "setitem", arrays, value._values.nbytes)
 
 
 def scatter_add(x: Any, index: Any, values: Any) -> None:
     """``x[index] += values`` with an index array: what occurs several times counts each time (`cupyx.scatter_add`)."""
-    one_device(x.device, values)
-    place, arrays = index_arrays(x.device, index, x._values.shape)
-    np.add.at(x._values, place, values._values)
-    x.device.launch("scatter_add", kernels.launches_of_index(arrays) if arrays else 1)
+    device = one_device(x.device, values)
+    device.catch_up()
+    place, arrays = index_arrays(device, index, x._values.shape)
+    if device.instead is None:
+        np.add.at(x._values, place, values._values)
+    moved = 3 * values._values.nbytes + sum(array.nbytes for array in arrays)
+    device.launch("scatter_add", moved, count=kernels.launches_of_index(arrays) if arrays else 1)
 
 
-def _set_part(x: Any, part: np.ndarray, value: Any) -> None:
+def write(x: Any, place: Any, values: Any) -> None:
+    """Write the values to a part of `x`; where nobody computes values there is nothing to write."""
+    if x.device.instead is None:
+        x._values[place] = values
+
+
+def _set_part(x: Any, place: tuple, value: Any) -> None:
     """Write to a regular part of `x`: from an array of the same device, or one number to all its elements."""
+    part = x._values[place]
+    x.device.catch_up()
     if isinstance(value, Stored):
         one_device(x.device, value)
-        if _is_same_memory(part, value._values):  # the last step of x[0] += 1, which is done by then
+        value = value._values
+        if _is_same_memory(part, value):  # the last step of x[0] += 1, which is done by then
             return
-        part[...] = value._values
     else:
-        part[...] = _number(value)
-    x.device.launch("setitem")
+        value = _number(value)
+    write(x, place, value)
+    x.device.launch("setitem", part.nbytes + getattr(value, "nbytes", 0))
 
 
 def _number(value: Any) -> Any:
@@ -133,7 +147,8 @@ def _axes_of(part: Any) -> int:
     return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
 
 
-def _count(device: Any, name: str, arrays: list[np.ndarray]) -> None:
-    device.launch(name, kernels.launches_of_index(arrays))
+def _count(device: Any, name: str, arrays: list[np.ndarray], moved: int) -> None:
+    nbytes = 2 * moved + sum(array.nbytes for array in arrays)
+    device.launch(name, nbytes, count=kernels.launches_of_index(arrays))
     if any(array.dtype.kind == "b" for array in arrays):
         device.wait(f"{name} with a mask", 4)  # how many are True is the length of the result

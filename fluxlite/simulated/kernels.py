@@ -18,10 +18,11 @@ _MANY = 2 * 1024 * 1024  # bytes per array from which CuPy joins arrays one by o
 
 def _joined(arrays: Sequence[Any], *rest: Any, **kwargs: Any) -> int:
     """One copy per array; more than eight small ones of one type are joined by a single kernel."""
+    if len(arrays) <= 8:
+        return len(arrays)
     arrays = [np.asarray(array) for array in arrays]
     small = sum(array.nbytes for array in arrays) < _MANY * len(arrays)
-    single = len(arrays) > 8 and small and len({array.dtype for array in arrays}) == 1
-    return 1 if single else len(arrays)
+    return 1 if small and len({array.dtype for array in arrays}) == 1 else len(arrays)
 
 
 def _along_axis(x: Any, indices: Any, *rest: Any, **kwargs: Any) -> int:

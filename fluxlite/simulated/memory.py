@@ -24,20 +24,14 @@ class Pool:
         self.used = self.peak = 0
         self.earlier_peaks: list[int] = []  # one for each open receipt: what `peak` was when it was opened
 
-    def take(self, nbytes: int) -> int:
-        """Take room for `nbytes`; returns how many bytes that is. Raises `OutOfMemoryError`."""
-        size = -(-nbytes // UNIT) * UNIT
+    def make_room(self, size: int) -> None:
+        """Raises `OutOfMemoryError` if there is no room for `size` bytes."""
+        gc.collect()  # as CuPy does: models that refer to themselves may wait to be found
         if self.used + size > self.capacity:
-            gc.collect()  # as CuPy does: models that refer to themselves may wait to be found
-            if self.used + size > self.capacity:
-                raise OutOfMemoryError(
-                    f"{self.device_name} is out of memory: {size:,} bytes asked for, {self.capacity - self.used:,} "
-                    f"free, {self.used:,} used of {self.capacity:,}. Use smaller batches, or delete what is not needed."
-                )
-        self.used += size
-        if self.used > self.peak:
-            self.peak = self.used
-        return size
+            raise OutOfMemoryError(
+                f"{self.device_name} is out of memory: {size:,} bytes asked for, {self.capacity - self.used:,} "
+                f"free, {self.used:,} used of {self.capacity:,}. Use smaller batches, or delete what is not needed."
+            )
 
 
 class Buffer:
@@ -48,7 +42,13 @@ class Buffer:
     def __init__(self, pool: Pool, nbytes: int, root: Any) -> None:
         self.size = 0  # in case there is no room
         self.pool = pool
-        self.size = pool.take(nbytes)
+        size = -(-nbytes // UNIT) * UNIT
+        if pool.used + size > pool.capacity:
+            pool.make_room(size)
+        pool.used += size
+        self.size = size
+        if pool.used > pool.peak:
+            pool.peak = pool.used
         self.root = root
 
     def __del__(self) -> None:
@@ -57,7 +57,7 @@ class Buffer:
 
 def root_of(values: Any) -> Any:
     """The array whose memory `values` is a view of; itself if it has its own."""
-    while (base := getattr(values, "base", None)) is not None:
+    while isinstance(base := getattr(values, "base", None), np.ndarray):
         values = base
     return values
 

@@ -16,21 +16,22 @@ class SimulatedGenerator:
 
     def random(self, size: Any = None, dtype: Any = np.float64) -> Any:
         """Uniform in [0, 1)."""
-        return self._made("random", self._generator.random(size, dtype))
+        return self._made("random", self._generator.random, size, dtype)
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Any:
         """Normal with mean 0 and deviation 1."""
-        return self._made("standard_normal", self._generator.standard_normal(size, dtype))
+        return self._made("standard_normal", self._generator.standard_normal, size, dtype)
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
         """Uniform in [low, high)."""
-        values = low + (high - low) * self._generator.random(size, dtype)
-        return self._made("uniform", values)
+        return self._made("uniform", lambda *args: low + (high - low) * self._generator.random(*args), size, dtype)
 
     def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
         """Whole numbers in [low, high), or [0, low)."""
-        return self._made("integers", self._generator.integers(low, high, size, dtype))
+        return self._made("integers", lambda *args: self._generator.integers(low, high, *args), size, dtype)
 
-    def _made(self, name: str, values: Any) -> Any:
-        self._device.launch(name)
-        return self._device.new(np.asarray(values))
+    def _made(self, name: str, draw: Any, size: Any, dtype: Any) -> Any:
+        self._device.catch_up()
+        values = np.asarray(draw(size, dtype))
+        self._device.launch(name, values.nbytes, 10 * values.size, values.dtype.char)
+        return self._device.new(values)

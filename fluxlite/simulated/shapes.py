@@ -1,0 +1,201 @@
+"""What NumPy's functions would give, as far as shape and dtype go: what `estimate(…, shapes_only=True)` runs on.
+
+An array here is zeros that nobody has touched: the system gives it memory page by page when it is used, so that a
+4,096-wide network needs none. Views are made by NumPy itself. A function without a rule here is computed.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_LARGE = 2**16  # bytes; less is as fast from NumPy
+
+
+def untouched(shape: tuple[int, ...], dtype: Any, like: tuple = ()) -> np.ndarray:
+    """Zeros of this shape, in the memory order that NumPy's "K" takes from the arrays `like`."""
+    arrays = [x for x in like if isinstance(x, np.ndarray) and x.ndim == len(shape) > 1]
+    columns = bool(arrays) and all(x.flags.f_contiguous and not x.flags.c_contiguous for x in arrays)
+    order: Any = "F" if columns else "C"
+    nbytes = math.prod(shape) * np.dtype(dtype).itemsize
+    if nbytes < _LARGE or not hasattr(mmap, "MAP_PRIVATE"):
+        return np.zeros(shape, dtype, order)
+    # np.zeros takes back what was freed and writes zeros to it; a mapping of its own is fresh.
+    memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.ndarray(shape, dtype, memory, order=order)
+
+
+def outcome(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """In place of ``function(*args, **kwargs)``: an array of its shape and dtype; writes to nothing."""
+    method = getattr(function, "__name__", "")
+    ufunc = getattr(function, "__self__", None)
+    if isinstance(function, np.ufunc):
+        return _ufunc(function, args, kwargs)
+    if isinstance(ufunc, np.ufunc):
+        return _ufunc(ufunc, args, kwargs) if method == "__call__" else _method(ufunc, method, args, kwargs)
+    rule = _RULES.get(function)
+    return function(*args, **kwargs) if rule is None else rule(function, args, kwargs)
+
+
+# ---------------------------------------------------------------------------------------------
+# Ufuncs
+# ---------------------------------------------------------------------------------------------
+
+
+def _ufunc(ufunc: np.ufunc, args: tuple, kwargs: dict) -> Any:
+    if ufunc.signature is not None:
+        return _product(ufunc, args, kwargs) if ufunc is np.matmul else ufunc(*args, **kwargs)
+    if kwargs.get("out"):
+        return kwargs["out"][0]
+    shape = np.broadcast_shapes(*(np.shape(x) for x in args))
+    # Without elements NumPy says which dtypes come out, and whether it can be done at all.
+    kinds = ufunc(*(np.empty(0, x.dtype) if isinstance(x, np.ndarray) else x for x in args), **_without(kwargs))
+    results = [untouched(shape, kind.dtype, args) for kind in (kinds if ufunc.nout > 1 else (kinds,))]
+    return tuple(results) if ufunc.nout > 1 else results[0]
+
+
+def _without(kwargs: dict) -> dict:
+    return {name: value for name, value in kwargs.items() if name not in ("out", "where")}
+
+
+def _product(ufunc: np.ufunc, args: tuple, kwargs: dict) -> np.ndarray:
+    """Rows and columns without elements, so that NumPy checks everything else."""
+    x, y = args
+    small = np.matmul(x[..., :0, :] if x.ndim > 1 else x, y[..., :0] if y.ndim > 1 else y, **_without(kwargs))
+    if kwargs.get("out"):
+        return kwargs["out"][0]
+    shape = list(small.shape)
+    if y.ndim > 1:
+        shape[-1] = y.shape[-1]
+    if x.ndim > 1:
+        shape[-2 if y.ndim > 1 else -1] = x.shape[-2]
+    return untouched(tuple(shape), small.dtype)
+
+
+def _method(ufunc: np.ufunc, method: str, args: tuple, kwargs: dict) -> Any:
+    if method == "at":
+        return None
+    function = getattr(ufunc, method)
+    return _reduced(function, args, kwargs) if method == "reduce" else function(*args, **kwargs)
+
+
+# ---------------------------------------------------------------------------------------------
+# Other functions
+# ---------------------------------------------------------------------------------------------
+
+
+def _reduced(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
+    """A function along axes, tried on one element: the axes that are left keep their lengths."""
+    x, *rest = args
+    default = 0 if isinstance(getattr(function, "__self__", None), np.ufunc) else None  # that of np.add.reduce
+    axis = rest[0] if rest else kwargs.get("axis", default)
+    if not isinstance(x, np.ndarray) or kwargs.get("out") is not None or x.size == 0:
+        return function(*args, **kwargs)
+    small = np.asarray(function(np.ones((1,) * x.ndim, x.dtype), *rest, **kwargs))
+    axes = {i % x.ndim for i in (range(x.ndim) if axis is None else np.atleast_1d(axis).tolist())} if x.ndim else set()
+    kept = small.ndim == x.ndim
+    return untouched(tuple(1 if i in axes else n for i, n in enumerate(x.shape) if kept or i not in axes), small.dtype)
+
+
+def _elementwise(function: Callable, args: tuple, kwargs: dict) -> Any:
+    if kwargs.get("out") is not None or len(args) < 2 and function is np.where:
+        return function(*args, **kwargs)
+    given = [*args, *kwargs.values()]
+    shape = np.broadcast_shapes(*(x.shape for x in given if isinstance(x, np.ndarray)))
+    empty = [np.empty(0, x.dtype) if isinstance(x, np.ndarray) else x for x in given]
+    kind = function(*empty[: len(args)], **dict(zip(kwargs, empty[len(args) :])))
+    return untouched(shape, kind.dtype, args)
+
+
+def _alike(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
+    """``np.zeros_like`` and its kin."""
+    x = args[0]
+    shape = kwargs.get("shape")
+    at = {np.full_like: 2}.get(function, 1)  # type: ignore[call-overload]
+    dtype = kwargs.get("dtype") or (args[at] if len(args) > at else None) or x.dtype
+    shape = x.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    return untouched(shape, dtype, (x,))
+
+
+def _copied(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
+    x = np.asarray(args[0])
+    order = args[1] if len(args) > 1 else kwargs.get("order", "K")
+    like = (x,) if order in "KA" else (np.empty((0,) * x.ndim, order=order),)
+    return untouched(x.shape, kwargs.get("dtype") or x.dtype, like)
+
+
+def _retyped(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
+    x, dtype = args
+    return untouched(x.shape, dtype, (x,))
+
+
+def _joined(function: Callable, args: tuple, kwargs: dict) -> Any:
+    """`np.concatenate` and `np.stack`, tried with another axis cut to nothing."""
+    arrays = args[0]
+    axis = args[1] if len(args) > 1 else kwargs.get("axis", 0)
+    shapes = {x.shape for x in arrays}
+    ndim = len(next(iter(shapes)))
+    if axis is None or ndim < 2 or any(len(shape) != ndim for shape in shapes) or set(kwargs) - {"axis"}:
+        return function(*args, **kwargs)
+    cut = 1 if function is np.concatenate and axis % ndim == 0 else 0  # an axis that is not joined
+    lengths = {shape[cut] for shape in shapes}
+    if len(lengths) > 1:
+        return function(*args, **kwargs)  # which says what is wrong
+    small = function([x[(slice(None),) * cut + (slice(0),)] for x in arrays], axis)
+    shape = list(small.shape)
+    at = cut if function is np.concatenate or axis % (ndim + 1) > cut else cut + 1
+    shape[at] = lengths.pop()
+    return untouched(tuple(shape), small.dtype)
+
+
+def _einsum(function: Callable, args: tuple, kwargs: dict) -> Any:
+    subscripts, *arrays = args
+    if not isinstance(subscripts, str) or "->" not in subscripts or "..." in subscripts:
+        return function(*args, **kwargs)
+    terms, _, result = subscripts.replace(" ", "").partition("->")
+    lengths: dict[str, int] = {}
+    for term, x in zip(terms.split(","), arrays, strict=True):
+        for label, length in zip(term, x.shape, strict=True):
+            lengths[label] = max(length, lengths.get(label, 1))
+    return untouched(tuple(lengths[label] for label in result), np.result_type(*arrays))
+
+
+def _dot(function: Callable, args: tuple, kwargs: dict) -> Any:
+    is_matmul = len(args) == 2 and all(isinstance(x, np.ndarray) and 0 < x.ndim <= 2 for x in args)
+    return _product(np.matmul, args, {}) if is_matmul else function(*args, **kwargs)
+
+
+def _picked(function: Callable, args: tuple, kwargs: dict) -> Any:
+    x, index, axis, out = (*args, *(None,) * 4)[:4]
+    if out is not None:
+        return out
+    axis = kwargs.get("axis", axis)
+    if axis is None:
+        return untouched(np.shape(index), x.dtype)
+    axis %= x.ndim
+    return untouched(x.shape[:axis] + np.shape(index) + x.shape[axis + 1 :], x.dtype)
+
+
+def _nothing(function: Callable, args: tuple, kwargs: dict) -> None:
+    """Changes its argument in place, whose values nobody knows."""
+
+
+def _functions(text: str) -> list[Any]:
+    return [getattr(np, name) for name in text.split()]
+
+
+_REDUCTIONS = "sum prod mean var std max min all any argmax argmin"
+_RULES: dict[Any, Callable] = {
+    **dict.fromkeys(_functions(_REDUCTIONS + " nansum nanprod nanmean nanmax nanmin nanvar nanstd"), _reduced),
+    **dict.fromkeys([getattr(np.ndarray, name) for name in _REDUCTIONS.split()], _reduced),
+    **dict.fromkeys(_functions("where clip round nan_to_num isclose"), _elementwise),
+    **dict.fromkeys(_functions("zeros_like ones_like full_like empty_like"), _alike),
+    **dict.fromkeys(_functions("array copy"), _copied),
+    **dict.fromkeys(_functions("concatenate stack"), _joined),
+    np.ndarray.copy: _copied, np.ndarray.astype: _retyped, np.ndarray.sort: _nothing,
+    np.einsum: _einsum, np.dot: _dot, np.take: _picked,
+}  # fmt: skip
