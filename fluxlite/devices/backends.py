@@ -5,7 +5,6 @@ A kind counts if its library is installed and finds a GPU. Libraries are importe
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -26,8 +25,6 @@ class Backend(NamedTuple):
 
 
 def _metal_functional() -> Functional:
-    if importlib.util.find_spec("fluxlite.devices.metal") is None:
-        return Functional("fluxlite cannot use Apple's GPUs yet", installed=False)
     from .metal import metal_functional
 
     return metal_functional()
