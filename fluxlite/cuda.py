@@ -15,6 +15,7 @@ from .devices.functional import Functional
 from .devices.places import device_of
 from .devices.scalars import allowscalar as allowscalar
 from .devices.selection import cu as cu
+from .receipts import receipt
 
 
 def functional(part: str | None = None) -> Functional:
@@ -94,4 +95,27 @@ def sync(function: Callable[[], Any]) -> Any:
     """
     result = function()
     synchronize()
+    return result
+
+
+def time(function: Callable[[], Any]) -> Any:
+    """Run `function`, print how long it took and what it asked of the GPU; its result (CUDA.jl: ``CUDA.@time``).
+
+    Waits for the device before and after, so that no other work is in the time, and all of this one's is.
+
+    >>> with fl.simulate_gpu():
+    ...     x = cu(np.ones((1024, 1024), np.float32))
+    ...     y = time(lambda: x + x)  # the first sum on a device also loads its kernel
+    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+    launches          1: add 1
+    host to device    none
+    device to host    none
+    synchronizations  1
+    peak memory       8,388,608 bytes
+    ... simulated (NVIDIA T4); ... of this machine's time to simulate it
+    """
+    synchronize()
+    with receipt() as seen:
+        result = sync(function)
+    print(seen)
     return result

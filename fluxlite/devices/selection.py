@@ -21,8 +21,9 @@ from .simulation import simulate_gpu as simulate_gpu
 def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the GPU; without a usable GPU `x` itself, and once a line that says why (Flux: ``gpu``).
 
-    Takes arrays, containers and registered models. Float64 becomes Float32; ``dtype=None`` keeps it. Raises
-    `TypeError` for what cannot move.
+    Takes arrays, containers and registered models. Float64 becomes Float32; ``dtype=None`` keeps it. `x` itself
+    stays where it is, so write ``model = gpu(model)``: a `gpu(model)` alone makes copies, which a receipt shows, and
+    drops them. Raises `TypeError` for what cannot move.
 
     >>> with simulate_gpu():
     ...     gpu({"W": np.ones((1, 2), np.float32), "name": "first"})

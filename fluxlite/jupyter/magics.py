@@ -11,7 +11,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from ..devices.selection import devices
-from ..receipts import receipt
+from ..receipts import Receipt, receipt
+from ..seconds import Seconds
 
 _MEMORY = "--memory"
 
@@ -65,7 +66,7 @@ def _reported(run: Any, traced: bool) -> Any:
             value = run()
         _wait(gpus)  # belongs to the time, but is none of what the code asked for
         seconds = time.perf_counter() - start
-        rows = {"time": _time(seconds, gpus, traced), "host memory": _HINT if memory is None else memory.report()}
+        rows = {"time": _time(seconds, seen, traced), "host memory": _HINT if memory is None else memory.report()}
     finally:
         if memory is not None:
             memory.close()
@@ -81,12 +82,10 @@ def _wait(gpus: list) -> None:
         gpu.synchronize()
 
 
-def _time(seconds: float, gpus: list, traced: bool) -> str:
-    if traced:
-        return "not measured: tracing memory slows Python down"
-    if any(gpu.backend == "Simulated" for gpu in gpus):
-        return f"not simulated yet; this computer computed for {seconds:.4g} s measured"
-    return f"{seconds:.4g} s measured"
+def _time(seconds: float, seen: Receipt, traced: bool) -> str:
+    if seen.simulated_seconds is not None:
+        return str(seen.seconds)
+    return "not measured: tracing memory slows Python down" if traced else str(Seconds(seconds, "measured"))
 
 
 _HINT = f"not traced: %device_time {_MEMORY} does, in place of the time"

@@ -76,6 +76,23 @@ def test_S1_15_and_S3_11_a_model_goes_back_before_it_is_saved():
     assert type(back.layers[0].weight) is np.ndarray and on_gpu(model.layers[0].weight)
 
 
+def test_S3_R9_time_waits_before_and_after_and_says_what_was_asked_of_the_gpu(capsys):
+    """F49: earlier work is not billed, and the time is that of the sum, not of giving the order for it."""
+    device, x = fl.require_gpu(), fl.cu(np.ones((2048, 2048), np.float32))
+    earlier = x @ x
+    device.synchronize()
+    ordered = fl.clock()
+    earlier = earlier @ x
+    ordered = fl.clock() - ordered
+    capsys.readouterr()
+    y = fl.cuda.time(lambda: earlier @ x)
+    out = capsys.readouterr().out
+    assert y.shape == (2048, 2048) and "launches          1: matmul 1" in out and "simulated (NVIDIA T4)" in out
+    with fl.receipt() as r:
+        fl.cuda.sync(lambda: earlier @ x)
+    assert f"{r.seconds}" in out and r.seconds > 100 * ordered
+
+
 def test_F19_a_device_is_called_like_a_function():
     device = fl.get_device()
     assert on_gpu(device(np.ones(2))) and all(map(on_gpu, map(device, [np.ones(2), np.ones(3)])))
@@ -141,7 +158,7 @@ FEATURES = {
     "F46": "test_scalars.py::test_F46",
     "F47": "test_several_gpus.py::test_S3_R8",
     "F48": "test_several_gpus.py::test_S3_R10",
-    "F49": "later: the clock",
+    "F49": "test_guide.py::test_S3_R9",
     "F50": "../test_rnn.py::test_after_200_epochs",
     "F51": "../test_older_styles.py::test_the_descent_step_of_the_blog",
     "F52": "../test_older_styles.py::test_a_state_that_was_walked_through_has_to_be_detached",
@@ -157,7 +174,6 @@ EXAMPLES_ELSEWHERE = {
     **{f"S3_{i}": "later: the data loader" for i in (6, 7, 8, 9, 10)},
     "S3_12": "later: saving and loading",
     "S3_R4": "later: the data loader",
-    "S3_R9": "later: the clock",
 }
 EXAMPLES = [f"S1_{i}" for i in range(1, 31)] + [f"S3_{i}" for i in range(1, 15)] + [f"S3_R{i}" for i in range(1, 11)]
 
