@@ -28,7 +28,10 @@ def getitem(x: Any, index: Any) -> Any:
     """``x[index]``: a view for numbers and slices; with a list or an array as index, a new array."""
     if is_basic(index):
         return part_of(x, index)
-    return x.device.new(x.values[_places(x, index)])
+    places = _places(x, index)
+    if _names_nothing(x, places):
+        return x.device.copy_in(_host_part(x, places), explicit=False)
+    return x.device.new(x.values[places])
 
 
 def part_of(x: Any, index: Any) -> Any:
@@ -44,18 +47,18 @@ def setitem(x: Any, index: Any, value: Any) -> None:
         if not _is_same_memory(part, value):  # the last step of x[0] += 1, which is done by then
             part.replace(_spread(x.device, _to_write(x, value), part))
         return
-    if not isinstance(value, type(x)):
+    if isinstance(value, (list, tuple, np.ndarray)):
         value = x.device.copy_in(np.asarray(value, x.dtype), explicit=False)
     places = _places(x, index)
-    x.replace(views.Part(places).write(x.values, x.device.cast(value.values, x.dtype)))
+    if not _names_nothing(x, places):
+        x.replace(_scattered(x, places, _to_write(x, value)))
 
 
 def scatter_add(x: Any, index: Any, values: Any) -> None:
     """``x[index] += values`` with an index array: what occurs several times counts each time."""
     places = _places(x, index)
-    if values.size == 0:
-        return
-    x.replace(x.values.at[places].add(x.device.cast(values.values, x.dtype)))
+    if not _names_nothing(x, places):
+        x.replace(_scattered(x, places, x.device.cast(values.values, x.dtype), add=True))
 
 
 def write_all(x: Any, values: Any) -> Any:
@@ -112,6 +115,31 @@ def _places(x: Any, index: Any) -> tuple:
             result.append(wrapped_around(part, x.shape[axis]))
             axis += 1
     return tuple(result)
+
+
+def _scattered(x: Any, places: tuple, values: Any, add: bool = False) -> Any:
+    """What `x` holds after `values` were written, or added, to these places."""
+    into = x.values
+    if any(part is None for part in places):  # MLX reads with new axes, but does not write with them
+        numbered = x.device.places(np.arange(x.size)).reshape(x.shape)
+        into, places = into.reshape(-1), (numbered[places],)
+    changed = into.at[places].add(values) if add else views.Part(places).write(into, values)
+    return changed.reshape(x.shape)
+
+
+def _names_nothing(x: Any, places: tuple) -> bool:
+    """Whether there are no elements at these places: MLX divides by their number."""
+    sizes = [
+        len(range(*part.indices(length))) if isinstance(part, slice) else getattr(part, "size", 1)
+        for part, length in zip((part for part in places if part is not None), x.shape, strict=True)
+    ]
+    return x.size == 0 or 0 in sizes
+
+
+def _host_part(x: Any, places: tuple) -> np.ndarray:
+    """The part of `x`, which has no elements: its shape is all there is to find out."""
+    like = tuple(np.zeros(part.shape, np.intp) if hasattr(part, "shape") else part for part in places)
+    return np.broadcast_to(np.zeros((), x.dtype), x.shape)[like]
 
 
 def wrapped_around(places: Any, length: int) -> Any:

@@ -107,7 +107,8 @@ class MetalDevice(GPU):
     def _planned(self) -> list:
         """The values that may not have been computed yet and are still in use; none of them is planned after this."""
         waiting, self._waiting = self._waiting, []
-        return [x._values for x in (reference() for reference in waiting) if x is not None]
+        in_use = {id(x): x for x in (reference() for reference in waiting) if x is not None}
+        return [x._values for x in in_use.values()]
 
     # -- dtypes ----------------------------------------------------------------------------------
 

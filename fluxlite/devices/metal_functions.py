@@ -17,7 +17,7 @@ import numpy as np
 from ..rules import COMPOSED
 from . import views
 from .indexing import wrapped_around
-from .metal_dtypes import mx, narrowed, number, result_type
+from .metal_dtypes import mx, narrowed, number
 from .metal_ufuncs import lacking, names, refusal, written
 from .metal_values import NOT_OF_NOTHING, ON_VALUES, pad, where
 from .protocol import Wrapped
@@ -141,6 +141,62 @@ ON_ARRAYS: dict[str, Callable] = {
     "array_str": _printed(np.array_str),
     "array2string": _printed(np.array2string),
 }
+# What NumPy has and MLX does not, and what becomes of it here; `tests/devices/test_metal.py` asks the installed MLX.
+LACKING: dict[str, frozenset[str]] = {
+    "computed otherwise, in a line": names(
+        """
+        amax amin around asanyarray ascontiguousarray cbrt copy copysign copyto exp2 fmax fmin fmod heaviside hypot
+        logaddexp2 ravel signbit
+        """
+    ),
+    "made of other functions, as for derivatives": names(
+        """
+        append array_split average column_stack dot dsplit dstack fliplr flipud hsplit hstack ptp rollaxis rot90
+        vdot vsplit vstack
+        """
+    ),
+    "found on the host, after a wait: how many there are is the shape": names("argwhere flatnonzero nonzero"),
+    "known without asking the device": names("iscomplexobj isrealobj min_scalar_type ndim shape size"),
+    "printed on the host": names("array2string array_repr array_str"),
+    "raises: nothing in a neural network needs it": names(
+        """
+        angle apply_along_axis apply_over_axes array_equiv asfortranarray bincount bitwise_count block choose
+        common_type compress corrcoef correlate cov cross delete diag_indices_from diagflat digitize ediff1d
+        extract fill_diagonal fix frexp fromfunction gcd geomspace gradient histogram histogram2d
+        histogram_bin_edges histogramdd i0 insert interp intersect1d iscomplex isin isreal ix_ lcm ldexp lexsort
+        lib.stride_tricks.sliding_window_view linalg.cond linalg.diagonal linalg.lstsq linalg.matmul
+        linalg.matrix_norm linalg.matrix_power linalg.matrix_rank linalg.matrix_transpose linalg.multi_dot
+        linalg.outer linalg.svdvals linalg.tensordot linalg.tensorinv linalg.tensorsolve linalg.trace
+        linalg.vecdot linalg.vector_norm logspace matvec may_share_memory modf nanargmax nanargmin nancumprod
+        nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar
+        nextafter packbits percentile piecewise place poly polyadd polyder polydiv polyfit polyint polymul
+        polysub polyval put putmask quantile ravel_multi_index real_if_close require resize roots select
+        setdiff1d setxor1d shares_memory sinc sort_complex spacing trapezoid tril_indices_from trim_zeros
+        triu_indices_from union1d unique_all unique_counts unique_inverse unique_values unpackbits unravel_index
+        unwrap vander vecmat
+        """
+    ),
+    "raises: it is about files, text or dates": names(
+        """
+        busday_count busday_offset datetime_as_string frombuffer fromfile fromiter fromstring genfromtxt
+        is_busday isnat loadtxt savetxt
+        """
+    ),
+}
+LACKING_MODULES = ("lib.recfunctions", "lib.scimath")  # raise as well
+
+# What MLX's functions and arrays do not take, where NumPy's do, and what is done instead.
+LACKING_WAYS = {
+    "add(out=)": "computed, then written",
+    "sum(dtype=)": "converted first",
+    "x[mask]": "the places are found on the host",
+    "x[host array]": "copied to the device",
+    "matmul of integers": "multiplied and summed",
+    "einsum of integers": "raises",
+    "var with a fraction as ddof": "squared and summed",
+    "nan_to_num of Float64": "chosen by np.where",
+}
+
 # They make an array of values on the host, at the side of ``like=x``.
 FROM_HOST = names("array asarray asanyarray arange zeros ones full empty eye identity")
 
@@ -218,4 +274,4 @@ def _from_host(device: Any, function: Callable, args: tuple, kwargs: dict) -> An
     if args and isinstance(args[0], Wrapped):
         return args[0].copy() if function is np.array else args[0]
     made = np.asarray(function(*args, **kwargs))
-    return device(made, dtype=None) if "dtype" in kwargs else device.copy_in(made.astype(result_type(made.dtype)))
+    return device(made, dtype=None) if "dtype" in kwargs else device.copy_in(made.astype(narrowed(made.dtype)))

@@ -32,9 +32,9 @@ def same_names(table: str) -> dict[str, str]:
 SAME_UFUNCS = same_names(
     """
     add subtract multiply divide floor_divide remainder power float_power=power negative positive absolute=abs fabs=abs
-    sqrt square reciprocal exp expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh
+    sqrt square reciprocal expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh
     arcsinh arccosh arctanh degrees radians rad2deg=degrees deg2rad=radians floor ceil rint=round trunc
-    maximum minimum logaddexp equal not_equal less less_equal greater greater_equal isnan isinf isfinite
+    maximum minimum equal not_equal less less_equal greater greater_equal isnan isinf isfinite
     logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert=bitwise_invert
     left_shift right_shift conjugate
     """
@@ -60,8 +60,21 @@ def _matmul(x: Any, y: Any) -> Any:
 
 def _hypot(x: Any, y: Any) -> Any:
     x, y = mx.abs(x), mx.abs(y)
-    larger, ratio = mx.maximum(x, y), mx.minimum(x, y) / mx.maximum(mx.maximum(x, y), 1e-37)  # squares may overflow
-    return mx.where(mx.isinf(larger), larger, larger * mx.sqrt(1 + ratio * ratio))
+    larger = mx.maximum(x, y)
+    ratio = mx.minimum(x, y) / mx.maximum(larger, 1e-37)  # of squares one may overflow
+    return mx.where(mx.isinf(x) | mx.isinf(y), np.inf, larger * mx.sqrt(1 + ratio * ratio))
+
+
+def _exp(x: Any) -> Any:
+    # Of Float64 MLX's exp has 8 digits (sin and cos as well, and those stay so), its power has 16.
+    return mx.power(math.e, x) if x.dtype == mx.float64 else mx.exp(x)
+
+
+def _logaddexp(x: Any, y: Any) -> Any:
+    if x.dtype != mx.float64:
+        return mx.logaddexp(x, y)
+    apart = mx.where(x == y, 0, mx.abs(x - y))  # also of two infinities
+    return mx.maximum(x, y) + mx.log1p(_exp(-apart))
 
 
 def _divmod(x: Any, y: Any) -> tuple:
@@ -77,17 +90,18 @@ UFUNCS: dict[str, Callable] = {
     "matmul": _matmul,
     "divmod": _divmod,
     "sign": lambda x: mx.where(mx.isnan(x), x, mx.sign(x)),  # MLX says 0 for NaN
-    "exp": lambda x: mx.power(math.e, x) if x.dtype == mx.float64 else mx.exp(x),  # MLX's is as exact as in Float32
+    "exp": _exp,
+    "logaddexp": _logaddexp,
     "exp2": lambda x: mx.power(2, x),
     "cbrt": lambda x: mx.sign(x) * mx.power(mx.abs(x), 1 / 3),
     "hypot": _hypot,
-    "logaddexp2": lambda x, y: mx.logaddexp(x * math.log(2), y * math.log(2)) / math.log(2),
+    "logaddexp2": lambda x, y: _logaddexp(x * math.log(2), y * math.log(2)) / math.log(2),
     "fmod": lambda x, y: mx.sign(x) * mx.remainder(mx.abs(x), mx.abs(y)),
     "fmax": _chosen(lambda x, y: mx.maximum(x, y)),
     "fmin": _chosen(lambda x, y: mx.minimum(x, y)),
     "signbit": lambda x: (x < 0) | (mx.isinf(1 / x) & (1 / x < 0)),  # also of -0.0
     "copysign": lambda x, y: mx.where(UFUNCS["signbit"](y), -mx.abs(x), mx.abs(x)),
-    "heaviside": lambda x, y: mx.where(x == 0, y, (x > 0).astype(x.dtype)),
+    "heaviside": lambda x, y: mx.where(mx.isnan(x), x, mx.where(x == 0, y, (x > 0).astype(x.dtype))),
 }
 
 # What ufuncs' methods are in other words.
@@ -172,7 +186,7 @@ def written(function: Any, out: Any, result: Wrapped) -> Any:
 def lacking(name: str) -> TypeError:
     """The error for a function that is in no table."""
     return TypeError(
-        f"np.{name} does not exist for arrays on Metal (MLX has none). Build it from other functions, or use cpu(x)."
+        f"np.{name} does not exist for arrays on Metal. Build it from other functions, or compute on the host: cpu(x)."
     )
 
 
