@@ -32,6 +32,7 @@ def no_simulation_and_nothing_said_yet(monkeypatch, empty_project):
     """Each test starts as a program does: no simulated GPU, no preference, and every notice still to be given."""
     monkeypatch.setenv("FLUXLITE_PROJECT", str(empty_project))
     monkeypatch.delenv("FLUXLITE_GPU_BACKEND", raising=False)
+    monkeypatch.delenv("FLUXLITE_WITHOUT_GPU", raising=False)
     fluxlite.reset_notices()
     with fluxlite.simulate_gpu(False):
         yield

@@ -31,7 +31,7 @@ from .layers.basic import Chain, Dense
 # Devices: which arrays are whose. The libraries of a GPU are not imported before one is used.
 from .devices.base import Device
 from .devices.selection import cpu, cu, functional, gpu, gpu_device, gpu_name, require_gpu, simulate_gpu
-from .devices.selection import get_device, gpu_backend, supported_devices
+from .devices.selection import get_device, gpu_backend, supported_devices, without_gpu
 from .devices.places import device_of
 from .notices import notices, reset_notices
 from .doctor import doctor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .devices import preferences
+from .devices import preferences, without
 from .devices.backends import BACKENDS, functional, supported_devices
 from .devices.choosing import choose
 from .devices.selection import current, why_no_gpu
@@ -18,7 +18,7 @@ _HOW = {
     "AMDGPU": "an AMD GPU with ROCm 7 (rocm.docs.amd.com), and pip install cupy-rocm-7-0",
     "Metal": "a Mac with Apple's own processor, and pip install mlx",
 }
-_VARIABLES = (preferences.VARIABLE, preferences.FOLDER_VARIABLE, "CUDA_VISIBLE_DEVICES")
+_VARIABLES = (preferences.VARIABLE, preferences.FOLDER_VARIABLE, without.VARIABLE, "CUDA_VISIBLE_DEVICES")
 _OTHERS = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # said only if they are set
 
 

@@ -16,6 +16,7 @@ from .choosing import Choice, choose
 from .choosing import gpu_backend as gpu_backend
 from .cpu import CPU
 from .simulation import simulate_gpu as simulate_gpu
+from .without import without_gpu as without_gpu
 
 
 def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
@@ -23,7 +24,8 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
 
     Takes arrays, containers and registered models. Float64 becomes Float32; ``dtype=None`` keeps it. `x` itself
     stays where it is, so write ``model = gpu(model)``: a `gpu(model)` alone makes copies, which a receipt shows, and
-    drops them. Raises `TypeError` for what cannot move.
+    drops them. `without_gpu` can let it simulate a GPU, or raise, where there is none. Raises `TypeError` for what
+    cannot move.
 
     >>> with simulate_gpu():
     ...     gpu({"W": np.ones((1, 2), np.float32), "name": "first"})
@@ -31,6 +33,8 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     {'W': array([[1., 1.]], dtype=float32)  # Simulated:0, 'name': 'first'}
     """
     device = gpu_device()
+    if device is None and without_gpu() != "cpu":
+        device = require_gpu()
     if device is None:
         if not was_said("no GPU"):
             notice("no GPU", f"arrays stay on the CPU. {why_no_gpu()} doctor() says more.")
@@ -63,12 +67,17 @@ def cu(x: Any, dtype: Any = DEFAULT) -> Any:
 def require_gpu() -> Device:
     """The device that `gpu` moves to. Raises `RuntimeError` with the reason if there is none.
 
+    After ``without_gpu("simulate")`` there always is one.
+
     >>> with simulate_gpu(3):
     ...     require_gpu().name
     [ Info: Simulated:0 to Simulated:2, simulated NVIDIA T4, stand in for GPUs.
     'simulated NVIDIA T4'
     """
     device = gpu_device()
+    if device is None and without_gpu() == "simulate":
+        simulate_gpu()
+        device = gpu_device()
     if device is None:
         raise RuntimeError(f"there is no GPU to use. {why_no_gpu()}")
     return device

@@ -1,0 +1,35 @@
+"""What `gpu` does where there is no GPU: one switch with three positions."""
+
+from __future__ import annotations
+
+import os
+
+VARIABLE = "FLUXLITE_WITHOUT_GPU"
+MODES = {
+    "cpu": "gpu(x) is x, and says why once",
+    "simulate": "gpu(x) turns the simulated GPU on",
+    "raise": "gpu(x) raises an error",
+}
+_chosen: list[str] = []  # the last one counts
+
+
+def without_gpu(mode: str | None = None) -> str:
+    """Choose what `gpu` does on a machine without a usable GPU; gives the mode that is in force then.
+
+    ``"cpu"``, as in Flux and unless told otherwise: `gpu` returns its argument and says why once. ``"simulate"``: it
+    calls `simulate_gpu` first. ``"raise"``: it raises `RuntimeError`, for a program that must not run for hours on the
+    CPU by mistake. Without an argument nothing changes. The environment variable FLUXLITE_WITHOUT_GPU sets it from
+    outside; a call counts more. Raises `ValueError` for another word.
+
+    >>> without_gpu()
+    'cpu'
+    """
+    if mode is not None:
+        _chosen[:] = [_checked(mode, "without_gpu(mode)")]
+    return _chosen[0] if _chosen else _checked(os.environ.get(VARIABLE) or "cpu", VARIABLE)
+
+
+def _checked(mode: str, where: str) -> str:
+    if mode not in MODES:
+        raise ValueError(f"{where} is one of {', '.join(map(repr, MODES))}, got {mode!r}")
+    return mode
