@@ -15,7 +15,7 @@ from .. import arrays
 from ..arrays import device_of
 from ..devices.scalars import scalar_read
 from ..ties import address
-from .dispatch import array_function, array_ufunc, call, call_ufunc, reduction, take
+from .dispatch import array_function, array_ufunc, call, call_ufunc, quietly, reduction, take
 from .indexing import getitem, scatter_add, setitem, write
 from .memory import root_of
 from .operators import Operators
@@ -174,8 +174,8 @@ class SimulatedArray(Operators):
     def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
         if np.dtype(dtype) == self.dtype:
             return self.copy(order) if copy else self
-        with np.errstate(all="ignore"):
-            values = self.device.compute(np.ndarray.astype, self._values, dtype, order=order)
+        self.device.catch_up()
+        values = quietly(self.device, np.ndarray.astype, self._values, dtype, order)
         self.device.launch("astype", self.nbytes + values.nbytes)
         return self.device.new(values)
 
@@ -183,6 +183,7 @@ class SimulatedArray(Operators):
         self[...] = value
 
     def sort(self, axis: int = -1) -> None:
+        self.device.catch_up()
         self.device.compute(np.ndarray.sort, self._values, axis)
         self.device.launch_function("sort", [self._values], [], (), {}, 1)
 

@@ -56,15 +56,30 @@ def reflected(ufunc: np.ufunc, x: Any, y: Any) -> Any:
 
 def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     """``x += y``: the result is written to where `x` is. Nothing else is asked whether it knows better."""
-    return call_ufunc(ufunc, (x, y), {"out": (x,)})
+    device = x.device
+    if isinstance(y, Stored):
+        y = one_device(device, y) and y._values
+    elif not isinstance(y, SCALARS):
+        return call_ufunc(ufunc, (x, y), {"out": (x,)})  # which says why not
+    if device.live:
+        device.host.catch_up()
+    values = x._values
+    (device.instead or _quiet.run)(ufunc, values, y, out=(values,))
+    name, size = ufunc.__name__, values.size
+    nbytes = 2 * values.nbytes + getattr(y, "nbytes", 0)
+    device.launch(name, nbytes, size * 10 if name in TEN_EACH else size, values.dtype.char)
+    return x
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
     """What ``__array_ufunc__`` does: NotImplemented gives another operand's type the turn."""
-    if any(map(is_foreign, inputs + kwargs.get("out", ()))):
-        return NotImplemented
+    for x in inputs + kwargs["out"] if "out" in kwargs else inputs:
+        if not isinstance(x, Stored) and is_foreign(x):
+            return NotImplemented
     if ufunc.__name__ in surface.LACKING_UFUNCS:
         raise surface.lacking(ufunc.__name__)
+    if method == "__call__" and not kwargs:
+        return call_ufunc(ufunc, inputs)
     refused = kwargs.keys() - surface.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
     if refused:
         raise surface.refused(ufunc.__name__, refused)
@@ -181,13 +196,14 @@ def _add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> Any:
 
 def array_function(function: Callable, types: Sequence[type], args: tuple, kwargs: dict, device: Any) -> Any:
     """What ``__array_function__`` does: NotImplemented gives another operand's type the turn, or raises."""
-    if not all(issubclass(kind, (Stored, np.ndarray)) for kind in types):
-        return NotImplemented
-    if surface.is_lacking(function):
-        raise surface.lacking(surface.name_of(function))
-    refused = surface.refused_keywords(function) & kwargs.keys() if kwargs else ()
-    if refused:
-        raise surface.refused(surface.name_of(function), refused)
+    for kind in types:
+        if not issubclass(kind, (Stored, np.ndarray)):
+            return NotImplemented
+    plan = plan_of(function)
+    if plan.is_lacking:
+        raise surface.lacking(plan.name)
+    if kwargs and plan.refused_keywords & kwargs.keys():
+        raise surface.refused(plan.name, plan.refused_keywords & kwargs.keys())
     return call(function, args, kwargs, device)
 
 
@@ -204,6 +220,8 @@ class Plan(NamedTuple):
     calls_back: bool
     is_about_arrays: bool
     is_simple: bool  # kernels that read its arguments once and write its result, and nothing more
+    is_lacking: bool  # CuPy has no such function
+    refused_keywords: frozenset[str]  # CuPy's does not take them
 
 
 @functools.cache
@@ -212,7 +230,10 @@ def plan_of(function: Callable) -> Plan:
     way = _OWN.get(name) or (_on_host if name in kernels.ON_HOST else None)
     way = _from_host if name in kernels.FROM_HOST else way
     is_simple = not (name in kernels.MEMSETS or name in kernels.SYNCHRONIZING or costs.is_special(name))
-    return Plan(name, way, name in _CALLING_BACK, name in kernels.ABOUT_ARRAYS, is_simple)
+    return Plan(
+        name, way, name in _CALLING_BACK, name in kernels.ABOUT_ARRAYS, is_simple,
+        surface.is_lacking(function), surface.refused_keywords(function),
+    )  # fmt: skip
 
 
 def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
@@ -253,6 +274,11 @@ def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwarg
         device.memset(plan.name, made[0].nbytes)
     if plan.name in kernels.SYNCHRONIZING:
         device.wait(plan.name, 8)
+
+
+def quietly(device: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """A function of NumPy's on NumPy's arrays, without warnings."""
+    return (device.instead or _quiet.run)(function, *args, **kwargs)
 
 
 def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:

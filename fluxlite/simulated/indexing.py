@@ -115,6 +115,9 @@ def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, 
 
     Lists and host arrays are copied to the device. Indices out of range wrap around: a kernel cannot raise.
     """
+    if isinstance(index, Stored) and shape and index._values.dtype.kind in "iu":  # the usual case, for speed
+        one_device(device, index)
+        return wrapped(index._values, shape[0]), [index._values]
     parts = [_index_part(device, part) for part in (index if type(index) is tuple else (index,))]
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     axis, taken = 0, sum(map(_axes_of, parts))
@@ -150,5 +153,5 @@ def _axes_of(part: Any) -> int:
 def _count(device: Any, name: str, arrays: list[np.ndarray], moved: int) -> None:
     nbytes = 2 * moved + sum(array.nbytes for array in arrays)
     device.launch(name, nbytes, count=kernels.launches_of_index(arrays))
-    if any(array.dtype.kind == "b" for array in arrays):
+    if [array for array in arrays if array.dtype.kind == "b"]:
         device.wait(f"{name} with a mask", 4)  # how many are True is the length of the result

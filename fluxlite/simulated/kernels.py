@@ -117,7 +117,7 @@ def launches_of(name: str, args: Sequence, kwargs: dict) -> int:
 
 def launches_of_index(arrays: Sequence[np.ndarray]) -> int:
     """Kernels that reading or writing with these index arrays launches."""
-    if any(array.dtype.kind == "b" for array in arrays):
+    if [array for array in arrays if array.dtype.kind == "b"]:
         return MASK_READ
     # One array is one kernel. Several are first made one: a fill, a kernel for each, then the read or write.
     return 1 if len(arrays) == 1 else len(arrays) + 2

@@ -129,7 +129,7 @@ def _copied(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
 
 
 def _retyped(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
-    x, dtype = args
+    x, dtype = args[:2]
     return untouched(x.shape, dtype, (x,))
 
 
