@@ -45,6 +45,8 @@ def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     if receipt.device_to_device.count:
         yield "device to device", str(receipt.device_to_device)
     yield "synchronizations", f"{receipt.synchronizations:,}"
+    if receipt.first_uses:
+        yield "first uses", f"{receipt.first_uses:,}"
     yield "peak memory", hidden if receipt.peak_memory is None else f"{receipt.peak_memory:,} bytes"
     if receipt.events_left_out:
         yield "timeline", f"the first {len(receipt.timeline()):,} events; {receipt.events_left_out:,} more left out"
@@ -113,8 +115,8 @@ def _figures(receipt: Receipt) -> dict[str, Any]:
     }
     return {
         "launches": receipt.launches, "memsets": receipt.memsets, **copies,
-        "synchronizations": receipt.synchronizations, "peak memory, bytes": receipt.peak_memory,
-        "time": receipt.seconds,
+        "synchronizations": receipt.synchronizations, "first uses": receipt.first_uses,
+        "peak memory, bytes": receipt.peak_memory, "time": receipt.seconds,
     }  # fmt: skip
 
 

@@ -55,8 +55,8 @@ class Moment(NamedTuple):
     """One event of a receipt. Times are in seconds since the receipt was opened.
 
     `asked` is when the host asked for it and `went_on` when the host did something else; `start` and `end` are when
-    the device worked on it, in its `lane`: ``"compute"``, ``"copies in"`` or ``"copies out"``; a wait is in the lane
-    ``"host"``. On a real GPU only `asked` is known, the others are None. `line` is the line of the program.
+    the device worked on it, in its `lane`: ``"compute"``, ``"copies in"`` or ``"copies out"``; a wait, and loading
+    a kernel at its first use, is in the lane ``"host"``. On a real GPU only `asked` is known, the others are None. `line` is the line of the program.
     """
 
     asked: float
@@ -92,12 +92,13 @@ class LineCosts:
             self.bytes += event.bytes
         if event.span is None:
             self.seconds = None
-        elif self.seconds is not None and event.kind != events.SYNCHRONIZE:
+        elif self.seconds is not None and _LANES.get(event.kind) != "host":
             self.seconds += (event.span.end - event.span.start) / 1e9
 
 
 _COPIES = (events.HOST_TO_DEVICE, events.DEVICE_TO_HOST, events.DEVICE_TO_DEVICE)
-_LANES = {events.HOST_TO_DEVICE: "copies in", events.DEVICE_TO_HOST: "copies out", events.SYNCHRONIZE: "host"}
+_LANES = {events.HOST_TO_DEVICE: "copies in", events.DEVICE_TO_HOST: "copies out"}
+_LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host"}
 
 Place = tuple[str, int]  # a file and the number of a line in it
 _LIBRARIES = tuple(os.path.dirname(os.path.abspath(path)) + os.sep for path in (__file__, str(np.__file__)))
@@ -128,7 +129,7 @@ class Receipt:
 
     `launches` counts kernels and `launched` says by which operations; `host_to_device`, `device_to_host` and
     `device_to_device` have ``.count``, ``.bytes``, ``.explicit`` and ``.implicit``; `synchronizations` counts the
-    times that the host waited; `peak_memory` is the most bytes in use on a device. A real GPU does not say what
+    times that the host waited, `first_uses` the operations whose kernel had to be loaded; `peak_memory` is the most bytes in use on a device. A real GPU does not say what
     it launched: there `launches` and `peak_memory` are None, and only moves by `gpu`, `cpu` and the like count.
 
     `seconds` is the time until all that was asked for is done, on a simulated GPU simulated, otherwise measured (to
@@ -147,6 +148,7 @@ class Receipt:
     device_to_host: Copies = field(default_factory=Copies)
     device_to_device: Copies = field(default_factory=Copies)
     synchronizations: int = 0
+    first_uses: int = 0
     peak_memory: int | None = 0
     events_left_out: int = 0
 
@@ -302,10 +304,15 @@ def _synchronize(receipt: Receipt, event: Event) -> None:
     receipt.synchronizations += event.times
 
 
+def _first_use(receipt: Receipt, event: Event) -> None:
+    receipt.first_uses += event.times
+
+
 _RECORD = {
     events.LAUNCH: _launch,
     events.MEMSET: _memset,
     events.SYNCHRONIZE: _synchronize,
+    events.FIRST_USE: _first_use,
     events.HOST_TO_DEVICE: lambda receipt, event: receipt.host_to_device.add(event),
     events.DEVICE_TO_HOST: lambda receipt, event: receipt.device_to_host.add(event),
     events.DEVICE_TO_DEVICE: lambda receipt, event: receipt.device_to_device.add(event),
@@ -326,6 +333,7 @@ def receipt() -> Receipt:
     host to device    1 copy, 256 bytes: 1 explicit, 0 implicit
     device to host    1 copy, 4 bytes: 0 explicit, 1 implicit
     synchronizations  1
+    first uses        2
     peak memory       1,536 bytes
     40 ms simulated (H200); ... of this machine's time to simulate it
     """

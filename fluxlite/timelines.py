@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .devices.events import FIRST_USE
 from .seconds import duration
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ LANES = ("host", "compute", "copies in", "copies out")
 # Bars can be told apart without colours, by their lane and their pattern.
 _LOOKS: dict[str, dict[str, Any]] = {
     "order": {"facecolor": "#f2c14e", "edgecolor": "#8a6508"},
+    "load": {"facecolor": "#d9cbe8", "edgecolor": "#5b3a87", "hatch": "...."},
     "wait": {"facecolor": "white", "edgecolor": "#b3261e", "hatch": "////"},
     "work": {"facecolor": "#4f83c4", "edgecolor": "#1b3a63"},
 }
@@ -42,7 +44,7 @@ def drawn(receipt: Receipt, first: int, count: int) -> Any:
     axes.set_ylim(0.8, len(LANES) + 1)
     axes.set_yticks([_height(lane) + 0.4 for lane in LANES], LANES)
     axes.set_xlabel(f"{unit}, {receipt.seconds.kind} ({receipt.seconds.card})")
-    for name, look in (("asks", "order"), ("waits", "wait"), ("works", "work")):
+    for name, look in (("asks", "order"), ("loads a kernel", "load"), ("waits", "wait"), ("works", "work")):
         axes.broken_barh([], (0, 0), label=name, **_LOOKS[look])
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     return show(figure, _sentence(receipt, shown, bars, first))
@@ -58,7 +60,7 @@ def _bars(shown: list[Moment]) -> list[tuple[float, float, str, str]]:
     for moment in shown:
         asked, went_on, start, end = (float(x or 0.0) for x in moment[:4])
         if moment.lane == "host":
-            bars.append((asked, went_on, "host", "wait"))
+            bars.append((asked, went_on, "host", "load" if moment.kind == FIRST_USE else "wait"))
             continue
         bars.append((start, end, moment.lane, "work"))
         waits = moment.lane != "compute" and went_on >= end  # a copy from or to memory that is not pinned
@@ -68,13 +70,14 @@ def _bars(shown: list[Moment]) -> list[tuple[float, float, str, str]]:
 
 def _sentence(receipt: Receipt, shown: list[Moment], bars: list, first: int) -> str:
     total = len(receipt.timeline()) + receipt.events_left_out
-    spent = {key: sum(y - x for x, y, lane, look in bars if key in (lane, look)) for key in (*LANES, "order", "wait")}
+    spent = {key: sum(y - x for x, y, lane, look in bars if key in (lane, look)) for key in (*LANES, *_LOOKS)}
     span = max(bar[1] for bar in bars) - min(bar[0] for bar in bars)
     part = f"{first + 1:,} to {first + len(shown):,} of " if len(shown) < total else ""
     which = f"events {part}{total:,}" if part else f"{total:,} events"
     copies = spent["copies in"] + spent["copies out"]
     return (
-        f"Timeline, simulated ({receipt.seconds.card}), {which}: in {duration(span)} the host asks for "
+        f"Timeline, simulated ({receipt.seconds.card}), {which}: in {duration(span)} the host "
+        f"{f'loads kernels for {duration(loads)}, ' if (loads := spent['load']) else ''}asks for "
         f"{duration(spent['order'])} and waits for {duration(spent['wait'])}; the GPU computes for "
         f"{duration(spent['compute'])} and copies for {duration(copies)}."
     )

@@ -85,3 +85,10 @@ def test_an_epoch_copies_weights_data_and_memory_to_the_gpu_and_one_number_back(
 
 def test_a_loss_that_is_not_0_0649_would_be_noticed():
     assert with_param_and_back(fl.cpu, 190) != pytest.approx(0.0649, abs=0.0005)
+
+
+def test_on_a_t4_200_epochs_take_eight_tenths_of_a_second_nearly_all_of_it_launches():
+    estimated = fl.estimate(with_withgradient, fl.gpu, 200, like="NVIDIA T4")
+    assert estimated.receipt.launches == 96_000
+    assert float(estimated.seconds) == pytest.approx(0.77, abs=0.005)
+    assert estimated.receipt.launches * 8e-6 > 0.99 * estimated.seconds

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 LAUNCH = "launch"
+FIRST_USE = "first use"  # of an operation: its kernel is loaded
 MEMSET = "memset"
 HOST_TO_DEVICE = "host to device"
 DEVICE_TO_HOST = "device to host"

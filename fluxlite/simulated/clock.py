@@ -55,7 +55,7 @@ class Lanes:
     """When the compute lane and the two copy lanes of one device are free, and what each step costs."""
 
     __slots__ = (
-        "host", "compute", "copies_in", "copies_out", "_used", "_launch", "_first_use", "_latency", "_floor",
+        "host", "compute", "copies_in", "copies_out", "launch_time", "_used", "_first_use", "_latency", "_floor",
         "_per_byte", "_per_operation", "_pageable", "_pinned", "_few_bytes", "_few_operations",
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ class Lanes:
         self.host = host
         self.compute = self.copies_in = self.copies_out = host.now
         self._used = set(NOTHING_TO_LOAD)
-        self._launch, self._first_use = _nanoseconds(like.launch), _nanoseconds(like.first_use)
+        self.launch_time, self._first_use = _nanoseconds(like.launch), _nanoseconds(like.first_use)
         self._latency, self._floor = _nanoseconds(like.latency), _nanoseconds(like.floor)
         self._per_byte = 1e9 / like.bandwidth
         # A complex product is four of real numbers; what is not here, integers too, is as fast as float32.
@@ -92,7 +92,7 @@ class Lanes:
         host = self.host
         with host.lock:
             asked = host.now
-            now = asked + self._launch
+            now = asked + self.launch_time
             if name not in self._used:
                 self._used.add(name)
                 now += self._first_use
@@ -100,7 +100,7 @@ class Lanes:
             end = start + each
             while count > 1:
                 count -= 1
-                now += self._launch
+                now += self.launch_time
                 end = (now if now > end else end) + each
             host.now = now
             self.compute = end
@@ -125,7 +125,7 @@ class Lanes:
         """From pinned memory: the host goes on, and the copy runs beside the computing, which may need `wait_for`."""
         with self.host.lock:
             asked = self.host.now
-            self.host.now += self._launch
+            self.host.now += self.launch_time
             start = max(self.host.now, self.copies_in)
             self.copies_in = start + self._latency + round(nbytes * self._pinned)
             return Span(asked, self.host.now, start, self.copies_in)
@@ -148,7 +148,7 @@ class Lanes:
         """From another device, over the link: in the order of what both were asked to do; the host goes on."""
         with self.host.lock:
             asked = self.host.now
-            self.host.now += self._launch
+            self.host.now += self.launch_time
             start = max(self.host.now, self.compute, self.copies_in, source.compute, source.copies_out)
             end = start + self._latency + round(nbytes * max(self._pinned, source._pinned))
             self.compute = self.copies_in = source.copies_out = end

@@ -133,7 +133,11 @@ class SimulatedDevice(GPU):
         """`count` kernels were launched by the operation `name`, for so many bytes and operations together."""
         span = self.lanes.launch(name, nbytes, operations, kind, count)
         if listeners:
-            tell(self, events.LAUNCH, name, count, 0, True, Span(*span))
+            asked, went_on, start, end = span
+            loaded = went_on - count * self.lanes.launch_time
+            if loaded > asked:
+                tell(self, events.FIRST_USE, name, 1, 0, True, Span(asked, loaded, asked, loaded))
+            tell(self, events.LAUNCH, name, count, 0, True, Span(loaded, went_on, start, end))
         if self.live:
             self.host.mark()
 

@@ -63,7 +63,7 @@ def test_the_ladder_of_a_product_not_waited_for_waited_for_and_with_copies(simul
     assert [LAPTOP / ordered, LAPTOP / done, LAPTOP / copied] == pytest.approx([11_250, 31, 8], rel=0.02)
 
 
-def test_the_rnn_takes_eight_tenths_of_a_second_most_of_it_launches(simulated):
+def test_small_steps_cost_their_launches(simulated):
     w1, w2, x = (gpu(np.ones(shape, np.float32)) for shape in ((7, 6), (6, 1), (1, 1)))
 
     def step(h):

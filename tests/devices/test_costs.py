@@ -236,6 +236,7 @@ def test_what_a_receipt_says(simulated):
         "host to device    1 copy, 8 bytes: 0 explicit, 1 implicit",
         "device to host    1 copy, 4 bytes: 0 explicit, 1 implicit",
         "synchronizations  1",
+        "first uses        4",
         f"peak memory       {r.peak_memory:,} bytes",
     ]
 

@@ -49,6 +49,19 @@ def test_the_timeline_has_every_event_with_its_times_and_its_line(example):
     assert read.end == read.went_on == pytest.approx(float(example.seconds))
 
 
+def test_loading_a_kernel_is_an_event_of_its_own(simulated):
+    x = gpu(f32(2))
+    with receipt() as r:
+        x.var()
+        x.var()
+    load, first, second = r.timeline()
+    assert (load.kind, load.name, load.lane, load.went_on) == ("first use", "var", "host", 20e-3)
+    assert first.asked == load.went_on and first.went_on == pytest.approx(20e-3 + 16e-6)
+    assert second.asked == first.went_on
+    assert (r.first_uses, r.launches) == (1, 4) and "first uses        1" in repr(r)
+    assert r.by_line()[0].seconds == pytest.approx(second.end - second.start, rel=1e-6)
+
+
 def test_seconds_say_what_they_are(example):
     assert re.fullmatch(r"[\d.]+ µs simulated \(NVIDIA T4\)", repr(example.seconds))
     assert example.simulated_seconds == example.seconds and example.wall_seconds > 0
@@ -159,8 +172,8 @@ def test_at_most_so_many_events_are_kept_and_that_is_said(simulated, monkeypatch
     with receipt() as r:
         for _ in range(25):
             x + x
-    assert (r.launches, r.events_left_out, len(r.timeline())) == (25, 15, 10)
-    assert "timeline          the first 10 events; 15 more left out" in repr(r)
+    assert (r.launches, r.first_uses, r.events_left_out, len(r.timeline())) == (25, 1, 16, 10)
+    assert "timeline          the first 10 events; 16 more left out" in repr(r)
     assert r.by_line()[0].launches == 25
     assert receipts.MOST_EVENTS == 10 and float(r.seconds) > 25 * 8e-6
 
