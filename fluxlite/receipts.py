@@ -56,7 +56,8 @@ class Moment(NamedTuple):
 
     `asked` is when the host asked for it and `went_on` when the host did something else; `start` and `end` are when
     the device worked on it, in its `lane`: ``"compute"``, ``"copies in"`` or ``"copies out"``; a wait, and loading
-    a kernel at its first use, is in the lane ``"host"``. On a real GPU only `asked` is known, the others are None. `line` is the line of the program.
+    a kernel at its first use, are in the lane ``"host"``. On a real GPU only `asked` is known, the others are None.
+    `line` is the line of the program.
     """
 
     asked: float
@@ -129,8 +130,9 @@ class Receipt:
 
     `launches` counts kernels and `launched` says by which operations; `host_to_device`, `device_to_host` and
     `device_to_device` have ``.count``, ``.bytes``, ``.explicit`` and ``.implicit``; `synchronizations` counts the
-    times that the host waited, `first_uses` the operations whose kernel had to be loaded; `peak_memory` is the most bytes in use on a device. A real GPU does not say what
-    it launched: there `launches` and `peak_memory` are None, and only moves by `gpu`, `cpu` and the like count.
+    times that the host waited, `first_uses` the operations whose kernel had to be loaded; `peak_memory` is the most
+    bytes in use on a device. A real GPU does not say what it launched: there `launches` and `peak_memory` are None,
+    and only moves by `gpu`, `cpu` and the like count.
 
     `seconds` is the time until all that was asked for is done, on a simulated GPU simulated, otherwise measured (to
     close a receipt waits for a real GPU). What the GPU was still busy with when the receipt was opened belongs to it,

@@ -75,9 +75,9 @@ def _sentence(receipt: Receipt, shown: list[Moment], bars: list, first: int) -> 
     part = f"{first + 1:,} to {first + len(shown):,} of " if len(shown) < total else ""
     which = f"events {part}{total:,}" if part else f"{total:,} events"
     copies = spent["copies in"] + spent["copies out"]
+    loading = f"loads kernels for {duration(spent['load'])}, " if spent["load"] else ""
     return (
-        f"Timeline, simulated ({receipt.seconds.card}), {which}: in {duration(span)} the host "
-        f"{f'loads kernels for {duration(loads)}, ' if (loads := spent['load']) else ''}asks for "
+        f"Timeline, simulated ({receipt.seconds.card}), {which}: in {duration(span)} the host {loading}asks for "
         f"{duration(spent['order'])} and waits for {duration(spent['wait'])}; the GPU computes for "
         f"{duration(spent['compute'])} and copies for {duration(copies)}."
     )
