@@ -111,6 +111,7 @@ def time(function: Callable[[], Any]) -> Any:
     host to device    none
     device to host    none
     synchronizations  1
+    first uses        1
     peak memory       8,388,608 bytes
     ... simulated (NVIDIA T4); ... of this machine's time to simulate it
     """
