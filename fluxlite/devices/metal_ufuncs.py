@@ -15,6 +15,7 @@ import numpy as np
 from .indexing import SCALARS, write_all
 from .metal_dtypes import kind, loop, mlx_dtype, mx, number, numpy_dtype
 from .protocol import Wrapped
+from .refusals import refusal
 
 
 def names(text: str) -> frozenset[str]:
@@ -156,20 +157,6 @@ def _number(function: Any, x: Any, device: Any) -> Any:
     if isinstance(x, np.ndarray) and x.ndim == 0 and function in _COMPARISONS:
         return x[()]
     raise refusal(function, x, device)
-
-
-def refusal(function: Any, x: Any, device: Any) -> TypeError:
-    """The error that says why `function` does not take `x` beside an array on `device`."""
-    if isinstance(x, np.ndarray):
-        return TypeError(
-            f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
-            "CPU; a GPU computes only with what is in its own memory. Move it there first: x = device(x), for example "
-            "x = gpu(x)."
-        )
-    return TypeError(
-        f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "
-        "that device and numbers. Make a list an array there first: gpu(np.array(values))."
-    )
 
 
 def written(function: Any, out: Any, result: Wrapped) -> Any:

@@ -18,12 +18,12 @@ from ..array_methods import ArrayMethods
 from ..ties import address
 from . import events, indexing, views
 from .events import listeners, tell
-from .scalars import scalar_read
+from .host_reads import HostReads
 
 _addresses = itertools.count(1 << 44, 1 << 44)  # further apart than any array is long
 
 
-class Wrapped(ArrayMethods, NDArrayOperatorsMixin):
+class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
     """An array of a library on `device`. `base` is the array that it is a view of, or None.
 
     The library's arrays do not say how they lie in memory; `strides` says how NumPy's would lie here, so that ``W`` and
@@ -122,48 +122,8 @@ class Wrapped(ArrayMethods, NDArrayOperatorsMixin):
             raise TypeError("len() of an array of shape ()")
         return self.shape[0]
 
-    # -- to the host: the program waits ----------------------------------------------------------
-
-    def get(self) -> np.ndarray:
-        """A copy on the host, as a NumPy array; what ``cpu(x)`` does."""
-        return self.device.copy_out(self)
-
-    def _on_host(self, name: str) -> np.ndarray:
-        """A copy on the host that the program did not ask for by name."""
-        scalar_read(name, self.device)
-        return self.device.copy_out(self, name, explicit=False)
-
-    def item(self, *args: int) -> Any:
-        return (self[args] if args else self)._on_host("item").item()
-
-    def tolist(self) -> Any:
-        return self._on_host("tolist").tolist()
-
-    def __bool__(self) -> bool:
-        if self.size > 1:
-            raise ValueError("the truth value of an array with several elements is ambiguous: use a.any() or a.all()")
-        return bool(self._on_host("bool"))
-
-    def __int__(self) -> int:
-        return int(self._on_host("int"))
-
     def __index__(self) -> int:
         raise TypeError(f"an array on {self.device} is no index or count of the host's: use int(x), which copies it")
-
-    def __float__(self) -> float:
-        return float(self._on_host("float"))
-
-    def __complex__(self) -> complex:
-        return complex(self._on_host("complex"))
-
-    def __repr__(self) -> str:
-        return f"{self._on_host('repr')!r}  # {self.device}"
-
-    def __str__(self) -> str:
-        return str(self._on_host("str"))
-
-    def __format__(self, spec: str) -> str:
-        return format(self._on_host("format"), spec)
 
     def __reduce__(self) -> Any:
         return self.device.unpickled, (self._on_host("pickle"),)

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import device_of
-from ..devices.scalars import scalar_read
+from ..devices.host_reads import HostReads
 from ..ties import address
 from .dispatch import array_function, array_ufunc, call, call_ufunc, quietly, reduction, take
 from .indexing import getitem, scatter_add, setitem, write
@@ -24,7 +24,7 @@ Index = Any
 Axis = int | tuple[int, ...] | None
 
 
-class SimulatedArray(Operators):
+class SimulatedArray(HostReads, Operators):
     """An array on a simulated GPU (CUDA.jl: ``CuArray``). Made by ``device(x)``, or from other such arrays."""
 
     __slots__ = ()
@@ -106,46 +106,6 @@ class SimulatedArray(Operators):
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SimulatedArray:
         return self._view(self._values.diagonal(offset, axis1, axis2))
-
-    # -- to the host: the program waits ----------------------------------------------------------
-
-    def get(self) -> np.ndarray:
-        """A copy on the host, as a NumPy array; what ``cpu(x)`` does."""
-        return self.device.copy_out(self)
-
-    def _on_host(self, name: str) -> np.ndarray:
-        """A copy on the host that the program did not ask for by name."""
-        scalar_read(name, self.device)
-        return self.device.copy_out(self, name, explicit=False)
-
-    def item(self, *args: int) -> Any:
-        return (self[args] if args else self)._on_host("item").item()
-
-    def tolist(self) -> Any:
-        return self._on_host("tolist").tolist()
-
-    def __bool__(self) -> bool:
-        if self.size > 1:
-            raise ValueError("the truth value of an array with several elements is ambiguous: use a.any() or a.all()")
-        return bool(self._on_host("bool"))
-
-    def __int__(self) -> int:
-        return int(self._on_host("int"))
-
-    def __float__(self) -> float:
-        return float(self._on_host("float"))
-
-    def __complex__(self) -> complex:
-        return complex(self._on_host("complex"))
-
-    def __repr__(self) -> str:
-        return f"{self._on_host('repr')!r}  # {self.device}"
-
-    def __str__(self) -> str:
-        return str(self._on_host("str"))
-
-    def __format__(self, spec: str) -> str:
-        return format(self._on_host("format"), spec)
 
     def __reduce__(self) -> Any:
         return _unpickled, (self._on_host("pickle"),)

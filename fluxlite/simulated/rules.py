@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..devices.refusals import refusal as refusal
 from .memory import Stored
 
 SCALARS = (np.generic, int, float, complex)
@@ -34,20 +35,6 @@ def host_operand(function: Any, x: Any, operands: tuple, kwargs: dict | None) ->
 def device_among(operands: Any) -> Any:
     """The device of the first array of ours."""
     return next(operand.device for operand in operands if isinstance(operand, Stored))
-
-
-def refusal(function: Any, x: Any, device: Any) -> TypeError:
-    """The error that says why `function` does not take `x` beside an array on `device`."""
-    if isinstance(x, np.ndarray):
-        return TypeError(
-            f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
-            "CPU; a GPU computes only with what is in its own memory. Move it there first: x = device(x), for example "
-            "x = gpu(x)."
-        )
-    return TypeError(
-        f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "
-        "that device and numbers. Make a list an array there first: gpu(np.array(values))."
-    )
 
 
 def one_device(device: Any, x: Stored) -> Any:

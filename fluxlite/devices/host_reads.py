@@ -1,0 +1,57 @@
+"""What brings values of a device array to the host, asked for by name or not: the program waits for the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .scalars import scalar_read
+
+
+class HostReads:
+    """For an array type of ours with a ``device`` that can copy out. Each read is told to receipts."""
+
+    __slots__ = ()
+
+    device: Any
+    size: Any
+
+    def get(self) -> np.ndarray:
+        """A copy on the host, as a NumPy array; what ``cpu(x)`` does."""
+        return self.device.copy_out(self)
+
+    def _on_host(self, name: str) -> np.ndarray:
+        """A copy on the host that the program did not ask for by name."""
+        scalar_read(name, self.device)
+        return self.device.copy_out(self, name, explicit=False)
+
+    def item(self, *args: int) -> Any:
+        one = self[args] if args else self  # type: ignore[index]
+        return one._on_host("item").item()
+
+    def tolist(self) -> Any:
+        return self._on_host("tolist").tolist()
+
+    def __bool__(self) -> bool:
+        if self.size > 1:
+            raise ValueError("the truth value of an array with several elements is ambiguous: use a.any() or a.all()")
+        return bool(self._on_host("bool"))
+
+    def __int__(self) -> int:
+        return int(self._on_host("int"))
+
+    def __float__(self) -> float:
+        return float(self._on_host("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._on_host("complex"))
+
+    def __repr__(self) -> str:
+        return f"{self._on_host('repr')!r}  # {self.device}"
+
+    def __str__(self) -> str:
+        return str(self._on_host("str"))
+
+    def __format__(self, spec: str) -> str:
+        return format(self._on_host("format"), spec)

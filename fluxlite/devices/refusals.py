@@ -1,0 +1,21 @@
+"""What a GPU says to an operand that is not in its memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def refusal(function: Any, x: Any, device: Any) -> TypeError:
+    """The error that says why `function` does not take `x` beside an array on `device`."""
+    if isinstance(x, np.ndarray):
+        return TypeError(
+            f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
+            "CPU; a GPU computes only with what is in its own memory. Move it there first: x = device(x), for example "
+            "x = gpu(x)."
+        )
+    return TypeError(
+        f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "
+        "that device and numbers. Make a list an array there first: gpu(np.array(values))."
+    )
