@@ -118,7 +118,8 @@ def estimate(
     device = EstimatedDevice(card if first_use else card._replace(first_use=0.0), shapes_only)
     before = simulation.estimating.set(device)
     try:
-        moved = [device(argument) for argument in args]
+        # As it is first: to make Float32 of Float64 where it lies would be work for the caller's GPU.
+        moved = [device(device(argument, dtype=None)) for argument in args]
         device.synchronize()
         with Receipt() as receipt:
             result = fn(*moved)

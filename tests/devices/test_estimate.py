@@ -76,6 +76,18 @@ def test_a_simulation_that_is_on_does_not_notice(simulated):
     assert x.device is simulated
 
 
+def test_float64_on_a_simulated_gpu_becomes_float32_on_that_of_the_estimate(simulated):
+    x = gpu(np.ones((1000, 1000)), dtype=None)
+    time = clock()
+    with receipt() as outer:
+        e = estimate(lambda x: x + x, x)
+    assert e.result.dtype == np.float32 and x.dtype == np.float64
+    assert (outer.launches, clock() - time) == (0, 0)
+    assert e.receipt.launches == 1 and float(e.seconds) == pytest.approx(
+        8e-6 + 12e6 / 240e9
+    )  # nothing was queued before
+
+
 def test_it_is_the_same_whatever_else_is_going_on(simulated):
     arguments = problem()
     alone = estimate(step, *arguments)
