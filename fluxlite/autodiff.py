@@ -268,29 +268,34 @@ class _Collector:
         if type(like) is not np.ndarray and _is_number(like):
             _check_real(g)
             return float(g) if type(like) is int else type(like)(g)
-        g = ordinary(g, like, self.given)
-        self.given.add(id(g))
-        return g
+        return ordinary(g, like, self.given)
 
     def combine(self, x: Any, parts: Any, rebuild: Callable) -> Any:
         return rebuild(parts) if isinstance(x, (tuple, list, dict)) else Gradient(**parts)
 
 
-def ordinary(g: Any, like: Any, given: Any = ()) -> Any:
-    """`g` as an array like `like`: its shape, dtype and memory order, writable, sharing memory with nothing."""
+def ordinary(g: Any, like: Any, given: set[int]) -> Any:
+    """`g` as an array like `like`: its shape, dtype and memory order, writable, sharing memory with nothing.
+
+    `given` holds whose memory was given away before, in this gradient.
+    """
     if type(g) is TrackedArray:
         if g.dtype != like.dtype:
             _check_real(g)
             g = astype(g, like.dtype)
         return g
-    is_private = is_array(g) and getattr(g, "base", g) is None and id(g) not in given
+    base = getattr(g, "base", None)
+    owner = g if base is None else base
+    # What came back through a transposition or a reshape is a view, but of all of an array that was made on the way.
+    is_private = is_array(owner) and owner.size == g.size and id(owner) not in given
     is_private = is_private and (type(g) not in read_only_types or g.flags.writeable)
-    if is_private and g.strides == like.strides and g.dtype == like.dtype:
-        return g
-    _check_real(g)
-    result = np.empty_like(plain(like))
-    result[...] = g
-    return result
+    if not (is_private and g.strides == like.strides and g.dtype == like.dtype):
+        _check_real(g)
+        owner = np.empty_like(plain(like))
+        owner[...] = g
+        g = owner
+    given.add(id(owner))
+    return g
 
 
 # ---------------------------------------------------------------------------------------------
@@ -330,7 +335,7 @@ def _rows(found: list[dict], shape: tuple, like: Any, tracked: Any) -> Any:
     zero = np.zeros_like(plain(like))
     if not any(tracked in leaves for leaves in found):
         return np.zeros_like(zero, shape=shape + zero.shape)
-    rows = [ordinary(leaves[tracked], like) if tracked in leaves else zero for leaves in found]
+    rows = [ordinary(leaves[tracked], like, set()) if tracked in leaves else zero for leaves in found]
     return np.reshape(np.stack(rows), shape + zero.shape)
 
 

@@ -60,7 +60,6 @@ def back(loss: TrackedArray) -> None:
     for parameter, g in gradients_of(loss, PARAMETERS).items():
         if parameter.grad is None:
             parameter.grad = ordinary(g, parameter.value, given)
-            given.add(id(parameter.grad))
         else:
             parameter.grad += g
 
@@ -105,7 +104,6 @@ class Params:
             for array, stand_in in tracked.values():
                 if stand_in in leaves:
                     found[id(array)] = ordinary(leaves[stand_in], array, given)
-                    given.add(id(found[id(array)]))
             return plain_value, ImplicitGradients(self, found)
         finally:
             for owner, step, array in places:
