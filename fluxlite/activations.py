@@ -16,7 +16,7 @@ from .arrays import primitive, uniform_like
 from .rules import rule
 from .tracked import plain
 
-# -- corners: lines that meet at a point; there the slope is that of the lower side, 0 for relu ------------
+# -- corners: lines that meet at a point; there the slope is the smaller of the two, 0 for relu ------------
 
 
 @primitive
@@ -132,7 +132,7 @@ rule(sigmoid, lambda g, out, x: g * out * (1 - out))
 
 
 def sigmoid_fast(x: Any) -> Any:
-    """`sigmoid` by one `tanh`: quicker, and exactly 0 below about -17 in float32 (NNlib: ``sigmoid_fast``)."""
+    """`sigmoid` by one `tanh`: quicker, and exactly 0 below about -20 in float32 (NNlib: ``sigmoid_fast``)."""
     return (np.tanh(x / 2) + 1) / 2
 
 

@@ -40,7 +40,7 @@ def primitive(function: Function) -> Function:
 
     @functools.wraps(function)
     def dispatch(*args: Any, **kwargs: Any) -> Any:
-        for argument in args:
+        for argument in (*args, *kwargs.values()) if kwargs else args:
             if hasattr(type(argument), "__primitive__"):
                 return argument.__primitive__(dispatch, args, kwargs)
         return function(*args, **kwargs)

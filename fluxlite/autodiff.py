@@ -271,7 +271,9 @@ class _Collector:
         return ordinary(g, like, self.given)
 
     def combine(self, x: Any, parts: Any, rebuild: Callable) -> Any:
-        return rebuild(parts) if isinstance(x, (tuple, list, dict)) else Gradient(**parts)
+        if isinstance(x, (tuple, list, dict)):
+            return rebuild(parts)
+        return Gradient(**parts) if isinstance(parts, dict) else parts  # a rule of one's own may have a list of parts
 
 
 def ordinary(g: Any, like: Any, given: set[int]) -> Any:
@@ -289,7 +291,8 @@ def ordinary(g: Any, like: Any, given: set[int]) -> Any:
     # What came back through a transposition or a reshape is a view, but of all of an array that was made on the way.
     is_private = is_array(owner) and owner.size == g.size and id(owner) not in given
     is_private = is_private and (type(g) not in read_only_types or g.flags.writeable)
-    if not (is_private and g.strides == like.strides and g.dtype == like.dtype):
+    lies_well = is_private and g.strides == like.strides and all(stride >= 0 for stride in g.strides)
+    if not (lies_well and g.dtype == like.dtype):
         _check_real(g)
         owner = np.empty_like(plain(like))
         owner[...] = g
@@ -314,6 +317,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     (array([[2., 0.],
            [0., 4.]]),)
     """
+    args = tuple(float(x) if type(x) is int else x for x in args)
     level = Level(next(numbers))
     try:
         tracked = [track(argument, level)[0] for argument in args]

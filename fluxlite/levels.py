@@ -7,6 +7,7 @@ number. There is no depth to count up and down, so exceptions, generators and th
 from __future__ import annotations
 
 import itertools
+import threading
 from typing import Any
 
 import numpy as np
@@ -24,39 +25,42 @@ class Level:
     def __init__(self, number: int) -> None:
         self.number = number
         self.is_open = True
-        # Arrays that were made read-only, because the way back still needs the values they have now.
-        self.frozen: list[Any] = []
-        self.frozen_views: list[Any] = []
+        # Arrays that are read-only, because the way back still needs the values they have now; by their ids.
+        self.frozen: dict[int, Any] = {}
+        self.frozen_views: dict[int, Any] = {}
 
     def freeze(self, array: Any) -> None:
         """Make `array` read-only until this level closes; a view together with the array that it views."""
-        if not array.flags.writeable:
+        key, base = id(array), array.base
+        mine = self.frozen if base is None else self.frozen_views
+        if key in mine or key not in _holders and not array.flags.writeable:
             return
-        base = array.base
-        if base is None:
-            self.frozen.append(array)
-        elif _can_be_released(array):
-            self.frozen_views.append(array)
+        if base is not None:
+            if not _can_be_released(array):
+                return
             if type(base) in read_only_types:  # what is written into W changes W.T as well
                 self.freeze(base)
-        else:
-            return
-        set_writeable(array, False)
+        mine[key] = array
+        with _lock:
+            _holders[key] = _holders.get(key, 0) + 1
+            set_writeable(array, False)
 
     def close(self) -> None:
         """Make what was frozen writable again."""
         self.is_open = False
-        for array in self.frozen:
-            set_writeable(array, True)
-        views, self.frozen, self.frozen_views = self.frozen_views, [], []
-        while _waiting_views:
-            views.append(_waiting_views.pop())
-        # Views come second: one cannot be made writable before the array that it views.
-        for array in views:
-            try:
+        with _lock:
+            owners = [array for array in self.frozen.values() if _let_go(array)]
+            views = [array for array in self.frozen_views.values() if _let_go(array)] + _waiting_views
+            _waiting_views.clear()
+            for array in owners:
                 set_writeable(array, True)
-            except ValueError:  # an outer gradient has frozen the array that it views, and will release both
-                _waiting_views.append(array)
+            # Views come second: one cannot be made writable before the array that it views.
+            for array in views:
+                try:
+                    set_writeable(array, True)
+                except ValueError:  # another gradient has frozen the array that it views, and will release both
+                    _waiting_views.append(array)
+        self.frozen, self.frozen_views = {}, {}
 
 
 def set_writeable(array: Any, value: bool) -> None:
@@ -66,7 +70,19 @@ def set_writeable(array: Any, value: bool) -> None:
         array.flags.writeable = value
 
 
+# By how many open levels an array is frozen, also in other threads: the last one makes it writable again.
+_holders: dict[int, int] = {}
+_lock = threading.Lock()
 _waiting_views: list[Any] = []
+
+
+def _let_go(array: Any) -> bool:
+    """One holder of `array` less; whether that was the last."""
+    key = id(array)
+    _holders[key] -= 1
+    if _holders[key] == 0:
+        del _holders[key]
+    return key not in _holders
 
 
 def _can_be_released(view: Any) -> bool:

@@ -14,7 +14,6 @@ import numpy as np
 
 from .activations import logsoftmax
 from .errors import apart
-from .tracked import plain
 
 Loss = TypeVar("Loss", bound=Callable[..., Any])
 
@@ -84,6 +83,6 @@ def _check_shapes(name: str, prediction: Any, target: Any) -> None:
     got, wanted = getattr(prediction, "shape", ()), getattr(target, "shape", ())
     if got != wanted:
         hint = ""
-        if plain(prediction) is not None and len(got) == 2 and len(wanted) == 1 and got[0] == wanted[0]:
+        if len(got) == 2 and len(wanted) == 1 and got[0] == wanted[0]:
             hint = "; give the target an axis, y[:, None]" if got[1] == 1 else "; classes as numbers need one-hot rows"
         raise ValueError(f"{name}(prediction, target) takes two of the same shape, got {got} and {wanted}{hint}")

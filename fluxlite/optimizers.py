@@ -238,9 +238,20 @@ def _beside(path: KeyPath, x: Any, state: Any, grads: Any) -> Iterator[tuple[Key
     if is_leaf(grads) or isinstance(parts, Mapping) != isinstance(parts_of_grads, Mapping):
         name = path or "the model"
         raise TypeError(f"{name} is a {type(x).__name__}, its gradient a {type(grads).__name__}. {_USAGE}")
+    _check_places(path, x, parts_of_grads)
     parts_of_state = children(state)[0]
     for step, part in steps(x, parts):
         yield from _beside(path + (step,), part, _part(parts_of_state, step), _part(parts_of_grads, step))
+
+
+def _check_places(path: KeyPath, x: Any, parts_of_grads: Any) -> None:
+    """Gradients may be missing; one for what is not there is a mistake."""
+    parts = children(x)[0]
+    known = set(parts) if isinstance(parts, Mapping) else set(range(len(parts)))
+    given = parts_of_grads if isinstance(parts_of_grads, Mapping) else range(len(parts_of_grads))
+    for step in given:
+        if step not in known:
+            raise ValueError(f"{path or 'the model'}, a {type(x).__name__}, has no {step!r}, its gradient has one")
 
 
 def _part(parts: Any, step: Any) -> Any:

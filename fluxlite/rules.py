@@ -113,6 +113,9 @@ def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[
     args = list(args)
     while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
         args.append(kwargs.pop(rule.names[len(args)]))
+    for name, value in kwargs.items():
+        if hasattr(type(value), "__primitive__"):
+            raise TypeError(f"{name_of(function)} has no derivative with respect to its keyword {name}: use its .data")
     return args, kwargs
 
 

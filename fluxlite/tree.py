@@ -145,7 +145,9 @@ def _is_cached(cls: type, name: str) -> bool:
 
 def _fields_of_object(x: Any, names: tuple[str, ...] | None) -> Children:
     if names is None:
-        names = _dataclass_fields(type(x)) or tuple(attributes(x))
+        names = _dataclass_fields(type(x))
+        if "__dataclass_fields__" not in vars(type(x)):  # a plain class, or a subclass that added attributes of its own
+            names = tuple(dict.fromkeys([*names, *attributes(x)]))
     missing = [name for name in names if not hasattr(x, name)]
     if missing:
         raise AttributeError(f"this {type(x).__name__} has no field {missing[0]!r}, which functor was told is a child")

@@ -546,3 +546,68 @@ def test_what_was_computed_is_freed():
     for _ in range(3):
         gradient(lambda x: slope(lambda y: (np.tanh(y) * x).sum(), x).sum(), np.ones(3))
     assert count() == before
+
+
+# -- what a second reader found --------------------------------------------------------------------------
+
+
+def test_an_array_frozen_by_an_inner_gradient_stays_frozen_for_the_outer_one():
+    c = np.ones(3)
+
+    def f(x):
+        (g,) = gradient(lambda y: np.sum((y * c) ** 2), x)
+        with pytest.raises(ValueError, match="read-only"):
+            c[:] = 5
+        return np.sum(g)
+
+    assert gradient(f, np.ones(3))[0].tolist() == [2, 2, 2] and c.flags.writeable
+
+
+def test_an_array_frozen_by_two_threads_is_writable_when_both_have_ended():
+    c, first_is_in, second_is_done = np.ones(3), threading.Event(), threading.Event()
+    seen = []
+
+    def slow(x):
+        y = np.sum(x * c)
+        first_is_in.set()
+        second_is_done.wait(10)
+        seen.append(c.flags.writeable)
+        return y
+
+    thread = threading.Thread(target=lambda: gradient(slow, np.ones(3)))
+    thread.start()
+    first_is_in.wait(10)
+    gradient(lambda x: np.sum(x * c), np.ones(3))
+    second_is_done.set()
+    thread.join()
+    assert seen == [False] and c.flags.writeable
+
+
+def test_derivatives_of_a_whole_number_are_not_cut_off():
+    assert fl.jacobian(lambda x: x / 2, 3)[0] == 0.5 and fl.hessian(lambda x: x**3 / 4, 3) == 4.5
+
+
+def test_a_tracked_keyword_is_refused_or_used_but_not_lost():
+    with pytest.raises(TypeError, match="leakyrelu has no derivative with respect to its keyword slope"):
+        gradient(lambda x, s: np.sum(fl.leakyrelu(x, slope=s)), np.ones(2), 0.1)
+    assert gradient(lambda x: fl.relu(x=x), 0.0) == (0.0,)
+
+
+def test_an_order_that_follows_the_memory_is_refused():
+    with pytest.raises(TypeError, match="not for 'A'"):
+        gradient(lambda x: np.sum(np.ravel(x, order="A") * np.arange(6.0)), np.ones((2, 3), order="F"))
+
+
+def test_a_gradient_that_came_back_transposed_is_not_copied_again_on_the_gpu():
+    """The weight of a Dense is used as weight.T: its gradient is made in the order of the weight."""
+    with fl.simulate_gpu():
+        model, x = fl.gpu((fl.Dense(4, 3), np.ones((2, 4), np.float32)))
+        gradient(lambda m: np.sum(m(x)), model)
+        with fl.receipt() as r:
+            (g,) = gradient(lambda m: np.sum(m(x)), model)
+        assert "setitem" not in r.launched and g.weight.strides == model.weight.strides
+
+
+def test_two_gradients_that_are_views_of_one_array_share_no_memory():
+    a, b = gradient(lambda a, b: np.sum(np.reshape(a, 4) + np.reshape(b, 4)), np.ones((2, 2)), np.ones((2, 2)))
+    assert not np.shares_memory(a, b)

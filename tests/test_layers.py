@@ -335,3 +335,12 @@ def test_a_bias_left_behind_is_named():
         moved = Dense.of(fl.gpu(d.weight), d.bias)
         with pytest.raises(DeviceError, match=r"^bias is on CPU, the input is on Simulated:0"):
             moved(fl.gpu(np.ones(3, np.float32)))
+
+
+def test_a_subclass_of_a_layer_has_its_own_arrays_too():
+    class Scaled(fl.Dense):
+        def __init__(self):
+            super().__init__(2, 3)
+            self.scale = np.ones(3, np.float32)
+
+    assert [str(path) for path, _ in fl.trainables(Scaled())] == ["weight", "bias", "scale"]

@@ -252,8 +252,18 @@ def test_missing_branches_are_fine():
     for grads in ({}, {"a": None}, {"a": fl.Gradient()}, {"b": (None, None)}, {"b": (None, {})}, {"a": ()}):
         update(state, model, grads)
     assert all(x == 1 for x in arrays_in(model))
-    update(state, model, {"a": {"weight": [None, np.ones(1)]}, "b": [None, {"c": np.ones(1), "other": 3}], "z": 1})
+    update(state, model, {"a": {"weight": [None, np.ones(1)]}, "b": [None, {"c": np.ones(1)}]})
     assert [float(x[0]) for x in arrays_in(model)] == [1, 0, 1, 0]
+
+
+def test_a_gradient_for_what_the_model_does_not_have_is_refused_and_nothing_is_changed():
+    """A mistyped name would otherwise be a step that is never taken."""
+    model = {"a": np.ones(1), "b": [np.ones(1)]}
+    state = setup(Descent(1.0), model)
+    for grads, words in (({"A": np.ones(1)}, "has no 'A'"), ({"b": [np.ones(1), np.ones(1)]}, r"\['b'\].*has no 1")):
+        with pytest.raises(ValueError, match=words):
+            update(state, model, {"a": np.ones(1)} | grads)
+    assert all(x == 1 for x in arrays_in(model))
 
 
 def test_only_what_is_trainable_is_updated():

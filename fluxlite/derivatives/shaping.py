@@ -20,8 +20,16 @@ def along(axis: int, ndim: int, index: Any) -> tuple:
 
 # -- another shape -------------------------------------------------------------------------------------
 
-rule(np.reshape, lambda g, out, a, shape, order="C": np.reshape(g, shape_of(a), order=order))
-rule(np.ravel, lambda g, out, a, order="C": np.reshape(g, shape_of(a), order=order))
+
+
+def reshaped_back(g: Any, a: Any, order: Any) -> Any:
+    if order not in ("C", "F"):  # "A" and "K" follow the memory of `a`, not of `g`
+        raise TypeError(f'reshape and ravel have a derivative rule for order="C" and "F", not for {order!r}')
+    return np.reshape(g, shape_of(a), order=order)
+
+
+rule(np.reshape, lambda g, out, a, shape, order="C": reshaped_back(g, a, order))
+rule(np.ravel, lambda g, out, a, order="C": reshaped_back(g, a, order))
 rule(np.expand_dims, lambda g, out, a, axis: np.reshape(g, shape_of(a)))
 rule(np.squeeze, lambda g, out, a, axis=None: np.reshape(g, shape_of(a)))
 rule(np.broadcast_to, lambda g, out, array, shape: fit(g, array))

@@ -42,6 +42,12 @@ def one_device(device: Any, x: Stored) -> Any:
     if device is None or x.device == device:  # equal, not the same: simulate_gpu() may have been called again
         return device or x.device
     raise ValueError(
-        f"arrays of two devices: one is on {device}, another, of shape {x._values.shape}, on {x.device}. "
-        f"A GPU computes only with what is in its own memory; move one of them: devices()[{device.index}](x)."
+        f"arrays of two devices: one is on {_named(device, x.device)}, another, of shape {x._values.shape}, on "
+        f"{_named(x.device, device)}. A GPU computes only with what is in its own memory; move one of them: "
+        f"get_device({device.backend!r}, {device.index})(x)."
     )
+
+
+def _named(device: Any, other: Any) -> str:
+    """Also with the card's name where the number does not tell two devices apart."""
+    return f"{device} ({device.name})" if str(device) == str(other) else str(device)

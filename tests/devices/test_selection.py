@@ -141,3 +141,14 @@ def test_a_real_gpu_is_used_unless_one_is_simulated(device):
     with simulate_gpu():
         assert device_of(gpu(np.ones(2))).backend == "Simulated"
     assert device_of(cu(np.ones(2))) == device
+
+
+def test_what_is_on_one_simulated_card_is_not_on_another():
+    with fl.simulate_gpu(like="NVIDIA T4"):
+        x = fl.gpu(np.ones((2, 2), np.float32))
+        with fl.simulate_gpu(like="H200"):
+            y = fl.gpu(x)
+            assert y is not x and fl.device_of(y).name == "simulated H200"
+            words = r"Simulated:0 \(simulated NVIDIA T4\).*Simulated:0 \(simulated H200\)"
+            with pytest.raises(ValueError, match=words):
+                x @ y
