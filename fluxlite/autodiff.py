@@ -286,13 +286,11 @@ def ordinary(g: Any, like: Any, given: set[int]) -> Any:
             _check_real(g)
             g = astype(g, like.dtype)
         return g
-    base = getattr(g, "base", None)
-    owner = g if base is None else base
-    # What came back through a transposition or a reshape is a view, but of all of an array that was made on the way.
-    is_private = is_array(owner) and owner.size == g.size and id(owner) not in given
-    is_private = is_private and (type(g) not in read_only_types or g.flags.writeable)
-    lies_well = is_private and g.strides == like.strides and all(stride >= 0 for stride in g.strides)
-    if not (lies_well and g.dtype == like.dtype):
+    owner = g if getattr(g, "base", None) is None else g.base
+    is_private = is_array(owner) and id(owner) not in given and (type(g) not in read_only_types or g.flags.writeable)
+    if owner is not g:  # back through a transposition or a reshape: a view, but of all of an array made on the way
+        is_private = is_private and owner.size == g.size and min(g.strides, default=0) >= 0
+    if not (is_private and g.strides == like.strides and g.dtype == like.dtype):
         _check_real(g)
         owner = np.empty_like(plain(like))
         owner[...] = g

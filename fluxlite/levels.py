@@ -20,47 +20,66 @@ numbers = itertools.count(1)
 class Level:
     """One call of `gradient`. What it tracks belongs to it; a call inside it has a level with a higher number."""
 
-    __slots__ = ("number", "is_open", "frozen", "frozen_views")
+    __slots__ = ("number", "is_open", "frozen")
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.is_open = True
         # Arrays that are read-only, because the way back still needs the values they have now; by their ids.
         self.frozen: dict[int, Any] = {}
-        self.frozen_views: dict[int, Any] = {}
+        _open_levels.append(self)
 
     def freeze(self, array: Any) -> None:
         """Make `array` read-only until this level closes; a view together with the array that it views."""
-        key, base = id(array), array.base
-        mine = self.frozen if base is None else self.frozen_views
-        if key in mine or key not in _holders and not array.flags.writeable:
+        key = id(array)
+        if key in self.frozen:
             return
+        if not array.flags.writeable:
+            with _lock:  # read-only for another level, which may be about to close, or for reasons of the program's own
+                if any(key in level.frozen for level in _open_levels):
+                    self.frozen[key] = array
+            return
+        base = array.base
         if base is not None:
             if not _can_be_released(array):
                 return
             if type(base) in read_only_types:  # what is written into W changes W.T as well
                 self.freeze(base)
-        mine[key] = array
-        with _lock:
-            _holders[key] = _holders.get(key, 0) + 1
-            set_writeable(array, False)
+        self.frozen[key] = array
+        set_writeable(array, False)
 
     def close(self) -> None:
-        """Make what was frozen writable again."""
+        """Make what was frozen writable again, unless another level, perhaps of another thread, still holds it."""
         self.is_open = False
+        views = []
         with _lock:
-            owners = [array for array in self.frozen.values() if _let_go(array)]
-            views = [array for array in self.frozen_views.values() if _let_go(array)] + _waiting_views
-            _waiting_views.clear()
-            for array in owners:
-                set_writeable(array, True)
-            # Views come second: one cannot be made writable before the array that it views.
-            for array in views:
-                try:
+            _open_levels.remove(self)
+            for key, array in self.frozen.items():
+                if _open_levels and any(key in level.frozen for level in _open_levels):
+                    continue
+                if array.base is None:
                     set_writeable(array, True)
-                except ValueError:  # another gradient has frozen the array that it views, and will release both
-                    _waiting_views.append(array)
-        self.frozen, self.frozen_views = {}, {}
+                else:
+                    views.append(array)
+            # Views come second: one cannot be made writable before the array that it views.
+            if views or _waiting_views:
+                _release(views)
+        self.frozen = {}
+
+
+_open_levels: list[Level] = []
+_lock = threading.Lock()
+_waiting_views: list[Any] = []
+
+
+def _release(views: list[Any]) -> None:
+    views = views + _waiting_views
+    _waiting_views.clear()
+    for array in views:
+        try:
+            set_writeable(array, True)
+        except ValueError:  # another level has frozen the array that it views, and will release both
+            _waiting_views.append(array)
 
 
 def set_writeable(array: Any, value: bool) -> None:
@@ -68,21 +87,6 @@ def set_writeable(array: Any, value: bool) -> None:
         array.setflags(value)  # type: ignore[call-arg]  # the same as below, in a third of the time
     else:
         array.flags.writeable = value
-
-
-# By how many open levels an array is frozen, also in other threads: the last one makes it writable again.
-_holders: dict[int, int] = {}
-_lock = threading.Lock()
-_waiting_views: list[Any] = []
-
-
-def _let_go(array: Any) -> bool:
-    """One holder of `array` less; whether that was the last."""
-    key = id(array)
-    _holders[key] -= 1
-    if _holders[key] == 0:
-        del _holders[key]
-    return key not in _holders
 
 
 def _can_be_released(view: Any) -> bool:
@@ -97,6 +101,7 @@ def _can_be_released(view: Any) -> bool:
 
 # The level of `param`, which has no enclosing call: it never closes and freezes nothing.
 PARAMETERS = Level(0)
+_open_levels.clear()
 
 
 def closed() -> RuntimeError:
