@@ -3,14 +3,17 @@
 There is one such file, here: a second one in tests/ would be another module of the same name.
 """
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import settings
 
 import fluxlite
 
-# A time limit for one example says more about the machine than about the code.
-settings.register_profile("fluxlite", deadline=None, max_examples=60)
+# A time limit for one example says more about the machine than about the code. Where a change is judged (CI is set)
+# the examples are the same each time; elsewhere each run tries others.
+settings.register_profile("fluxlite", deadline=None, max_examples=60, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("fluxlite")
 
 

@@ -97,6 +97,11 @@ def _is_same_memory(part: Any, value: Any) -> bool:
 def _places(x: Any, index: Any) -> tuple:
     """`index` as the library takes it: arrays of places in the axes of `x`, numbers from the start, slices."""
     parts = [_index_part(x, part) for part in (index if type(index) is tuple else (index,))]
+    if views.has_idle_ellipsis(tuple(parts), x.ndim):
+        raise TypeError(
+            f"x[{', '.join('...' if part is Ellipsis else 'i' for part in parts)}] with a ... that stands for no axis, "
+            f"between index arrays, does not exist on {x.device}: leave the ... out"
+        )
     result: list[Any] = []
     axis = 0
     for part in views.without_ellipsis(tuple(parts), x.ndim):
@@ -120,7 +125,10 @@ def _places(x: Any, index: Any) -> tuple:
 def _scattered(x: Any, places: tuple, values: Any, add: bool = False) -> Any:
     """What `x` holds after `values` were written, or added, to these places."""
     into = x.values
-    if any(part is None for part in places):  # MLX reads with new axes, but does not write with them
+    has_slices = any(isinstance(part, slice) for part in places)
+    has_arrays = not all(part is None or isinstance(part, (slice, int)) for part in places)
+    # MLX reads with new axes, and with arrays beside slices as NumPy does, but does not write so.
+    if any(part is None for part in places) or has_slices and has_arrays:
         numbered = x.device.places(np.arange(x.size)).reshape(x.shape)
         into, places = into.reshape(-1), (numbered[places],)
     changed = into.at[places].add(values) if add else views.Part(places).write(into, values)

@@ -175,6 +175,19 @@ def without_ellipsis(index: tuple, ndim: int) -> tuple:
     return index[:at] + (slice(None),) * (ndim - named) + index[at + 1 :]
 
 
+def has_idle_ellipsis(index: tuple, ndim: int) -> bool:
+    """Whether an Ellipsis stands for no axis but parts two places of an index with arrays.
+
+    NumPy puts the axes of such arrays first in the result, although there is nothing between them; MLX does not.
+    """
+    dots = [i for i, step in enumerate(index) if step is Ellipsis]
+    if len(dots) != 1 or sum(map(_axes_of, index)) != ndim:
+        return False
+    chosen = [step is not None and step is not Ellipsis and not isinstance(step, slice) for step in index]
+    has_arrays = any(hasattr(step, "shape") for step in index)
+    return has_arrays and any(chosen[: dots[0]]) and any(chosen[dots[0] :])
+
+
 def _axes_of(step: Any) -> int:
     """How many axes of the array one part of an index stands for."""
     if step is None or step is Ellipsis:

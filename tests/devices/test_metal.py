@@ -21,6 +21,7 @@ from fluxlite.devices.metal import MetalArray, MetalDevice, metal_devices, metal
 from fluxlite.devices.metal_functions import FROM_HOST, LACKING, LACKING_MODULES, LACKING_WAYS, ON_ARRAYS
 from fluxlite.devices.metal_ufuncs import SAME_UFUNCS, UFUNCS
 from fluxlite.devices.metal_values import ON_VALUES
+from fluxlite.devices.views import has_idle_ellipsis
 from fluxlite.rules import COMPOSED
 from fluxlite.ties import lies_alike, parameter_key
 
@@ -381,6 +382,11 @@ def test_reading_and_writing_at_any_index_is_numpys(index, on_the_device):
     h = np.arange(24, dtype=np.float32).reshape(SHAPE)
     assume(is_index(h, index))
     x, there = device(h), device(index) if on_the_device else index
+    parts = index if type(index) is tuple else (index,)
+    if has_idle_ellipsis(tuple(np.asarray(part) if type(part) is list else part for part in parts), h.ndim):
+        with pytest.raises(TypeError, match="leave the ... out"):
+            x[there]
+        return
     np.testing.assert_array_equal(fl.cpu(x[there]), h[index])
     value = np.random.default_rng(0).uniform(size=h[index].shape).astype(np.float32)
     added = h.copy()
