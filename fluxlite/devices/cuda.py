@@ -156,7 +156,7 @@ class Needs(NamedTuple):
 
     @property
     def not_installed(self) -> str:
-        return f"CuPy is not installed: {self.install}"
+        return f"CuPy is not installed: {self.install}, if this computer has an {self.maker} GPU"
 
     def no_driver(self, cupy: str = "CuPy") -> str:
         return f"{cupy} is installed, but there is no {self.maker} driver that it can use"

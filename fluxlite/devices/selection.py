@@ -152,7 +152,7 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
     >>> with fl.pretend(CUDA="functional", preference="AMDGPU"):
     ...     get_device(verbose=True)
     [ Info: Using backend set in preferences: AMDGPU.
-    ┌ Warning: Trying to use backend: AMDGPU, but CuPy is not installed: pip install cupy-rocm-7-0.
+    ┌ Warning: Trying to use backend: AMDGPU, but CuPy is not installed: pip install cupy-rocm-7-0, if this computer ...
     └ Install what is missing to have the wish in preferences respected. Choosing automatically.
     [ Info: Using backend: CUDA.
     CUDA:0 (pretended)

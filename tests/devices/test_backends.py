@@ -179,7 +179,7 @@ def test_the_current_device_of_a_library_and_ours_change_together(with_cupy):
 @pytest.mark.parametrize(
     ("fake", "reason"),
     [
-        (None, "CuPy is not installed: pip install cupy-cuda12x"),
+        (None, "CuPy is not installed: pip install cupy-cuda12x, if this computer has an NVIDIA GPU"),
         (
             FakeCuPy(False, error="cudaErrorInsufficientDriver: CUDA driver version is insufficient"),
             "CuPy 14.2.0 is installed, but there is no NVIDIA driver that it can use",

@@ -8,7 +8,11 @@ from fluxlite.devices import CPU, devices
 from fluxlite.devices.choosing import choose
 from fluxlite.devices.pretend import pretend
 
-NOT_INSTALLED = {"CUDA": "pip install cupy-cuda12x", "AMDGPU": "pip install cupy-rocm-7-0", "Metal": "pip install mlx"}
+NOT_INSTALLED = {
+    "CUDA": "pip install cupy-cuda12x, if this computer has an NVIDIA GPU",
+    "AMDGPU": "pip install cupy-rocm-7-0, if this computer has an AMD GPU",
+    "Metal": "pip install mlx",
+}
 
 
 @pytest.fixture
