@@ -27,7 +27,8 @@ class Level:
         self.is_open = True
         # Arrays that are read-only, because the way back still needs the values they have now; by their ids.
         self.frozen: dict[int, Any] = {}
-        _open_levels.append(self)
+        if number:  # all but that of `param`, which freezes nothing
+            _open_levels.append(self)
 
     def freeze(self, array: Any) -> None:
         """Make `array` read-only until this level closes; a view together with the array that it views."""
@@ -101,7 +102,6 @@ def _can_be_released(view: Any) -> bool:
 
 # The level of `param`, which has no enclosing call: it never closes and freezes nothing.
 PARAMETERS = Level(0)
-_open_levels.clear()
 
 
 def closed() -> RuntimeError:

@@ -19,7 +19,7 @@ from .parameters import is_trainable_array, trainables
 from .ties import as_lies, is_array, parameter_key
 from .tracked import TrackedArray
 from .tree import children, is_leaf
-from .walks import Attribute, KeyPath, Walk, nodes
+from .walks import Attribute, KeyPath, Walk, nodes, put
 
 # ---------------------------------------------------------------------------------------------
 # param and back
@@ -95,7 +95,7 @@ class Params:
             tracked = {parameter_key(array): (array, track_array(array, level)) for array in self.arrays}
             for owner, step, array in places:
                 first, stand_in = tracked[parameter_key(array)]
-                _assign(owner, step, as_lies(array, first, stand_in))
+                put(owner, step, as_lies(array, first, stand_in))
             value = f()
             plain_value = untracked(value, level)
             leaves = gradients_of(value, level)
@@ -107,7 +107,7 @@ class Params:
             return plain_value, ImplicitGradients(self, found)
         finally:
             for owner, step, array in places:
-                _assign(owner, step, array)
+                put(owner, step, array)
             level.close()
 
 
@@ -180,7 +180,7 @@ def _places(models: tuple, arrays: list) -> Iterator[tuple[Any, Any, Any]]:
                 raise TypeError(f"in a {type(owner).__name__}")
             if isinstance(path[-1], Attribute) and getattr(owner, path[-1]) is not leaf:
                 raise TypeError("computed, not stored")
-            _assign(owner, path[-1], leaf)
+            put(owner, path[-1], leaf)
         except (TypeError, AttributeError) as error:
             raise TypeError(
                 f"{KeyPath(path[1:])} cannot be assigned ({error}), which this style needs; "
@@ -195,10 +195,3 @@ def _check_plain(path: KeyPath, node: Any) -> None:
             f"{KeyPath(path[1:])} is already tracked, by param or by another gradient: this style takes plain models; "
             "use gradient(f, model) with a function of the model"
         )
-
-
-def _assign(owner: Any, step: Any, value: Any) -> None:
-    if isinstance(step, Attribute):
-        setattr(owner, step, value)
-    else:
-        owner[step] = value

@@ -65,11 +65,15 @@ class KeyPath(tuple):
         if not self:
             raise ValueError("an empty path is the tree itself and cannot be set")
         *way, last = self
-        place = KeyPath(way).get(tree)
-        if isinstance(last, Attribute):
-            setattr(place, last, value)
-        else:
-            place[last] = value
+        put(KeyPath(way).get(tree), last, value)
+
+
+def put(owner: Any, step: Any, value: Any) -> None:
+    """``owner.step = value`` or ``owner[step] = value``, whichever the step of a path stands for."""
+    if isinstance(step, Attribute):
+        setattr(owner, step, value)
+    else:
+        owner[step] = value
 
 
 def _part(x: Any, step: Any) -> Any:

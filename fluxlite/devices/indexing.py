@@ -12,8 +12,8 @@ import numpy as np
 
 from . import events, views
 from .events import listeners, tell
+from .refusals import one_number
 
-SCALARS = (np.generic, int, float, complex)
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
 
@@ -75,17 +75,7 @@ def _to_write(x: Any, value: Any) -> Any:
     """What may be written to a regular part of `x`: an array of the same device, or one number."""
     if isinstance(value, type(x)):
         return x.device.cast(value.values, x.dtype)
-    if isinstance(value, (np.ndarray, list, tuple)):
-        value = np.asarray(value)
-        if value.shape != ():
-            raise ValueError(
-                f"a host array of shape {value.shape} cannot be written to a part of a device array; "
-                "move it first: x[2:4] = gpu(values)"
-            )
-        value = value.item()
-    if not isinstance(value, SCALARS):
-        value = float(value)  # an array that is tracked for a gradient refuses this, and says why
-    return x.device.number(value, x.dtype)
+    return x.device.number(one_number(value), x.dtype)
 
 
 def _is_same_memory(part: Any, value: Any) -> bool:

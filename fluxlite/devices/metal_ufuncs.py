@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .indexing import SCALARS, write_all
+from .indexing import write_all
 from .metal_dtypes import kind, loop, mlx_dtype, mx, number, numpy_dtype
 from .protocol import Wrapped
-from .refusals import refusal
+from .refusals import SCALARS, refusal
 
 
 def names(text: str) -> frozenset[str]:

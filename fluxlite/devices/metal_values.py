@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .indexing import SCALARS
 from .metal_dtypes import kind, mean_dtype, mlx_dtype, mx, number, numpy_dtype, result_type, total_dtype
 from .metal_ufuncs import names
+from .refusals import SCALARS
 
 
 def _axis(axis: Any) -> Any:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+SCALARS = (np.generic, int, float, complex)
+
 
 def refusal(function: Any, x: Any, device: Any) -> TypeError:
     """The error that says why `function` does not take `x` beside an array on `device`."""
@@ -19,3 +21,18 @@ def refusal(function: Any, x: Any, device: Any) -> TypeError:
         f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "
         "that device and numbers. Make a list an array there first: gpu(np.array(values))."
     )
+
+
+def one_number(value: Any) -> Any:
+    """`value`, which is to be written to a part of a device array and is none itself, if it is one number."""
+    if isinstance(value, SCALARS):
+        return value
+    if isinstance(value, (np.ndarray, list, tuple)):
+        value = np.asarray(value)
+        if value.shape != ():
+            raise ValueError(
+                f"a host array of shape {value.shape} cannot be written to a part of a device array; "
+                "move it first: x[2:4] = gpu(values)"
+            )
+        return value.item()
+    return float(value)  # an array that is tracked for a gradient refuses this, and says why

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..devices.refusals import SCALARS, refusal
 from . import costs, kernels, surface
 from .costs import TEN_EACH
 from .indexing import index_arrays, wrapped
 from .memory import Stored, root_of
-from .rules import SCALARS, device_among, host_operand, is_foreign, one_device, refusal
+from .rules import device_among, host_operand, is_foreign, one_device
 
 
 class _Quiet(threading.local):

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..devices.refusals import one_number
 from . import kernels
 from .memory import Stored, root_of
-from .rules import SCALARS, one_device
+from .rules import one_device
 
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
@@ -84,23 +85,9 @@ def _set_part(x: Any, place: tuple, value: Any) -> None:
         if _is_same_memory(part, value):  # the last step of x[0] += 1, which is done by then
             return
     else:
-        value = _number(value)
+        value = one_number(value)
     write(x, place, value)
     x.device.launch("setitem", part.nbytes + getattr(value, "nbytes", 0))
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, SCALARS):
-        return value
-    if isinstance(value, (np.ndarray, list, tuple)):
-        value = np.asarray(value)
-        if value.shape != ():
-            raise ValueError(
-                f"a host array of shape {value.shape} cannot be written to a part of a device array; "
-                "move it first: x[2:4] = gpu(values)"
-            )
-        return value.item()
-    return float(value)  # an array that is tracked for a gradient refuses this, and says why
 
 
 def _is_same_memory(x: np.ndarray, y: np.ndarray) -> bool:

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..devices.refusals import refusal as refusal
+from ..devices.refusals import SCALARS, refusal
 from .memory import Stored
 
-SCALARS = (np.generic, int, float, complex)
 COMPARISONS = frozenset(
     (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
 )
