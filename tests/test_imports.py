@@ -40,6 +40,10 @@ MAY_IMPORT |= {
     "losses": DERIVATIVES | {"activations", "errors"},
     "optimizers": AUTODIFF | {"autodiff", "notices"},
     "layers": TREE | DERIVATIVES | {"errors", "initializers", "activations", "layers"},
+    "data": TREE | {"arrays", "notices", "devices"},
+    "onehots": {"arrays", "ties"},
+    "checkpoint": AUTODIFF | {"arrays", "optimizers", "devices", "notices", "data"},
+    "training": AUTODIFF | {"autodiff", "arrays", "optimizers", "data", "checkpoint", "devices", "notices", "errors", "seconds"},
 }
 # The core: the length of what is to be read to understand gradients and models.
 CORE = [
