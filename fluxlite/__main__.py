@@ -1,19 +1,33 @@
-"""``python -m fluxlite doctor``: what can be asked without starting Python first."""
+"""``python -m fluxlite doctor`` and ``python -m fluxlite lab``: what can be asked without starting Python first."""
 
 from __future__ import annotations
 
 import sys
 
-from . import doctor
 
-COMMANDS = {"doctor": lambda: print(doctor())}
+def doctor(arguments: list[str]) -> int:
+    """What devices are here, which is used, and why."""
+    import fluxlite
+
+    print(fluxlite.doctor())
+    return 0
+
+
+def lab(arguments: list[str]) -> int:
+    """The lessons in JupyterLab; the arguments are JupyterLab's."""
+    from .course.lab import lab
+
+    return lab(arguments)
+
+
+COMMANDS = {"doctor": doctor, "lab": lab}
 
 
 def main(arguments: list[str]) -> int:
     """Run the command that the arguments name; 2 if there is no such command."""
-    if len(arguments) == 1 and arguments[0] in COMMANDS:
-        COMMANDS[arguments[0]]()
-        return 0
+    name, *rest = arguments or [""]
+    if name in COMMANDS and (name == "lab" or not rest):
+        return COMMANDS[name](rest)
     print(f"usage: python -m fluxlite {{{','.join(COMMANDS)}}}", file=sys.stderr)
     return 2
 

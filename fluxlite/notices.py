@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import contextlib
+from collections.abc import Hashable, Iterator
 
 _said: dict[Hashable, str] = {}
 
@@ -63,6 +64,17 @@ def notices() -> list[str]:
 def reset_notices() -> None:
     """Forget what was said, so that it is said again when it next happens."""
     _said.clear()
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """What is said inside the block does not count as said afterwards, and what was said before is not repeated."""
+    before = dict(_said)
+    try:
+        yield
+    finally:
+        _said.clear()
+        _said.update(before)
 
 
 def _say(key: Hashable, line: str) -> None:

@@ -4,8 +4,9 @@ import sys
 from typing import Any
 
 from .display import show
+from .looks import BLUE, GREEN, GREY, ORANGE, look, plots
 
-__all__ = ["show"]
+__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "look", "plots", "show"]
 
 
 def load_ipython_extension(shell: Any) -> None:

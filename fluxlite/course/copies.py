@@ -1,0 +1,122 @@
+"""A learner's copies of the lessons: made where there is none, and never overwritten once they were changed.
+
+A copy carries, in its metadata, a hash of its cells as they were handed out. As long as the cells still have that hash,
+nobody has written in it, and a newer version may take its place. In any other case the newer one is put beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+HASH, VERSION, LESSON = "sources", "version", "lesson"
+
+
+def learner_folder() -> Path:
+    """Where the lessons for learners are: inside an installed fluxlite, or in the project's ``notebooks/learner``."""
+    inside = Path(__file__).parent / "notebooks"
+    return inside if inside.is_dir() else Path(__file__).parents[2] / "notebooks" / "learner"
+
+
+def fingerprint(notebook: dict[str, Any]) -> str:
+    """A hash of what a learner can write: the kind and the text of each cell, without outputs."""
+    cells = [[cell["cell_type"], "".join(cell["source"])] for cell in notebook["cells"]]
+    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:16]
+
+
+def hand_out(target: Path, source: Path | None = None) -> list[str]:
+    """Copy the lessons into the folder `target`, made if need be; what there is to say about it, a line each.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lines = hand_out(Path(folder))
+    ...     Path(folder, "00-start-here.ipynb").exists()
+    True
+    """
+    source = learner_folder() if source is None else source
+    target.mkdir(parents=True, exist_ok=True)
+    lines = [_hand_out_one(file, target / file.name) for file in sorted(source.glob("*.ipynb"))]
+    return [line for line in lines if line]
+
+
+def _hand_out_one(file: Path, copy: Path) -> str:
+    fresh = file.read_bytes()
+    if _made(copy, fresh):
+        return ""
+    theirs = copy.read_bytes()
+    if _handed_out(theirs) == _handed_out(fresh):
+        return ""  # they have this version, changed or not
+    if _unchanged(theirs):
+        _replaced(copy, fresh)
+        return f"{copy.name} is new, version {_about(fresh).get(VERSION)}; yours was as it was handed out."
+    newer = copy.with_name(f"{copy.stem}.v{_about(fresh).get(VERSION)}{copy.suffix}")
+    return _beside(newer, fresh, copy)
+
+
+def _beside(newer: Path, fresh: bytes, copy: Path) -> str:
+    """The new version under its own name; that, too, may have been written in by now."""
+    number = 1
+    while not _made(newer, fresh):
+        if _handed_out(newer.read_bytes()) == _handed_out(fresh):
+            return ""
+        number += 1
+        newer = copy.with_name(f"{copy.stem}.v{_about(fresh).get(VERSION)}-{number}{copy.suffix}")
+    return f"{newer.name} is new. {copy.name} has your work in it and stays as it is."
+
+
+def renew(copy: Path, source: Path | None = None) -> Path | None:
+    """Put a fresh copy of a lesson in the place of `copy`, whose content goes on under the name returned, if any."""
+    source = learner_folder() if source is None else source
+    fresh = (source / copy.name).read_bytes()
+    if _made(copy, fresh):
+        return None
+    number = 1
+    while True:
+        kept = copy.with_name(f"{copy.stem}.mine-{number}{copy.suffix}")
+        try:
+            os.link(copy, kept)  # unlike a rename, it never takes the place of a file that is there
+            break
+        except FileExistsError:
+            number += 1
+        except (OSError, AttributeError):  # a file system without links
+            if _made(kept, copy.read_bytes()):
+                break
+            number += 1
+    _replaced(copy, fresh)
+    return kept
+
+
+def _made(path: Path, content: bytes) -> bool:
+    """Write a file that is not there yet; False if it is."""
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _replaced(path: Path, content: bytes) -> None:
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new.write_bytes(content)
+    os.replace(new, path)
+
+
+def _about(content: bytes) -> dict[str, Any]:
+    """What a handed out notebook says of itself; empty for any other file."""
+    try:
+        return dict(json.loads(content)["metadata"]["fluxlite"])
+    except (ValueError, KeyError, TypeError):
+        return {}
+
+
+def _handed_out(content: bytes) -> Any:
+    return _about(content).get(HASH)
+
+
+def _unchanged(content: bytes) -> bool:
+    known = _handed_out(content)
+    return known is not None and fingerprint(json.loads(content)) == known

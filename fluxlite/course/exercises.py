@@ -1,0 +1,208 @@
+"""Exercises: what a lesson's file of checks is written with, and the verdict that a learner reads.
+
+A check takes the learner's own object, a function, a class or a number, and looks at what it does on a simulated
+NVIDIA T4. It never reads the notebook, compares no time, and tells in words what is right or not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import io
+import linecache
+import os
+import re
+import sys
+import traceback
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..devices.simulation import simulate_gpu
+from ..notices import apart
+from . import progress
+
+RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+
+
+class NotRight(Exception):
+    """Raised by a check: the answer is wrong, and this is how. The words are for a learner."""
+
+    def __init__(self, message: str, yours: Any = None, expected: Any = None, look_at: str | None = None) -> None:
+        super().__init__(message)
+        self.yours, self.expected, self.look_at = yours, expected, look_at
+
+
+class NotDone(Exception):
+    """Raised by `todo` in a function that is still to be written."""
+
+
+class Exercise(NamedTuple):
+    """One exercise of a lesson."""
+
+    id: str
+    title: str
+    check: Callable[..., str]
+    look_at: str
+
+
+class Verdict(NamedTuple):
+    """What a check found."""
+
+    id: str
+    word: str
+    message: str
+    rows: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.id}  {self.word:<11} {self.message}"]
+        return "\n".join([*lines, *(f"      {name:<11} {_indented(text)}" for name, text in self.rows)])
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n" + " " * 18)
+
+
+# -- a lesson's exercises -----------------------------------------------------------------------------------------
+
+
+def exercise(id: str, title: str, look_at: str = "") -> Callable[[Callable[..., str]], Callable[..., str]]:
+    """Marks a function as the check of exercise `id`; `look_at` is where a learner finds out more.
+
+    The function takes the learner's objects. It returns what to say when they are right, and raises `NotRight`.
+    """
+
+    def register(check: Callable[..., str]) -> Callable[..., str]:
+        check.exercise = Exercise(id, title, check, look_at)  # type: ignore[attr-defined]
+        return check
+
+    return register
+
+
+def lesson(number: str) -> types.ModuleType:
+    """The module of a lesson's checks and guesses. Raises `ValueError` for a number that no lesson has."""
+    try:
+        return importlib.import_module(f"fluxlite.course.lessons.lesson{number}")
+    except ModuleNotFoundError:
+        raise ValueError(f"there is no lesson {number!r}; the lessons are {', '.join(lessons())}") from None
+
+
+def lessons() -> list[str]:
+    """The numbers of all lessons, in order.
+
+    >>> lessons()[0]
+    '00'
+    """
+    folder = os.path.join(os.path.dirname(__file__), "lessons")
+    return sorted(name[6:-3] for name in os.listdir(folder) if re.fullmatch(r"lesson\d\d\.py", name))
+
+
+def exercises(number: str) -> dict[str, Exercise]:
+    """The exercises of a lesson by their ids, in the order of its file."""
+    found = (getattr(value, "exercise", None) for value in vars(lesson(number)).values())
+    return {e.id: e for e in found if isinstance(e, Exercise) and e.id.startswith(number + ".")}
+
+
+# -- what a learner calls -----------------------------------------------------------------------------------------
+
+
+def todo() -> None:
+    """Stands where a learner's lines will stand.
+
+    In a function it raises, which `check` takes as *not yet*; in a cell it does nothing, so that *Run All Cells* goes
+    on.
+    """
+    caller = sys._getframe(1).f_code
+    if caller.co_flags & inspect.CO_OPTIMIZED:  # a function's own code, not that of a cell or of a class
+        raise NotDone("replace todo() by your line or lines")
+
+
+def check(id: str, *answers: Any) -> None:
+    """Look at the answers to exercise `id` and print: right, not right, not yet, or where the code stopped.
+
+    Never raises for a learner; where nbgrader runs the notebook, anything but *right* raises `AssertionError`.
+
+    >>> check("03.3", ..., ...)
+    03.3  not yet     put your answer in place of the three dots in the cell above
+    """
+    verdict = judge(id, *answers)
+    if verdict.word == RIGHT:
+        progress.keep("checks", id, RIGHT)
+    print(f"{verdict}{_count(id) if verdict.word == RIGHT else ''}")
+    if verdict.word != RIGHT and "NBGRADER_EXECUTION" in os.environ:
+        raise AssertionError(str(verdict))
+
+
+def _count(id: str) -> str:
+    number = id.partition(".")[0]
+    ids, kept = exercises(number), progress.read()["checks"]
+    return f"   ({sum(kept.get(one) == RIGHT for one in ids)} of {len(ids)} in this lesson)"
+
+
+# -- the verdict --------------------------------------------------------------------------------------------------
+
+
+def judge(id: str, *answers: Any) -> Verdict:
+    """The verdict on the answers to exercise `id`. Raises `ValueError` for an unknown id."""
+    known = exercises(id.partition(".")[0])
+    if id not in known:
+        raise ValueError(f"there is no exercise {id!r} in this lesson; there are {', '.join(known) or 'none'}")
+    if any(answer is ... for answer in answers):
+        return Verdict(id, NOT_YET, "put your answer in place of the three dots in the cell above")
+    if any(map(_is_starter, answers)):
+        return Verdict(id, NOT_YET, "replace todo() in the cell above")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        verdict = _tried(known[id], answers)
+    lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
+    if verdict.word in (RIGHT, NOT_YET) or not lines:
+        return verdict
+    return verdict._replace(rows=(*verdict.rows, ("you printed", "\n".join(lines[-5:]))))
+
+
+def _tried(exercise: Exercise, answers: tuple) -> Verdict:
+    id = exercise.id
+    try:
+        # Off and on again: a card of its own, beside the one that the lesson may be using.
+        with apart(), simulate_gpu(False), simulate_gpu(like="NVIDIA T4"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return Verdict(id, RIGHT, exercise.check(*answers))
+    except NotDone:
+        return Verdict(id, NOT_YET, "replace todo() in the cell above")
+    except NotRight as wrong:
+        facts = [("yours", wrong.yours), ("expected", wrong.expected), ("look at", wrong.look_at or exercise.look_at)]
+        return Verdict(id, NOT_RIGHT, str(wrong), tuple((name, str(text)) for name, text in facts if text))
+    except KeyboardInterrupt:
+        return Verdict(id, STOPPED, "you interrupted it", _where(None, exercise))
+    except Exception as error:
+        word = f"your code raised {type(error).__name__}: {error}"
+        return Verdict(id, STOPPED, word, _where(_line_of_learner(error), exercise))
+
+
+def _where(line: str | None, exercise: Exercise) -> tuple[tuple[str, str], ...]:
+    rows = [("your line", line), ("look at", exercise.look_at)]
+    return tuple((name, text) for name, text in rows if text)
+
+
+def _line_of_learner(error: BaseException) -> str | None:
+    """The innermost line of the traceback that is neither ours nor a library's."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith((_PACKAGE, sys.prefix, sys.base_prefix, "<frozen")):
+            return frame.line
+    return None
+
+
+def _is_starter(answer: Any) -> bool:
+    """Whether the answer was made in a cell that still holds a ``todo()``: a starter can be code that runs."""
+    functions = vars(answer).values() if isinstance(answer, type) else [answer]
+    for function in functions:
+        code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+        if code is None or os.path.exists(code.co_filename):  # a file is no cell
+            continue
+        cell = "".join(linecache.getlines(code.co_filename))
+        if re.search(r"^[^#\n]*\btodo\(\)", cell, re.MULTILINE):
+            return True
+    return False

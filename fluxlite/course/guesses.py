@@ -1,0 +1,64 @@
+"""Guesses: asked before a cell is run, kept, and answered after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import exercises, progress
+
+
+class Question:
+    """A question with lettered options: the right letter, and for each option what to say to who chose it.
+
+    >>> q = Question("b", a="a plus sign would be needed", b="two and two are joined", c="text is not added")
+    """
+
+    def __init__(self, right: str, **replies: str) -> None:
+        if right not in replies:
+            raise ValueError(f"the right option {right!r} is not among {', '.join(replies)}")
+        self.right, self.replies = right, replies
+
+
+def question(id: str) -> Question:
+    """The question of this id, ``"03-A"``. Raises `ValueError` if there is none."""
+    number = id.partition("-")[0]
+    known: dict[str, Question] = getattr(exercises.lesson(number), "QUESTIONS", {})
+    if id not in known:
+        raise ValueError(f"there is no question {id!r} in this lesson; there are {', '.join(known) or 'none'}")
+    return known[id]
+
+
+def guess(id: str, option: Any = ...) -> None:
+    """Keep your guess, a letter such as ``"b"``; three dots pass. Wrong guesses are the useful ones.
+
+    >>> guess("03-A", ...)
+    03-A  passed
+    """
+    options = list(question(id).replies)
+    if option is ...:
+        print(f"{id}  passed")
+        return
+    letter = str(option).strip().lower()
+    if letter not in options:
+        print(
+            f"{id}  {option!r} is none of the options: {', '.join(options)}. For example: guess({id!r}, {options[0]!r})"
+        )
+        return
+    progress.keep("guesses", id, letter)
+    print(f"{id}  your guess is {letter}")
+
+
+def answer(id: str) -> None:
+    """Print the answer to a question, beside what was guessed.
+
+    >>> answer("03-A")  # doctest: +SKIP
+    03-A  you guessed a; it is b: fmap enters only what is registered.
+    """
+    asked, guessed = question(id), progress.read()["guesses"].get(id)
+    right = f"it is {asked.right}: {asked.replies[asked.right]}"
+    if guessed is None:
+        print(f"{id}  {right}")
+    elif guessed == asked.right:
+        print(f"{id}  you guessed {guessed}, and {right}")
+    else:
+        print(f"{id}  you guessed {guessed}: {asked.replies[guessed]}\n      {right}")

@@ -1,0 +1,104 @@
+"""The first cell of a lesson: what is installed, which device is used, how far the learner has come."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import fluxlite
+
+from ..devices.selection import gpu_device, gpu_name, why_no_gpu
+from ..devices.simulation import is_on, simulate_gpu
+from . import copies, exercises, progress
+
+CARD = "NVIDIA T4"
+
+
+def start(number: str, made_for: str | None = None) -> None:
+    """Begin lesson `number`: turn the simulated GPU on where there is no real one, and print what there is.
+
+    Checks, guesses and progress then work. `made_for` is the version that the notebook was made for; where another is
+    installed, that is said. Raises `ValueError` for a number that no lesson has.
+    """
+    exercises.lesson(number)
+    versions = f"fluxlite {fluxlite.__version__} · Python {platform.python_version()} · NumPy {np.__version__}"
+    lines = [f"lesson {number} · {versions}"]
+    if made_for is not None and made_for != fluxlite.__version__:
+        lines.append(
+            f"This notebook was made for fluxlite {made_for}. If a number differs from the text, that may be why; "
+            f"reset({number!r}) gives you the lesson for {fluxlite.__version__} and keeps yours."
+        )
+    _show([*lines, _gpu_line(), _progress_line()])
+
+
+def _gpu_line() -> str:
+    if gpu_device() is None:
+        reason = why_no_gpu()
+        with contextlib.redirect_stdout(io.StringIO()):  # the box says it
+            simulate_gpu(like=CARD)
+        reason = reason.split(";")[0].split(". ")[0].rstrip(".")
+        stands_in = f"A simulated {CARD} stands in: wherever it does, you see the word simulated."
+        return f"GPU: none to use ({reason}). {stands_in}"
+    if is_on():
+        return f"GPU: {gpu_device().name}"  # type: ignore[union-attr]
+    return f"GPU: {gpu_device().name}, a real one ({gpu_name()})"  # type: ignore[union-attr]
+
+
+def _progress_line() -> str:
+    known = progress.read()["checks"]
+    of_lesson = {number: list(exercises.exercises(number)) for number in exercises.lessons()}
+    solved = {number: [known.get(id) == exercises.RIGHT for id in ids] for number, ids in of_lesson.items()}
+    finished = sum(bool(right) and all(right) for right in solved.values())
+    total = sum(bool(right) for right in solved.values())
+    right = sum(map(sum, solved.values()))
+    return f"so far: {finished} of {total} lessons with exercises, {right} of {sum(map(len, solved.values()))} checks"
+
+
+def _show(lines: list[str]) -> None:
+    if "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None:
+        from IPython.display import display
+
+        import fluxlite.jupyter  # noqa: F401  (brings %device_time)
+
+        display(_Box(lines))
+    else:
+        print("\n".join(lines))
+
+
+class _Box:
+    """Lines in a grey box: facts, not errors."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+
+    def _repr_html_(self) -> str:
+        text = "<br>".join(map(html.escape, self.lines))
+        # Colours of our own for both: a dark theme would put its light text on the light box.
+        style = "background:#eef1f4;color:#1a1a1a;padding:.6em 1em;border-left:4px solid #8899aa"
+        return f'<div style="{style}">{text}</div>'
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def reset(number: str) -> None:
+    """Put a fresh copy of lesson `number` into this folder; the one that is there is kept under another name.
+
+    Raises `ValueError` for a number that no lesson has.
+    """
+    exercises.lesson(number)
+    found = sorted(copies.learner_folder().glob(f"{number}-*.ipynb"))
+    if not found:
+        raise ValueError(f"there is no notebook of lesson {number} in {copies.learner_folder()}")
+    copy = Path.cwd() / found[0].name
+    kept = copies.renew(copy)
+    if kept is None:
+        print(f"{copy.name} is here now.")
+    else:
+        print(f"Your work is kept as {kept.name}; {copy.name} is fresh. Close its tab, then open it again.")

@@ -1,0 +1,69 @@
+"""Times taken as they should be: warmed up, waited for before and after, repeated, and with a word for their kind."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+from ..devices.selection import devices, gpu_device
+from ..seconds import Seconds, clock
+
+
+class Timing:
+    """Several times of the same work: their `median`, and the `quartiles` that half of them lie between."""
+
+    def __init__(self, times: list[Seconds]) -> None:
+        self.times = sorted(times)
+
+    @property
+    def median(self) -> Seconds:
+        return self._as(statistics.median(map(float, self.times)))
+
+    @property
+    def quartiles(self) -> tuple[Seconds, Seconds]:
+        if len(self.times) == 1:
+            return self.times[0], self.times[0]
+        low, _, high = statistics.quantiles(map(float, self.times), n=4, method="inclusive")
+        return self._as(low), self._as(high)
+
+    def _as(self, value: float) -> Seconds:
+        return Seconds(value, self.times[0].kind, self.times[0].card)
+
+    def __repr__(self) -> str:
+        low, high = self.quartiles
+        return f"{self.median} (median of {len(self.times)}; half of them within {float(high - low) * 1e6:.3g} µs)"
+
+
+def bench(f: Callable[[], Any], repeats: int = 7) -> Timing:
+    """How long ``f()`` takes on the device in use: a first call to warm up, then `repeats` times wait, clock, run,
+    wait, clock.
+
+    The times are *simulated* where a simulated GPU is on, and *measured* otherwise (CUDA.jl: ``CUDA.@elapsed``).
+
+    >>> x = np.ones((2048, 2048), np.float32)
+    >>> with fl.simulate_gpu():
+    ...     x = fl.gpu(x)
+    ...     bench(lambda: x @ x).median
+    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+    2.87 ms simulated (NVIDIA T4)
+    """
+    if repeats < 1:
+        raise ValueError(f"repeats is at least 1, got {repeats}")
+    f()
+    return Timing([_once(f) for _ in range(repeats)])
+
+
+def _once(f: Callable[[], Any]) -> Seconds:
+    _wait()
+    start = clock()
+    f()
+    _wait()
+    device = gpu_device()
+    simulated = getattr(device, "host", None) is not None
+    return Seconds(clock() - start, *(("simulated", device.card) if simulated else ("measured",)))  # type: ignore[union-attr]
+
+
+def _wait() -> None:
+    for device in devices():
+        device.synchronize()

@@ -1,0 +1,210 @@
+"""What is made from the lessons: their outputs, the learners' copies, and the list of the guide's examples.
+
+    python tools/notebooks.py run [NN ...]   run lessons from top to bottom and store their outputs
+    python tools/notebooks.py exercises      make notebooks/learner/ and notebooks/EXAMPLES.md
+
+A lesson, notebooks/NN-name.ipynb, is solved: ### BEGIN SOLUTION … ### END SOLUTION. A learner's copy has no outputs,
+todo() in place of each solution, no guesses, and each solution folded away below its check.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import fluxlite  # noqa: E402
+from fluxlite.course.copies import HASH, LESSON, VERSION, fingerprint  # noqa: E402
+
+NOTEBOOKS = ROOT / "notebooks"
+SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.MULTILINE | re.DOTALL)
+GUESS = re.compile(r"""^(guess\("\d\d-[A-Z]", )"\w+"\)""", re.MULTILINE)
+CHECK = re.compile(r"""^check\("(\d\d\.\d+)\"""", re.MULTILINE)
+START = re.compile(r"""^start\("(\d\d)"\)""", re.MULTILINE)
+STUB = "todo()  # your line or lines here"
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
+
+def lessons(numbers: list[str] | None = None) -> list[Path]:
+    """The lessons' files, all of them or those of these numbers."""
+    return [path for path in sorted(NOTEBOOKS.glob("[0-9]*.ipynb")) if not numbers or path.name[:2] in numbers]
+
+
+def read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def text(notebook: dict[str, Any]) -> str:
+    """A notebook as it is stored: the same bytes for the same content."""
+    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def lines(text: str) -> list[str]:
+    """A cell's source as a notebook stores it."""
+    return text.splitlines(keepends=True)
+
+
+# -- a learner's copy -----------------------------------------------------------------------------------------------
+
+
+def for_learners(lesson: dict[str, Any], number: str) -> dict[str, Any]:
+    """The copy of a solved lesson that a learner gets."""
+    cells: list[dict[str, Any]] = []
+    waiting: list[str] = []  # solutions whose check is still to come
+    for cell in lesson["cells"]:
+        if cell["cell_type"] != "code":
+            cells.append({**cell, "source": lines(source(cell))})
+            continue
+        code = source(cell)
+        waiting += [solution(match) for match in SOLUTION.finditer(code)]
+        cells.append({**cell, "source": lines(starter(code)), "outputs": [], "execution_count": None})
+        if waiting and CHECK.search(code):
+            cells.append(folded(cell["id"], waiting))
+            waiting = []
+    if waiting:
+        raise ValueError(f"lesson {number} has a solution without a check after it:\n{waiting[0]}")
+    made = {**lesson, "cells": cells}
+    about = {LESSON: number, VERSION: fluxlite.__version__, HASH: fingerprint(made)}
+    return {**made, "metadata": {**lesson["metadata"], "fluxlite": about}}
+
+
+def starter(code: str) -> str:
+    """A cell's code before a learner has worked on it."""
+    code = SOLUTION.sub(lambda match: f"{match[1]}{STUB}\n", code)
+    code = GUESS.sub(r"\1...)", code)
+    return START.sub(rf'start("\1", made_for="{fluxlite.__version__}")', code).rstrip("\n")
+
+
+def solution(match: re.Match[str]) -> str:
+    """The lines of a solution, without the indentation that all of them share with their markers."""
+    return re.sub(f"^{match[1]}", "", match[2], flags=re.MULTILINE).rstrip("\n")
+
+
+def folded(id: str, solutions: list[str]) -> dict[str, Any]:
+    """A cell with a solution that has to be unfolded to be seen."""
+    blocks = "\n\n".join(f"```python\n{one}\n```" for one in solutions)
+    page = f"<details><summary>One solution</summary>\n\n{blocks}\n\n</details>"
+    return {"cell_type": "markdown", "id": f"{id}-solution", "metadata": {}, "source": lines(page)}
+
+
+def learners() -> dict[Path, str]:
+    """Every learner's notebook, and its text."""
+    folder = NOTEBOOKS / "learner"
+    return {folder / path.name: text(for_learners(read(path), path.name[:2])) for path in lessons()}
+
+
+# -- the list of examples -------------------------------------------------------------------------------------------
+
+
+def examples() -> list[dict[str, str]]:
+    """The guide's examples, from notebooks/examples.csv: id, document, shows, lesson."""
+    with (NOTEBOOKS / "examples.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def headings(lesson: dict[str, Any]) -> dict[str, str]:
+    """For each ``example:ID`` tag of a lesson the heading above its first cell."""
+    found: dict[str, str] = {}
+    heading = ""
+    for cell in lesson["cells"]:
+        if cell["cell_type"] == "markdown":
+            above = re.findall(r"^#+ (.*)$", source(cell), re.MULTILINE)
+            heading = above[-1] if above else heading
+        for tag in cell["metadata"].get("tags", []):
+            if tag.startswith("example:"):
+                found.setdefault(tag.removeprefix("example:"), heading)
+    return found
+
+
+def examples_page() -> str:
+    """notebooks/EXAMPLES.md: where each example of the guide is shown."""
+    places = {id: (path.name, heading) for path in lessons() for id, heading in headings(read(path)).items()}
+    rows = ["| example | document | what it shows | where |", "|---|---|---|---|"]
+    for example in examples():
+        name, heading = places.get(example["id"], ("", ""))
+        anchor = heading.replace(" ", "-").replace("`", "")
+        link = f"[{name[:2]} {heading.split(' (')[0]}]({name}#{anchor})"
+        where = link if name else f"lesson {example['lesson']}, to come"
+        rows.append(f"| {example['id']} | {example['document']} | {example['shows']} | {where} |")
+    return "\n".join([
+        "# The guide's examples",
+        "",
+        "Every example of the Flux GPU guide, and the cell that shows it in Python. Made by `make exercises` from",
+        "`examples.csv` and the lessons.",
+        "",
+        *rows,
+        "",
+    ])  # fmt: skip
+
+
+# -- outputs ----------------------------------------------------------------------------------------------------------
+
+
+def run(path: Path) -> None:
+    """Run a lesson as a learner who solves everything, and store what it prints."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(path, as_version=4)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["FLUXLITE_PROGRESS"] = str(Path(folder, "progress.json"))
+        os.environ["PYTHONPATH"] = str(ROOT)
+        place = {"metadata": {"path": str(NOTEBOOKS)}}
+        NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place).execute()
+    stored = json.loads(nbformat.writes(notebook))
+    stored["metadata"] = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+    for number, cell in enumerate(stored["cells"], 1):
+        cell["id"] = f"cell-{number:02d}"
+        cell["source"] = lines(source(cell))
+        cell["metadata"] = metadata(cell)
+    path.write_text(text(stored), encoding="utf-8")
+
+
+def metadata(cell: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a cell's metadata; and what nbgrader wants to know of exercises and their checks."""
+    kept = {"tags": cell["metadata"]["tags"]} if cell["metadata"].get("tags") else {}
+    if cell["cell_type"] != "code":
+        return kept
+    checked, solved = CHECK.search(source(cell)), SOLUTION.search(source(cell))
+    if not checked and not solved:
+        return kept
+    grade_id = f"check-{checked[1]}" if checked else f"exercise-{cell['id']}"
+    about = {"grade": bool(checked), "grade_id": grade_id, "locked": bool(checked), "schema_version": 3,
+             "solution": bool(solved), "task": False}  # fmt: skip
+    return {**kept, "nbgrader": {**about, "points": 1} if checked else about}
+
+
+def main(arguments: list[str]) -> int:
+    command, *numbers = arguments or [""]
+    if command == "run":
+        for path in lessons(numbers):
+            print(f"running {path.name}", flush=True)
+            run(path)
+    elif command == "exercises":
+        made = {**learners(), NOTEBOOKS / "EXAMPLES.md": examples_page()}
+        (NOTEBOOKS / "learner").mkdir(exist_ok=True)
+        for old in set((NOTEBOOKS / "learner").glob("*.ipynb")) - set(made):
+            old.unlink()
+        for path, content in made.items():
+            path.write_text(content, encoding="utf-8")
+        print(f"made {len(made) - 1} learners' notebooks and EXAMPLES.md")
+    else:
+        print((__doc__ or "").strip())
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
