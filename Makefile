@@ -25,13 +25,15 @@ else echo "    uv run --python 3.12 --extra lab jupyter lab notebooks/00-start-h
 exit 1
 endef
 
-.PHONY: help lab test bench clean
+.PHONY: help lab test bench exercises clean
 
 help:
 	@echo "make lab     install what is needed into .venv, open JupyterLab at the first notebook"
 	@echo "make test    check style and types, run all tests and all notebooks"
 	@echo "make bench   compare the speed with PyTorch, JAX, MLX and autograd"
 	@echo "make clean   remove .venv and everything else that was made here (not your own notebooks)"
+	@echo
+	@echo "make exercises   make the learners' copies of the lessons, and the list of examples, anew"
 	@echo
 	@echo "Also: make test ARGS=\"tests/test_tree.py -k ties\"   make lab EXTRAS=cuda12   make lab PYTHON=python3.12"
 
@@ -43,6 +45,9 @@ test:
 
 bench:
 	$(call bootstrap,bench)
+
+exercises:
+	$(call bootstrap,exercises)
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -366,7 +366,7 @@ echo "$*"
 if [ "$2" = "$FAILING" ]; then exit 3; fi
 """
     script(root / ".venv" / "bin" / "python", python)
-    stamp = {"state": "ready", "root": str(root), "extras": sorted(bootstrap.COMMANDS)}
+    stamp = {"state": "ready", "root": str(root), "extras": ["bench", "lab", "test"]}
     bootstrap.write_stamp(str(root / ".venv"), stamp | {"pyproject": bootstrap.fingerprint(str(root))})
     return root
 
@@ -379,18 +379,11 @@ def run_kit(kit, *arguments, **environment):
 
 @needs_make
 class TestWhatIsRun:
-    def test_lab_opens_the_first_notebook(self, kit):
-        status, (said, started) = run_kit(kit, "lab", "ARGS=--no-browser --port=1")
-        as_root = "--allow-root " if os.geteuid() == 0 else ""
-        assert status == 0
-        assert "notebooks/00-start-here.ipynb" in said
-        assert started == f"-m jupyterlab notebooks/00-start-here.ipynb {as_root}--no-browser --port=1"
+    def test_lab_hands_out_the_lessons_and_opens_the_first(self, kit):
+        assert run_kit(kit, "lab", "ARGS=--no-browser --port=1") == (0, ["-m fluxlite lab --no-browser --port=1"])
 
-    def test_lab_without_the_first_notebook_opens_the_folder(self, kit):
-        shutil.rmtree(kit / "notebooks")
-        _, (said, started) = run_kit(kit, "lab")
-        assert "notebooks/00-start-here.ipynb is not there" in said
-        assert started.startswith("-m jupyterlab . ") or started == "-m jupyterlab ."
+    def test_exercises(self, kit):
+        assert run_kit(kit, "exercises") == (0, ["tools/notebooks.py exercises"])
 
     def test_test_runs_everything_in_order(self, kit):
         status, lines = run_kit(kit, "test")
@@ -455,8 +448,8 @@ def names(requirements):
     return result
 
 
-def test_only_numpy_is_needed():
-    assert names(PROJECT["dependencies"]) == {"numpy"}
+def test_little_is_needed():
+    assert names(PROJECT["dependencies"]) == {"numpy", "safetensors", "tqdm"}
     assert "2.0" in Requirement(PROJECT["dependencies"][0]).specifier
 
 

@@ -3,6 +3,7 @@
     python tools/bootstrap.py lab   [--extras=cuda12] [arguments of jupyter lab]
     python tools/bootstrap.py test  [--extras=bench]  [arguments of pytest]
     python tools/bootstrap.py bench                   [arguments of benchmarks]
+    python tools/bootstrap.py exercises
 
 Standard library only. It is also started by Pythons too old for fluxlite, so that they can say what helps;
 so no syntax newer than Python 2.7 here.
@@ -21,16 +22,22 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 OLDEST = (3, 11)
-START = os.path.join("notebooks", "00-start-here.ipynb")
 UV = "uv run --python 3.12 --extra lab jupyter lab notebooks/00-start-here.ipynb"
 
-COMMANDS = {"lab": ("lab",), "test": ("lab", "test"), "bench": ("bench",)}
+COMMANDS = {"lab": ("lab",), "test": ("lab", "test"), "bench": ("bench",), "exercises": ("lab",)}
 
 # Megabytes to download and on the disk, as measured on Linux with Python 3.11; the disk of rocm is a guess.
 # For bench it is with PyTorch's CPU build.
 BASE = (17, 90)
-SIZES = {"lab": (74, 290), "test": (30, 100), "bench": (340, 1430), "cuda12": (137, 300), "cuda13": (70, 210),
-         "rocm": (74, 300), "metal": (11, 26)}
+SIZES = {
+    "lab": (74, 290),
+    "test": (30, 100),
+    "bench": (340, 1430),
+    "cuda12": (137, 300),
+    "cuda13": (70, 210),
+    "rocm": (74, 300),
+    "metal": (11, 26),
+}
 
 
 class Stop(Exception):
@@ -78,8 +85,9 @@ def check_version(version, found=""):
     found = found or "this is Python %d.%d.%d" % tuple(version[:3])
     command = newer_python()
     hint = "  (uv is one program that brings its own Python: docs.astral.sh/uv)" if command == UV else ""
-    raise Stop("fluxlite needs Python %d.%d or newer; %s. This helps:\n    %s%s"
-               % (OLDEST[0], OLDEST[1], found, command, hint))
+    raise Stop(
+        "fluxlite needs Python %d.%d or newer; %s. This helps:\n    %s%s" % (OLDEST[0], OLDEST[1], found, command, hint)
+    )
 
 
 def missing_for_venv():
@@ -98,8 +106,10 @@ def check_venv(version):
     missing = missing_for_venv()
     if missing:
         command = "sudo apt install python%d.%d-venv" % tuple(version[:2]) if which("apt-get") else UV
-        raise Stop("This Python comes without %s, so it cannot make a .venv. This helps:\n    %s"
-                   % (" and ".join(missing), command))
+        raise Stop(
+            "This Python comes without %s, so it cannot make a .venv. This helps:\n    %s"
+            % (" and ".join(missing), command)
+        )
 
 
 # --- What has to be done to .venv? ------------------------------------------------------------------------
@@ -199,11 +209,26 @@ def create(venv):
 
 def pip_install(venv, extras):
     """Install this folder, editable, with its extras; one line every ten seconds or so."""
-    command = [python_of(venv), "-m", "pip", "install", "--disable-pip-version-check", "--no-input",
-               "--progress-bar=off", "-e", ".[%s]" % ",".join(extras)]
+    command = [
+        python_of(venv),
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--progress-bar=off",
+        "-e",
+        ".[%s]" % ",".join(extras),
+    ]
     environment = dict(os.environ, PYTHONUNBUFFERED="1", PIP_USER="0")
-    pip = subprocess.Popen(command, cwd=os.path.dirname(venv), env=environment, universal_newlines=True,
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    pip = subprocess.Popen(
+        command,
+        cwd=os.path.dirname(venv),
+        env=environment,
+        universal_newlines=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     lines, packages, unpacking, said = [], 0, False, time.time()
     try:
         for line in pip.stdout:
@@ -257,8 +282,13 @@ def prepare(root, extras, version):
     new = [extra for extra in everything if extra not in before.get("extras", ())]
     if new:
         print("That is %s; one to three minutes. No root needed." % size(new, todo == "create"), flush=True)
-    stamp = {"state": "installing", "ours": todo == "create" or before.get("ours", False), "root": root,
-             "extras": everything, "pyproject": fingerprint(root)}
+    stamp = {
+        "state": "installing",
+        "ours": todo == "create" or before.get("ours", False),
+        "root": root,
+        "extras": everything,
+        "pyproject": fingerprint(root),
+    }
     if todo == "create":
         if os.path.lexists(venv):
             remove(venv)
@@ -308,8 +338,9 @@ def prepare_alone(root, *arguments):
 def run(*command):
     """Run a program in the project's folder with .venv first on the PATH; its exit status."""
     folder = os.path.dirname(command[0])
-    environment = dict(os.environ, VIRTUAL_ENV=os.path.dirname(folder),
-                       PATH=folder + os.pathsep + os.environ.get("PATH", ""))
+    environment = dict(
+        os.environ, VIRTUAL_ENV=os.path.dirname(folder), PATH=folder + os.pathsep + os.environ.get("PATH", "")
+    )
     environment.pop("PYTHONHOME", None)
     try:
         return subprocess.call(command, cwd=ROOT, env=environment)
@@ -318,12 +349,13 @@ def run(*command):
 
 
 def lab(python, arguments):
-    """Open JupyterLab at the first notebook."""
-    notebook = START if os.path.exists(os.path.join(ROOT, START)) else "."
-    where = START if notebook == START else "this folder, for %s is not there" % START
-    print("Opening JupyterLab at %s. Ctrl-C here ends it." % where, flush=True)
-    as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    return run(python, "-m", "jupyterlab", notebook, *(as_root + arguments))
+    """Hand out the lessons and open JupyterLab at the first one."""
+    return run(python, "-m", "fluxlite", "lab", *arguments)
+
+
+def exercises(python, arguments):
+    """Make what is made from the lessons."""
+    return run(python, os.path.join("tools", "notebooks.py"), "exercises", *arguments)
 
 
 def stages(arguments):
@@ -374,9 +406,9 @@ def main(arguments):
     command, arguments = arguments[0], arguments[1:]
     extras = set(COMMANDS[command])
     if arguments and arguments[0].startswith("--extras="):
-        extras |= set(filter(None, arguments.pop(0)[len("--extras="):].replace(" ", ",").split(",")))
+        extras |= set(filter(None, arguments.pop(0)[len("--extras=") :].replace(" ", ",").split(",")))
     python = prepare_alone(ROOT, extras, sys.version_info)
-    return {"lab": lab, "test": test, "bench": bench}[command](python, arguments)
+    return {"lab": lab, "test": test, "bench": bench, "exercises": exercises}[command](python, arguments)
 
 
 if __name__ == "__main__":

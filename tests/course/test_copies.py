@@ -1,0 +1,140 @@
+"""What a learner has written never disappears from his folder, whatever is updated and reset."""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fluxlite.course import copies
+from fluxlite.course.copies import fingerprint, hand_out, renew
+
+NAME = "03-x.ipynb"
+
+
+def notebook(*sources, version="1.0"):
+    cells = [{"cell_type": "code", "source": [source], "outputs": []} for source in sources]
+    made = {"cells": cells, "metadata": {}, "nbformat": 4}
+    made["metadata"]["fluxlite"] = {"version": version, "sources": fingerprint(made), "lesson": "03"}
+    return made
+
+
+def write(path, content):
+    path.write_text(json.dumps(content))
+
+
+def sources(path):
+    return ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
+
+
+@pytest.fixture
+def folders(tmp_path):
+    source, target = tmp_path / "source", tmp_path / "my-course"
+    source.mkdir()
+    write(source / NAME, notebook("start"))
+    hand_out(target, source)
+    return source, target
+
+
+def written(target, text):
+    path = target / NAME
+    content = json.loads(path.read_text())
+    content["cells"][0]["source"] = [text]
+    content["cells"][0]["outputs"] = ["an output"]
+    write(path, content)
+
+
+def test_a_copy_is_made_where_there_is_none(folders):
+    source, target = folders
+    assert (target / NAME).read_bytes() == (source / NAME).read_bytes()
+    assert hand_out(target, source) == []
+
+
+def test_one_that_was_only_run_is_replaced_by_a_newer_version(folders):
+    source, target = folders
+    content = json.loads((target / NAME).read_text())
+    content["cells"][0]["outputs"] = ["42"]
+    write(target / NAME, content)
+    write(source / NAME, notebook("new start", version="1.1"))
+    assert hand_out(target, source) == [f"{NAME} is new, version 1.1; yours was as it was handed out."]
+    assert sources(target / NAME) == ["new start"]
+
+
+def test_one_with_work_in_it_stays_and_the_newer_lies_beside_it(folders):
+    source, target = folders
+    written(target, "my answer")
+    assert hand_out(target, source) == []
+    write(source / NAME, notebook("new start", version="1.1"))
+    assert hand_out(target, source) == ["03-x.v1.1.ipynb is new. 03-x.ipynb has your work in it and stays as it is."]
+    assert sources(target / NAME) == ["my answer"] and sources(target / "03-x.v1.1.ipynb") == ["new start"]
+    assert hand_out(target, source) == []
+
+
+@pytest.mark.parametrize("content", ["", "no notebook", "[]", "{}", '{"metadata": {"fluxlite": 3}}', '{"cells": 1}'])
+def test_a_file_that_is_no_notebook_of_ours_stays(folders, content):
+    source, target = folders
+    (target / NAME).write_text(content)
+    hand_out(target, source)
+    assert (target / NAME).read_text() == content and sources(target / "03-x.v1.0.ipynb") == ["start"]
+
+
+def test_reset_keeps_what_was_there_under_another_name(folders):
+    source, target = folders
+    written(target, "first try")
+    assert renew(target / NAME, source).name == "03-x.mine-1.ipynb"
+    written(target, "second try")
+    assert renew(target / NAME, source).name == "03-x.mine-2.ipynb"
+    found = {path.name: sources(path) for path in target.iterdir()}
+    assert found == {
+        NAME: ["start"], "03-x.mine-1.ipynb": ["first try"], "03-x.mine-2.ipynb": ["second try"]
+    }  # fmt: skip
+
+
+steps = st.lists(st.sampled_from(["edit", "update", "reset", "lab", "edit the newer"]), max_size=12)
+
+
+def story(folder, steps):
+    """Play these steps; the texts that a learner saved, and all that is in his folder at the end."""
+    source, target = folder / "source", folder / "my-course"
+    source.mkdir()
+    write(source / NAME, notebook("start"))
+    hand_out(target, source)
+    saved, number = set(), 0
+    for number, step in enumerate(steps):
+        if step in ("edit", "edit the newer"):
+            found = sorted(target.glob("*.ipynb"), key=lambda path: (".v" in path.name, path.name))
+            path = found[-1] if step == "edit the newer" else target / NAME
+            content = json.loads(path.read_text())
+            # His own cell, below: what he wrote before is still his when he goes on.
+            content["cells"].append({"cell_type": "code", "source": [f"mine {number}"], "outputs": []})
+            write(path, content)
+            saved.add(f"mine {number}")
+        elif step == "update":
+            write(source / NAME, notebook(f"start {number}", version=f"1.{number}"))
+            hand_out(target, source)
+        elif step == "reset":
+            copies.renew(target / NAME, source)
+        else:
+            hand_out(target, source)
+    return saved, {text for path in target.iterdir() for text in sources(path)}
+
+
+@given(steps)
+def test_no_text_that_a_learner_saved_ever_disappears(steps):
+    with tempfile.TemporaryDirectory() as folder:
+        saved, there = story(Path(folder), steps)
+    assert saved <= there
+
+
+def test_the_story_notices_when_work_is_lost(tmp_path, monkeypatch):
+    def careless(target, source=None):
+        target.mkdir(exist_ok=True)
+        shutil.copy(source / NAME, target / NAME)
+        return []
+
+    monkeypatch.setitem(globals(), "hand_out", careless)
+    saved, there = story(tmp_path, ["edit", "lab"])
+    assert not saved <= there

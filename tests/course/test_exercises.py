@@ -1,0 +1,284 @@
+"""check, todo, guess, expect_error, start and the record of progress: what a learner sees of them."""
+
+import json
+import linecache
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course import answer, bench, check, exercises, expect_error, guess, progress, reset, start, todo
+from fluxlite.course.exercises import NotRight, exercise, judge
+
+
+@pytest.fixture(autouse=True)
+def own_progress(tmp_path, monkeypatch):
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setattr(progress, "_unwritten", {})
+    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+
+
+@exercise("99.1", "twice the number", look_at="the text above")
+def twice(f):
+    if callable(f) and f(2) == 4:
+        return "twice two is four"
+    raise NotRight("twice two is four", yours=f(2), expected=4)
+
+
+@exercise("99.2", "where the checks run")
+def place(f):
+    return f"{f(np.ones(2, np.float32))}"
+
+
+class Lesson99:
+    first, second, twice_again = twice, place, twice
+    QUESTIONS = exercises.lesson("03").QUESTIONS
+
+
+@pytest.fixture(autouse=True)
+def a_lesson_of_our_own(monkeypatch):
+    real = exercises.lesson
+    monkeypatch.setattr(exercises, "lesson", lambda number: Lesson99 if number == "99" else real(number))
+
+
+def cell(code, name="<cell 1>"):
+    """Run code as a notebook does: from text that is no file, and can be looked up."""
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    space = {"todo": todo, "fl": fl, "np": np}
+    exec(compile(code, name, "exec"), space)
+    return space
+
+
+# -- verdicts -------------------------------------------------------------------------------------------------------
+
+
+def test_right(capsys):
+    check("99.1", lambda x: 2 * x)
+    assert capsys.readouterr().out == "99.1  right       twice two is four   (1 of 2 in this lesson)\n"
+    assert progress.read()["checks"] == {"99.1": "right"}
+
+
+def test_not_right(capsys):
+    check("99.1", lambda x: x)
+    assert capsys.readouterr().out == (
+        "99.1  not right   twice two is four\n"
+        "      yours       2\n"
+        "      expected    4\n"
+        "      look at     the text above\n"
+    )
+    assert progress.read()["checks"] == {}
+
+
+def test_what_was_right_once_stays_so(capsys):
+    check("99.1", lambda x: 2 * x)
+    check("99.1", lambda x: x)
+    assert progress.read()["checks"] == {"99.1": "right"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(x):\n    todo()",
+        "def f(x):\n    if x > 9:\n        todo()\n    return 2 * x",
+        "def f(x):\n    return 3 * x  # the bug\n\n\ntodo()  # your line or lines here",
+    ],
+)
+def test_not_yet(code):
+    assert judge("99.1", cell(code)["f"])[:3] == ("99.1", "not yet", "replace todo() in the cell above")
+    assert judge("99.1", ...).word == "not yet"
+
+
+def test_a_comment_about_todo_is_none():
+    assert judge("99.1", cell("# todo() was here\ndef f(x):\n    return 2 * x")["f"]).word == "right"
+
+
+def test_a_class_in_a_cell_with_todo_is_not_yet():
+    code = "class F:\n    def __call__(self, x):\n        return 2 * x\n\n\ntodo()"
+    assert judge("99.1", cell(code)["F"]).word == "not yet"
+
+
+def test_a_todo_in_a_class_does_not_stop_the_cell():
+    assert "F" in cell("class F:\n    todo()")
+
+
+def test_stopped_names_the_learners_line():
+    verdict = judge("99.1", cell("def f(x):\n    y = x + 1\n    return y.shape")["f"])
+    assert verdict.word == "stopped"
+    assert verdict.message == "your code raised AttributeError: 'int' object has no attribute 'shape'"
+    assert dict(verdict.rows) == {"your line": "return y.shape", "look at": "the text above"}
+
+
+def test_an_interrupt_does_not_escape():
+    def f(x):
+        raise KeyboardInterrupt
+
+    assert judge("99.1", f)[:3] == ("99.1", "stopped", "you interrupted it")
+
+
+def test_what_the_code_printed_is_shown_only_where_it_helps(capsys):
+    def f(x):
+        print("in f")
+        return x
+
+    assert ("you printed", "in f\nin f") in judge("99.1", f).rows
+    check("99.1", lambda x: print("in f") or 2 * x)
+    assert "in f" not in capsys.readouterr().out
+
+
+def test_a_check_has_a_card_of_its_own_and_leaves_the_lessons_alone():
+    with fl.simulate_gpu(like="GTX 1650") as device:
+        assert "Simulated:0" in judge("99.2", lambda x: str(fl.device_of(fl.gpu(x)))).message
+        assert judge("99.2", lambda x: fl.gpu_device().name).message == "simulated NVIDIA T4"
+        assert fl.gpu_device() is device and device.memory().peak == 0
+    assert judge("99.2", lambda x: fl.gpu_name()).message == "Simulated"
+    assert fl.gpu_name() == "CPU"
+
+
+def test_what_is_said_once_is_not_used_up_by_a_check(capsys):
+    judge("99.2", lambda x: fl.gpu(np.ones(2)))
+    assert fl.notices() == []
+
+
+def test_nbgrader_gets_an_exception(monkeypatch):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    check("99.1", lambda x: 2 * x)
+    for wrong in (lambda x: x, ..., None):
+        with pytest.raises(AssertionError, match="99.1"):
+            check("99.1", wrong)
+
+
+@pytest.mark.parametrize("id", ["99.7", "98.1", "", "abc"])
+def test_an_unknown_exercise_is_a_mistake_of_the_lesson(id):
+    with pytest.raises(ValueError, match="there is no"):
+        check(id, 1)
+
+
+# -- guesses --------------------------------------------------------------------------------------------------------
+
+
+def test_a_guess_is_kept_and_shown_beside_the_answer(capsys):
+    guess("03-A", "A ")
+    answer("03-A")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "03-A  your guess is a" and lines[1].startswith("03-A  you guessed a: fmap does not look into")
+    assert lines[2].startswith("      it is b: ")
+    guess("03-A", "b")
+    answer("03-A")
+    assert capsys.readouterr().out.splitlines()[1].startswith("03-A  you guessed b, and it is b: ")
+
+
+def test_passing(capsys):
+    guess("03-A", ...)
+    answer("03-A")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "03-A  passed" and lines[1].startswith("03-A  it is b: ")
+
+
+@pytest.mark.parametrize("wrong", ["e", "", None, 3, "both"])
+def test_a_letter_that_is_no_option_raises_nothing(wrong, capsys):
+    guess("03-A", wrong)
+    assert capsys.readouterr().out.startswith(
+        f"03-A  {wrong!r} is none of the options: a, b, c, d. For example: guess("
+    )
+
+
+def test_an_unknown_question():
+    with pytest.raises(ValueError, match="there is no question '03-Z'"):
+        guess("03-Z", "a")
+
+
+# -- deliberate errors ----------------------------------------------------------------------------------------------
+
+
+def test_the_expected_error_is_printed(capsys):
+    with expect_error(ZeroDivisionError, "division"):
+        1 / 0  # noqa: B018
+    assert capsys.readouterr().out == "ZeroDivisionError: division by zero\n"
+
+
+def test_no_error_another_kind_and_other_words_fail():
+    with pytest.raises(AssertionError, match="nothing was raised"), expect_error(ValueError, "x"):
+        pass
+    with pytest.raises(AssertionError, match="got TypeError: other"), expect_error(ValueError, "x"):
+        raise TypeError("other")
+    with pytest.raises(AssertionError, match="it says: other"), expect_error(ValueError, "x"):
+        raise ValueError("other")
+
+
+# -- start, reset, progress, bench ----------------------------------------------------------------------------------
+
+
+def test_start_turns_the_simulated_gpu_on_and_says_so(capsys, monkeypatch):
+    with fl.pretend(), fl.simulate_gpu(False):
+        start("03")
+        assert fl.gpu_name() == "Simulated"
+    out = capsys.readouterr().out
+    assert "A simulated NVIDIA T4 stands in" in out and "so far: 0 of" in out and "made for" not in out
+
+
+def test_start_leaves_a_gpu_that_is_there_in_charge(capsys):
+    with fl.pretend(CUDA=1):
+        start("03")
+        assert fl.gpu_name() == "CUDA"
+    assert "a real one (CUDA)" in capsys.readouterr().out
+
+
+def test_start_says_when_the_notebook_is_of_another_version(capsys):
+    start("03", made_for="0.0.1")
+    assert "This notebook was made for fluxlite 0.0.1." in capsys.readouterr().out
+    start("03", made_for=fl.__version__)
+    assert "made for" not in capsys.readouterr().out
+
+
+def test_start_of_a_lesson_that_is_not_there():
+    with pytest.raises(ValueError, match="there is no lesson '77'; the lessons are 00, "):
+        start("77")
+
+
+def test_reset(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    reset("03")
+    reset("03")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "03-your-own-model.ipynb is here now."
+    assert lines[1].startswith("Your work is kept as 03-your-own-model.mine-1.ipynb; ")
+
+
+def test_unreadable_progress_is_put_aside(tmp_path, capsys):
+    for content in ("{", "[1]", '{"checks": 3}', "\x00"):
+        progress.path().write_text(content)
+        progress.keep("checks", "03.1", "right")
+        assert progress.read()["checks"] == {"03.1": "right"}
+        assert (tmp_path / "progress.unreadable.json").read_text() == content
+    assert "could not be read" in capsys.readouterr().out
+
+
+def test_progress_in_a_folder_that_cannot_be_written_lasts_until_the_kernel_ends(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "not there" / "progress.json"))
+    progress.keep("checks", "03.1", "right")
+    assert progress.read()["checks"] == {"03.1": "right"}
+    assert "Your progress is kept until this kernel ends" in capsys.readouterr().out
+
+
+def test_progress_is_plain_text_and_other_notebooks_entries_stay():
+    progress.keep("checks", "03.1", "right")
+    other = json.loads(progress.path().read_text())
+    other["guesses"]["05-A"] = "c"
+    progress.path().write_text(json.dumps(other))
+    progress.keep("checks", "03.2", "right")
+    assert progress.read() == {"checks": {"03.1": "right", "03.2": "right"}, "guesses": {"05-A": "c"}}
+
+
+def test_bench_warms_up_and_waits_on_both_sides():
+    with fl.simulate_gpu() as device:
+        x = fl.gpu(np.ones((2048, 2048), np.float32))
+        for _ in range(3):
+            x @ x  # earlier work, which is not billed
+        timing = bench(lambda: x @ x, repeats=3)
+        assert str(timing.median) == "2.87 ms simulated (NVIDIA T4)" and len(timing.times) == 3
+        low, high = timing.quartiles
+        assert str(low) == str(high) == str(timing.median)
+        device.synchronize()
+    assert bench(lambda: None, repeats=1).median.kind == "measured"
+    with pytest.raises(ValueError, match="repeats is at least 1"):
+        bench(lambda: None, repeats=0)

@@ -1,0 +1,209 @@
+"""The lessons, their learners' copies and the list of the guide's examples: held together.
+
+What a solved lesson prints is compared by nbval; here a learner's copy is run to its end.
+"""
+
+import csv
+import importlib.util
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from fluxlite.course import exercises
+from fluxlite.course.copies import fingerprint
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = ROOT / "notebooks"
+LESSONS = sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
+LEARNERS = sorted((NOTEBOOKS / "learner").glob("*.ipynb"))
+every_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+every_copy = pytest.mark.parametrize("path", LEARNERS, ids=lambda path: path.stem)
+
+
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location("notebooks", ROOT / "tools" / "notebooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def cells(path):
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def code(path):
+    return ["".join(cell["source"]) for cell in cells(path) if cell["cell_type"] == "code"]
+
+
+def text(path):
+    return "\n\n".join("".join(cell["source"]) for cell in cells(path) if cell["cell_type"] == "markdown")
+
+
+def printed(cell):
+    return "".join("".join(output.get("text", "")) for output in cell["outputs"])
+
+
+# -- the lessons --------------------------------------------------------------------------------------------------
+
+
+def test_the_lessons_are_those_of_the_course():
+    assert [path.name[:2] for path in LESSONS] == exercises.lessons()
+    assert [path.name for path in LESSONS] == [path.name for path in LEARNERS]
+
+
+@every_lesson
+def test_front_matter_and_the_first_cell(path):
+    number, first = path.name[:2], "".join(cells(path)[0]["source"])
+    assert first.startswith(f"# {number} · ") and "minutes" in first and "you can" in first
+    assert any(re.search(rf'^start\("{number}"\)', source, re.MULTILINE) for source in code(path)[:1])
+
+
+@every_lesson
+def test_every_exercise_is_asked_once_solved_checked_and_hinted(path):
+    number, found = path.name[:2], []
+    solved, hints = False, 0
+    for cell in cells(path):
+        source = "".join(cell["source"])
+        solved |= "### END SOLUTION" in source
+        hints += source.count("<summary>Hint")
+        for id in re.findall(r'^check\("([\d.]+)"', source, re.MULTILINE):
+            assert solved and hints, f"{id} has no solution or no hint before its check"
+            assert f"{id}  right " in printed(cell), f"{id}: the stored solution is not right"
+            found.append(id)
+            solved, hints = False, 0
+    assert sorted(found) == sorted(exercises.exercises(number))
+    for id in found:
+        assert re.search(rf"^### Exercise {re.escape(id)} ", text(path), re.MULTILINE), f"{id} has no heading"
+
+
+@every_lesson
+def test_every_question_is_guessed_before_it_is_answered_and_has_its_options(path):
+    number, everything = path.name[:2], "\n".join(code(path))
+    questions = getattr(exercises.lesson(number), "QUESTIONS", {})
+    # A lesson may answer what an earlier one asked.
+    assert re.findall(r'^guess\("(.+?)"', everything, re.MULTILINE) == list(questions)
+    answered = re.findall(r'^answer\("(.+?)"', everything, re.MULTILINE)
+    later = [
+        id for other in LESSONS if other > path for id in re.findall(r'^answer\("(.+?)"', "\n".join(code(other)), re.M)
+    ]
+    for id, question in questions.items():
+        assert id in answered + later
+        assert id not in answered or everything.index(f'guess("{id}"') < everything.index(f'answer("{id}"')
+        assert f'guess("{id}", "{question.right}")' in everything, f"{id}: the solved lesson guesses wrongly"
+        asked = (
+            re.search(rf"Guess {id}\b.*?(?=\n\n[^-]|\Z)", text(path), re.DOTALL)[0]
+            if f"Guess {id}" in text(path)
+            else ""
+        )
+        for letter in question.replies:
+            assert f"**{letter}**" in text(path)[text(path).index(f"Guess {id}") :], (
+                f"{id}: no option {letter}, {asked}"
+            )
+
+
+@every_lesson
+def test_the_next_link_leads_on(path):
+    later = [other.name for other in LESSONS if other > path]
+    assert not later or f"]({later[0]})" in "".join(cells(path)[-1]["source"])
+
+
+# -- the learners' copies -------------------------------------------------------------------------------------------
+
+
+def test_the_copies_are_what_the_lessons_make_byte_for_byte(tool):
+    made = {path.name: content for path, content in tool.learners().items()}
+    assert made == {path.name: path.read_text(encoding="utf-8") for path in LEARNERS}
+    assert tool.examples_page() == (NOTEBOOKS / "EXAMPLES.md").read_text(encoding="utf-8")
+
+
+@every_copy
+def test_a_copy_holds_no_output_no_guess_and_no_solution_in_code(path):
+    for cell in cells(path):
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == [] and cell["execution_count"] is None
+    everything = "\n".join(code(path))
+    assert "SOLUTION" not in everything and not re.search(r'^guess\(".*", "', everything, re.MULTILINE)
+    about = json.loads(path.read_text(encoding="utf-8"))["metadata"]["fluxlite"]
+    assert about["lesson"] == path.name[:2] and about["sources"] == fingerprint({"cells": cells(path)})
+
+
+@every_copy
+def test_a_copy_runs_to_its_end_and_every_exercise_is_not_yet(path, tmp_path, monkeypatch):
+    """As a learner does who chooses *Run All Cells* before he has done anything."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    notebook = nbformat.read(path, as_version=4)
+    here = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=here).execute()
+    said = "\n".join(printed(cell) for cell in notebook.cells if cell["cell_type"] == "code")
+    verdicts = re.findall(r"^(\d\d\.\d+)  (right|not right|not yet|stopped)\b", said, re.MULTILINE)
+    assert verdicts == [(id, "not yet") for id, _ in verdicts]
+    assert sorted(id for id, _ in verdicts) == sorted(exercises.exercises(path.name[:2]))
+    assert os.listdir(tmp_path) in ([], ["progress.json"]), "a lesson leaves files behind"
+
+
+def solved(*sources):
+    return {"cells": [{"cell_type": "code", "id": f"c{i}", "metadata": {}, "outputs": [1], "execution_count": 7,
+                       "source": source} for i, source in enumerate(sources)], "metadata": {}}  # fmt: skip
+
+
+def test_a_copy_is_made(tool):
+    lesson = solved(
+        'start("03")\n',
+        'guess("03-A", "b")\n',
+        "def f(x):\n    y = x\n    ### BEGIN SOLUTION\n    if x:\n        y = 2\n    ### END SOLUTION\n    return y\n",
+        'check("03.1", f)',
+    )
+    made = tool.for_learners(lesson, "03")
+    sources = ["".join(cell["source"]) for cell in made["cells"]]
+    assert re.fullmatch(r'start\("03", made_for="[\d.]+"\)', sources[0])
+    assert sources[1] == 'guess("03-A", ...)'
+    assert sources[2] == "def f(x):\n    y = x\n    todo()  # your line or lines here\n    return y"
+    assert sources[4] == "<details><summary>One solution</summary>\n\n```python\nif x:\n    y = 2\n```\n\n</details>"
+    assert lesson["cells"][0]["outputs"] == [1], "the lesson itself was changed"
+
+
+def test_a_solution_without_a_check_is_a_mistake(tool):
+    with pytest.raises(ValueError, match="lesson 03 has a solution without a check after it:\nx = 1"):
+        tool.for_learners(solved("### BEGIN SOLUTION\nx = 1\n### END SOLUTION\n"), "03")
+
+
+# -- the guide's examples ---------------------------------------------------------------------------------------------
+
+
+def listed():
+    with (NOTEBOOKS / "examples.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def shown():
+    """Each example's tag, and the lessons that carry it."""
+    found = {}
+    for path in LESSONS:
+        for cell in cells(path):
+            for tag in cell["metadata"].get("tags", []):
+                if tag.startswith("example:"):
+                    found.setdefault(tag.removeprefix("example:"), set()).add(path.name[:2])
+    return found
+
+
+def test_the_list_and_the_lessons_agree():
+    numbers = set(exercises.lessons())
+    wanted = {row["id"]: {row["lesson"]} for row in listed() if row["lesson"] in numbers}
+    assert shown() == wanted
+
+
+def test_the_list_has_every_example_of_the_guide_once():
+    ids = [row["id"] for row in listed()]
+    numbered = {f"S1-{n}" for n in range(1, 31)} | {f"S2-{n}" for n in range(1, 8)} | {"S2-i1"}
+    numbered |= (
+        {f"S3-{n}" for n in range(1, 15)} | {f"S3-R{n}" for n in range(1, 11)} | {f"S4-{n}" for n in range(1, 7)}
+    )
+    assert len(ids) == len(set(ids)) == 68 and set(ids) == numbered
