@@ -18,7 +18,7 @@ import fluxlite
 settings.register_profile("fluxlite", deadline=None, max_examples=60, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("fluxlite")
 
-# Whoever runs the tests must not find their answers in his own course. For all that is run, also the notebooks' kernels.
+# Whoever runs the tests must not find their answers in his own course; also not those of the notebooks' kernels.
 os.environ["FLUXLITE_PROGRESS"] = str(Path(tempfile.mkdtemp(prefix="fluxlite-"), "progress.json"))
 
 
