@@ -1,11 +1,20 @@
-"""``python -m fluxlite doctor`` and ``python -m fluxlite lab``: what can be asked without starting Python first."""
+"""``python -m fluxlite doctor``, ``lab``, ``handin``, ``class``: what can be asked without starting Python first."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from pathlib import Path
+
+USAGE = """usage: python -m fluxlite COMMAND
+
+  doctor          what devices are here, which is used, and why
+  lab             hand out the lessons into my-course and open them in JupyterLab; more arguments are JupyterLab's
+  handin [NAME]   pack your notebooks and your progress into one zip file
+  class FOLDER    who solved what, and what the class guessed, from the zip files in FOLDER"""
 
 
-def doctor(arguments: list[str]) -> int:
+def doctor(*arguments: str) -> int:
     """What devices are here, which is used, and why."""
     import fluxlite
 
@@ -13,23 +22,49 @@ def doctor(arguments: list[str]) -> int:
     return 0
 
 
-def lab(arguments: list[str]) -> int:
+def lab(*arguments: str) -> int:
     """The lessons in JupyterLab; the arguments are JupyterLab's."""
     from .course.lab import lab
 
-    return lab(arguments)
+    return lab(list(arguments))
 
 
-COMMANDS = {"doctor": doctor, "lab": lab}
+def handin(*name: str) -> int:
+    """One zip file of what a learner did."""
+    from .course.classroom import handin
+
+    print(f"Hand in this file: {handin(' '.join(name)).absolute()}")
+    return 0
+
+
+def look_at_class(folder: str) -> int:
+    """What a class handed in."""
+    from .course.classroom import look_at_class
+
+    print(look_at_class(Path(folder)))
+    return 0
+
+
+# Each command, and how many arguments it takes at most.
+COMMANDS: dict[str, tuple[Callable[..., int], int]] = {
+    "doctor": (doctor, 0),
+    "lab": (lab, 99),
+    "handin": (handin, 99),
+    "class": (look_at_class, 1),
+}
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command that the arguments name; 2 if there is no such command."""
+    """Run the command that the arguments name; 2 if there is no such command, 1 if it cannot do what it should."""
     name, *rest = arguments or [""]
-    if name in COMMANDS and (name == "lab" or not rest):
-        return COMMANDS[name](rest)
-    print(f"usage: python -m fluxlite {{{','.join(COMMANDS)}}}", file=sys.stderr)
-    return 2
+    if name not in COMMANDS or len(rest) > COMMANDS[name][1] or (name == "class" and not rest):
+        print(USAGE, file=sys.stderr)
+        return 2
+    try:
+        return COMMANDS[name][0](*rest)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":
