@@ -32,6 +32,7 @@ MAY_IMPORT = {
 TREE = {"ties", "tree", "walks", "parameters"}
 DERIVATIVES = {"arrays", "rules", "tracked"}
 AUTODIFF = TREE | DERIVATIVES | {"levels", "derivatives"}
+PARTS_OF_TRAINING = ["callbacks", "interrupts", "progress", "resuming", "train_arguments"]
 MAY_IMPORT |= {
     "derivatives": DERIVATIVES,
     "autodiff": AUTODIFF,
@@ -43,7 +44,11 @@ MAY_IMPORT |= {
     "data": TREE | {"arrays", "notices", "devices"},
     "onehots": {"arrays", "ties"},
     "checkpoint": AUTODIFF | {"arrays", "optimizers", "devices", "notices", "data"},
-    "training": AUTODIFF | {"autodiff", "arrays", "optimizers", "data", "checkpoint", "devices", "notices", "errors", "seconds"},
+    "training": AUTODIFF | {"autodiff", "optimizers", "devices", "errors", "seconds", *PARTS_OF_TRAINING},
+    **dict.fromkeys(["callbacks", "interrupts", "progress"], set()),
+    "train_arguments": TREE | {"optimizers"},
+    "resuming": TREE
+    | {"arrays", "optimizers", "devices", "notices", "seconds", "checkpoint", "callbacks", "train_arguments"},
 }
 # The core: the length of what is to be read to understand gradients and models.
 CORE = [

@@ -1,0 +1,161 @@
+"""A training in a file, so that it goes on as if it had never stopped: in mid-epoch too, and in another process.
+
+What decides the rest of a run: the model, the optimizer's state, where in which epoch it is, the order of that epoch's
+batches, and every generator of random numbers. The order is not written down: it is drawn again, from the state that
+the loader's generator had when the epoch began.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .arrays import device_of
+from .callbacks import Patience
+from .devices.cpu import CPU
+from .notices import formatted
+from .optimizers import Leaf
+from .seconds import Seconds
+from .ties import is_array
+from .train_arguments import length
+from .walks import leaves, nodes
+
+_AT_START, _NOW = "generator of data, at the epoch's start", "generator of data"
+
+
+class RunFile:
+    """The file of a run, which is `train`'s: its model, its history, how far it is."""
+
+    def __init__(self, path: Any, run: Any) -> None:
+        self.path, self.run = Path(os.fspath(path)), run
+        rng = getattr(run.data, "rng", None)
+        self.order: np.random.Generator | None = rng if isinstance(rng, np.random.Generator) else None
+        self.at_start = self.order  # the same, as it was when the epoch began
+        self.at_stop: Any = None  # and its state when the run was stopped amid an epoch
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def begin(self, batches: Callable[[], Iterator]) -> Iterator:
+        """The batches of an epoch, whose order is drawn now."""
+        self.at_start = copy.deepcopy(self.order)
+        state, self.at_stop = self.at_stop, None
+        return batches() if state is None else self._then(batches(), state)
+
+    def _then(self, batches: Iterator, state: Any) -> Iterator:
+        """Once the order is drawn again, the generator is as it was when the run was stopped."""
+        for number, batch in enumerate(batches):
+            if number == 0:
+                _set_state(self.order, state)
+            yield batch
+
+    def save(self, batches: int | None) -> None:
+        """Write all that the rest of the run depends on; `batches` is how many the epoch had that has just ended."""
+        from .checkpoint import save
+
+        run, history = self.run, self.run.history
+        if batches is not None:
+            self.at_start = self.order
+        memories = {str(i): memory for i, memory in enumerate(_memories(run.callbacks))}
+        save(
+            self.path,
+            model=run.model,
+            opt_state=run.opt_state,
+            callbacks=memories,
+            run={
+                "epoch": history.epochs,
+                "step": run.done,
+                "batches": (length(run.data) or 0) if batches is None else batches,  # 0: not known
+                "optimizer": _rules(run.opt_state),
+                "losses": np.array(history.losses, np.float64),
+                "epoch_losses": np.array(history.epoch_losses, np.float64),
+                "reason": history.reason,
+                "finished": int(run.finished),
+                "seconds": float(history.seconds),
+                "kind": history.seconds.kind,
+                "card": history.seconds.card,
+            },
+            **self._generators(self.at_start, self.order),
+        )
+
+    def _generators(self, at_start: Any, now: Any) -> dict[str, Any]:
+        """Whatever draws random numbers, by the name that it has in the file."""
+        devices = {CPU, *(device_of(x) for x in leaves(self.run.model) if is_array(x))}
+        found = {f"generator of {device}": device for device in sorted(devices, key=str)}
+        return found if self.order is None else {_AT_START: at_start, _NOW: now, **found}
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def restore(self) -> bool:
+        """Take over what is in the file, if there is one; False if nothing is left to do.
+
+        Raises `ValueError` if it is that of another run, and then changes nothing.
+        """
+        if not self.path.exists():
+            return True
+        from .checkpoint import load
+
+        run, history = self.run, self.run.history
+        found = load(self.path)
+        if "run" not in found:
+            raise ValueError(f"{self.path} was not written by train: load(path, model=model) reads it")
+        then = found["run"]
+        self._check(found)
+        at_start, now = copy.deepcopy(self.order), copy.deepcopy(self.order)  # the loader's own is not touched yet
+        generators = {name: x for name, x in self._generators(at_start, now).items() if name in found}
+        load(self.path, model=run.model, opt_state=run.opt_state, **generators)
+        for i, memory in enumerate(_memories(run.callbacks)):
+            before = found["callbacks"].get(str(i), {})
+            memory.update(before if before.keys() == memory.keys() else {})  # of another callback: nothing
+        if at_start is not None:
+            _set_state(self.order, at_start.bit_generator.state)
+            self.at_stop = now.bit_generator.state if then["step"] else None  # type: ignore[union-attr]
+        run.done, run.finished = int(then["step"]), bool(then["finished"])
+        history.losses[:] = [float(x) for x in then["losses"]]
+        history.epoch_losses[:] = [float(x) for x in then["epoch_losses"]]
+        history.steps = len(history.losses)
+        history.seconds = Seconds(float(then["seconds"]), then["kind"], then["card"])
+        if run.finished:
+            history.stopped, history.reason = True, then["reason"]
+        return self._say()
+
+    def _check(self, found: Any) -> None:
+        then = found["run"]
+        if (_NOW in found) != (self.order is not None):
+            without = "without" if self.order is None else "with"
+            raise ValueError(f"{self.path} is of a run with other data: here it is {without} a generator, data.rng")
+        batches, rules = length(self.run.data), _rules(self.run.opt_state)
+        if batches and then["batches"] and batches != then["batches"]:
+            raise ValueError(f"{self.path} is of a run with {then['batches']} batches an epoch, data has {batches}")
+        if rules != then["optimizer"]:
+            raise ValueError(f"{self.path} is of a run with {then['optimizer']}, opt_state is of {rules}")
+
+    def _say(self) -> bool:
+        history, done = self.run.history, self.run.done
+        name = self.path.name
+        if self.run.finished or history.epochs >= history.wanted:
+            why = f" ({history.reason})" if self.run.finished else ""
+            text = f"{name} is of a run that is finished, after epoch {history.epochs}{why}: nothing is left to do"
+        elif done:
+            text = f"resuming {name} after batch {done} of epoch {history.epochs + 1}"
+        else:
+            text = f"resuming {name} after epoch {history.epochs}"
+        print(formatted("Info", text))
+        return not (self.run.finished or history.epochs >= history.wanted)
+
+
+def _set_state(generator: Any, state: Any) -> None:
+    generator.bit_generator.state = state
+
+
+def _memories(callbacks: tuple) -> list[dict[str, Any]]:
+    return [callback.memory for callback in callbacks if isinstance(callback, Patience)]
+
+
+def _rules(opt_state: Any) -> str:
+    rules = dict.fromkeys(str(node.rule) for _, node in nodes(opt_state) if isinstance(node, Leaf))
+    return " and ".join(rules)

@@ -1,0 +1,157 @@
+"""What `train` was given, looked at before it begins: swapped, forgotten, empty, or not what it seems."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from .optimizers import Leaf, Rule
+from .parameters import trainables
+from .ties import is_array
+from .walks import leaves, nodes
+
+_USAGE = "train(loss, model, data, opt_state, epochs), with opt_state = setup(rule, model)"
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
+
+
+def check_arguments(
+    loss: Any, model: Any, data: Any, opt_state: Any, epochs: Any, callbacks: Any, each_step: Any, check_every: Any
+) -> tuple[Callable, ...]:
+    """Raises `TypeError` or `ValueError` for what cannot be trained with; gives the callbacks as a tuple."""
+    given = dict(loss=loss, model=model, data=data, opt_state=opt_state)
+    kinds = {name: _kind(x) for name, x in given.items() if name != "data"}
+    # If all else is where it belongs, a long list of batches is not looked through.
+    right = kinds["loss"] == "loss" and kinds["model"] in ("model", "data") and kinds["opt_state"] == "opt_state"
+    usual = right and isinstance(data, Iterable) and not callable(data) and not isinstance(data, Mapping)
+    kinds = {**dict.fromkeys(given, "data"), **kinds, "data": "data" if usual else _kind(data)}
+    if isinstance(opt_state, Rule):
+        raise TypeError(
+            f"got the rule {opt_state} in place of its state: opt_state = setup({type(opt_state).__name__}(…), model), "
+            "once, before train"
+        )
+    if hasattr(type(model), "withgradient"):
+        raise TypeError(f"train takes the model itself, not params(model). Write {_USAGE}")
+    _check_order(given, kinds)
+    _check_state(model, opt_state)
+    for name, number in (("epochs", epochs), ("check_every", check_every)):
+        if isinstance(number, bool) or not hasattr(number, "__index__"):
+            raise TypeError(f"{name} is a whole number, got {number!r}")
+        if number < 1:
+            raise ValueError(f"{name} is at least 1, got {number}")
+    _check_data(data, epochs)
+    if callable(callbacks):
+        raise TypeError("callbacks is a list of functions; for one write callbacks=[f]")
+    callbacks = tuple(callbacks)
+    for f in (*callbacks, *([] if each_step is None else [each_step])):
+        if not callable(f):
+            hint = "; for a threading.Event: lambda history: event.is_set()" if hasattr(f, "is_set") else ""
+            raise TypeError(f"a callback is a function of the history, got {type(f).__name__}{hint}")
+    return callbacks
+
+
+def _kind(x: Any) -> str:
+    """Which argument this looks like."""
+    if isinstance(x, Rule):
+        return "rule"
+    if isinstance(x, _FUNCTIONS):
+        return "loss"
+    if any(isinstance(node, Leaf) for _, node in nodes(x)):
+        return "opt_state"
+    is_object = callable(x) or isinstance(x, Mapping) or not isinstance(x, Iterable)
+    return "model" if is_object and next(trainables(x), None) is not None else "data"
+
+
+def _check_order(given: dict[str, Any], kinds: dict[str, str]) -> None:
+    found = ", ".join(kinds.values())
+    what = {name: f"a {type(x).__name__}" for name, x in given.items()}
+    order = (
+        f"; this was train({found}, …)"
+        if set(kinds.values()) == set(kinds) and list(kinds.values()) != list(kinds)
+        else ""
+    )
+    for name, kind in kinds.items():
+        wrong = {
+            # A model may be a function, or a list; a loss may be an object with parameters of its own.
+            "loss": not callable(given[name]) or kind == "opt_state" or bool(order) and kind != name,
+            "model": kind in ("opt_state", "rule") or bool(order) and kind != name,
+            "data": kind in ("opt_state", "rule", "loss") or not isinstance(given[name], Iterable),
+            "opt_state": kind in ("rule", "loss", "model"),
+        }[name]
+        if wrong:
+            raise TypeError(f"got {what[name]} in place of {_NAMES[name]}{order}. Write {_USAGE}")
+
+
+_NAMES = {"loss": "the loss function", "model": "the model", "data": "the data", "opt_state": "the optimizer's state"}
+
+
+def _check_state(model: Any, opt_state: Any) -> None:
+    found = list(trainables(model))
+    if not found:
+        raise ValueError(
+            f"there is nothing to train in this {type(model).__name__}: no floating-point array that a walk can reach; "
+            "explain(model) shows what is in it"
+        )
+    for path, _ in found:
+        if not path.has(opt_state) or not isinstance(path.get(opt_state), Leaf):
+            raise ValueError(
+                f"opt_state has nothing for {path or 'the model'}, it is not that of this model: "
+                "opt_state = setup(rule, model)"
+            )
+
+
+def _check_data(data: Any, epochs: int) -> None:
+    if isinstance(data, (str, bytes, Mapping)) or is_array(data):
+        raise TypeError(
+            f"data is a list of batches or a DataLoader, got a {type(data).__name__}: for one batch write [data], for "
+            "several DataLoader(data, batchsize=32)"
+        )
+    if type(data) is tuple and len(data) > 1 and all(is_array(x) for x in data):
+        raise TypeError(
+            f"data is a list of batches, got a tuple of {len(data)} arrays: for one batch write [(x, y)], for several "
+            "DataLoader((x, y), batchsize=32); batches that are single arrays go into a list"
+        )
+    if length(data) == 0:
+        raise ValueError("data has no batches")
+    if isinstance(data, Iterator) and epochs > 1:
+        raise TypeError(
+            f"data, a {type(data).__name__}, can be gone through once, and this is for {epochs} epochs: give a list, "
+            "list(data), or a DataLoader"
+        )
+
+
+def length(data: Any) -> int | None:
+    """The number of batches, None where nobody knows before they were counted."""
+    try:
+        return len(data)
+    except TypeError:
+        return None
+
+
+def check_call(loss: Callable, model: Any, arguments: tuple, batch: Any) -> None:
+    """Raises `TypeError` if `loss` does not take a batch like this."""
+    try:
+        signature = inspect.signature(loss)
+    except (TypeError, ValueError):  # of a function that is not Python's nothing is known
+        return
+    try:
+        signature.bind(model, *arguments)
+    except TypeError as error:
+        what = f"{len(arguments)} parts" if arguments is batch else f"one thing, a {type(batch).__name__}"
+        hint = "; a tuple is handed over in its parts" if isinstance(batch, list) else ""
+        name = getattr(loss, "__name__", "loss")
+        raise TypeError(
+            f"the loss is called as loss(model, *batch), and this batch has {what}{hint}; "
+            f"yours is {name}{signature}: {error}"
+        ) from None
+
+
+def check_gradient(grads: Any, model: Any) -> None:
+    """Raises `ValueError` if nothing at all flows back from the loss: it would be trained for nothing."""
+    if not any(is_array(leaf) for leaf in leaves(grads)):
+        raise ValueError(
+            f"the loss does not depend on the parameters of this {type(model).__name__}. Does it compute with its "
+            "first argument, as in lambda m, x, y: mse(m(x), y), and not with a model from outside?"
+        )

@@ -1,0 +1,314 @@
+"""`train`: the loop over epochs and batches, and what it remembers of it.
+
+A step is three lines, in `_Run.step`: the gradient, a look at the loss, the update. The rest of this file is about
+stopping well. Checking the arguments is in `train_arguments.py`, going on where a run stopped in `resuming.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .arrays import device_of
+from .autodiff import withgradient
+from .callbacks import Patience
+from .devices.cpu import CPU
+from .devices.selection import gpu_device
+from .errors import LayerError, other_device
+from .interrupts import Interrupts
+from .optimizers import update
+from .progress import Bar
+from .resuming import RunFile
+from .seconds import Seconds, clock
+from .ties import is_array
+from .train_arguments import check_arguments, check_call, check_gradient, length
+from .walks import leaves
+
+
+@dataclass(repr=False, eq=False)
+class History:
+    """What `train` gives: the loss of every step, and why it ended.
+
+    `losses` has the loss of each step, `epoch_losses` the mean of these for each complete epoch (every batch counts
+    the same, a last one that is smaller too). `stopped` says whether it ended before all epochs were done, `reason`
+    why: ``"interrupted"``, ``"early stopping"``, …; `steps` counts the updates. `seconds` is the time from the start
+    until the last loss was read, on `fluxlite.clock`: measured, or simulated. A resumed run has the whole of all.
+    """
+
+    wanted: int  # epochs
+    losses: list[float] = field(default_factory=list)
+    epoch_losses: list[float] = field(default_factory=list)
+    steps: int = 0
+    stopped: bool = False
+    reason: str = ""
+    seconds: Seconds = field(default_factory=lambda: _seconds(0.0))
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs are complete."""
+        return len(self.epoch_losses)
+
+    def __repr__(self) -> str:
+        epochs = f"{self.epochs} of {_count(self.wanted, 'epoch')}" if self.stopped else _count(self.epochs, "epoch")
+        parts = [epochs, _count(self.steps, "step")]
+        ends = self.epoch_losses if self.epochs > 1 else self.losses
+        parts += [f"loss {ends[0]:.3g} -> {ends[-1]:.3g}"] if ends else []
+        parts += [self.reason] if self.stopped else []
+        return f"History({', '.join(parts)}, {self.seconds})"
+
+
+def _count(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def train(
+    loss: Callable,
+    model: Any,
+    data: Iterable,
+    opt_state: Any,
+    epochs: int = 1,
+    *,
+    callbacks: Iterable[Callable] = (),
+    each_step: Callable | None = None,
+    progress: bool | None = None,
+    check_every: int = 1,
+    checkpoint: Any = None,
+    resume: bool = False,
+) -> History:
+    """Train `model` in place, `epochs` times through `data`, and give the `History` (Flux: ``train!``).
+
+    For each batch: the gradient of ``loss(model, *batch)`` if the batch is a tuple, of ``loss(model, batch)`` if it is
+    anything else; then ``update(opt_state, model, gradient)``. `loss` may give ``(loss, extra, …)``. `data` is a
+    `DataLoader`, a list of batches, or whatever else can be gone through `epochs` times.
+
+    ``callbacks``: functions of the history, called after each epoch; if one gives something true, training stops
+    there. ``each_step`` is the same after each step: ``lambda history: button.is_set()``. The interrupt key, ■ in a
+    notebook, lets the step be finished, and then gives the history; pressed again, it raises `KeyboardInterrupt` at
+    once. In other threads than the main one there is no such key. A KeyboardInterrupt that the loss raises stays one.
+
+    ``progress``: a bar, always or never; None shows one after a second, if somebody watches. For notebooks with
+    compared outputs: False. ``check_every=20`` looks at the losses each 20 steps: on a GPU each look waits for it.
+
+    ``checkpoint="run.safetensors"`` saves after each epoch and when stopped. With ``resume=True`` the run goes on from
+    there, in another process too, as if it had never stopped, to `epochs` in all; without such a file it starts anew.
+    Generators of random numbers are part of it if they are the data's (``data.rng``), the CPU's or the model's
+    device's; one that a loss holds by itself is not.
+
+    Raises `FloatingPointError`, with the ``history``, at a loss that is infinite or no number, naming batch and epoch
+    counted from 1, before the model is changed by it (Flux: ``DomainError``); `TypeError` and `ValueError` for
+    arguments that cannot be trained with.
+
+    >>> model = {"w": np.zeros(1)}
+    >>> batches = [(np.array([1.0]), np.array([2.0])), (np.array([2.0]), np.array([4.0]))]
+    >>> loss = lambda m, x, y: np.sum((m["w"] * x - y) ** 2)
+    >>> train(loss, model, batches, fl.setup(fl.Descent(0.1), model), epochs=3)
+    History(3 epochs, 6 steps, loss 7.12 -> 0.00467, ... measured)
+    >>> model["w"].round(2)
+    array([1.99])
+    """
+    callbacks = check_arguments(loss, model, data, opt_state, epochs, callbacks, each_step, check_every)
+    if resume and checkpoint is None:
+        raise TypeError('resume=True needs the file to go on from: checkpoint="run.safetensors"')
+    run = _Run(loss, model, data, opt_state, History(int(epochs)), callbacks, each_step, int(check_every))
+    if checkpoint is not None:
+        run.file = RunFile(checkpoint, run)
+        if resume and not run.file.restore():
+            return run.history
+    with Interrupts() as run.interrupts, Bar(progress, run.total()) as run.bar:
+        run.bar.skip(run.history.steps)
+        run.go()
+    return run.history
+
+
+class _Run:
+    """A training that is going on."""
+
+    file: RunFile | None = None
+    interrupts: Interrupts
+    bar: Bar
+
+    def __init__(
+        self,
+        loss: Callable,
+        model: Any,
+        data: Any,
+        opt_state: Any,
+        history: History,
+        callbacks: tuple[Callable, ...],
+        each_step: Callable | None,
+        check_every: int,
+    ) -> None:
+        self.loss, self.model, self.data, self.opt_state = loss, model, data, opt_state
+        self.history, self.callbacks, self.each_step, self.check_every = history, callbacks, each_step, check_every
+        self.done = 0  # batches of this epoch
+        self.wish = ""  # why each_step wants to stop
+        self.finished = False  # stopped by a callback that says when it is enough: there is nothing to go on with
+        self.pending: list[Any] = []  # losses that were not looked at yet
+
+    def total(self) -> int | None:
+        batches = length(self.data)
+        return None if batches is None else batches * self.history.wanted
+
+    def go(self) -> None:
+        history = self.history
+        self.before, self.start = history.seconds, clock()
+        try:
+            while history.epochs < history.wanted and not history.stopped and not self.has_to_stop():
+                self.epoch()
+        finally:
+            self.take_time()
+
+    def take_time(self) -> None:
+        new = _seconds(clock() - self.start)
+        same = (self.before.kind, self.before.card) == (new.kind, new.card)
+        self.history.seconds = self.before + new if same else new  # the times of two clocks have no sum
+
+    def epoch(self) -> None:
+        """One epoch, or what an earlier run left of it; its end, unless it has to stop before."""
+        skipped = self.done
+        make = functools.partial(_batches, self.data, skipped)
+        batches: Any = make() if self.file is None else self.file.begin(make)
+        # An iterator of one's own stays open; one that was made here ends its threads.
+        with closing(batches) if hasattr(batches, "close") and batches is not self.data else nullcontext():
+            for batch in batches:
+                if self.has_to_stop():
+                    self.look()
+                    self.save()
+                    return
+                self.step(batch)
+        if self.done == skipped:
+            raise ValueError(
+                f"data has no batches{'' if self.history.epochs + skipped == 0 else ' left'} in epoch "
+                f"{self.history.epochs + 1}: give a DataLoader, or a list of batches, which can be gone through again"
+            )
+        self.end_epoch()
+
+    def step(self, batch: Any) -> None:
+        arguments = batch if isinstance(batch, tuple) and not hasattr(batch, "_fields") else (batch,)
+        if self.done == 0:
+            check_call(self.loss, self.model, arguments, batch)
+        try:
+            value, (grads,) = withgradient(lambda model: self.loss(model, *arguments), self.model)
+        except Exception as error:
+            why = _why(error, self.model, arguments)
+            (why or error).add_note(f"in batch {self.done + 1} of epoch {self.history.epochs + 1} of train")
+            if why is None:
+                raise
+            raise why from error
+        self.pending.append(value[0] if isinstance(value, tuple) else value)
+        if len(self.pending) == self.check_every:
+            self.look()
+        if self.history.steps == 0:
+            check_gradient(grads, self.model)
+        update(self.opt_state, self.model, grads)
+        self.done += 1
+        self.history.steps += 1
+        losses = self.history.losses
+        self.bar.step(f"epoch {self.history.epochs + 1}/{self.history.wanted}", losses[-1] if losses else None)
+        if self.each_step is not None and self.each_step(self.history):
+            self.wish = _reason(self.each_step, "each_step")
+
+    def look(self) -> None:
+        """Read the losses that are waiting, at once; the first that is not finite ends the training."""
+        pending, self.pending = self.pending, []
+        history = self.history
+        for value in _numbers(pending):
+            if not math.isfinite(value):
+                raise self.not_finite(value)
+            history.losses.append(value)
+
+    def not_finite(self, value: float) -> FloatingPointError:
+        history = self.history
+        used = history.steps - len(history.losses)  # updates that were made with this loss, and since
+        batch = len(history.losses) + self.done - history.steps + 1
+        history.stopped, history.reason = True, f"the loss is {value} in batch {batch} of epoch {history.epochs + 1}"
+        error = NotFinite(
+            f"{history.reason}. "
+            + (
+                f"Found after {_count(used, 'update')} by it and the batches since, which the model has now; "
+                "check_every=1 finds it before."
+                if used
+                else "No update was made with it: the model is as it was before this batch."
+            )
+            + " What helps most often: a smaller learning rate, as in setup(Adam(1e-4), model); losses made of the "
+            "layer's output, such as logitcrossentropy, in place of log(softmax(x)); no nan in the data."
+        )
+        error.history = history
+        return error
+
+    def end_epoch(self) -> None:
+        self.look()
+        history = self.history
+        self.bar.expect(self.done * history.wanted)
+        history.epoch_losses.append(float(np.mean(history.losses[-self.done :])))
+        batches, self.done = self.done, 0
+        for callback in self.callbacks:  # all of them, so that each sees every epoch
+            if callback(history) and history.epochs < history.wanted and not history.stopped:
+                history.stopped, history.reason = True, _reason(callback, "a callback")
+                self.finished = isinstance(callback, Patience)
+        # After the callbacks: they too may draw random numbers, and remember something.
+        self.save(batches)
+
+    def has_to_stop(self) -> bool:
+        """Asked before each step, so that one that has begun is always finished."""
+        reason = "interrupted" if self.interrupts.pressed else self.wish
+        if reason:
+            self.history.stopped, self.history.reason = True, reason
+        return bool(reason)
+
+    def save(self, batches: int | None = None) -> None:
+        if self.file is not None:
+            self.take_time()
+            self.file.save(batches)
+
+
+class NotFinite(FloatingPointError):
+    """A loss is infinite or no number; ``error.history`` is what was trained until then."""
+
+    history: History
+
+
+def _batches(data: Any, skip: int) -> Any:
+    """An epoch of `data` without its first batches: a loader can leave them out without making them."""
+    if hasattr(data, "batches"):
+        return data.batches(skip=skip)
+    return itertools.islice(data, skip, None) if skip else iter(data)
+
+
+def _numbers(losses: list[Any]) -> list[float]:
+    """The values of these losses; those on a device are read together, with one wait, by name: not forbidden."""
+    remote = [is_array(x) and device_of(x) != CPU for x in losses]
+    if not any(remote):
+        return [float(x) for x in losses]
+    if len(losses) == 1:
+        return [float(CPU.receive(losses[0]))]
+    if not all(remote):
+        return [_numbers([x])[0] for x in losses]
+    return [float(x) for x in CPU.receive(np.stack(losses))]
+
+
+def _why(error: Exception, model: Any, arguments: Any) -> Exception | None:
+    """The error with the path in the model, if its arrays are not where those of the batch are."""
+    if isinstance(error, LayerError) or not isinstance(error, (TypeError, ValueError)):
+        return None
+    found = (other_device(model, x) for x in leaves(arguments) if is_array(x))
+    return next((why for why in found if why is not None), None)
+
+
+def _reason(function: Any, otherwise: str) -> str:
+    name = getattr(function, "__name__", otherwise)
+    return getattr(function, "reason", "") or f"stopped by {otherwise if name == '<lambda>' else name}"
+
+
+def _seconds(number: float) -> Seconds:
+    """A time on `clock`."""
+    device = gpu_device()
+    simulated = hasattr(device, "host")
+    return Seconds(number, "simulated", device.card) if simulated else Seconds(number, "measured")  # type: ignore

@@ -1,0 +1,200 @@
+"""Flux's four callbacks: what its documentation shows, and what `train` does with them."""
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite import early_stopping, patience, plateau, throttle
+from fluxlite.training import History
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def calls_until_true(trigger, *arguments):
+    return next(number for number in range(1, 11) if trigger(*arguments))
+
+
+# -- as in Flux's documentation -----------------------------------------------------------------------------
+
+
+def test_the_example_of_patience():
+    values = iter(np.random.default_rng(0).random(10))
+    assert calls_until_true(patience(lambda: next(values) < 1, 3)) == 3
+
+
+def test_the_example_of_early_stopping():
+    """A loss that increases from 1 on, compared with 0: stopped at the third call."""
+    values = iter(range(1, 11))
+    assert calls_until_true(early_stopping(lambda: next(values), 3)) == 3
+
+
+def test_the_example_of_plateau():
+    """-9, 8, -7, 6: the first differs from 10 by 19, the next by 17, 15 and 13, less than 18: the fourth call."""
+    values = iter([-9, 8, -7, 6, -5])
+    assert calls_until_true(plateau(lambda: next(values), 3, init_score=10, min_dist=18)) == 4
+
+
+# -- throttle -------------------------------------------------------------------------------------------------
+
+
+def test_throttle_calls_again_once_the_time_has_passed_since_it_was_done():
+    clock, calls = Clock(), []
+
+    def slow(x, y=0):
+        calls.append((x, y))
+        clock.now += 5
+        return x
+
+    throttled = throttle(slow, 10, clock=clock)
+    assert throttled(1, y=2) == 1 and calls == [(1, 2)]
+    clock.now = 14.9
+    assert throttled(2) == 1 and len(calls) == 1
+    clock.now = 15
+    assert throttled(3) == 3 and calls[1:] == [(3, 0)]
+    assert throttled.__name__ == "slow"
+
+
+def test_throttle_reads_the_real_clock(monkeypatch):
+    with fl.simulate_gpu():
+        calls = []
+        throttled = throttle(calls.append, 1e6)
+        throttled(1), throttled(2)
+        assert calls == [1]
+
+
+# -- patience, early_stopping, plateau ---------------------------------------------------------------------------
+
+
+def test_patience_counts_in_a_row_and_hands_its_arguments_on():
+    trigger = patience(lambda x, limit: x > limit, 2)
+    assert [trigger(x, limit=5) for x in (6, 1, 7, 8, 9, 0)] == [False, False, False, True, True, False]
+    assert repr(trigger) == "<patience: 0 of 2>"
+
+
+def test_early_stopping_compares_with_the_best_and_the_same_again_is_not_worse():
+    stop = early_stopping(lambda x: x, 2, init_score=np.inf)
+    assert [stop(x) for x in (3, 2, 2, 2.5, 2, 2.5, 2.5)] == [False] * 6 + [True]
+
+
+def test_early_stopping_with_a_distance_that_counts():
+    stop = early_stopping(lambda x: x, 2, init_score=np.inf, min_dist=0.1)
+    assert [stop(x) for x in (3, 2.95, 2.9, 2.89)] == [False, False, True, True], "2.95 and 2.9 gain less than 0.1"
+
+
+def test_larger_is_better_with_another_distance():
+    stop = early_stopping(lambda x: x, 2, distance=lambda best, score: score - best)
+    assert [stop(x) for x in (0.5, 0.6, 0.5, 0.55)] == [False, False, False, True]
+
+
+def test_plateau_compares_with_the_last():
+    level = plateau(lambda x: x, 2, min_dist=0.1)
+    assert [level(x) for x in (1, 0.95, 0.5, 0.45, 0.4)] == [False, False, False, False, True]
+
+
+def test_without_a_function_they_take_the_loss_of_the_last_epoch():
+    history = History(10)
+    for make in (early_stopping, plateau):
+        trigger, found = make(2), []
+        for loss in (5.0, 4.0, 4.0, 4.0) if make is plateau else (5.0, 4.0, 4.1, 4.2):
+            history.epoch_losses.append(loss)
+            found.append(trigger(history))
+        assert found == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: throttle(3, 1), TypeError, r"throttle\(f, seconds\) takes a function first, got int"),
+        (lambda: patience(3, 1), TypeError, r"patience\(predicate, wait\) takes a function first"),
+        (lambda: patience(bool, 0), ValueError, "patience waits for a whole number of times, at least 1, got 0"),
+        (lambda: early_stopping(3, 2), TypeError, r"early_stopping\(f, delay\) takes a function"),
+        (lambda: early_stopping(bool), ValueError, "got None"),
+        (lambda: early_stopping(1.5), ValueError, "got 1.5"),
+        (lambda: plateau(bool, True), ValueError, "plateau waits .* got True"),
+    ],
+)
+def test_what_makes_no_callback(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+# -- in train --------------------------------------------------------------------------------------------------
+
+
+def parabola(callbacks=(), epochs=10, **options):
+    """Two steps an epoch towards 0."""
+    model = {"w": np.ones(1)}
+    opt_state = fl.setup(fl.Descent(0.25), model)
+    data = [1.0, 1.0]
+    return fl.train(
+        lambda m, x: np.sum(m["w"] ** 2) * x, model, data, opt_state, epochs, callbacks=callbacks, **options
+    )
+
+
+def test_callbacks_are_called_after_each_epoch_with_the_history():
+    seen = []
+    history = parabola([lambda h: seen.append((h.epochs, h.steps, len(h.losses), h.epoch_losses[-1]))], epochs=2)
+    assert seen == [(1, 2, 2, (1 + 0.25) / 2), (2, 4, 4, (1 / 16 + 1 / 64) / 2)]
+    assert history.losses == [1, 1 / 4, 1 / 16, 1 / 64] and not history.stopped and history.reason == ""
+
+
+def test_a_true_result_stops_and_all_callbacks_see_the_epoch():
+    def enough(history):
+        return history.epochs == 3
+
+    seen = []
+    history = parabola([enough, lambda h: seen.append(h.epochs)])
+    assert (history.epochs, history.stopped, history.reason, seen) == (3, True, "stopped by enough", [1, 2, 3])
+    assert repr(history).startswith("History(3 of 10 epochs, 6 steps, loss 0.625 -> 0.00244, stopped by enough, ")
+
+
+def test_after_the_last_epoch_there_is_nothing_to_stop():
+    history = parabola([lambda history: True], epochs=1)
+    assert not history.stopped and history.reason == ""
+
+
+@pytest.mark.parametrize(
+    ("callback", "epochs", "reason"),
+    [
+        (lambda: early_stopping(lambda h: h.epochs, 3), 3, "early stopping"),
+        (lambda: early_stopping(2, min_dist=0.01), 5, "early stopping"),
+        (lambda: plateau(2, min_dist=0.01), 5, "plateau"),
+        (lambda: patience(lambda h: h.epoch_losses[-1] < 0.1, 2), 3, "patience"),
+    ],
+)
+def test_the_reasons(callback, epochs, reason):
+    history = parabola([callback()])
+    assert (history.epochs, history.stopped, history.reason) == (epochs, True, reason)
+
+
+def test_each_step_may_stop_amid_an_epoch():
+    seen = []
+
+    def button(history):
+        seen.append(history.steps)
+        return history.steps == 3
+
+    history = parabola(each_step=button)
+    assert seen == [1, 2, 3] and (history.steps, history.epochs) == (3, 1)
+    assert history.stopped and history.reason == "stopped by button" and len(history.losses) == 3
+
+
+def test_throttle_and_each_step():
+    clock, seen = Clock(), []
+
+    def draw(history):
+        seen.append(history.steps)
+
+    throttled = throttle(draw, 2, clock=clock)
+
+    def each_step(history):
+        clock.now += 1
+        return throttled(history)
+
+    parabola(epochs=3, each_step=each_step)
+    assert seen == [1, 3, 5]

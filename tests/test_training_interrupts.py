@@ -1,0 +1,351 @@
+"""Ctrl-C and ■: the step is finished, the history comes back, the next lines run; whenever it is pressed.
+
+No test depends on how fast anything is: whoever presses waits for a word of the training first, and the training would
+go on for ever.
+"""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+import trainings
+from trainings import fingerprint, make
+
+import fluxlite as fl
+from fluxlite.interrupts import Interrupts
+from fluxlite.optimizers import Descent
+
+FOR_EVER = 10**9
+
+
+def press(number=signal.SIGINT):
+    signal.raise_signal(number)
+
+
+@pytest.fixture(autouse=True)
+def handler_is_restored():
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    after = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+    assert after is before
+
+
+def after(steps):
+    """The training that makes so many steps."""
+    model, opt_state, data = make()
+    history = fl.train(trainings.loss, model, data, opt_state, FOR_EVER, each_step=lambda h: h.steps == steps)
+    return fingerprint(model, opt_state, history)
+
+
+def check(model, opt_state, history):
+    assert history.stopped and history.reason == "interrupted" and len(history.losses) == history.steps > 0
+    assert fingerprint(model, opt_state, history) == after(history.steps), "half a step was made"
+
+
+# -- at every place ----------------------------------------------------------------------------------------------
+
+
+def pressed_at_line(number, times=1):
+    """A training that is interrupted when this many lines of fluxlite were run since its first batch."""
+    model, opt_state, data = make()
+    lines = 0
+
+    def trace(frame, event, argument):
+        nonlocal lines
+        if "fluxlite" not in frame.f_code.co_filename:
+            return None
+        if event == "line":
+            lines += 1
+            if number <= lines < number + times:
+                press()
+        return trace
+
+    def loss(*arguments):
+        if sys.gettrace() is not trace:
+            sys.settrace(trace)
+        return trainings.loss(*arguments)
+
+    before = sys.gettrace()
+    try:
+        history = fl.train(loss, model, data, opt_state, FOR_EVER if number else 2, progress=False)
+    finally:
+        sys.settrace(before)
+    return model, opt_state, history, lines
+
+
+def test_pressed_at_any_line_the_step_is_finished():
+    lines = pressed_at_line(0)[3]
+    assert lines > 1000
+    for number in random.Random(0).sample(range(1, lines), 40):
+        check(*pressed_at_line(number)[:3])
+
+
+def test_pressed_twice_at_any_line_it_raises_and_the_handler_is_restored():
+    before = signal.getsignal(signal.SIGINT)
+    for number in random.Random(1).sample(range(1, 1000), 20):
+        with pytest.raises(KeyboardInterrupt):
+            pressed_at_line(number, times=2)
+        assert signal.getsignal(signal.SIGINT) is before
+
+
+class PressingDescent(Descent):
+    def apply(self, memory, x, g):
+        press_once()
+        super().apply(memory, x, g)
+
+
+def press_once():
+    if not signal.getsignal(signal.SIGINT).__self__.pressed:
+        press()
+
+
+@pytest.mark.parametrize("place", ["loss", "update", "data", "callback", "each_step"])
+def test_pressed_at_the_places_one_would_think_of(place):
+    model = {"w": np.ones(1)}
+    opt_state = fl.setup((PressingDescent if place == "update" else Descent)(0.25), model)
+
+    def loss(m, x):
+        if place == "loss":
+            press_once()
+        return np.sum(m["w"] ** 2) * x
+
+    class Data(list):
+        def __iter__(self):
+            for batch in list.__iter__(self):
+                if place == "data":
+                    press_once()
+                yield batch
+
+    others = {"callbacks": [lambda h: press_once()]} if place == "callback" else {}
+    others |= {"each_step": lambda h: press_once()} if place == "each_step" else {}
+    history = fl.train(loss, model, Data([1.0, 1.0, 1.0]), opt_state, FOR_EVER, **others)
+    steps = {"loss": 1, "update": 1, "data": 0, "callback": 3, "each_step": 1}[place]
+    assert history.steps == steps and model["w"] == 0.5**steps and history.stopped and history.reason == "interrupted"
+
+
+def test_pressed_in_the_last_step_of_all_nothing_was_stopped():
+    model = {"w": np.ones(1)}
+    history = fl.train(lambda m, x: press() or np.sum(m["w"]), model, [1.0], fl.setup(Descent(), model))
+    assert history.steps == 1 and not history.stopped and history.reason == ""
+
+
+# -- whose handler -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", [signal.default_int_handler, signal.SIG_DFL, lambda number, frame: None])
+@pytest.mark.parametrize("error", [None, ZeroDivisionError, KeyboardInterrupt])
+def test_what_handled_it_before_handles_it_again_in_every_case(before, error):
+    usual = signal.signal(signal.SIGINT, before)
+
+    def loss(m, x):
+        assert signal.getsignal(signal.SIGINT) is not before
+        if error is not None:
+            raise error
+        return np.sum(m["w"])
+
+    model = {"w": np.ones(1)}
+    try:
+        fl.train(loss, model, [1.0], fl.setup(Descent(), model))
+    except (ZeroDivisionError, KeyboardInterrupt) as raised:
+        assert type(raised) is error, "a KeyboardInterrupt that the loss raises stays one"
+    finally:
+        after = signal.signal(signal.SIGINT, usual)
+    assert after is before
+
+
+def test_an_ignored_signal_and_a_handler_that_is_not_pythons_are_left_alone(monkeypatch):
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with Interrupts() as interrupts:
+            press()
+            assert not interrupts.pressed and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    monkeypatch.setattr(signal, "getsignal", lambda number: None)
+    with Interrupts():
+        monkeypatch.undo()
+        assert signal.getsignal(signal.SIGINT) is usual
+
+
+def test_in_another_thread_there_is_no_handler():
+    before, found = signal.getsignal(signal.SIGINT), []
+
+    def loss(m, x):
+        found.append(signal.getsignal(signal.SIGINT) is before)
+        return np.sum(m["w"])
+
+    model = {"w": np.ones(1)}
+    thread = threading.Thread(target=fl.train, args=(loss, model, [1.0], fl.setup(Descent(), model)))
+    thread.start()
+    thread.join()
+    assert found == [True]
+
+
+# -- a program, from outside -----------------------------------------------------------------------------------------
+
+PROGRAM = """
+    import json, signal, sys
+    import fluxlite as fl
+    import trainings
+    from trainings import fingerprint, make
+
+    marker, before = int(sys.argv[1]), signal.getsignal(signal.SIGINT)
+    model, opt_state, data = make()
+
+    def said(history):
+        if history.steps == marker:
+            print("now", flush=True)
+
+    history = fl.train(trainings.loss, model, data, opt_state, 10**9, each_step=said, progress=False)
+    restored = signal.getsignal(signal.SIGINT) is before
+    steps = history.steps
+    again = make()
+    whole = fl.train(trainings.loss, again[0], again[2], again[1], 10**9, each_step=lambda h: h.steps == steps)
+    same = fingerprint(model, opt_state, history) == fingerprint(*again[:2], whole)
+    print(json.dumps([history.stopped, history.reason, steps, restored, same]))
+"""
+
+
+def start(program, *arguments):
+    command = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=HERE)
+
+
+HERE = trainings.__file__.rpartition("/")[0] or "."
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a program cannot send Ctrl-C to another one alone")
+@pytest.mark.parametrize("marker", [1, 3, 10, 38, 107])
+def test_ctrl_c_at_some_moment_after_a_word(marker):
+    process = start(PROGRAM, marker)
+    assert process.stdout.readline() == "now\n", process.stderr.read()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    stopped, reason, steps, restored, same = json.loads(out)
+    assert stopped and reason == "interrupted" and steps >= marker and restored and same and err == ""
+
+
+BLOCKED = """
+    import signal
+    import numpy as np
+    import fluxlite as fl
+
+    def loss(m, x):
+        interrupts = signal.getsignal(signal.SIGINT).__self__
+        print("blocked", flush=True)
+        while not interrupts.pressed:
+            pass
+        print("pressed once", flush=True)
+        while True:
+            pass
+
+    model = {"w": np.ones(1)}
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        fl.train(loss, model, [1.0], fl.setup(fl.Descent(), model), progress=True)
+    except KeyboardInterrupt:
+        print("raised", signal.getsignal(signal.SIGINT) is before, model)
+    model["w"] += 1  # can be written to again
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a program cannot send Ctrl-C to another one alone")
+def test_a_step_that_does_not_end_is_left_at_the_second_press():
+    process = start(BLOCKED)
+    for word in ("blocked\n", "pressed once\n"):
+        assert process.stdout.readline() == word, process.stderr.read()
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    assert out == "raised True {'w': array([1.])}\n" and process.returncode == 0
+    assert "Traceback" not in err and err.splitlines()[-1].strip() == "", "the bar is taken away"
+
+
+# -- a notebook's kernel -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    manager_of = pytest.importorskip("jupyter_client.manager")
+    import os
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name)))
+        manager, client = manager_of.start_new_kernel(kernel_name="python3", env=dict(os.environ), cwd=HERE)
+    yield manager, client
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def run_cell(kernel, code, interrupt_at=()):
+    """What a cell prints and gives, when ■ is pressed at each of these words."""
+    manager, client = kernel
+    waiting, out, result = list(interrupt_at), "", None
+    request = client.execute(textwrap.dedent(code))
+    while True:
+        message = client.get_iopub_msg(timeout=300)
+        if message["parent_header"].get("msg_id") != request:
+            continue
+        kind, content = message["msg_type"], message["content"]
+        if kind == "stream":
+            out += content["text"]
+        elif kind == "execute_result":
+            result = content["data"]["text/plain"]
+        elif kind == "error":
+            result = content["ename"]
+        elif kind == "status" and content["execution_state"] == "idle":
+            return out, result
+        if waiting and waiting[0] in out:
+            del waiting[0]
+            manager.interrupt_kernel()
+
+
+@pytest.mark.filterwarnings("ignore")  # those of jupyter_client and zmq are not ours
+def test_the_stop_button_of_a_notebook(kernel):
+    cell = """
+        import signal
+        import fluxlite as fl
+        import trainings
+        model, opt_state, data = trainings.make()
+        def said(history):
+            if history.steps == 3:
+                print("now", flush=True)
+        history = fl.train(trainings.loss, model, data, opt_state, 10**9, each_step=said)
+        history
+    """
+    out, result = run_cell(kernel, cell, ["now"])
+    assert out == "now\n" and result.startswith("History(") and ", interrupted, " in result
+    out, result = run_cell(
+        kernel, "history.stopped, history.steps == len(history.losses) >= 3, model(data.data[0]).shape"
+    )
+    assert result == "(True, True, (18, 1))"
+    out, result = run_cell(kernel, "fl.train(trainings.loss, model, data, opt_state, 2).stopped")
+    assert result == "False", "the next training is not stopped by the last one's button"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_stop_button_pressed_twice(kernel):
+    cell = """
+        import signal
+        import numpy as np
+        import fluxlite as fl
+        def loss(m, x):
+            interrupts = signal.getsignal(signal.SIGINT).__self__
+            print("blocked", flush=True)
+            while not interrupts.pressed:
+                pass
+            print("pressed once", flush=True)
+            while True:
+                pass
+        model = {"w": np.ones(1)}
+        fl.train(loss, model, [1.0], fl.setup(fl.Descent(), model))
+    """
+    assert run_cell(kernel, cell, ["blocked", "pressed once"])[1] == "KeyboardInterrupt"
+    assert run_cell(kernel, "signal.getsignal(signal.SIGINT).__name__")[1] == "'default_int_handler'"

@@ -1,0 +1,335 @@
+"""A training that was stopped and goes on is, bit for bit, the one that was not; also in another process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trainings
+from trainings import BATCHES, EPOCHS, make, run
+
+import fluxlite as fl
+from fluxlite.devices import CPU
+from fluxlite.resuming import RunFile
+
+KINDS = ["cpu", "cpu parallel", "gpu", "gpu parallel"]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.safetensors"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The fingerprints of the runs that were not stopped."""
+    found = {}
+    for kind in KINDS:
+        with fl.simulate_gpu(False):
+            found[kind] = run(tmp_path_factory.mktemp("whole") / "run.safetensors", "", kind=kind)[0]
+    return found
+
+
+def in_a_process_of_its_own(path, how, step=0, kind="cpu", seed=0, status=0):
+    arguments = [str(x) for x in (trainings.__file__, path, how, step, kind, seed)]
+    result = subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
+    assert result.returncode == status, result.stderr
+    return json.loads(result.stdout.splitlines()[-1]) if status == 0 else None
+
+
+# -- bit for bit -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["stop", "interrupt"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_stopped_after_any_step_and_resumed_by_others(path, whole, kind, how):
+    """What resumes begins with another model, another order and other random numbers: all comes from the file."""
+    for step in range(1, EPOCHS * BATCHES):
+        path.unlink(missing_ok=True)
+        history = run(path, how, step, kind)[1]
+        assert history.stopped and history.steps == step
+        assert history.reason == {"stop": "stopped by each_step", "interrupt": "interrupted"}[how]
+        found, history = run(path, "resume", kind=kind, seed=100)
+        assert found == whole[kind] and not history.stopped and history.reason == "", f"after step {step}"
+
+
+@pytest.mark.parametrize("check_every", [2, 7])
+def test_stopped_before_its_losses_were_read(path, whole, check_every):
+    for step in (1, 4, 8):
+        path.unlink(missing_ok=True)
+        run(path, "stop", step, check_every=check_every)
+        assert run(path, "resume", seed=100, check_every=3)[0] == whole["cpu"]
+
+
+def test_stopped_again_and_again(path, whole):
+    for step in range(1, EPOCHS * BATCHES):
+        model, opt_state, data = make(seed=step)
+        if step == 1:
+            model, opt_state, data = make()
+        fl.train(trainings.loss, model, data, opt_state, EPOCHS, each_step=lambda h, step=step: h.steps == step,
+                 checkpoint=path, resume=True)  # fmt: skip
+    assert run(path, "resume", seed=100)[0] == whole["cpu"]
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu parallel"])
+def test_killed_after_an_epoch_and_resumed_in_another_process(path, whole, kind):
+    """Killed in batch 2 of epoch 3: what was done of this epoch is lost, and done again alike."""
+    in_a_process_of_its_own(path, "kill", 2 * BATCHES + 2, kind, status=7)
+    result = in_a_process_of_its_own(path, "resume", 0, kind, 100)
+    assert result == {"fingerprint": whole[kind], "steps": EPOCHS * BATCHES, "stopped": False}
+
+
+def test_interrupted_amid_an_epoch_and_resumed_in_another_process(path, whole):
+    stopped = in_a_process_of_its_own(path, "interrupt", BATCHES + 3)
+    assert stopped["steps"] == BATCHES + 3 and stopped["stopped"]
+    assert in_a_process_of_its_own(path, "resume", seed=100)["fingerprint"] == whole["cpu"]
+
+
+def test_a_generator_that_loader_and_loss_share(path):
+    def trained(stop, seed=0, resume=False):
+        rng = np.random.default_rng(seed)
+        model = {"w": np.ones(3)}
+        data = fl.DataLoader(np.eye(3), shuffle=True, rng=rng)
+        loss = lambda m, x: np.sum((m["w"] * x - rng.random()) ** 2)  # noqa: E731
+        return fl.train(loss, model, data, fl.setup(fl.Descent(0.1), model), 3, each_step=lambda h: h.steps == stop,
+                        checkpoint=path, resume=resume).losses  # fmt: skip
+
+    expected = trained(0)
+    for stop in range(1, 9):
+        trained(stop)
+        assert trained(0, seed=5, resume=True) == expected
+
+
+def test_a_list_of_batches(path):
+    def trained(stop, w, resume=False):
+        model = {"w": np.full(1, w)}
+        loss = lambda m, x: np.sum((m["w"] * x - 1) ** 2)  # noqa: E731
+        return fl.train(loss, model, [1.0, 2.0, 3.0], fl.setup(fl.Adam(0.1), model), 3,
+                        each_step=lambda h: h.steps == stop, checkpoint=path, resume=resume).losses  # fmt: skip
+
+    expected = trained(0, 0.0)
+    for stop in range(1, 9):
+        trained(stop, 0.0)
+        assert trained(0, 5.0, resume=True) == expected
+
+
+# -- the checker is checked ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("left_out", ["generator of data", "generator of CPU"])
+def test_without_one_of_the_generators_the_result_is_another(path, whole, monkeypatch, left_out):
+    generators = RunFile._generators
+
+    def some(self, at_start, now):
+        found = generators(self, at_start, now)
+        other = np.random.default_rng(1000)
+        return {name: other if name.startswith(left_out) else x for name, x in found.items()}
+
+    run(path, "stop", BATCHES + 2)
+    monkeypatch.setattr(RunFile, "_generators", some)
+    run(path, "stop", BATCHES + 2)
+    monkeypatch.undo()
+    assert run(path, "resume", seed=100)[0] != whole["cpu"]
+
+
+@pytest.mark.parametrize("part", ["order", "step", "optimizer"])
+def test_other_faults_are_noticed_too(path, whole, monkeypatch, part):
+    import fluxlite.checkpoint
+
+    save = fluxlite.checkpoint.save
+
+    def faulty(file, **values):
+        if part == "order":  # as it is now, where it should be as it was when the epoch began
+            values["generator of data, at the epoch's start"] = values["generator of data"]
+        if part == "step":
+            values["run"]["step"] = 0
+        if part == "optimizer":
+            values["opt_state"] = fl.setup(fl.Adam(0.05), values["model"])
+        save(file, **values)
+
+    monkeypatch.setattr(fluxlite.checkpoint, "save", faulty)
+    run(path, "stop", BATCHES + 2)
+    monkeypatch.undo()
+    assert run(path, "resume", seed=100)[0] != whole["cpu"]
+
+
+# -- callbacks, what is said, what is finished ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("callback", "eta"), [(fl.early_stopping, 1.1), (fl.plateau, 0.0)])
+def test_what_callbacks_remember_goes_on(path, callback, eta):
+    """A loss that rises, or stays: after 4 epochs it is enough, also if the first of them were another call's."""
+
+    def trained(stop, resume=False):
+        model = {"w": np.ones(1)}
+        loss = lambda m, x: np.sum(m["w"] ** 2)  # noqa: E731
+        return fl.train(loss, model, [1.0, 1.0], fl.setup(fl.Descent(eta), model), 9, callbacks=[print, callback(3)],
+                        each_step=lambda h: h.steps == stop, checkpoint=path, resume=resume)  # fmt: skip
+
+    assert trained(0).epochs == 4
+    for stop in range(1, 8):
+        trained(stop)
+        history = trained(0, resume=True)
+        assert (history.epochs, history.reason) == (4, callback(3).reason)
+
+
+def test_it_says_where_it_goes_on(path, capsys):
+    for step, text in ((3, "after batch 3 of epoch 1"), (5, "after epoch 1"), (12, "after batch 2 of epoch 3")):
+        path.unlink(missing_ok=True)
+        run(path, "stop", step)
+        assert capsys.readouterr().out == ""
+        run(path, "resume")
+        assert capsys.readouterr().out == f"[ Info: resuming run.safetensors {text}\n"
+
+
+def test_without_a_file_it_starts_anew(path, whole, capsys):
+    assert run(path, "resume")[0] == whole["cpu"] and capsys.readouterr().out == ""
+    assert path.exists()
+
+
+def test_a_run_that_is_finished(path, whole, capsys, monkeypatch):
+    run(path, "")
+    monkeypatch.setattr(trainings, "loss", lambda *args: 1 / 0)
+    found, history = run(path, "resume", seed=100)
+    assert found == whole["cpu"] and not history.stopped and history.steps == EPOCHS * BATCHES
+    assert capsys.readouterr().out == (
+        "[ Info: run.safetensors is of a run that is finished, after epoch 3: nothing is left to do\n"
+    )
+
+
+def test_epochs_are_counted_in_all(path, whole):
+    model, opt_state, data = make()
+    fl.train(trainings.loss, model, data, opt_state, 1, checkpoint=path)
+    assert run(path, "resume", seed=100)[0] == whole["cpu"]
+
+
+def test_a_run_that_stopped_by_itself_is_finished_one_that_a_function_stopped_is_not(path, capsys):
+    model = {"w": np.zeros(1)}
+    loss = lambda m, x: np.sum((m["w"] - 1) ** 2)  # noqa: E731
+
+    def trained(*callbacks, **options):
+        return fl.train(loss, model, [1.0], fl.setup(fl.Descent(0.1), model), 9, callbacks=callbacks, checkpoint=path, **options)  # fmt: skip  # noqa: E501
+
+    trained(fl.patience(lambda h: True, 4))
+    history = trained(fl.patience(lambda h: True, 4), resume=True)
+    assert (history.epochs, history.stopped, history.reason) == (4, True, "patience")
+    assert "finished, after epoch 4 (patience): nothing is left to do" in capsys.readouterr().out
+
+    def time_is_up(history):
+        return history.epochs == 2
+
+    assert trained(time_is_up).reason == "stopped by time_is_up"
+    history = trained(resume=True)
+    assert (history.epochs, history.stopped, history.reason) == (9, False, "")
+
+
+def test_the_seconds_of_all_parts_are_added(path):
+    with fl.simulate_gpu():
+        first = run(path, "stop", 7, "gpu")[1].seconds
+        in_all = run(path, "resume", 0, "gpu", 100)[1].seconds
+    assert first.kind == in_all.kind == "simulated" and in_all > first > 0
+
+
+# -- what does not fit ---------------------------------------------------------------------------------------------
+
+
+def other_model():
+    model = fl.Chain(fl.Dense(3, 7), fl.Dense(7, 1))
+    return model, fl.setup(fl.Adam(0.05), model), make()[2]
+
+
+def other_rule(rule):
+    model, _, data = make()
+    return model, fl.setup(rule, model), data
+
+
+def other_data(**options):
+    model, opt_state, _ = make()
+    X = np.ones((18, 3), np.float32)
+    return model, opt_state, fl.DataLoader((X, X[:, :1]), **({"batchsize": 4, "shuffle": True} | options))
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        (other_model, r"model\.layers\[0\]\.weight"),
+        (lambda: other_rule(fl.Adam(0.01)), r"is of a run with Adam\(eta=0\.05.*opt_state is of Adam\(eta=0\.01"),
+        (lambda: other_rule(fl.Descent(0.05)), r"is of a run with Adam.*opt_state is of Descent"),
+        (lambda: other_data(batchsize=6), "is of a run with 5 batches an epoch, data has 3"),
+        (
+            lambda: make()[:2] + ([(np.ones((1, 3)), np.ones((1, 1)))] * 5,),
+            "other data: here it is without a generator",
+        ),
+    ],
+)
+def test_another_run_is_refused_and_nothing_is_changed(path, others, message):
+    run(path, "stop", BATCHES + 2)
+    model, opt_state, data = others()
+    rng = getattr(data, "rng", None)
+    before = snapshot(model, opt_state), rng and rng.bit_generator.state, CPU.rng.bit_generator.state
+    contents = path.read_bytes()
+    with pytest.raises(ValueError, match=message):
+        fl.train(trainings.loss, model, data, opt_state, EPOCHS, checkpoint=path, resume=True)
+    assert (snapshot(model, opt_state), rng and rng.bit_generator.state, CPU.rng.bit_generator.state) == before
+    assert path.read_bytes() == contents
+
+
+def snapshot(*trees):
+    return [x.tolist() if isinstance(x, np.ndarray) else x for x in fl.leaves(trees) if not callable(x)]
+
+
+def test_a_file_that_is_none_of_trains(path):
+    model, opt_state, data = make()
+    fl.save(path, model=model)
+    with pytest.raises(ValueError, match=r"was not written by train: load\(path, model=model\) reads it"):
+        fl.train(trainings.loss, model, data, opt_state, checkpoint=path, resume=True)
+    path.write_bytes(b"nothing")
+    with pytest.raises(ValueError):
+        fl.train(trainings.loss, model, data, opt_state, checkpoint=path, resume=True)
+
+
+def test_on_another_device_it_goes_on_too(path):
+    """A GPU was there yesterday: the parameters come, random numbers of another device cannot be the same."""
+    with fl.simulate_gpu():
+        run(path, "stop", 7, "gpu")
+    history = run(path, "resume", seed=100)[1]
+    assert history.steps == EPOCHS * BATCHES and np.isfinite(history.losses).all()
+
+
+# -- when it is written --------------------------------------------------------------------------------------------
+
+
+def test_it_is_written_after_each_epoch_and_when_stopped_and_not_with_a_loss_that_is_no_number(path, monkeypatch):
+    import fluxlite.checkpoint
+
+    written, save = [], fluxlite.checkpoint.save
+
+    def noting(file, **values):
+        written.append((values["run"]["epoch"], values["run"]["step"]))
+        save(file, **values)
+
+    monkeypatch.setattr(fluxlite.checkpoint, "save", noting)
+    run(path, "")
+    assert written == [(1, 0), (2, 0), (3, 0)]
+    written.clear()
+    run(path, "stop", 7)
+    assert written == [(1, 0), (1, 2)]
+    written.clear()
+    run(path, "stop", 10)
+    assert written == [(1, 0), (2, 0)], "at the end of an epoch once"
+    written.clear()
+    monkeypatch.setattr(trainings, "loss", lambda m, x, y: fl.mse(m(x), y) * (np.nan if len(written) else 1))
+    with pytest.raises(FloatingPointError):
+        run(path, "")
+    assert written == [(1, 0)]
+
+
+def test_the_file_is_an_ordinary_one(path):
+    """It can be loaded into a model alone, with `load`."""
+    model, opt_state, data = make()
+    history = fl.train(trainings.loss, model, data, opt_state, 2, checkpoint=path)
+    other = make(seed=100)[0]
+    found = fl.load(Path(path), model=other)
+    assert snapshot(other) == snapshot(model) and found["run"]["losses"].tolist() == history.losses
