@@ -25,15 +25,17 @@ else echo "    uv run --python 3.12 --extra lab jupyter lab notebooks/00-start-h
 exit 1
 endef
 
-.PHONY: help lab test bench exercises clean
+.PHONY: help lab test stress bench exercises nbgrader clean
 
 help:
 	@echo "make lab     install what is needed into .venv, open JupyterLab at the first notebook"
 	@echo "make test    check style and types, run all tests and all notebooks"
+	@echo "make stress  kill a hundred programs while they save (make test kills a dozen)"
 	@echo "make bench   compare the speed with PyTorch, JAX, MLX and autograd"
 	@echo "make clean   remove .venv and everything else that was made here (not your own notebooks)"
 	@echo
 	@echo "make exercises   make the learners' copies of the lessons, and the list of examples, anew"
+	@echo "make nbgrader    make an nbgrader course of the lessons, in nbgrader-course, or ARGS=folder"
 	@echo
 	@echo "Also: make test ARGS=\"tests/test_tree.py -k ties\"   make lab EXTRAS=cuda12   make lab PYTHON=python3.12"
 
@@ -43,11 +45,19 @@ lab:
 test:
 	$(call bootstrap,test)
 
+stress: export FLUXLITE_KILLS ?= 100
+stress: ARGS := tests/test_checkpoint_files.py -k killed -s
+stress:
+	$(call bootstrap,test)
+
 bench:
 	$(call bootstrap,bench)
 
 exercises:
 	$(call bootstrap,exercises)
+
+nbgrader:
+	$(call bootstrap,nbgrader)
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -382,6 +382,10 @@ class TestWhatIsRun:
     def test_lab_hands_out_the_lessons_and_opens_the_first(self, kit):
         assert run_kit(kit, "lab", "ARGS=--no-browser --port=1") == (0, ["-m fluxlite lab --no-browser --port=1"])
 
+    def test_nbgrader(self, kit):
+        assert run_kit(kit, "nbgrader") == (0, ["tools/notebooks.py nbgrader nbgrader-course"])
+        assert run_kit(kit, "nbgrader", "ARGS=x") == (0, ["tools/notebooks.py nbgrader x"])
+
     def test_exercises(self, kit):
         assert run_kit(kit, "exercises") == (0, ["tools/notebooks.py exercises"])
 
@@ -412,6 +416,11 @@ class TestWhatIsRun:
         (line,) = run_kit(kit, "test", "ARGS=notebooks/00-start-here.ipynb")[1]
         assert "--nbval " in line
 
+    def test_stress_kills_more_programs(self, kit):
+        _, (line,) = run_kit(kit, "stress")
+        assert line == "-m pytest -p no:nbval tests/test_checkpoint_files.py -k killed -s"
+        assert "FLUXLITE_KILLS ?= 100" in (kit / "Makefile").read_text()
+
     def test_bench(self, kit):
         assert run_kit(kit, "bench", "ARGS=rnn") == (0, ["-m benchmarks rnn"])
 
@@ -431,7 +440,7 @@ def test_ci_is_a_script_that_can_be_started():
     assert os.access(run, os.X_OK)
     assert subprocess.run(["bash", "-n", str(run)]).returncode == 0
     extras = re.search(r"EXTRAS=([\w,]+)", run.read_text())[1].split(",")
-    assert set(extras) == {"bench", "cuda12"} <= set(EXTRAS)
+    assert set(extras) == {"bench", "cuda12", "nbgrader"} <= set(EXTRAS)
 
 
 # --- What is promised about packages ---
@@ -467,6 +476,7 @@ def test_the_extras_are_the_promised_ones():
             "ruff",
             "mypy",
         },
+        "nbgrader": {"nbgrader"},
         "bench": {"torch", "jax", "mlx", "autograd"},
         "cuda12": {"cupy-cuda12x"},
         "cuda13": {"cupy-cuda13x"},

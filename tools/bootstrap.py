@@ -4,6 +4,7 @@
     python tools/bootstrap.py test  [--extras=bench]  [arguments of pytest]
     python tools/bootstrap.py bench                   [arguments of benchmarks]
     python tools/bootstrap.py exercises
+    python tools/bootstrap.py nbgrader                [folder to be made]
 
 Standard library only. It is also started by Pythons too old for fluxlite, so that they can say what helps;
 so no syntax newer than Python 2.7 here.
@@ -24,7 +25,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 OLDEST = (3, 11)
 UV = "uv run --python 3.12 --extra lab jupyter lab notebooks/00-start-here.ipynb"
 
-COMMANDS = {"lab": ("lab",), "test": ("lab", "test"), "bench": ("bench",), "exercises": ("lab",)}
+COMMANDS = {"lab": ("lab",), "test": ("lab", "test"), "bench": ("bench",), "exercises": ("lab",), "nbgrader": ("lab",)}
 
 # Megabytes to download and on the disk, as measured on Linux with Python 3.11; the disk of rocm is a guess.
 # For bench it is with PyTorch's CPU build.
@@ -32,6 +33,7 @@ BASE = (17, 90)
 SIZES = {
     "lab": (74, 290),
     "test": (30, 100),
+    "nbgrader": (30, 70),
     "bench": (340, 1430),
     "cuda12": (137, 300),
     "cuda13": (70, 210),
@@ -358,6 +360,11 @@ def exercises(python, arguments):
     return run(python, os.path.join("tools", "notebooks.py"), "exercises", *arguments)
 
 
+def nbgrader(python, arguments):
+    """Make an nbgrader course of the lessons."""
+    return run(python, os.path.join("tools", "notebooks.py"), "nbgrader", *(arguments or ["nbgrader-course"]))
+
+
 def stages(arguments):
     """The modules to run for `make test`, in order, with their arguments."""
     found = glob.glob(os.path.join(ROOT, "notebooks", "*.ipynb"))
@@ -408,7 +415,8 @@ def main(arguments):
     if arguments and arguments[0].startswith("--extras="):
         extras |= set(filter(None, arguments.pop(0)[len("--extras=") :].replace(" ", ",").split(",")))
     python = prepare_alone(ROOT, extras, sys.version_info)
-    return {"lab": lab, "test": test, "bench": bench, "exercises": exercises}[command](python, arguments)
+    commands = {"lab": lab, "test": test, "bench": bench, "exercises": exercises, "nbgrader": nbgrader}
+    return commands[command](python, arguments)
 
 
 if __name__ == "__main__":

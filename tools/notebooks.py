@@ -2,6 +2,7 @@
 
     python tools/notebooks.py run [NN ...]   run lessons from top to bottom and store their outputs
     python tools/notebooks.py exercises      make notebooks/learner/ and notebooks/EXAMPLES.md
+    python tools/notebooks.py nbgrader DIR   make an nbgrader course of the lessons in a new folder
 
 A lesson, notebooks/NN-name.ipynb, is solved: ### BEGIN SOLUTION … ### END SOLUTION. A learner's copy has no outputs,
 todo() in place of each solution, no guesses, and each solution folded away below its check.
@@ -82,7 +83,11 @@ def for_learners(lesson: dict[str, Any], number: str) -> dict[str, Any]:
 
 def starter(code: str) -> str:
     """A cell's code before a learner has worked on it."""
-    code = SOLUTION.sub(lambda match: f"{match[1]}{STUB}\n", code)
+    return unguessed(SOLUTION.sub(lambda match: f"{match[1]}{STUB}\n", code))
+
+
+def unguessed(code: str) -> str:
+    """A cell's code without the guess, and with the version that it was made for."""
     code = GUESS.sub(r"\1...)", code)
     return START.sub(rf'start("\1", made_for="{fluxlite.__version__}")', code).rstrip("\n")
 
@@ -103,6 +108,37 @@ def learners() -> dict[Path, str]:
     """Every learner's notebook, and its text."""
     folder = NOTEBOOKS / "learner"
     return {folder / path.name: text(for_learners(read(path), path.name[:2])) for path in lessons()}
+
+
+# -- an nbgrader course ---------------------------------------------------------------------------------------------
+
+NBGRADER_CONFIG = f"""c = get_config()
+c.CourseDirectory.course_id = "fluxlite"
+c.ClearSolutions.code_stub = {{"python": "{STUB}"}}
+# Nobody's lesson waits longer for a cell.
+c.ExecutePreprocessor.timeout = 120
+"""
+
+
+def nbgrader_course(folder: Path) -> list[str]:
+    """Write an nbgrader course into `folder`, one assignment per lesson; the assignments' names.
+
+    The lessons carry nbgrader's metadata already: cells with a solution, and locked checks of one point each.
+    """
+    (folder / "source").mkdir(parents=True)
+    (folder / "nbgrader_config.py").write_text(NBGRADER_CONFIG, encoding="utf-8")
+    names = []
+    for path in lessons():
+        lesson = read(path)
+        if not any(CHECK.search(source(cell)) for cell in lesson["cells"]):
+            continue
+        for cell in lesson["cells"]:
+            if cell["cell_type"] == "code":  # the solutions stay: nbgrader takes them out itself
+                cell.update(source=lines(unguessed(source(cell))), outputs=[], execution_count=None)
+        names.append(f"lesson-{path.name[:2]}")
+        (folder / "source" / names[-1]).mkdir()
+        (folder / "source" / names[-1] / path.name).write_text(text(lesson), encoding="utf-8")
+    return names
 
 
 # -- the list of examples -------------------------------------------------------------------------------------------
@@ -180,7 +216,7 @@ def metadata(cell: dict[str, Any]) -> dict[str, Any]:
     checked, solved = CHECK.search(source(cell)), SOLUTION.search(source(cell))
     if not checked and not solved:
         return kept
-    grade_id = f"check-{checked[1]}" if checked else f"exercise-{cell['id']}"
+    grade_id = f"check-{checked[1].replace('.', '-')}" if checked else f"exercise-{cell['id']}"
     about = {"grade": bool(checked), "grade_id": grade_id, "locked": bool(checked), "schema_version": 3,
              "solution": bool(solved), "task": False}  # fmt: skip
     return {**kept, "nbgrader": {**about, "points": 1} if checked else about}
@@ -200,6 +236,13 @@ def main(arguments: list[str]) -> int:
         for path, content in made.items():
             path.write_text(content, encoding="utf-8")
         print(f"made {len(made) - 1} learners' notebooks and EXAMPLES.md")
+    elif command == "nbgrader" and len(numbers) == 1:
+        folder = Path(numbers[0])
+        if folder.exists():
+            print(f"{folder} is there already. Name a folder to be made, so that nothing in it is lost.")
+            return 1
+        names = nbgrader_course(folder)
+        print(f"made {folder} with {len(names)} assignments. Go on there: nbgrader generate_assignment {names[0]}")
     else:
         print((__doc__ or "").strip())
         return 2

@@ -1,0 +1,94 @@
+"""The course as an nbgrader course: generated, handed in by three learners, graded, and given back."""
+
+import importlib.util
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LESSON = "03-your-own-model.ipynb"
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("nbgrader") is None, reason="nbgrader is not installed")
+
+
+def nbgrader(folder, *arguments):
+    # nbgrader calls other programs of its environment by their names.
+    path = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
+    home = {name: str(folder / "home") for name in ("HOME", "JUPYTER_CONFIG_DIR", "IPYTHONDIR")}
+    environment = {**os.environ, **home, "PATH": path, "PYTHONPATH": str(ROOT)}
+    environment.pop("FLUXLITE_PROGRESS", None)
+    command = [sys.executable, "-m", "nbgrader", *arguments]
+    answer = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    return answer.stdout + answer.stderr
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("class") / "course"
+    command = [sys.executable, str(ROOT / "tools" / "notebooks.py"), "nbgrader", str(folder)]
+    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "lesson-03" in os.listdir(folder / "source") and "assignments. Go on there" in made
+    assert subprocess.run(command, capture_output=True).returncode == 1, "a course that is there was overwritten"
+    nbgrader(folder, "generate_assignment", "lesson-03")
+    return folder
+
+
+def released(course):
+    return json.loads((course / "release" / "lesson-03" / LESSON).read_text(encoding="utf-8"))
+
+
+def sources(notebook):
+    return ["".join(cell["source"]) for cell in notebook["cells"]]
+
+
+def submit(course, learner, notebook):
+    folder = course / "submitted" / learner / "lesson-03"
+    folder.mkdir(parents=True)
+    (folder / LESSON).write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def with_solutions(course, change=lambda source: source):
+    """The released lesson with the solutions of our own in it, as a learner would have written them."""
+    solved = json.loads((course / "source" / "lesson-03" / LESSON).read_text(encoding="utf-8"))
+    by_id = {cell["metadata"].get("nbgrader", {}).get("grade_id"): cell for cell in solved["cells"]}
+    notebook = released(course)
+    for cell in notebook["cells"]:
+        about = cell["metadata"].get("nbgrader", {})
+        if about.get("solution"):
+            cell["source"] = change("".join(by_id[about["grade_id"]]["source"]))
+    return notebook
+
+
+def test_the_released_lesson_holds_no_solution_and_no_guess(course):
+    everything = "\n".join(sources(released(course)))
+    assert "todo()  # your line or lines here" in everything and 'guess("03-A", ...)' in everything
+    assert "SOLUTION" not in everything and "functor(TwoHeads)\n" not in everything
+
+
+def test_a_right_an_untouched_and_a_wrong_learner_are_graded_and_get_feedback(course):
+    submit(course, "ann", with_solutions(course))
+    submit(course, "bob", released(course))
+    wrong = with_solutions(course, lambda source: source.replace("functor(TwoHeads)", 'functor(TwoHeads, ("body",))'))
+    for cell in wrong["cells"]:  # she also changes a locked check, which is put right again
+        if "".join(cell["source"]) == 'check("03.1", TwoHeads)':
+            cell["source"] = 'print("03.1  right")'
+    submit(course, "eve", wrong)
+    nbgrader(course, "autograde", "lesson-03")
+    with sqlite3.connect(course / "gradebook.db") as gradebook:
+        rows = gradebook.execute(
+            "select submitted_assignment.student_id, sum(grade.auto_score) from grade"
+            " join submitted_notebook on grade.notebook_id = submitted_notebook.id"
+            " join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id"
+            " group by submitted_assignment.student_id"
+        ).fetchall()
+    assert dict(rows) == {"ann": 4.0, "bob": 0.0, "eve": 3.0}
+    nbgrader(course, "generate_feedback", "lesson-03")
+    page = (course / "feedback" / "eve" / "lesson-03" / LESSON.replace("ipynb", "html")).read_text(encoding="utf-8")
+    assert "4 of 6 arrays stayed on the CPU" in page
+    shutil.rmtree(course / "submitted")
