@@ -176,9 +176,10 @@ class TestMakeFindsAPython:
         script(tmp_path / "echo", 'echo "$@"\n')
         answer = call_make(tmp_path)
         assert answer.returncode == 0
-        assert [line.split()[1] for line in answer.stdout.splitlines()[:4]] == [
+        assert [line.split()[1] for line in answer.stdout.splitlines()[:5]] == [
             "lab",
             "test",
+            "stress",
             "bench",
             "clean",
         ]
