@@ -94,7 +94,8 @@ def train(
     once. In other threads than the main one there is no such key. A KeyboardInterrupt that the loss raises stays one.
 
     ``progress``: a bar, always or never; None shows one after a second, if somebody watches. For notebooks with
-    compared outputs: False. ``check_every=20`` looks at the losses each 20 steps: on a GPU each look waits for it.
+    compared outputs: False. ``check_every=20`` looks at the losses every 20 steps only: on a GPU each look waits for
+    it. A loss that is no number is then found later; what it says of the batch stays right.
 
     ``checkpoint="run.safetensors"`` saves after each epoch and when stopped. With ``resume=True`` the run goes on from
     there, in another process too, as if it had never stopped, to `epochs` in all; without such a file it starts anew.
@@ -102,8 +103,8 @@ def train(
     device's; one that a loss holds by itself is not.
 
     Raises `FloatingPointError`, with the ``history``, at a loss that is infinite or no number, naming batch and epoch
-    counted from 1, before the model is changed by it (Flux: ``DomainError``); `TypeError` and `ValueError` for
-    arguments that cannot be trained with.
+    counted from 1; with ``check_every=1`` before the model is changed by it (Flux: ``DomainError``). `TypeError` and
+    `ValueError` for arguments that cannot be trained with.
 
     >>> model = {"w": np.zeros(1)}
     >>> batches = [(np.array([1.0]), np.array([2.0])), (np.array([2.0]), np.array([4.0]))]

@@ -366,8 +366,23 @@ def test_it_is_taken_away_in_every_case(monkeypatch, error):
     assert terminal.getvalue().split("\r")[-2].strip() == "" and "\n" not in terminal.getvalue()
 
 
+def test_long_trainings_have_one_where_somebody_watches(monkeypatch):
+    from fluxlite import progress
+
+    terminal = a_terminal(monkeypatch)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
+    train(loss, new_model()[0], BATCHES, new_model()[1], 2)
+    assert "0/6" in terminal.getvalue() and terminal.getvalue().split("\r")[-2].strip() == ""
+    with progress.Bar(None, None) as bar:
+        bar.skip(4)
+        bar.expect(9)
+        bar.step("epoch 1/2", 1.0)
+        assert re.match(r"epoch 1/2:  56%\|.*\| 5/9", str(bar._bar))
+
+
 def test_short_trainings_have_none_and_programs_have_none(monkeypatch):
     terminal = a_terminal(monkeypatch)
+    monkeypatch.setattr("fluxlite.progress.DELAY", 1e6)
     train(loss, new_model()[0], BATCHES, new_model()[1], 2)
     train(loss, new_model()[0], BATCHES, new_model()[1], 2, progress=False)
     monkeypatch.setenv("TQDM_DISABLE", "1")
@@ -376,6 +391,7 @@ def test_short_trainings_have_none_and_programs_have_none(monkeypatch):
     from fluxlite import progress
 
     monkeypatch.setattr(progress, "_tqdm", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr(progress, "DELAY", 0.0)
     monkeypatch.delenv("TQDM_DISABLE")
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     train(loss, new_model()[0], BATCHES, new_model()[1])  # nobody watches: tqdm is not even made

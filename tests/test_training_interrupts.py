@@ -331,6 +331,30 @@ def test_the_stop_button_of_a_notebook(kernel):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_the_bar_of_a_notebook_is_taken_away(kernel):
+    """Where steps are missing, tqdm would leave it in red; and what is not shown is not made: a notebook stores it."""
+    cell = """
+        import fluxlite as fl
+        import trainings
+        from tqdm.notebook import tqdm_notebook
+        shown, display = [], tqdm_notebook.display
+        def noting(self, *args, **options):
+            shown.append(options)
+            return display(self, *args, **options)
+        tqdm_notebook.display = noting
+        model, opt_state, data = trainings.make()
+        fl.train(trainings.loss, model, data, opt_state)
+        before = len(shown)
+        def said(history):
+            if history.steps == 3:
+                print("now", flush=True)
+        history = fl.train(trainings.loss, model, data, opt_state, 10**9, each_step=said, progress=True)
+        before, history.reason, shown[-1]["close"], any(options.get("bar_style") for options in shown)
+    """
+    assert run_cell(kernel, cell, ["now"]) == ("now\n", "(0, 'interrupted', True, False)")
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_the_stop_button_pressed_twice(kernel):
     cell = """
         import signal
