@@ -1,0 +1,247 @@
+"""The RNN playground: the sine-wave network of lessons 00 and 05, trained again at each move of a slider.
+
+`rnn_demo` is the plain call: numbers and a picture. `playground` puts sliders around it.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .display import Picture, show
+from .looks import BLUE, GREEN, GREY, ORANGE, plots
+from .widgets import Shown, ipywidgets, said
+
+EPOCHS = 200
+STEP = 0.4  # between two points of the wave
+TIMES = 2 + STEP * np.arange(41)  # 21 points of data, and 20 more that nobody has shown it
+RATES = (0.01, 0.03, 0.1, 0.3, 1.0)
+
+
+# -- the network ----------------------------------------------------------------------------------------------------
+
+
+class Trained(NamedTuple):
+    """The weights after training, and the loss of each epoch: the sum of half the squared errors of 20 steps."""
+
+    w1: np.ndarray
+    w2: np.ndarray
+    losses: list[float]
+
+
+def wave(first: int = 0, last: int = 21) -> np.ndarray:
+    """Points of the sine wave, 0.4 apart, from t = 2 on; the data are the first 21."""
+    return np.sin(TIMES[first:last]).astype(np.float32)
+
+
+def weights(hidden: int = 6, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """The weights before training: `w1` of shape (1 + hidden, hidden), `w2` of shape (hidden, 1)."""
+    rng = np.random.default_rng(seed)
+    w1 = rng.standard_normal((1 + hidden, hidden)) * 0.4
+    w2 = rng.standard_normal((hidden, 1)) * 0.3
+    return w1.astype(np.float32), w2.astype(np.float32)
+
+
+def train(hidden: int = 6, seed: int = 1, carry: bool = True, lr: float = 0.1) -> Trained:
+    """200 epochs of the lesson's program. Without `carry` the memory is empty at each step.
+
+    The gradient of one step is written by hand, because that is six times as fast as to record it, and a slider should
+    not make anyone wait. A test compares it with `gradient`.
+    """
+    w1, w2 = weights(hidden, seed)
+    inputs, targets = wave()[:-1].reshape(20, 1, 1), wave()[1:].reshape(20, 1, 1)
+    empty = np.zeros((1, hidden), np.float32)
+    losses = []
+    with np.errstate(all="ignore"):  # too large a rate: the loss says it
+        for _ in range(EPOCHS):
+            memory, total = empty, 0.0
+            for point, target in zip(inputs, targets):
+                together = np.concatenate([point, memory], axis=1)
+                after = np.tanh(together @ w1)
+                error = after @ w2 - target
+                total += error.item() ** 2 / 2
+                back = error @ w2.T * (1 - after**2)  # through w2, then through tanh
+                w2 -= lr * (after.T @ error)
+                w1 -= lr * (together.T @ back)
+                memory = after if carry else empty
+            losses.append(total)
+    return Trained(w1, w2, losses)
+
+
+def run(w1: np.ndarray, w2: np.ndarray, steps: int, carry: bool = True, own: bool = False) -> tuple[Any, Any]:
+    """The predictions for `steps` points, and the memory after each. With `own` it is given the first point only, and
+    from then on its own output."""
+    points = wave(0, steps).reshape(steps, 1, 1)
+    point, empty = points[0], np.zeros((1, len(w2)), np.float32)
+    memory, predictions, memories = empty, [], []
+    with np.errstate(all="ignore"):
+        for step in range(steps):
+            point = point if own else points[step]
+            after = np.tanh(np.concatenate([point, memory], axis=1) @ w1)
+            point = after @ w2
+            memory = after if carry else empty
+            predictions.append(point.item())
+            memories.append(after.ravel())
+    return np.array(predictions), np.array(memories)
+
+
+# -- the plain call -------------------------------------------------------------------------------------------------
+
+
+def rnn_demo(
+    hidden: int = 6, seed: int = 1, carry: bool = True, closed_loop: bool = False, lr: float = 0.1
+) -> tuple[dict[str, float], Picture]:
+    """Train the sine-wave RNN and look at it: ``(numbers, picture)``.
+
+    `hidden` is how many numbers its memory has, `seed` chooses the weights it starts with, `lr` is the learning rate;
+    without `carry` the memory is wiped at each step; with `closed_loop` the picture shows the wave that it makes from
+    the first point and its own output. Raises `ValueError` without a memory.
+
+    The numbers, to three digits: ``loss`` of the last epoch; mean squared errors one step ahead (``one_step``), and fed
+    with its own output over the 20 points that it learned (``own``) and over the 20 after them (``own_later``).
+
+    >>> numbers, picture = rnn_demo()
+    >>> numbers
+    {'loss': 0.0649, 'one_step': 0.00676, 'own': 0.298, 'own_later': 0.827}
+    """
+    if hidden < 1:
+        raise ValueError(f"hidden is the size of the memory, 1 or more; got {hidden}")
+    trained = train(hidden, seed, carry, lr)
+    ahead = run(trained.w1, trained.w2, 20, carry)
+    own = run(trained.w1, trained.w2, 40, carry, own=True)
+    with np.errstate(all="ignore"):
+        numbers = {
+            "loss": trained.losses[-1],
+            "one_step": np.mean((ahead[0] - wave(1, 21)) ** 2),
+            "own": np.mean((own[0][:20] - wave(1, 21)) ** 2),
+            "own_later": np.mean((own[0][20:] - wave(21, 41)) ** 2),
+        }
+    numbers = {name: float(f"{value:.3g}") for name, value in numbers.items()}
+    figure = _figure(trained.losses, ahead, own if closed_loop else None)
+    return numbers, show(figure, _sentence(numbers, hidden, seed, carry, closed_loop, lr))
+
+
+def _sentence(numbers: dict[str, float], hidden: int, seed: int, carry: bool, closed_loop: bool, lr: float) -> str:
+    size = f"{hidden} number{'' if hidden == 1 else 's'}"
+    said = f"Memory of {size}, {'kept' if carry else 'wiped at each step'}; seed {seed}, learning rate {lr:g}: "
+    if not np.isfinite(numbers["loss"]):
+        return said + "the weights grew beyond all bounds. Take a smaller learning rate."
+    lost, line = numbers["loss"], baselines()["straight line"]
+    said += f"the loss ends at {lost}, {'above' if lost > line else 'below'} the straight line's {line:.3g}."
+    if not closed_loop:
+        return f"{said} One step ahead it misses by {numbers['one_step']} (mean squared error)."
+    return (
+        f"{said} Fed with its own output it misses by {numbers['own']} (mean squared error) up to t = 10, and by "
+        f"{numbers['own_later']} after it; one step ahead, by {numbers['one_step']}."
+    )
+
+
+def baselines() -> dict[str, float]:
+    """The losses of two predictions that nobody had to learn."""
+    now, target = wave()[:-1], wave()[1:]
+    line = np.concatenate([now[:1], 2 * now[1:] - now[:-1]])
+    return {
+        "same value": float(np.sum((now - target) ** 2) / 2),
+        "straight line": float(np.sum((line - target) ** 2) / 2),
+    }
+
+
+# -- the picture ----------------------------------------------------------------------------------------------------
+
+
+def _figure(losses: list[float], ahead: tuple[Any, Any], own: tuple[Any, Any] | None) -> Any:
+    figure, axes = plots(2, 2, width=10.5, height=5.6, width_ratios=[2, 1], height_ratios=[3, 2])
+    axes[1, 1].remove()  # the loss takes the whole height
+    axes[0, 1].set_subplotspec(axes[0, 1].get_gridspec()[:, 1])
+    axes[1, 0].sharex(axes[0, 0])
+    axes[0, 0].tick_params(labelbottom=False)
+    shown = ahead if own is None else own
+    times = TIMES[1 : 1 + len(shown[0])]
+    _draw_wave(axes[0, 0], ahead[0], None if own is None else own[0])
+    _draw_memory(axes[1, 0], times, shown[1])
+    _draw_loss(axes[0, 1], losses)
+    return figure
+
+
+def _draw_wave(axes: Any, ahead: np.ndarray, own: np.ndarray | None) -> None:
+    last = 21 if own is None else 41
+    fine = np.linspace(TIMES[0], TIMES[last - 1], 200)
+    axes.plot(fine, np.sin(fine), color=BLUE, label="the wave")
+    axes.plot(TIMES[1:21], ahead, "o", color=ORANGE, mfc="none", ms=8, mew=2, label="one step ahead")
+    if own is not None:
+        axes.plot(TIMES[1:41], own, "D-", color=GREEN, ms=4, lw=1, label="from its own output")
+        axes.axvline(10, color=GREY, lw=1)
+        axes.text(10.1, -1.75, "never seen", color=GREY)
+    axes.set(ylabel="sin t", ylim=(-1.9, 2.1))
+    axes.legend(loc="upper center", ncol=3, fontsize=11, frameon=False, columnspacing=1, handletextpad=0.3)
+
+
+def _draw_memory(axes: Any, times: np.ndarray, memories: np.ndarray) -> None:
+    """A row for each number of the memory: a bar up for a positive value, down for a negative one."""
+    width = 280 / len(times) / 1.6
+    for row, values in enumerate(memories.T):
+        axes.axhline(-row, color="0.85", lw=0.8)
+        axes.vlines(times, -row, -row + 0.45 * np.nan_to_num(values), color="0.25", lw=width)
+    axes.set(xlabel="t (radians)", ylabel=f"memory ({len(memories.T)})", yticks=[], ylim=(0.6 - memories.shape[1], 0.6))
+
+
+def _draw_loss(axes: Any, losses: list[float]) -> None:
+    axes.semilogy(range(1, len(losses) + 1), losses, color=BLUE)
+    for name, loss in baselines().items():
+        axes.axhline(loss, color=GREY, lw=1)
+        axes.text(len(losses), loss * 1.07, name, color="0.25", ha="right", fontsize=11)
+    axes.set(xlabel="epoch", ylabel="loss of an epoch (log)", xlim=(0, len(losses)), ylim=(0.002, 9))
+    axes.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
+
+
+# -- the widget -----------------------------------------------------------------------------------------------------
+
+
+def playground() -> Shown:
+    """`rnn_demo` with controls: when one is let go of, the network is trained again. All of them by Tab and arrow keys.
+
+    Raises `ImportError` without ipywidgets.
+    """
+    w = ipywidgets("rnn_demo()")
+    wide = {"description_width": "9em"}
+    controls = {
+        "hidden": w.IntSlider(6, 1, 16, continuous_update=False, description="memory size", style=wide),
+        "seed": w.IntSlider(1, 0, 19, continuous_update=False, description="seed", style=wide),
+        "lr": w.Dropdown(options=RATES, value=0.1, description="learning rate", style=wide),
+        "carry": w.ToggleButtons(
+            options=[("kept", True), ("wiped at each step", False)], description="memory", style=wide
+        ),
+        "closed_loop": w.ToggleButtons(
+            options=[("true values", False), ("its own output", True)], description="fed with", style=wide
+        ),
+    }
+    status, view = w.HTML(), w.HTML()
+    drawing = _Drawing(controls, status, view)
+    drawing.redraw()
+    for control in controls.values():
+        control.observe(drawing.redraw, names="value")
+    return Shown(w.VBox([*controls.values(), status, view]), view.value, drawing.sentence)
+
+
+class _Drawing:
+    """Keeps the picture at what the controls say."""
+
+    def __init__(self, controls: dict[str, Any], status: Any, view: Any) -> None:
+        self.controls, self.status, self.view = controls, status, view
+        self.drawn: dict[str, Any] | None = None
+        self.sentence = ""
+        self.lock = threading.Lock()  # changes may come from several threads
+
+    def redraw(self, change: Any = None) -> None:
+        """Train with the controls' values of now. Who waited here may find that it has been done: the last one wins."""
+        with self.lock:
+            wanted = {name: control.value for name, control in self.controls.items()}
+            if wanted == self.drawn:
+                return
+            self.status.value = said("training …")
+            numbers, picture = rnn_demo(**wanted)
+            self.drawn, self.sentence = wanted, repr(picture)
+            self.view.value = picture._repr_html_()
+            self.status.value = said(f"trained: loss {numbers['loss']}")
