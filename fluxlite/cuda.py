@@ -15,6 +15,7 @@ from .devices.functional import Functional
 from .devices.places import device_of
 from .devices.scalars import allowscalar as allowscalar
 from .devices.selection import cu as cu
+from .moved_loaders import CuIterator as CuIterator
 from .receipts import receipt
 
 

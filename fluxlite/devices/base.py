@@ -78,6 +78,16 @@ class Device:
         """A host array, here."""
         raise NotImplementedError
 
+    def copy_in_pinned(self, x: np.ndarray) -> tuple[Any, Any]:
+        """A host array, here, copied beside the computing if this device can do that; and for what to `wait_for`.
+
+        A device that cannot has nothing to wait for: then the copy is there when this returns.
+        """
+        return self.upload(x), None
+
+    def wait_for(self, time: Any) -> None:
+        """What this device is asked to compute from now on waits for a `copy_in_pinned`; the program does not."""
+
     def download(self, x: Any) -> np.ndarray:
         """An array of this device, on the host."""
         raise NotImplementedError

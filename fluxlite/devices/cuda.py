@@ -21,6 +21,7 @@ from . import events
 from .base import GPU, Device, Memory
 from .events import listeners, tell
 from .functional import Functional
+from .pinned import PinnedCopies
 from .scalars import waiting
 
 
@@ -41,6 +42,22 @@ class CupyDevice(GPU):
             tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
         with self._current():
             return _cupy().array(x, order="K")
+
+    def copy_in_pinned(self, x: np.ndarray) -> tuple[Any, Any]:
+        self.check(x)
+        if listeners:
+            tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
+        with self._current():
+            return self._copies.copy_in(x)
+
+    def wait_for(self, time: Any) -> None:
+        with self._current():
+            _cupy().cuda.get_current_stream().wait_event(time)
+
+    @functools.cached_property
+    def _copies(self) -> PinnedCopies:
+        """Made inside ``with self._current():``, since a stream belongs to a device."""
+        return PinnedCopies(_cupy())
 
     def download(self, x: Any) -> np.ndarray:
         if listeners:

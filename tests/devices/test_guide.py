@@ -130,12 +130,12 @@ FEATURES = {
     "F18": "test_moving.py::test_containers_and_models_move",
     "F19": "test_guide.py::test_F19",
     "F20": "test_guide.py::test_S1_9",
-    "F21": "later: the data loader",
-    "F22": "later: the data loader",
-    "F23": "later: the data loader",
-    "F24": "later: the data loader",
-    "F25": "later: the data loader",
-    "F26": "later: the data loader",
+    "F21": "test_loaders.py::test_F21",
+    "F22": "test_loaders.py::test_S1_11",
+    "F23": "test_loaders.py::test_all_ways_give_equal_batches",
+    "F24": "test_loaders.py::test_S1_14",
+    "F25": "test_loaders.py::test_S3_9",
+    "F26": "test_loaders.py::test_S3_10",
     "F27": "../test_readme.py::test_the_example_learns",
     "F28": "../test_older_styles.py::test_the_implicit_style_gives",
     "F29": "test_guide.py::test_S1_15",
@@ -154,7 +154,7 @@ FEATURES = {
     "F42": "test_choosing.py::test_S1_27",
     "F43": "test_preferences.py::test_S1_20",
     "F44": "test_guide.py::test_F44",
-    "F45": "later: the data loader",
+    "F45": "test_loaders.py::test_F45",
     "F46": "test_scalars.py::test_F46",
     "F47": "test_several_gpus.py::test_S3_R8",
     "F48": "test_several_gpus.py::test_S3_R10",
@@ -169,11 +169,8 @@ FEATURES = {
 }
 # The guide's examples that are not shown in tests of devices.
 EXAMPLES_ELSEWHERE = {
-    **{f"S1_{i}": "later: the data loader" for i in (11, 12, 13, 14)},
     "S1_16": "later: saving and loading",
-    **{f"S3_{i}": "later: the data loader" for i in (6, 7, 8, 9, 10)},
     "S3_12": "later: saving and loading",
-    "S3_R4": "later: the data loader",
 }
 EXAMPLES = [f"S1_{i}" for i in range(1, 31)] + [f"S3_{i}" for i in range(1, 15)] + [f"S3_R{i}" for i in range(1, 11)]
 

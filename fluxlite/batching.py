@@ -1,0 +1,105 @@
+"""Observations become one batch, and a batch becomes observations again (MLUtils: ``batch``, ``unbatch``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .arrays import device_of
+from .ties import is_array
+from .tree import children
+from .walks import KeyPath, steps
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+_TEXT = (str, bytes)
+
+
+def batch(observations: Iterable[Any]) -> Any:
+    """One batch of these observations, which come to lie along a new first axis (MLUtils: ``batch``).
+
+    Arrays are stacked, on the device where they are; numbers become an array on the host; tuples, named tuples and
+    dicts become one of batches; a list is taken for rows, ``[[1, 2], [3, 4]]`` for an array; text stays a list.
+
+    Raises `ValueError` if there are none, and for arrays of different shapes; `TypeError` for observations of
+    different kinds, or of a kind that no array can hold; both name the place.
+
+    >>> batch([(np.zeros(3), 1), (np.ones(3), 2)])
+    (array([[0., 0., 0.],
+           [1., 1., 1.]]), array([1, 2]))
+    """
+    together = list(observations)
+    if not together:
+        raise ValueError("a batch of no observations: its shape could not be known")
+    return _together(together, KeyPath())
+
+
+def _together(together: list, path: KeyPath) -> Any:
+    first = together[0]
+    _check_kinds(together, path)
+    if isinstance(first, (tuple, dict)):
+        parts, rebuild = children(first)
+        others = [children(one)[0] for one in together]
+        keys = parts if isinstance(parts, dict) else range(len(parts))
+        names = [name for name, _ in steps(first, parts)]
+        made = [_together([other[key] for other in others], path + (name,)) for key, name in zip(keys, names)]
+        return rebuild(dict(zip(keys, made)) if isinstance(parts, dict) else made)
+    if isinstance(first, list):
+        rows = [_together(one, path + (i,)) if one else np.zeros(0) for i, one in enumerate(together)]
+        return rows if isinstance(rows[0], list) else _together(rows, path)
+    if is_array(first):
+        return _stacked(together, path)
+    return list(together) if isinstance(first, _TEXT) else np.array(together)
+
+
+def _stacked(arrays: list, path: KeyPath) -> Any:
+    for number, x in enumerate(arrays):
+        if x.shape != arrays[0].shape:
+            raise ValueError(
+                f"observation {number}{_at(path)} has shape {x.shape}, observation 0 has {arrays[0].shape}: a batch is "
+                "one array. Pad them to one shape, or keep them apart: DataLoader(…, collate=False)."
+            )
+        if device_of(x) != device_of(arrays[0]):
+            raise TypeError(
+                f"observation {number}{_at(path)} is on {device_of(x)}, observation 0 on {device_of(arrays[0])}: move "
+                "the batch instead of single observations, gpu(batch(…))"
+            )
+    return np.stack(arrays)
+
+
+def _check_kinds(together: list, path: KeyPath) -> None:
+    first = _kind(together[0])
+    for number, one in enumerate(together):
+        if _kind(one) != first:
+            raise TypeError(
+                f"observation {number}{_at(path)} is {_words(one)}, observation 0 is {_words(together[0])}: a batch is "
+                "of one kind. DataLoader(…, collate=False) gives lists of observations."
+            )
+    if not isinstance(first, (str, tuple)) and first not in (list, *_TEXT):
+        raise TypeError(
+            f"observations are put together from arrays, numbers, text, tuples and dicts{_at(path)}, got "
+            f"{_words(together[0])}. Make an array of it first, or say how: DataLoader(…, collate=function)."
+        )
+
+
+def _kind(x: Any) -> Any:
+    """Equal for observations that can be in one batch."""
+    if isinstance(x, (tuple, dict)):
+        parts = children(x)[0]
+        return (type(x), frozenset(parts)) if isinstance(parts, dict) else (type(x), len(parts))
+    if is_array(x) or isinstance(x, _NUMBERS):
+        return "array" if is_array(x) else "number"
+    return type(x)
+
+
+def _words(x: Any) -> str:
+    if isinstance(x, tuple) and not hasattr(x, "_fields"):
+        return f"a tuple of {len(x)}"
+    if isinstance(x, dict):
+        return f"a dict with the keys {', '.join(map(repr, x))}"
+    return "None" if x is None else f"a {type(x).__name__}"
+
+
+def _at(path: KeyPath) -> str:
+    return f" at {path}" if path else ""

@@ -1,0 +1,162 @@
+"""`DataLoader`: mini-batches, in a new order each epoch. What data is, is said in `observations.py`.
+
+Four ways lead to batches on a GPU: ``gpu(x)`` in the loop; ``gpu(loader)`` or ``CuIterator(loader)``, which copy the
+next batch while the GPU computes (`moved_loaders.py`); ``DataLoader(gpu((X, Y)), …)``, all of it at once, if it fits;
+and ``DataLoader(mapobs(gpu, (X, Y)), …)``. They give the same batches.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .arrays import device_of
+from .background import done_ahead
+from .batching import batch
+from .devices.base import Device
+from .devices.cpu import CPU
+from .devices.moving import send
+from .devices.selection import cpu, cu, gpu
+from .moved_loaders import CuIterator as CuIterator
+from .moved_loaders import send_loader
+from .notices import warn
+from .observations import MappedObs, Observations, Places, generator, numbers_of, numobs, pick, summary
+from .ties import is_array
+
+
+class DataLoader:
+    """Iterates over `data` in batches of `batchsize` observations (MLUtils, Flux: ``DataLoader``).
+
+    `data` is an array, whose first axis is the observation; a tuple, named tuple or dict of such, whose batches are of
+    the same kind; or a sequence of observations, a list or whatever has ``len(data)`` and ``data[i]``, which `batch`
+    puts together. Where the arrays are the batches are. Without `shuffle` they are views of the data: who writes into
+    them writes into it.
+
+    `shuffle`: a new order each epoch, drawn by `rng` when the epoch begins: a generator, a seed, or None for one that
+    nobody can foresee. `partial`: the last batch may be smaller; otherwise what would be in it is left out.
+    `collate`: None makes batches as said above; False gives lists of observations, True has `batch` put such a list
+    together, and a function is called with it. `parallel`: a thread prepares the next batches in the background. Data
+    on a GPU, and moves by ``mapobs(gpu, …)``, are left to the thread that iterates, so that receipts count alike.
+
+    To go on in the middle of an epoch, give `rng` the state that it had when the epoch began, and skip what is done:
+    ``for x, y in loader.batches(skip=100)``.
+
+    Raises `ValueError` for a batchsize below 1 and for parts of different length, `TypeError` for what is no data; a
+    batchsize above the number of observations is reduced to it, which is said.
+
+    >>> loader = DataLoader((np.arange(12).reshape(6, 2), np.arange(6)), batchsize=4)
+    >>> loader
+    DataLoader((int64[6, 2], int64[6]), batchsize=4)      # 2 batches of 6 observations
+    >>> for x, y in loader:
+    ...     print(x.shape, y)
+    (4, 2) [0 1 2 3]
+    (2, 2) [4 5]
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        batchsize: int = 1,
+        shuffle: bool = False,
+        partial: bool = True,
+        collate: Any = None,
+        rng: Any = None,
+        parallel: bool = False,
+    ) -> None:
+        _check_number("batchsize", batchsize, 1)
+        if not (collate is None or isinstance(collate, bool) or callable(collate)):
+            raise TypeError(f"DataLoader(collate=…) is None, False, True or a function, got a {type(collate).__name__}")
+        self._count = numobs(data)
+        if batchsize > self._count > 0:
+            warn(
+                ("batchsize", batchsize, self._count),
+                f"a batchsize of {batchsize:,} is more than the {self._count:,} observations that there are: the "
+                "DataLoader has one batch, of all of them.",
+            )
+            batchsize = self._count
+        self.data, self.batchsize, self.collate = data, int(batchsize), collate
+        self.shuffle, self.partial, self.parallel = bool(shuffle), bool(partial), bool(parallel)
+        self.rng = generator(rng)
+
+    def __len__(self) -> int:
+        """The number of batches."""
+        return -(-self._count // self.batchsize) if self.partial else self._count // self.batchsize
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.batches()
+
+    def batches(self, skip: int = 0) -> Iterator[Any]:
+        """Begin an epoch, which draws its order, and leave out its first `skip` batches without looking at them."""
+        _check_number("skip", skip, 0)
+        order = Places.of(self.rng.permutation(self._count)) if self.shuffle else None
+        return self._batches(order, skip)
+
+    def _batches(self, order: Places | None, skip: int) -> Iterator[Any]:
+        data, moves = self._for_thread() if self.parallel else (self.data, [])
+        jobs = (functools.partial(self._batch, data, index) for index in self._indices(order, skip))
+        if self.parallel and not _needs_device(data):
+            batches = done_ahead(jobs)
+        else:
+            batches = (job() for job in jobs)
+        for move in moves:
+            batches = map(move, batches)
+        return batches
+
+    def _indices(self, order: Places | None, skip: int) -> Iterator[slice | Places]:
+        for number in range(skip, len(self)):
+            start = number * self.batchsize
+            these = slice(start, min(start + self.batchsize, self._count))
+            yield these if order is None else order.part(these)
+
+    def _batch(self, data: Any, index: slice | Places) -> Any:
+        if self.collate is None:
+            return pick(data, index)
+        observations = [pick(data, i) for i in numbers_of(index, self._count)]
+        if self.collate is False:
+            return observations
+        return batch(observations) if self.collate is True else self.collate(observations)
+
+    def _for_thread(self) -> tuple[Any, list]:
+        """The data without the moves that a ``mapobs(gpu, data)`` does last, and these."""
+        data: Any = self.data
+        moves: list = []
+        while self.collate is None and isinstance(data, MappedObs) and _is_move(data.function):
+            moves.insert(0, data.function)
+            data = data.data
+        return data, moves
+
+    def __repr__(self) -> str:
+        said = [summary(self.data), f"batchsize={self.batchsize}"]
+        said += [f"{name}=True" for name in ("shuffle", "parallel") if getattr(self, name)]
+        said += [] if self.partial else ["partial=False"]
+        said += [] if self.collate is None else [f"collate={getattr(self.collate, '__name__', self.collate)}"]
+        batches = "1 batch" if len(self) == 1 else f"{len(self):,} batches"
+        return f"DataLoader({', '.join(said)})      # {batches} of {self._count:,} observations"
+
+
+def _check_number(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        what = f"a {type(value).__name__}" if is_array(value) or not isinstance(value, float) else repr(value)
+        hint = ". All data is one argument: DataLoader((X, Y), batchsize=32)" if hasattr(type(value), "__len__") else ""
+        raise TypeError(f"{name} is a whole number, {least} or more, got {what}{hint}")
+    if value < least:
+        raise ValueError(f"{name} is a whole number, {least} or more, got {value}")
+
+
+def _is_move(function: Any) -> bool:
+    return isinstance(function, Device) or any(function is move for move in (gpu, cpu, cu))
+
+
+def _needs_device(data: Any) -> bool:
+    """Whether to take observations from `data` asks something of a GPU."""
+    if isinstance(data, (tuple, dict)):
+        return any(map(_needs_device, data.values() if isinstance(data, dict) else data))
+    if isinstance(data, Observations):
+        return _is_move(getattr(data, "function", None)) or _needs_device(data.data)
+    return is_array(data) and device_of(data) != CPU
+
+
+send.register(DataLoader, send_loader)

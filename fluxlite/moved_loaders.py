@@ -1,0 +1,187 @@
+"""Loaders whose batches come out on a device: what ``gpu(loader)`` gives, and `CuIterator`.
+
+The next batch is copied while the GPU computes with the present one: from memory that the GPU can read by itself
+("pinned"), beside the computing, which waits on the GPU for its own batch and for nothing else. The program waits for
+neither. A device that cannot do this copies as ``device(batch)`` does.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .arrays import device_of
+from .devices.base import Device
+from .devices.cpu import CPU
+from .devices.moving import DEFAULT, moved, send
+from .devices.selection import require_gpu
+from .ties import is_array
+from .walks import KeyPath, leaves
+
+
+class MovedLoader:
+    """`loader` whose batches are moved to `device`, each when its turn comes; what ``gpu(loader)`` gives.
+
+    Each batch is what ``device(batch, dtype)`` gives. The order is the loader's: a new one each epoch if it shuffles,
+    with its `rng`, and ``batches(skip=k)`` leaves out the first `k` batches. When a batch is handed out the copy of the
+    next one has begun, and nothing here refers to the one handed out: its memory is free when the program drops it.
+
+    >>> from fluxlite.data import DataLoader
+    >>> with fl.simulate_gpu():
+    ...     loader = fl.gpu(DataLoader(np.ones((4, 2), np.float32), batchsize=2))
+    ...     print(loader)
+    ...     [fl.device_of(x) for x in loader]
+    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+    DataLoader(float32[4, 2], batchsize=2) => Simulated:0, batch by batch      # 2 batches of 4 observations
+    [Simulated:0, Simulated:0]
+    """
+
+    def __init__(self, loader: Iterable[Any], device: Device, dtype: Any = DEFAULT) -> None:
+        self.loader, self.device, self.dtype = loader, device, dtype
+
+    @property
+    def rng(self) -> Any:
+        """The generator that shuffles, which is the loader's."""
+        return self.loader.rng  # type: ignore[attr-defined]
+
+    @rng.setter
+    def rng(self, value: Any) -> None:
+        self.loader.rng = value  # type: ignore[attr-defined]
+
+    def __len__(self) -> int:
+        return len(self.loader)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.batches()
+
+    def batches(self, skip: int = 0) -> Iterator[Any]:
+        """Begin an epoch, and leave out its first `skip` batches; what is left out is not copied."""
+        if hasattr(self.loader, "batches"):
+            return self._one_ahead(self.loader.batches(skip))
+        return self._one_ahead(itertools.islice(self.loader, skip, None))
+
+    def _one_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:
+        coming = self._send_next(batches)
+        try:
+            while coming is not None:
+                present, coming = coming, self._send_next(batches) if coming.error is None else None
+                yield present.arrived()
+        finally:  # the loop was left: what is still being copied keeps its memory until that is done
+            if coming is not None:
+                coming.wait()
+
+    def _send_next(self, batches: Iterator[Any]) -> _Sent | None:
+        """The next batch on its way, or what went wrong with it, which has to wait for its turn; None at the end."""
+        lane = _Lane(self.device)
+        try:
+            return _Sent(self._moved(next(batches), lane), lane)
+        except StopIteration:
+            return None
+        except Exception as error:
+            return _Sent(None, lane, error)
+
+    def _moved(self, batch: Any, lane: _Lane) -> Any:
+        return moved(lane, batch, self.dtype)
+
+    def __repr__(self) -> str:
+        loader, _, comment = repr(self.loader).partition("      # ")
+        return f"{loader} => {self.device}, batch by batch{comment and f'      # {comment}'}"
+
+
+class CuIterator(MovedLoader):
+    """Copies every batch of `loader` to the GPU in use (CUDA.jl: ``CuIterator``).
+
+    `loader` is a `DataLoader` or any other iterable of batches, a generator too; a batch is an array or a tuple, named
+    tuple, list or dict of arrays. Float64 stays Float64, unlike with `gpu`; ``dtype=np.float32`` converts.
+
+    When a batch is handed out nothing here refers to the one before, whose memory is so free as soon as the program
+    lets go of it. CUDA.jl frees it by force, which makes ``collect(CuIterator(…))`` return freed batches; here
+    ``list(CuIterator(loader))`` is safe, and so are arrays that were on the GPU already: they are not copied and stay
+    the program's.
+
+    Raises `RuntimeError` without a usable GPU, `TypeError` for batches that hold no arrays.
+
+    >>> with fl.simulate_gpu():
+    ...     for x, y in CuIterator((np.full(2, i), i) for i in range(2)):
+    ...         print(repr(x), y)
+    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+    array([0, 0])  # Simulated:0 0
+    array([1, 1])  # Simulated:0 1
+    """
+
+    def __init__(self, loader: Iterable[Any], dtype: Any = None) -> None:
+        if not hasattr(type(loader), "__iter__") and not is_array(loader):
+            raise TypeError(
+                f"CuIterator takes a DataLoader or another iterable of batches, got a {type(loader).__name__}"
+            )
+        super().__init__(loader, require_gpu(), dtype)
+
+    def _moved(self, batch: Any, lane: _Lane) -> Any:
+        result = super()._moved(batch, lane)
+        if not any(map(is_array, leaves(result))):
+            raise TypeError(
+                f"CuIterator: a batch is an array, or a tuple, list or dict of arrays; this one is a "
+                f"{type(batch).__name__} with no array in it. Move what is in it by hand, with gpu(…)."
+            )
+        return result
+
+    def __repr__(self) -> str:
+        return f"CuIterator({super().__repr__()})"
+
+
+class _Lane:
+    """Stands for a device in one move, and receives arrays of the host beside the device's computing."""
+
+    def __init__(self, device: Device) -> None:
+        self.device, self.usual_dtypes = device, device.usual_dtypes
+        self.times: list[Any] = []  # when each copy is there, in whatever the device says it
+
+    def receive(self, x: Any) -> Any:
+        if self.device == CPU or device_of(x) != CPU:
+            return self.device.receive(x)
+        result, time = self.device.copy_in_pinned(x)
+        self.times.append(time)
+        return result
+
+    def __eq__(self, other: object) -> bool:
+        return self.device == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self.device)
+
+
+class _Sent:
+    """A batch on its way to a device."""
+
+    def __init__(self, batch: Any, lane: _Lane, error: Exception | None = None) -> None:
+        self.batch, self.lane, self.error = batch, lane, error
+
+    def arrived(self) -> Any:
+        """The batch, for which the device waits before it computes anything more. This lets go of it."""
+        if self.error is not None:
+            raise self.error
+        self.wait()
+        batch, self.batch = self.batch, None
+        return batch
+
+    def wait(self) -> None:
+        for time in self.lane.times:
+            self.lane.device.wait_for(time)
+
+
+def send_loader(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
+    """What ``device(loader)`` does: nothing moves before it is its turn."""
+    if path:
+        raise TypeError(
+            f"a {type(x).__name__}, at {path}, is moved by itself and not inside something: gpu(train), gpu(test), or "
+            "map(gpu, loaders)"
+        )
+    if isinstance(x, MovedLoader) and x.device == device and x.dtype is dtype:
+        return x
+    return MovedLoader(x, device, dtype)
+
+
+send.register(MovedLoader, send_loader)
