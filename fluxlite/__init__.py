@@ -66,7 +66,7 @@ _LAZY = {
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
 
 
-_MODULES = ("cuda", "amdgpu", "metal")  # fl.cuda.devices(), without importing fluxlite.cuda first
+_MODULES = ("cuda", "amdgpu", "metal", "course")  # fl.cuda.devices(), without importing fluxlite.cuda first
 
 
 def __getattr__(name: str) -> Any:

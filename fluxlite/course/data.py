@@ -1,0 +1,34 @@
+"""The handwritten digits that the lessons learn from. They come with fluxlite: nothing is downloaded."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Digits(NamedTuple):
+    """`images`, uint8 of shape ``(1797, 64)``, and `labels`, uint8 of shape ``(1797,)``."""
+
+    images: np.ndarray
+    labels: np.ndarray
+
+
+def digits() -> Digits:
+    """1,797 digits written by 13 people, as 8 x 8 images, and which digit each one is.
+
+    `images` is uint8 of shape ``(1797, 64)``, row by row, from 0 (paper) to 16 (ink everywhere): so many of the 4 x 4
+    dots that a pixel stands for are black. `labels` is uint8 of shape ``(1797,)``, 0 to 9. New arrays at each call. The
+    order is that of the writers, so that a split without shuffling tests on people who were never seen.
+
+    Source: Optical Recognition of Handwritten Digits, the test part, by E. Alpaydin and C. Kaynak (1998), UCI Machine
+    Learning Repository, https://doi.org/10.24432/C50P49, as it is shipped with scikit-learn. Licence: CC BY 4.0,
+    https://creativecommons.org/licenses/by/4.0/. Changed: stored as uint8.
+
+    >>> images, labels = digits()
+    >>> images.shape, images.dtype, int(images.max()), labels[:5]
+    ((1797, 64), dtype('uint8'), 16, array([0, 1, 2, 3, 4], dtype=uint8))
+    """
+    with (files(__package__) / "digits.npz").open("rb") as file, np.load(file) as stored:
+        return Digits(stored["images"], stored["labels"])

@@ -1,0 +1,49 @@
+"""The handwritten digits: that they are there, whose they are, and that a network learns them."""
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+import fluxlite as fl
+
+FILE = Path(fl.__file__).parent / "course" / "digits.npz"
+
+
+def test_the_digits():
+    found = fl.course.digits()
+    assert found.images.shape == (1797, 64) and found.labels.shape == (1797,)
+    assert found.images.dtype == found.labels.dtype == np.uint8
+    assert (found.images.min(), found.images.max()) == (0, 16)
+    assert np.bincount(found.labels).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+    found.images[:] = 0
+    assert fl.course.digits().images.any(), "new arrays at each call"
+    assert "CC BY 4.0" in fl.course.digits.__doc__
+
+
+def test_the_file_says_where_it_comes_from_and_what_is_allowed():
+    with np.load(FILE) as stored:
+        assert "E. Alpaydin and C. Kaynak" in str(stored["source"]) and "10.24432/C50P49" in str(stored["source"])
+        assert "CC BY 4.0" in str(stored["licence"])
+    with zipfile.ZipFile(FILE) as file:
+        assert {entry.date_time[0] for entry in file.infolist()} == {1980}, "the same bytes whenever it is made"
+    assert FILE.stat().st_size < 50_000
+
+
+def test_a_network_learns_to_read_digits():
+    """As a learner would write it."""
+    images, labels = fl.course.digits()
+    data = images.astype(np.float32) / 8 - 1, fl.onehotbatch(labels, range(10))
+    train, (x_test, y_test) = fl.splitobs(data, at=0.8, shuffle=True, rng=0)
+    loader = fl.DataLoader(train, batchsize=32, shuffle=True, rng=0)
+
+    rng = np.random.default_rng(0)
+    model = fl.Chain(fl.Dense(64, 128, fl.relu, rng=rng), fl.Dense(128, 10, rng=rng))
+    state = fl.setup(fl.Adam(0.003), model)
+    for _ in range(10):
+        for x, y in loader:
+            grads = fl.gradient(lambda m: fl.logitcrossentropy(m(x), y), model)  # noqa: B023
+            state, model = fl.update(state, model, grads[0])
+
+    accuracy = np.mean(fl.onecold(model(x_test)) == fl.onecold(y_test))
+    assert accuracy >= 0.97
