@@ -1,4 +1,4 @@
-"""Command line: `python -m benchmarks [rnn] [importing] [memory] [simulated] [--rounds N] [--strict]`."""
+"""Command line: `python -m benchmarks [rnn] [loader] [importing] [memory] [simulated] [--rounds N] [--strict]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from .harness import MISSED, Judgement, text_table
 
-NAMES = ("rnn", "importing", "memory", "simulated")  # in the order they run
+NAMES = ("rnn", "loader", "importing", "memory", "simulated")  # in the order they run
 LIBRARIES = ("numpy", "torch", "jax", "mlx", "autograd")
 FEWEST_ROUNDS = 5
 

@@ -9,7 +9,7 @@ import pytest
 # The benchmarks are not part of the installed package: they are found beside it in the repository.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import harness, importing, memory, rnn, sine_wave  # noqa: E402
+from benchmarks import harness, importing, loader, memory, rnn, sine_wave  # noqa: E402
 from benchmarks.__main__ import main  # noqa: E402
 
 
@@ -149,6 +149,12 @@ def test_the_rnn_is_the_one_with_the_known_loss():
 @pytest.mark.parametrize("train", [rnn.fluxlite_param, rnn.fluxlite_withgradient])
 def test_fluxlite_learns_the_same_rnn(train):
     assert sine_wave.check(train()()) == ""
+
+
+def test_every_loader_gives_each_observation_once():
+    for epoch in (loader.fluxlite_loader(True), loader.fluxlite_loader(False, parallel=True), loader.numpy_by_hand()):
+        assert loader.check(epoch()) == ""
+    assert loader.check((313, 0)).startswith("refused")
 
 
 def test_growth_catches_a_leak():
