@@ -19,8 +19,8 @@ def digits() -> Digits:
     """1,797 digits written by 13 people, as 8 x 8 images, and which digit each one is.
 
     `images` is uint8 of shape ``(1797, 64)``, row by row, from 0 (paper) to 16 (ink everywhere): so many of the 4 x 4
-    dots that a pixel stands for are black. `labels` is uint8 of shape ``(1797,)``, 0 to 9. New arrays at each call. The
-    order is that of the writers, so that a split without shuffling tests on people who were never seen.
+    dots that a pixel stands for are black. `labels` is uint8 of shape ``(1797,)``, 0 to 9. New arrays at each call.
+    Shuffle before a split: in the order of the file the last part is harder.
 
     Source: Optical Recognition of Handwritten Digits, the test part, by E. Alpaydin and C. Kaynak (1998), UCI Machine
     Learning Repository, https://doi.org/10.24432/C50P49, as it is shipped with scikit-learn. Licence: CC BY 4.0,
