@@ -25,7 +25,7 @@ else echo "    uv run --python 3.12 --extra lab jupyter lab notebooks/00-start-h
 exit 1
 endef
 
-.PHONY: help lab test stress bench exercises nbgrader clean
+.PHONY: help lab test stress bench exercises nbgrader wheelhouse clean
 
 help:
 	@echo "make lab     install what is needed into .venv, open JupyterLab at the first notebook"
@@ -36,6 +36,7 @@ help:
 	@echo
 	@echo "make exercises   make the learners' copies of the lessons, and the list of examples, anew"
 	@echo "make nbgrader    make an nbgrader course of the lessons, in nbgrader-course, or ARGS=folder"
+	@echo "make wheelhouse  download all that a class needs without a network, in wheelhouse, or ARGS=\"folder linux-3.12\""
 	@echo
 	@echo "Also: make test ARGS=\"tests/test_tree.py -k ties\"   make lab EXTRAS=cuda12   make lab PYTHON=python3.12"
 
@@ -58,6 +59,9 @@ exercises:
 
 nbgrader:
 	$(call bootstrap,nbgrader)
+
+wheelhouse:
+	$(call bootstrap,wheelhouse)
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -387,6 +387,9 @@ class TestWhatIsRun:
         assert run_kit(kit, "nbgrader") == (0, ["tools/notebooks.py nbgrader nbgrader-course"])
         assert run_kit(kit, "nbgrader", "ARGS=x") == (0, ["tools/notebooks.py nbgrader x"])
 
+    def test_wheelhouse(self, kit):
+        assert run_kit(kit, "wheelhouse") == (0, ["tools/wheelhouse.py wheelhouse"])
+
     def test_exercises(self, kit):
         assert run_kit(kit, "exercises") == (0, ["tools/notebooks.py exercises"])
 

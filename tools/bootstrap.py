@@ -5,6 +5,7 @@
     python tools/bootstrap.py bench                   [arguments of benchmarks]
     python tools/bootstrap.py exercises
     python tools/bootstrap.py nbgrader                [folder to be made]
+    python tools/bootstrap.py wheelhouse              [folder, and for whom]
 
 Standard library only. It is also started by Pythons too old for fluxlite, so that they can say what helps;
 so no syntax newer than Python 2.7 here.
@@ -25,7 +26,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 OLDEST = (3, 11)
 UV = "uv run --python 3.12 --extra lab jupyter lab notebooks/00-start-here.ipynb"
 
-COMMANDS = {"lab": ("lab",), "test": ("lab", "test"), "bench": ("bench",), "exercises": ("lab",), "nbgrader": ("lab",)}
+COMMANDS = {"lab": ("lab",), "test": ("lab", "test"), "bench": ("bench",), "exercises": ("lab",), "nbgrader": ("lab",),
+            "wheelhouse": ("lab",)}
 
 # Megabytes to download and on the disk, as measured on Linux with Python 3.11; the disk of rocm is a guess.
 # For bench it is with PyTorch's CPU build.
@@ -365,6 +367,11 @@ def nbgrader(python, arguments):
     return run(python, os.path.join("tools", "notebooks.py"), "nbgrader", *(arguments or ["nbgrader-course"]))
 
 
+def wheelhouse(python, arguments):
+    """Download what a class needs to install the course without a network."""
+    return run(python, os.path.join("tools", "wheelhouse.py"), *(arguments or ["wheelhouse"]))
+
+
 def stages(arguments):
     """The modules to run for `make test`, in order, with their arguments."""
     found = glob.glob(os.path.join(ROOT, "notebooks", "*.ipynb"))
@@ -415,7 +422,8 @@ def main(arguments):
     if arguments and arguments[0].startswith("--extras="):
         extras |= set(filter(None, arguments.pop(0)[len("--extras=") :].replace(" ", ",").split(",")))
     python = prepare_alone(ROOT, extras, sys.version_info)
-    commands = {"lab": lab, "test": test, "bench": bench, "exercises": exercises, "nbgrader": nbgrader}
+    commands = {"lab": lab, "test": test, "bench": bench, "exercises": exercises, "nbgrader": nbgrader,
+                "wheelhouse": wheelhouse}
     return commands[command](python, arguments)
 
 

@@ -1,0 +1,79 @@
+"""Install the course from this folder, without a network:
+
+    python3 install_offline.py [FOLDER]        (Windows: py install_offline.py [FOLDER])
+
+Makes FOLDER, by default fluxlite-course in your home, with all that is needed inside it, and nothing outside. Standard
+library only; it also starts on Pythons that are too old, so that they can say what helps.
+"""
+
+from __future__ import print_function
+
+import os
+import subprocess
+import sys
+
+OLDEST = (3, 11)
+HERE = os.path.dirname(os.path.abspath(__file__))
+WHEELS = os.path.join(HERE, "wheels")
+
+
+def unfit(version, modules=("venv", "ensurepip")):
+    """Why this Python will not do, in words that help; empty if it will."""
+    if tuple(version[:2]) < OLDEST:
+        found = ".".join(map(str, version[:3]))
+        needed = "fluxlite needs Python %d.%d or newer; this is %s." % (OLDEST + (found,))
+        return needed + " Ask for the installer of a newer one."
+    for name in modules:
+        try:
+            __import__(name)
+        except ImportError:
+            apt = "sudo apt install python%d.%d-venv" % tuple(version[:2])
+            return "This Python comes without %s. On Debian and Ubuntu this brings it: %s" % (name, apt)
+    return ""
+
+
+def program(venv, name):
+    """The path of a program inside a virtual environment."""
+    windows = os.name == "nt"
+    return os.path.join(venv, "Scripts" if windows else "bin", name + (".exe" if windows else ""))
+
+
+def start_script(folder, python):
+    """A file to start the course with; its path."""
+    if os.name == "nt":
+        path, text = "start-course.bat", '@cd /d "%%~dp0"\r\n@"%s" -m fluxlite lab\r\n' % python
+    else:
+        path, text = "start-course.sh", '#!/bin/sh\ncd "$(dirname "$0")"\nexec "%s" -m fluxlite lab "$@"\n' % python
+    path = os.path.join(folder, path)
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, 0o755)
+    return path
+
+
+def main(arguments):
+    """Install; the exit status."""
+    why = unfit(sys.version_info)
+    if not why and not os.path.isdir(WHEELS):
+        why = "There is no folder 'wheels' beside this file. Copy the whole folder from the stick, not this file alone."
+    if why:
+        print(why)
+        return 1
+    folder = os.path.abspath(arguments[0] if arguments else os.path.join(os.path.expanduser("~"), "fluxlite-course"))
+    venv = os.path.join(folder, ".venv")
+    print("Installing into %s; a minute or two, 400 MB." % folder)
+    if subprocess.call([sys.executable, "-m", "venv", "--clear", venv]):
+        return 1
+    pip = [program(venv, "python"), "-m", "pip", "install", "--no-index", "--find-links", WHEELS, "--quiet",
+           "--disable-pip-version-check", "fluxlite[lab]"]
+    if subprocess.call(pip, env=dict(os.environ, PIP_CONFIG_FILE=os.devnull)):
+        version = "%d.%d" % tuple(sys.version_info[:2])
+        print("Something is missing in 'wheels' for %s and Python %s." % (sys.platform, version))
+        print("pip's own words are above.")
+        return 1
+    print("Done. Start the course with\n    %s" % start_script(folder, program(venv, "python")))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
