@@ -19,6 +19,7 @@ from ..arrays import device_of
 from ..ties import address
 from . import events
 from .base import GPU, Device, Memory
+from .counted_random import CupyGenerator
 from .events import listeners, tell
 from .functional import Functional
 from .pinned import PinnedCopies
@@ -86,8 +87,7 @@ class CupyDevice(GPU):
             return Memory(pool.used_bytes(), free + pool.free_bytes(), None, capacity)
 
     def seed(self, seed: int | None) -> None:
-        with self._current():
-            self._rng = _cupy().random.default_rng(seed)
+        self._rng = CupyGenerator(self, seed)
 
     def use(self) -> None:
         self._current().use()

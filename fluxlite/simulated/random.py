@@ -6,29 +6,36 @@ from typing import Any
 
 import numpy as np
 
+from ..devices.counted_random import CountedGenerator
 
-class SimulatedGenerator:
+
+class SimulatedGenerator(CountedGenerator):
     """What `cupy.random.Generator` is on a GPU: numbers come into being on the device, one launch a call."""
 
     def __init__(self, device: Any, seed: int | None = None) -> None:
+        super().__init__(seed)
         self._device = device
-        self._generator = np.random.default_rng(seed)
 
     def random(self, size: Any = None, dtype: Any = np.float64) -> Any:
         """Uniform in [0, 1)."""
-        return self._made("random", self._generator.random, size, dtype)
+        return self._made("random", self._numpys().random, size, dtype)
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Any:
         """Normal with mean 0 and deviation 1."""
-        return self._made("standard_normal", self._generator.standard_normal, size, dtype)
+        return self._made("standard_normal", self._numpys().standard_normal, size, dtype)
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
         """Uniform in [low, high)."""
-        return self._made("uniform", lambda *args: low + (high - low) * self._generator.random(*args), size, dtype)
+        draw = self._numpys().random
+        return self._made("uniform", lambda *args: low + (high - low) * draw(*args), size, dtype)
 
     def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
         """Whole numbers in [low, high), or [0, low)."""
-        return self._made("integers", lambda *args: self._generator.integers(low, high, *args), size, dtype)
+        draw = self._numpys().integers
+        return self._made("integers", lambda *args: draw(low, high, *args), size, dtype)
+
+    def _numpys(self) -> np.random.Generator:
+        return np.random.default_rng(self._next())
 
     def _made(self, name: str, draw: Any, size: Any, dtype: Any) -> Any:
         self._device.catch_up()
