@@ -139,7 +139,7 @@ FEATURES = {
     "F27": "../test_readme.py::test_the_example_learns",
     "F28": "../test_older_styles.py::test_the_implicit_style_gives",
     "F29": "test_guide.py::test_S1_15",
-    "F30": "later: saving and loading",
+    "F30": "test_saving.py::test_F30",
     "F31": "test_choosing.py::test_without_a_preference_the_first",
     "F32": "test_several_gpus.py::test_device_objects_are_complete",
     "F33": "test_choosing.py::test_S1_19",
@@ -168,10 +168,7 @@ FEATURES = {
     "F56": "../test_rnn.py::test_after_200_epochs",
 }
 # The guide's examples that are not shown in tests of devices.
-EXAMPLES_ELSEWHERE = {
-    "S1_16": "later: saving and loading",
-    "S3_12": "later: saving and loading",
-}
+EXAMPLES_ELSEWHERE: dict[str, str] = {}
 EXAMPLES = [f"S1_{i}" for i in range(1, 31)] + [f"S3_{i}" for i in range(1, 15)] + [f"S3_R{i}" for i in range(1, 11)]
 
 

@@ -1,0 +1,290 @@
+"""Models in files: `save`, `load`, and `loadmodel`, which puts one model's values into another.
+
+``save("run.safetensors", model=model, opt_state=opt_state, rng=rng, epoch=3)`` writes all that a training needs to
+go on exactly as if it had never stopped; ``load("run.safetensors", model=model, opt_state=opt_state, rng=rng)`` puts it
+back. The file holds numbers and text, no code: reading one runs nothing, whoever it is from. Pickle is not like that,
+and breaks the tie between ``W`` and ``W.T``.
+
+What is kept of an object stands in `states.py`, how values get into one in `loading.py`, the file itself in `files.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import files
+from .devices.cpu import CPU
+from .files import FileFormatError
+from .loading import Loading
+from .notices import notice
+from .states import generator_of, kept, state, walk_of_state
+from .ties import as_lies, is_array, parameter_key
+from .tree import is_leaf
+from .walks import Attribute, KeyPath
+
+__all__ = ["FileFormatError", "load", "loadmodel", "save", "state"]
+
+
+def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
+    """Write models, optimizers' states, generators, arrays, numbers and text to a safetensors file, under names.
+
+    ``save(path, model)`` is ``save(path, model=model)``. The file holds the `state` of each value: arrays, from
+    whatever device, as they are on the host; ties once. What is saved stays as and where it is. Of a generator, or a
+    device or a loader with one, the file has its state; functions are left out. The file is written beside the old one
+    and then takes its place: it is whole at every moment. Flux's guide has BSON's ``@save`` for this, after ``cpu``.
+
+    Raises `TypeError`, naming the place, for what a file cannot hold, `OSError` where it cannot be written.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
+    >>> save(path, model=fl.Dense(3, 2), epoch=3)
+    >>> load(path)["epoch"]
+    3
+    """
+    values = _named(path, model, values)
+    if not values:
+        raise TypeError('save needs something to save: save("model.safetensors", model=model)')
+    writer = _Writer()
+    written = {name: writer.top(name, x) for name, x in values.items()}
+    files.write(path, writer.arrays, written)
+
+
+def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets: Any) -> dict[str, Any]:
+    """What `save` wrote, by name; with ``model=model`` and so on, put into these objects.
+
+    The values are copied into the arrays that a target has, wherever those are, as `loadmodel` does; a generator, or
+    one of a device or loader, goes on from where the saved one was; an optimizer's memory is restored with its
+    numbers. All targets are checked before any is changed. In the result stand the targets, and under names without one
+    numbers, text and plain containers of host arrays, as `state` makes them. ``load(path, model)`` is
+    ``load(path, model=model)``. Of a safetensors file that is not by `save`, the arrays, by name.
+
+    Raises `FileFormatError`, a `ValueError`, for a file that is damaged or none of ours, `ValueError` for what does
+    not fit, with its place, and `OSError` for a file that is not there or cannot be read.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "W.safetensors")
+    >>> save(path, W=np.ones(2))
+    >>> W = np.zeros(2)
+    >>> load(path, W=W)["W"] is W, W
+    (True, array([1., 1.]))
+    """
+    targets = _named(path, model, targets)
+    arrays, written = files.read(path)
+    if written is None:
+        return _foreign(path, arrays, targets)
+    contents = _contents(path, arrays, written)
+    for name in targets:
+        if name not in contents:
+            raise ValueError(f"{os.fspath(path)} holds {', '.join(contents)}, and nothing called {name!r}")
+    loading = Loading(cast=cast)
+    for name, target in targets.items():
+        _check_target(name, target)
+        loading.add(KeyPath([Attribute(name)]), target, contents[name])
+    loading.finish()
+    return contents | targets
+
+
+def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = None, *, cast: bool = False) -> Any:
+    """Copy the values of `source`, a model or a `state`, into the arrays of `model`; returns it (Flux: ``loadmodel!``).
+
+    Both must have the same structure; a tuple and a list are alike, and an absent bias is one of zeros. The arrays stay
+    the same objects on the same device. Numbers and functions are not copied. ``filter(part)`` tells which parts count,
+    in both. Arrays of another dtype raise, unless ``cast=True`` converts them. All is checked before anything is
+    changed, and the values are brought to the device first, which needs room for them.
+
+    Raises `ValueError` for another structure, shape or dtype, a tie that the source has not, and an array that cannot
+    be changed; `TypeError` for arrays that cannot be reached. Each names the place.
+
+    >>> W = np.zeros(2)
+    >>> loadmodel({"W": W}, {"W": np.ones(2)})["W"] is W, W
+    (True, array([1., 1.]))
+    """
+    loading = Loading(filter, cast)
+    loading.add(KeyPath(), model, source)
+    loading.finish()
+    return model
+
+
+def _named(path: Any, unnamed: tuple, named: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f'the path of the file comes first, such as "model.safetensors"; got a {type(path).__name__}')
+    if len(unnamed) > 1 or unnamed and "model" in named:
+        raise TypeError("one object can go without a name, and is called model; name them: model=model, rng=rng")
+    return {"model": unnamed[0], **named} if unnamed else named
+
+
+def _check_target(name: str, target: Any) -> None:
+    if is_leaf(target) and not is_array(target) and generator_of(target) is None:
+        kept(KeyPath([Attribute(name)]), target)
+        raise TypeError(
+            f"nothing can be put into {name}, of type {type(target).__name__}; load(path)[{name!r}] gives the value"
+        )
+
+
+def _foreign(path: Any, arrays: dict[str, np.ndarray], targets: dict[str, Any]) -> dict[str, Any]:
+    text = f"{os.fspath(path)} was not written by fluxlite.save"
+    if targets:
+        raise FileFormatError(f"{text}: load(path) without more gives its arrays, by name")
+    notice(("foreign", os.fspath(path)), f"{text}: here are its arrays, by name.")
+    return dict(arrays)
+
+
+# ---------------------------------------------------------------------------------------------
+# What is not an array becomes JSON
+# ---------------------------------------------------------------------------------------------
+
+# Kinds of dtype that a file has no room for, and what to do. Wider numbers than 8 bytes are left out as well.
+_FIXES = {
+    "f": "save x.astype(np.float64)",
+    "c": "save x.astype(np.complex128)",
+    "m": "save x.view(np.int64)",
+    "M": "save x.view(np.int64)",
+    "V": "save each of its fields, or x.astype(np.float32) if it is a bfloat16",
+}
+
+
+class _Writer:
+    """The arrays of a file, and in their places their names."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self.first: dict[tuple, tuple[str, Any]] = {}  # also keeps what is made on the way: its address must not recur
+
+    def top(self, name: str, x: Any) -> Any:
+        path = KeyPath([Attribute(name)])
+        if is_leaf(x) and not isinstance(x, tuple) and isinstance(kept(path, x), tuple):
+            raise TypeError(f"there is nothing to save of {name}, which is of type {type(x).__name__}")
+        return self.tree(path, x)
+
+    def tree(self, path: KeyPath, x: Any) -> Any:
+        return walk_of_state(x, path, self.leaf, functools.partial(self.container, path))
+
+    def leaf(self, path: KeyPath, x: Any) -> Any:
+        value = kept(path, x)
+        return self.tree(path, value) if isinstance(value, dict) else _written(value, path, self)
+
+    def container(self, path: KeyPath, parts: Any) -> Any:
+        if isinstance(parts, list):
+            return parts
+        if not isinstance(parts, Mapping):
+            return {"tuple": list(parts)}
+        return {"dict": [[self.key(path, key), value] for key, value in parts.items()]}
+
+    def key(self, path: KeyPath, key: Any) -> Any:
+        written = self.tree(path, key)
+        if _read(written, self.arrays) != key:
+            raise TypeError(f"{path} has the key {key!r}, which a file cannot hold; take text or numbers")
+        return written
+
+    def array(self, path: KeyPath, x: Any) -> dict[str, Any]:
+        key = parameter_key(x)
+        if key in self.first:
+            name, first = self.first[key]
+            return {"tied": name, "shape": x.shape, "strides": x.strides, "first": first.strides}
+        name = str(path)
+        while name in self.arrays or name == "__metadata__":
+            name += "'"
+        self.first[key] = name, x
+        host = CPU.receive(x)
+        self.arrays[name] = _storable(path, host)
+        return {"array": name, "dtype": host.dtype.str}
+
+
+def _storable(path: KeyPath, x: np.ndarray) -> np.ndarray:
+    """`x` as safetensors takes it, which does not look at strides: contiguous; complex numbers as pairs."""
+    kind = x.dtype.kind
+    if kind not in "biufc" or x.itemsize > (16 if kind == "c" else 8):
+        fix = _FIXES.get(kind, "save a list: x.tolist()")
+        raise TypeError(f"{path} is an array of {x.dtype}, which a safetensors file cannot hold; {fix}")
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{path} is a masked array, whose mask would be lost; save x.data and x.mask")
+    x = np.asarray(x, x.dtype.newbyteorder("="), order="C")
+    return x[..., None].view(f"f{x.itemsize // 2}") if kind == "c" else x
+
+
+@functools.singledispatch
+def _written(x: Any, path: KeyPath, writer: _Writer) -> Any:
+    return writer.array(path, x)
+
+
+@_written.register(type(None))
+@_written.register(bool)
+@_written.register(int)
+@_written.register(float)
+@_written.register(str)
+def _(x: Any, path: KeyPath, writer: _Writer) -> Any:
+    return x
+
+
+@_written.register
+def _(x: np.generic, path: KeyPath, writer: _Writer) -> Any:
+    return {"number": writer.array(path, np.asarray(x))}
+
+
+@_written.register
+def _(x: complex, path: KeyPath, writer: _Writer) -> Any:
+    return {"complex": [x.real, x.imag]}
+
+
+@_written.register
+def _(x: bytes, path: KeyPath, writer: _Writer) -> Any:
+    return {"bytes": x.hex()}
+
+
+@_written.register
+def _(x: tuple, path: KeyPath, writer: _Writer) -> Any:
+    return {"tuple": list(x)}
+
+
+# ---------------------------------------------------------------------------------------------
+# And back
+# ---------------------------------------------------------------------------------------------
+
+
+def _contents(path: Any, arrays: dict[str, np.ndarray], written: Any) -> dict[str, Any]:
+    try:
+        return {name: _read(x, arrays) for name, x in written.items()}
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        text = f"{os.fspath(path)} has a checksum, but not the contents that fluxlite.save writes"
+        raise FileFormatError(text) from error
+
+
+def _read(x: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if isinstance(x, list):
+        return [_read(part, arrays) for part in x]
+    return _READERS[next(iter(x), "")](x, arrays) if isinstance(x, dict) else x
+
+
+def _read_dict(x: dict, arrays: dict[str, np.ndarray]) -> dict:
+    return {_read(key, arrays): _read(value, arrays) for key, value in x["dict"]}
+
+
+def _read_array(x: dict, arrays: dict[str, np.ndarray]) -> np.ndarray:
+    values, dtype = arrays[x["array"]], np.dtype(x["dtype"])
+    if dtype.kind == "c":
+        values = values.view(dtype.newbyteorder("="))[..., 0]
+    arrays[x["array"]] = values = values.astype(dtype, copy=False)  # ties to it come later
+    return values
+
+
+def _read_tied(x: dict, arrays: dict[str, np.ndarray]) -> np.ndarray:
+    first = arrays[x["tied"]]
+    here = types.SimpleNamespace(shape=tuple(x["shape"]), strides=tuple(x["strides"]))
+    return as_lies(here, types.SimpleNamespace(shape=first.shape, strides=tuple(x["first"])), first)
+
+
+_READERS: dict[str, Callable[[dict, dict[str, np.ndarray]], Any]] = {
+    "array": _read_array,
+    "tied": _read_tied,
+    "dict": _read_dict,
+    "tuple": lambda x, arrays: tuple(_read(part, arrays) for part in x["tuple"]),
+    "number": lambda x, arrays: _read(x["number"], arrays)[()],
+    "complex": lambda x, arrays: complex(*x["complex"]),
+    "bytes": lambda x, arrays: bytes.fromhex(x["bytes"]),
+}

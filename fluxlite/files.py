@@ -1,0 +1,231 @@
+"""Files that are whole or not there: safetensors with a checksum, written beside the old file and then renamed.
+
+A program that is killed, a full disk, a pulled plug: whoever reads afterwards finds the old file or the new one,
+never half of one. And a file that was damaged later is noticed, whichever bit of it changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import json
+import os
+import platform
+import re
+import zlib
+from typing import Any
+
+import numpy as np
+
+FORMAT = 1
+_NAME, _CHECKSUM = "fluxlite", "crc32"  # the two entries of the header's metadata that are ours
+_NOTHING = "00000000"
+
+
+class FileFormatError(ValueError):
+    """A file is not what it should be: cut off, damaged, of another kind, or too new."""
+
+
+# ---------------------------------------------------------------------------------------------
+# What is in a file
+# ---------------------------------------------------------------------------------------------
+
+
+def write(path: Any, arrays: dict[str, np.ndarray], values: Any) -> None:
+    """Store host arrays, contiguous ones, under their names, and `values`, which are fit for JSON.
+
+    Raises `OSError` if that is not possible; what was at `path` before is then still there.
+    """
+    import safetensors.numpy
+
+    checksums = {name: _crc32(np.atleast_1d(x).data.cast("B") if x.size else b"") for name, x in arrays.items()}
+    description = json.dumps({"format": FORMAT, "values": values, _CHECKSUM: checksums})
+    data = bytearray(safetensors.numpy.save(arrays, {_NAME: description, _CHECKSUM: _NOTHING}))
+    place = _place_of_checksum(data)
+    data[place] = _crc32(data).encode()
+    replace(os.fspath(path), data)
+
+
+def read(path: Any) -> tuple[dict[str, np.ndarray], Any]:
+    """The arrays and the values of a file; None for the values if `write` did not write it.
+
+    Nothing stays open or mapped. Raises `FileFormatError` for a file that is damaged or of another kind.
+    """
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        return _contents(data)
+    except _Unfit as reason:
+        raise FileFormatError(f"{os.fspath(path)} {reason}; nothing was loaded") from None
+
+
+class _Unfit(Exception):
+    """Why a file cannot be read."""
+
+
+def _contents(data: bytes) -> tuple[dict[str, np.ndarray], Any]:
+    import safetensors
+    import safetensors.numpy
+
+    header = _header(data)
+    metadata = header.get("__metadata__", {})
+    ours = _NAME in metadata or _CHECKSUM in metadata  # one of the two may be damaged
+    values = _values(data, header, metadata) if ours else None
+    try:
+        arrays = safetensors.numpy.load(data)
+    except KeyError as dtype:
+        raise _Unfit(f"holds an array of {dtype}, which NumPy has not") from None
+    except (safetensors.SafetensorError, ValueError, TypeError) as error:
+        raise _Unfit(f"is damaged: {error}") from None
+    return {name: x if x.flags.writeable else x.copy() for name, x in arrays.items()}, values
+
+
+def _header(data: bytes) -> dict[str, Any]:
+    """What stands at the beginning of a safetensors file: its length in 8 bytes, and JSON."""
+    length = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or length > len(data) - 8:
+        raise _Unfit(_other_kind(data) or "is cut off, or no safetensors file")
+    try:
+        header = json.loads(data[8 : 8 + length].decode())
+        ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+        end = 8 + length + max(ends, default=0)
+        if not isinstance(header.get("__metadata__", {}), dict):
+            raise TypeError
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        raise _Unfit(_other_kind(data) or "is damaged, or no safetensors file: its header cannot be read") from None
+    if len(data) < end:
+        raise _Unfit(f"is cut off: {len(data):,} of {end:,} bytes are there")
+    return header
+
+
+# What files begin with that are taken for ours.
+_BEGINNINGS = {
+    b"": "",
+    b"PK": "is a zip archive, as np.savez and torch.save write them, and no safetensors file",
+    b"\x93NUMPY": "is an array of np.save, which np.load reads, and no safetensors file",
+    b"\x80": "looks like a pickle, which could run any program, and is no safetensors file",
+    b"\x89HDF": "is an HDF5 file, and no safetensors file",
+}
+
+
+def _other_kind(data: bytes) -> str:
+    if not data:
+        return "is empty"
+    return next((text for beginning, text in _BEGINNINGS.items() if text and data.startswith(beginning)), "")
+
+
+def _values(data: bytes, header: dict[str, Any], metadata: dict[str, str]) -> Any:
+    try:
+        description = json.loads(metadata[_NAME])
+        version, values, checksums = description["format"], description["values"], description[_CHECKSUM]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise _Unfit("is damaged: its description cannot be read") from None
+    if type(version) is int and version > FORMAT:
+        raise _Unfit(f"was written by a newer fluxlite (format {version}, this one reads {FORMAT}): update fluxlite")
+    place = _place_of_checksum(data)
+    if data[place] != _crc32(data[: place.start], _NOTHING.encode(), memoryview(data)[place.stop :]).encode():
+        raise _Unfit(f"is damaged: {_damaged(data, header, checksums)}")
+    return values
+
+
+def _damaged(data: bytes, header: dict[str, Any], checksums: Any) -> str:
+    start = 8 + int.from_bytes(data[:8], "little")
+    for name, entry in header.items():
+        if name != "__metadata__" and isinstance(checksums, dict):
+            first, end = entry["data_offsets"]
+            if _crc32(data[start + first : start + end]) != checksums.get(name):
+                return f"the values of {name} are not those that were saved"
+    return "its header is not the one that was saved"
+
+
+def _crc32(*parts: Any) -> str:
+    total = 0
+    for part in parts:
+        total = zlib.crc32(part, total)
+    return f"{total:08x}"
+
+
+def _place_of_checksum(data: Any) -> slice:
+    """Where the checksum of the whole file stands, which counts as zeros when it is computed."""
+    # Inside a text of JSON a quote is written \", so this can be found nowhere else before it.
+    start = data.find(f'"{_CHECKSUM}":"'.encode())
+    if start < 0:
+        raise _Unfit("is damaged: its checksum cannot be found")
+    start += len(_CHECKSUM) + 4
+    return slice(start, start + len(_NOTHING))
+
+
+# ---------------------------------------------------------------------------------------------
+# Writing it at once
+# ---------------------------------------------------------------------------------------------
+
+_count = itertools.count()
+_in_use: set[str] = set()  # the temporary files that threads of this process are writing
+
+
+def replace(path: str, data: Any) -> None:
+    """Make `data` the contents of the file `path`, or leave it as it is: there is no moment in between.
+
+    The data goes to a file beside it, ``.<name>.tmp-<process>-<number>@<computer>``, which then takes its name. Such
+    files that killed programs left are removed. Raises `OSError`, and leaves nothing behind, if that is not possible.
+    """
+    path = os.path.realpath(path)  # a link stays one, and the file that it leads to is replaced
+    folder, name = os.path.split(path)
+    _remove_left_behind(folder, name)
+    temporary = os.path.join(folder, f".{name}.tmp-{os.getpid()}-{next(_count)}@{platform.node()}")
+    _in_use.add(temporary)
+    try:
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        with open(temporary, "xb") as file:  # readable for whom the umask says
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # the data is on the disk before its name is
+        os.replace(temporary, path)
+        _sync_folder(folder)
+    except OSError as error:
+        kept = f"; {name} is what it was" if os.path.isfile(path) else ""
+        raise OSError(error.errno, f"{error.strerror}: could not save{kept}", path) from error
+    finally:
+        with contextlib.suppress(OSError):  # after success it has another name
+            os.remove(temporary)
+        _in_use.discard(temporary)
+
+
+def _sync_folder(folder: str) -> None:
+    """The new name is on the disk too. Windows cannot do that to a folder."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # some file systems refuse
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove_left_behind(folder: str, name: str) -> None:
+    pattern = re.compile(rf"\.{re.escape(name)}\.tmp-(\d+)-\d+@{re.escape(platform.node())}")
+    with contextlib.suppress(OSError):  # no such folder: writing will say so
+        for entry in os.listdir(folder):
+            found = pattern.fullmatch(entry)
+            temporary = os.path.join(folder, entry)
+            if found and temporary not in _in_use and not _is_another_living(int(found[1])):
+                with contextlib.suppress(OSError):  # another process was quicker
+                    os.remove(temporary)
+
+
+def _is_another_living(process: int) -> bool:
+    """Whether another program of this number runs. Only asked about those that ran on this computer."""
+    if process == os.getpid():
+        return False
+    if os.name == "nt":  # asking as below would end it; so nothing is removed there
+        return True
+    try:
+        os.kill(process, 0)  # signal 0 does nothing but ask
+    except (ProcessLookupError, OverflowError):  # the second: no process can have such a number
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True

@@ -1,0 +1,132 @@
+"""What is worth keeping of a model, an optimizer's memory, a generator: nested plain containers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .data import DataLoader
+from .devices.base import Device
+from .devices.counted_random import CountedGenerator
+from .devices.unmoved import arrays_inside, why_shut
+from .moved_loaders import MovedLoader
+from .optimizers import Leaf
+from .ties import is_array
+from .tracked import TrackedArray
+from .tree import is_leaf
+from .walks import Attribute, KeyPath, Walk
+
+
+def state(x: Any) -> Any:
+    """All that `x` holds, in dicts, lists and tuples; its arrays are the same objects (Flux: ``state``).
+
+    Registered objects become dicts of their fields, also of those that no optimizer changes. Numbers, text and None
+    stay; a function becomes ``()``; a generator, or a device or a loader that has one, becomes its state; an
+    optimizer's `Leaf` becomes a dict: which rule, and its memory. `loadmodel` puts all this into a model again.
+
+    Raises `TypeError` for arrays in an object that is not registered, and for tracked ones.
+
+    >>> state(fl.Dense.of(np.ones((1, 2)), None, np.tanh))
+    {'weight': array([[1., 1.]]), 'bias': None, 'activation': ()}
+    """
+    return walk_of_state(x, KeyPath(), kept, lambda parts: parts)
+
+
+def walk_of_state(x: Any, path: KeyPath, leaf: Callable, container: Callable) -> Any:
+    """The walk that `state` is: ``leaf(path, x)`` for what is no container, ``container(parts)`` for what is one.
+
+    The same array at two places is met at both.
+    """
+
+    def end(path: KeyPath, node: Any) -> bool:
+        return is_leaf(node) or isinstance(node, Leaf) or generator_of(node) is not None
+
+    return Walk(leaf, end, lambda x, parts, rebuild: container(parts), cache=False).visit(path, x)
+
+
+def kept(path: KeyPath, x: Any) -> Any:
+    """What is kept of a leaf, or of what has a state of its own."""
+    return _kept(x, path)
+
+
+@functools.singledispatch
+def _kept(x: Any, path: KeyPath) -> Any:
+    generator = generator_of(x)
+    if generator is not None:
+        return generator.state if isinstance(generator, CountedGenerator) else generator.bit_generator.state
+    if is_array(x):
+        return x
+    for place, _ in arrays_inside(x, path):
+        raise TypeError(f"there is an array in {place or f'this {type(x).__name__}'}: {why_shut(x)}")
+    return ()
+
+
+def _itself(x: Any, path: KeyPath) -> Any:
+    return x
+
+
+for _kind in (bool, int, float, complex, str, bytes, type(None), np.generic):
+    _kept.register(_kind, _itself)
+
+
+@_kept.register
+def _(x: Leaf, path: KeyPath) -> Any:
+    memory = walk_of_state(x.memory, path + (Attribute("memory"),), kept, lambda parts: parts)
+    return {"rule": type(x.rule).__name__, "settings": repr(x.rule), "memory": memory}
+
+
+@_kept.register
+def _(x: TrackedArray, path: KeyPath) -> Any:
+    name = path or "x"
+    raise TypeError(f"{path or 'this array'} is tracked for a gradient; its value is in {name}.data")
+
+
+# ---------------------------------------------------------------------------------------------
+# Generators of random numbers
+# ---------------------------------------------------------------------------------------------
+
+
+@functools.singledispatch
+def generator_of(x: Any) -> Any:
+    """The generator of random numbers that is the state of `x`, or None. A method for each type that has one."""
+    return None
+
+
+@generator_of.register(np.random.Generator)
+@generator_of.register(CountedGenerator)
+def _(x: Any) -> Any:
+    return x
+
+
+@generator_of.register(Device)
+@generator_of.register(DataLoader)
+def _(x: Any) -> Any:
+    return x.rng
+
+
+@generator_of.register
+def _(x: MovedLoader) -> Any:
+    return generator_of(x.loader)
+
+
+def resuming(path: KeyPath, x: Any, state: Any) -> Callable[[], None]:
+    """What makes the generator of `x` go on from `state`. Raises `ValueError` if it cannot, changing nothing."""
+    generator = generator_of(x)
+    counted = isinstance(generator, CountedGenerator)
+    owner = generator if counted else generator.bit_generator
+    trial = CountedGenerator(0) if counted else type(owner)()
+    try:
+        trial.state = state
+    except (ValueError, TypeError, KeyError, OverflowError):
+        kind = "a GPU's generator" if counted else f"a generator of kind {type(owner).__name__}"
+        raise ValueError(f"{path or 'this'} is {kind}, the source has {_named(state)}") from None
+    return functools.partial(setattr, owner, "state", state)
+
+
+def _named(state: Any) -> str:
+    if not isinstance(state, dict):
+        return f"a {type(state).__name__}"
+    return "the state of a GPU's" if "draws" in state else f"one of kind {state.get('bit_generator', 'unknown')}"
