@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .data.moved import CuIterator as CuIterator
 from .devices import selection
 from .devices.base import Device, DeviceList
 from .devices.functional import Functional
 from .devices.places import device_of
 from .devices.scalars import allowscalar as allowscalar
 from .devices.selection import cu as cu
-from .moved_loaders import CuIterator as CuIterator
 from .receipts import receipt
 
 

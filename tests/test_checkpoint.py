@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import fluxlite as fl
-from fluxlite.files import FileFormatError
+from fluxlite.checkpoint.files import FileFormatError
 from fluxlite.ties import parameter_key
 
 

@@ -25,8 +25,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fluxlite as fl
-from fluxlite import files
-from fluxlite.files import FileFormatError
+from fluxlite.checkpoint import files
+from fluxlite.checkpoint.files import FileFormatError
 
 KILLS = int(os.environ.get("FLUXLITE_KILLS", "12"))
 posix = pytest.mark.skipif(os.name == "nt", reason="kill -9, umask and permissions are those of POSIX")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fluxlite as fl
-from fluxlite import background
+from fluxlite.data import background
 from fluxlite.notices import notices
 
 Pair = collections.namedtuple("Pair", "x y")

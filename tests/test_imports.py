@@ -32,7 +32,6 @@ MAY_IMPORT = {
 TREE = {"ties", "tree", "walks", "parameters"}
 DERIVATIVES = {"arrays", "rules", "tracked"}
 AUTODIFF = TREE | DERIVATIVES | {"levels", "derivatives"}
-PARTS_OF_TRAINING = ["callbacks", "interrupts", "progress", "resuming", "train_arguments"]
 MAY_IMPORT |= {
     "derivatives": DERIVATIVES,
     "autodiff": AUTODIFF,
@@ -41,21 +40,10 @@ MAY_IMPORT |= {
     "losses": DERIVATIVES | {"activations", "errors"},
     "optimizers": AUTODIFF | {"autodiff", "notices"},
     "layers": TREE | DERIVATIVES | {"errors", "initializers", "activations", "layers"},
-    "batching": TREE | {"arrays"},
-    "background": set(),
-    "observations": TREE | {"arrays", "batching", "devices"},
-    "moved_loaders": TREE | {"arrays", "devices"},
-    "data": TREE | {"arrays", "notices", "devices", "batching", "background", "observations", "moved_loaders"},
+    "data": TREE | {"arrays", "devices", "notices"},
     "onehots": {"arrays", "ties"},
-    "files": set(),
-    "states": TREE | {"tracked", "optimizers", "devices", "data", "moved_loaders"},
-    "loading": TREE | {"arrays", "optimizers", "devices", "states"},
-    "checkpoint": TREE | {"devices", "notices", "files", "loading", "states"},
-    "training": AUTODIFF | {"autodiff", "optimizers", "devices", "errors", "seconds", *PARTS_OF_TRAINING},
-    **dict.fromkeys(["callbacks", "interrupts", "progress"], set()),
-    "train_arguments": TREE | {"optimizers"},
-    "resuming": TREE
-    | {"arrays", "optimizers", "devices", "notices", "seconds", "checkpoint", "callbacks", "train_arguments"},
+    "checkpoint": TREE | {"arrays", "data", "devices", "notices", "optimizers", "tracked"},
+    "training": AUTODIFF | {"autodiff", "checkpoint", "devices", "errors", "notices", "optimizers", "seconds"},
 }
 # The core: the length of what is to be read to understand gradients and models.
 CORE = [

@@ -341,7 +341,7 @@ def test_a_bar_shows_epoch_and_loss_and_goes_away(monkeypatch):
 
 
 def test_what_the_bar_says(monkeypatch):
-    from fluxlite.progress import Bar
+    from fluxlite.training.bar import Bar
 
     with Bar(True, None) as bar:
         bar.skip(3)
@@ -367,7 +367,7 @@ def test_it_is_taken_away_in_every_case(monkeypatch, error):
 
 
 def test_long_trainings_have_one_where_somebody_watches(monkeypatch):
-    from fluxlite import progress
+    from fluxlite.training import bar as progress
 
     terminal = a_terminal(monkeypatch)
     monkeypatch.setattr(progress, "DELAY", 0.0)
@@ -382,13 +382,13 @@ def test_long_trainings_have_one_where_somebody_watches(monkeypatch):
 
 def test_short_trainings_have_none_and_programs_have_none(monkeypatch):
     terminal = a_terminal(monkeypatch)
-    monkeypatch.setattr("fluxlite.progress.DELAY", 1e6)
+    monkeypatch.setattr("fluxlite.training.bar.DELAY", 1e6)
     train(loss, new_model()[0], BATCHES, new_model()[1], 2)
     train(loss, new_model()[0], BATCHES, new_model()[1], 2, progress=False)
     monkeypatch.setenv("TQDM_DISABLE", "1")
     train(loss, new_model()[0], BATCHES, new_model()[1], 2, progress=True)
     assert terminal.getvalue() == ""
-    from fluxlite import progress
+    from fluxlite.training import bar as progress
 
     monkeypatch.setattr(progress, "_tqdm", lambda *args, **kwargs: 1 / 0)
     monkeypatch.setattr(progress, "DELAY", 0.0)

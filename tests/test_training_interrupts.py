@@ -18,7 +18,7 @@ import trainings
 from trainings import fingerprint, make
 
 import fluxlite as fl
-from fluxlite.interrupts import Interrupts
+from fluxlite.training.interrupts import Interrupts
 from fluxlite.optimizers import Descent
 
 FOR_EVER = 10**9

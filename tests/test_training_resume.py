@@ -12,7 +12,7 @@ from trainings import BATCHES, EPOCHS, make, run
 
 import fluxlite as fl
 from fluxlite.devices import CPU
-from fluxlite.resuming import RunFile
+from fluxlite.training.resuming import RunFile
 
 KINDS = ["cpu", "cpu parallel", "gpu", "gpu parallel"]
 

@@ -13,7 +13,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "recorded": {"color": GREEN, "linestyle": ":", "marker": "^", "markersize": 8},
     "simulated": {"color": ORANGE, "linestyle": "--", "marker": "s", "markersize": 7, "markerfacecolor": "white"},
 }
-_STYLE = {
+_STYLE: Any = {
     "font.size": 13,
     "lines.linewidth": 2,
     "axes.spines.top": False,

@@ -14,7 +14,7 @@ from fluxlite.arrays import device_of
 from fluxlite.devices import CPU
 from fluxlite.devices.events import HOST_TO_DEVICE, LAUNCH, listeners
 from fluxlite.devices.pinned import PinnedCopies
-from fluxlite.moved_loaders import MovedLoader
+from fluxlite.data.moved import MovedLoader
 from fluxlite.notices import notices
 
 EVERYWHERE = ("CPU", "Simulated", "CUDA", "Metal")

@@ -1,7 +1,7 @@
 """`train`: the loop over epochs and batches, and what it remembers of it.
 
 A step is three lines, in `_Run.step`: the gradient, a look at the loss, the update. The rest of this file is about
-stopping well. Checking the arguments is in `train_arguments.py`, going on where a run stopped in `resuming.py`.
+stopping well. Checking the arguments is in `arguments.py`, going on where a run stopped in `resuming.py`.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of
-from .autodiff import withgradient
+from ..arrays import device_of
+from ..autodiff import withgradient
+from ..devices.cpu import CPU
+from ..devices.selection import gpu_device
+from ..errors import LayerError, other_device
+from ..optimizers import update
+from ..seconds import Seconds, clock
+from ..ties import is_array
+from ..walks import leaves
+from .arguments import check_arguments, check_call, check_gradient, length
+from .bar import Bar
 from .callbacks import Patience
-from .devices.cpu import CPU
-from .devices.selection import gpu_device
-from .errors import LayerError, other_device
 from .interrupts import Interrupts
-from .optimizers import update
-from .progress import Bar
 from .resuming import RunFile
-from .seconds import Seconds, clock
-from .ties import is_array
-from .train_arguments import check_arguments, check_call, check_gradient, length
-from .walks import leaves
 
 
 @dataclass(repr=False, eq=False)

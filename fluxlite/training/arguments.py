@@ -8,10 +8,10 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from .optimizers import Leaf, Rule
-from .parameters import trainables
-from .ties import is_array
-from .walks import leaves, nodes
+from ..optimizers import Leaf, Rule
+from ..parameters import trainables
+from ..ties import is_array
+from ..walks import leaves, nodes
 
 _USAGE = "train(loss, model, data, opt_state, epochs), with opt_state = setup(rule, model)"
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)

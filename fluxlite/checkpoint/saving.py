@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
+from ..devices.cpu import CPU
+from ..notices import notice
+from ..ties import as_lies, is_array, parameter_key
+from ..tree import is_leaf
+from ..walks import Attribute, KeyPath
 from . import files
-from .devices.cpu import CPU
 from .files import FileFormatError
 from .loading import Loading
-from .notices import notice
 from .states import generator_of, kept, state, walk_of_state
-from .ties import as_lies, is_array, parameter_key
-from .tree import is_leaf
-from .walks import Attribute, KeyPath
 
 __all__ = ["FileFormatError", "load", "loadmodel", "save", "state"]
 

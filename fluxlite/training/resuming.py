@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of
+from ..arrays import device_of
+from ..devices.cpu import CPU
+from ..notices import formatted
+from ..optimizers import Leaf
+from ..seconds import Seconds
+from ..ties import is_array
+from ..walks import leaves, nodes
+from .arguments import length
 from .callbacks import Patience
-from .devices.cpu import CPU
-from .notices import formatted
-from .optimizers import Leaf
-from .seconds import Seconds
-from .ties import is_array
-from .train_arguments import length
-from .walks import leaves, nodes
 
 _AT_START, _NOW = "generator of data, at the epoch's start", "generator of data"
 
@@ -55,7 +55,7 @@ class RunFile:
 
     def save(self, batches: int | None) -> None:
         """Write all that the rest of the run depends on; `batches` is how many the epoch had that has just ended."""
-        from .checkpoint import save
+        from ..checkpoint import save
 
         run, history = self.run, self.run.history
         if batches is not None:
@@ -97,7 +97,7 @@ class RunFile:
         """
         if not self.path.exists():
             return True
-        from .checkpoint import load
+        from ..checkpoint import load
 
         run, history = self.run, self.run.history
         found = load(self.path)

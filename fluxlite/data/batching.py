@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of
-from .ties import is_array
-from .tree import children
-from .walks import KeyPath, steps
+from ..arrays import device_of
+from ..ties import is_array
+from ..tree import children
+from ..walks import KeyPath, steps
 
 _NUMBERS = (bool, int, float, complex, np.generic)
 _TEXT = (str, bytes)

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of
+from ..arrays import device_of
+from ..devices.cpu import CPU
+from ..ties import is_array
+from ..tree import children
+from ..walks import KeyPath, steps
 from .batching import batch
-from .devices.cpu import CPU
-from .ties import is_array
-from .tree import children
-from .walks import KeyPath, steps
 
 # -------------------------------------------------------------------------------------------------
 # How many, and which

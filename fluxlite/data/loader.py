@@ -1,7 +1,7 @@
 """`DataLoader`: mini-batches, in a new order each epoch. What data is, is said in `observations.py`.
 
 Four ways lead to batches on a GPU: ``gpu(x)`` in the loop; ``gpu(loader)`` or ``CuIterator(loader)``, which copy the
-next batch while the GPU computes (`moved_loaders.py`); ``DataLoader(gpu((X, Y)), …)``, all of it at once, if it fits;
+next batch while the GPU computes (`moved.py`); ``DataLoader(gpu((X, Y)), …)``, all of it at once, if it fits;
 and ``DataLoader(mapobs(gpu, (X, Y)), …)``. They give the same batches.
 """
 
@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of
+from ..arrays import device_of
+from ..devices.base import Device
+from ..devices.cpu import CPU
+from ..devices.moving import send
+from ..devices.selection import cpu, cu, gpu
+from ..notices import warn
+from ..ties import is_array
 from .background import done_ahead
 from .batching import batch
-from .devices.base import Device
-from .devices.cpu import CPU
-from .devices.moving import send
-from .devices.selection import cpu, cu, gpu
-from .moved_loaders import CuIterator as CuIterator
-from .moved_loaders import send_loader
-from .notices import warn
+from .moved import CuIterator as CuIterator
+from .moved import send_loader
 from .observations import MappedObs, Observations, Places, generator, numbers_of, numobs, pick, summary
-from .ties import is_array
 
 
 class DataLoader:

@@ -11,13 +11,13 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .arrays import device_of
-from .devices.base import Device
-from .devices.cpu import CPU
-from .devices.moving import DEFAULT, moved, send
-from .devices.selection import require_gpu
-from .ties import is_array
-from .walks import KeyPath, leaves
+from ..arrays import device_of
+from ..devices.base import Device
+from ..devices.cpu import CPU
+from ..devices.moving import DEFAULT, moved, send
+from ..devices.selection import require_gpu
+from ..ties import is_array
+from ..walks import KeyPath, leaves
 
 
 class MovedLoader:
