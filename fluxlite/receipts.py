@@ -283,14 +283,17 @@ class Receipt:
 
         return comparison(self, other)
 
-    def plot(self, first: int = 0, count: int = 200) -> Any:
+    def plot(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Any:
         """A picture of `count` events from number `first` on: who works when, in one lane each.
 
-        Lanes of the host, of computing, of copies in and out. Raises `ValueError` where a device does not tell.
+        Lanes of the host, of computing, of copies in and out. With ``only_waits=True`` it is `count` synchronizations
+        from number `first` on, and what the host asks for between them is left out. Of more than some 200 events the
+        picture shows shares: how much of each short stretch of time a lane is busy. `fluxlite.jupyter.timeline` has
+        buttons for all of this. Raises `ValueError` where a device does not tell, and where there are no such events.
         """
-        from .timelines import drawn
+        from .timelines import Timeline
 
-        return drawn(self, first, count)
+        return Timeline(self).picture(first, count, only_waits)
 
 
 def _launch(receipt: Receipt, event: Event) -> None:

@@ -248,14 +248,62 @@ def test_a_page_has_a_table_with_everything_escaped(example):
 def test_the_picture_has_lanes_and_a_sentence(example):
     pytest.importorskip("matplotlib")
     picture = example.plot()
-    assert repr(picture) == (
-        "Timeline, simulated (NVIDIA T4), 5 events: in 45 µs the host asks for 16 µs and waits for 29 µs; "
-        "the GPU computes for 6 µs and copies for 26 µs."
+    assert repr(picture).startswith(
+        "Timeline, simulated (NVIDIA T4), 5 events: in 45 µs the host asks for 16 µs and waits for 29 µs; the GPU "
+        "computes for 6 µs, copies in for 13 µs and copies out for 13 µs. The longest wait, 16 µs, is in line "
     )
+    assert repr(picture).endswith(": float(z.sum()).")
     assert f'alt="{picture.sentence}"' in picture._repr_html_()
     assert "events 2 to 3 of 5" in repr(example.plot(first=1, count=2))
-    with pytest.raises(ValueError, match="no events from number 99"):
+    with pytest.raises(ValueError, match="no events from number 99 on: this receipt has 5 events"):
         example.plot(first=99)
+    with pytest.raises(ValueError, match="first is at least 0"):
+        example.plot(first=-1)
+
+
+def test_the_picture_of_only_waits_shows_whom_the_host_waits_for(simulated):
+    pytest.importorskip("matplotlib")
+    x = gpu(f32(64, 64))
+    float(np.sum(x @ x))
+    with receipt() as r:
+        for _ in range(3):
+            y = np.sum(x @ x)
+            float(y)
+    assert r.synchronizations == 3
+    assert repr(r.plot(only_waits=True)).startswith(
+        "Timeline, simulated (NVIDIA T4), 3 waits: in 96 µs the host waits for 48 µs; the GPU computes for 19.5 µs "
+        "and copies out for 39 µs. The longest wait, 16 µs, is in line "
+    )
+    second = repr(r.plot(first=1, count=1, only_waits=True))
+    assert "wait 2 of 3: in 32 µs the host waits for 16 µs; the GPU computes for 6.5 µs and copies out" in second
+
+
+def test_more_events_than_can_be_told_apart_are_drawn_as_shares(simulated, monkeypatch):
+    """All lanes together still show each time once: the columns' heights add up to what the sentence says."""
+    pytest.importorskip("matplotlib")
+    from fluxlite import timelines
+
+    rng = np.random.default_rng(0)
+    edges = np.sort(rng.uniform(0, 10, 2000)).reshape(-1, 2)
+    rng.shuffle(edges)
+    columns = np.linspace(2, 9, 301)
+    shares = timelines._shares(edges, columns)
+    inside = np.clip(edges, 2, 9)
+    assert np.isclose(np.sum(shares) * 7 / 300, np.sum(inside[:, 1] - inside[:, 0]))
+    assert shares.min() >= 0 and shares.max() <= 1
+
+    from fluxlite.jupyter import display
+
+    seen = []
+    monkeypatch.setattr(display, "show", lambda figure, sentence: seen.append((figure, sentence)))
+    x = gpu(f32(4))
+    with receipt() as r:
+        for _ in range(1000):
+            x = x + 1
+    r.plot(count=1000)
+    figure, sentence = seen[0]
+    assert "1,000 of 1,001" in sentence or "1,000 events" in sentence
+    assert len(figure.axes[0].collections) < 20 and "share" in figure.axes[0].get_title(loc="left")
 
 
 def test_the_picture_shows_all_four_lanes_and_waits_by_a_pattern(example, monkeypatch):

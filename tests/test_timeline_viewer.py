@@ -1,0 +1,113 @@
+"""The timeline viewer: what its controls do, without a browser."""
+
+import re
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+
+pytest.importorskip("ipywidgets")
+pytest.importorskip("matplotlib")
+
+from fluxlite.jupyter.timeline import timeline  # noqa: E402
+
+
+@pytest.fixture
+def receipt():
+    """Ten rounds of three launches and a wait, and thirty launches that nobody waits for: 80 events."""
+    with fl.simulate_gpu():
+        x = fl.gpu(np.ones((64, 64), np.float32))
+        total = (x + x).sum()
+        with fl.receipt() as r:
+            for _ in range(10):
+                total = (x + x + x).sum()
+                float(total)
+            for _ in range(30):
+                x = x + x
+    return r
+
+
+def test_it_shows_what_the_plain_call_shows(receipt):
+    viewer = timeline(receipt)
+    assert repr(viewer) == viewer.sentence == repr(receipt.plot())
+    assert viewer.call == "receipt.plot(first=0, count=200)"
+    assert viewer.sentence in viewer.picture.value and viewer.call in viewer.code.value
+
+
+def test_the_window_moves_and_each_place_is_that_of_a_plain_call(receipt):
+    viewer = timeline(receipt, count=20)
+    seen = [viewer.sentence]
+    viewer.first.value = 40
+    seen.append(viewer.sentence)
+    viewer.window.value = 5
+    seen.append(viewer.sentence)
+    assert seen == [repr(receipt.plot(0, 20)), repr(receipt.plot(40, 20)), repr(receipt.plot(40, 5))]
+    assert "events 41 to 45 of 80" in viewer.sentence
+    assert viewer.call == "receipt.plot(first=40, count=5)"
+
+
+def test_only_waits(receipt):
+    viewer = timeline(receipt)
+    viewer.which.value = "only waits"
+    assert "10 waits" in viewer.sentence and "asks" not in viewer.sentence
+    assert viewer.sentence == repr(receipt.plot(only_waits=True))
+    assert viewer.first.max == 9
+    assert eval(viewer.call, {"receipt": receipt}).sentence == viewer.sentence
+
+
+def test_the_slider_comes_along_when_there_are_fewer_to_show(receipt):
+    viewer = timeline(receipt, first=70, count=5)
+    viewer.which.value = "only waits"
+    assert viewer.first.value == 9 and "wait 10 of 10" in viewer.sentence
+
+
+def test_a_receipt_without_waits_says_so_in_place_of_a_picture():
+    with fl.simulate_gpu():
+        x = fl.gpu(np.ones(3, np.float32))
+        with fl.receipt() as r:
+            x + x
+    viewer = timeline(r)
+    viewer.which.value = "only waits"
+    assert "this receipt has 0 waits" in viewer.sentence and "<img" not in viewer.picture.value
+    viewer.which.value = "all events"
+    assert "<img" in viewer.picture.value
+
+
+def test_an_empty_receipt_raises_and_shows_nothing():
+    with fl.simulate_gpu(), fl.receipt() as r:
+        pass
+    with pytest.raises(ValueError, match="0 events"):
+        timeline(r)
+
+
+def test_a_stored_output_has_the_picture_and_the_sentence_beside_the_widget(receipt):
+    viewer = timeline(receipt)
+    bundle = viewer._repr_mimebundle_()
+    assert bundle["text/plain"] == viewer.sentence
+    assert "<img alt=" in bundle["text/html"]
+    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == viewer.widget.model_id
+
+
+def test_it_keeps_to_what_ipywidgets_7_has(receipt):
+    names = {type(child).__name__ for child in timeline(receipt).widget.children}
+    assert names <= {"HTML", "Image", "Button", "IntSlider", "Dropdown", "ToggleButtons", "VBox"}
+    assert timeline(receipt).first.continuous_update is False
+
+
+def test_callbacks_of_several_threads_end_with_one_picture_of_what_is_set(receipt):
+    viewer = timeline(receipt, count=5)
+    threads = [threading.Thread(target=setattr, args=(viewer.first, "value", 10 * n)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert viewer.sentence == repr(receipt.plot(viewer.first.value, 5))
+
+
+def test_without_ipywidgets_it_names_the_plain_call(receipt, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(ImportError, match=re.escape("receipt.plot()")):
+        timeline(receipt)
