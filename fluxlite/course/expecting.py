@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 from collections.abc import Iterator
+from traceback import extract_tb
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
 @contextlib.contextmanager
-def expect_error(kind: type[BaseException], words: str) -> Iterator[None]:
+def expect_error(kind: type[BaseException], words: str, traceback: bool = False) -> Iterator[None]:
     """What follows raises a `kind` whose message contains `words`: print the message and go on.
 
-    Raises `AssertionError` if nothing is raised, or something else.
+    With ``traceback=True`` the way to it is printed too, as Jupyter would, without the steps inside libraries. Raises
+    `AssertionError` if nothing is raised, or something else.
 
     >>> with expect_error(ZeroDivisionError, "division"):
     ...     1 / 0
@@ -21,9 +27,23 @@ def expect_error(kind: type[BaseException], words: str) -> Iterator[None]:
     except kind as error:
         if words not in str(error):
             raise AssertionError(f"the error was expected to say {words!r}; it says: {error}") from error
+        if traceback:
+            print(_way_to(error))
         print(f"{type(error).__name__}: {error}")
     except Exception as error:
         got = f"{type(error).__name__}: {error}"
         raise AssertionError(f"expected a {kind.__name__} that says {words!r}; got {got}") from error
     else:
         raise AssertionError(f"expected a {kind.__name__} that says {words!r}; nothing was raised")
+
+
+def _way_to(error: BaseException) -> str:
+    """The steps that led to an error: which line, in which function; those inside libraries are left out."""
+    frames = extract_tb(error.__traceback__)[1:]  # the first is the `yield` above
+    libraries = (_PACKAGE, sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
+    ours = [frame for frame in frames if not frame.filename.startswith(libraries)]
+    lines = ["Traceback (most recent call last):"]
+    for frame in ours:
+        cell = "this cell" if frame.filename == ours[0].filename else "another cell"
+        lines += [f"  line {frame.lineno} of {cell}, in {frame.name}", f"    {frame.line}"]
+    return "\n".join([*lines, *(["  … and more, inside the library"] if len(frames) > len(ours) else [])])

@@ -5,8 +5,9 @@ from typing import Any
 
 from .display import show
 from .looks import BLUE, GREEN, GREY, ORANGE, look, plots
+from .two_boxes import boxes, host_and_device
 
-__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "look", "plots", "show"]
+__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "boxes", "host_and_device", "look", "plots", "show"]
 
 
 def load_ipython_extension(shell: Any) -> None:
