@@ -1,0 +1,37 @@
+"""Lesson 00's check and its open question."""
+
+import numpy as np
+import pytest
+
+from fluxlite.course.exercises import judge
+from fluxlite.course.guesses import question
+from fluxlite.course.lessons.lesson00 import ONE_EPOCH
+
+
+@pytest.mark.parametrize(
+    ("launches", "words"),
+    [
+        (480, "the launches of one epoch"),
+        (96_000, "the launches of 200 epochs"),
+        (24_000, "those of one point"),
+        (24, "those of one point"),
+        (480_001, "not the number"),
+        ("480,000", "your answer is text"),
+        (None, "no number"),
+        ([480_000], "no number"),
+    ],
+)
+def test_a_wrong_answer_is_not_right_and_told_why(launches, words):
+    verdict = judge("00.1", launches)
+    assert verdict.word == "not right" and words in verdict.message
+
+
+def test_right_answers():
+    assert ONE_EPOCH == 20 * 24
+    for launches in (480_000, 480e3, np.int64(480_000)):
+        assert judge("00.1", launches).word == "right"
+
+
+def test_the_open_question_has_the_four_options_of_the_lesson():
+    assert list(question("00-A").replies) == ["a", "b", "c", "d"]
+    assert question("00-A").right == "c"
