@@ -97,8 +97,9 @@ def _sentence(row: Row) -> str:
 # styles are taken away, as on GitHub, there are still lists in lists.
 # ---------------------------------------------------------------------------------------------
 
-_COLOURS = {"C": "#1f5fa8", "G": "#2a6f3c", "C+G": "#6b4a9e"}  # white on each of these can be read
+COLOURS = {"C": "#1f5fa8", "G": "#2a6f3c", "C+G": "#6b4a9e"}  # white on each of these can be read
 _LIST = "list-style:none;margin:0 0 0 .45em;padding-left:1em;border-left:1px solid #8888"
+_BESIDE_A_TRIANGLE = ' style="padding-left:1.15em"'  # what does not unfold begins where the others' names do
 _BADGE = "color:#fff;border-radius:.25em;padding:0 .35em;font-size:.85em;background:"
 _BOX = "border:2px dashed #c77700;border-radius:.3em;padding:.1em .5em;margin:.2em 0;width:fit-content"
 
@@ -115,7 +116,7 @@ def _element(row: Row, cut: Cut, levels_open: int) -> str:
     rows = cut.rows(row)
     box = f' style="{_BOX}"' if row.shut else ""
     if not rows:
-        return f"<div{box}>{_line(row)}</div>"
+        return f"<div{box or _BESIDE_A_TRIANGLE}>{_line(row)}</div>"
     is_open = " open" if levels_open > 0 or _holds_a_box(row) else ""
     items = "".join(f'<li style="margin:0">{_element(inner, cut, levels_open - 1)}</li>' for inner in rows)
     summary = f'<summary style="cursor:pointer">{_line(row)}</summary>'
@@ -129,7 +130,7 @@ def _holds_a_box(row: Row) -> bool:
 def _line(row: Row) -> str:
     name = f"<code>{escape(row.name)}</code>" if row.name else ""
     places = escape(", ".join(row.places))
-    badge = f'<b style="{_BADGE}{_COLOURS[row.letter]}">{row.letter}</b> {places}' if row.letter else ""
+    badge = f'<b style="{_BADGE}{COLOURS[row.letter]}">{row.letter}</b> {places}' if row.letter else ""
     what = f"<b>{escape(row.what)}</b>" if row.shut or not row.name else escape(row.what)
     remarks = f": {escape('; '.join(row.remarks))}" if row.remarks else ""
     return " &nbsp;".join(filter(None, [name, badge, what + remarks]))

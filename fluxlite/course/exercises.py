@@ -174,7 +174,8 @@ def _tried(exercise: Exercise, answers: tuple) -> Verdict:
         return Verdict(id, NOT_YET, "replace todo() in the cell above")
     except NotRight as wrong:
         facts = [("yours", wrong.yours), ("expected", wrong.expected), ("look at", wrong.look_at or exercise.look_at)]
-        return Verdict(id, NOT_RIGHT, str(wrong), tuple((name, str(text)) for name, text in facts if text))
+        rows = [(name, str(text)) for name, text in facts if text is not None]
+        return Verdict(id, NOT_RIGHT, str(wrong), tuple(row for row in rows if row[1]))
     except KeyboardInterrupt:
         return Verdict(id, STOPPED, "you interrupted it", _where(None, exercise))
     except Exception as error:

@@ -1,13 +1,15 @@
-"""What the notebooks use beside the library: pictures with words, and ``%device_time``."""
+"""What the notebooks use beside the library: pictures with words, a timeline to look through, and ``%device_time``."""
 
 import sys
 from typing import Any
 
 from .display import show
+from .drawing import trees
 from .looks import BLUE, GREEN, GREY, ORANGE, look, plots
+from .timeline import timeline
 from .two_boxes import boxes, host_and_device
 
-__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "boxes", "host_and_device", "look", "plots", "show"]
+__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "boxes", "host_and_device", "look", "plots", "show", "timeline", "trees"]
 
 
 def load_ipython_extension(shell: Any) -> None:

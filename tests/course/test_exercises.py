@@ -69,6 +69,15 @@ def test_not_right(capsys):
     assert progress.read()["checks"] == {}
 
 
+@pytest.mark.parametrize("value", [0, np.zeros(2)])
+def test_what_counts_as_false_is_shown_too(value):
+    @exercise("99.1", "none")
+    def shown(_):
+        raise NotRight("no", yours=value)
+
+    assert exercises._tried(shown.exercise, [None]).rows == (("yours", str(value)),)
+
+
 def test_what_was_right_once_stays_so(capsys):
     check("99.1", lambda x: 2 * x)
     check("99.1", lambda x: x)

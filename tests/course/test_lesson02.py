@@ -1,0 +1,170 @@
+"""Lesson 02's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course.exercises import judge
+from fluxlite.jupyter import trees
+
+
+def thrown_away(model, x):
+    fl.gpu(model)
+    fl.gpu(x)
+    return model(x)
+
+
+def only_x(model, x):
+    return fl.cpu(model(fl.gpu(x)))
+
+
+def only_model(model, x):
+    return fl.cpu(fl.gpu(model)(x))
+
+
+def left_there(model, x):
+    return fl.gpu(model)(fl.gpu(x))
+
+
+def twice(model, x):
+    fl.gpu(model)
+    return fl.cpu(fl.gpu(model)(fl.gpu(x)))
+
+
+def in_place(model, x):
+    model.layers = fl.gpu(model.layers)
+    return fl.cpu(model(fl.gpu(x)))
+
+
+def nothing_returned(model, x):
+    fl.gpu(model)(fl.gpu(x))
+
+
+def other_numbers(model, x):
+    return fl.cpu(fl.gpu(model)(fl.gpu(-x)))
+
+
+def is_float(leaf):
+    return hasattr(leaf, "dtype") and leaf.dtype.kind == "f"
+
+
+def weights_only(tree):
+    return fl.fmap(lambda leaf: leaf.astype(np.float16) if is_float(leaf) and leaf.ndim == 2 else leaf, tree)
+
+
+def half_in_place(tree):
+    for layer in tree["model"][:2]:
+        layer.weight = layer.weight.astype(np.float16)
+    return tree
+
+
+def untied(tree):
+    return {name: fl.fmap(lambda leaf: leaf.astype(np.float16) if is_float(leaf) else leaf, part)
+            for name, part in tree.items()} if isinstance(tree, dict) else tree  # fmt: skip
+
+
+def no_functions(tree):
+    def shorter(leaf):
+        return leaf.astype(np.float16) if is_float(leaf) else leaf if hasattr(leaf, "dtype") else None
+
+    return fl.fmap(shorter, tree)
+
+
+def on_the_cpu_only(tree):
+    return fl.fmap(lambda a: a.astype("f2") if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a, tree)
+
+
+def through_the_host(tree):
+    return fl.fmap(lambda leaf: np.float16(fl.cpu(leaf)) if is_float(leaf) else leaf, tree)
+
+
+def forward(**wrong):
+    """A forward pass with one thing done differently: a function of the layer and its input."""
+
+    def answer(model, x):
+        for layer in model:
+            if not isinstance(layer, fl.Dense):
+                x = layer(x)
+            elif layer.bias is None or not wrong:
+                x = layer.activation(x @ layer.weight.T + (0 if layer.bias is None else layer.bias))
+            else:
+                x = wrong["step"](layer, x)
+        return x
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("id", "answers", "words"),
+    [
+        ("02.1", [thrown_away], "copies were made and dropped: gpu(model) gives a new model"),
+        ("02.1", [lambda model, x: model(x)], "the GPU was never asked for anything"),
+        ("02.1", [only_x], "x came along, the model did not"),
+        ("02.1", [only_model], "model and data are in two places"),
+        ("02.1", [left_there], "the result is still there"),
+        ("02.1", [twice], "a line makes copies that nobody keeps"),
+        ("02.1", [in_place], "the caller's model was changed"),
+        ("02.1", [nothing_returned], "predict returned None"),
+        ("02.1", [other_numbers], "the numbers are not those of model(x)"),
+        ("02.2", [lambda tree: fl.fmap(lambda leaf: leaf.astype(np.float16), tree)], "was given a function"),
+        ("02.2", [lambda tree: fl.fmap(lambda a: a.astype("f2") if hasattr(a, "dtype") else a, tree)], "integers"),
+        ("02.2", [weights_only], "2 of 5 floating-point arrays are not float16: layers[0].bias is float32"),
+        ("02.2", [half_in_place], "half changed the model that it was given: layers[0].weight"),
+        ("02.2", [untied], "were one array and are two now"),
+        ("02.2", [no_functions], "the functions of the model are not what they were"),
+        ("02.2", [on_the_cpu_only], "on the GPU the arrays stayed as they were"),
+        ("02.2", [through_the_host], "was brought back to the CPU"),
+        ("02.2", [lambda tree: None], "half returned None"),
+        ("02.2", [lambda tree: tree["model"]], "not built like the model"),
+        ("02.2", [lambda tree: tree], "5 of 5"),
+        ("02.3", [6, 7328], "copied once"),
+        ("02.3", [3, 3488], "so it is no tie"),
+        ("02.3", [2, 3488], "a Dense has two"),
+        ("02.3", [4, 7616], "a float32 has 4 bytes"),
+        ("02.3", [4, 952], "a float32 has 4 bytes"),
+        ("02.3", [4, 100], "the bytes are not"),
+        ("02.3", [5, 100], "neither"),
+        ("02.4", [lambda model, x: model(x)], "a layer was called"),
+        ("02.4", [lambda model, x: None], "forward returned None"),
+        ("02.4", [lambda model, x: x], "x came out as it went in"),
+        ("02.4", [forward(step=lambda d, x: d.activation(x @ d.weight.T))], "the bias is missing"),
+        ("02.4", [forward(step=lambda d, x: x @ d.weight.T + d.bias)], "the activation is missing"),
+        ("02.4", [forward(step=lambda d, x: d.activation(x @ d.weight.T) + d.bias)], "the activation comes last"),
+        ("02.4", [forward(step=lambda d, x: d.activation(x @ d.weight + d.bias))], "weight.T, not weight"),
+        ("02.4", [forward(step=lambda d, x: d.activation(d.weight @ x + d.bias))], "the columns of x"),
+        ("02.4", [forward(step=lambda d, x: 2 * x)], "not what the model gives"),
+        ("02.4", [lambda model, x: forward()(fl.cpu(model), fl.cpu(x))], "brings something back to the CPU"),
+    ],
+)
+def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
+    verdict = judge(id, *answers)
+    assert verdict.word == "not right" and words in verdict.message
+
+
+def test_right_answers_other_than_the_lessons_own():
+    def predict(model, x):
+        device = fl.get_device("CPU") if fl.gpu_device() is None else fl.gpu_device()
+        return fl.cpu(device(model)(device(x)))
+
+    def half(model):
+        return fl.fmap(lambda a: np.astype(a, np.float16) if a.dtype.kind == "f" else a, model, exclude=is_array)
+
+    def is_array(x):
+        return hasattr(x, "dtype")
+
+    assert judge("02.1", predict).word == "right"
+    assert judge("02.2", lambda tree: fl.fmap(lambda a: np.float16(a) if type(a) is np.ndarray and is_float(a) else
+                 a.astype("f2") if is_float(a) else a, tree)).word == "right"  # fmt: skip
+    assert judge("02.3", np.int64(4), 3808).word == "right"
+    assert judge("02.4", forward()).word == "right"
+
+
+def test_trees_draws_each_array_where_it_is_and_no_more_than_can_be_read():
+    model = fl.Chain(fl.Dense(2, 1, np.tanh), fl.softmax)
+    with fl.simulate_gpu():
+        lines, figure = trees({"here": model, "there": fl.gpu(model)})
+    assert lines["here"][:3] == ["C Chain", "C layers[0]: Dense", "C weight: float32 (1, 2)"]
+    assert lines["there"][2] == "G weight: float32 (1, 2)" and lines["there"][-1] == "layers[1]: function softmax"
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["here", "there"]
+    with pytest.raises(ValueError, match="model has more than 30 leaves"):
+        trees({"model": [np.ones(1) for _ in range(31)]})
