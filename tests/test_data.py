@@ -388,6 +388,18 @@ def test_a_thread_that_hangs_does_not_keep_anyone(monkeypatch):
     assert ended()
 
 
+def test_an_error_between_the_jobs_comes_out_too():
+    def jobs():
+        yield lambda: 1
+        raise OSError("disk on fire")
+
+    results = background.done_ahead(jobs())
+    assert next(results) == 1
+    with pytest.raises(OSError, match="disk on fire"):
+        next(results)
+    assert ended()
+
+
 def test_many_threads_at_once_give_everything():
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

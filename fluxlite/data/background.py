@@ -15,7 +15,7 @@ _PATIENCE = 1.0  # seconds: who interrupts because a job hangs wants out
 def done_ahead(jobs: Iterator[Job]) -> Iterator[Any]:
     """The results of `jobs`, in order; while one is used a thread works on the next ones.
 
-    An exception in a job comes out in its turn, with its traceback, and ends it all. When the results are no longer
+    An exception in a job, or in `jobs`, comes out in its turn, with its traceback, and ends it all. When the results are no longer
     wanted the thread ends, after the job that it is at.
 
     >>> list(done_ahead(iter([lambda: "a", lambda: "b"])))
@@ -87,10 +87,8 @@ class _Worker:
             return True
 
     def _outcome(self) -> tuple[Any, BaseException | None] | None:
-        job = next(self._jobs, None)
-        if job is None:
-            return None
         try:
-            return job(), None
+            job = next(self._jobs, None)
+            return None if job is None else (job(), None)
         except BaseException as error:  # whatever it is, it belongs to whoever wants the result
             return None, error
