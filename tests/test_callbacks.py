@@ -86,6 +86,22 @@ def test_early_stopping_with_a_distance_that_counts():
     assert [stop(x) for x in (3, 2.95, 2.9, 2.89)] == [False, False, True, True], "2.95 and 2.9 gain less than 0.1"
 
 
+@pytest.mark.parametrize("worse", [np.nan, np.inf])
+def test_early_stopping_counts_what_is_no_number_as_worse(worse):
+    stop = early_stopping(lambda x: x, 2, init_score=np.inf)
+    assert [stop(x) for x in (3, worse, 2, worse, worse)] == [False, False, False, False, True]
+    stop = early_stopping(lambda x: x, 2, init_score=np.inf)
+    assert [stop(x) for x in (worse, worse)] == [False, True], "from the start on"
+
+
+@pytest.mark.parametrize("make", [early_stopping, plateau])
+def test_a_score_of_a_gpu_is_remembered_as_a_number(make):
+    with fl.simulate_gpu():
+        trigger = make(lambda x: fl.gpu(np.array(x, np.float32)), 2, min_dist=0.1)
+        assert [trigger(x) for x in (-3, -3, -3)] == [False, False, True]
+    assert all(isinstance(x, (int, np.floating)) for x in trigger.memory.values()), "a resumed run may have no GPU"
+
+
 def test_larger_is_better_with_another_distance():
     stop = early_stopping(lambda x: x, 2, distance=lambda best, score: score - best)
     assert [stop(x) for x in (0.5, 0.6, 0.5, 0.55)] == [False, False, False, True]

@@ -12,6 +12,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from ..devices.cpu import CPU
+from ..ties import is_array
+
 
 def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> Callable:
     """A function that calls `f`, but not again before `seconds` have passed since `f` was done (Flux: ``throttle``).
@@ -47,7 +52,7 @@ class Patience:
     """
 
     def __init__(self, predicate: Callable, wait: int, reason: str, memory: dict[str, Any]) -> None:
-        if not isinstance(wait, int) or isinstance(wait, bool) or wait < 1:
+        if not isinstance(wait, (int, np.integer)) or isinstance(wait, bool) or wait < 1:
             raise ValueError(f"{reason} waits for a whole number of times, at least 1, got {wait!r}")
         self.predicate, self.wait, self.reason = predicate, wait, reason
         self.memory = {"count": 0, **memory}
@@ -80,7 +85,8 @@ def early_stopping(
     """A function that is true once ``f(...)`` missed its best `delay` times in a row (Flux: ``early_stopping``).
 
     Smaller is better: a score counts against it if ``distance(best, score) < min_dist``, so that `min_dist` is how much
-    better it must get. For a score where larger is better write ``distance=lambda best, score: score - best``.
+    better it must get. One that is no number counts against it too, and is never the best. For a score where larger is
+    better write ``distance=lambda best, score: score - best``.
     ``early_stopping(delay)`` takes the mean loss of the last epoch for `f`.
 
     The first is compared with `init_score`. With a function that is 0, as in Flux; a loss that is above 0 is never
@@ -93,11 +99,11 @@ def early_stopping(
     f, delay, first = _score("early_stopping(f, delay)", f, delay, init_score)
 
     def is_worse(memory: dict, *args: Any, **kwargs: Any) -> bool:
-        score = f(*args, **kwargs)
+        score = _plain(f(*args, **kwargs))
         gained = distance(memory["best"], score)
-        if not gained < 0:
+        if gained >= 0:
             memory["best"] = score
-        return bool(gained < min_dist)
+        return not gained >= min_dist  # a score that is no number is no gain
 
     return Patience(is_worse, delay, "early stopping", {"best": first})
 
@@ -122,7 +128,7 @@ def plateau(
     f, width, first = _score("plateau(f, width)", f, width, init_score)
 
     def is_level(memory: dict, *args: Any, **kwargs: Any) -> bool:
-        score = f(*args, **kwargs)
+        score = _plain(f(*args, **kwargs))
         change = abs(distance(memory["last"], score))
         memory["last"] = score
         return bool(change < min_dist)
@@ -136,6 +142,11 @@ def _score(usage: str, f: Any, wait: Any, first: Any) -> tuple[Callable, Any, An
         return _epoch_loss, f, math.inf if first is None else first
     _check_function(usage, f)
     return f, wait, 0 if first is None else first
+
+
+def _plain(score: Any) -> Any:
+    """One number of a device is read: it is remembered, and a run may go on where there is no such device."""
+    return CPU.receive(score)[()] if is_array(score) and not score.shape else score
 
 
 def _epoch_loss(history: Any) -> float:
