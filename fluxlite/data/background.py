@@ -15,8 +15,8 @@ _PATIENCE = 1.0  # seconds: who interrupts because a job hangs wants out
 def done_ahead(jobs: Iterator[Job]) -> Iterator[Any]:
     """The results of `jobs`, in order; while one is used a thread works on the next ones.
 
-    An exception in a job, or in `jobs`, comes out in its turn, with its traceback, and ends it all. When the results are no longer
-    wanted the thread ends, after the job that it is at.
+    An exception in a job, or in `jobs`, comes out in its turn, with its traceback, and ends it all. When the results
+    are no longer wanted the thread ends, after the job that it is at.
 
     >>> list(done_ahead(iter([lambda: "a", lambda: "b"])))
     ['a', 'b']
