@@ -4,6 +4,7 @@ import collections
 import io
 import re
 import sys
+import tempfile
 import threading
 
 import numpy as np
@@ -188,11 +189,23 @@ def test_a_model_without_parameters(model):
     refused((ValueError, TypeError), "nothing to train in this", loss, model, BATCHES, opt_state)
 
 
+class Observations:
+    """As for PyTorch's DataLoader."""
+
+    def __len__(self):
+        return len(X)
+
+    def __getitem__(self, i):
+        return X[i], Y[i]
+
+
 def test_data_that_is_no_list_of_batches():
     model, opt_state = new_model()
     refused(TypeError, r"got a tuple of 2 arrays: for one batch write \[\(x, y\)\]", loss, model, (X, Y), opt_state)
     for data in (X, {"x": X}, "text"):
         refused(TypeError, r"for one batch write \[data\]", loss, model, data, opt_state)
+    for data in (Observations(), fl.mapobs(abs, X)):
+        refused(TypeError, r"DataLoader\(data, batchsize=32\)", loss, model, data, opt_state)
     for data in ([], ()):
         refused(ValueError, "data has no batches", loss, model, data, opt_state)
     refused(ValueError, "data has no batches in epoch 1", loss, model, iter([]), opt_state)
@@ -231,6 +244,12 @@ def test_what_turns_out_to_be_empty_the_second_time():
             TypeError,
             r"got Event; for a threading.Event: lambda history: event.is_set",
         ),
+        ({"callbacks": None}, TypeError, "callbacks is a list of functions, got None"),
+        ({"callbacks": [lambda: 3]}, TypeError, r"called with the history, .*yours is <lambda>\(\): too many"),
+        ({"each_step": threading.Event().is_set}, TypeError, r"called with the history, .*yours is is_set\(\)"),
+        ({"checkpoint": True}, TypeError, "checkpoint is the path of a file, .* got a bool"),
+        ({"checkpoint": "no folder/run"}, FileNotFoundError, "there is no folder .*no folder; os.makedirs makes it"),
+        ({"checkpoint": tempfile.gettempdir()}, IsADirectoryError, "where a folder is"),
         ({"resume": True}, TypeError, 'needs the file to go on from: checkpoint="run.safetensors"'),
     ],
 )
@@ -244,6 +263,21 @@ def test_a_loss_that_takes_something_else():
     text = refused(TypeError, "this batch has 2 parts; yours is", lambda m, x: 0, model, BATCHES, opt_state)
     assert "too many positional arguments" in text
     refused(TypeError, "one thing, a list; a tuple is handed over", loss, model, [[X, Y]], opt_state)
+
+
+def test_a_loss_that_takes_the_parts_of_a_dict_or_a_named_tuple():
+    model, opt_state = new_model()
+    Pair = collections.namedtuple("Pair", "x y")
+    for batch, part in (({"x": X, "y": Y}, r"\['x'\]"), (Pair(X, Y), r"\.x")):
+        words = f"take its parts in the loss, as in lambda model, batch: … batch{part}; yours is loss"
+        refused(TypeError, words, loss, model, [batch], opt_state)
+
+
+def test_the_seconds_go_on_while_it_trains():
+    model, opt_state = new_model()
+    seen = []
+    train(loss, model, BATCHES, opt_state, 2, callbacks=[lambda history: seen.append(history.seconds)])
+    assert 0 < seen[0] < seen[1]
 
 
 def test_a_loss_that_is_no_number():

@@ -171,13 +171,12 @@ def replace(path: str, data: Any) -> None:
     files that killed programs left are removed. Raises `OSError`, and leaves nothing behind, if that is not possible.
     """
     path = os.path.realpath(path)  # a link stays one, and the file that it leads to is replaced
+    check_place(path)
     folder, name = os.path.split(path)
     _remove_left_behind(folder, name)
     temporary = os.path.join(folder, f".{name}.tmp-{os.getpid()}-{next(_count)}@{platform.node()}")
     _in_use.add(temporary)
     try:
-        if os.path.isdir(path):
-            raise IsADirectoryError(errno.EISDIR, "it is a folder")
         with open(temporary, "xb") as file:  # readable for whom the umask says
             file.write(data)
             file.flush()
@@ -191,6 +190,17 @@ def replace(path: str, data: Any) -> None:
         with contextlib.suppress(OSError):  # after success it has another name
             os.remove(temporary)
         _in_use.discard(temporary)
+
+
+def check_place(path: str) -> None:
+    """Raises `OSError` for a path, a whole one, where there can be no file."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, "could not save a file where a folder is", path)
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(
+            errno.ENOENT, f"could not save, there is no folder {folder}; os.makedirs makes it", path
+        )
 
 
 def _sync_folder(folder: str) -> None:
@@ -207,7 +217,7 @@ def _sync_folder(folder: str) -> None:
 
 def _remove_left_behind(folder: str, name: str) -> None:
     pattern = re.compile(rf"\.{re.escape(name)}\.tmp-(\d+)-\d+@{re.escape(platform.node())}")
-    with contextlib.suppress(OSError):  # no such folder: writing will say so
+    with contextlib.suppress(OSError):  # if it cannot be read: writing will say so
         for entry in os.listdir(folder):
             found = pattern.fullmatch(entry)
             temporary = os.path.join(folder, entry)

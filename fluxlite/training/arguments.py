@@ -42,14 +42,34 @@ def check_arguments(
         if number < 1:
             raise ValueError(f"{name} is at least 1, got {number}")
     _check_data(data, epochs)
-    if callable(callbacks):
-        raise TypeError("callbacks is a list of functions; for one write callbacks=[f]")
+    if callable(callbacks) or not isinstance(callbacks, Iterable):
+        raise TypeError(f"callbacks is a list of functions, got {callbacks!r}; for one write callbacks=[f]")
     callbacks = tuple(callbacks)
-    for f in (*callbacks, *([] if each_step is None else [each_step])):
-        if not callable(f):
-            hint = "; for a threading.Event: lambda history: event.is_set()" if hasattr(f, "is_set") else ""
-            raise TypeError(f"a callback is a function of the history, got {type(f).__name__}{hint}")
+    for f in callbacks if each_step is None else (*callbacks, each_step):
+        _check_callback(f)
     return callbacks
+
+
+def _check_callback(f: Any) -> None:
+    if not callable(f):
+        hint = "; for a threading.Event: lambda history: event.is_set()" if hasattr(f, "is_set") else ""
+        raise TypeError(f"a callback is a function of the history, got {type(f).__name__}{hint}")
+    wrong = _misfit(f, "history")
+    if wrong:
+        raise TypeError(f"a callback is called with the history, lambda history: …; {wrong}")
+
+
+def _misfit(f: Callable, *arguments: Any) -> str:
+    """Why `f` cannot be called with so many arguments; of a function that is not Python's nothing is known."""
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):
+        return ""
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        return f"yours is {getattr(f, '__name__', 'an object with __call__')}{signature}: {error}"
+    return ""
 
 
 def _kind(x: Any) -> str:
@@ -73,11 +93,13 @@ def _check_order(given: dict[str, Any], kinds: dict[str, str]) -> None:
         else ""
     )
     for name, kind in kinds.items():
+        x = given[name]
+        some_data = isinstance(x, Iterable) or kind == "data" and hasattr(type(x), "__getitem__")
         wrong = {
             # A model may be a function, or a list; a loss may be an object with parameters of its own.
-            "loss": not callable(given[name]) or kind == "opt_state" or bool(order) and kind != name,
+            "loss": not callable(x) or kind == "opt_state" or bool(order) and kind != name,
             "model": kind in ("opt_state", "rule") or bool(order) and kind != name,
-            "data": kind in ("opt_state", "rule", "loss") or not isinstance(given[name], Iterable),
+            "data": kind in ("opt_state", "rule", "loss") or not some_data,
             "opt_state": kind in ("rule", "loss", "model"),
         }[name]
         if wrong:
@@ -103,7 +125,7 @@ def _check_state(model: Any, opt_state: Any) -> None:
 
 
 def _check_data(data: Any, epochs: int) -> None:
-    if isinstance(data, (str, bytes, Mapping)) or is_array(data):
+    if isinstance(data, (str, bytes, Mapping)) or is_array(data) or not isinstance(data, Iterable):
         raise TypeError(
             f"data is a list of batches or a DataLoader, got a {type(data).__name__}: for one batch write [data], for "
             "several DataLoader(data, batchsize=32)"
@@ -132,20 +154,17 @@ def length(data: Any) -> int | None:
 
 def check_call(loss: Callable, model: Any, arguments: tuple, batch: Any) -> None:
     """Raises `TypeError` if `loss` does not take a batch like this."""
-    try:
-        signature = inspect.signature(loss)
-    except (TypeError, ValueError):  # of a function that is not Python's nothing is known
+    wrong = _misfit(loss, model, *arguments)
+    if not wrong:
         return
-    try:
-        signature.bind(model, *arguments)
-    except TypeError as error:
-        what = f"{len(arguments)} parts" if arguments is batch else f"one thing, a {type(batch).__name__}"
-        hint = "; a tuple is handed over in its parts" if isinstance(batch, list) else ""
-        name = getattr(loss, "__name__", "loss")
-        raise TypeError(
-            f"the loss is called as loss(model, *batch), and this batch has {what}{hint}; "
-            f"yours is {name}{signature}: {error}"
-        ) from None
+    what = f"{len(arguments)} parts" if arguments is batch else f"one thing, a {type(batch).__name__}"
+    hint = ""
+    if isinstance(batch, list):
+        hint = "; a tuple is handed over in its parts"
+    elif isinstance(batch, (dict, tuple)) and arguments is not batch and len(batch):
+        part = f"[{next(iter(batch))!r}]" if isinstance(batch, dict) else f".{type(batch)._fields[0]}"  # type: ignore
+        hint = f"; take its parts in the loss, as in lambda model, batch: … batch{part}"
+    raise TypeError(f"the loss is called as loss(model, *batch), and this batch has {what}{hint}; {wrong}")
 
 
 def check_gradient(grads: Any, model: Any) -> None:

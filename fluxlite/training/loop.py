@@ -160,11 +160,8 @@ class _Run:
     def go(self) -> None:
         history = self.history
         self.before, self.start = history.seconds, clock()
-        try:
-            while history.epochs < history.wanted and not history.stopped and not self.has_to_stop():
-                self.epoch()
-        finally:
-            self.take_time()
+        while history.epochs < history.wanted and not history.stopped and not self.has_to_stop():
+            self.epoch()
 
     def take_time(self) -> None:
         new = _seconds(clock() - self.start)
@@ -219,8 +216,9 @@ class _Run:
     def look(self) -> None:
         """Read the losses that are waiting, at once; the first that is not finite ends the training."""
         pending, self.pending = self.pending, []
-        history = self.history
-        for value in _numbers(pending):
+        history, values = self.history, _numbers(pending)
+        self.take_time()
+        for value in values:
             if not math.isfinite(value):
                 raise self.not_finite(value)
             history.losses.append(value)
@@ -266,7 +264,6 @@ class _Run:
 
     def save(self, batches: int | None = None) -> None:
         if self.file is not None:
-            self.take_time()
             self.file.save(batches)
 
 

@@ -32,7 +32,7 @@ class RunFile:
     """The file of a run, which is `train`'s: its model, its history, how far it is."""
 
     def __init__(self, path: Any, run: Any) -> None:
-        self.path, self.run = Path(os.fspath(path)), run
+        self.path, self.run = _checked(path), run
         rng = getattr(run.data, "rng", None)
         self.order: np.random.Generator | None = rng if isinstance(rng, np.random.Generator) else None
         self.at_start = self.order  # the same, as it was when the epoch began
@@ -146,6 +146,16 @@ class RunFile:
             text = f"resuming {name} after epoch {history.epochs}"
         print(formatted("Info", text))
         return not (self.run.finished or history.epochs >= history.wanted)
+
+
+def _checked(path: Any) -> Path:
+    """Raises where no file can be written: now, and not after an epoch."""
+    from ..checkpoint.files import check_place
+
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f'checkpoint is the path of a file, such as "run.safetensors", got a {type(path).__name__}')
+    check_place(os.path.realpath(path))
+    return Path(path)
 
 
 def _set_state(generator: Any, state: Any) -> None:
