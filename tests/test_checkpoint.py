@@ -240,6 +240,25 @@ def test_56_filter_leaves_out_parts_of_both():
     assert all(map(equal, values(second), values(network(2))))
 
 
+def test_56_weights_of_a_file_go_into_a_model_with_another_head(path):
+    def with_head(classes):
+        return fl.Chain(fl.Dense(3, 4, fl.relu), fl.Dense(4, classes))
+
+    def is_body(part):
+        return not isinstance(part, fl.Dense) or part.weight.shape == (4, 3)
+
+    first, other = with_head(2), with_head(5)
+    fl.save(path, first)
+    with pytest.raises(
+        ValueError, match="here it has 1 part, in the source 2 parts; the filter .* in a state are dicts"
+    ):
+        fl.loadmodel(other, fl.load(path)["model"], is_body)
+    fl.loadmodel(other, fl.load(path, with_head(2))["model"], is_body)
+    assert equal(other[0].weight, first[0].weight)
+    with pytest.raises(TypeError, match=r"got a (Posix|Windows)Path; of a file load\(path, model\)"):
+        fl.loadmodel(other, path)
+
+
 def test_arrays_that_cannot_be_changed_are_named():
     frozen = np.zeros(2)
     frozen.flags.writeable = False

@@ -53,9 +53,10 @@ class Loading:
         ours, theirs = self._parts(x), self._parts(source)
         named = [isinstance(children(node)[0], Mapping) for node in (x, source)]
         if named[0] != named[1] or len(ours) != len(theirs) or named[0] and set(dict(ours)) != set(dict(theirs)):
+            hint = "; the filter is asked about the parts of both, which in a state are dicts" if self.filter else ""
             raise ValueError(
                 f"{path or 'the model'}: the structures do not match; here it has {_listed(x, ours)}, "
-                f"in the source {_listed(source, theirs)}"
+                f"in the source {_listed(source, theirs)}{hint}"
             )
         if named[0]:
             return [(step, part, dict(theirs)[step]) for step, part in ours]
@@ -142,7 +143,7 @@ def _equal(x: Any, y: Any) -> bool:
 
 def _listed(x: Any, parts: list) -> str:
     if not isinstance(children(x)[0], Mapping):
-        return _brief(x) if is_leaf(x) else f"{len(parts)} parts"
+        return _brief(x) if is_leaf(x) else "1 part" if len(parts) == 1 else f"{len(parts)} parts"
     return f"the parts {', '.join(str(name) for name, _ in parts)}" if parts else "no parts"
 
 

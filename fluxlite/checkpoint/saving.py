@@ -95,8 +95,9 @@ def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = No
 
     Both must have the same structure; a tuple and a list are alike, and an absent bias is one of zeros. The arrays stay
     the same objects on the same device. Numbers and functions are not copied. ``filter(part)`` tells which parts count,
-    in both. Arrays of another dtype raise, unless ``cast=True`` converts them. All is checked before anything is
-    changed, and the values are brought to the device first, which needs room for them.
+    in both. In a state these are dicts, not layers: to filter what is in a file, load it into a model of its own first.
+    Arrays of another dtype raise, unless ``cast=True`` converts them. All is checked before anything is changed, and
+    the values are brought to the device first, which needs room for them.
 
     Raises `ValueError` for another structure, shape or dtype, a tie that the source has not, and an array that cannot
     be changed; `TypeError` for arrays that cannot be reached. Each names the place.
@@ -105,6 +106,10 @@ def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = No
     >>> loadmodel({"W": W}, {"W": np.ones(2)})["W"] is W, W
     (True, array([1., 1.]))
     """
+    if isinstance(source, (str, os.PathLike)):
+        raise TypeError(
+            f"loadmodel takes a model or a state, got a {type(source).__name__}; of a file load(path, model)"
+        )
     loading = Loading(filter, cast)
     loading.add(KeyPath(), model, source)
     loading.finish()
@@ -159,7 +164,10 @@ class _Writer:
     def top(self, name: str, x: Any) -> Any:
         path = KeyPath([Attribute(name)])
         if is_leaf(x) and not isinstance(x, tuple) and isinstance(kept(path, x), tuple):
-            raise TypeError(f"there is nothing to save of {name}, which is of type {type(x).__name__}")
+            raise TypeError(
+                f"there is nothing to save of {name}, which is of type {type(x).__name__}: what is saved are arrays, "
+                "numbers and text, in containers or in objects of a class with @functor above it"
+            )
         return self.tree(path, x)
 
     def tree(self, path: KeyPath, x: Any) -> Any:
