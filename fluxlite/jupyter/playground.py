@@ -152,7 +152,7 @@ def baselines() -> dict[str, float]:
 
 
 def _figure(losses: list[float], ahead: tuple[Any, Any], own: tuple[Any, Any] | None) -> Any:
-    figure, axes = plots(2, 2, width=10.5, height=5.6, width_ratios=[2, 1], height_ratios=[3, 2])
+    figure, axes = plots(2, 2, width=9.6, height=4.8, width_ratios=[2, 1], height_ratios=[3, 2])
     axes[1, 1].remove()  # the loss takes the whole height
     axes[0, 1].set_subplotspec(axes[0, 1].get_gridspec()[:, 1])
     axes[1, 0].sharex(axes[0, 0])
@@ -172,7 +172,7 @@ def _draw_wave(axes: Any, ahead: np.ndarray, own: np.ndarray | None) -> None:
     axes.plot(TIMES[1:21], ahead, "o", color=ORANGE, mfc="none", ms=8, mew=2, label="one step ahead")
     if own is not None:
         axes.plot(TIMES[1:41], own, "D-", color=GREEN, ms=4, lw=1, label="from its own output")
-        axes.axvline(10, color=GREY, lw=1)
+        axes.axvline(10, ymax=0.88, color=GREY, lw=1)
         axes.text(10.1, -1.75, "never seen", color=GREY)
     axes.set(ylabel="sin t", ylim=(-1.9, 2.1))
     axes.legend(loc="upper center", ncol=3, fontsize=11, frameon=False, columnspacing=1, handletextpad=0.3)
@@ -180,11 +180,14 @@ def _draw_wave(axes: Any, ahead: np.ndarray, own: np.ndarray | None) -> None:
 
 def _draw_memory(axes: Any, times: np.ndarray, memories: np.ndarray) -> None:
     """A row for each number of the memory: a bar up for a positive value, down for a negative one."""
-    width = 280 / len(times) / 1.6
+    memories = np.nan_to_num(memories)
+    longest = float(np.abs(memories).max())
+    bar = 180 / len(times)  # its width in points
     for row, values in enumerate(memories.T):
         axes.axhline(-row, color="0.85", lw=0.8)
-        axes.vlines(times, -row, -row + 0.45 * np.nan_to_num(values), color="0.25", lw=width)
-    axes.set(xlabel="t (radians)", ylabel=f"memory ({len(memories.T)})", yticks=[], ylim=(0.6 - memories.shape[1], 0.6))
+        axes.vlines(times, -row, -row + 0.48 * values / (longest or 1), color="0.25", lw=bar)
+    axes.set(xlabel="t (radians)", ylabel=f"memory ({len(memories.T)})", yticks=[], ylim=(0.6 - len(memories.T), 0.6))
+    axes.set_title(f"longest bar: {longest:.2f}", loc="right", fontsize=11, color="0.25", pad=2)
 
 
 def _draw_loss(axes: Any, losses: list[float]) -> None:
@@ -205,17 +208,15 @@ def playground() -> Shown:
     Raises `ImportError` without ipywidgets.
     """
     w = ipywidgets("rnn_demo()")
-    wide = {"description_width": "9em"}
+    wide: dict[str, Any] = {"style": {"description_width": "8em"}, "layout": {"width": "36em"}}
+    kept = [("kept", True), ("wiped at each step", False)]
+    fed = [("true values", False), ("its own output", True)]
     controls = {
-        "hidden": w.IntSlider(6, 1, 16, continuous_update=False, description="memory size", style=wide),
-        "seed": w.IntSlider(1, 0, 19, continuous_update=False, description="seed", style=wide),
-        "lr": w.Dropdown(options=RATES, value=0.1, description="learning rate", style=wide),
-        "carry": w.ToggleButtons(
-            options=[("kept", True), ("wiped at each step", False)], description="memory", style=wide
-        ),
-        "closed_loop": w.ToggleButtons(
-            options=[("true values", False), ("its own output", True)], description="fed with", style=wide
-        ),
+        "hidden": w.IntSlider(6, 1, 16, continuous_update=False, description="memory size", **wide),
+        "seed": w.IntSlider(1, 0, 19, continuous_update=False, description="seed", **wide),
+        "lr": w.Dropdown(options=RATES, value=0.1, description="learning rate", **wide),
+        "carry": w.Dropdown(options=kept, description="memory", **wide),
+        "closed_loop": w.Dropdown(options=fed, description="fed with", **wide),
     }
     status, view = w.HTML(), w.HTML()
     drawing = _Drawing(controls, status, view)

@@ -1,0 +1,253 @@
+"""Lesson 05, the sine-wave RNN: questions and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+from fluxlite.jupyter import playground
+
+from ...tracked import TrackedArray
+from ..exercises import NotRight, exercise
+from ..guesses import Question
+
+QUESTIONS = {
+    "05-A": Question(
+        "b",
+        a="the line does go too far at each bend, but only there; the value of now is behind at every step.",
+        b="a wave is nearly straight from one point to the next, and it is far from 0 most of the time.",
+        c="0 is right on average, but the average is of no use: nearly every point is far from it.",
+    ),
+    "05-B": Question(
+        "c",
+        a="nothing but the memory tells a wave that goes up from one that goes down.",
+        b="it is thirteen times the loss, and as good as no prediction at all.",
+        c="from the height alone it cannot tell up from down; so it says about what it sees.",
+    ),
+    "05-C": Question(
+        "b",
+        a="the loop runs over the true points; its own predictions are put away and never used again.",
+        b="each prediction starts from a true point and has to be right one step ahead only.",
+    ),
+    "05-D": Question(
+        "c",
+        a="where the weights start decides how far 200 epochs bring them.",
+        b="it is far more than a factor of two: 0.0035 to 0.255.",
+        c="the worst of twenty starts ends at seventy times the loss of the best.",
+    ),
+}
+
+
+def _wave() -> tuple[np.ndarray, np.ndarray]:
+    """The inputs and the targets of the lesson."""
+    points = playground.wave().reshape(21, 1, 1)
+    return points[:-1].copy(), points[1:].copy()
+
+
+def _empty() -> np.ndarray:
+    return np.zeros((1, 6), np.float32)
+
+
+def _step(x: Any, h: Any, w1: Any, w2: Any) -> tuple[Any, Any]:
+    h = np.tanh(np.concatenate([x, h], axis=1) @ w1)
+    return h @ w2, h
+
+
+def _near(got: Any, wanted: Any) -> bool:
+    return np.shape(got) == np.shape(wanted) and np.allclose(got, wanted, rtol=1e-4, atol=1e-5)
+
+
+# -- 05.1 -----------------------------------------------------------------------------------------------------------
+
+
+@exercise("05.1", "one step of the network", look_at="the drawing of section 3, from left to right")
+def step(step: Any) -> str:
+    w1, w2 = playground.weights()
+    h = _empty()
+    for number, x in enumerate(_wave()[0][:3], 1):
+        out, after = _two(step(x.copy(), h.copy(), w1.copy(), w2.copy()))
+        _tell_memory(number, x, h, w1, after)
+        _tell_out(number, h, after, w2, out)
+        h = after
+    x, h, w1, w2 = fl.gpu((_wave()[0][0], _empty(), w1, w2))
+    for got in step(x, h, w1, w2):
+        if fl.device_of(got) != fl.device_of(x):
+            raise NotRight(
+                "given arrays on the GPU, your step returns one on the CPU",
+                expected="NumPy's functions, np.concatenate, np.tanh and @: they compute where the arrays are",
+            )
+    return "three steps as they should be, and one on the GPU with the same lines"
+
+
+def _two(returned: Any) -> tuple[Any, Any]:
+    """What step returned, if it is what a step returns."""
+    if returned is None:
+        raise NotRight("step returned None", expected="return out, h")
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        got = f"{len(returned)} things" if isinstance(returned, tuple) else f"one {type(returned).__name__}"
+        raise NotRight(
+            "step returns two arrays: the output, and the new memory for the next step", got, "return out, h"
+        )
+    out, h = returned
+    shapes = np.shape(out), np.shape(h)
+    if shapes == ((1, 6), (1, 1)):
+        raise NotRight("the two are in the other order", "(h, out)", "(out, h)")
+    if shapes != ((1, 1), (1, 6)):
+        raise NotRight("the shapes are not those of the drawing", "{} and {}".format(*shapes), "(1, 1) and (1, 6)")
+    return out, h
+
+
+def _tell_memory(number: int, x: Any, h: Any, w1: Any, after: Any) -> None:
+    joined = np.concatenate([x, h], axis=1)
+    if _near(after, np.tanh(joined @ w1)):
+        return
+    facts = (f"step {number}: h = {_numbers(after)}", f"step {number}: h = {_numbers(np.tanh(joined @ w1))}")
+    if _near(after, np.tanh(np.concatenate([h, x], axis=1) @ w1)):
+        raise NotRight("row 0 of w1 belongs to the input; yours multiplies it with h[0]", *facts)
+    if _near(after, h):
+        raise NotRight("the memory that you return is the one you were given", *facts)
+    if _near(after, joined @ w1):
+        raise NotRight("the memory is not bent: is there a tanh missing?", *facts)
+    raise NotRight("the new memory is another", *facts)
+
+
+def _tell_out(number: int, h: Any, after: Any, w2: Any, out: Any) -> None:
+    if _near(out, after @ w2):
+        return
+    facts = (f"step {number}: out = {_numbers(out)}", f"step {number}: out = {_numbers(after @ w2)}")
+    if _near(out, np.tanh(after @ w2)):
+        raise NotRight("outputs never exceed 1: is there a tanh too many?", *facts)
+    if _near(out, h @ w2):
+        raise NotRight("the output comes from the old memory; it should come from the new one", *facts)
+    raise NotRight("the memory is right, the output is not", *facts)
+
+
+def _numbers(array: Any) -> str:
+    return " ".join(f"{float(value):.3f}" for value in np.ravel(array)[:3]) + (" …" if np.size(array) > 3 else "")
+
+
+# -- 05.2 and 05.3: training ----------------------------------------------------------------------------------------
+
+
+@exercise("05.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")
+def train_wave(train_wave: Any) -> str:
+    loss = _last(train_wave(*playground.weights(), *_wave()), "train_wave")
+    _tell_loss(loss)
+    return "0.0649: the memory lasts from step to step, and 4,000 updates have been made"
+
+
+@exercise("05.3", "the loop with withgradient", look_at="section 9: what goes into withgradient, and what comes out?")
+def train_again(train_again: Any) -> str:
+    arrays = (*playground.weights(), *_wave())
+    on_gpu = fl.gpu(arrays)
+    wanted, paid = fl.receipt(), fl.receipt()
+    with wanted:
+        _reference(*on_gpu)
+    with paid:
+        _last(train_again(*on_gpu, epochs=1), "train_again")
+    extra = round(((paid.launches or 0) - (wanted.launches or 0)) / 20)
+    if paid.launched["tanh"] > 20:
+        raise NotRight(
+            f"{extra} launches per step too many: forward ran twice",
+            yours=f"{paid.launched['tanh']} tanh in an epoch of 20 steps",
+            expected="the new memory comes out of withgradient, beside the loss: return loss, memory",
+        )
+    _tell_loss(_last(train_again(*arrays), "train_again"))
+    if extra > 4:
+        raise NotRight(f"the loss is right, with {extra} launches per step too many", f"{paid.launches} in an epoch")
+    return f"0.0649, with {round((paid.launches or 0) / 20)} launches per step, and nothing is tracked after it"
+
+
+def _reference(w1: Any, w2: Any, xs: Any, ys: Any) -> Any:
+    """One epoch as the solution runs it, for its receipt."""
+    w1, w2, total, memory = w1.copy(), w2.copy(), 0, np.zeros_like(w2.T)
+    for x, y in zip(xs, ys):
+
+        def loss(w1: Any, w2: Any, x: Any = x, y: Any = y, h: Any = memory) -> Any:
+            out, after = _step(x, h, w1, w2)
+            return np.sum((out - y) ** 2) / 2, after
+
+        (value, memory), (g1, g2) = fl.withgradient(loss, w1, w2)
+        w1 -= 0.1 * g1
+        w2 -= 0.1 * g2
+        total = total + value
+    return total
+
+
+def _last(returned: Any, name: str) -> float:
+    """The loss of the last epoch, whether that or a list of all of them was returned."""
+    if returned is None:
+        raise NotRight(f"{name} returned None", expected="return total")
+    if isinstance(returned, list) and returned:
+        returned = returned[-1]
+    if isinstance(returned, TrackedArray):
+        raise NotRight("the loss that you return is still tracked, with all its steps", expected="total + loss.data")
+    returned = fl.cpu(returned)
+    if np.size(returned) != 1:
+        raise NotRight(f"{name} returns one number", type(returned).__name__, "the loss of the last epoch")
+    return float(np.ravel(returned)[0])
+
+
+def _tell_loss(loss: float) -> None:
+    if abs(loss - 0.0649) <= 0.0005:
+        return
+    facts = (f"a loss of {loss:.4f}", "a loss of 0.0649")
+    known: dict[float, str] = {
+        0.8393: '0.839: as good as "same value as now". What survives from step to step?',
+        0.1925: "0.193: one update in each epoch, 200 updates instead of 4,000",
+        0.0245: "0.0245: one gradient for a whole epoch: 20 steps are tracked at its end, 200 updates in all",
+        0.0649 / 20: "the loss is the sum of the 20 steps; yours is their mean",
+        3.9155: "3.916 is the loss of the first epoch, not of the last",
+    }
+    if not np.isfinite(loss) or loss > 100:
+        raise NotRight("the weights grew beyond all bounds: is each gradient used once, then set to zero?", *facts)
+    for number, message in known.items():
+        if abs(loss - number) <= 0.01 * number:
+            raise NotRight(message, *facts)
+    raise NotRight("it learns something else", *facts)
+
+
+# -- 05.4 -----------------------------------------------------------------------------------------------------------
+
+
+@exercise("05.4", "its own wave", look_at="what is the input of the second step, and what is its memory?")
+def continue_wave(continue_wave: Any) -> str:
+    w1, w2, _ = playground.train()
+    xs = _wave()[0]
+    given = continue_wave(xs[0].copy(), 6, w1.copy(), w2.copy())
+    if given is None or not isinstance(given, Iterable):
+        got = "None" if given is None else f"one {type(given).__name__}"
+        raise NotRight(f"continue_wave returned {got}", expected="a list of n values")
+    values = np.concatenate([np.zeros(0), *(np.ravel(fl.cpu(value)) for value in given)])
+    wanted = np.array(list(_from(xs[0], 6, w1, w2, lambda out, step: out)))
+    yours, expected = _six(values), _six(wanted)
+    if len(values) and _near(values[0], xs[0].item()):
+        raise NotRight("the first value is x0 itself; it should be the prediction from it", yours, expected)
+    if len(values) != 6:
+        raise NotRight("n values are wanted, one for each step", f"{len(values)} values for n = 6", "6 values")
+    if _near(values, wanted):
+        return f"it goes on by itself: {expected}"
+    if not _near(values[0], wanted[0]):
+        raise NotRight("step 1 already differs: it is given x0 and an empty memory", yours, expected)
+    true = list(_from(xs[0], 2, w1, w2, lambda out, step: xs[step]))
+    if _near(values[1], true[1]):
+        raise NotRight(f"step 2: {true[1]:.3f} is the answer to a true input", yours, expected)
+    if _near(values[1], _step(np.full((1, 1), values[0], np.float32), _empty(), w1, w2)[0].item()):
+        raise NotRight("step 2 has forgotten step 1: its memory is empty again", yours, expected)
+    raise NotRight("it begins well, then goes another way", yours, expected)
+
+
+def _from(x: Any, n: int, w1: Any, w2: Any, following: Callable[[Any, int], Any]) -> Iterator[float]:
+    """The outputs of n steps, where ``following(out, step)`` says what is fed in after each."""
+    h = _empty()
+    for number in range(1, n + 1):
+        out, h = _step(x, h, w1, w2)
+        yield out.item()
+        x = following(out, number)
+
+
+def _six(values: Any) -> str:
+    return " ".join(f"{float(value):.3f}" for value in values[:6])

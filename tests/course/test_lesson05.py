@@ -1,0 +1,249 @@
+"""Lesson 05's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course.exercises import judge
+
+
+def forward(x, h, w1, w2):
+    h = np.tanh(np.concatenate([x, h], axis=1) @ w1)
+    return h @ w2, h
+
+
+# -- 05.1 -----------------------------------------------------------------------------------------------------------
+
+
+def swapped(x, h, w1, w2):
+    return forward(x, h, w1, w2)[::-1]
+
+
+def columns_swapped(x, h, w1, w2):
+    h = np.tanh(np.concatenate([h, x], axis=1) @ w1)
+    return h @ w2, h
+
+
+def bent_twice(x, h, w1, w2):
+    out, h = forward(x, h, w1, w2)
+    return np.tanh(out), h
+
+
+def not_bent(x, h, w1, w2):
+    h = np.concatenate([x, h], axis=1) @ w1
+    return h @ w2, h
+
+
+def forgetful(x, h, w1, w2):
+    return forward(x, h, w1, w2)[0], h
+
+
+def behind(x, h, w1, w2):
+    return h @ w2, forward(x, h, w1, w2)[1]
+
+
+def without_numpy(x, h, w1, w2):
+    return tuple(np.array(array.tolist(), np.float32) for array in forward(x, h, w1, w2))
+
+
+STEPS = [
+    (lambda x, h, w1, w2: None, "step returned None"),
+    (lambda x, h, w1, w2: forward(x, h, w1, w2)[0], "step returns two arrays"),
+    (lambda x, h, w1, w2: (*forward(x, h, w1, w2), w1), "step returns two arrays"),
+    (lambda x, h, w1, w2: (1.0, 2.0), "the shapes are not those of the drawing"),
+    (swapped, "the two are in the other order"),
+    (columns_swapped, "row 0 of w1 belongs to the input; yours multiplies it with h[0]"),
+    (bent_twice, "outputs never exceed 1: is there a tanh too many?"),
+    (not_bent, "is there a tanh missing?"),
+    (forgetful, "the memory that you return is the one you were given"),
+    (behind, "the output comes from the old memory"),
+    (lambda x, h, w1, w2: (2 * forward(x, h, w1, w2)[0], forward(x, h, w1, w2)[1]), "the output is not"),
+    (lambda x, h, w1, w2: forward(2 * x, h, w1, w2), "the new memory is another"),
+    (without_numpy, "returns one on the CPU"),
+]
+
+
+# -- 05.2 -----------------------------------------------------------------------------------------------------------
+
+
+def training(memory="kept", update="each step", zero=True, detach=True, returns=lambda losses: float(losses[-1])):
+    """A program like the lesson's, with mistakes."""
+
+    def train_wave(w1, w2, x, y, epochs=200):
+        w1, w2, losses = fl.param(w1), fl.param(w2), []
+        for _ in range(epochs):
+            total, h = 0, np.zeros((1, 6), np.float32)
+            for point, target in zip(x, y):
+                h = h if memory == "kept" else np.zeros((1, 6), np.float32)
+                out, h = forward(point, h, w1, w2)
+                loss = np.sum((out - target) ** 2) / 2
+                fl.back(loss)
+                total, h = total + loss.data, h.data if detach else h
+                if update == "each step":
+                    move(w1, w2, zero)
+            if update != "each step":
+                move(w1, w2, zero)
+            losses.append(total)
+        return returns(losses)
+
+    return train_wave
+
+
+def move(w1, w2, zero):
+    for w in (w1, w2):
+        w.data -= 0.1 * w.grad
+        if zero:
+            w.grad[...] = 0
+
+
+def one_gradient(w1, w2, x, y, epochs=200):
+    for _ in range(epochs):
+
+        def loss(w1, w2):
+            total, h = 0, np.zeros_like(w2.data.T)
+            for point, target in zip(x, y):
+                out, h = forward(point, h, w1, w2)
+                total = total + np.sum((out - target) ** 2) / 2
+            return total
+
+        value, (g1, g2) = fl.withgradient(loss, w1, w2)
+        w1, w2 = w1 - 0.1 * g1, w2 - 0.1 * g2
+    return value
+
+
+LOOPS = [
+    (training(memory="wiped"), '0.839: as good as "same value as now". What survives from step to step?'),
+    (training(update="each epoch"), "0.193: one update in each epoch, 200 updates instead of 4,000"),
+    (training(zero=False), "the weights grew beyond all bounds"),
+    (training(returns=lambda losses: None), "train_wave returned None"),
+    (training(returns=lambda losses: np.array([1.0, 2.0])), "train_wave returns one number"),
+    (training(returns=lambda losses: losses[-1] / 20), "yours is their mean"),
+    (training(returns=lambda losses: losses[0]), "the loss of the first epoch"),
+    (training(returns=lambda losses: fl.param(np.array(losses[-1]))), "still tracked"),
+    (training(returns=lambda losses: 0.5), "it learns something else"),
+    (one_gradient, "0.0245: one gradient for a whole epoch"),
+]
+
+
+# -- 05.3 -----------------------------------------------------------------------------------------------------------
+
+
+def again(memory_from="withgradient", waste=0):
+    """The loop with withgradient, with mistakes."""
+
+    def train_again(w1, w2, x, y, epochs=200, lr=0.1):
+        w1, w2 = w1.copy(), w2.copy()
+        for _ in range(epochs):
+            memory, total = np.zeros_like(w2.T), 0
+            for point, target in zip(x, y):
+
+                def loss(w1, w2):
+                    out, after = forward(point, memory, w1, w2)  # noqa: B023
+                    return np.sum((out - target) ** 2) / 2, after  # noqa: B023
+
+                (value, after), (g1, g2) = fl.withgradient(loss, w1, w2)
+                if memory_from == "a second forward":
+                    after = forward(point, memory, w1, w2)[1]
+                if memory_from != "nowhere":
+                    memory = after
+                w1 -= lr * g1
+                w2 -= lr * g2
+                total = total + value
+                for _ in range(waste):
+                    w1 + w1
+        return total
+
+    return train_again
+
+
+def leaking(w1, w2, x, y, epochs=200, lr=0.1):
+    for _ in range(epochs):
+        memory = np.zeros_like(w2.T)
+        for point, target in zip(x, y):
+
+            def loss(w1, w2):
+                nonlocal memory
+                out, memory = forward(point, memory, w1, w2)  # noqa: B023
+                return np.sum((out - target) ** 2) / 2  # noqa: B023
+
+            value, (g1, g2) = fl.withgradient(loss, w1, w2)
+            w1, w2 = w1 - lr * g1, w2 - lr * g2
+    return value
+
+
+YOUNGER = [
+    (again("a second forward"), "5 launches per step too many: forward ran twice"),
+    (again("nowhere"), "0.839: as good as"),
+    (again(waste=6), "the loss is right, with 6 launches per step too many"),
+    (one_gradient, "0.0245: one gradient for a whole epoch"),
+    (lambda w1, w2, x, y, epochs=200: None, "train_again returned None"),
+]
+
+
+# -- 05.4 -----------------------------------------------------------------------------------------------------------
+
+
+def continued(fed="own", memory="kept", first=0, extra=0, form=float):
+    """A wave from x0 on, with mistakes."""
+    truth = np.sin(np.linspace(2, 10, 21)).astype(np.float32).reshape(21, 1, 1)
+
+    def continue_wave(x0, n, w1, w2):
+        point, h, values = x0, np.full_like(w2.T, first), []
+        for step in range(n + extra):
+            out, after = forward(point, h, w1, w2)
+            values.append(out)
+            h = after if memory == "kept" else h
+            point = out if fed == "own" else truth[step + 1]
+        return [form(value.item()) for value in values]
+
+    return continue_wave
+
+
+WAVES = [
+    (continued(fed="true values"), "step 2: 0.503 is the answer to a true input"),
+    (continued(memory="fresh"), "step 2 has forgotten step 1"),
+    (continued(first=1), "step 1 already differs"),
+    (continued(extra=1), "n values are wanted"),
+    (lambda x0, n, w1, w2: [x0, *continued()(x0, n - 1, w1, w2)], "the first value is x0 itself"),
+    (lambda x0, n, w1, w2: [], "n values are wanted"),
+    (lambda x0, n, w1, w2: None, "continue_wave returned None"),
+    (lambda x0, n, w1, w2: [*continued()(x0, 3, w1, w2), 0.0, 0.0, 0.0], "it begins well"),
+    (lambda x0, n, w1, w2: 0.5, "continue_wave returned one float"),
+]
+
+WRONG = [
+    (id, answer, words)
+    for id, answers in (("05.1", STEPS), ("05.2", LOOPS), ("05.3", YOUNGER), ("05.4", WAVES))
+    for answer, words in answers
+]
+
+
+@pytest.mark.parametrize(("id", "answer", "words"), WRONG)
+def test_a_wrong_answer_is_not_right_and_told_why(id, answer, words):
+    verdict = judge(id, answer)
+    assert verdict.word == "not right" and words in str(verdict)
+
+
+@pytest.mark.parametrize(
+    ("id", "answer", "words"),
+    [
+        ("05.1", lambda x, h, w1, w2: forward(x, h, w2, w1), "matmul"),
+        ("05.2", training(detach=False), "detached, as in h = h.data"),
+        ("05.3", leaking, "return it from"),
+    ],
+)
+def test_where_the_library_says_what_is_wrong_the_check_passes_it_on(id, answer, words):
+    verdict = judge(id, answer)
+    assert verdict.word == "stopped" and words in verdict.message
+
+
+def test_right_answers_other_than_the_lessons_own():
+    def step(x, h, w1, w2):
+        h = np.tanh(x @ w1[:1] + h @ w1[1:])
+        return h @ w2, h
+
+    assert judge("05.1", step).word == "right"
+    assert judge("05.2", training(returns=lambda losses: losses)).word == "right"
+    assert judge("05.3", again(waste=2)).word == "right"
+    assert judge("05.4", continued(form=lambda value: np.full((1, 1), value))).word == "right"
+    assert judge("05.4", lambda *args: np.array(continued()(*args))).word == "right"
