@@ -1,0 +1,241 @@
+"""Lesson 09's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course.exercises import judge
+from fluxlite.jupyter.lanes import lanes
+
+
+def loss(m, x, y):
+    return fl.logitcrossentropy(m(x), y)
+
+
+def training(batches, model=lambda model: model):
+    """An answer to 09.2 that takes its batches from a function of X, Y and the batch size."""
+
+    def train_epoch(m, opt_state, X, Y, batchsize=64):
+        for x, y in batches(X, Y, batchsize):
+            grads = fl.gradient(lambda m: loss(m, x, y), model(m))  # noqa: B023
+            fl.update(opt_state, model(m), grads[0])
+
+    return train_epoch
+
+
+def slices(X, n=64):
+    return [slice(start, start + n) for start in range(0, len(X), n)]
+
+
+def everything(X, Y, n):
+    return ((fl.gpu(X)[these], fl.gpu(Y)[these]) for these in slices(X))
+
+
+def whole_y(X, Y, n):
+    return ((fl.gpu(X[these]), fl.gpu(Y)[these]) for these in slices(X))
+
+
+def whole_x(X, Y, n):
+    return ((fl.gpu(X)[these], fl.gpu(Y[these])) for these in slices(X))
+
+
+def batch_by_batch(X, Y, n):
+    return ((fl.gpu(X[these]), fl.gpu(Y[these])) for these in slices(X))
+
+
+def on_the_host(X, Y, n):
+    return ((X[these], Y[these]) for these in slices(X))
+
+
+def through_the_host(X, Y, n):
+    X = fl.gpu(X)
+    return ((fl.gpu(fl.cpu(X)[these]), fl.gpu(Y[these])) for these in slices(X))
+
+
+def spoiled(X, Y, n):
+    yield from list(batch_by_batch(X, Y, n))
+    X[...] = 0
+
+
+def drawn(order, rng_of=lambda rng: rng, sizes=None, pair=lambda x, y: (x, y)):
+    """An answer to 09.3: `order` makes the epoch's order of a generator and the number of observations."""
+
+    def my_batches(X, Y, batchsize, rng):
+        numbers = order(rng_of(rng), len(X))
+        for start in range(0, len(X), batchsize) if sizes is None else sizes(len(X), batchsize):
+            chosen = numbers[start : start + batchsize]
+            yield pair(X[chosen], Y[chosen])
+
+    return my_batches
+
+
+def permuted(rng, n):
+    return rng.permutation(n)
+
+
+def two_orders(X, Y, batchsize, rng):
+    return [
+        (x, y) for (x, _), (_, y) in zip(drawn(permuted)(X, Y, batchsize, rng), drawn(permuted)(X, Y, batchsize, rng))
+    ]
+
+
+def only_x_shuffled(X, Y, batchsize, rng):
+    X = X[rng.permutation(len(X))]
+    return [(X[these], Y[these]) for these in slices(X, batchsize)]
+
+
+def in_place(X, Y, batchsize, rng):
+    order = rng.permutation(len(X))
+    X[...], Y[...] = X[order], Y[order]
+    return [(X[these].copy(), Y[these].copy()) for these in slices(X, batchsize)]
+
+
+def whole_batches(X, Y, batchsize, rng):
+    return [(X[these], Y[these]) for these in rng.permutation(np.array(slices(X, batchsize), object))]
+
+
+def same_batches(X, Y, batchsize, rng):
+    *whole, last = slices(X, batchsize)
+    return [(X[these], Y[these]) for these in [*rng.permutation(np.array(whole, object)), last]]
+
+
+def endless(X, Y, batchsize, rng):
+    while True:
+        yield from drawn(permuted)(X, Y, batchsize, rng)
+
+
+def with_a_loader(X, Y, batchsize, rng):
+    return fl.DataLoader((X, Y), batchsize, shuffle=True, rng=rng)
+
+
+def chosen(nbytes, share=0.5, **options):
+    """An answer to 09.4 that counts the bytes in its own way."""
+
+    def loader_for(X, Y, batchsize, free):
+        options.setdefault("shuffle", True)
+        if nbytes(X, Y) <= free * share:
+            return fl.DataLoader(fl.gpu((X, Y)), batchsize, **options)
+        return fl.gpu(fl.DataLoader((X, Y), batchsize, **options))
+
+    return loader_for
+
+
+def on_gpu(X, Y):
+    return 4 * (X.size + Y.size)
+
+
+def left_on_the_host(X, Y, batchsize, free):
+    return fl.DataLoader((X, Y), batchsize, shuffle=True)
+
+
+WRONG = [
+    ("09.1", [14, 84, 5], "14 batches leave 38 observations over"),
+    ("09.1", [64, 90, 5], "not that many batches"),
+    ("09.1", [15, 45, 5], "a batch is two arrays"),
+    ("09.1", [15, 30, 5], "that is one epoch"),
+    ("09.1", [15, 15, 5], "and there are three epochs"),
+    ("09.1", [15, 5, 90], "that is the other way"),
+    ("09.1", [15, 7, 5], "not that many copies by gpu(loader)"),
+    ("09.1", [15, 90, 2], "each epoch's order"),
+    ("09.1", [15, 90, 3], "X and Y have to get there, too"),
+    ("09.1", [15, 90, 6], "X and Y travel once"),
+    ("09.1", [15, 90, 90], "they do not travel"),
+    ("09.1", [15, 90, "five"], "not that many copies by the other way"),
+    ("09.2", [training(everything)], "all the data travels for each batch"),
+    ("09.2", [training(whole_y)], "Y still travels as a whole"),
+    ("09.2", [training(whole_x)], "X still travels as a whole"),
+    ("09.2", [training(on_the_host)], "a batch stayed on the host"),
+    ("09.2", [training(on_the_host, model=fl.cpu)], "has not learned"),
+    ("09.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[:2])], "the last batch, which is smaller"),
+    ("09.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[:1])], "only the first batch"),
+    ("09.2", [training(lambda X, Y, n: [fl.gpu((X, Y))])], "where are the batches?"),
+    ("09.2", [training(lambda X, Y, n: list(batch_by_batch(X, Y, n))[::-1])], "has learned something else"),
+    ("09.2", [training(through_the_host)], "something large comes back to the host"),
+    ("09.2", [training(spoiled)], "your function changed the data"),
+    ("09.3", [drawn(lambda rng, n: np.arange(n))], "nothing is shuffled"),
+    ("09.3", [drawn(permuted, lambda rng: np.random.default_rng(0))], "every epoch has the same order"),
+    ("09.3", [drawn(permuted, lambda rng: np.random.default_rng())], "the same seed gives other orders"),
+    ("09.3", [drawn(permuted, sizes=lambda n, size: range(0, n - size + 1, size))], "do not fill a batch are left out"),
+    ("09.3", [drawn(lambda rng, n: rng.integers(0, n, n))], "times: draw an order, not numbers"),
+    ("09.3", [drawn(permuted, sizes=lambda n, size: [0])], "some are missing"),
+    ("09.3", [lambda X, Y, n, rng: list(drawn(permuted)(X, Y, n // 2, rng))], "the batches have other sizes"),
+    ("09.3", [drawn(permuted, pair=lambda x, y: x)], "a batch is a pair"),
+    ("09.3", [drawn(permuted, pair=lambda x, y: (x, y, 0))], "a batch is a pair"),
+    ("09.3", [drawn(permuted, pair=lambda x, y: (x.tolist(), y))], "x and y are arrays"),
+    ("09.3", [two_orders], "pictures and labels are mixed up"),
+    ("09.3", [only_x_shuffled], "pictures and labels are mixed up"),
+    ("09.3", [in_place], "changed the data"),
+    ("09.3", [whole_batches], "do whole batches change places?"),
+    ("09.3", [same_batches], "only whole batches change places"),
+    ("09.3", [endless], "it does not end"),
+    ("09.3", [lambda X, Y, n, rng: None], "a loop cannot go through"),
+    ("09.3", [lambda X, Y, n, rng: X], "a batch is a pair"),
+    ("09.4", [chosen(lambda X, Y: 0)], "the GPU is out of memory"),
+    ("09.4", [chosen(lambda X, Y: 1e9)], "small data"),
+    ("09.4", [chosen(on_gpu, share=0.8)], "data of more than half of what is free"),
+    ("09.4", [chosen(lambda X, Y: 4 * X.size)], "X of less than half, with Y of more than half"),
+    ("09.4", [chosen(lambda X, Y: X.nbytes + Y.nbytes)], "float64 data, of half the bytes on the GPU"),
+    ("09.4", [chosen(on_gpu, shuffle=False)], "does not shuffle"),
+    ("09.4", [chosen(on_gpu, partial=False, collate=lambda batch: None)], "a batch is a pair"),
+    ("09.4", [left_on_the_host], "come out on the host"),
+    ("09.4", [lambda X, Y, n, free: None], "loader_for returned None"),
+    ("09.4", [lambda X, Y, n, free: fl.gpu(fl.DataLoader((X, Y), 10, shuffle=True))], "not batchsize observations"),
+    ("09.4", [lambda X, Y, n, free: fl.gpu(fl.DataLoader((X[1:], Y[1:]), n, shuffle=True))], "each observation once"),
+]
+
+
+@pytest.mark.parametrize(("id", "answers", "words"), WRONG)
+def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
+    verdict = judge(id, *answers)
+    assert verdict.word == "not right" and words in verdict.message
+
+
+def test_right_answers_other_than_the_lessons_own():
+    def loaded(X, Y, n):
+        return fl.gpu(fl.DataLoader((X, Y), batchsize=n))
+
+    def moved_first(X, Y, n):
+        return fl.DataLoader(fl.gpu((X, Y)), batchsize=n)
+
+    def listed(X, Y, batchsize, rng):
+        return list(drawn(permuted)(X, Y, batchsize, rng))
+
+    def by_hand(X, Y, batchsize, free):
+        if sum(x.astype(np.float32).nbytes for x in (X, Y)) > free / 2:
+            return fl.DataLoader(fl.mapobs(fl.gpu, (X, Y)), batchsize, shuffle=True)
+        return fl.DataLoader((fl.gpu(X), fl.gpu(Y)), batchsize=batchsize, shuffle=True, rng=0)
+
+    assert judge("09.1", np.int64(15), 90, 5.0).word == "right"
+    for answer in (loaded, moved_first, batch_by_batch):
+        assert judge("09.2", training(answer)).word == "right"
+    for answer in (listed, with_a_loader, drawn(lambda rng, n: np.argsort(rng.random(n)))):
+        assert judge("09.3", answer).word == "right"
+    assert judge("09.4", by_hand).word == "right"
+
+
+# -- the picture of copies beside the computing ---------------------------------------------------------------------
+
+
+def receipt(way, count=3, like="NVIDIA T4"):
+    loader = fl.DataLoader(np.zeros((count * 4, 100_000), np.float32), batchsize=4)
+    return fl.estimate(lambda: [np.exp(fl.gpu(x)) for x in way(loader)], like=like, shapes_only=True).receipt
+
+
+def test_the_picture_says_how_long_each_way_takes():
+    picture = lanes({"by hand": receipt(lambda x: x), "gpu(loader)": receipt(fl.gpu)}, batches=3)
+    assert picture.png.startswith(b"\x89PNG")
+    assert picture.sentence == (
+        "3 batches, simulated (NVIDIA T4). by hand: in 903 µs; the GPU computes for 40 µs of them; "
+        "gpu(loader): in 460 µs; the GPU computes for 40 µs of them."
+    )
+
+
+def test_what_cannot_be_drawn():
+    with pytest.raises(ValueError, match="by hand: 3 copies are not equally many for each of 2 batches"):
+        lanes({"by hand": receipt(lambda x: x)}, batches=2)
+    with pytest.raises(ValueError, match="several cards"):
+        lanes({"a": receipt(fl.gpu), "b": receipt(fl.gpu, like="A100")}, batches=3)
+    with fl.receipt() as nothing:
+        pass
+    with pytest.raises(ValueError, match="0 copies"):
+        lanes({"nothing": nothing}, batches=1)
