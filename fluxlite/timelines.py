@@ -22,7 +22,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "wait": {"facecolor": "white", "edgecolor": "#b3261e", "hatch": "////"},
     "work": {"facecolor": "#4f83c4", "edgecolor": "#1b3a63"},
 }
-_NAMES = {"order": "asks", "load": "loads a kernel", "wait": "waits", "work": "works"}
+_NAMES = {"order": "asks", "load": "first use", "wait": "waits", "work": "works"}
 MOST_BARS = 400  # two for most events, the host's and the device's; more than that are drawn as shares
 COLUMNS = 300
 
@@ -93,7 +93,7 @@ def _sentence(shown: list[Moment], bars: list[Bar]) -> str:
     )
 
 
-_HOST_DOES = {"load": "loads kernels", "order": "asks", "wait": "waits"}
+_HOST_DOES = {"load": "loads new operations", "order": "asks", "wait": "waits"}
 _GPU_DOES = {"compute": "computes", "copies in": "copies in", "copies out": "copies out"}
 
 
@@ -170,7 +170,8 @@ def _drawn(bars: list[Bar], span: tuple[float, float], card: str) -> Any:
     axes.set_xlabel(f"{unit} since the receipt was opened, simulated ({card})")
     axes.ticklabel_format(axis="x", useOffset=False)
     for look, name in _NAMES.items():
-        axes.broken_barh([], (0, 0), label=name, **_LOOKS[look])
+        if any(bar.look == look for bar in bars):
+            axes.broken_barh([], (0, 0), label=name, **_LOOKS[look])
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize=12)
     return figure
 

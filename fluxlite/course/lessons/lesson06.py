@@ -1,0 +1,252 @@
+"""Lesson 06, waiting for the GPU: questions and checks."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+
+from ...seconds import duration
+from ..exercises import NotRight, exercise
+from ..guesses import Question
+
+QUESTIONS = {
+    "06-A": Question(
+        "b",
+        a="the line is done long before the product is: the host does not stand beside the GPU and watch.",
+        b="the host hands the order over, which takes 8 µs, and goes on.",
+        c="the GPU begins at once, whether somebody looks or not; only the host does not wait for it.",
+    ),
+    "06-B": Question(
+        "b",
+        a="an if has to know whether to go on here or there: it copies one number to the host, and waits for it.",
+        b="only if has to know a number. What the others give stays on the GPU, or is known without asking it.",
+        c="a comparison is an operation like a sum: its result is an array on the GPU, with one True or False in it.",
+        d="to need numbers is the GPU's business: it has them, when their turn comes. Only if brings one to the host.",
+    ),
+    "06-C": Question(
+        "c",
+        a="Python's clock knows nothing of the T4: there is none in this machine.",
+        b="that is the simulated host's time for the order; Python's clock does not see it.",
+        c="it measures the machine that plays the T4: NumPy computed the product here.",
+    ),
+    "06-D": Question(
+        "b",
+        a="the sum stands in the queue behind the products, and the wait at the end waits for all of it.",
+        b="a stopwatch that does not wait before it starts is also charged with what was ordered earlier.",
+        c="8 µs it takes to order the sum; but there is a wait at the end.",
+    ),
+}
+
+
+# -- 06.1 ---------------------------------------------------------------------------------------------------------
+
+
+def _program(x: Any, W: Any) -> Any:
+    """The lesson's program, of which the waits are to be counted."""
+    h = np.tanh(x @ W)
+    first = h[0]
+    for row in h[:3]:
+        if np.any(row > first + 0.5):
+            row[...] = 0
+    print(h.shape, len(h), f"{np.mean(h):.3f}")
+    return fl.cpu(h)
+
+
+@exercise("06.1", "hidden waits, counted", look_at="the table in section 3: who has to know a number?")
+def waits(waits: Any) -> str:
+    x = fl.gpu(np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4))
+    with fl.receipt() as r, contextlib.redirect_stdout(io.StringIO()):
+        _program(x, fl.gpu(np.ones((4, 4), np.float32)))
+    right = r.synchronizations
+    if waits == right:
+        return f"{right} waits: the if for each of three rows, the text with the mean in it, and cpu"
+    for number, message in {
+        0: "something has to wait: at the end the numbers are on the host",
+        1: "cpu waits; but the if has to know something, too, and so has the text",
+        2: "the if waits as well, for it has to know whether to go on here or there",
+        3: "the if is in a loop: it waits for each of three rows. Or: not only the if waits",
+        4: "one is missing: three times the if, and what else has to know a number? There are two more",
+        6: "one too many: h[0], h[:3], len(h) and h.shape are known, or stay on the GPU",
+    }.items():
+        if waits == number:
+            raise NotRight(message, yours=f"{number} waits")
+    raise NotRight(
+        "neither rows nor comparisons wait; count only where a number is needed on the host",
+        yours=f"{waits!r} waits",
+        expected="a whole number below 10",
+    )
+
+
+# -- 06.2 ---------------------------------------------------------------------------------------------------------
+
+
+@exercise("06.2", "a stopwatch", look_at="section 4: wait, clock, run, wait, clock")
+def time_it(time_it: Any) -> str:
+    calls: list[int] = []
+
+    def stopwatch(A: Any, B: Any) -> tuple[Any, float]:
+        def product() -> Any:
+            calls.append(1)
+            return A @ B
+
+        for _ in range(3):
+            A @ B  # ordered, and nobody waits
+        found = time_it(product)
+        fl.cuda.synchronize()
+        start = fl.clock()
+        A @ B
+        fl.cuda.synchronize()
+        return found, fl.clock() - start
+
+    A = np.zeros((2048, 2048), np.float32)
+    # Only the shapes: what a product of this size contains is not needed to know how long it takes.
+    found, right = fl.estimate(stopwatch, A, A, like="NVIDIA T4", shapes_only=True).result
+    expected = f"{duration(right)} simulated (NVIDIA T4)"
+    if not calls:
+        raise NotRight("time_it did not run f: it is a function, f() runs it", expected=expected)
+    if isinstance(found, bool) or not isinstance(found, (int, float, np.integer, np.floating)):
+        raise NotRight("time_it returns the seconds, a number", _shown(found), expected)
+    found = float(found)
+    if abs(found - right) < 0.02 * right:
+        return f"{duration(found)} for the product, though three others were in the queue"
+    _wrong_time(time_it, found, right, expected)
+    raise AssertionError("unreachable")
+
+
+def _wrong_time(time_it: Any, found: float, right: float, expected: str) -> None:
+    names = getattr(getattr(time_it, "__code__", None), "co_names", ())
+    if {"perf_counter", "time", "monotonic", "process_time", "timeit"} & set(names):
+        raise NotRight("that is this machine's time to simulate it; fl.clock() is the device's", duration(found))
+    if found < 0:
+        raise NotRight("a negative time: the second reading minus the first", duration(found), expected)
+    if abs(found / 1000 - right) < 0.02 * right or abs(found / 1e6 - right) < 0.02 * right:
+        raise NotRight("the number is right, but not in seconds, which fl.clock() has", f"{found:.4g}", f"{right:.4g}")
+    if found < 0.1 * right:
+        raise NotRight(
+            f"{duration(found)}: you timed the order, not the meal. Nobody waited at the end", duration(found), expected
+        )
+    if abs(found - 4 * right) < 0.1 * right:
+        raise NotRight(
+            f"{duration(found)}: three earlier products are in it. Wait before the clock is read first",
+            duration(found),
+            expected,
+        )
+    raise NotRight("that is not the product's time", duration(found), expected)
+
+
+def _shown(x: Any) -> str:
+    return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
+
+
+# -- 06.3 ---------------------------------------------------------------------------------------------------------
+
+
+def _task() -> tuple[Any, list[tuple[Any, Any]]]:
+    """A model and forty batches, on the simulated device."""
+    random = np.random.default_rng(6)
+
+    def numbers(*shape: int) -> Any:
+        return random.standard_normal(shape, dtype=np.float32)
+
+    model = fl.Chain(fl.Dense.of(numbers(8, 4), numbers(8), np.tanh), fl.Dense.of(numbers(1, 8), None))
+    return fl.gpu(model), [fl.gpu((numbers(5, 4), numbers(5, 1))) for _ in range(40)]
+
+
+def _evaluated(model: Any, batches: list[tuple[Any, Any]]) -> tuple[float, float]:
+    outs = [(fl.cpu(model(x)), fl.cpu(y)) for x, y in batches]
+    right = sum(int(np.sum((out > 0) == (y > 0))) for out, y in outs)
+    return right / sum(len(y) for _, y in outs), max(float(fl.mse(out, y)) for out, y in outs)
+
+
+@exercise("06.3", "the hidden waits of a loop", look_at="r.by_line() of a receipt around evaluate(model, batches)")
+def evaluate(evaluate: Any) -> str:
+    model, batches = _task()
+    share, worst = _evaluated(model, batches)
+    model(batches[0][0])
+    with fl.receipt() as r:
+        found = evaluate(model, batches)
+    expected = f"({share:.3f}, {worst:.3f})"
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise NotRight("evaluate returns two numbers, the share of right answers and the largest loss", _shown(found))
+    for name, number in zip(("the share of right answers", "the largest loss"), found):
+        if fl.device_of(number) not in (None, fl.get_device("CPU")):
+            raise NotRight(
+                f"{name} is still on the GPU: whoever prints it has to wait. Read it once, after the loop",
+                f"an array on {fl.device_of(number)}",
+                "a number",
+            )
+    _same_numbers(tuple(map(float, found)), (share, worst), expected)
+    _few_waits(r)
+    return f"the same two numbers with {'1 wait' if r.synchronizations == 1 else f'{r.synchronizations} waits'}, not 81"
+
+
+def _same_numbers(found: tuple[float, ...], wanted: tuple[float, float], expected: str) -> None:
+    yours = f"({found[0]:.3f}, {found[1]:.3f})"
+    if abs(found[0] - wanted[0]) > 1e-6:
+        raise NotRight("the share of right answers is another one now", yours, expected)
+    if abs(found[1] - wanted[1]) > 1e-5 * wanted[1]:
+        raise NotRight("that is not the largest loss of all 40 batches", yours, expected)
+
+
+def _few_waits(r: Any) -> None:
+    if r.launches < 40 * 4:
+        raise NotRight(
+            f"{r.launches} launches: it no longer runs on the GPU", f"{r.device_to_host.count} copies to the CPU"
+        )
+    if r.synchronizations <= 2:
+        return
+    yours = f"{r.synchronizations} waits"
+    costly = [costs for costs in r.by_line() if costs.waits > 2]
+    if costly and "cpu(" in costly[0].line:
+        raise NotRight(
+            f"{yours}: to bring a list of 40 arrays is 40 copies and 40 waits; np.stack makes one array of them first",
+            costly[0].line,
+            "2 waits at most",
+        )
+    where = costly[0].line if costly else yours
+    raise NotRight(f"{yours}: a number is still read for each batch", where, "2 waits at most")
+
+
+# -- 06.4 ---------------------------------------------------------------------------------------------------------
+
+
+@exercise("06.4", "a decision without a wait", look_at="np.minimum and np.where choose on the GPU")
+def clip(clip: Any) -> str:
+    random = np.random.default_rng(6)
+    direction = random.standard_normal((3, 4)).astype(np.float32)
+    direction /= np.linalg.norm(direction)
+    waited = 0
+    for length, largest in ((4.0, 1.0), (0.5, 1.0), (5.0, 2.0)):
+        g = fl.gpu(direction * np.float32(length))
+        with fl.receipt() as r:
+            found = clip(g, largest)
+        waited += r.synchronizations
+        _clipped(found, direction, length, largest)
+    if waited:
+        raise NotRight(
+            f"{waited} waits for three gradients: something still has to know a number",
+            r.by_line()[0].line if r.by_line() else None,
+            "0 waits",
+            "r.by_line() of a receipt around clip(g, 1.0)",
+        )
+    return "long gradients are shortened, short ones kept, and the host never waits"
+
+
+def _clipped(found: Any, direction: np.ndarray, length: float, largest: float) -> None:
+    case = f"clip of a gradient of length {length:g} to at most {largest:g}"
+    if found is None or getattr(found, "shape", None) != direction.shape:
+        raise NotRight(f"{case} gives an array of the gradient's shape", _shown(found), "shape (3, 4)")
+    if fl.device_of(found) == fl.get_device("CPU"):
+        raise NotRight(f"{case} is on the CPU; it stays on the GPU, where the weights are")
+    values = fl.cpu(found)
+    now, right = float(np.linalg.norm(values)), min(length, largest)
+    if not abs(now - right) < 1e-4:
+        why = "a short gradient is kept as it is" if length <= largest else "a long gradient is shortened"
+        raise NotRight(f"{case}: {why}", f"length {now:.4g}", f"length {right:g}")
+    if not np.allclose(values, direction * right, atol=1e-5):
+        raise NotRight(f"{case}: its direction has changed; multiply all of it with one number")

@@ -1,0 +1,182 @@
+"""Lesson 06's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+
+import time
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course.exercises import judge
+
+
+def wait_clock_run_wait_clock(f):
+    fl.cuda.synchronize()
+    start = fl.clock()
+    f()
+    fl.cuda.synchronize()
+    return fl.clock() - start
+
+
+def no_wait_at_the_end(f):
+    fl.cuda.synchronize()
+    start = fl.clock()
+    f()
+    return fl.clock() - start
+
+
+def no_wait_at_the_start(f):
+    start = fl.clock()
+    f()
+    fl.cuda.synchronize()
+    return fl.clock() - start
+
+
+def pythons_clock(f):
+    fl.cuda.synchronize()
+    start = time.perf_counter()
+    f()
+    fl.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def forgets_to_return(f):
+    wait_clock_run_wait_clock(f)
+
+
+def in_milliseconds(f):
+    return wait_clock_run_wait_clock(f) * 1000
+
+
+def backwards(f):
+    return -wait_clock_run_wait_clock(f)
+
+
+def never_runs_it(f):
+    return fl.clock() - fl.clock()
+
+
+def waits_by_reading(f):
+    fl.cuda.synchronize()
+    start = fl.clock()
+    float(f()[0, 0])
+    return fl.clock() - start
+
+
+def by_a_receipt(f):
+    fl.cuda.synchronize()
+    with fl.receipt() as r:
+        f()
+    return r.seconds
+
+
+def warmed_up(f):
+    f()
+    return wait_clock_run_wait_clock(f)
+
+
+def evaluate(read_right=False, compare=False, stacked=False, listed=False, on_cpu=False, read=True, last=False):
+    def evaluate(model, batches):
+        if on_cpu:
+            model, batches = fl.cpu(model), fl.cpu(batches)
+        right, total, worst, losses = 0, 0, 0.0, []
+        for x, y in batches:
+            out = model(x)
+            loss = fl.mse(out, y)
+            losses.append(loss)
+            if last:
+                worst = loss
+            elif compare:
+                worst = loss if loss > worst else worst
+            else:
+                worst = np.maximum(worst, loss)
+            hits = np.sum((out > 0) == (y > 0))
+            right = right + (int(hits) if read_right else hits)
+            total += len(y)
+        if stacked:
+            worst = max(fl.cpu(np.stack(losses)))
+        if listed:
+            worst = max(fl.cpu(losses))
+        return (int(right) / total, float(worst)) if read else (right / total, worst)
+
+    return evaluate
+
+
+def clip_with_if(g, largest):
+    length = np.sqrt(np.sum(g**2))
+    if length > largest:
+        g = g * (largest / length)
+    return g
+
+
+def clip_always(g, largest):
+    return g * (largest / np.sqrt(np.sum(g**2)))
+
+
+def clip_each_number(g, largest):
+    return np.clip(g, -largest, largest)
+
+
+def clip_on_the_host(g, largest):
+    return clip_with_if(fl.cpu(g), largest)
+
+
+def clip_with_float(g, largest):
+    return g * min(1.0, largest / float(np.sqrt(np.sum(g**2))))
+
+
+@pytest.mark.parametrize(
+    ("id", "answers", "words"),
+    [
+        ("06.1", [3], "the if is in a loop"),
+        ("06.1", [4], "one is missing"),
+        ("06.1", [6], "one too many: h[0]"),
+        ("06.1", [0], "something has to wait"),
+        ("06.1", [1], "so has the text"),
+        ("06.1", [2], "the if waits as well"),
+        ("06.1", [9], "neither rows nor comparisons wait"),
+        ("06.1", ["five"], "neither rows nor comparisons wait"),
+        ("06.1", [None], "neither rows nor comparisons wait"),
+        ("06.2", [no_wait_at_the_end], "8 µs: you timed the order, not the meal"),
+        ("06.2", [no_wait_at_the_start], "11.4 ms: three earlier products are in it"),
+        ("06.2", [pythons_clock], "that is this machine's time to simulate it"),
+        ("06.2", [forgets_to_return], "time_it returns the seconds"),
+        ("06.2", [in_milliseconds], "not in seconds"),
+        ("06.2", [backwards], "a negative time"),
+        ("06.2", [never_runs_it], "time_it did not run f"),
+        ("06.2", [lambda f: f], "time_it did not run f"),
+        ("06.3", [evaluate(read_right=True)], "41 waits: a number is still read for each batch"),
+        ("06.3", [evaluate(compare=True, read_right=True)], "81 waits: a number is still read for each batch"),
+        ("06.3", [evaluate(listed=True)], "np.stack makes one array"),
+        ("06.3", [evaluate(on_cpu=True)], "0 launches: it no longer runs on the GPU"),
+        ("06.3", [evaluate(read=False)], "still on the GPU"),
+        ("06.3", [evaluate(last=True)], "not the largest loss of all 40"),
+        ("06.3", [lambda model, batches: None], "returns two numbers"),
+        ("06.3", [lambda model, batches: (0.5, 1.0)], "another one now"),
+        ("06.4", [clip_with_if], "3 waits for three gradients"),
+        ("06.4", [clip_with_float], "3 waits for three gradients"),
+        ("06.4", [clip_always], "a short gradient is kept as it is"),
+        ("06.4", [clip_each_number], "a long gradient is shortened"),
+        ("06.4", [clip_on_the_host], "is on the CPU"),
+        ("06.4", [lambda g, largest: None], "gives an array of the gradient's shape"),
+        ("06.4", [lambda g, largest: np.ones_like(g) / 12**0.5], "its direction has changed"),
+    ],
+)
+def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
+    verdict = judge(id, *answers)
+    assert verdict.word == "not right" and words in verdict.message
+
+
+@pytest.mark.parametrize("stopwatch", [wait_clock_run_wait_clock, waits_by_reading, by_a_receipt, warmed_up])
+def test_a_stopwatch_may_be_written_in_several_ways(stopwatch):
+    assert judge("06.2", stopwatch).word == "right"
+
+
+def test_right_answers_other_than_the_lessons_own():
+    def with_where(g, largest):
+        length = np.linalg.norm(g)
+        return np.where(length > largest, g * (largest / length), g)
+
+    assert judge("06.1", np.int64(5)).word == "right"
+    assert "2 waits" in judge("06.3", evaluate()).message
+    assert judge("06.3", evaluate(stacked=True)).word == "right"
+    assert judge("06.4", with_where).word == "right"
