@@ -1,0 +1,259 @@
+"""Lesson 08, making the GPU win: questions and checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+
+from ..exercises import NotRight, exercise
+from ..guesses import Question
+
+QUESTIONS = {
+    "08-A": Question(
+        "b",
+        a="an operation is one launch for the whole array, however many waves are in it.",
+        b="the same operations on larger arrays are the same launches.",
+        c="launches are counted per operation; the size of an array is the GPU's business.",
+    ),
+    "08-B": Question(
+        "c",
+        a="the weights follow the gradient, and the gradient of a sum is as many times as long.",
+        b="a step that is 16 times as far is not 16 times as good: it goes over the goal, and farther each time.",
+        c="the gradient is 16 times as long, and so is every step: it is far too long.",
+    ),
+    "08-C": Question(
+        "c",
+        a="each of these updates knows about all 20 steps, and how the memory led from one to the other.",
+        b="an update that follows the memory back is worth far more than one that looks at a single step.",
+        c="the gradient flows through the memory: the network is told what to remember, not only what to say.",
+    ),
+}
+
+LAUNCHES = 260  # of exercise 08.3
+
+
+def _waves(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The inputs and targets of n different waves, the first of them the lesson's."""
+    shifts = np.linspace(0, 5, n) if n > 1 else np.zeros(1)
+    data = np.sin(np.linspace(2, 10, 21)[:, None] + shifts).astype(np.float32)[:, :, None]
+    return data[:-1].copy(), data[1:].copy()
+
+
+def _weights() -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(1)
+    w1, w2 = random.standard_normal((7, 6)) * 0.4, random.standard_normal((6, 1)) * 0.3
+    return w1.astype(np.float32), w2.astype(np.float32)
+
+
+def _step(x: Any, h: Any, w1: Any, w2: Any) -> tuple[Any, Any]:
+    h = np.tanh(np.concatenate([x, h], axis=1) @ w1)
+    return h @ w2, h
+
+
+def _predicted(x: Any, w1: Any, w2: Any) -> Any:
+    h, outs = np.zeros_like(x, shape=(x.shape[1], 6)), []
+    for point in x:
+        out, h = _step(point, h, w1, w2)
+        outs.append(out)
+    return np.stack(outs)
+
+
+def _loss(w1: Any, w2: Any, x: Any, y: Any) -> Any:
+    return np.sum(np.mean((_predicted(x, w1, w2) - y) ** 2, axis=1)) / 2
+
+
+def _near(got: Any, wanted: Any) -> bool:
+    return np.shape(got) == np.shape(wanted) and np.allclose(got, wanted, rtol=2e-3, atol=2e-5)
+
+
+def _what(x: Any) -> str:
+    shape = getattr(x, "shape", None)
+    return "None" if x is None else f"{type(x).__name__}{'' if shape is None else f' of shape {shape}'}"
+
+
+def _on_cpu(x: Any) -> bool:
+    return fl.device_of(x) == fl.get_device("CPU")
+
+
+# -- 08.1 ---------------------------------------------------------------------------------------------------------
+
+
+@exercise("08.1", "one loop less", look_at="for point in x: what is the shape of point?")
+def predict(predict: Any) -> str:
+    w1, w2 = fl.gpu(_weights())
+    counts = {}
+    for n in (1, 64):
+        x, _ = _waves(n)
+        with fl.receipt() as r:
+            found = predict(fl.gpu(x), w1, w2)
+        counts[n] = r.launches or 0
+        _same_predictions(found, x)
+    if counts[64] > counts[1] + 2:
+        raise NotRight(
+            "there is still a loop over the waves",
+            f"{counts[1]:,} launches for 1 wave, {counts[64]:,} for 64",
+            "the same number for both",
+        )
+    if not counts[1]:
+        raise NotRight("0 launches: it does not run on the GPU", expected="arrays stay where they are")
+    return f"{counts[1]} launches, for 1 wave and for 64, and so for 1,024"
+
+
+def _same_predictions(found: Any, x: np.ndarray) -> None:
+    n = x.shape[1]
+    if np.shape(found) != x.shape or not hasattr(found, "dtype"):
+        raise NotRight(f"for {n} waves the predictions have the shape of x", _what(found), f"shape {x.shape}")
+    if _on_cpu(found):
+        raise NotRight("the predictions are on the CPU; x was on the GPU", _what(found))
+    wanted = _predicted(x, *_weights())
+    values = fl.cpu(found)
+    for i in range(n):
+        if not _near(values[:, i], wanted[:, i]):
+            at = int(np.argmax(~np.isclose(values[:, i, 0], wanted[:, i, 0], rtol=2e-3, atol=2e-5)))
+            raise NotRight(
+                f"wave {i + 1} of {n}, step {at + 1}: that is not what step gives",
+                f"{values[at, i, 0]:.4f}",
+                f"{wanted[at, i, 0]:.4f}",
+                "each wave has a memory of its own, a row of h, and keeps it from step to step",
+            )
+
+
+# -- 08.2 ---------------------------------------------------------------------------------------------------------
+
+
+@exercise(
+    "08.2", "a loss for any number of waves", look_at="section 3: the gradient of a sum of 16 is 16 times as long"
+)
+def batch_loss(batch_loss: Any) -> str:
+    random = np.random.default_rng(8)
+    out, target = random.standard_normal((2, 1, 1), dtype=np.float32)
+    right = float(np.sum((out - target) ** 2)) / 2
+    found = {n: _one_number(batch_loss(*fl.gpu((np.tile(out, (n, 1)), np.tile(target, (n, 1)))))) for n in (1, 16)}
+    yours = f"{found[1]:.4f} for 1 wave, {found[16]:.4f} for 16 equal ones"
+    expected = f"{right:.4f} for both"
+    if not np.isclose(found[1], right, rtol=1e-4):
+        half = " The ½ is missing" if np.isclose(found[1], 2 * right, rtol=1e-4) else ""
+        raise NotRight(f"for one wave it was right, and is not any more.{half}", yours, expected)
+    if np.isclose(found[16], 16 * right, rtol=1e-4):
+        raise NotRight(
+            "for 16 waves it is 16 times as large, and so is its gradient: the training ends at nan", yours, expected
+        )
+    if not np.isclose(found[16], right, rtol=1e-4):
+        raise NotRight("for 16 equal waves it is not what it is for one", yours, expected)
+    out, target = random.standard_normal((2, 5, 1), dtype=np.float32)
+    gradient = fl.gradient(lambda out: batch_loss(out, target), out)[0]
+    if not _near(gradient, (out - target) / 5):
+        raise NotRight("five different waves: the gradient is not that of the mean", expected="(out - target) / 5")
+    return "for 16 waves as for one: the learning rate keeps its meaning"
+
+
+def _one_number(x: Any) -> float:
+    if x is None or np.shape(x) != ():
+        raise NotRight("a loss is one number", _what(x), "shape ()")
+    return float(fl.cpu(x))
+
+
+# -- 08.3 ---------------------------------------------------------------------------------------------------------
+
+
+@exercise("08.3", "out of the loop", look_at="what does the next step need, and what could wait?")
+def sequence_loss(sequence_loss: Any) -> str:
+    for n in (1, 3):
+        x, y = _waves(n)
+        with fl.receipt() as r:
+            found, grads = _with_gradients(sequence_loss, *fl.gpu(_weights()), *fl.gpu((x, y)))
+        wanted, wanted_grads = _with_gradients(_loss, *_weights(), x, y)
+        _same_loss(_one_number(found), float(wanted), n)
+        for name, got, want in zip(("w1", "w2"), grads, wanted_grads):
+            if got is None or not _near(fl.cpu(got), want):
+                raise NotRight(
+                    f"the loss is right, but its gradient for {name} is not: it has to flow back through all 20 steps",
+                    look_at="inside the loop h stays what step made it: no .data, no new zeros",
+                )
+    launches = r.launches or 0
+    if launches <= LAUNCHES:
+        return f"the same loss and gradient with {launches} launches, not 307"
+    yours, expected = f"{launches} launches", f"at most {LAUNCHES}"
+    if launches > 400:
+        raise NotRight("the loss is still computed in each step; np.stack makes one array of 20", yours, expected)
+    if (r.launched["matmul"] or 0) > 105:
+        raise NotRight("the product with w2 is still in the loop, and no next step needs it", yours, expected)
+    raise NotRight(
+        "right, but with too many launches", yours, expected, "r.launched of a receipt: what is there 20 times?"
+    )
+
+
+def _with_gradients(loss: Any, w1: Any, w2: Any, x: Any, y: Any) -> Any:
+    return fl.withgradient(lambda w1, w2: loss(w1, w2, x, y), w1, w2)
+
+
+def _same_loss(found: float, wanted: float, n: int) -> None:
+    if np.isclose(found, wanted, rtol=1e-3):
+        return
+    yours, expected = f"{found:.4f} for {n} wave{'s' if n > 1 else ''}", f"{wanted:.4f}"
+    for factor, why in {
+        1 / 20: "the mean over the 20 steps is taken, too: they are summed",
+        2: "the ½ is missing",
+        1 / 10: "the mean over the 20 steps is taken, too: they are summed. And the ½ is missing",
+        n: "it is summed over the waves: see section 3",
+    }.items():
+        if np.isclose(found, factor * wanted, rtol=1e-3):
+            raise NotRight(why, yours, expected)
+    raise NotRight("the loss is another one than one_loss gives", yours, expected)
+
+
+# -- 08.4 ---------------------------------------------------------------------------------------------------------
+
+
+@exercise("08.4", "move once", look_at="which lines of a receipt's by_line() have copies?")
+def train_on_gpu(train_on_gpu: Any) -> str:
+    epochs, given = 6, (*_waves(8), *_weights())
+    handed = tuple(array.copy() for array in given)
+    with fl.receipt() as r:
+        found = train_on_gpu(*handed, epochs)
+    if not isinstance(found, (tuple, list)) or len(found) != 3:
+        raise NotRight("train_on_gpu returns three things: w1, w2 and the losses", _what(found))
+    if any(not np.array_equal(a, b) for a, b in zip(given, handed)):
+        raise NotRight("the arrays that it was given have changed; moving makes copies, which may be changed")
+    _all_on_host(found)
+    _same_training(found, given, epochs)
+    if (r.launches or 0) < 100 * epochs:
+        raise NotRight("it hardly runs on the GPU any more", f"{r.launches} launches", "hundreds in each epoch")
+    into, back = r.host_to_device.count, r.device_to_host.count
+    yours, expected = f"{into} copies there, {back} back in {epochs} epochs", "4 there, 3 back"
+    if into > 4:
+        raise NotRight("something is still moved to the GPU in each epoch", yours, expected)
+    if back > 3:
+        lines = [costs.line for costs in r.by_line() if costs.copies >= epochs]
+        again = "cpu of a list of losses is a copy for each: np.stack first" if any("cpu(" in x for x in lines) else ""
+        raise NotRight(again or "the loss, or a gradient, is still read in each epoch", yours, expected)
+    return f"{into} copies there, {back} back, for {epochs} epochs as for 200"
+
+
+def _all_on_host(found: Any) -> None:
+    for name, value in zip(("w1", "w2"), found):
+        if not isinstance(value, np.ndarray):
+            raise NotRight(f"{name} comes back as an array on the host", _what(value), "cpu(…) at the end")
+    losses = found[2]
+    remote = [x for x in (losses if isinstance(losses, (list, tuple)) else [losses]) if hasattr(x, "dtype")]
+    if any(not _on_cpu(x) for x in remote):
+        raise NotRight("the losses are still on the GPU", _what(losses), "cpu(…) at the end")
+
+
+def _same_training(found: Any, given: tuple, epochs: int) -> None:
+    x, y, w1, w2 = given
+    losses = []
+    for _ in range(epochs):
+        error, (g1, g2) = _with_gradients(_loss, w1, w2, x, y)
+        w1, w2 = w1 - 0.1 * g1, w2 - 0.1 * g2
+        losses.append(error)
+    got = np.ravel(np.asarray(found[2], float))
+    if got.shape != (epochs,):
+        raise NotRight("there is a loss for each epoch", f"{got.size} losses", f"{epochs} losses")
+    if not _near(got, np.array(losses)):
+        raise NotRight("the losses are others than before", f"{got[-1]:.4f} at the end", f"{losses[-1]:.4f}")
+    if not (_near(found[0], w1) and _near(found[1], w2)):
+        raise NotRight("the losses are right, but not the weights that come back: the last update is missing")

@@ -1,0 +1,154 @@
+"""Lesson 08's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course.exercises import judge
+
+
+def step(x, h, w1, w2):
+    h = np.tanh(np.concatenate([x, h], axis=1) @ w1)
+    return h @ w2, h
+
+
+def memory_for(x):
+    return np.zeros_like(x, shape=(x.shape[1], 6))
+
+
+def predict(x, w1, w2, forgets=False):
+    h, outs = memory_for(x), []
+    for point in x:
+        out, after = step(point, h, w1, w2)
+        h = h if forgets else after
+        outs.append(out)
+    return np.stack(outs)
+
+
+def predict_one_by_one(x, w1, w2):
+    return np.concatenate([predict(x[:, i : i + 1], w1, w2) for i in range(x.shape[1])], axis=1)
+
+
+def predict_with_one_memory(x, w1, w2):
+    h, outs = np.zeros_like(x, shape=(1, 6)), []
+    for point in x:
+        both = np.concatenate([point, np.repeat(h, len(point), axis=0)], axis=1)
+        hidden = np.tanh(both @ w1)
+        outs.append(hidden @ w2)
+        h = hidden[:1]
+    return np.stack(outs)
+
+
+def predict_forgetting(x, w1, w2):
+    return predict(x, w1, w2, forgets=True)
+
+
+def whole_loss(w1, w2, x, y):
+    h, total = memory_for(x), 0
+    for point, target in zip(x, y):
+        out, h = step(point, h, w1, w2)
+        total = total + np.mean((out - target) ** 2) / 2
+    return total
+
+
+def one_loss(w1, w2, x, y, reduce=np.mean):
+    return np.sum(reduce((predict(x, w1, w2) - y) ** 2, axis=1)) / 2
+
+
+def sequence_loss(w1, w2, x, y, half=2, over_steps=np.sum, detached=False):
+    h, memories = memory_for(x), []
+    for point in x:
+        h = np.tanh(np.concatenate([point, h], axis=1) @ w1)
+        memories.append(h)
+        h = h.data if detached else h
+    return over_steps(np.mean((np.stack(memories) @ w2 - y) ** 2, axis=1)) / half
+
+
+def with_the_input_outside(w1, w2, x, y):
+    h, memories, of_memory = memory_for(x), [], w1[1:]
+    for point in x @ w1[:1]:
+        h = np.tanh(point + h @ of_memory)
+        memories.append(h)
+    return np.sum(np.mean((np.stack(memories) @ w2 - y) ** 2, axis=1)) / 2
+
+
+def the_other(**changed):
+    return lambda w1, w2, x, y: sequence_loss(w1, w2, x, y, **changed)
+
+
+def train_on_gpu(
+    data_each=False, read_each=False, listed=False, on_host=False, remote=False, in_place=False, last=True
+):
+    def train_on_gpu(x, y, w1, w2, epochs):
+        if not on_host:
+            w1, w2 = (w1, w2) if in_place else fl.gpu((w1, w2))
+            x, y = (x, y) if data_each else fl.gpu((x, y))
+        losses = []
+        for epoch in range(epochs):
+            data = fl.gpu((x, y)) if data_each else (x, y)
+            ws = fl.gpu((w1, w2)) if in_place else (w1, w2)
+            error, (g1, g2) = fl.withgradient(lambda w1, w2: one_loss(w1, w2, *data), *ws)  # noqa: B023
+            losses.append(float(error) if read_each else error)
+            if not last and epoch == epochs - 1:
+                continue
+            if in_place:
+                w1 -= 0.1 * fl.cpu(g1)
+                w2 -= 0.1 * fl.cpu(g2)
+            else:
+                w1, w2 = w1 - 0.1 * g1, w2 - 0.1 * g2
+        if remote:
+            return w1, w2, losses
+        return fl.cpu(w1), fl.cpu(w2), losses if read_each else fl.cpu(losses if listed else np.stack(losses))
+
+    return train_on_gpu
+
+
+@pytest.mark.parametrize(
+    ("id", "answers", "words"),
+    [
+        ("08.1", [predict_one_by_one], "there is still a loop over the waves"),
+        ("08.1", [predict_forgetting], "wave 1 of 1, step 2"),
+        ("08.1", [predict_with_one_memory], "wave 2 of 64, step 2"),
+        ("08.1", [lambda x, w1, w2: None], "the predictions have the shape of x"),
+        ("08.1", [lambda x, w1, w2: predict(x, w1, w2)[:, :, 0]], "the predictions have the shape of x"),
+        ("08.1", [lambda x, w1, w2: fl.cpu(predict(x, w1, w2))], "the predictions are on the CPU"),
+        ("08.2", [lambda out, target: np.sum((out - target) ** 2) / 2], "16 times as large"),
+        ("08.2", [lambda out, target: np.mean((out - target) ** 2)], "The ½ is missing"),
+        ("08.2", [lambda out, target: np.sum((out - target) ** 2) / 2 / 1024], "for one wave it was right"),
+        ("08.2", [lambda out, target: np.sqrt(np.sum((out - target) ** 2)) * 0 + 1], "for one wave it was right"),
+        ("08.2", [lambda out, target: (out - target) ** 2 / 2], "a loss is one number"),
+        ("08.2", [lambda out, target: None], "a loss is one number"),
+        ("08.2", [lambda out, target: np.max((out - target) ** 2) / 2], "five different waves"),
+        ("08.3", [whole_loss], "the loss is still computed in each step"),
+        ("08.3", [one_loss], "the product with w2 is still in the loop"),
+        ("08.3", [lambda *a: one_loss(*a, reduce=np.sum)], "summed over the waves"),
+        ("08.3", [the_other(half=1)], "the ½ is missing"),
+        ("08.3", [the_other(over_steps=np.mean)], "the mean over the 20 steps"),
+        ("08.3", [the_other(over_steps=np.mean, half=1)], "And the ½ is missing"),
+        ("08.3", [the_other(detached=True)], "its gradient for w1 is not"),
+        ("08.3", [the_other(over_steps=np.max)], "another one than one_loss gives"),
+        ("08.4", [train_on_gpu(data_each=True)], "something is still moved to the GPU in each epoch"),
+        ("08.4", [train_on_gpu(read_each=True)], "still read in each epoch"),
+        ("08.4", [train_on_gpu(listed=True)], "np.stack first"),
+        ("08.4", [train_on_gpu(on_host=True)], "it hardly runs on the GPU"),
+        ("08.4", [train_on_gpu(remote=True)], "w1 comes back as an array on the host"),
+        ("08.4", [train_on_gpu(in_place=True)], "the arrays that it was given have changed"),
+        ("08.4", [train_on_gpu(last=False)], "the last update is missing"),
+        ("08.4", [lambda *a: None], "returns three things"),
+        ("08.4", [lambda *a: train_on_gpu()(*a)[:2]], "returns three things"),
+        ("08.4", [lambda x, y, w1, w2, n: (w1, w2, [0.0] * n)], "the losses are others"),
+        ("08.4", [lambda x, y, w1, w2, n: (w1, w2, [])], "a loss for each epoch"),
+    ],
+)
+def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
+    verdict = judge(id, *answers)
+    assert verdict.word == "not right" and words in verdict.message
+
+
+def test_right_answers_other_than_the_lessons_own():
+    assert judge("08.1", predict).word == "right"
+    assert judge("08.2", lambda out, target: np.sum((out - target) ** 2) / 2 / len(out)).word == "right"
+    assert judge("08.2", lambda out, target: fl.mse(out, target) / 2).word == "right"
+    assert judge("08.3", sequence_loss).word == "right"
+    assert judge("08.3", with_the_input_outside).word == "right"
+    assert judge("08.4", train_on_gpu()).word == "right"
