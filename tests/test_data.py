@@ -219,6 +219,8 @@ def test_a_batchsize_above_the_number_of_observations_is_reduced_and_that_is_sai
         "┌ Warning: a batchsize of 64 is more than the 5 observations that there are: the DataLoader has one batch, of "
         "all of them."
     ]
+    fl.DataLoader([*xy(5)], batchsize=64)
+    assert notices()[1].endswith("arrays of many go into a tuple, DataLoader((X, Y), …).")
 
 
 @pytest.mark.parametrize(
@@ -569,6 +571,7 @@ def test_batch():
         ([(1, 2), (1, 2, 3)], TypeError, "observation 1 is a tuple of 3, observation 0 is a tuple of 2"),
         ([{"a": 1}, {"b": 1}], TypeError, "a dict with the keys 'b'"),
         ([(1, None), (2, None)], TypeError, r"text, tuples and dicts at \[1\], got None"),
+        ([[np.zeros(2), 3], [np.zeros(2), 4]], TypeError, "observation 0 is a list, .* of several parts give a tuple"),
         ([object()], TypeError, "got a object"),
         ([np.zeros(2), 1.0], TypeError, "observation 1 is a float, observation 0 is a ndarray"),
     ],

@@ -46,11 +46,21 @@ def _together(together: list, path: KeyPath) -> Any:
         made = [_together([other[key] for other in others], path + (name,)) for key, name in zip(keys, names)]
         return rebuild(dict(zip(keys, made)) if isinstance(parts, dict) else made)
     if isinstance(first, list):
-        rows = [_together(one, path + (i,)) if one else np.zeros(0) for i, one in enumerate(together)]
+        rows = [_row(number, one, path) for number, one in enumerate(together)]
         return rows if isinstance(rows[0], list) else _together(rows, path)
     if is_array(first):
         return _stacked(together, path)
     return list(together) if isinstance(first, _TEXT) else np.array(together)
+
+
+def _row(number: int, elements: list, path: KeyPath) -> Any:
+    try:
+        return _together(elements, path + (number,)) if elements else np.zeros(0)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"observation {number}{_at(path)} is a list, and so taken for numbers of one array: for an observation of "
+            f"several parts give a tuple. As an array it does not do: {error}"
+        ) from None
 
 
 def _stacked(arrays: list, path: KeyPath) -> Any:

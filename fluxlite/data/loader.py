@@ -71,10 +71,11 @@ class DataLoader:
             raise TypeError(f"DataLoader(collate=…) is None, False, True or a function, got a {type(collate).__name__}")
         self._count = numobs(data)
         if batchsize > self._count > 0:
+            of_arrays = isinstance(data, list) and all(map(is_array, data))
             warn(
                 ("batchsize", batchsize, self._count),
                 f"a batchsize of {batchsize:,} is more than the {self._count:,} observations that there are: the "
-                "DataLoader has one batch, of all of them.",
+                f"DataLoader has one batch, of all of them.{_TUPLE if of_arrays else ''}",
             )
             batchsize = self._count
         self.data, self.batchsize, self.collate = data, int(batchsize), collate
@@ -135,6 +136,9 @@ class DataLoader:
         said += [] if self.collate is None else [f"collate={getattr(self.collate, '__name__', self.collate)}"]
         batches = "1 batch" if len(self) == 1 else f"{len(self):,} batches"
         return f"DataLoader({', '.join(said)})      # {batches} of {self._count:,} observations"
+
+
+_TUPLE = " Each array of a list is one observation; arrays of many go into a tuple, DataLoader((X, Y), …)."
 
 
 def _check_number(name: str, value: Any, least: int) -> None:
