@@ -18,11 +18,11 @@ from ..devices.base import Device
 from ..devices.cpu import CPU
 from ..devices.moving import send
 from ..devices.selection import cpu, cu, gpu
-from ..notices import warn
+from ..notices import notice, warn
 from ..ties import is_array
+from ..walks import KeyPath
 from .background import done_ahead
 from .batching import batch
-from .moved import CuIterator as CuIterator
 from .moved import send_loader
 from .observations import MappedObs, Observations, Places, generator, numbers_of, numobs, pick, summary
 
@@ -164,3 +164,13 @@ def _needs_device(data: Any) -> bool:
 
 
 send.register(DataLoader, send_loader)
+
+
+@send.register
+def _(x: Observations, device: Any, dtype: Any, path: KeyPath) -> Any:
+    notice(
+        ("observations", type(x)),
+        f"{path or 'the data'} stays where it is, its observations are made when they are asked for; "
+        "gpu(DataLoader(data, …)) moves its batches, mapobs(gpu, data) whatever is taken from it.",
+    )
+    return x

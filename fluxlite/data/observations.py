@@ -109,8 +109,8 @@ def getobs(data: Any, index: Any) -> Any:
     Gives what `data` is made of: of an array an array, a view where `index` is a number or a slice; of a tuple a
     tuple, of a dict a dict. Of a sequence ``data[i]``, and several of these as `batch` puts them together.
 
-    Raises `IndexError` for a number that is out of range (of an index array on a GPU nobody looks at the numbers),
-    `TypeError` for what is no index, and what `numobs` raises.
+    Raises `IndexError` for a number that is out of range (of whole numbers on a GPU nobody looks at them), `TypeError`
+    for what is no index, and what `numobs` raises.
 
     >>> x, y = np.arange(6).reshape(3, 2), np.array([7, 8, 9])
     >>> getobs((x, y), 1)
@@ -128,7 +128,9 @@ def _checked(index: Any, count: int) -> Index:
     if isinstance(index, slice):
         return index
     if is_array(index) and type(index) is not np.ndarray:
-        return Places.of(index)
+        if index.dtype.kind in "iu" and index.ndim == 1:
+            return Places.of(index)
+        index = CPU.receive(index)  # of True and False the number that are True decides on the shape of the result
     numbers = np.asarray(index, None if np.size(index) else np.intp)
     if numbers.dtype == bool and numbers.shape == (count,):
         numbers = np.flatnonzero(numbers)

@@ -11,10 +11,10 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.arrays import device_of
+from fluxlite.data.moved import MovedLoader
 from fluxlite.devices import CPU
 from fluxlite.devices.events import HOST_TO_DEVICE, LAUNCH, listeners
 from fluxlite.devices.pinned import PinnedCopies
-from fluxlite.data.moved import MovedLoader
 from fluxlite.notices import notices
 
 EVERYWHERE = ("CPU", "Simulated", "CUDA", "Metal")
@@ -134,6 +134,23 @@ def test_splits_and_folds_of_data_on_a_device_stay_there(device):
         assert device_of(a) == device_of(b) == device
         np.testing.assert_array_equal(fl.cpu(a)[:, 0], 3 * fl.cpu(b))
     np.testing.assert_array_equal(fl.cpu(fl.getobs(device(y), device(np.array([4, 2], np.int32)))), [4, 2])
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_observations_chosen_by_true_and_false_on_a_device(device):
+    x, y = device(xy(10))
+    found = fl.getobs((x, y), y > 6)
+    assert device_of(found[1]) == device and fl.cpu(found[1]).tolist() == [7, 8, 9]
+    assert fl.cpu(fl.getobs(y, y[3])).tolist() == 3
+    with pytest.raises(TypeError, match="got a .* of float32, shape"):
+        fl.getobs(x, device(np.array([1.0, 2.0], np.float32)))
+
+
+def test_data_that_is_made_when_it_is_asked_for_stays(simulated):
+    parts = fl.splitobs(fl.mapobs(abs, xy(10)[0]))
+    assert fl.gpu(parts)[1] is parts[1]
+    assert notices()[-1].startswith("[ Info: [0] stays where it is, its observations are made when they are asked for")
+    assert not any("@functor" in line for line in notices())
 
 
 @pytest.mark.on(*GPUS)
