@@ -342,7 +342,7 @@ def test_a_failing_venv_leaves_none_behind(project, bootstrap, monkeypatch):
 
 
 def test_an_extra_that_does_not_exist_is_refused(project, bootstrap):
-    with pytest.raises(bootstrap.Stop, match="no extra 'cuda11'. There are: bench, cuda12"):
+    with pytest.raises(bootstrap.Stop, match="no extra 'cuda11'. There are: bench, browser, cuda12"):
         project.prepare("lab", "cuda11")
     assert not project.venv.exists()
 
@@ -444,7 +444,7 @@ def test_ci_is_a_script_that_can_be_started():
     assert os.access(run, os.X_OK)
     assert subprocess.run(["bash", "-n", str(run)]).returncode == 0
     extras = re.search(r"EXTRAS=([\w,]+)", run.read_text())[1].split(",")
-    assert set(extras) == {"bench", "cuda12", "nbgrader"} <= set(EXTRAS)
+    assert set(extras) == {"bench", "browser", "cuda12", "nbgrader"} <= set(EXTRAS)
 
 
 # --- What is promised about packages ---
@@ -480,6 +480,7 @@ def test_the_extras_are_the_promised_ones():
             "ruff",
             "mypy",
         },
+        "browser": {"playwright"},
         "nbgrader": {"nbgrader"},
         "bench": {"torch", "jax", "mlx", "autograd"},
         "cuda12": {"cupy-cuda12x"},

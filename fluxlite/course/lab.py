@@ -12,6 +12,8 @@ from .copies import hand_out
 
 FOLDER = "my-course"
 FIRST = "00-start-here.ipynb"
+# JupyterLab for who sees it for the first time: no question about news, and a kernel without being asked.
+SETTINGS = Path(__file__).parent / "jupyterlab"
 
 
 def lab(arguments: list[str]) -> int:
@@ -27,8 +29,14 @@ def lab(arguments: list[str]) -> int:
         print(line)
     print(f"Your copies of the lessons are in {folder.absolute()}. Ctrl-C here ends JupyterLab.", flush=True)
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    # Its own root folder: the file browser shows the lessons and nothing else.
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.absolute()}", FIRST]
+    # A root folder of its own, so that its file browser shows the lessons and nothing else; /doc is one lesson in one
+    # column, without side panels.
+    options = {
+        "ServerApp.root_dir": folder.absolute(),
+        "LabApp.app_settings_dir": SETTINGS,
+        "LabApp.default_url": f"/doc/tree/{FIRST}",
+    }
+    command = [sys.executable, "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
     try:
         return subprocess.call([*command, *as_root, *arguments], cwd=folder)
     except KeyboardInterrupt:

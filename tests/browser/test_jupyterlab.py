@@ -1,0 +1,188 @@
+"""JupyterLab in a real browser, as a learner has it: the lessons run, a slider moves, ■ stops a training.
+
+The pictures that it takes lie in the folder FLUXLITE_SCREENSHOTS, if that is set, to be looked at.
+"""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from fluxlite.course.lab import SETTINGS
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
+
+ROOT = Path(__file__).parents[2]
+LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "learner").glob("*.ipynb"))
+if not os.environ.get("FLUXLITE_SCREENSHOTS"):  # all of them are run without a browser as well
+    LESSONS = ["00-start-here.ipynb", "05-sine-wave-rnn.ipynb"]
+WAIT = 120  # seconds; only reached when something is wrong
+
+LONG_TRAINING = """
+import numpy as np, fluxlite as fl
+model = fl.Chain(fl.Dense(2, 8, np.tanh), fl.Dense(8, 1))
+x = np.ones((16, 2), np.float32)
+opt = fl.setup(fl.Descent(0.001), model)
+begun = lambda history: print("training") if history.steps == 10 else None
+loss = lambda m, x: np.sum(m(x) ** 2)
+history = fl.train(loss, model, [x] * 50, opt, epochs=1_000_000, progress=False, each_step=begun)
+print("stopped:", history.stopped, history.reason, history.steps > 0)
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        chromium = started.chromium.launch(executable_path=BROWSER, args=options)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """The address of a JupyterLab over a folder with a learner's copies."""
+    home = tmp_path_factory.mktemp("lab")
+    course = home / "my-course"
+    shutil.copytree(ROOT / "notebooks" / "learner", course)
+    blank = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    sources = [LONG_TRAINING, "print('next cell:', model(x).shape)"]
+    cells = [{**blank, "id": f"c{i}", "source": source} for i, source in enumerate(sources)]
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+    (course / "training.ipynb").write_text(json.dumps(notebook))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folders = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
+    environment = {**os.environ, **folders, "IPYTHONDIR": str(home / "ipython"), "PYTHONPATH": str(ROOT)}
+    environment.pop("FLUXLITE_PROGRESS", None)
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
+    command += ["--ServerApp.port_retries=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={course}"]
+    # The course's settings; and all cells in the page, also those that are scrolled out of sight.
+    settings = json.loads((SETTINGS / "overrides.json").read_text())
+    settings["@jupyterlab/notebook-extension:tracker"]["windowingMode"] = "none"
+    (home / "overrides.json").write_text(json.dumps(settings))
+    command += [f"--LabApp.app_settings_dir={home}"]
+    with (home / "lab.log").open("w") as log:
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT, cwd=course)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        wait_until(lambda: answers(f"{address}/api") is not None, "JupyterLab does not answer")
+        yield address
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def answers(address):
+    try:
+        with urllib.request.urlopen(address, timeout=10) as answer:
+            return json.load(answer)
+    except OSError:
+        return None
+
+
+def wait_until(condition, complaint):
+    end = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < end, complaint
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def opened(browser, lab):
+    """Opens a notebook in a page of its own, and waits until its kernel is there."""
+    pages = []
+
+    def open_notebook(name):
+        page = browser.new_page(viewport={"width": 1100, "height": 900})
+        pages.append(page)
+        page.goto(f"{lab}/doc/tree/{name}")
+        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=WAIT * 1000)
+
+        def kernel_is_idle():
+            sessions = answers(f"{lab}/api/sessions") or []
+            return any(s["path"] == name and s["kernel"]["execution_state"] == "idle" for s in sessions)
+
+        wait_until(kernel_is_idle, f"{name} gets no kernel")
+        return page
+
+    yield open_notebook
+    for page in pages:
+        page.close()
+
+
+def run_all(page):
+    page.click('.lm-MenuBar-itemLabel:text-is("Run")')
+    page.click('li[data-command="runmenu:run-all"]')
+
+
+def prompts(page):
+    return page.eval_on_selector_all(
+        ".jp-CodeCell .jp-InputPrompt", "cells => cells.map(cell => cell.innerText.trim())"
+    )
+
+
+def all_have_run(page):
+    return all(re.fullmatch(r"\[\d+\]:", prompt) for prompt in prompts(page))
+
+
+def outputs(page):
+    return "\n".join(page.eval_on_selector_all(".jp-OutputArea-output", "areas => areas.map(area => area.innerText)"))
+
+
+def take_picture(page, name):
+    folder = os.environ.get("FLUXLITE_SCREENSHOTS")
+    if folder:
+        page.evaluate("document.querySelectorAll('*').forEach(e => { if (e.scrollTop > 0) e.scrollTop = 0 })")
+        # As high as the notebook, so that one picture shows it all.
+        panels = "document.querySelectorAll('.jp-WindowedPanel-outer, .jp-Notebook')"
+        height = page.evaluate(f"Math.max(...Array.from({panels}, panel => panel.scrollHeight))")
+        page.set_viewport_size({"width": 1100, "height": min(int(height) + 150, 16000)})
+        page.wait_for_timeout(1000)
+        page.screenshot(path=str(Path(folder) / f"{name}.png"))
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_runs_to_its_end(opened, name):
+    page = opened(name)
+    run_all(page)
+    wait_until(lambda: all_have_run(page), f"{name} does not come to its end: {prompts(page)}")
+    take_picture(page, name.removesuffix(".ipynb"))
+    assert page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']").count() == 0
+    broken = page.eval_on_selector_all(".jp-OutputArea img", "all => all.filter(one => !one.naturalWidth).length")
+    assert broken == 0, "a picture is broken"
+
+
+def test_a_slider_moves_and_the_network_is_trained_anew(opened):
+    page = opened("05-sine-wave-rnn.ipynb")
+    run_all(page)
+    wait_until(lambda: all_have_run(page), f"the lesson does not come to its end: {prompts(page)}")
+    slider = page.locator(".jupyter-widgets.widget-slider").first
+    readout, pictures = slider.locator(".widget-readout"), page.locator(".jupyter-widgets img")
+    before, picture = readout.inner_text(), pictures.first.get_attribute("src")
+    slider.locator(".noUi-handle").focus()
+    page.keyboard.press("ArrowRight")
+    wait_until(lambda: readout.inner_text() != before, "the slider does not move")
+    wait_until(lambda: pictures.first.get_attribute("src") != picture, "the picture stays as it is")
+
+
+def test_the_stop_button_ends_a_training_and_the_next_cell_runs(opened):
+    page = opened("training.ipynb")
+    run_all(page)
+    wait_until(lambda: "training" in outputs(page), "the training does not begin")
+    page.click('jp-button[data-command="notebook:interrupt-kernel"], [data-jp-item-name="interrupt"] jp-button')
+    wait_until(lambda: "next cell" in outputs(page), "the next cell does not run")
+    said = outputs(page)
+    assert "stopped: True interrupted True" in said and "next cell: (16, 1)" in said and "KeyboardInterrupt" not in said
