@@ -5,11 +5,24 @@ from typing import Any
 
 from .display import show
 from .drawing import trees
-from .looks import BLUE, GREEN, GREY, ORANGE, look, plots
+from .looks import BLUE, GREEN, GREY, ORANGE, look, plots, projector
 from .timeline import timeline
 from .two_boxes import boxes, host_and_device
 
-__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "boxes", "host_and_device", "look", "plots", "show", "timeline", "trees"]
+__all__ = [
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "boxes",
+    "host_and_device",
+    "look",
+    "plots",
+    "projector",
+    "show",
+    "timeline",
+    "trees",
+]
 
 
 def load_ipython_extension(shell: Any) -> None:

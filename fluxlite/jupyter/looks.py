@@ -37,7 +37,7 @@ def look(kind: str) -> dict[str, Any]:
 
 
 def plots(rows: int = 1, columns: int = 1, height: float = 4.0, width: float = 9.0, **more: Any) -> tuple[Any, Any]:
-    """A figure and its axes, in the lessons' style; as ``pyplot.subplots``, without pyplot.
+    """A figure and its axes, as ``pyplot.subplots``; and from now on all of Matplotlib's in the lessons' style.
 
     >>> figure, axes = plots()
     >>> _ = axes.plot([1, 2, 4], **look("measured"))
@@ -45,7 +45,16 @@ def plots(rows: int = 1, columns: int = 1, height: float = 4.0, width: float = 9
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(_STYLE):
-        # No pyplot, which would keep every figure, show it a second time, and take 20 MB more.
-        figure = Figure(figsize=(width, height), layout="constrained")
-        return figure, figure.subplots(rows, columns, **more)
+    matplotlib.rcParams.update(_STYLE)  # also what is added to the axes later, a legend for example
+    # No pyplot, which would keep every figure, show it a second time, and take 20 MB more.
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, **more)
+
+
+def projector(on: bool = True) -> None:
+    """Draw for the last row of a classroom: larger letters and thicker lines, in all pictures from now on.
+
+    >>> projector()
+    >>> projector(False)
+    """
+    _STYLE.update({"font.size": 17, "lines.linewidth": 4} if on else {"font.size": 13, "lines.linewidth": 2})
