@@ -69,7 +69,7 @@ class CupyDevice(GPU):
 
     def copy_from(self, source: Device, x: Any) -> Any:
         if listeners:
-            tell(self, events.DEVICE_TO_DEVICE, "copy", nbytes=x.nbytes)
+            tell(self, events.DEVICE_TO_DEVICE, f"copy from {source!r}", nbytes=x.nbytes)
         with self._current():
             return _cupy().array(x, order="K")
 

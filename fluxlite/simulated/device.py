@@ -103,7 +103,8 @@ class SimulatedDevice(GPU):
     def copy_from(self, source: Any, x: SimulatedArray) -> SimulatedArray:
         self.catch_up()
         result = self._buffered(x.nbytes, lambda: self.compute(np.array, x._values, order="K", copy=True))
-        self._tell(events.DEVICE_TO_DEVICE, "copy", self.lanes.copy_from(source.lanes, x.nbytes), nbytes=x.nbytes)
+        span = self.lanes.copy_from(source.lanes, x.nbytes)
+        self._tell(events.DEVICE_TO_DEVICE, f"copy from {source!r}", span, nbytes=x.nbytes)
         return result
 
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:

@@ -1,0 +1,188 @@
+"""The host and its GPUs as boxes: what is in each memory, and what was copied from where to where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..devices.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
+from ..devices.places import device_of
+from ..devices.selection import devices
+from ..receipts import Moment, Receipt
+from ..ties import is_array
+from ..walks import leaves
+from .display import Picture, show
+from .looks import BLUE, GREY, ORANGE, plots
+
+# Where things are, in inches: the host's box, the cards' boxes, and the arcs between cards right of them.
+_HOST, _HOST_WIDTH = 0.0, 2.2
+_CARD, _CARD_WIDTH = 4.9, 3.3
+_WIDTH = 10.4
+_ROW, _GAP = 0.36, 0.5
+
+
+class Route(NamedTuple):
+    """Copies that went the same way, together. None is the host."""
+
+    source: int | None
+    target: int | None
+    copies: int
+    bytes: int
+    explicit: bool
+
+    @property
+    def words(self) -> str:
+        copies = "1 copy" if self.copies == 1 else f"{self.copies:,} copies"
+        return f"{copies}, {self.bytes:,} bytes{'' if self.explicit else ', implicit'}"
+
+
+def cards(receipt: Receipt, **things: Any) -> Picture:
+    """A picture of the host and all its GPUs: an arrow for what `receipt` saw copied each way.
+
+    Solid arrows are copies that the program asked for, dashed ones came with something else. `things`, arrays or
+    models that are in one memory each, are written into it under the names that you give them. Raises `DeviceError`
+    for a model that is in several, and `ValueError` without a GPU.
+
+    >>> with fl.simulate_gpu(2):
+    ...     device0, device1 = fl.cuda.devices()
+    ...     with fl.receipt() as r:
+    ...         x = device1(device0(np.ones(5, np.float32)))
+    ...     cards(r, x=x)
+    [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
+    1 copy, 20 bytes, from the host to card 0; 1 copy, 20 bytes, from card 0 to card 1. On card 1: x.
+    """
+    found = devices()
+    if not found:
+        raise ValueError("cards draws GPUs, and there is none; simulate_gpu(2) puts two in their place")
+    routes = _routes(receipt)
+    inside = _inside(things, found)
+    rows = {i: max(2, len(inside[i]), sum(_is_left(route, i) for route in routes)) for i in range(len(found))}
+    tops = _tops(rows)
+    height = max(tops[-1], len(inside[None]) * _ROW + 0.1)
+    figure, axes = plots(height=height + 0.4, width=_WIDTH)
+    axes.set(xlim=(-0.05, _WIDTH - 0.05), ylim=(height, -0.35))
+    axes.axis("off")
+    _box(axes, _HOST, _HOST_WIDTH, 0, height - 0.05, "host", inside[None])
+    for i, device in enumerate(found):
+        bottom = tops[i] + rows[i] * _ROW + 0.1
+        _box(axes, _CARD, _CARD_WIDTH, tops[i], bottom, f"card {i}: {device!r}", inside[i])
+        for row, route in enumerate(route for route in routes if _is_left(route, i)):
+            _arrow(axes, route, tops[i] + (row + 0.55) * _ROW)
+    _arcs(axes, [route for route in routes if len(list(_cards_of(route))) == 2], tops, rows)
+    return show(figure, _sentence(routes, inside))
+
+
+# -- what there is to draw ------------------------------------------------------------------------------------------
+
+
+def _routes(receipt: Receipt) -> list[Route]:
+    """The copies between different memories, those of one way and kind together, in the order of the first."""
+    found: dict[tuple[int | None, int | None, bool], tuple[int, int]] = {}
+    for moment in receipt.timeline():
+        way = _way(moment)
+        if way is not None:
+            copies, nbytes = found.get((*way, moment.explicit), (0, 0))
+            found[*way, moment.explicit] = copies + moment.times, nbytes + moment.bytes
+    return [Route(source, target, *total, explicit) for (source, target, explicit), total in found.items()]
+
+
+def _way(moment: Moment) -> tuple[int | None, int | None] | None:
+    here = moment.device.index
+    if moment.kind == HOST_TO_DEVICE:
+        return None, here
+    if moment.kind == DEVICE_TO_HOST:
+        return here, None
+    if moment.kind == DEVICE_TO_DEVICE and moment.name.startswith("copy from "):
+        return int(moment.name.split(":")[1].split()[0]), here
+    return None  # nothing was copied, or beside itself
+
+
+def _is_left(route: Route, card: int) -> bool:
+    """Whether it is a copy between this card and the host, whose box is on the left."""
+    return (route.source, route.target) in ((None, card), (card, None))
+
+
+def _inside(things: dict[str, Any], found: list[Any]) -> dict[int | None, list[str]]:
+    inside: dict[int | None, list[str]] = {None: [], **{i: [] for i in range(len(found))}}
+    for name, x in things.items():
+        device = device_of(x)
+        inside[found.index(device) if device in found else None].append(f"{name}: {_what(x)}")
+    return inside
+
+
+def _what(x: Any) -> str:
+    if is_array(x):
+        return f"{x.dtype} {x.shape}"
+    return f"{type(x).__name__}, {sum(leaf.nbytes for leaf in leaves(x) if is_array(leaf)):,} bytes"
+
+
+def _tops(rows: dict[int, int]) -> list[float]:
+    """Where each card's box begins, and last where the picture ends."""
+    tops = [0.0]
+    for count in rows.values():
+        tops.append(tops[-1] + count * _ROW + 0.1 + _GAP)
+    tops[-1] += 0.05 - _GAP
+    return tops
+
+
+def _sentence(routes: list[Route], inside: dict[int | None, list[str]]) -> str:
+    ways = [f"{route.words}, from {_place(route.source)} to {_place(route.target)}" for route in routes]
+    there = [
+        f"On {_place(place)}: {', '.join(text.partition(':')[0] for text in texts)}."
+        for place, texts in inside.items()
+        if texts
+    ]
+    return " ".join([f"{'; '.join(ways) or 'Nothing was copied'}.", *there])
+
+
+def _place(card: int | None) -> str:
+    return "the host" if card is None else f"card {card}"
+
+
+# -- drawing ----------------------------------------------------------------------------------------------------------
+
+
+def _box(axes: Any, left: float, width: float, top: float, bottom: float, title: str, labels: list[str]) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    style = "round,pad=0,rounding_size=0.08"
+    patch = FancyBboxPatch((left, top), width, bottom - top, style, facecolor="#f4f6f8", edgecolor=GREY, linewidth=2)
+    axes.add_patch(patch)
+    axes.text(left + width / 2, top - 0.07, title, ha="center", va="bottom", weight="bold", fontsize=12)
+    for row, label in enumerate(labels):
+        axes.text(left + 0.12, top + (row + 0.55) * _ROW + 0.05, label, va="center", fontsize=11)
+
+
+def _look(route: Route) -> dict[str, Any]:
+    color, style = (BLUE, "-") if route.explicit else (ORANGE, "--")
+    return {"lw": 2, "color": color, "linestyle": style, "shrinkA": 0, "shrinkB": 0}
+
+
+def _arrow(axes: Any, route: Route, y: float) -> None:
+    """Between the host and a card."""
+    ends = (_HOST + _HOST_WIDTH + 0.08, y), (_CARD - 0.08, y)
+    start, end = ends if route.source is None else ends[::-1]
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", **_look(route)})
+    axes.text((start[0] + end[0]) / 2, y - 0.04, route.words, ha="center", va="bottom", fontsize=10)
+
+
+def _arcs(axes: Any, routes: list[Route], tops: list[float], rows: dict[int, int]) -> None:
+    """Between cards, right of their boxes; what they carried is written beside them, one below the other."""
+    right = _CARD + _CARD_WIDTH + 0.08
+    texts, widest, middle = [], 0.0, 0.0
+    for number, route in enumerate(routes):
+        start, end = (tops[i] + (rows[i] * _ROW + 0.1) / 2 + 0.12 * number for i in _cards_of(route))
+        bend = 0.35 * (number + 1)  # each outside of the one before
+        style = {"arrowstyle": "->", "connectionstyle": f"arc3,rad={-bend if end > start else bend}"}
+        axes.annotate("", (right, end), (right, start), arrowprops={**style, **_look(route)})
+        widest = max(widest, bend * abs(end - start) / 2)
+        middle += (start + end) / 2 / len(routes)
+        copies = route.words.replace(", ", "\n", 1)
+        texts.append(copies if len(routes) == 1 else f"{route.source} → {route.target}: {copies}")
+    for number, text in enumerate(texts):
+        y = middle + 0.55 * (number - (len(texts) - 1) / 2)
+        axes.text(right + widest + 0.15, y, text, va="center", fontsize=10)
+
+
+def _cards_of(route: Route) -> Iterator[int]:
+    return (card for card in (route.source, route.target) if card is not None)
