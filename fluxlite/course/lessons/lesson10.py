@@ -1,0 +1,220 @@
+"""Lesson 10, which backend: questions and checks."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+
+from ..exercises import NotDone, NotRight, exercise
+from ..guesses import Question
+
+QUESTIONS = {
+    "10-A": Question(
+        "b",
+        a="asking is no mistake: there is always the CPU.",
+        b="no GPU is functional, so it is the CPU, the last of the four.",
+        c="a simulated GPU is never chosen by itself. In other lessons start turned it on for you.",
+        d="you get a device in any case, so that device(x) works everywhere.",
+    ),
+    "10-B": Question(
+        "c",
+        a="an installed library that does not work is no error as long as nobody asks for it by name.",
+        b="functional means: asked, and it answered. What does not answer is not chosen.",
+        c="nobody asked for CUDA, so nothing is missing, and nothing is said.",
+        d="a warning would say that a wish was not fulfilled; there was no wish.",
+    ),
+    "10-C": Question(
+        "b",
+        a="faster or not, somebody asked for the CPU.",
+        b="the CPU is a backend like the others, it is always functional, and the wish is fulfilled.",
+        c="there is nothing to warn of: the wish is fulfilled.",
+        d="the CPU is an allowed preference here and in the guide.",
+    ),
+    "10-D": Question(
+        "c",
+        a='a preference is a wish. Only what is named in the call, get_device("AMDGPU"), is an order.',
+        b="a device that cannot be used is never given.",
+        c="a wish that cannot be fulfilled is said, and then the search goes on as if there were none.",
+        d="silent is only the case in which nobody asked for anything.",
+    ),
+    "10-E": Question(
+        "b",
+        a="a preference says what comes first, not what is allowed.",
+        b="the wish cannot be fulfilled, that is said, and CUDA is the first that is functional.",
+        c="it is said, with verbose=True and without: somebody asked for something else.",
+        d="a preference is a wish, so it never raises.",
+    ),
+    "10-F": Question(
+        "c",
+        a="the file counts least of the three.",
+        b="the variable counts more than the file, but the call of simulate_gpu is nearer than both.",
+        c="what the program itself says counts more than what is set around it.",
+        d="they do not contradict each other: there is an order.",
+    ),
+}
+
+
+# -- 10.1 ---------------------------------------------------------------------------------------------------------
+
+_COMPUTERS: dict[str, dict[str, Any]] = {
+    "server": {"CUDA": "no driver", "AMDGPU": "functional"},
+    "mac": {"Metal": "functional", "preference": "CUDA"},
+    "workstation": {"CUDA": "functional", "AMDGPU": "functional", "preference": "CPU"},
+}
+_WHY_NOT = {
+    ("server", "cuda"): "installed is not enough: without a driver CUDA is not functional",
+    ("server", "cpu"): "a CUDA without a driver does not end the search; what comes after CUDA?",
+    ("server", "metal"): "Metal is Apple's, and nobody says that the server is a Mac",
+    ("mac", "cuda"): "a wish for CUDA does not make it appear: a Mac has none",
+    ("mac", "cpu"): "a preference is not exclusive: when it cannot be fulfilled, the first that works is taken",
+    ("mac", "amdgpu"): "there is no AMD GPU in it",
+    ("workstation", "cuda"): "two GPUs are there, but somebody asked for the CPU, which is always functional",
+    ("workstation", "amdgpu"): "two GPUs are there, but somebody asked for the CPU, which is always functional",
+}
+
+
+@exercise("10.1", "three computers, predicted", look_at="fl.pretend(…) with the values of the table, and get_device()")
+def three_computers(server: Any, mac: Any, workstation: Any, warnings: Any) -> str:
+    given = {"server": server, "mac": mac, "workstation": workstation}
+    wanted, lines = {}, []
+    for name, computer in _COMPUTERS.items():
+        with fl.pretend(**computer), contextlib.redirect_stdout(io.StringIO()) as said:
+            wanted[name] = fl.get_device().backend
+        lines += said.getvalue().splitlines()
+    for name, answer in given.items():
+        word = _backend_word(answer)
+        if word == wanted[name].lower():
+            continue
+        if word not in [one.lower() for one in fl.supported_devices()]:
+            raise NotRight(f"{name}: one of {', '.join(fl.supported_devices())}, in quotes", f"{name} = {answer!r}")
+        raise NotRight(f"{name}: {_WHY_NOT.get((name, word), 'not this one')}", f"{name} = {answer!r}")
+    expected = sum(line.startswith("┌ Warning") for line in lines)
+    if warnings != expected:
+        few = "one of the three was asked for something that it does not have, and says so"
+        many = "a warning says that a wish was not fulfilled. How many of the wishes were not?"
+        raise NotRight(few if warnings == 0 else many, f"warnings = {warnings!r}")
+    return "AMDGPU, Metal, CPU; and one warning, on the Mac, whose wish cannot be fulfilled"
+
+
+def _backend_word(answer: Any) -> str:
+    """What was meant: ``"CUDA"``, in any letters, or a device itself."""
+    return str(getattr(answer, "backend", answer)).strip().lower()
+
+
+# -- 10.2 ---------------------------------------------------------------------------------------------------------
+
+# Each with whether a GPU should be used.
+_PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
+    ("on the laptop with nothing", {}, False),
+    ("on the workstation with CUDA", {"CUDA": "functional"}, True),
+    ("on the workstation without a driver", {"CUDA": "no driver"}, False),
+    ("on the Mac", {"Metal": "functional"}, True),
+    ("on the server with an AMD GPU", {"AMDGPU": "functional"}, True),
+    ("where the CPU is preferred although CUDA is there", {"CUDA": "functional", "preference": "CPU"}, False),
+)
+
+
+@exercise(
+    "10.2", "one program for every computer", look_at="get_device() without a name: what does it give, and where?"
+)
+def predict_everywhere(predict: Any) -> str:
+    if not callable(predict):
+        raise NotRight("predict is to be a function of a model and an array", f"{predict!r}")
+    model = fl.Dense(3, 2, np.tanh, rng=np.random.default_rng(0))
+    x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
+    wanted = model(x)
+    for place, computer, uses_gpu in _PLACES:
+        result, launches, simulated = _run(predict, model, x, place, computer)
+        if simulated:
+            raise NotRight(f"{place} yours turned a simulated GPU on; a program for all is not to do that")
+        if result is None:
+            raise NotRight("predict returned None", None, "the model's output")
+        if not isinstance(result, np.ndarray):
+            raise NotRight(
+                f"{place} the result is no NumPy array; who calls predict goes on in NumPy",
+                f"{type(result).__name__} on {fl.device_of(result)}",
+                "what fl.cpu gives",
+            )
+        if result.shape != wanted.shape or not np.allclose(result, wanted, atol=1e-5):
+            raise NotRight(
+                f"{place} the values are not those of model(x)", f"{result.ravel()[:3]} …", f"{wanted.ravel()[:3]} …"
+            )
+        if uses_gpu and not launches:
+            raise NotRight(f"{place} there is a GPU, and yours did not use it", "0 launches", "3 launches")
+        if launches and not uses_gpu:
+            raise NotRight(
+                f"{place} yours used the GPU all the same", f"{launches} launches", "0 launches: a wish counts"
+            )
+    return f"it runs in all {len(_PLACES)} situations, and uses the GPU in those that have one to use"
+
+
+def _run(predict: Any, model: Any, x: Any, place: str, computer: dict[str, Any]) -> tuple[Any, int, bool]:
+    """What `predict` gives on that computer, how many launches it took, and whether they were simulated ones."""
+    printed = io.StringIO()
+    try:
+        with fl.pretend(**computer), contextlib.redirect_stdout(printed), fl.receipt() as r:
+            result = predict(model, x)
+            return result, r.launches or 0, fl.gpu_name() == "Simulated"
+    except NotDone:
+        raise
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        if "Unavailable backend" in text:
+            message = f"{place} yours raised: a backend that is named in the call is an order, not a wish"
+        else:
+            message = f"{place} yours raised an error"
+        raise NotRight(message, text) from None
+    finally:  # the learner's own lines are shown, not those of the library
+        for line in printed.getvalue().splitlines():
+            if not line.startswith(("[ ", "┌ ", "│ ", "└ ")):
+                print(line)
+
+
+# -- 10.3 ---------------------------------------------------------------------------------------------------------
+
+_CLUSTER = {"CUDA": "hidden", "environment": "CUDA"}
+_ARGUMENTS = ("CUDA", "AMDGPU", "Metal", "preference", "environment")
+
+
+@exercise("10.3", "from the lines to the computer", look_at="line by line: which argument of pretend does it speak of?")
+def from_the_lines(cluster: Any) -> str:
+    if not isinstance(cluster, dict):
+        raise NotRight('cluster is a dict, such as {"CUDA": "functional", "preference": "CPU"}', f"{cluster!r}")
+    unknown = [name for name in cluster if name not in _ARGUMENTS]
+    if unknown:
+        raise NotRight(f"pretend has no argument {unknown[0]!r}", f"{cluster!r}", f"some of {', '.join(_ARGUMENTS)}")
+    try:
+        yours = _said(cluster)
+    except (TypeError, ValueError) as error:
+        raise NotRight(f"pretend does not take that: {error}", f"{cluster!r}") from None
+    wanted = _said(_CLUSTER)
+    for number, line in enumerate(wanted):
+        got = yours[number] if number < len(yours) else "(nothing)"
+        if got != line:
+            raise NotRight(_about(number, got), got, line)
+    if len(yours) > len(wanted):
+        raise NotRight("your computer says more than that", yours[len(wanted)], "(nothing)")
+    return "the very same four lines: CUDA was asked for in the environment, and its GPUs are hidden"
+
+
+def _said(computer: dict[str, Any]) -> list[str]:
+    with fl.pretend(**computer), contextlib.redirect_stdout(io.StringIO()) as said:
+        fl.get_device(verbose=True)
+    return said.getvalue().splitlines()
+
+
+def _about(number: int, got: str) -> str:
+    if number == 0:
+        if got.startswith("[ Info: Using backend:"):
+            return "line 1 says that somebody asked for a backend; on your computer nobody did"
+        if "preferences" in got:
+            return "line 1 says where the wish stands, and that is not the preference file"
+        return "line 1 says what was asked for, and where"
+    if number == 1:
+        return "line 2 says why CUDA cannot be used; on your computer it is another reason, or it can be used"
+    return f"line {number + 1} differs: which GPU is left to be used?"

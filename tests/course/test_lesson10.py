@@ -1,0 +1,114 @@
+"""Lesson 10's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course.exercises import judge
+
+
+def named(model, x):
+    device = fl.get_device("CUDA")
+    return fl.cpu(device(model)(device(x)))
+
+
+def always_cpu(model, x):
+    return model(x)
+
+
+def cuda_or_cpu(model, x):
+    device = fl.get_device("CUDA" if fl.functional("CUDA") else "CPU")
+    return fl.cpu(device(model)(device(x)))
+
+
+def first_functional(model, x):
+    """Right but for the preference."""
+    device = fl.get_device(next(name for name in fl.supported_devices() if fl.functional(name)))
+    return fl.cpu(device(model)(device(x)))
+
+
+def input_left_behind(model, x):
+    return fl.cpu(fl.gpu(model)(x))
+
+
+def result_left_there(model, x):
+    return fl.gpu(model)(fl.gpu(x))
+
+
+def simulates(model, x):
+    fl.simulate_gpu()
+    return fl.cpu(fl.gpu(model)(fl.gpu(x)))
+
+
+def demands(model, x):
+    device = fl.require_gpu()
+    return fl.cpu(device(model)(device(x)))
+
+
+def chatty(model, x):
+    print("I was here")
+    return None
+
+
+@pytest.mark.parametrize(
+    ("id", "answers", "words"),
+    [
+        ("10.1", ["CUDA", "Metal", "CPU", 1], "server: installed is not enough"),
+        ("10.1", ["CPU", "Metal", "CPU", 1], "server: a CUDA without a driver does not end the search"),
+        ("10.1", ["AMDGPU", "CUDA", "CPU", 1], "mac: a wish for CUDA does not make it appear"),
+        ("10.1", ["AMDGPU", "CPU", "CPU", 1], "mac: a preference is not exclusive"),
+        ("10.1", ["AMDGPU", "Metal", "CUDA", 1], "workstation: two GPUs are there, but somebody asked for the CPU"),
+        ("10.1", ["AMDGPU", "Metal", None, 1], "workstation: one of CUDA, AMDGPU, Metal, CPU, in quotes"),
+        ("10.1", ["AMDGPU", "Metal", "CPU", 0], "one of the three was asked for something that it does not have"),
+        ("10.1", ["AMDGPU", "Metal", "CPU", 2], "How many of the wishes were not?"),
+        ("10.2", [named], "on the laptop with nothing yours raised: a backend that is named in the call is an order"),
+        ("10.2", [demands], "on the laptop with nothing yours raised an error"),
+        ("10.2", [always_cpu], "on the workstation with CUDA there is a GPU, and yours did not use it"),
+        ("10.2", [cuda_or_cpu], "on the Mac there is a GPU, and yours did not use it"),
+        (
+            "10.2",
+            [first_functional],
+            "where the CPU is preferred although CUDA is there yours used the GPU all the same",
+        ),
+        ("10.2", [input_left_behind], "on the workstation with CUDA yours raised an error"),
+        ("10.2", [result_left_there], "on the workstation with CUDA the result is no NumPy array"),
+        ("10.2", [simulates], "on the laptop with nothing yours turned a simulated GPU on"),
+        ("10.2", [lambda model, x: fl.cpu(fl.gpu(model)(fl.gpu(x))) + 1], "the values are not those of model(x)"),
+        ("10.2", [chatty], "predict returned None"),
+        ("10.2", [3], "predict is to be a function"),
+        ("10.3", [{"CUDA": "hidden", "preference": "CUDA"}], "that is not the preference file"),
+        ("10.3", [{"CUDA": "hidden"}], "on your computer nobody did"),
+        ("10.3", [{"CUDA": "no driver", "environment": "CUDA"}], "line 2 says why CUDA cannot be used"),
+        ("10.3", [{"environment": "CUDA"}], "line 2 says why CUDA cannot be used"),
+        ("10.3", [{"CUDA": "functional", "environment": "CUDA"}], "line 2 says why CUDA cannot be used"),
+        ("10.3", [{"CUDA": "hidden", "Metal": 1, "environment": "CUDA"}], "line 4 differs: which GPU is left"),
+        ("10.3", [{"CUDA": "hidden", "environment": "AMDGPU"}], "line 1 says what was asked for, and where"),
+        ("10.3", [{"cuda": "hidden"}], "pretend has no argument 'cuda'"),
+        ("10.3", [{"CUDA": 0}], "pretend does not take that"),
+        ("10.3", ["hidden"], "cluster is a dict"),
+    ],
+)
+def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
+    verdict = judge(id, *answers)
+    assert verdict.word == "not right" and words in verdict.message
+
+
+def test_what_a_learner_printed_is_shown_without_the_librarys_lines():
+    assert ("you printed", "I was here") in judge("10.2", chatty).rows
+
+
+def test_right_answers_other_than_the_lessons_own():
+    def with_gpu(model, x):
+        return fl.cpu(fl.gpu(model)(fl.gpu(x)))
+
+    def by_the_current_one(model, x):
+        device = fl.gpu_device() or fl.get_device("CPU")
+        return np.array(fl.cpu(device(model)(device(x))))
+
+    assert judge("10.1", "amdgpu", "metal ", fl.get_device("CPU"), 1).word == "right"
+    assert judge("10.2", with_gpu).word == "right"
+    assert judge("10.2", by_the_current_one).word == "right"
+    assert (
+        judge("10.3", {"CUDA": "hidden", "AMDGPU": "no driver", "environment": "CUDA", "preference": "Metal"}).word
+        == "right"
+    )
