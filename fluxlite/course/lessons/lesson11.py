@@ -1,0 +1,303 @@
+"""Lesson 11, several GPUs and hidden GPUs: questions and checks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+
+from ..exercises import NotRight, exercise
+from ..guesses import Question
+
+QUESTIONS = {
+    "11-A": Question(
+        "c",
+        a="the numbers begin with 0, so the second card is number 1.",
+        b="nobody guesses which card you might have meant.",
+        c="with two cards the numbers are 0 and 1.",
+        d="the CPU stands in when nothing was named; here a card was named.",
+    ),
+    "11-B": Question(
+        "b",
+        a="moving makes a copy and leaves the original where it is, also between two cards.",
+        b="two arrays, two copies, from card to card; dense0 is untouched.",
+        c="the way over the host would be two copies for each array, one down and one up.",
+        d="cards of the same kind give each other arrays.",
+    ),
+    "11-C": Question(
+        "b",
+        a="set_device moves nothing that exists.",
+        b="the current card is only where new arrays go.",
+        c="y is new: it goes to the card that is current now.",
+    ),
+    "11-D": Question(
+        "b",
+        a="the weights went to their cards once, before, and stay there.",
+        b="what layer 2 gives, 16 rows of 512 numbers of 4 bytes, is what layer 3 needs.",
+        c="the result stays on the last card until somebody asks for it.",
+        d="card 1 cannot look into the memory of card 0.",
+    ),
+    "11-E": Question(
+        "b",
+        a="CUDA has looked at the variable already, when it started.",
+        b="the variable is read once, at the start of CUDA, and CUDA has started.",
+        c="nobody watches the environment, so nobody can complain.",
+    ),
+}
+
+
+@contextlib.contextmanager
+def _two_cards() -> Iterator[list[Any]]:
+    """Two simulated cards, whatever CUDA_VISIBLE_DEVICES hides."""
+    hidden = os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    try:
+        with fl.simulate_gpu(False), fl.simulate_gpu(2, like="NVIDIA T4"):
+            yield list(fl.cuda.devices())
+    finally:
+        if hidden is not None:
+            os.environ["CUDA_VISIBLE_DEVICES"] = hidden
+
+
+# -- 11.1 ---------------------------------------------------------------------------------------------------------
+
+_WHY_NOT = {
+    ("b", "cpu"): "device1(a) is a copy of a on card 1",
+    ("b", "0"): "device1 says which card, whatever is the current one",
+    ("c", "0"): "inside the block card 1 is the current one, and gpu moves to the current one",
+    ("c", "cpu"): "gpu makes a copy on a card; which one is current inside the block?",
+    ("d", "1"): "after the block card 0 is the current one again, and gpu moves to it, also from another card",
+    ("d", "cpu"): "gpu does not bring anything back; it moves to the current card",
+    ("e", "1"): "cpu(b) is a new array on the host; only b itself is still on card 1",
+    ("e", "0"): "cpu(b) is a new array on the host",
+}
+
+
+@exercise("11.1", "where is what", look_at="fl.cuda.device(b), or print(b): the place stands behind the values")
+def where_is_what(b: Any, c: Any, d: Any, e: Any) -> str:
+    with _two_cards() as (_, device1):
+        a = np.ones(3, np.float32)
+        right = {"b": device1(a)}
+        with fl.cuda.using(1):
+            right["c"] = fl.gpu(a)
+        right["d"] = fl.gpu(right["b"])
+        right["e"] = fl.cpu(right["b"])
+        places = {name: _place(fl.device_of(x)) for name, x in right.items()}
+    for name, answer in {"b": b, "c": c, "d": d, "e": e}.items():
+        yours = _place(answer)
+        if yours not in ("0", "1", "cpu"):
+            raise NotRight(f'{name}: write 0, 1 or "CPU"', f"{name} = {answer!r}")
+        if yours != places[name]:
+            raise NotRight(f"{name}: {_WHY_NOT[name, yours]}", f"{name} = {answer!r}")
+    return "card 1, card 1, card 0, host: gpu follows the current card, device1 does not"
+
+
+def _place(answer: Any) -> str:
+    """``"0"``, ``"1"`` or ``"cpu"``, for a number, a text or a device itself."""
+    if isinstance(answer, fl.Device):
+        return "cpu" if answer.backend == "CPU" else str(answer.index)
+    return "not a place" if isinstance(answer, bool) else str(answer).strip().strip("'\"").lower()
+
+
+# -- 11.2 ---------------------------------------------------------------------------------------------------------
+
+
+@exercise("11.2", "a model on two cards", look_at="what first and second are in section 3, and what the call did")
+def split(split: Any) -> str:
+    rng = np.random.default_rng(0)
+    model = fl.Chain(*(fl.Dense(64, 64, np.tanh, rng=rng) for _ in range(4)))
+    x = rng.standard_normal((8, 64)).astype(np.float32)
+    wanted = model(x)
+    with _two_cards() as cards:
+        before = [card.memory().used for card in cards]
+        run = split(model, cards)
+        held = [card.memory().used - used for card, used in zip(cards, before)]
+        if not callable(run):
+            raise NotRight(
+                "split is to return something that can be called with x", f"{run!r}", "a function, or a Chain"
+            )
+        if any(fl.device_of(leaf) not in (None, fl.get_device("CPU")) for leaf in fl.leaves(model)):
+            raise NotRight("the model that split was given was changed; moving makes a new one, so keep that")
+        _check_halves(held)
+        with fl.receipt() as r:
+            result = _called(run, x)
+        _check_call(r, cards)
+        if result is None:
+            raise NotRight("what split returns gives None", None, "the model's output for x")
+        place = fl.device_of(result)
+        values = fl.cpu(result)
+    if np.shape(values) != wanted.shape or not np.allclose(values, wanted, atol=1e-5):
+        raise NotRight("the values are not those of the model on one device", _some(values), _some(wanted))
+    if place != cards[1]:
+        raise NotRight("the result is not where it was computed", f"on {place}", f"on {cards[1]}")
+    return "half of the weights on each card, and one copy between them for each call"
+
+
+_LAYER = 64 * 64 * 4 + 512  # bytes of a layer on a card: the weight, and the bias in its smallest piece of memory
+
+
+def _check_halves(held: list[Any]) -> None:
+    """Raises if the weights do not lie half on each card; bytes on the cards are all we look at."""
+    layers = [round(nbytes / _LAYER, 1) for nbytes in held]
+    yours = f"{held[0]:,} bytes on card 0, {held[1]:,} on card 1"
+    expected = f"{2 * _LAYER:,} on each: two layers"
+    if not any(held):
+        raise NotRight("when split returns, no weight is on a card: move them once, not in each call", yours, expected)
+    if not all(held):
+        full = int(held[0] == 0)
+        raise NotRight(f"everything is on card {full}, and card {1 - full} is empty", yours, expected)
+    if layers != [2, 2]:
+        raise NotRight("the cards do not hold two of the four layers each", yours, expected)
+
+
+def _called(run: Any, x: Any) -> Any:
+    try:
+        return run(x)
+    except TypeError as error:
+        text = str(error)
+        if "the input is on CPU" in text:
+            raise NotRight("x comes from the host, and nobody moved it to the first card", text, "device0(x)") from None
+        if "the input is on" in text:
+            raise NotRight("what card 0 gives was not moved to card 1", text, "one copy between the cards") from None
+        raise
+
+
+def _check_call(r: Any, cards: list[Any]) -> None:
+    """Raises for copies that one call should not make, and for a card that has nothing to do."""
+    activations = 8 * 64 * 4
+    if r.device_to_host.count and r.host_to_device.count <= 1:
+        down = f"{r.device_to_host.count} copy down to the host"
+        raise NotRight("the result was copied back to the host; leave it on the second card", down, "no copy down")
+    if r.device_to_host.count:
+        raise NotRight(
+            "the numbers between the halves went over the host",
+            f"{r.device_to_host.count} copies down to the host, {r.host_to_device.count} up to the cards",
+            "one copy from card to card, and x up",
+        )
+    if r.host_to_device.bytes > activations:
+        yours = f"{r.host_to_device.count} copies, {r.host_to_device.bytes:,} bytes from the host"
+        raise NotRight(
+            "one call moved more than x: do the weights travel each time?", yours, f"1 copy, {activations:,} bytes"
+        )
+    between = [m for m in r.timeline() if m.kind == "device to device" and m.name.startswith("copy from")]
+    nbytes = sum(moment.bytes for moment in between)
+    if nbytes > activations:
+        yours = f"{len(between)} copies, {nbytes:,} bytes between the cards"
+        raise NotRight("one call copied more between the cards than it has to", yours, f"1 copy, {activations:,} bytes")
+    busy = {moment.device.index for moment in r.timeline() if moment.kind == "launch"}
+    idle = [card.index for card in cards if card.index not in busy]
+    if idle:
+        raise NotRight(
+            f"card {idle[0]} holds weights and computed nothing", "0 launches there", "the half that it holds"
+        )
+
+
+def _some(values: Any) -> str:
+    return f"{np.ravel(values)[:3]} …, shape {np.shape(values)}"
+
+
+# -- 11.3 ---------------------------------------------------------------------------------------------------------
+
+
+@exercise("11.3", "what is visible", look_at="the table in section 4; then a fresh process with such a value")
+def visible(how_many: Any, which: Any, how_many_left: Any) -> str:
+    every = "each number in the list is a card to be seen"
+    _check_number("how_many", how_many, 2, {4: "all that are not in the list are hidden"}, every)
+    inside = "0 is its number inside the process; which card of the computer is it?"
+    order = "the order of the list counts, not the order of the numbers"
+    _check_number("which", which, 3, {0: inside, 1: order}, "the first in the list is number 0")
+    why_not = {
+        0: "what stands before the number that does not exist still counts",
+        2: "the list ends at a number that does not exist; what comes after it does not count",
+        3: "there is no card 7",
+    }
+    _check_number("how_many_left", how_many_left, 1, why_not, "read the list from the left")
+    return "2 cards; the first is the computer's card 3; and 1, since the list ends at the 7"
+
+
+def _check_number(name: str, answer: Any, right: int, why_not: dict[int, str], otherwise: str) -> None:
+    try:
+        number = int(answer)
+    except (TypeError, ValueError):
+        number = -1
+    if number != right:
+        raise NotRight(f"{name}: {why_not.get(number, otherwise)}", f"{name} = {answer!r}")
+
+
+# -- 11.4 ---------------------------------------------------------------------------------------------------------
+
+
+@exercise(
+    "11.4", "half a batch on each card", look_at="what is the mean of six numbers, given those of three and three?"
+)
+def parallel_gradient(parallel_gradient: Any) -> str:
+    rng = np.random.default_rng(1)
+    model = fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 1, rng=rng))
+    x = rng.standard_normal((6, 3)).astype(np.float32)
+    y = rng.standard_normal((6, 1)).astype(np.float32)
+    rows: dict[int, list[Any]] = {}
+
+    def loss(model: Any, x: Any, y: Any) -> Any:
+        place = fl.device_of(x)
+        rows.setdefault(-1 if place is None or place.backend == "CPU" else place.index, []).append(fl.cpu(x))
+        return np.mean((model(x) - y) ** 2)
+
+    whole, first, last = (_gradient(model, *part) for part in ((x, y), (x[:3], y[:3]), (x[3:], y[3:])))
+    with _two_cards() as cards:
+        found = parallel_gradient(loss, model, x, y, cards)
+        if isinstance(found, tuple) and len(found) == 1:
+            raise NotRight(
+                "gradient gives a tuple, one entry for each argument", "a tuple", "its entry for the model: [0]"
+            )
+        if found is None:
+            raise NotRight("parallel_gradient returned None", None, "the gradient for the whole batch")
+        yours = _flat(fl.cpu(found))
+    _check_rows(rows, x)
+    _check_gradient(yours, whole, first, last)
+    return "three rows on each card, and the mean of both gradients is that of all six rows"
+
+
+def _gradient(model: Any, x: Any, y: Any) -> np.ndarray:
+    return _flat(fl.gradient(lambda m: fl.mse(m(x), y), model)[0])
+
+
+def _flat(gradient: Any) -> np.ndarray:
+    arrays = [leaf for leaf in fl.leaves(gradient) if isinstance(leaf, np.ndarray)]
+    return np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)
+
+
+def _check_rows(rows: dict[int, list[Any]], x: Any) -> None:
+    """Raises if the rows of the batch were not shared out between the two cards."""
+    if not rows:
+        raise NotRight("loss was never called", None, "once on each card")
+    if -1 in rows:
+        raise NotRight("loss was called with an x on the host", "on CPU", "device(x_part), on the card of its model")
+    if len(rows) == 1:
+        card = next(iter(rows))
+        raise NotRight(f"only card {card} had something to do", f"loss ran on card {card} alone", "half on each card")
+    counts = {card: sum(len(part) for part in parts) for card, parts in sorted(rows.items())}
+    yours = ", ".join(f"{count} on card {card}" for card, count in counts.items())
+    if any(count == len(x) for count in counts.values()):
+        raise NotRight("each card worked on the whole batch", f"rows: {yours}", "3 rows on each")
+    seen = np.concatenate([part for parts in rows.values() for part in parts])
+    if len(seen) != len(x) or not np.allclose(np.sort(seen, axis=0), np.sort(x, axis=0)):
+        raise NotRight("the two parts together are not the batch: is a row there twice, or missing?", f"rows: {yours}")
+
+
+def _check_gradient(yours: np.ndarray, whole: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
+    if yours.shape != whole.shape:
+        raise NotRight("that is not a gradient of this model", f"{yours.size} numbers", f"{whole.size} numbers")
+    if np.allclose(yours, whole, atol=1e-5):
+        return
+    for other, words in (
+        (2 * whole, "it is twice as large: the loss is a mean, so the two gradients are to be averaged, not added"),
+        (first, "that is the gradient of the first half alone"),
+        (last, "that is the gradient of the second half alone"),
+    ):
+        if np.allclose(yours, other, atol=1e-5):
+            raise NotRight(words, _some(yours), _some(whole))
+    raise NotRight("the values are not those of the whole batch", _some(yours), _some(whole))

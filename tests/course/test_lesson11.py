@@ -1,0 +1,233 @@
+"""Lesson 11's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course.exercises import judge
+
+# -- 11.2: a model on two cards -------------------------------------------------------------------------------------
+
+
+def halves(model, devices):
+    half = len(model) // 2
+    return devices[0](model[:half]), devices[1](model[half:])
+
+
+def on_two(move, last=lambda y: y):
+    """A `split` whose function moves x and what the first half gives by `move`."""
+
+    def split(model, devices):
+        first, second = halves(model, devices)
+        return lambda x: last(second(move(devices[1], first(move(devices[0], x)))))
+
+    return split
+
+
+right = on_two(lambda device, x: device(x))
+over_the_host = on_two(lambda device, x: device(fl.cpu(x)))
+never_moved = on_two(lambda device, x: x)
+back_to_the_host = on_two(lambda device, x: device(x), fl.cpu)
+back_to_card_0 = on_two(lambda device, x: device(x), lambda y: fl.get_device("Simulated", 0)(y))
+returns_nothing = on_two(lambda device, x: device(x), lambda y: None)
+wrong_values = on_two(lambda device, x: device(x), lambda y: y + 1)
+
+
+def only_x_moved(model, devices):
+    first, second = halves(model, devices)
+    return lambda x: second(first(devices[0](x)))
+
+
+def all_on_one(model, devices):
+    there = devices[0](model)
+    return lambda x: there(devices[0](x))
+
+
+def three_and_one(model, devices):
+    first, second = devices[0](model[:3]), devices[1](model[3:])
+    return lambda x: second(devices[1](first(devices[0](x))))
+
+
+def each_time(model, devices):
+    def run(x):
+        first, second = halves(model, devices)
+        return second(devices[1](first(devices[0](x))))
+
+    return run
+
+
+def second_half_fetched(model, devices):
+    """Both halves lie where they should, and card 0 does all the work."""
+    first, second = halves(model, devices)
+    return lambda x: devices[1](devices[0](second)(first(devices[0](x))))
+
+
+def idle_card(model, devices):
+    first, second = halves(model, devices)
+    spare = devices[0](model[2:])
+    del spare
+    hidden = {}
+
+    def run(x):
+        if not hidden:
+            hidden["y"] = devices[1](np.asarray(model(x)))
+        return hidden["y"] if first and second else None
+
+    return run
+
+
+def in_place(model, devices):
+    first, second = halves(model, devices)
+    model.layers = (*first.layers, *second.layers)
+    return lambda x: second(devices[1](first(devices[0](x))))
+
+
+def forgotten(model, devices):
+    halves(model, devices)
+
+
+def as_a_chain(model, devices):
+    """A device is a function, so it can stand in a Chain."""
+    first, second = halves(model, devices)
+    return fl.Chain(devices[0], *first, devices[1], *second)
+
+
+class AsAClass:
+    def __init__(self, model, devices):
+        self.devices, (self.first, self.second) = devices, halves(model, devices)
+
+    def __call__(self, x):
+        with self.devices[0]:
+            x = self.first(fl.gpu(x))
+        with self.devices[1]:
+            return self.second(fl.gpu(x))
+
+
+# -- 11.4: half a batch on each card --------------------------------------------------------------------------------
+
+
+def parts(x, y):
+    half = len(x) // 2
+    return (x[:half], y[:half]), (x[half:], y[half:])
+
+
+def gradient_on(device, loss, model, x, y):
+    model, x, y = device((model, x, y))
+    return fl.gradient(lambda m: loss(m, x, y), model)[0]
+
+
+def parallel(join, shared=parts, count=2):
+    """A `parallel_gradient` that shares a batch out by `shared` and joins the gradients, on the host, by `join`."""
+
+    def parallel_gradient(loss, model, x, y, devices):
+        found = []
+        for device, (a, b) in zip(devices[:count], shared(x, y)):
+            found.append(fl.cpu(gradient_on(device, loss, model, a, b)))
+        return join(*found)
+
+    return parallel_gradient
+
+
+def mean(a, b):
+    return fl.fmap(lambda a, b: None if a is None else (a + b) / 2, a, b)
+
+
+def total(a, b):
+    return fl.fmap(lambda a, b: None if a is None else a + b, a, b)
+
+
+def on_card_0(loss, model, x, y, devices):
+    return gradient_on(devices[0], loss, model, x, y)
+
+
+def on_the_host(loss, model, x, y, devices):
+    return gradient_on(fl.get_device("CPU"), loss, model, x, y)
+
+
+def on_a_card(loss, model, x, y, devices):
+    """Right, and what it gives is on card 1, not on the host."""
+    return devices[1](parallel(mean)(loss, model, x, y, devices))
+
+
+def by_hand(loss, model, x, y, devices):
+    return on_card_0(lambda m, x, y: np.mean((m(x) - y) ** 2), model, x, y, devices)
+
+
+@pytest.mark.parametrize(
+    ("id", "answers", "words"),
+    [
+        ("11.1", ["CPU", 1, 0, "CPU"], "b: device1(a) is a copy of a on card 1"),
+        ("11.1", [0, 1, 0, "CPU"], "b: device1 says which card"),
+        ("11.1", [1, 0, 0, "CPU"], "c: inside the block card 1 is the current one"),
+        ("11.1", [1, "CPU", 0, "CPU"], "c: gpu makes a copy on a card"),
+        ("11.1", [1, 1, 1, "CPU"], "d: after the block card 0 is the current one again"),
+        ("11.1", [1, 1, "CPU", "CPU"], "d: gpu does not bring anything back"),
+        ("11.1", [1, 1, 0, 1], "e: cpu(b) is a new array on the host; only b itself"),
+        ("11.1", [1, 1, 0, 0], "e: cpu(b) is a new array on the host"),
+        ("11.1", [1, 1, 0, None], 'e: write 0, 1 or "CPU"'),
+        ("11.1", [True, 1, 0, "CPU"], 'b: write 0, 1 or "CPU"'),
+        ("11.2", [all_on_one], "everything is on card 0, and card 1 is empty"),
+        ("11.2", [three_and_one], "the cards do not hold two of the four layers each"),
+        ("11.2", [never_moved], "x comes from the host, and nobody moved it to the first card"),
+        ("11.2", [only_x_moved], "what card 0 gives was not moved to card 1"),
+        ("11.2", [over_the_host], "the numbers between the halves went over the host"),
+        ("11.2", [back_to_the_host], "the result was copied back to the host"),
+        ("11.2", [back_to_card_0], "one call copied more between the cards than it has to"),
+        ("11.2", [each_time], "no weight is on a card: move them once, not in each call"),
+        ("11.2", [second_half_fetched], "one call copied more between the cards than it has to"),
+        ("11.2", [idle_card], "card 0 holds weights and computed nothing"),
+        ("11.2", [in_place], "the model that split was given was changed"),
+        ("11.2", [forgotten], "split is to return something that can be called with x"),
+        ("11.2", [returns_nothing], "what split returns gives None"),
+        ("11.2", [wrong_values], "the values are not those of the model on one device"),
+        ("11.3", [4, 3, 1], "how_many: all that are not in the list are hidden"),
+        ("11.3", [1, 3, 1], "how_many: each number in the list"),
+        ("11.3", [2, 1, 1], "which: the order of the list counts"),
+        ("11.3", [2, 0, 1], "which: 0 is its number inside the process"),
+        ("11.3", [2, 3, 2], "how_many_left: the list ends at a number that does not exist"),
+        ("11.3", [2, 3, 3], "how_many_left: there is no card 7"),
+        ("11.3", [2, 3, 0], "how_many_left: what stands before"),
+        ("11.3", [2, "three", [1]], "which: the first in the list is number 0"),
+        ("11.3", [2, 3, [1]], "how_many_left: read the list from the left"),
+        ("11.4", [parallel(total)], "it is twice as large"),
+        ("11.4", [parallel(lambda a, b: a)], "that is the gradient of the first half alone"),
+        ("11.4", [parallel(lambda a, b: b)], "that is the gradient of the second half alone"),
+        ("11.4", [parallel(mean, lambda x, y: ((x, y), (x, y)))], "each card worked on the whole batch"),
+        ("11.4", [parallel(mean, lambda x, y: (parts(x, y)[0],) * 2)], "the two parts together are not the batch"),
+        ("11.4", [parallel(lambda a: a, count=1)], "only card 0 had something to do"),
+        ("11.4", [on_card_0], "only card 0 had something to do"),
+        ("11.4", [on_the_host], "loss was called with an x on the host"),
+        ("11.4", [by_hand], "loss was never called"),
+        ("11.4", [parallel(lambda a, b: (mean(a, b),))], "gradient gives a tuple"),
+        ("11.4", [parallel(lambda a, b: None)], "parallel_gradient returned None"),
+        ("11.4", [parallel(lambda a, b: mean(a, b).layers[0].weight)], "that is not a gradient of this model"),
+        ("11.4", [parallel(lambda a, b: mean(a, a and mean(a, a)))], "that is the gradient of the first half alone"),
+    ],
+)
+def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
+    verdict = judge(id, *answers)
+    assert verdict.word == "not right" and words in verdict.message
+
+
+def test_two_gradients_added_across_the_cards_stop_with_the_librarys_own_words():
+    def parallel_gradient(loss, model, x, y, devices):
+        found = []
+        for device, (a, b) in zip(devices, parts(x, y)):
+            found.append(gradient_on(device, loss, model, a, b))
+        return mean(*found)
+
+    verdict = judge("11.4", parallel_gradient)
+    assert verdict.word == "stopped" and "arrays of two devices" in verdict.message
+
+
+@pytest.mark.parametrize("hidden", [None, "-1", "0"])
+def test_right_answers_other_than_the_lessons_own(hidden, monkeypatch):
+    """Also where the computer's own cards are hidden, or all but one."""
+    if hidden is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+    assert judge("11.1", "1", np.int64(1), 0, fl.get_device("CPU")).word == "right"
+    for split in (right, as_a_chain, AsAClass):
+        assert judge("11.2", split).word == "right"
+    assert judge("11.3", np.int64(2), 3.0, 1).word == "right"
+    for gradient in (parallel(mean), on_a_card):
+        assert judge("11.4", gradient).word == "right"
