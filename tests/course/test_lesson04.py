@@ -1,0 +1,170 @@
+"""Lesson 04's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course.exercises import judge
+
+
+def mse(w, x, y):
+    return fl.mse(x @ w, y)
+
+
+def slope(w, x, y):
+    return fl.gradient(mse, w, x, y)[0]
+
+
+def in_place(w, x, y, rate):
+    w -= rate * slope(w, x, y)
+    return w
+
+
+def on_the_host(w, x, y, rate):
+    new = fl.cpu(w) - rate * slope(*fl.cpu((w, x, y)))
+    return new if isinstance(w, np.ndarray) else fl.gpu(new)
+
+
+def always_on_the_gpu(w, x, y, rate):
+    w, x, y = fl.gpu((w, x, y))
+    return w - rate * slope(w, x, y)
+
+
+def of_the_sum(w, x, y, rate):
+    return w - rate * fl.gradient(lambda w: np.sum((x @ w - y) ** 2), w)[0]
+
+
+def fit(**wrong):
+    """The loop of 04.2 with something done differently."""
+
+    def answer(model, x, y):
+        first_setup = wrong.get("setup_first")
+        opt_state = fl.setup(fl.Adam(0.02), model) if first_setup else None
+        model = wrong.get("move", fl.gpu)(model)
+        x, y = wrong.get("move_data", fl.gpu)((x, y))
+        opt_state = opt_state or fl.setup(wrong.get("rule", fl.Adam(0.02)), model)
+        other = model if wrong.get("outside") else None
+        for _ in range(100):
+            grads = fl.gradient(lambda m: fl.mse((other or m)(x), y), model)
+            grads = grads if wrong.get("tuple") else grads[0]
+            arguments = (model, opt_state, grads) if wrong.get("swapped") else (opt_state, model, grads)
+            fl.update(*arguments)
+        return wrong.get("result", lambda model: model)(model)
+
+    return answer
+
+
+def keep(x):
+    return x
+
+
+def learn_xor(steps=150, rule=None, move=fl.gpu):
+    def answer(model, x, y):
+        model, x, y = move((model, x, y))
+        opt_state = fl.setup(rule or fl.Adam(0.05), model)
+        for _ in range(steps):
+            fl.update(opt_state, model, fl.gradient(lambda m: np.mean(np.abs(m(x) - y)), model)[0])
+        return model
+
+    return answer
+
+
+def always_a_half(model, x, y):
+    model = fl.gpu(model)
+    model[1].weight[...], model[1].bias[...] = 0, 0.5
+    fl.cpu(model(fl.gpu(x)))
+    return model
+
+
+def losses_of(keeps, collect, move=keep, steps=None):
+    """The loop of 04.4: `keeps` is what is done with each loss, `collect` with all of them."""
+
+    def answer(model, x, y, count):
+        model, x, y = move((model, x, y))
+        opt_state, found = fl.setup(fl.Momentum(0.1), model), []
+        for _ in range(steps or count):
+            value, (grads,) = fl.withgradient(lambda m: fl.mse(m(x), y), model)
+            fl.update(opt_state, model, grads)
+            found.append(keeps(value))
+        return collect(found)
+
+    return answer
+
+
+def every_tenth(found):
+    return np.concatenate([fl.cpu(np.stack(found[i : i + 10])) for i in range(0, len(found), 10)])
+
+
+@pytest.mark.parametrize(
+    ("id", "answers", "words"),
+    [
+        ("04.1", [lambda w, x, y, rate: w + rate * slope(w, x, y)], "uphill"),
+        ("04.1", [lambda w, x, y, rate: w - rate * fl.gradient(mse, w, x, y)], "gradient gives a tuple"),
+        ("04.1", [lambda w, x, y, rate: w - slope(w, x, y)], "the rate says how much of it"),
+        ("04.1", [lambda w, x, y, rate: slope(w, x, y)], "this is the gradient"),
+        ("04.1", [lambda w, x, y, rate: rate * slope(w, x, y)], "this is the step"),
+        ("04.1", [lambda w, x, y, rate: w], "w came back as it was"),
+        ("04.1", [lambda w, x, y, rate: (w - rate * slope(w, x, y),)], "a tuple came back"),
+        ("04.1", [lambda w, x, y, rate: None], "step returned None"),
+        ("04.1", [lambda w, x, y, rate: 3 * w], "not the new w"),
+        ("04.1", [lambda w, x, y, rate: 3.0], "not the new w"),
+        ("04.1", [of_the_sum], "the sum of the squares"),
+        ("04.1", [in_place], "changed the w that it was given"),
+        ("04.1", [lambda w, x, y, rate: "w - rate * g"], "not the new w"),
+        ("04.1", [always_on_the_gpu], "nothing has to move here"),
+        ("04.1", [on_the_host], "brings something back to the CPU"),
+        ("04.2", [fit(move=keep)], "model and data are in two places"),
+        ("04.2", [fit(swapped=True)], "update takes the optimizer's memory first"),
+        ("04.2", [fit(tuple=True)], "gradient gives a tuple"),
+        ("04.2", [fit(setup_first=True)], "setup came before gpu"),
+        ("04.2", [fit(outside=True)], "learns nothing: does the function"),
+        ("04.2", [fit(move=keep, move_data=keep)], "it ran on the CPU"),
+        ("04.2", [fit(result=lambda model: None)], "fit returned None"),
+        ("04.2", [fit(result=lambda model: [1])], "what came back is no model"),
+        ("04.2", [fit(rule=fl.Descent(0.5))], "it learns, but less"),
+        ("04.3", [learn_xor(steps=3)], "it is not there yet"),
+        ("04.3", [always_a_half], "always the same answer"),
+        ("04.3", [learn_xor(move=keep)], "it was trained on the CPU"),
+        ("04.3", [lambda model, x, y: None], "learn_xor returned None"),
+        ("04.3", [lambda model, x, y: 3], "what came back is no model"),
+        ("04.4", [losses_of(lambda v: float(fl.cpu(v)), np.array)], "it still waits for each number"),
+        (
+            "04.4",
+            [losses_of(keep, lambda found: np.array([float(v) for v in found]))],
+            "it still waits for each number",
+        ),
+        ("04.4", [losses_of(keep, every_tenth)], "fewer waits"),
+        ("04.4", [losses_of(keep, np.stack)], "not in a NumPy array"),
+        ("04.4", [losses_of(keep, lambda found: None)], "returned None"),
+        ("04.4", [losses_of(keep, lambda found: fl.cpu(found[-1]).reshape(1))], "one loss for each of the 50 steps"),
+        ("04.4", [losses_of(keep, lambda found: fl.cpu(np.stack(found)) * 2)], "not the losses of the training"),
+        ("04.4", [losses_of(keep, np.array, move=fl.cpu)], "it ran on the CPU"),
+    ],
+)
+def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
+    verdict = judge(id, *answers)
+    assert verdict.word == "not right" and words in verdict.message
+
+
+def test_right_answers_other_than_the_lessons_own():
+    def with_an_optimizer(w, x, y, rate):
+        model = {"w": w.copy()}
+        grads = fl.gradient(lambda m: mse(m["w"], x, y), model)
+        return fl.update(fl.setup(fl.Descent(rate), model), model, grads[0])[1]["w"]
+
+    def with_train(model, x, y):
+        model = fl.gpu(model)
+        data = [fl.gpu((x, y))]
+        fl.train(lambda m, x, y: fl.mse(m(x), y), model, data, fl.setup(fl.Adam(0.02), model), 100, progress=False)
+        return fl.cpu(model)
+
+    def of_train(model, x, y, steps):
+        opt_state = fl.setup(fl.Momentum(0.1), model)
+        loss = lambda m, x, y: fl.mse(m(x), y)  # noqa: E731
+        done = fl.train(loss, model, [(x, y)] * steps, opt_state, check_every=steps, progress=False)
+        return np.array(done.losses)
+
+    assert judge("04.1", with_an_optimizer).word == "right"
+    assert judge("04.2", with_train).word == "right" and judge("04.2", fit()).word == "right"
+    assert judge("04.3", learn_xor(200)).word == "right"
+    assert judge("04.4", of_train).word == "right"
