@@ -42,8 +42,9 @@ class Viewer(widgets.Shown):
         self.window = module.Dropdown(
             options=[(f"{size:,}", size) for size in sizes], value=count, description="How many"
         )
+        wide = {"style": {"description_width": "initial"}, "layout": {"width": "24em"}}
         self.first = module.IntSlider(
-            value=first, min=0, max=max(first, 1), description="From number", continuous_update=False
+            value=first, min=0, max=max(first, 1), description="From number", continuous_update=False, **wide
         )
         self.picture, self.code = module.HTML(), module.HTML()
         box = module.VBox([self.which, self.window, self.first, self.picture, self.code])
