@@ -40,7 +40,7 @@ __version__ = "0.1.0"
 
 # Loaded at first use: the module in which each name is.
 _LAZY = {
-    "derivatives": "rule",
+    "own_rules": "rule",
     "activations": (
         "celu elu gelu hardsigmoid hardswish hardtanh leakyrelu lisht logcosh logsigmoid mish relu relu6 rrelu selu "
         "sigmoid sigmoid_fast softplus softshrink softsign swish tanhshrink tanh_fast trelu σ tanh softmax logsoftmax"

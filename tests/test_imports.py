@@ -34,6 +34,7 @@ DERIVATIVES = {"arrays", "rules", "tracked"}
 AUTODIFF = TREE | DERIVATIVES | {"levels", "derivatives"}
 MAY_IMPORT |= {
     "derivatives": DERIVATIVES,
+    "own_rules": {"rules", "derivatives"},
     "autodiff": AUTODIFF,
     "older_styles": AUTODIFF | {"autodiff"},
     "activations": DERIVATIVES,

@@ -4,7 +4,6 @@ Each file reads like a page of a calculus book. `g` is the gradient that arrives
 is returned is the gradient of one operand.
 """
 
-from ..rules import rule
 from . import elementwise, linear_algebra, primitives, products, reductions, shaping
 
-__all__ = ["elementwise", "linear_algebra", "primitives", "products", "reductions", "rule", "shaping"]
+__all__ = ["elementwise", "linear_algebra", "primitives", "products", "reductions", "shaping"]
