@@ -1,0 +1,136 @@
+"""Lesson 12's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course.exercises import judge
+
+
+def restored(hidden=None, activation=fl.relu, filled=True, given=lambda model, contents: model):
+    """An answer to 12.1; `hidden` is a size for all files."""
+
+    def restore(path):
+        contents = fl.load(path)
+        size = contents["hidden"] if hidden is None else hidden
+        model = fl.Chain(fl.Dense(64, size, activation), fl.Dense(size, 10))
+        if filled:
+            fl.load(path, model=model)
+        return given(model, contents)
+
+    return restore
+
+
+def best_saved(better, given=lambda model, loss, best: loss, name="model", what=lambda model: model):
+    """An answer to 12.2."""
+
+    def save_best(path, model, loss, best):
+        if better(loss, best):
+            fl.save(path, **{name: what(model)})
+            return given(model, loss, best)
+        return best
+
+    return save_best
+
+
+def smaller(loss, best):
+    return loss < best
+
+
+def nothing_returned(path, model, loss, best):
+    best_saved(smaller)(path, model, loss, best)
+
+
+def last_returned(path, model, loss, best):
+    best_saved(smaller)(path, model, loss, best)
+    return loss
+
+
+def taken_up(*names, given=lambda contents: contents["epoch"]):
+    """An answer to 12.4 that loads only what is named."""
+
+    def take_up(path, **targets):
+        return given(fl.load(path, **{name: targets[name] for name in names}))
+
+    return take_up
+
+
+def into_new_memory(path, model, opt_state, loader):
+    fl.load(path, model=model, loader=loader, opt_state=fl.setup(fl.Adam(0.01), model))
+    return 2
+
+
+def into_another_model(path, model, opt_state, loader):
+    return fl.load(path, model=fl.cpu(model), opt_state=opt_state, loader=loader)["epoch"]
+
+
+EVERYTHING = ("model", "opt_state", "loader")
+WRONG = [
+    ("12.1", [restored(128)], "a file with hidden=5 does not fit into the model that you build"),
+    ("12.1", [restored(5)], "a file with hidden=7 does not fit into the model that you build"),
+    ("12.1", [restored(given=lambda model, contents: None)], "restore is to return the model"),
+    ("12.1", [restored(given=lambda model, contents: contents)], "restore is to return the model"),
+    ("12.1", [restored(given=lambda model, contents: contents["model"])], "restore is to return the model"),
+    ("12.1", [restored(filled=False)], "the numbers of the model are not those of the file"),
+    ("12.1", [restored(activation=np.tanh)], "where is relu?"),
+    ("12.2", [best_saved(lambda loss, best: True)], "the loss, 1.5, is not the smallest, and the file was written"),
+    ("12.2", [best_saved(lambda loss, best: not loss >= best)], "the loss, nan, is not the smallest, and the file"),
+    ("12.2", [best_saved(lambda loss, best: loss > best)], "no file was written at the first loss"),
+    (
+        "12.2",
+        [best_saved(lambda loss, best: best == np.inf)],
+        "the loss, 1.0, is the smallest so far, and the file was",
+    ),
+    ("12.2", [nothing_returned], "save_best returned None"),
+    ("12.2", [last_returned], "after a loss of 1.5 it returned something else"),
+    ("12.2", [best_saved(smaller, given=lambda model, loss, best: best)], "after a loss of 2.0 it returned"),
+    ("12.2", [best_saved(smaller, given=lambda model, loss, best: True)], "after a loss of 2.0 it returned"),
+    ("12.2", [best_saved(smaller, given=lambda model, loss, best: model)], "after a loss of 2.0 it returned"),
+    ("12.2", [best_saved(smaller, name="best")], "there is nothing called model"),
+    ("12.3", [5, 17568], "W and W.T are a tie"),
+    ("12.3", [5, 9384], "epoch is a number, no array"),
+    ("12.3", [3, 8576], "losses are in the file, too"),
+    ("12.3", [4, 8976], "losses were never moved to a GPU"),
+    ("12.3", [4, 17952], "the model is float32"),
+    ("12.3", [4, 1], "the bytes are not"),
+    ("12.3", [7, 9376], "not that many arrays"),
+    ("12.4", [taken_up("model", "loader")], "the optimizer's memory that was handed over is a new one"),
+    ("12.4", [into_new_memory], "the optimizer's memory that was handed over is a new one"),
+    ("12.4", [taken_up("model", "opt_state")], "the loader's generator is a new one"),
+    ("12.4", [taken_up("opt_state", "loader")], "the model that was handed over has not got the file's weights"),
+    ("12.4", [into_another_model], "the model that was handed over has not got the file's weights"),
+    ("12.4", [taken_up(*EVERYTHING, given=lambda contents: None)], "something else than the number of epochs"),
+    ("12.4", [taken_up(*EVERYTHING, given=lambda contents: contents)], "something else than the number of epochs"),
+]
+
+
+@pytest.mark.parametrize(("id", "answers", "words"), WRONG)
+def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
+    verdict = judge(id, *answers)
+    assert verdict.word == "not right" and words in verdict.message
+
+
+def test_right_answers_other_than_the_lessons_own():
+    def by_shapes(path):
+        found = fl.load(path)["model"]
+        hidden = found["layers"][0]["bias"].size
+        return fl.loadmodel(fl.Chain(fl.Dense(64, hidden, fl.relu), fl.Dense(hidden, 10)), found)
+
+    def on_the_gpu(path):
+        return fl.gpu(by_shapes(path))
+
+    def with_min(path, model, loss, best):
+        if np.isnan(loss) or loss >= best:
+            return best
+        fl.save(path, model=fl.cpu(model), loss=loss)
+        return min(loss, best)
+
+    def one_by_one(path, model, opt_state, loader):
+        fl.load(path, loader=loader)
+        fl.load(path, opt_state=opt_state)
+        return fl.load(path, model)["epoch"]
+
+    assert judge("12.1", by_shapes).word == judge("12.1", on_the_gpu).word == "right"
+    assert judge("12.2", with_min).word == "right"
+    assert judge("12.3", np.int64(4), 9376).word == "right"
+    assert judge("12.4", one_by_one).word == "right"
