@@ -12,7 +12,7 @@ import fluxlite as fl
 pytest.importorskip("ipywidgets")
 pytest.importorskip("matplotlib")
 
-from fluxlite.jupyter.timeline import timeline  # noqa: E402
+from fluxlite.jupyter.timeline_viewer import timeline  # noqa: E402
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 from .display import show
 from .drawing import trees
 from .looks import BLUE, GREEN, GREY, ORANGE, look, plots, projector
-from .timeline import timeline
+from .timeline_viewer import timeline
 from .two_boxes import boxes, host_and_device
 
 __all__ = [
