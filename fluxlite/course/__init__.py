@@ -13,6 +13,7 @@ _LAZY = {
     "guesses": "guess answer",
     "expecting": "expect_error",
     "timing": "bench",
+    "crossing": "crossover",
     "data": "digits",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..devices.selection import devices, gpu_device
-from ..seconds import Seconds, clock
+from ..seconds import Seconds, clock, duration
 
 
 class Timing:
@@ -32,7 +32,8 @@ class Timing:
 
     def __repr__(self) -> str:
         low, high = self.quartiles
-        return f"{self.median} (median of {len(self.times)}; half of them within {float(high - low) * 1e6:.3g} µs)"
+        apart = duration(round(float(high - low), 9))  # equal simulated times differ in the last of their digits
+        return f"{self.median} (median of {len(self.times)}; half of them within {apart})"
 
 
 def bench(f: Callable[[], Any], repeats: int = 7) -> Timing:

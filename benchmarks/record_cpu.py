@@ -1,0 +1,144 @@
+"""Record how long this machine's CPU takes for a training step: what lesson 07 and its widget draw as *recorded*.
+
+    python -m benchmarks.record_cpu fluxlite/course/recorded/NAME.json [--threads 1] [--rounds 9]
+
+The record says on which processor, when and with what it was made; for `fluxlite.course.crossing`. Like what
+`fluxlite.calibrate` reads, it is a list of measurements with all their repeats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import functools
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fluxlite
+from fluxlite.course.crossing import BATCHES, SIZES, mean_time, prepared
+
+from .harness import ROOT, thread_settings
+
+HOW = (
+    "Seconds. Each repeat is the mean of as many runs as fill 2 ms, after one that does not count; "
+    "the rounds go through all measurements, one repeat each. With one thread, a repeat during which another program "
+    "took the processor was made again."
+)
+PRODUCT = 2048
+# Of one thread, the clock's time and the time that it had the processor are the same, unless others had it too.
+DISTURBED, TRIES = 1.05, 400
+Case = dict[str, Any]
+
+
+def cases() -> Iterator[Case]:
+    """What is measured. Float64 for one batch alone: to see what precision does."""
+    for batch in BATCHES:
+        for hidden in SIZES:
+            yield {"what": "training step", "hidden": hidden, "batch": batch, "dtype": "float32"}
+    for hidden in (6, *SIZES):
+        yield {"what": "training step", "hidden": hidden, "batch": 1, "dtype": "float64"}
+    yield {"what": "training step", "hidden": 6, "batch": 1, "dtype": "float32"}
+    yield {"what": "product", "n": PRODUCT, "dtype": "float32"}
+
+
+def once(case: Case, alone: bool) -> float:
+    """One repeat of a measurement; if `alone`, one during which no other program took the processor."""
+    run = ready(case)
+    for _ in range(TRIES):
+        start, used = time.perf_counter(), time.process_time()
+        seconds = mean_time(run)
+        passed, used = time.perf_counter() - start, time.process_time() - used
+        if not alone or passed <= used * DISTURBED:
+            return seconds
+        time.sleep(0.05)
+    raise SystemExit(f"this machine is too busy to record anything: {case}")
+
+
+def ready(case: Case) -> Callable[[], Any]:
+    """What is to be timed, run once already."""
+    if case["what"] == "training step":
+        return prepared(case["hidden"], case["batch"], case["dtype"])
+    x = np.ones((case["n"], case["n"]), case["dtype"])
+    run = functools.partial(np.matmul, x, x)
+    run()
+    return run
+
+
+def measurements(rounds: int, alone: bool) -> list[Case]:
+    """All cases with their repeats, rounded to four digits."""
+    found: list[Case] = [{**case, "repeats": []} for case in cases()]
+    for _ in range(rounds):
+        for case in found:
+            case["repeats"].append(float(f"{once(case, alone):.4g}"))
+    return found
+
+
+def worker(rounds: int, alone: bool) -> None:
+    """Measure in this process; the figures are the last line of standard output."""
+    print(json.dumps(measurements(rounds, alone)))
+
+
+def processor() -> str:
+    """The processor's name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next(
+        (line.partition(": ")[2].strip() for line in lines if line.startswith("model name")), platform.machine()
+    )
+
+
+def record(threads: int, rounds: int) -> dict[str, Any]:
+    """The whole record, measured in a process of its own that is held to so many threads."""
+    code = f"from benchmarks.record_cpu import worker; worker({rounds}, {threads == 1})"
+    environment = os.environ | thread_settings(threads)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[call-overload, index]
+    return {
+        "cpu": processor(),
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "system": f"{platform.system()} {platform.machine()}",
+        "date": datetime.date.today().isoformat(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "blas": f"{blas['name']} {blas['version']}",
+        "fluxlite": fluxlite.__version__,
+        "made_by": "python -m benchmarks.record_cpu",
+        "how": HOW,
+        "measurements": json.loads(done.stdout.splitlines()[-1]),
+    }
+
+
+def text(record: dict[str, Any]) -> str:
+    """A record as JSON with one measurement in each line."""
+    head = json.dumps({name: value for name, value in record.items() if name != "measurements"}, indent=1)
+    rows = ",\n".join(f"  {json.dumps(row)}" for row in record["measurements"])
+    return head.removesuffix("\n}") + f',\n "measurements": [\n{rows}\n ]\n}}\n'
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.record_cpu", description="record a CPU's times")
+    parser.add_argument("file", type=Path, help="the JSON file to write")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=9)
+    options = parser.parse_args(arguments)
+    options.file.write_text(text(record(options.threads, options.rounds)), encoding="utf-8")
+    print(f"wrote {options.file}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
