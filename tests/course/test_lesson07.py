@@ -1,0 +1,142 @@
+"""Lesson 07's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+
+import time
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course import crossover
+from fluxlite.course.exercises import judge
+from fluxlite.course.lessons.lesson07 import QUESTIONS
+from fluxlite.course.sine_wave import training_step
+from fluxlite.course.timing import bench
+from fluxlite.simulated.presets import preset
+
+
+def own_bench(f, device, warm_up=True, before=True, after=True, clock=fl.clock):
+    if warm_up:
+        f()
+    if before:
+        device.synchronize()
+    start = clock()
+    f()
+    if after:
+        device.synchronize()
+    return clock() - start
+
+
+def by_perf_counter(f, device):
+    f()
+    device.synchronize()
+    start = time.perf_counter()
+    f()
+    device.synchronize()
+    return time.perf_counter() - start
+
+
+def train(x, y, w1, w2, epochs=200, read=lambda total: total, report=10, keep=True):
+    w1, w2, history = w1.copy(), w2.copy(), []
+    for epoch in range(1, epochs + 1):
+        memory, total = np.zeros_like(w2.T), 0
+        for point, target in zip(x, y):
+            error, memory = training_step(point, target, memory, w1, w2)
+            total = total + read(error)
+        if keep and epoch % report == 0:
+            history.append(float(total))
+    return history
+
+
+def on_the_cpu(x, y, w1, w2, epochs=200):
+    return train(*fl.cpu((x, y, w1, w2)), epochs)
+
+
+def memory_lost(x, y, w1, w2, epochs=200):
+    w1, w2, history = w1.copy(), w2.copy(), []
+    for epoch in range(1, epochs + 1):
+        total = sum(training_step(point, target, np.zeros_like(w2.T), w1, w2)[0] for point, target in zip(x, y))
+        if epoch % 10 == 0:
+            history.append(total)
+    return history
+
+
+BARE = crossover(1024, copies=False)
+LAUNCH_TIME = crossover(1024, copies=False, wait=False).faster[4096]
+
+
+@pytest.mark.parametrize(
+    ("id", "answers", "words"),
+    [
+        ("07.1", [72e-9], "you charged the copies, not the 112,000 launches"),
+        ("07.1", [312e-6], "you charged the copies"),
+        ("07.1", [112_000 * 11e-6], "1.23 s: host and GPU work at the same time"),
+        ("07.1", [112_000 * 3e-6], "so long the GPU works"),
+        ("07.1", [4_000 * 8e-6], "one launch for each step; there are 28"),
+        ("07.1", [96_000 * 8e-6], "24 launches for each step"),
+        ("07.1", [896], "the unit is not: seconds are asked for"),
+        ("07.1", ["0.9"], "seconds is text"),
+        ("07.1", [[0.9, 1]], "seconds is no number"),
+        ("07.1", [5], "not what the receipt"),
+        ("07.2", [lambda f, device: own_bench(f, device, after=False)], "8 µs: you timed the order, not the meal"),
+        (
+            "07.2",
+            [lambda f, device: own_bench(f, device, False, before=False)],
+            "11.4 ms: 3 earlier products are in it",
+        ),
+        ("07.2", [lambda f, device: own_bench(f, device, before=False)], "4 earlier products are in it"),
+        ("07.2", [lambda f, device: own_bench(f, device, warm_up=False)], "for the first product of a program"),
+        ("07.2", [by_perf_counter], "your clock is that of this machine"),
+        ("07.2", [lambda f, device: f()], "bench returns is no number"),
+        ("07.2", [lambda f, device: None], "your bench returns None"),
+        ("07.2", [lambda f, device: [1.0]], "your bench returns several times"),
+        ("07.2", [lambda f, device: 0.0], "no time has passed"),
+        ("07.2", [lambda f, device: 1e3 * own_bench(f, device)], "the unit is not"),
+        ("07.3", [lambda *data: train(*data, read=float)], "400 waits in 20 epochs: something is read at every step"),
+        ("07.3", [lambda *data: train(*data, report=1)], "the history has 200 losses"),
+        ("07.3", [lambda *data: train(*data, keep=False)], "no loss is reported any more"),
+        ("07.3", [lambda *data: None], "train returns no list"),
+        ("07.3", [on_the_cpu], "0 launches: it no longer runs on the GPU"),
+        ("07.3", [memory_lost], "the last loss is 0.83"),
+        ("07.4", [BARE.smallest, BARE.faster[4096]], "3 copies that cost 40.4 µs"),
+        ("07.4", [BARE.smallest, LAUNCH_TIME], "that column is launch time"),
+        ("07.4", [64, LAUNCH_TIME], "that column is launch time"),
+        ("07.4", [256, 35], "with a batch of 64"),
+        ("07.4", [512, 21], "with a batch of 1"),
+        ("07.4", [38, 52], "asked for is a power of two"),
+        ("07.4", [16, 52], "at 16 the CPU is still faster"),
+        ("07.4", [128, 52], "from a smaller size on"),
+        ("07.4", [100, 52], "the table has no such size"),
+        ("07.4", [64, 1 / 52], "upside down"),
+        ("07.4", [64, 1.7], "the ratio is that at 64"),
+        ("07.4", [64, 5], "the ratio is not"),
+        ("07.4", [64, "many"], "times is text"),
+    ],
+)
+def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
+    verdict = judge(id, *answers)
+    assert verdict.word == "not right" and words in verdict.message
+
+
+def test_right_answers_other_than_the_lessons_own():
+    assert judge("07.1", 0.9).word == "right"
+    assert judge("07.1", fl.Seconds(0.896, "simulated", "NVIDIA T4")).word == "right"
+    assert judge("07.2", lambda f, device: bench(f)).word == "right"
+    assert judge("07.2", lambda f, device: bench(f).median).word == "right"
+    assert judge("07.3", train).word == "right"
+    assert judge("07.3", lambda *data: np.array(train(*data))).word == "right"
+    assert judge("07.4", np.int64(64), 50).word == "right"
+
+
+def test_what_is_still_to_be_done_is_not_yet():
+    assert judge("07.4", ..., ...).word == "not yet"
+    assert judge("07.1", ...).word == "not yet"
+
+
+def test_the_figures_that_the_lesson_names_are_the_cards():
+    t4 = preset("NVIDIA T4")
+    assert (t4.launch, t4.floor, t4.latency, t4.pageable) == (8e-6, 3e-6, 13e-6, 6e9)
+    assert t4.float32 == pytest.approx(6e12, rel=0.01)
+
+
+def test_questions_have_an_answer_for_each_option():
+    assert sorted(QUESTIONS) == [f"07-{letter}" for letter in "ABCDEF"]
