@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 FORMAT = 1
-_NAME, _CHECKSUM = "fluxlite", "crc32"  # the two entries of the header's metadata that are ours
+# One entry of the header's metadata is ours: the checksum of the whole file, a blank, and a description in JSON. Of two
+# entries safetensors would choose the order anew each time, and equal contents would not be equal files.
+_NAME, _BEGINS = "fluxlite", '{"format": '
 _NOTHING = "00000000"
 
 
@@ -40,8 +42,8 @@ def write(path: Any, arrays: dict[str, np.ndarray], values: Any) -> None:
     import safetensors.numpy
 
     checksums = {name: _crc32(np.atleast_1d(x).data.cast("B") if x.size else b"") for name, x in arrays.items()}
-    description = json.dumps({"format": FORMAT, "values": values, _CHECKSUM: checksums})
-    data = bytearray(safetensors.numpy.save(arrays, {_NAME: description, _CHECKSUM: _NOTHING}))
+    description = json.dumps({"format": FORMAT, "values": values, "crc32": checksums})
+    data = bytearray(safetensors.numpy.save(arrays, {_NAME: f"{_NOTHING} {description}"}))
     place = _place_of_checksum(data)
     data[place] = _crc32(data).encode()
     replace(os.fspath(path), data)
@@ -70,7 +72,8 @@ def _contents(data: bytes) -> tuple[dict[str, np.ndarray], Any]:
 
     header = _header(data)
     metadata = header.get("__metadata__", {})
-    ours = _NAME in metadata or _CHECKSUM in metadata  # one of the two may be damaged
+    # Its name may be damaged, or how it begins, but not both by one flip.
+    ours = any(name == _NAME or str(text)[len(_NOTHING) + 1 :].startswith(_BEGINS) for name, text in metadata.items())
     values = _values(data, header, metadata) if ours else None
     try:
         arrays = safetensors.numpy.load(data)
@@ -117,8 +120,8 @@ def _other_kind(data: bytes) -> str:
 
 def _values(data: bytes, header: dict[str, Any], metadata: dict[str, str]) -> Any:
     try:
-        description = json.loads(metadata[_NAME])
-        version, values, checksums = description["format"], description["values"], description[_CHECKSUM]
+        description = json.loads(metadata[_NAME][len(_NOTHING) :])
+        version, values, checksums = description["format"], description["values"], description["crc32"]
     except (KeyError, TypeError, ValueError, RecursionError):
         raise _Unfit("is damaged: its description cannot be read") from None
     if type(version) is int and version > FORMAT:
@@ -149,10 +152,10 @@ def _crc32(*parts: Any) -> str:
 def _place_of_checksum(data: Any) -> slice:
     """Where the checksum of the whole file stands, which counts as zeros when it is computed."""
     # Inside a text of JSON a quote is written \", so this can be found nowhere else before it.
-    start = data.find(f'"{_CHECKSUM}":"'.encode())
+    start = data.find(f'"{_NAME}":"'.encode())
     if start < 0:
         raise _Unfit("is damaged: its checksum cannot be found")
-    start += len(_CHECKSUM) + 4
+    start += len(_NAME) + 4
     return slice(start, start + len(_NOTHING))
 
 
