@@ -99,6 +99,7 @@ TABLE = [
     (np.trunc, elementwise(between_steps)),
     (np.rint, elementwise(between_steps)),
     (np.round, round_calls),
+    (np.around, round_calls),
     (np.add, elementwise(any_number, any_number)),
     (np.subtract, elementwise(any_number, any_number)),
     (np.multiply, elementwise(any_number, any_number)),

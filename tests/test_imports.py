@@ -157,7 +157,9 @@ def test_the_counter_counts_code():
 def test_the_core_can_be_read():
     files = [f for name in CORE for f in [*PACKAGE.glob(f"{name}.py"), *PACKAGE.glob(f"{name}/*.py")]]
     total = sum(code_lines(file.read_text(encoding="utf-8")) for file in files)
-    assert LIMIT_OF_CORE - 200 < total <= LIMIT_OF_CORE, f"{total} lines of code"
+    assert LIMIT_OF_CORE - 200 < total <= LIMIT_OF_CORE, (
+        f"{total} lines of code, {LIMIT_OF_CORE} are allowed: say it shorter, or put it where it is not core"
+    )
 
 
 def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

@@ -9,6 +9,7 @@ import fluxlite as fl
 from fluxlite import Chain, Dense, gradient
 from fluxlite.errors import DeviceError, InputError, ShapeError
 from fluxlite.initializers import glorot_uniform
+from fluxlite.layers.basic import described
 
 W, B = np.arange(6.0).reshape(2, 3), np.array([10.0, 20.0])
 
@@ -169,6 +170,29 @@ def test_how_chains_print():
         "  ),",
         "  functools.partial(<built-in function max>),",
         ")                                                  # 23 parameters in all",
+    ]
+
+
+def test_a_layer_of_another_file_prints_in_a_chain_as_by_itself():
+    @fl.functor
+    class Scale:
+        def __init__(self, n):
+            self.weight = np.ones(n, np.float32)
+
+        def _call(self):
+            return f"Scale({self.weight.size})"
+
+        def __call__(self, x):
+            return x * self.weight
+
+        __repr__ = described
+
+    assert repr(Scale(2)) == "Scale(2)      # 2 parameters"
+    assert repr(Chain(Scale(2), Dense(2, 3))).split("\n") == [
+        "Chain(",
+        "  Scale(2),           # 2 parameters",
+        "  Dense(2 => 3),      # 9 parameters",
+        ")                     # 11 parameters in all",
     ]
 
 

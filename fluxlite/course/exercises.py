@@ -86,7 +86,9 @@ def lesson(number: str) -> types.ModuleType:
     """The module of a lesson's checks and guesses. Raises `ValueError` for a number that no lesson has."""
     try:
         return importlib.import_module(f"fluxlite.course.lessons.lesson{number}")
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if not str(error.name).endswith(f"lessons.lesson{number}"):  # it is there, and imports what is not
+            raise
         raise ValueError(f"there is no lesson {number!r}; the lessons are {', '.join(lessons())}") from None
 
 

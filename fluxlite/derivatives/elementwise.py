@@ -72,6 +72,7 @@ rule(np.nan_to_num, lambda g, out, x: np.where(np.isfinite(x), g, 0))
 for step in (np.sign, np.floor, np.ceil, np.trunc, np.rint):
     rule(step, lambda g, out, x: np.zeros_like(g))
 rule(np.round, lambda g, out, a, decimals=0: np.zeros_like(g))
+rule(np.around, lambda g, out, a, decimals=0: np.zeros_like(g))
 
 
 # -- two operands ------------------------------------------------------------------------------------

@@ -16,12 +16,16 @@ from .parts import AMDGPU_PARTS, CUDA_PARTS, cupy_part, known_part
 
 
 class Backend(NamedTuple):
-    """How a kind of device is asked: whether it can be used, for its devices, and about its parts."""
+    """How a kind of device is asked: whether it can be used, for its devices, and about its parts.
+
+    `by_itself`: whether it is chosen where nobody asks for it by name.
+    """
 
     functional: Callable[[], Functional]
     devices: Callable[[], list[Device]]
     parts: dict[str, str] = {}
     part: Callable[[str], Functional] = cupy_part
+    by_itself: bool = True
 
 
 def _metal_functional() -> Functional:
@@ -44,7 +48,7 @@ BACKENDS = {
     "AMDGPU": Backend(lambda: cuda.amdgpu_functional(), lambda: cuda.amdgpu_devices(), AMDGPU_PARTS),
     "Metal": Backend(_metal_functional, _metal_devices),
     "CPU": Backend(Functional, lambda: [CPU]),
-    "Simulated": Backend(simulation.functional, simulation.devices),
+    "Simulated": Backend(simulation.functional, simulation.devices, by_itself=False),
 }
 
 
@@ -56,7 +60,7 @@ def supported_devices() -> tuple[str, ...]:
     >>> supported_devices()
     ('CUDA', 'AMDGPU', 'Metal', 'CPU')
     """
-    return tuple(name for name in BACKENDS if name != "Simulated")
+    return tuple(name for name, backend in BACKENDS.items() if backend.by_itself)
 
 
 def check_backend(name: object) -> str:

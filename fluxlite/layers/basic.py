@@ -110,7 +110,7 @@ class Dense:
         return other_device(self, x)
 
     def __repr__(self) -> str:
-        return f"{self._call()}      # {_count(self)} parameters{_on(_places(self))}"
+        return described(self)
 
     def _call(self) -> str:
         if len(getattr(self.weight, "shape", ())) != 2:  # a model may hold anything in an array's place for a while
@@ -196,10 +196,15 @@ class Chain:
                 yield from layer._lines(indent, name, each)
                 yield f"{indent}),", ""
             else:
-                call = layer._call() if isinstance(layer, Dense) else _name(layer)
+                call = layer._call() if hasattr(layer, "_call") else _name(layer)
                 count, places = _count(layer), _places(layer)
                 on = f", on {' and '.join(places)}" if each and places else ""
                 yield f"{indent}{name}{call},", f"# {count} parameters{on}" if count or on else ""
+
+
+def described(layer: Any) -> str:
+    """How a layer prints by itself: as its `_call` says, with its parameters, and where they are if not on the CPU."""
+    return f"{layer._call()}      # {_count(layer)} parameters{_on(_places(layer))}"
 
 
 def _count(layer: Any) -> int:

@@ -244,6 +244,15 @@ def test_start_of_a_lesson_that_is_not_there():
         start("77")
 
 
+def test_a_lesson_that_imports_what_is_not_there_says_that(monkeypatch):
+    def broken(name):
+        raise ModuleNotFoundError("No module named 'scipy'", name="scipy")
+
+    monkeypatch.setattr(exercises.importlib, "import_module", broken)
+    with pytest.raises(ModuleNotFoundError, match="scipy"):
+        exercises.lesson("03")
+
+
 def test_reset(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     reset("03")

@@ -1,14 +1,14 @@
 """The conformance suite runs on every device that is present.
 
 ``@pytest.mark.on("Simulated", "CUDA")`` names the devices for which a test holds; it gets each as `device`. A rule
-that holds on CUDA and Simulated and not on CPU is one that a learner on a laptop would not meet otherwise.
+that holds on CUDA and Simulated and not on CPU is one that a learner on a laptop would not meet otherwise. The
+devices are in `kinds.py`.
 """
 
 import pytest
+from kinds import DEVICE, simulated_device
 
-from fluxlite.devices import CPU, simulate_gpu
-from fluxlite.devices.cuda import cuda_devices, cuda_functional
-from fluxlite.devices.metal import MetalDevice
+from fluxlite.devices import simulate_gpu
 from fluxlite.notices import reset_notices
 
 
@@ -34,22 +34,7 @@ def fresh():
 
 @pytest.fixture
 def device(request):
-    if request.param == "Metal":
-        pytest.importorskip("mlx.core")
-        return MetalDevice()
-    if request.param == "CUDA":
-        if not cuda_functional():
-            pytest.skip(cuda_functional().reason)
-        return cuda_devices()[0]
-    return CPU if request.param == "CPU" else simulated_device()
-
-
-def simulated_device(memory=None):
-    simulate_gpu(memory=memory)
-    reset_notices()
-    from fluxlite.devices import gpu_device
-
-    return gpu_device()
+    return DEVICE[request.param]()
 
 
 @pytest.fixture

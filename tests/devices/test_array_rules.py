@@ -5,11 +5,9 @@ import pickle
 
 import numpy as np
 import pytest
+from kinds import EVERYWHERE, GPUS
 
 from fluxlite.devices import CPU, cpu
-
-EVERYWHERE = ("CPU", "Simulated", "CUDA", "Metal")
-GPUS = ("Simulated", "CUDA", "Metal")
 
 
 def numbers(device, shape=(2, 3)):

@@ -5,7 +5,9 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.devices import CPU, devices
+from fluxlite.devices.backends import BACKENDS, Backend
 from fluxlite.devices.choosing import choose
+from fluxlite.devices.functional import Functional
 from fluxlite.devices.pretend import pretend
 
 NOT_INSTALLED = {
@@ -89,6 +91,15 @@ def test_S1_29_a_preference_is_not_exclusive(said):
 
 def test_S1_27_the_supported_devices():
     assert fl.supported_devices() == ("CUDA", "AMDGPU", "Metal", "CPU")
+
+
+def test_a_backend_that_is_not_chosen_by_itself_can_be_asked_for(monkeypatch):
+    monkeypatch.setitem(BACKENDS, "Toy", Backend(Functional, lambda: [CPU], by_itself=False))
+    assert "Toy" not in fl.supported_devices() and fl.functional("Toy")
+    with pretend(environment="Toy"):
+        assert fl.gpu_name() == "Toy"
+    with pretend():
+        assert fl.gpu_name() == "CPU"
 
 
 def test_S1_24_and_S1_30_devices_by_backend_and_number():

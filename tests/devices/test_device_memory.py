@@ -4,6 +4,7 @@ import gc
 
 import numpy as np
 import pytest
+from kinds import EVERYWHERE
 
 from fluxlite.devices import CPU, Device, cpu, devices, gpu, simulate_gpu
 from fluxlite.simulated import OutOfMemoryError
@@ -106,7 +107,7 @@ def test_each_device_has_its_own_generator():
     assert cpu(a).tolist() == cpu(b).tolist() != cpu(first.rng.standard_normal(4, dtype=np.float32)).tolist()
 
 
-@pytest.mark.on("CPU", "Simulated", "CUDA", "Metal")
+@pytest.mark.on(*EVERYWHERE)
 def test_generators(device):
     device.seed(3)
     first = cpu(device.rng.random(5, dtype=np.float32))
@@ -119,7 +120,7 @@ def test_generators(device):
     assert set(cpu(device.rng.integers(0, 2, 100)).tolist()) == {0, 1}
 
 
-@pytest.mark.on("CPU", "Simulated", "CUDA", "Metal")
+@pytest.mark.on(*EVERYWHERE)
 def test_every_device_answers(device):
     assert isinstance(device, Device)
     device.synchronize()

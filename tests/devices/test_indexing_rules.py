@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
+from kinds import EVERYWHERE, GPUS
 
 from fluxlite.arrays import add_at, scatter_add
 from fluxlite.devices import cpu
-
-EVERYWHERE = ("CPU", "Simulated", "CUDA", "Metal")
-GPUS = ("Simulated", "CUDA", "Metal")
 
 
 def numbers(device, shape=(2, 3)):

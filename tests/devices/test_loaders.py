@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
+from kinds import EVERYWHERE, GPUS
 
 import fluxlite as fl
 from fluxlite.arrays import device_of
@@ -17,8 +18,6 @@ from fluxlite.devices.events import HOST_TO_DEVICE, LAUNCH, listeners
 from fluxlite.devices.pinned import PinnedCopies
 from fluxlite.notices import notices
 
-EVERYWHERE = ("CPU", "Simulated", "CUDA", "Metal")
-GPUS = ("Simulated", "CUDA", "Metal")
 Pair = collections.namedtuple("Pair", "x y")
 
 

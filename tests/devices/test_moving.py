@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from kinds import EVERYWHERE, GPUS
 
 from fluxlite.arrays import device_of
 from fluxlite.devices import CPU, cpu, gpu
 from fluxlite.notices import notices, reset_notices
 from fluxlite.tree import functor
-
-EVERYWHERE = ("CPU", "Simulated", "CUDA", "Metal")
-GPUS = ("Simulated", "CUDA", "Metal")
 
 
 @functor

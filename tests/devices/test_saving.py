@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from kinds import EVERYWHERE
 
 import fluxlite as fl
 from fluxlite.devices import CPU, simulate_gpu
@@ -88,7 +89,7 @@ def test_F30_the_saved_values_go_into_a_model_of_a_gpu(path, simulated):
 # -- every device ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.on("CPU", "Simulated", "CUDA", "Metal")
+@pytest.mark.on(*EVERYWHERE)
 def test_a_model_goes_through_a_file_and_stays_where_it_is(device, path):
     model = device(network())
     arrays = fl.leaves(model)
@@ -103,7 +104,7 @@ def test_a_model_goes_through_a_file_and_stays_where_it_is(device, path):
         assert values(target) == values(model)
 
 
-@pytest.mark.on("CPU", "Simulated", "CUDA", "Metal")
+@pytest.mark.on(*EVERYWHERE)
 def test_ties_and_layouts_survive(device, path):
     W = np.arange(6, dtype=np.float32).reshape(2, 3)
     others = {"F": np.asfortranarray(W), "0-d": np.array(2, np.float32), "none": np.zeros((0, 2), np.float32)}
@@ -120,7 +121,7 @@ def test_ties_and_layouts_survive(device, path):
     assert values(target) == values(tree) and fl.device_of(target) == fl.device_of(tree)
 
 
-@pytest.mark.on("CPU", "Simulated", "CUDA", "Metal")
+@pytest.mark.on(*EVERYWHERE)
 def test_values_that_come_from_the_arrays_they_go_to(device):
     a, b = device(np.zeros(2, np.float32)), device(np.ones(2, np.float32))
     fl.loadmodel({"a": a, "b": b}, {"a": b, "b": a})
@@ -129,7 +130,7 @@ def test_values_that_come_from_the_arrays_they_go_to(device):
     assert (fl.cpu(a).tolist(), fl.cpu(b).tolist()) == ([2, 2], [0, 0])
 
 
-@pytest.mark.on("CPU", "Simulated", "CUDA", "Metal")
+@pytest.mark.on(*EVERYWHERE)
 def test_loadmodel_between_devices_checks_dtype_absence_and_ties(device):
     model, source = device(network()), network(1)
     fl.loadmodel(model, source)
@@ -150,7 +151,7 @@ def test_loadmodel_between_devices_checks_dtype_absence_and_ties(device):
         fl.loadmodel([W, W], [np.zeros((2, 2), np.float32), np.ones((2, 2), np.float32)])
 
 
-@pytest.mark.on("CPU", "Simulated", "CUDA", "Metal")
+@pytest.mark.on(*EVERYWHERE)
 def test_a_resumed_training_is_the_whole_one(device, path):
     def train(model, state, steps):
         for _ in range(steps):
@@ -217,7 +218,7 @@ def test_pickle_needs_the_gpu_that_the_model_was_on():
 # -- generators of random numbers --------------------------------------------------------------------------------------
 
 
-@pytest.mark.on("CPU", "Simulated", "CUDA", "Metal")
+@pytest.mark.on(*EVERYWHERE)
 def test_a_devices_generator_goes_on_exactly(device, path):
     def draws():
         rng = device.rng

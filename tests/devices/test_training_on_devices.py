@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from kinds import EVERYWHERE, GPUS
 
 import fluxlite as fl
 from fluxlite import train
@@ -23,7 +24,7 @@ def loss(m, x, y):
     return fl.mse(m(x), y)
 
 
-@pytest.mark.on("CPU", "Simulated", "CUDA", "Metal")
+@pytest.mark.on(*EVERYWHERE)
 @pytest.mark.parametrize("check_every", [1, 4])
 def test_training_on_a_device(device, check_every):
     model, opt_state, data = make()
@@ -35,7 +36,7 @@ def test_training_on_a_device(device, check_every):
     assert fl.device_of(moved) == device and history.losses[-1] < history.losses[0]
 
 
-@pytest.mark.on("Simulated", "CUDA", "Metal")
+@pytest.mark.on(*GPUS)
 def test_a_loss_that_is_no_number(device):
     model, opt_state, data = make(device)
     data[4] = (data[4][0] * np.nan, data[4][1])
