@@ -1,11 +1,12 @@
 """What is made from the lessons: their outputs, the learners' copies, and the list of the guide's examples.
 
     python tools/notebooks.py run [NN ...]   run lessons from top to bottom and store their outputs
-    python tools/notebooks.py exercises      make notebooks/learner/ and notebooks/EXAMPLES.md
+    python tools/notebooks.py exercises      make notebooks/learner/, notebooks/EXAMPLES.md and the links in README.md
     python tools/notebooks.py nbgrader DIR   make an nbgrader course of the lessons in a new folder
 
 A lesson, notebooks/NN-name.ipynb, is solved: ### BEGIN SOLUTION … ### END SOLUTION. A learner's copy has no outputs,
-todo() in place of each solution, no guesses, and each solution folded away below its check.
+todo() in place of each solution, no guesses, and each solution folded away below its check. It also has what it needs
+to be opened alone, on Colab or on Binder: links, and a cell that installs fluxlite where that is missing.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import os
 import re
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -60,8 +63,9 @@ def lines(text: str) -> list[str]:
 # -- a learner's copy -----------------------------------------------------------------------------------------------
 
 
-def for_learners(lesson: dict[str, Any], number: str) -> dict[str, Any]:
-    """The copy of a solved lesson that a learner gets."""
+def for_learners(lesson: dict[str, Any], name: str) -> dict[str, Any]:
+    """The copy that a learner gets of a solved lesson; `name` is its file's, and begins with its number."""
+    number = name[:2]
     cells: list[dict[str, Any]] = []
     waiting: list[str] = []  # solutions whose check is still to come
     for cell in lesson["cells"]:
@@ -76,7 +80,7 @@ def for_learners(lesson: dict[str, Any], number: str) -> dict[str, Any]:
             waiting = []
     if waiting:
         raise ValueError(f"lesson {number} has a solution without a check after it:\n{waiting[0]}")
-    made = {**lesson, "cells": cells}
+    made = {**lesson, "cells": with_ways_in(cells, name)}
     about = {LESSON: number, VERSION: fluxlite.__version__, HASH: fingerprint(made)}
     return {**made, "metadata": {**lesson["metadata"], "fluxlite": about}}
 
@@ -107,7 +111,68 @@ def folded(id: str, solutions: list[str]) -> dict[str, Any]:
 def learners() -> dict[Path, str]:
     """Every learner's notebook, and its text."""
     folder = NOTEBOOKS / "learner"
-    return {folder / path.name: text(for_learners(read(path), path.name[:2])) for path in lessons()}
+    return {folder / path.name: text(for_learners(read(path), path.name)) for path in lessons()}
+
+
+# -- ways in: Colab and Binder --------------------------------------------------------------------------------------
+
+PUBLISHED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["fluxlite"]
+REPOSITORY, TAG = PUBLISHED["repository"], PUBLISHED["tag"].format(version=fluxlite.__version__)
+FIRST = "00-start-here.ipynb"
+NEXT = re.compile(r"\]\((\d\d-[\w-]+\.ipynb)\)")
+BLOCK = re.compile(r"(<!-- launch links: .*? -->\n).*?(<!-- end of launch links -->\n)", re.DOTALL)
+INSTALL = f"""# Where fluxlite is missing, as on Colab, this installs it. Anywhere else it does nothing.
+try:
+    import fluxlite
+except ModuleNotFoundError:
+    %pip install --quiet https://github.com/{REPOSITORY}/archive/{TAG}.zip"""
+
+
+def on_colab(name: str) -> str:
+    """The address that opens a learner's notebook on Colab."""
+    return f"https://colab.research.google.com/github/{REPOSITORY}/blob/{TAG}/notebooks/learner/{name}"
+
+
+def on_binder(name: str) -> str:
+    """The address that opens a learner's notebook in JupyterLab on Binder, among all the others."""
+    path = quote(f"lab/tree/notebooks/learner/{name}", safe="")
+    return f"https://mybinder.org/v2/gh/{REPOSITORY}/{TAG}?urlpath={path}"
+
+
+def with_ways_in(cells: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """A learner's cells with what a notebook needs that is opened alone."""
+    first = next(i for i, cell in enumerate(cells) if cell["cell_type"] == "code")
+    here = f"*Open this lesson [on Colab]({on_colab(name)}) or [on Binder]({on_binder(name)}).*"
+    elsewhere = {"cell_type": "markdown", "id": "elsewhere", "metadata": {}, "source": [here]}
+    install = {"cell_type": "code", "id": "install", "metadata": {}, "outputs": [], "execution_count": None,
+               "source": lines(INSTALL)}  # fmt: skip
+    after = next_on_colab(cells[-1])
+    return [*cells[:first], elsewhere, install, *cells[first:], *after]
+
+
+def next_on_colab(last: dict[str, Any]) -> list[dict[str, Any]]:
+    """A cell for Colab, where the link to the next lesson, which stands in the last cell, leads nowhere."""
+    found = NEXT.findall(source(last))
+    if not found or not (NOTEBOOKS / found[-1]).exists():
+        return []
+    there = f"*On Colab the next lesson is [here]({on_colab(found[-1])}).*"
+    return [{"cell_type": "markdown", "id": "next-on-colab", "metadata": {}, "source": [there]}]
+
+
+def readme() -> str:
+    """README.md with the links to Colab and Binder made anew. Raises `ValueError` where their place is missing."""
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    colab = f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({on_colab(FIRST)})"
+    binder = f"[![Open in Binder](https://mybinder.org/badge_logo.svg)]({on_binder(FIRST)})"
+    links = f"""In the browser, with nothing to install:
+
+- {colab} a GPU if you are lucky; needs a Google account.
+- {binder} no account; after ten minutes without you it is gone, so download what you want to keep.
+"""
+    made, places = BLOCK.subn(lambda match: f"{match[1]}{links}{match[2]}", page)
+    if places != 1:
+        raise ValueError("README.md needs the two lines <!-- launch links: … --> and <!-- end of launch links --> once")
+    return made
 
 
 # -- an nbgrader course ---------------------------------------------------------------------------------------------
@@ -229,13 +294,13 @@ def main(arguments: list[str]) -> int:
             print(f"running {path.name}", flush=True)
             run(path)
     elif command == "exercises":
-        made = {**learners(), NOTEBOOKS / "EXAMPLES.md": examples_page()}
+        made = {**learners(), NOTEBOOKS / "EXAMPLES.md": examples_page(), ROOT / "README.md": readme()}
         (NOTEBOOKS / "learner").mkdir(exist_ok=True)
         for old in set((NOTEBOOKS / "learner").glob("*.ipynb")) - set(made):
             old.unlink()
         for path, content in made.items():
             path.write_text(content, encoding="utf-8")
-        print(f"made {len(made) - 1} learners' notebooks and EXAMPLES.md")
+        print(f"made {len(made) - 2} learners' notebooks, EXAMPLES.md and the links in README.md")
     elif command == "nbgrader" and len(numbers) == 1:
         folder = Path(numbers[0])
         if folder.exists():

@@ -125,6 +125,13 @@ def test_a_copy_holds_no_output_no_guess_and_no_solution_in_code(path):
 
 
 @every_copy
+def test_a_copy_first_installs_where_it_has_to_and_then_starts(path):
+    install, first = code(path)[:2]
+    assert len(install.splitlines()) == 5 and install.startswith("# Where fluxlite is missing, as on Colab,")
+    assert re.search(rf'^start\("{path.name[:2]}", made_for="[\d.]+"\)', first, re.MULTILINE)
+
+
+@every_copy
 def test_a_copy_runs_to_its_end_and_every_exercise_is_not_yet(path, tmp_path, monkeypatch):
     """As a learner does who chooses *Run All Cells* before he has done anything."""
     import nbformat
@@ -155,7 +162,8 @@ def test_a_copy_is_made(tool):
         'check("03.1", f)',
     )
     made = tool.for_learners(lesson, "03")
-    sources = ["".join(cell["source"]) for cell in made["cells"]]
+    assert [cell["id"] for cell in made["cells"][:3]] == ["elsewhere", "install", "c0"]
+    sources = ["".join(cell["source"]) for cell in made["cells"][2:]]
     assert re.fullmatch(r'start\("03", made_for="[\d.]+"\)', sources[0])
     assert sources[1] == 'guess("03-A", ...)'
     assert sources[2] == "def f(x):\n    y = x\n    todo()  # your line or lines here\n    return y"

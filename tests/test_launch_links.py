@@ -1,0 +1,120 @@
+"""The links to Colab, Binder and GitHub: all lead to the one place that pyproject.toml names, and to what is there."""
+
+import importlib.util
+import json
+import re
+import shutil
+import tomllib
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+import fluxlite
+
+ROOT = Path(__file__).resolve().parents[1]
+PUBLISHED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["fluxlite"]
+PLACE = (PUBLISHED["repository"], PUBLISHED["tag"].format(version=fluxlite.__version__))
+LEARNERS = sorted((ROOT / "notebooks" / "learner").glob("*.ipynb"))
+HOSTS = {"colab.research.google.com", "mybinder.org", "github.com"}
+PICTURES = {"/assets/colab-badge.svg", "/badge_logo.svg"}
+OTHERS = {"FluxML", "JuliaGPU", "cupy"}  # whose repositories on GitHub may be named
+
+
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location("notebooks", ROOT / "tools" / "notebooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def written(path):
+    """What is written in a page or in the cells of a notebook."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return text
+    return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+
+
+def links(text):
+    """The links in a text that lead to Colab, Binder or GitHub."""
+    found = map(urlsplit, re.findall(r"https?://[^\s)\"'<>`]+", text))
+    return [link for link in found if link.netloc in HOSTS and link.path not in PICTURES]
+
+
+def target(link):
+    """Where a link leads: the repository, the tag, and the path in it, None for the whole of it."""
+    parts = link.path.strip("/").split("/")
+    if link.netloc == "mybinder.org":
+        assert parts[:2] == ["v2", "gh"]
+        path = parse_qs(link.query)["urlpath"][0].removeprefix("lab/tree/")
+        return "/".join(parts[2:4]), "/".join(parts[4:]), path
+    if link.netloc == "colab.research.google.com":
+        assert parts.pop(0) == "github"
+    repository, kind, rest = "/".join(parts[:2]), parts[2] if len(parts) > 2 else "", parts[3:]
+    if kind == "archive":
+        return repository, rest[0].removesuffix(".zip"), None
+    if kind in ("blob", "tree"):
+        return repository, rest[0], "/".join(rest[1:])
+    return repository, None, None
+
+
+def wrong(text):
+    """The links that lead elsewhere, or to what is not there."""
+    found = []
+    for link in links(text):
+        repository, tag, path = target(link)
+        if link.netloc == "github.com" and repository.partition("/")[0] in OTHERS:
+            continue
+        if repository != PLACE[0] or tag not in (None, PLACE[1]) or not (ROOT / (path or "")).exists():
+            found.append(link.geturl())
+    return found
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *LEARNERS], ids=lambda path: path.name)
+def test_every_link_leads_to_the_published_place_and_to_what_is_there(path):
+    assert wrong(written(path)) == []
+
+
+@pytest.mark.parametrize("path", LEARNERS, ids=lambda path: path.stem)
+def test_a_copy_can_be_opened_on_colab_and_binder_and_installs_the_same_version(path):
+    colab, binder, archive, *_ = links(written(path))
+    own = f"notebooks/learner/{path.name}"
+    assert [target(link) for link in (colab, binder)] == [(*PLACE, own)] * 2
+    assert target(archive) == (*PLACE, None)
+
+
+def test_the_readme_opens_the_first_lesson():
+    first = "notebooks/learner/00-start-here.ipynb"
+    opened = {link.netloc: target(link)[2] for link in links(written(ROOT / "README.md")) if target(link)[2] == first}
+    assert {"colab.research.google.com", "mybinder.org"} <= set(opened)
+
+
+def test_the_readme_is_what_the_command_makes(tool):
+    assert tool.readme() == (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://github.com/somebody/else",
+        "https://github.com/{}/blob/v0.0.1/README.md",
+        "https://github.com/{}/blob/{}/notebooks/learner/99-nothing.ipynb",
+        "https://colab.research.google.com/github/{}/blob/main/notebooks/learner/00-start-here.ipynb",
+        "https://mybinder.org/v2/gh/{}/{}?urlpath=lab%2Ftree%2Fnotebooks%2Flearner%2F99.ipynb",
+    ],
+)
+def test_a_wrong_link_is_noticed(link):
+    assert wrong(f"[see]({link.format(*PLACE)})") == [link.format(*PLACE)]
+
+
+def test_one_line_moves_every_link(tool, monkeypatch, tmp_path):
+    for name in ("README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
+    monkeypatch.setattr(tool, "REPOSITORY", "a/b")
+    assert {target(link)[0] for link in links(tool.readme())} == {"a/b"}
+    (tmp_path / "README.md").write_text("# nothing here\n")
+    with pytest.raises(ValueError, match="needs the two lines"):
+        tool.readme()
