@@ -32,7 +32,8 @@ def as_html(receipt: Receipt) -> str:
         f'<td style="text-align:left">{escape(text)}</td></tr>'
         for name, text in _rows(receipt)
     )
-    return f"<table><caption>{escape(_time(receipt))}</caption>{cells}</table>"
+    below = "caption-side:bottom;text-align:left"  # the last line, as in the text
+    return f'<table><caption style="{below}">{escape(_time(receipt))}</caption>{cells}</table>'
 
 
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:

@@ -48,7 +48,8 @@ class Copies:
         if not self.count:
             return "none"
         copies = "1 copy" if self.count == 1 else f"{self.count:,} copies"
-        return f"{copies}, {self.bytes:,} bytes: {self.explicit:,} explicit, {self.implicit:,} implicit"
+        size = "1 byte" if self.bytes == 1 else f"{self.bytes:,} bytes"
+        return f"{copies}, {size}: {self.explicit:,} explicit, {self.implicit:,} implicit"
 
 
 class Moment(NamedTuple):

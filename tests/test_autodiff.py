@@ -221,6 +221,12 @@ def test_a_loss_that_is_not_one_number_is_refused(value, message):
     assert gradient(np.sum, x)[0].tolist() == [1, 1]
 
 
+def test_a_number_in_place_of_the_function_is_refused_in_words():
+    w = np.ones(2)
+    with pytest.raises(TypeError, match="what is differentiated is a function.*got a float64"):
+        gradient(np.sum(w**2), w)
+
+
 def test_withgradient_returns_value_and_gradients():
     value, grads = withgradient(lambda x: x**2, 3.0)
     assert (value, grads) == (9.0, (6.0,)) and not isinstance(value, TrackedArray)

@@ -162,7 +162,7 @@ def judge(id: str, *answers: Any) -> Verdict:
     lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
     if verdict.word in (RIGHT, NOT_YET) or not lines:
         return verdict
-    return verdict._replace(rows=(*verdict.rows, ("you printed", "\n".join(lines[-5:]))))
+    return verdict._replace(rows=(*verdict.rows, ("printed", "\n".join(lines[-5:]))))
 
 
 def _tried(exercise: Exercise, answers: tuple) -> Verdict:

@@ -242,7 +242,15 @@ def test_a_page_has_a_table_with_everything_escaped(example):
     assert "<b>" not in page and html.escape("<b>") in page
     cells = re.findall(r'<th scope="row"[^>]*>(.*?)</th><td[^>]*>(.*?)</td>', page)
     assert ("synchronizations", "1") in cells and len(cells) == 5
-    assert "<caption>" in page and "simulated (NVIDIA T4)" in page
+    caption = re.search(r"<caption style=\"(.*?)\">(.*?)</caption>", page)
+    assert "caption-side:bottom" in caption[1] and "simulated (NVIDIA T4)" in caption[2]
+
+
+def test_one_byte_is_one_byte(simulated):
+    enough = gpu(f32(3)).sum() > 1
+    with receipt() as r:
+        bool(enough)
+    assert str(r.device_to_host) == "1 copy, 1 byte: 0 explicit, 1 implicit"
 
 
 def test_the_picture_has_lanes_and_a_sentence(example):
