@@ -46,8 +46,10 @@ def test_a_cell_assigns_and_gives_its_last_value(shell, capsys):
     assert value(shell, "z") == 4
 
 
-def test_what_ipython_understands_is_understood(shell):
-    assert value(shell, "%%device_time\nwords = !echo hello\nwords[0]") == "hello"
+def test_what_ipython_understands_is_understood(shell, monkeypatch):
+    # Not by "words = !echo hello": IPython 7, which Colab has, does not understand that on Python 3.12.
+    monkeypatch.setenv("A_WORD", "hello")
+    assert value(shell, "%%device_time\nword = %env A_WORD\nword") == "hello"
 
 
 def test_on_a_simulated_gpu_counts_and_the_simulated_time(shell, capsys):

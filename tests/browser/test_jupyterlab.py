@@ -165,6 +165,15 @@ def test_a_lesson_runs_to_its_end(opened, name):
     assert broken == 0, "a picture is broken"
 
 
+def test_a_link_opens_another_lesson_in_the_same_window(opened):
+    page = opened("00-start-here.ipynb")
+    page.locator('.jp-RenderedMarkdown a:text-is("01 Arrays on a GPU")').first.click()
+    page.wait_for_selector('.jp-NotebookPanel h1:has-text("01 · Arrays on a GPU")', timeout=WAIT * 1000)
+    assert len(page.context.pages) == 1 and page.url.endswith("/doc/tree/01-arrays-on-a-gpu.ipynb")
+    shown = page.eval_on_selector_all(".jp-NotebookPanel", "all => all.filter(one => one.offsetParent).length")
+    assert shown == 1, "two lessons share the window"
+
+
 def test_a_slider_moves_and_the_network_is_trained_anew(opened):
     page = opened("05-sine-wave-rnn.ipynb")
     run_all(page)
