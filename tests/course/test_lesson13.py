@@ -1,0 +1,274 @@
+"""Lesson 13's checks: each wrong answer that a learner may give is told apart, and no rule of a check stays behind."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+import fluxlite as fl
+import fluxlite.own_rules  # noqa: F401  (fills the table, before a test remembers what is in it)
+from fluxlite.course.exercises import judge
+from fluxlite.rules import RULES
+
+
+@pytest.fixture(autouse=True)
+def the_table_as_it_was():
+    before = dict(RULES)
+    yield
+    RULES.clear()
+    RULES.update(before)
+
+
+# -- 13.1 -----------------------------------------------------------------------------------------------------------
+
+
+def mini_array(method=None, **changed):
+    """A MiniArray with this method; or with parts of the right one exchanged."""
+
+    class MiniArray(NDArrayOperatorsMixin):
+        asked = Counter()
+
+        def __init__(self, values):
+            self.values = values
+
+    def right(self, ufunc, how, *inputs, **kwargs):
+        MiniArray.asked.update(changed.get("count", lambda u: [u.__name__])(ufunc))
+        values = changed.get("unwrap", lambda xs: [getattr(x, "values", x) for x in xs])(inputs)
+        result = changed.get("call", lambda u, how, xs, kw: getattr(u, how)(*xs, **kw))(ufunc, how, values, kwargs)
+        return changed.get("wrap", MiniArray)(result)
+
+    MiniArray.__array_ufunc__ = method or right
+    return MiniArray
+
+
+def first_only(xs):
+    return [xs[0].values, *xs[1:]] if hasattr(xs[0], "values") else xs
+
+
+MINI = [
+    (mini_array(unwrap=lambda xs: xs), "np.tanh(x) never ends: your method hands a MiniArray back"),
+    (mini_array(unwrap=first_only), "3 * x never ends"),
+    (mini_array(wrap=lambda result: result), "np.tanh(x) gave a bare ndarray"),
+    (mini_array(wrap=lambda result: None), "np.tanh(x) gave None"),
+    (mini_array(count=lambda ufunc: []), "nothing was counted"),
+    (mini_array(count=lambda ufunc: [ufunc]), "under their names: ufunc.__name__"),
+    (mini_array(count=lambda ufunc: [ufunc.__name__] * 2), "your count is another"),
+    (mini_array(call=lambda u, how, xs, kw: u(*xs, **kw)), 'it asks for np.add.reduce: the method is "reduce"'),
+    (mini_array(call=lambda u, how, xs, kw: u(*xs)), 'it asks for np.add.reduce: the method is "reduce"'),
+    (mini_array(call=lambda u, how, xs, kw: getattr(u, how)(*xs)), "other values than NumPy's"),
+    (mini_array(call=lambda u, how, xs, kw: getattr(u, how)(*xs) if how == "__call__" else u.reduce(xs[0], None)),
+     "np.sum(x, axis=1) has other values than NumPy's: the keyword axis got lost"),
+    (np.ones(2), "takes the class MiniArray"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "words"), MINI)
+def test_wrong_mini_arrays(answer, words):
+    verdict = judge("13.1", answer)
+    assert verdict.word == "not right" and words in str(verdict)
+
+
+def test_the_count_of_the_lesson_is_left_as_it_was():
+    right = mini_array()
+    right.asked["tanh"] = 7
+    assert judge("13.1", right).word == "right" and right.asked == {"tanh": 7}
+
+
+# -- 13.2 -----------------------------------------------------------------------------------------------------------
+
+
+def slope_x(x, s):
+    return s / (s + np.abs(x)) ** 2
+
+
+def slope_s(x, s):
+    return -x / (s + np.abs(x)) ** 2
+
+
+def of_x(g, out, x, s):
+    return g * slope_x(x, s)
+
+
+def of_s(g, out, x, s):
+    return np.sum(g * slope_s(x, s), axis=0)
+
+
+def softsign(*pullbacks, body=lambda x, s: x / (s + np.abs(x))):
+    @fl.primitive
+    def softsign(x, s):
+        return body(x, s)
+
+    if pullbacks:
+        fl.rule(softsign, *pullbacks)
+    return softsign
+
+
+SOFTSIGN = [
+    ((), "softsign has no rule yet"),
+    ((of_x,), "an operand has no pullback"),
+    ((of_s, of_x), "expected    the first pullback is that of x"),
+    ((lambda g, out, x, s: slope_x(x, s), of_s), "the gradient of x: g is missing"),
+    ((lambda g, out, x, s: g / s, of_s), "the gradient of x: right only at x = 0"),
+    ((lambda g, out, x, s: g * s / (s + x) ** 2, of_s), "the gradient of x: right only where x is positive"),
+    ((lambda g, out, x, s: g * s / (s + np.abs(x)), of_s), "the square is missing"),
+    ((of_x, lambda g, out, x, s: g * slope_s(x, s)), "gives a gradient of shape (4, 3) for s, of shape (3,)"),
+    ((of_x, lambda g, out, x, s: np.sum(g * slope_s(x, s))), "gives a gradient of shape () for s"),
+    ((of_x, lambda g, out, x, s: np.sum(slope_s(x, s), axis=0)), "the gradient of s: g is missing"),
+    ((of_x, lambda g, out, x, s: -of_s(g, out, x, s)), "the gradient of s: the sign is wrong"),
+    ((of_x, lambda g, out, x, s: np.mean(g * slope_s(x, s), axis=0)), "a mean, where a sum is needed"),
+    ((of_x, lambda g, out, x, s: np.sum(g, axis=0) * np.sum(slope_s(x, s), axis=0)), "g is summed by itself"),
+    (
+        (of_x, lambda g, out, x, s: np.sum(g * slope_s(x, s), axis=1 if len(x) == 3 else 0)),
+        "summed along the columns",
+    ),
+    ((lambda g, out, x, s: 2 * of_x(g, out, x, s), of_s), "the gradient of x is not what small steps give"),
+]
+
+
+@pytest.mark.parametrize(("pullbacks", "words"), SOFTSIGN)
+def test_wrong_rules_of_softsign(pullbacks, words):
+    verdict = judge("13.2", softsign(*pullbacks))
+    assert verdict.word == "not right" and words in str(verdict)
+
+
+def test_softsign_itself_is_not_to_be_changed():
+    changed = softsign(of_x, of_s, body=lambda x, s: x / (1 + np.abs(x)))
+    assert "softsign itself was changed" in judge("13.2", changed).message
+    assert judge("13.2", lambda x, s: x).word == "not right"
+
+
+def test_other_right_rules_of_softsign():
+    from fluxlite.derivatives.elementwise import fit
+
+    by_out = softsign(
+        lambda g, out, x, s: g * (1 - np.abs(out)) ** 2 / s,
+        lambda g, out, x, s: fit(-g * out / (s + np.abs(x)), s),
+    )
+    assert judge("13.2", by_out).word == "right"
+
+
+# -- 13.3 -----------------------------------------------------------------------------------------------------------
+
+
+def checker(slope, is_wrong=lambda g, slope: not np.isclose(g, slope, rtol=1e-5), give=lambda wrong: wrong, only=None):
+    def check_gradient(f, x, step=1e-5):
+        (g,) = fl.gradient(f, x)
+        places = list(np.ndindex(x.shape))[:only]
+        return give([i for i in places if is_wrong(g[i], slope(f, x, i, step))])
+
+    return check_gradient
+
+
+def moved(x, i, by):
+    x = x.copy()
+    x[i] += by
+    return x
+
+
+def both_sides(f, x, i, step):
+    return (f(moved(x, i, step)) - f(moved(x, i, -step))) / (2 * step)
+
+
+def one_side(f, x, i, step):
+    return (f(moved(x, i, step)) - f(x)) / step
+
+
+def half(f, x, i, step):
+    return (f(moved(x, i, step)) - f(moved(x, i, -step))) / step
+
+
+def in_place(f, x, i, step):
+    x[i] += step
+    return (f(x) - f(moved(x, i, -2 * step))) / (2 * step)
+
+
+def by_sum(f, x):
+    (g,) = fl.gradient(f, x)
+    total = sum(g[i] - both_sides(f, x, i, 1e-5) for i in np.ndindex(x.shape))
+    return [] if abs(total) < 1e-4 else list(np.ndindex(x.shape))
+
+
+CHECKERS = [
+    (lambda f, x: [], "a rule that is wrong at one place, the last one"),
+    (checker(both_sides, only=1), "a rule that is wrong at one place, the last one"),
+    (checker(both_sides, lambda g, slope: abs(g - slope) > 0.1), "a rule that is 1 percent off"),
+    (checker(both_sides, lambda g, slope: g != slope), "is right, and your check finds it wrong"),
+    (checker(both_sides, lambda g, slope: abs(g - slope) > 1e-8), "is right, and your check finds it wrong"),
+    (checker(both_sides, lambda g, slope: g - slope > 1e-4 * abs(slope)), "a rule that"),
+    (checker(one_side, lambda g, slope: abs(g - slope) > 1e-6), "steps to both sides"),
+    (checker(half), "is right, and your check finds it wrong"),
+    (checker(in_place), "your check has changed x"),
+    (checker(both_sides, give=lambda wrong: None), "check_gradient gave None"),
+    (checker(both_sides, give=lambda wrong: not wrong), "gives the list of the positions"),
+    (checker(both_sides, give=len), "gives the list of the positions"),
+    (by_sum, "a rule that"),
+]
+
+
+@pytest.mark.parametrize(("answer", "words"), CHECKERS)
+def test_wrong_checks_of_gradients(answer, words):
+    before = dict(RULES)
+    verdict = judge("13.3", answer)
+    assert verdict.word == "not right" and words in str(verdict)
+    assert before == RULES
+
+
+def test_other_right_checks_of_gradients():
+    before = dict(RULES)
+    for give in (set, tuple, lambda wrong: np.array(wrong), lambda wrong: [list(place) for place in wrong]):
+        assert judge("13.3", checker(both_sides, give=give)).word == "right"
+    assert judge("13.3", checker(one_side, lambda g, slope: abs(g - slope) > 1e-3 * abs(slope))).word == "right"
+    assert before == RULES
+
+
+# -- 13.4 -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("order", "pieces", "words"),
+    [
+        ([7, 6, 5, 4, 3], 2, "loss does not depend on 5"),
+        ([3, 4, 6, 7], 2, "it begins with the loss, number 7"),
+        ([7, 4, 3, 6, 3], 2, "an entry is visited once"),
+        ([7, 4, 3, 6], 2, "3 is visited before 6"),
+        ([7, 4, 6, 3], 2, "back takes the highest number"),
+        ([7, 6, 1, 4, 3], 2, "they have no call to go back through"),
+        ([7, 6, 4], 2, "which entries does loss depend on?"),
+        ([], 2, "it begins with the loss"),
+        (7, 2, "order is a list of numbers"),
+        ("abc", 2, "order is a list of numbers"),
+        ([7, 6, 4, 3], 1, "w was used in more than one line"),
+        ([7, 6, 4, 3], 3, "in how many of the lines"),
+        ([7, 6, 4, 3], None, "in how many of the lines"),
+    ],
+)
+def test_wrong_orders(order, pieces, words):
+    verdict = judge("13.4", order, pieces)
+    assert verdict.word == "not right" and words in verdict.message
+
+
+def test_right_orders():
+    assert judge("13.4", (7, 6, 4, 3), 2).word == "right"
+    assert judge("13.4", [7, 6, 4, 3, 2, 1], np.int64(2)).word == "right"
+
+
+def test_the_order_is_the_one_of_the_library():
+    """What the puzzle says of 30 lines is so in `pull_back` too."""
+    visited = []
+
+    @fl.primitive
+    def seen(x, name):
+        return x * 1.0
+
+    fl.rule(seen, lambda g, out, x, name: visited.append(name) or g)
+
+    def f(w, x):
+        a = seen(w * x, 3)
+        b = seen(np.tanh(a), 4)
+        seen(x * x, 5)
+        d = seen(a + w, 6)
+        return seen(b * d, 7)
+
+    fl.gradient(f, 2.0, 3.0)
+    assert visited == [7, 6, 4, 3]
