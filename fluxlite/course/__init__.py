@@ -14,6 +14,7 @@ _LAZY = {
     "expecting": "expect_error",
     "timing": "bench",
     "crossing": "crossover",
+    "my_report": "report",
     "data": "digits",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}

@@ -8,6 +8,8 @@ import importlib.util
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -132,6 +134,16 @@ def test_a_copy_first_installs_where_it_has_to_and_then_starts(path):
 
 
 @every_copy
+def test_a_lesson_begins_small(path):
+    """Thirty learners may share one computer: what draws, or what drives a GPU, comes when it is first needed."""
+    asked = "import sys\nprint('NEEDED', *{'matplotlib', 'cupy', 'torch', 'ipywidgets', 'pandas'} & set(sys.modules))"
+    program = "\n".join([code(path)[1], asked])
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-1].split() == ["NEEDED"]
+
+
+@every_copy
 def test_a_copy_runs_to_its_end_and_every_exercise_is_not_yet(path, tmp_path, monkeypatch):
     """As a learner does who chooses *Run All Cells* before he has done anything."""
     import nbformat
@@ -146,7 +158,8 @@ def test_a_copy_runs_to_its_end_and_every_exercise_is_not_yet(path, tmp_path, mo
     verdicts = re.findall(r"^(\d\d\.\d+)  (right|not right|not yet|stopped)\b", said, re.MULTILINE)
     assert verdicts == [(id, "not yet") for id, _ in verdicts]
     assert sorted(id for id, _ in verdicts) == sorted(exercises.exercises(path.name[:2]))
-    assert os.listdir(tmp_path) in ([], ["progress.json"]), "a lesson leaves files behind"
+    kept = {"progress.json", "my-gpu-report.png", "my-gpu-report.txt"}
+    assert set(os.listdir(tmp_path)) <= kept, "a lesson leaves files behind"
 
 
 def solved(*sources):

@@ -1,0 +1,103 @@
+"""*My GPU report*: a page to keep, of a learner's own guesses and checks, a receipt, and where a GPU begins to win."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import fluxlite as fl
+
+from . import exercises, progress
+from .crossing import Crossover, crossover
+from .guesses import Question
+from .sine_wave import problem, train
+
+NAME = "my-gpu-report"
+CARD = "NVIDIA T4"
+BATCH = 64
+
+
+class Report:
+    """The page: as text, and as a picture in a notebook. It lies in two files too, `text_file` and `picture_file`."""
+
+    def __init__(self, lines: list[str], crossing: Crossover, folder: Path) -> None:
+        self.lines, self.crossing = lines, crossing
+        self.text_file, self.picture_file = folder / f"{NAME}.txt", folder / f"{NAME}.png"
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        from ..jupyter.display import show
+
+        where = f"This page lies in {self.picture_file.name} and, to be copied, in {self.text_file.name}."
+        return show(self.figure(), f"{' '.join(self.lines)} {where}")._repr_html_()
+
+    def figure(self) -> Any:
+        """The page as a Matplotlib figure: the lines on the left, the crossing on the right."""
+        from ..jupyter.looks import plots
+
+        figure, (left, right) = plots(1, 2, width=13, height=6.5)
+        left.axis("off")
+        wrapped = "\n\n".join(textwrap.fill(line, 62) for line in self.lines[1:])
+        left.set_title(self.lines[0], loc="left", fontsize=20)
+        left.text(0, 1, wrapped, va="top", fontsize=12, linespacing=1.4)
+        self.crossing.draw(right)
+        return figure
+
+    def save(self) -> None:
+        self.text_file.write_text(f"{self}\n", encoding="utf-8")
+        self.figure().savefig(self.picture_file, dpi=110, facecolor="white")
+
+
+def report() -> Report:
+    """Make *My GPU report* from what you guessed and solved, and keep it beside your lessons as text and as a picture.
+
+    The times on it are simulated ones of an NVIDIA T4, and recorded ones of a CPU, so that two reports can be compared.
+    """
+    crossing = crossover(batch=BATCH)
+    lines = ["My GPU report", *_progress(), *_open_question(), _receipt(), _crossing(crossing)]
+    page = Report(lines, crossing, progress.path().parent)
+    page.save()
+    return page
+
+
+def _progress() -> list[str]:
+    known = progress.read()
+    every = {number: list(exercises.exercises(number)) for number in exercises.lessons()}
+    right = {number: sum(known["checks"].get(id) == exercises.RIGHT for id in ids) for number, ids in every.items()}
+    done = ", ".join(f"{number}: {right[number]} of {len(every[number])}" for number in every if right[number])
+    questions: dict[str, Question] = {}
+    for number in every:
+        questions |= getattr(exercises.lesson(number), "QUESTIONS", {})
+    guessed = {id: letter for id, letter in known["guesses"].items() if id in questions}
+    hits = sum(letter == questions[id].right for id, letter in guessed.items())
+    return [
+        f"Exercises solved: {sum(right.values())}{f' (lesson {done})' if done else ''}.",
+        f"Guesses: {len(guessed)}, {hits} of them right. The wrong ones taught more.",
+    ]
+
+
+def _open_question() -> list[str]:
+    """What was said in lesson 00, and what the receipt says."""
+    question = getattr(exercises.lesson("00"), "QUESTIONS", {}).get("00-A")
+    letter = progress.read()["guesses"].get("00-A")
+    if question is None or letter is None:
+        return []
+    said = "and it is" if letter == question.right else f"it is {question.right}:"
+    return [f"Why was the GPU slower, in 2018? I said {letter}, {said} {question.replies[question.right]}"]
+
+
+def _receipt() -> str:
+    arrays = problem()
+    epoch = fl.estimate(lambda x, y, w1, w2: train(x, y, w1, w2, epochs=[1]), *arrays, like=CARD)
+    launches, seconds, sent = 200 * epoch.receipt.launches, 200 * epoch.seconds, sum(x.nbytes for x in arrays)
+    return (
+        f"The sine-wave RNN, 200 epochs: {launches:,} launches, {sent:,} bytes to the GPU, {seconds}. What costs "
+        "is the number of orders, not the bytes."
+    )
+
+
+def _crossing(crossing: Crossover) -> str:
+    return f"CPU against GPU, batch {BATCH}: {crossing.conclusion} (GPU {crossing.kinds[1]}, CPU {crossing.kinds[0]}.)"

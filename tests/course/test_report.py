@@ -1,0 +1,31 @@
+"""My GPU report: what is on the page, and where it lies."""
+
+import pytest
+
+from fluxlite.course import check, guess, progress, report
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setattr(progress, "_unwritten", {})
+
+
+def test_the_report_has_the_learners_own_guesses_and_checks(tmp_path, capsys):
+    guess("00-A", "a")
+    guess("03-A", "b")
+    check("03.3", 2, 8448)
+    page = str(report())
+    assert "Exercises solved: 1 (lesson 03: 1 of 4)." in page and "Guesses: 2, 1 of them right." in page
+    assert "Why was the GPU slower, in 2018? I said a, it is c:" in page
+    assert "96,000 launches, 352 bytes to the GPU, 0.77 s simulated (NVIDIA T4)" in page
+    assert "The lines cross at a hidden size of about" in page
+    assert (tmp_path / "my-gpu-report.txt").read_text(encoding="utf-8") == f"{page}\n"
+    assert (tmp_path / "my-gpu-report.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_report_of_somebody_who_has_done_nothing():
+    page = report()
+    assert "Exercises solved: 0." in str(page) and "I said" not in str(page)
+    shown = page._repr_html_()
+    assert '<img alt="My GPU report Exercises solved: 0.' in shown and "my-gpu-report.png" in shown
