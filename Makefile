@@ -21,11 +21,11 @@ echo "fluxlite needs Python 3.11 or newer; none of these starts: $(PYTHONS). Thi
 if command -v apt-get >/dev/null; then echo "    sudo apt install python3-venv"; \
 elif command -v dnf >/dev/null; then echo "    sudo dnf install python3.12"; \
 elif command -v brew >/dev/null; then echo "    brew install python@3.13"; \
-else echo "    uv run --python 3.12 --extra lab jupyter lab notebooks/00-start-here.ipynb  (uv: docs.astral.sh/uv)"; fi; \
+else echo "    uv run --python 3.12 --extra lab python -m fluxlite lab  (uv: docs.astral.sh/uv)"; fi; \
 exit 1
 endef
 
-.PHONY: help lab test stress bench exercises nbgrader wheelhouse clean
+.PHONY: help lab test stress bench exercises nbgrader wheelhouse colab clean
 
 help:
 	@echo "make lab     install what is needed into .venv, open JupyterLab at the first notebook"
@@ -37,6 +37,7 @@ help:
 	@echo "make exercises   make the learners' copies of the lessons, and the list of examples, anew"
 	@echo "make nbgrader    make an nbgrader course of the lessons, in nbgrader-course, or ARGS=folder"
 	@echo "make wheelhouse  download all that a class needs without a network, in wheelhouse, or ARGS=\"folder linux-3.12\""
+	@echo "make colab       run the learners' lessons with the versions that Colab has, in .venv-colab, or ARGS=\"03 05\""
 	@echo
 	@echo "Also: make test ARGS=\"tests/test_tree.py -k ties\"   make lab EXTRAS=cuda12   make lab PYTHON=python3.12"
 
@@ -63,7 +64,10 @@ nbgrader:
 wheelhouse:
 	$(call bootstrap,wheelhouse)
 
+colab:
+	$(call bootstrap,colab)
+
 clean:
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-colab build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find . -name .ipynb_checkpoints -prune -exec rm -rf {} +

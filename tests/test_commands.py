@@ -19,7 +19,7 @@ from packaging.version import Version
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-UV_LINE = "uv run --python 3.12 --extra lab jupyter lab notebooks/00-start-here.ipynb"
+UV_LINE = "uv run --python 3.12 --extra lab python -m fluxlite lab"
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
@@ -390,6 +390,9 @@ class TestWhatIsRun:
     def test_wheelhouse(self, kit):
         assert run_kit(kit, "wheelhouse") == (0, ["tools/wheelhouse.py wheelhouse"])
 
+    def test_colab(self, kit):
+        assert run_kit(kit, "colab", "ARGS=03 05") == (0, ["tools/colab.py 03 05"])
+
     def test_exercises(self, kit):
         assert run_kit(kit, "exercises") == (0, ["tools/notebooks.py exercises"])
 
@@ -514,7 +517,8 @@ def test_conda_environment():
     local, cupy = pip["pip"]
     assert local_extras(local) == {"lab"}
     cupy = Requirement(cupy)
-    assert cupy.name in names(EXTRAS["cuda12"])
+    (in_project,) = map(Requirement, EXTRAS["cuda12"])
+    assert (cupy.name, cupy.specifier) == (in_project.name, in_project.specifier)
     # There is none for macOS, where asking for it would stop the whole environment.
     assert cupy.marker.evaluate({"sys_platform": "linux"}) and not cupy.marker.evaluate(
         {"sys_platform": "darwin"}
@@ -522,11 +526,47 @@ def test_conda_environment():
 
 
 def test_binder_gets_the_lab_and_no_cupy():
-    assert sorted(path.name for path in (ROOT / "binder").iterdir()) == ["requirements.txt", "runtime.txt"]
+    assert sorted(path.name for path in (ROOT / "binder").iterdir()) == [
+        "postBuild",
+        "requirements.txt",
+        "runtime.txt",
+    ]
     lines = (ROOT / "binder" / "requirements.txt").read_text().splitlines()
     assert [local_extras(line) for line in lines] == [{"lab"}]
     python = re.fullmatch(r"python-(3\.\d+)\n", (ROOT / "binder" / "runtime.txt").read_text())
     assert Version(python[1]) >= Version("3.11")
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A copy of what Binder builds, as far as it looks at it."""
+    shutil.copytree(ROOT / "binder", tmp_path / "binder")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copytree(ROOT / "fluxlite" / "course" / "jupyterlab", tmp_path / "fluxlite" / "course" / "jupyterlab")
+    return tmp_path
+
+
+def test_binder_gets_the_courses_settings(repository):
+    """By a Python that says it lives elsewhere, so that nothing is changed here."""
+    script(repository / "bin" / "python", f"echo {repository / 'env'}\n")
+    environment = dict(os.environ, PATH=f"{repository / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    subprocess.run([str(repository / "binder" / "postBuild")], cwd=repository, env=environment, check=True)
+    settings = repository / "env" / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
+    assert json.loads(settings.read_text())["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("repo2docker") is None, reason="repo2docker is not installed")
+def test_binder_understands_what_is_asked_of_it(repository):
+    command = [sys.executable, "-m", "repo2docker", "--no-build", "--debug", str(repository)]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    install = next(i for i, line in enumerate(lines) if '-r "binder/requirements.txt"' in line)
+    # What is installed is this very folder, so it has to be there before.
+    assert any(line.startswith("COPY") and " src/ " in line for line in lines[:install])
+    assert any(line == "RUN ./binder/postBuild" for line in lines[install:])
+    python = (ROOT / "binder" / "runtime.txt").read_text().strip().partition("-")[2]
+    assert f"python={python}" in answer.stderr
 
 
 # --- What the README says ---
@@ -545,7 +585,7 @@ def test_readme_on_windows(readme):
     folder, _, command = install.partition(" ")
     assert folder == r".venv\Scripts\python" and command.startswith("-m pip install -e ")
     assert local_extras(command.removeprefix("-m pip install ")) == {"lab"}
-    assert start == r".venv\Scripts\jupyter-lab notebooks\00-start-here.ipynb"
+    assert start == r".venv\Scripts\python -m fluxlite lab"
 
 
 def test_readme_names_only_what_there_is(readme, bootstrap):

@@ -1,16 +1,33 @@
-"""The Python example in the README is run as it stands."""
+"""What the README shows is run as it stands, and what it names is there."""
 
 import re
 from pathlib import Path
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+import fluxlite as fl
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_example_learns_and_prints_a_receipt(capsys):
-    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    names: dict = {}
-    exec(compile(example, "README.md", "exec"), names)
-    loss, receipt = capsys.readouterr().out.split("launches", 1)
-    assert float(loss.split()[-1]) < 0.002
-    assert names["r"].launches is None or names["r"].launches > 0
-    assert "host to device" in receipt
+def test_the_example_prints_what_stands_below_it(capsys):
+    ((example, printed),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
+    with fl.pretend():  # where there is no GPU
+        exec(compile(example, "README.md", "exec"), {})
+    assert capsys.readouterr().out == printed
+
+
+def test_every_file_that_it_links_to_is_there():
+    targets = [target for target in re.findall(r"\]\(([^)#]+)\)", README) if not target.startswith("http")]
+    assert len(targets) > 15 and [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_the_picture_can_be_read_aloud():
+    ((alternative, file),) = re.findall(r"!\[([^]]{100,})\]\((notebooks/[^)]+\.png)\)", README)
+    assert "recorded" in alternative and "simulated" in alternative and (ROOT / file).exists()
+
+
+def test_minutes_are_those_of_the_lessons():
+    for names, minutes in re.findall(r"^\| (\[\d\d .*?) \| (\d+) \|", README, re.MULTILINE):
+        files = re.findall(r"\(([^)]+ipynb)\)", names)
+        stated = [re.search(r"(\d+) minutes", (ROOT / file).read_text(encoding="utf-8"))[1] for file in files]
+        assert sum(map(int, stated)) == int(minutes), f"{names}: {stated}"

@@ -6,6 +6,7 @@
     python tools/bootstrap.py exercises
     python tools/bootstrap.py nbgrader                [folder to be made]
     python tools/bootstrap.py wheelhouse              [folder, and for whom]
+    python tools/bootstrap.py colab                   [numbers of lessons]
 
 Standard library only. It is also started by Pythons too old for fluxlite, so that they can say what helps;
 so no syntax newer than Python 2.7 here.
@@ -24,10 +25,10 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 OLDEST = (3, 11)
-UV = "uv run --python 3.12 --extra lab jupyter lab notebooks/00-start-here.ipynb"
+UV = "uv run --python 3.12 --extra lab python -m fluxlite lab"
 
 COMMANDS = {"lab": ("lab",), "test": ("lab", "test"), "bench": ("bench",), "exercises": ("lab",), "nbgrader": ("lab",),
-            "wheelhouse": ("lab",)}
+            "wheelhouse": ("lab",), "colab": ("lab",)}
 
 # Megabytes to download and on the disk, as measured on Linux with Python 3.11; the disk of rocm is a guess.
 # For bench it is with PyTorch's CPU build.
@@ -373,6 +374,11 @@ def wheelhouse(python, arguments):
     return run(python, os.path.join("tools", "wheelhouse.py"), *(arguments or ["wheelhouse"]))
 
 
+def colab(python, arguments):
+    """Run the learners' lessons with Colab's versions."""
+    return run(python, os.path.join("tools", "colab.py"), *arguments)
+
+
 def stages(arguments):
     """The modules to run for `make test`, in order, with their arguments."""
     found = glob.glob(os.path.join(ROOT, "notebooks", "*.ipynb"))
@@ -424,7 +430,7 @@ def main(arguments):
         extras |= set(filter(None, arguments.pop(0)[len("--extras=") :].replace(" ", ",").split(",")))
     python = prepare_alone(ROOT, extras, sys.version_info)
     commands = {"lab": lab, "test": test, "bench": bench, "exercises": exercises, "nbgrader": nbgrader,
-                "wheelhouse": wheelhouse}
+                "wheelhouse": wheelhouse, "colab": colab}
     return commands[command](python, arguments)
 
 
