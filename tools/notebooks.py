@@ -121,11 +121,12 @@ REPOSITORY, TAG = PUBLISHED["repository"], PUBLISHED["tag"].format(version=fluxl
 FIRST = "00-start-here.ipynb"
 NEXT = re.compile(r"\]\((\d\d-[\w-]+\.ipynb)\)")
 BLOCK = re.compile(r"(<!-- launch links: .*? -->\n).*?(<!-- end of launch links -->\n)", re.DOTALL)
+ARCHIVE = f"https://github.com/{REPOSITORY}/archive/{TAG}.zip"
 INSTALL = f"""# Where fluxlite is missing, as on Colab, this installs it. Anywhere else it does nothing.
 try:
     import fluxlite
 except ModuleNotFoundError:
-    %pip install --quiet https://github.com/{REPOSITORY}/archive/{TAG}.zip"""
+    %pip install --quiet {ARCHIVE}"""
 
 
 def on_colab(name: str) -> str:
