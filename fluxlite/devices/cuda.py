@@ -17,7 +17,7 @@ import numpy as np
 from .. import arrays
 from ..arrays import device_of
 from ..ties import address
-from . import events
+from . import cupy_package, events
 from .base import GPU, Device, Memory
 from .counted_random import CupyGenerator
 from .events import listeners, tell
@@ -193,14 +193,22 @@ def _functional(wanted: type[CupyDevice]) -> Functional:
     needs = NEEDS[wanted.backend]
     if importlib.util.find_spec("cupy") is None:
         return Functional(needs.not_installed, installed=False)
+    package = cupy_package.of_no_use(wanted.backend)
     try:
-        kind, version = _kind(), f"CuPy {_cupy().__version__}"
+        backend, version = package or (_kind().backend, _cupy().__version__)
     except Exception as error:  # what a broken installation raises can be anything
         return Functional(f"CuPy is installed and cannot be imported: {error}")
-    if kind is not wanted:
-        others = f"the one that is installed, {version}, is for {NEEDS[kind.backend].maker}"
+    version = f"CuPy {version}"
+    if backend != wanted.backend:
+        others = f"the one that is installed, {version}, is for {NEEDS[backend].maker}"
         return Functional(f"CuPy for {needs.maker} is not installed: {needs.install} ({others})", installed=False)
-    return Functional(_why_no_gpu(needs, version))
+    return Functional((_hidden(needs) or needs.no_driver(version)) if package else _why_no_gpu(needs, version))
+
+
+def _hidden(needs: Needs) -> str:
+    """By which setting the GPUs are hidden, if by any."""
+    hidden_by = [name for name in needs.hidden_by if os.environ.get(name, "0").strip() in ("", "-1")]
+    return f"the GPUs are hidden: the environment variable {hidden_by[0]} is set to none" if hidden_by else ""
 
 
 def _why_no_gpu(needs: Needs, version: str) -> str:
@@ -212,9 +220,8 @@ def _why_no_gpu(needs: Needs, version: str) -> str:
         count, error = 0, str(trouble)
     if count:
         return ""
-    hidden_by = [name for name in needs.hidden_by if os.environ.get(name, "0").strip() in ("", "-1")]
-    if hidden_by:
-        return f"the GPUs are hidden: the environment variable {hidden_by[0]} is set to none"
+    if hidden := _hidden(needs):
+        return hidden
     if "NoDevice" in error or not error:
         return f"{version} and a driver are installed, but there is no {needs.maker} GPU"
     if "InsufficientDriver" in error and runtime.driverGetVersion():

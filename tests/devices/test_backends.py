@@ -71,6 +71,7 @@ def with_cupy(monkeypatch):
             cuda.importlib.util, "find_spec", lambda name, *rest: fake if name == "cupy" else real(name, *rest)
         )
         monkeypatch.setattr(cuda, "_cupy", lambda: fake)
+        monkeypatch.setattr(cuda.cupy_package, "of_no_use", lambda backend: None)
         forget()
         return fake
 
@@ -218,6 +219,48 @@ def test_a_CuPy_that_cannot_be_imported_is_a_reason(with_cupy, monkeypatch):
 
     monkeypatch.setattr(cuda, "_cupy", broken)
     assert functional("CUDA").reason == "CuPy is installed and cannot be imported: libcudart.so.12 is missing"
+
+
+@pytest.fixture
+def package(monkeypatch, tmp_path):
+    """With these packages of CuPy installed, not imported, with or without NVIDIA's driver."""
+
+    def put(*names, driver=False):
+        (tmp_path / "cupy").mkdir()
+        for name in names:
+            (tmp_path / f"{name}.dist-info").mkdir()
+        spec = SimpleNamespace(origin=str(tmp_path / "cupy" / "__init__.py"))
+        monkeypatch.delitem(sys.modules, "cupy", raising=False)
+        monkeypatch.setattr(cuda.importlib.util, "find_spec", lambda name: spec)
+        monkeypatch.setattr(cuda.cupy_package, "_nvidia_driver", lambda: driver)
+        monkeypatch.setattr(cuda, "_kind", lambda: pytest.fail("CuPy was imported"))
+
+    return put
+
+
+def test_a_CuPy_without_a_driver_is_not_imported(package, monkeypatch):
+    package("cupy_cuda12x-14.2.0")
+    no_driver = "CuPy 14.2.0 is installed, but there is no NVIDIA driver that it can use"
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert cuda.cuda_functional.__wrapped__().reason == no_driver
+    told = cuda.amdgpu_functional.__wrapped__()
+    assert told.reason.endswith("(the one that is installed, CuPy 14.2.0, is for NVIDIA)") and not told.installed
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert "CUDA_VISIBLE_DEVICES is set to none" in cuda.cuda_functional.__wrapped__().reason
+
+
+@pytest.mark.parametrize(
+    ("names", "driver", "backend"),
+    [
+        (["cupy_cuda12x-14.2.0"], True, "CUDA"),  # it may have a GPU
+        (["cupy_rocm_7_0-14.2.0"], False, "AMDGPU"),  # nothing is known of AMD's driver
+        (["cupy-14.2.0"], False, "CUDA"),  # built from source, or from conda-forge: for whom?
+        (["cupy_cuda12x-14.2.0", "cupy_cuda13x-14.2.0"], False, "CUDA"),  # which of them is it?
+    ],
+)
+def test_a_CuPy_of_which_one_cannot_tell_is_asked(package, names, driver, backend):
+    package(*names, driver=driver)
+    assert cuda.cupy_package.of_no_use(backend) is None
 
 
 # -- F1: nobody pays for what is not used ---------------------------------------------------------------------------
