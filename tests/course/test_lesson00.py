@@ -13,6 +13,8 @@ from fluxlite.course.lessons.lesson00 import ONE_EPOCH
     [
         (480, "the launches of one epoch"),
         (96_000, "the launches of 200 epochs"),
+        (96_000_000, "the launches of 200 epochs"),
+        ((480, 0), "two numbers"),
         (24_000, "those of one point"),
         (24, "those of one point"),
         (480_001, "not the number"),

@@ -32,13 +32,15 @@ def launches_of_1000_epochs(launches: Any) -> str:
     expected = 1000 * ONE_EPOCH
     if isinstance(launches, str):
         raise NotRight("your answer is text; write a number, without quotes", repr(launches), "a number")
+    if isinstance(launches, tuple):
+        raise NotRight("Python takes 480,000 for two numbers; write 480000 or 480_000", repr(launches), "a number")
     if not isinstance(launches, (int, float, np.number)):
         raise NotRight("your answer is no number", type(launches).__name__, "a number")
     yours = f"{launches:,}"
     if launches == ONE_EPOCH:
         raise NotRight("these are the launches of one epoch", yours, "those of 1,000 epochs")
-    if launches == 200 * ONE_EPOCH:
-        raise NotRight("these are the launches of 200 epochs, as in the run above", yours, "those of 1,000 epochs")
+    if launches in (200 * ONE_EPOCH, 200 * expected):
+        raise NotRight("96,000 are the launches of 200 epochs, as in the run above", yours, "those of 1,000 epochs")
     if launches in (24, 24_000):
         raise NotRight("24 launches are those of one point; an epoch has 20 points", yours, "those of 1,000 epochs")
     if launches != expected:
