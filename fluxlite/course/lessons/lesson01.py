@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 from typing import Any
 
@@ -34,8 +36,8 @@ QUESTIONS = {
     ),
     "01-D": Question(
         "b",
-        a="the way there made Float32 of Float64, and what was lost does not come back.",
-        b="they were rounded to Float32 on the way there, to about 7 digits, and stay Float32.",
+        a="on the way there float64 became float32, and what was lost does not come back.",
+        b="they were rounded to float32 on the way there, to about 7 digits, and stay float32.",
         c="cpu makes a NumPy array of it, in the host's memory.",
     ),
 }
@@ -75,23 +77,25 @@ def program() -> None:
 
 @exercise("01.1", "copies and bytes of a program", look_at="which lines say cu, and which one looks at a value?")
 def copies_of_a_program(there: Any, there_bytes: Any, back: Any, back_bytes: Any) -> str:
-    with fl.receipt() as r:
+    with fl.receipt() as r, contextlib.redirect_stdout(io.StringIO()):
         program()
     expected = (r.host_to_device.count, r.host_to_device.bytes, r.device_to_host.count, r.device_to_host.bytes)
     given = (there, there_bytes, back, back_bytes)
     if given == expected:
         return "2 copies there, 40,040 bytes: 10,000 numbers and 10, of 4 bytes each; 1 copy back, of one number"
-    yours = f"{there} copies, {there_bytes} bytes to the GPU; {back} copies, {back_bytes} bytes back"
+    yours = f"to the GPU: copies {there}, bytes {there_bytes}; back: copies {back}, bytes {back_bytes}"
+    if any(isinstance(one, str) for one in given):
+        raise NotRight("an answer is text; write numbers, without quotes", yours, "four numbers")
     if (there, back) != (expected[0], expected[2]):
         raise NotRight(_wrong_count(there, back), yours)
     if there_bytes == 1000 * 10 * 8 + 10 * 4:
-        raise NotRight("x was Float64, of 8 bytes; cu makes Float32 of it before it travels", yours)
+        raise NotRight("x was float64, of 8 bytes; cu makes float32 of it before it travels", yours)
     if there_bytes == 1010 * 8:
         raise NotRight("an array travels whole: x has 1,000 × 10 numbers", yours)
     if there_bytes != expected[1]:
         raise NotRight("the copies are right; the bytes to the GPU are not", yours, "numbers × bytes for each, added")
     if back_bytes == 8:
-        raise NotRight("the sum of Float32 numbers is Float32, of 4 bytes", yours)
+        raise NotRight("the sum of float32 numbers is float32, of 4 bytes", yours)
     if back_bytes == 4000:
         raise NotRight("y has 1,000 numbers, but only its sum is printed", yours)
     raise NotRight("all is right but the bytes that come back", yours, "print shows one number: total")
@@ -121,6 +125,8 @@ def standardize(standardize: Any) -> str:
         try:
             result = standardize(x, mean, spread)
         except TypeError as error:
+            if "dtype from an array" in str(error):
+                raise NotRight("cu takes one thing: cu(a) and cu(b), or cu((a, b))", "cu(a, b)", "a tuple") from None
             found = re.search(r"another, of shape .* is on CPU", str(error))
             if found is None:
                 raise
@@ -162,7 +168,7 @@ def _where_and_what(result: Any, expected: Any) -> None:
         raise NotRight("the values are not (x - mean) / spread", _shown(result))
     if result.dtype != np.float32:
         raise NotRight(
-            "the values are right, but the result is Float64: a GPU computes much slower with it",
+            "the values are right, but the result is float64: a GPU computes much slower with it",
             yours=f"{result.dtype}",
             expected="float32: cu makes it of mean and spread on their way",
         )
@@ -245,7 +251,7 @@ def _digits(values: Any) -> str:
 # -- 01.4 -------------------------------------------------------------------------------------------------------------
 
 
-@exercise("01.4", "one copy back instead of one per step", look_at="boxes(r), or r.by_line()")
+@exercise("01.4", "one copy back instead of one per step", look_at="boxes(r): which line copies?")
 def run(run: Any) -> str:
     steps = 25
     rng = np.random.default_rng(2)
@@ -288,7 +294,7 @@ def _sizes(sizes: Any, wanted: Any, steps: int) -> None:
     got = _host(sizes)
     if got is None or got.shape != wanted.shape:
         raise NotRight(
-            "that are not the numbers of all steps",
+            "these are not the numbers of all steps",
             _shown(sizes) if got is None else f"{got.size} of them",
             f"{steps} numbers",
         )
