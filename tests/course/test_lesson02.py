@@ -100,6 +100,7 @@ def forward(**wrong):
         ("02.1", [thrown_away], "copies were made and dropped: gpu(model) gives a new model"),
         ("02.1", [lambda model, x: model(x)], "the GPU was never asked for anything"),
         ("02.1", [only_x], "x came along, the model did not"),
+        ("02.1", [lambda model, x: fl.cpu(fl.gpu(model(x)))], "first move model and x, then call"),
         ("02.1", [only_model], "model and data are in two places"),
         ("02.1", [left_there], "the result is still there"),
         ("02.1", [twice], "a line makes copies that nobody keeps"),
