@@ -66,7 +66,7 @@ def in_place(f, x):
         ("03.2", [lambda f, x: None], "my_fmap returned None"),
         ("03.2", [lambda f, x: x], "actor is not what fmap makes of it"),
         ("03.3", [3, 16640], "encoder.weight and decoder.weight are one array"),
-        ("03.3", [2, 16640], "gpu makes Float32 of it"),
+        ("03.3", [2, 16640], "gpu makes float32 of it"),
         ("03.3", [2, 8320], "gpu leaves integers as they are"),
         ("03.3", [5, 5], "neither"),
         ("03.4", [agent(children=("head",))], "body.weight, body.bias stayed on the CPU"),
