@@ -30,6 +30,10 @@ def always_on_the_gpu(w, x, y, rate):
     return w - rate * slope(w, x, y)
 
 
+def outside(w, x, y, rate):
+    return w - rate * fl.gradient(lambda v: fl.mse(x @ w, y), w)[0]
+
+
 def of_the_sum(w, x, y, rate):
     return w - rate * fl.gradient(lambda w: np.sum((x @ w - y) ** 2), w)[0]
 
@@ -98,6 +102,7 @@ def every_tenth(found):
 @pytest.mark.parametrize(
     ("id", "answers", "words"),
     [
+        ("04.1", [outside], "a gradient is None"),
         ("04.1", [lambda w, x, y, rate: w + rate * slope(w, x, y)], "uphill"),
         ("04.1", [lambda w, x, y, rate: w - rate * fl.gradient(mse, w, x, y)], "gradient gives a tuple"),
         ("04.1", [lambda w, x, y, rate: w - slope(w, x, y)], "the rate says how much of it"),

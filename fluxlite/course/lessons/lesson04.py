@@ -43,6 +43,9 @@ QUESTIONS = {
 # -- 04.1 ---------------------------------------------------------------------------------------------------------
 
 
+_NOTHING = "a gradient is None: the function that is differentiated does not compute with its own argument"
+
+
 @exercise("04.1", "one step of gradient descent", look_at="section 1: w - 0.05 * g")
 def step(step: Any) -> str:
     rng = np.random.default_rng(5)
@@ -53,6 +56,8 @@ def step(step: Any) -> str:
     except TypeError as error:
         if "multiply sequence" in str(error) or "for -: " in str(error) and "tuple" in str(error):
             raise NotRight("gradient gives a tuple, one for each argument: take the first out", error) from None
+        if "NoneType" in str(error):
+            raise NotRight(_NOTHING, f"the error says: {error}", "lambda w: mse(x @ w, y)") from None
         raise
     g = fl.gradient(lambda w: fl.mse(x @ w, y), w)[0]
     if not np.array_equal(w, given):
@@ -169,7 +174,7 @@ def learn_xor(learn_xor: Any) -> str:
 # -- 04.4 ---------------------------------------------------------------------------------------------------------
 
 
-@exercise("04.4", "a loop that waits once", look_at="with fl.receipt() as r: …, then r.by_line(): which line waits?")
+@exercise("04.4", "a loop that waits once", look_at="with fl.receipt() as r: …, then r.synchronizations")
 def fit_quietly(fit_quietly: Any) -> str:
     model, x, y = fl.gpu(_product())
     wanted = _losses(fl.gpu(model), x, y, 50)
