@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from .devices import preferences, without
-from .devices.backends import BACKENDS, functional, supported_devices
+from .devices.backends import BACKENDS, functional
 from .devices.choosing import choose
 from .devices.selection import current, why_no_gpu
 
@@ -42,7 +42,7 @@ def doctor() -> Report:
     rows = [("fluxlite", _versions()), ("gpu uses", _in_use(choice))]
     rows += [("warning", line.text) for line in choice.lines if line.level == "Warning"]
     rows += [("because", why_no_gpu())] if choice.backend == "CPU" else []
-    rows += [(name, _state_of(name)) for name in (*supported_devices(), "Simulated")]
+    rows += [(name, _state_of(name)) for name in BACKENDS]
     rows += [(name, os.environ.get(name, "not set")) for name in _VARIABLES]
     rows += [(name, os.environ[name]) for name in _OTHERS if name in os.environ]
     rows.append((preferences.FILE, _preference()))

@@ -162,7 +162,7 @@ LACKING: dict[str, frozenset[str]] = {
         """
         angle apply_along_axis apply_over_axes array_equiv asfortranarray bincount bitwise_count block choose
         common_type compress corrcoef correlate cov cross delete diag_indices_from diagflat digitize ediff1d
-        extract fill_diagonal fix frexp fromfunction gcd geomspace gradient histogram histogram2d
+        extract fft.hfft fft.ihfft fill_diagonal fix frexp fromfunction gcd geomspace gradient histogram histogram2d
         histogram_bin_edges histogramdd i0 insert interp intersect1d iscomplex isin isreal ix_ lcm ldexp lexsort
         lib.stride_tricks.sliding_window_view linalg.cond linalg.diagonal linalg.lstsq linalg.matmul
         linalg.matrix_norm linalg.matrix_power linalg.matrix_rank linalg.matrix_transpose linalg.multi_dot

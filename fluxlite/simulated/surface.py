@@ -53,6 +53,8 @@ _REFUSED = {
     "obj": "delete",
     "object": "array",
     "order": "argpartition argsort partition sort",
+    "out": "fft.fft fft.fft2 fft.fftn fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.irfft fft.irfft2 fft.irfftn "
+    "fft.rfft fft.rfft2 fft.rfftn",
     "rtol": "linalg.matrix_rank linalg.pinv",
     "shape": "reshape unravel_index",
     "sorted": "unique",

@@ -97,7 +97,7 @@ def test_a_backend_that_is_not_chosen_by_itself_can_be_asked_for(monkeypatch):
     monkeypatch.setitem(BACKENDS, "Toy", Backend(Functional, lambda: [CPU], by_itself=False))
     assert "Toy" not in fl.supported_devices() and fl.functional("Toy")
     with pretend(environment="Toy"):
-        assert fl.gpu_name() == "Toy"
+        assert fl.gpu_name() == "Toy" and "\nToy " in fl.doctor()
     with pretend():
         assert fl.gpu_name() == "CPU"
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import numpy.fft  # noqa: F401  (its functions are known to NumPy only then)
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
