@@ -1,4 +1,7 @@
-"""``python -m fluxlite doctor``, ``lab``, ``handin``, ``class``: what can be asked without starting Python first."""
+"""``python -m fluxlite check``, ``lab``, ``handin`` and so on: what can be asked without starting Python first.
+
+In a notebook the same goes with ``%run -m fluxlite handin Ada``.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,20 @@ from pathlib import Path
 
 USAGE = """usage: python -m fluxlite COMMAND
 
+  check           is this computer ready for the course? READY, or the one thing to do
   doctor          what devices are here, which is used, and why
   lab             hand out the lessons into my-course and open them in JupyterLab; more arguments are JupyterLab's
   handin [NAME]   pack your notebooks and your progress into one zip file
   class FOLDER    who solved what, and what the class guessed, from the zip files in FOLDER"""
+
+
+def check() -> int:
+    """Whether the course can begin here."""
+    from .course.ready import READY, what_to_do
+
+    to_do = what_to_do()
+    print(to_do or READY)
+    return 1 if to_do else 0
 
 
 def doctor(*arguments: str) -> int:
@@ -47,6 +60,7 @@ def look_at_class(folder: str) -> int:
 
 # Each command, and how many arguments it takes at most.
 COMMANDS: dict[str, tuple[Callable[..., int], int]] = {
+    "check": (check, 0),
     "doctor": (doctor, 0),
     "lab": (lab, 99),
     "handin": (handin, 99),
@@ -68,4 +82,6 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    if "IPython" not in sys.modules:  # where %run would show the way of the SystemExit, in red
+        sys.exit(status)

@@ -1,0 +1,120 @@
+"""check: one word where the course can begin, otherwise the one thing to do; and no file left behind."""
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from fluxlite.__main__ import main
+from fluxlite.course import ready
+
+ROOT = Path(__file__).parents[2]
+
+
+def check(cwd, *options, **environment):
+    command = [sys.executable, *options, "-m", "fluxlite", "check"]
+    known = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(cwd), **environment}
+    for name in ("MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "FLUXLITE_PROGRESS"):
+        known.pop(name, None)
+    return subprocess.run(command, cwd=cwd, env=known, capture_output=True, text=True)
+
+
+def test_one_word_and_nothing_is_left_behind(tmp_path):
+    answer = check(tmp_path)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "READY\n", "")
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_what_is_needed_is_what_is_installed_by_pyproject():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = map(Requirement, [*project["dependencies"], *project["optional-dependencies"]["lab"]])
+    oldest = {one.name: next(iter(one.specifier)).version for one in asked}
+    assert oldest == {**ready.NEEDED, **ready.TO_START}
+
+
+@pytest.mark.parametrize(
+    ("installed", "words"),
+    [
+        ({"numpy": "1.26.4"}, 'numpy 1.26.4 is too old. This helps:\n    {} -m pip install "numpy>=2.0"'),
+        ({"ipywidgets": None}, 'ipywidgets is not installed in this Python. This helps:\n    {} -m pip install "ipy'),
+        ({"numpy": "2.0.0rc1", "tqdm": "4.100"}, ""),
+    ],
+)
+def test_versions(installed, words, monkeypatch):
+    real = importlib.metadata.version
+
+    def version(name):
+        if installed.get(name, "") is None:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return installed.get(name) or real(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    said = ready.missing(ready.NEEDED)
+    assert said.startswith(words.format(ready._python())) if words else said == ""
+
+
+def test_what_is_there_and_cannot_be_imported_is_named(tmp_path):
+    (tmp_path / "tqdm.py").write_text("raise ImportError('DLL load failed')")
+    answer = check(tmp_path, PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}")
+    assert answer.returncode == 1
+    assert answer.stdout.startswith(
+        "tqdm is installed and cannot be used (ImportError: DLL load failed). This helps:\n"
+    )
+    (tmp_path / "tqdm.py").write_text("import os\nos._exit(3)")
+    assert "(Python ended with 3)" in check(tmp_path, PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}").stdout
+
+
+def test_wrong_numbers(monkeypatch):
+    assert ready.wrong_numbers() == ""
+    monkeypatch.setattr(ready, "FIRST_LOSS", 3.5)
+    assert ready.wrong_numbers().startswith("NumPy computes wrongly: 3.9155 where 3.5 is right.")
+
+
+def test_a_folder_that_cannot_be_written_to(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FLUXLITE_PROGRESS", raising=False)
+    assert ready.not_writable() == ""
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert ready.not_writable().startswith(f"Your work cannot be kept in {tmp_path}: ")
+
+
+def test_this_python_is_named_as_one_types_it(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for place, typed in [(".venv/bin/python", ".venv/bin/python"), ("my files/python", '"my files/python"')]:
+        monkeypatch.setattr(sys, "executable", str(tmp_path / place))
+        assert ready._python() == typed
+
+
+def test_in_a_notebook_pip_is_a_magic_and_no_jupyterlab_is_needed(monkeypatch):
+    asked = []
+    monkeypatch.setattr(ready, "in_notebook", lambda: True)
+    monkeypatch.setattr(ready, "missing", lambda needed: asked.extend(needed) or ready._install("numpy>=2.0"))
+    assert ready.what_to_do() == 'This helps:\n    %pip install "numpy>=2.0"'
+    assert "matplotlib" in asked and "jupyterlab" not in asked
+
+
+def test_at_the_command_line(monkeypatch, capsys):
+    monkeypatch.setattr(ready, "what_to_do", lambda: "Buy a computer.")
+    assert main(["check"]) == 1 and capsys.readouterr().out == "Buy a computer.\n"
+
+
+def test_in_a_cell(tmp_path, monkeypatch):
+    """``%run -m fluxlite …``, which a learner can type where he is; also a mistake is no traceback there."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    cells = [
+        nbformat.v4.new_code_cell(f"%run -m fluxlite {command}") for command in ("check", "handin Ada", "handin ?")
+    ]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    (tmp_path / "00.ipynb").write_text("{}")
+    place = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=place).execute()
+    said = ["".join(output.text for output in cell.outputs).strip() for cell in notebook.cells]
+    assert said[0] == "READY" and said[1].endswith("handin-Ada.zip") and said[2].startswith("a name has letters")
