@@ -42,6 +42,11 @@ def behind(x, h, w1, w2):
     return h @ w2, forward(x, h, w1, w2)[1]
 
 
+def in_place(x, h, w1, w2):
+    h[...] = forward(x, h, w1, w2)[1]
+    return h @ w2, h
+
+
 def without_numpy(x, h, w1, w2):
     return tuple(np.array(array.tolist(), np.float32) for array in forward(x, h, w1, w2))
 
@@ -54,6 +59,8 @@ STEPS = [
     (swapped, "the two are in the other order"),
     (columns_swapped, "row 0 of w1 belongs to the input; yours multiplies it with h[0]"),
     (bent_twice, "outputs never exceed 1: is there a tanh too many?"),
+    (bent_twice, "step 1: out = -0.1216\n      expected    step 1: out = -0.1222"),
+    (in_place, "step writes into the memory that it is given"),
     (not_bent, "is there a tanh missing?"),
     (forgetful, "the memory that you return is the one you were given"),
     (behind, "the output comes from the old memory"),
@@ -71,10 +78,11 @@ def training(memory="kept", update="each step", zero=True, detach=True, returns=
 
     def train_wave(w1, w2, x, y, epochs=200):
         w1, w2, losses = fl.param(w1), fl.param(w2), []
+        h = np.zeros((1, 6), np.float32)
         for _ in range(epochs):
-            total, h = 0, np.zeros((1, 6), np.float32)
+            total, h = 0, h if memory == "kept for ever" else np.zeros((1, 6), np.float32)
             for point, target in zip(x, y):
-                h = h if memory == "kept" else np.zeros((1, 6), np.float32)
+                h = np.zeros((1, 6), np.float32) if memory == "wiped" else h
                 out, h = forward(point, h, w1, w2)
                 loss = np.sum((out - target) ** 2) / 2
                 fl.back(loss)
@@ -113,6 +121,7 @@ def one_gradient(w1, w2, x, y, epochs=200):
 
 LOOPS = [
     (training(memory="wiped"), '0.839: as good as "same value as now". What survives from step to step?'),
+    (training(memory="kept for ever"), "the memory of one epoch goes on into the next"),
     (training(update="each epoch"), "0.193: one update in each epoch, 200 updates instead of 4,000"),
     (training(zero=False), "the weights grew beyond all bounds"),
     (training(returns=lambda losses: None), "train_wave returned None"),

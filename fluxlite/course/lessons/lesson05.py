@@ -68,8 +68,11 @@ def step(step: Any) -> str:
     w1, w2 = playground.weights()
     h = _empty()
     for number, x in enumerate(_wave()[0][:3], 1):
-        out, after = _two(step(x.copy(), h.copy(), w1.copy(), w2.copy()))
+        given = h.copy()
+        out, after = _two(step(x.copy(), given, w1.copy(), w2.copy()))
         _tell_memory(number, x, h, w1, after)
+        if not np.array_equal(given, h):
+            raise NotRight("step writes into the memory that it is given", expected="a new array: h = np.tanh(…)")
         _tell_out(number, h, after, w2, out)
         h = after
     x, h, w1, w2 = fl.gpu((_wave()[0][0], _empty(), w1, w2))
@@ -126,7 +129,7 @@ def _tell_out(number: int, h: Any, after: Any, w2: Any, out: Any) -> None:
 
 
 def _numbers(array: Any) -> str:
-    return " ".join(f"{float(value):.3f}" for value in np.ravel(array)[:3]) + (" …" if np.size(array) > 3 else "")
+    return " ".join(f"{float(value):.4f}" for value in np.ravel(array)[:3]) + (" …" if np.size(array) > 3 else "")
 
 
 # -- 05.2 and 05.3: training ----------------------------------------------------------------------------------------
@@ -139,7 +142,7 @@ def train_wave(train_wave: Any) -> str:
     return "0.0649: the memory lasts from step to step, and 4,000 updates have been made"
 
 
-@exercise("05.3", "the loop with withgradient", look_at="section 9: what goes into withgradient, and what comes out?")
+@exercise("05.3", "the loop with withgradient", look_at="section 11: what goes into withgradient, and what comes out?")
 def train_again(train_again: Any) -> str:
     arrays = (*playground.weights(), *_wave())
     on_gpu = fl.gpu(arrays)
@@ -200,6 +203,7 @@ def _tell_loss(loss: float) -> None:
         0.1925: "0.193: one update in each epoch, 200 updates instead of 4,000",
         0.0245: "0.0245: one gradient for a whole epoch: 20 steps are tracked at its end, 200 updates in all",
         0.0649 / 20: "the loss is the sum of the 20 steps; yours is their mean",
+        0.0365: "the memory of one epoch goes on into the next: it should begin empty in each of them",
         3.9155: "3.916 is the loss of the first epoch, not of the last",
     }
     if not np.isfinite(loss) or loss > 100:
