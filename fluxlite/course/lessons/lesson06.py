@@ -69,17 +69,15 @@ def waits(waits: Any) -> str:
         0: "something has to wait: at the end the numbers are on the host",
         1: "cpu waits; but the if has to know something, too, and so has the text",
         2: "the if waits as well, for it has to know whether to go on here or there",
-        3: "the if is in a loop: it waits for each of three rows. Or: not only the if waits",
+        3: "how often does the if run? And after its loop two more lines have to know a number",
         4: "one is missing: three times the if, and what else has to know a number? There are two more",
         6: "one too many: h[0], h[:3], len(h) and h.shape are known, or stay on the GPU",
     }.items():
         if waits == number:
             raise NotRight(message, yours=f"{number} waits")
-    raise NotRight(
-        "neither rows nor comparisons wait; count only where a number is needed on the host",
-        yours=f"{waits!r} waits",
-        expected="a whole number below 10",
-    )
+    if isinstance(waits, (int, np.integer)):
+        raise NotRight("too many: neither rows nor comparisons wait, only what has to know a number", f"{waits} waits")
+    raise NotRight("that is no number of waits", repr(waits), "a whole number below 10")
 
 
 # -- 06.2 ---------------------------------------------------------------------------------------------------------
