@@ -74,6 +74,10 @@ def _what(x: Any) -> str:
     return "None" if x is None else f"{type(x).__name__}{'' if shape is None else f' of shape {shape}'}"
 
 
+def _of_waves(n: int) -> str:
+    return "1 wave" if n == 1 else f"{n} waves"
+
+
 def _on_cpu(x: Any) -> bool:
     return fl.device_of(x) == fl.get_device("CPU")
 
@@ -104,8 +108,11 @@ def predict(predict: Any) -> str:
 
 def _same_predictions(found: Any, x: np.ndarray) -> None:
     n = x.shape[1]
-    if np.shape(found) != x.shape or not hasattr(found, "dtype"):
-        raise NotRight(f"for {n} waves the predictions have the shape of x", _what(found), f"shape {x.shape}")
+    if isinstance(found, (list, tuple)):
+        word = f"predict returns a {type(found).__name__} of {len(found)}: np.stack makes one array of it"
+        raise NotRight(word, expected=f"shape {x.shape}")
+    if not hasattr(found, "dtype") or np.shape(found) != x.shape:
+        raise NotRight(f"the predictions for {_of_waves(n)} have the shape of x", _what(found), f"shape {x.shape}")
     if _on_cpu(found):
         raise NotRight("the predictions are on the CPU; x was on the GPU", _what(found))
     wanted = _predicted(x, *_weights())
@@ -151,6 +158,8 @@ def batch_loss(batch_loss: Any) -> str:
 
 
 def _one_number(x: Any) -> float:
+    if isinstance(x, tuple):
+        raise NotRight("return the loss alone: the check asks for its gradient", _what(x), "one number")
     if x is None or np.shape(x) != ():
         raise NotRight("a loss is one number", _what(x), "shape ()")
     return float(fl.cpu(x))
@@ -193,7 +202,7 @@ def _with_gradients(loss: Any, w1: Any, w2: Any, x: Any, y: Any) -> Any:
 def _same_loss(found: float, wanted: float, n: int) -> None:
     if np.isclose(found, wanted, rtol=1e-3):
         return
-    yours, expected = f"{found:.4f} for {n} wave{'s' if n > 1 else ''}", f"{wanted:.4f}"
+    yours, expected = f"{found:.4f} for {_of_waves(n)}", f"{wanted:.4f}"
     for factor, why in {
         1 / 20: "the mean over the 20 steps is taken, too: they are summed",
         2: "the ½ is missing",
