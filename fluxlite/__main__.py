@@ -5,6 +5,7 @@ In a notebook the same goes with ``%run -m fluxlite handin Ada``.
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,8 @@ USAGE = """usage: python -m fluxlite COMMAND
   doctor          what devices are here, which is used, and why
   lab             hand out the lessons into my-course and open them in JupyterLab; more arguments are JupyterLab's
   handin [NAME]   pack your notebooks and your progress into one zip file
-  class FOLDER    who solved what, and what the class guessed, from the zip files in FOLDER"""
+  class FOLDER    who solved what, from the zip files in FOLDER; with names, so for the teacher
+  class FOLDER 03 what was solved and guessed in lesson 03; without names, for the wall"""
 
 
 def check() -> int:
@@ -44,17 +46,22 @@ def lab(*arguments: str) -> int:
 
 def handin(*name: str) -> int:
     """One zip file of what a learner did."""
-    from .course.classroom import handin
+    from .course.classroom import handin, user
 
-    print(f"Hand in this file: {handin(' '.join(name)).absolute()}")
+    signed = " ".join(name) or user()
+    print(f"Hand in this file: {handin(signed).absolute()}")
+    print(f"It is signed {signed}, and has your notebooks in it as they were last saved.")
+    if not name:
+        print("To sign it with another name: python -m fluxlite handin Ada")
     return 0
 
 
-def look_at_class(folder: str) -> int:
-    """What a class handed in."""
+def look_at_class(folder: str, *lessons: str) -> int:
+    """What a class handed in: all of it, or some lessons for the wall."""
     from .course.classroom import look_at_class
 
-    print(look_at_class(Path(folder)))
+    seen = look_at_class(Path(folder))
+    print("\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in lessons) or seen)
     return 0
 
 
@@ -64,7 +71,7 @@ COMMANDS: dict[str, tuple[Callable[..., int], int]] = {
     "doctor": (doctor, 0),
     "lab": (lab, 99),
     "handin": (handin, 99),
-    "class": (look_at_class, 1),
+    "class": (look_at_class, 99),
 }
 
 
@@ -74,6 +81,8 @@ def main(arguments: list[str]) -> int:
     if name not in COMMANDS or len(rest) > COMMANDS[name][1] or (name == "class" and not rest):
         print(USAGE, file=sys.stderr)
         return 2
+    if isinstance(sys.stdout, io.TextIOWrapper):  # in a file on Windows not every letter can be written
+        sys.stdout.reconfigure(errors="replace")
     try:
         return COMMANDS[name][0](*rest)
     except ValueError as error:

@@ -1,7 +1,8 @@
 """Handing in and looking at a class: one zip file per learner, and no server.
 
 ``python -m fluxlite handin NAME`` packs a learner's notebooks with his record of progress; ``python -m fluxlite class
-FOLDER`` shows a folder of such files as a table of learners and exercises, and what the class guessed.
+FOLDER`` shows a folder of such files as a table of learners and exercises, ``class FOLDER 03`` a lesson without names,
+for the wall.
 """
 
 from __future__ import annotations
@@ -10,21 +11,25 @@ import datetime
 import getpass
 import json
 import re
+import textwrap
 import zipfile
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import fluxlite
 
 from . import exercises, progress
+from .asked import Asked, asked
 from .guesses import Question
 from .lab import FOLDER
 
 ABOUT = "handin.json"
 # A record of progress has some kilobytes; more than this is something else.
 LARGEST = 1_000_000
+# What the last row of a room can read: so many characters in a line, of them for an option, and for a bar.
+WIDTH, OPTION, LONGEST = 96, 50, 30
+SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
 
 
 def handin(name: str = "", folder: Path | None = None) -> Path:
@@ -34,7 +39,7 @@ def handin(name: str = "", folder: Path | None = None) -> Path:
     the current folder. Raises `ValueError` where there is no notebook, or the name has no letter.
     """
     folder = (Path(FOLDER) if Path(FOLDER).is_dir() else Path()) if folder is None else folder
-    name = name.strip() or getpass.getuser()
+    name = name.strip() or user()
     stem = re.sub(r"[^\w-]+", "-", name).strip("-")
     if not stem:
         raise ValueError(f"a name has letters in it, got {name!r}: python -m fluxlite handin Ada")
@@ -53,6 +58,14 @@ def handin(name: str = "", folder: Path | None = None) -> Path:
     return target
 
 
+def user() -> str:
+    """The name of who is logged in. Raises `ValueError` where there is none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        raise ValueError("say who you are: python -m fluxlite handin Ada") from None
+
+
 class Handin(NamedTuple):
     """What one learner handed in."""
 
@@ -63,48 +76,94 @@ class Handin(NamedTuple):
 
 
 class Class:
-    """A class: what is in the zip files of a folder. Prints as a table and, for each question, a histogram."""
+    """A class: what is in the zip files of a folder.
 
-    def __init__(self, handins: list[Handin], unreadable: dict[str, str]) -> None:
-        self.handins, self.unreadable = handins, unreadable
+    Prints as a table of names and lessons, for the teacher; `on_the_wall` shows a lesson to all, without names.
+    """
+
+    def __init__(self, handins: list[Handin], to_say: list[str]) -> None:
+        self.handins, self.to_say = handins, to_say
 
     def __repr__(self) -> str:
-        if not self.handins and not self.unreadable:
-            return "nobody has handed in"
-        parts = [self._table(), *self._histograms(), *(f"{file}: {why}" for file, why in self.unreadable.items())]
-        return "\n\n".join(part for part in parts if part)
+        parts = (
+            [self._table(), self._counts(), *self.to_say] if self.handins else ["nobody has handed in", *self.to_say]
+        )
+        return "\n\n".join(parts)
 
     def _table(self) -> str:
-        """Learners below each other, exercises side by side: an x where one was right."""
-        ids = [id for number in exercises.lessons() for id in exercises.exercises(number)]
-        ids = [id for id in ids if any(id in one.checks for one in self.handins)]
-        width = max([len(one.name) for one in self.handins], default=0)
-        rows = [_row("", ids, width)]
+        """Learners below each other, lessons side by side: for each exercise one sign."""
+        shown = [number for number in exercises.lessons() if self._begun(number)]
+        widths = [max(len(exercises.exercises(number)), 2) + 2 for number in shown]
+        indent = max(len(_short(one.name)) for one in self.handins) + 2
+        heads = "".join(f"{number:<{width}}" for number, width in zip(shown, widths))
+        rows = [f"{_learners(self.handins)}   + right, - tried, . not yet", "", " " * indent + heads.rstrip()]
         for one in self.handins:
-            done = [one.checks.get(id) == exercises.RIGHT for id in ids]
-            rows.append(f"{_row(one.name, ['x' if right else '.' for right in done], width)}  {sum(done):3} right")
-        counts = [str(sum(one.checks.get(id) == exercises.RIGHT for one in self.handins)) for id in ids]
-        return "\n".join([*rows, _row("right", counts, width)])
+            signs = ("".join(SIGNS[one.checks.get(id, "")] for id in exercises.exercises(n)) for n in shown)
+            right = sum(word == exercises.RIGHT for word in one.checks.values())
+            cells = "".join(f"{sign:<{width}}" for sign, width in zip(signs, widths))
+            rows.append(f"{_short(one.name):<{indent}}{cells}{right:3} right")
+        return "\n".join(rows)
 
-    def _histograms(self) -> Iterable[str]:
-        """For each question that somebody answered: how many chose which option."""
+    def _begun(self, number: str) -> bool:
+        return any(id in one.checks for one in self.handins for id in exercises.exercises(number))
+
+    def _counts(self) -> str:
+        """For each exercise how many have it right; for each question how many guessed it."""
+        rows = ["how many are right: exercises .1, .2 …, and guesses A, B …"]
         for number in exercises.lessons():
-            for id, question in getattr(exercises.lesson(number), "QUESTIONS", {}).items():
-                counts = Counter(one.guesses[id] for one in self.handins if id in one.guesses)
-                if counts:
-                    yield _histogram(id, question, counts)
+            checks = [
+                f".{id.partition('.')[2]} {self._checked(id, exercises.RIGHT)}" for id in exercises.exercises(number)
+            ]
+            questions = _questions(number)
+            guesses = [f"{id[-1]} {self._guessed(id)[questions[id].right]}" for id in questions]
+            if self._begun(number) or any(self._guessed(id) for id in questions):
+                cells = "".join(f"{cell:<6}" for cell in checks).ljust(26)
+                rows.append(f"lesson {number}  {cells}{'  '.join(guesses)}".rstrip())
+        return "\n".join(rows)
+
+    def _checked(self, id: str, word: str) -> int:
+        return sum(one.checks.get(id) == word for one in self.handins)
+
+    def _guessed(self, id: str) -> Counter[str]:
+        return Counter(one.guesses[id] for one in self.handins if id in one.guesses)
+
+    def on_the_wall(self, number: str) -> str:
+        """A lesson's exercises, and its questions with what was guessed. Raises `ValueError` for an unknown lesson."""
+        lines = [f"lesson {number}   {_learners(self.handins)}", ""]
+        for id, exercise in exercises.exercises(number).items():
+            right = self._checked(id, exercises.RIGHT)
+            tried = sum(id in one.checks for one in self.handins) - right
+            lines.append(f"{id}  {exercise.title:<44}{right:3} right {tried:3} tried")
+        read = asked(number)
+        for id, question in _questions(number).items():
+            if counts := self._guessed(id):
+                lines += ["", *_histogram(id, question, counts, read.get(id, Asked("", {})))]
+        return "\n".join(lines)
 
 
-def _row(name: str, cells: list[str], width: int) -> str:
-    return f"{name:<{width}}" + "".join(f"{cell:>6}" for cell in cells)
+def _learners(handins: list[Handin]) -> str:
+    return f"{len(handins)} learner{'s' * (len(handins) != 1)}"
 
 
-def _histogram(id: str, question: Question, counts: Counter) -> str:
-    lines = [f"{id}  {sum(counts.values())} guesses"]
-    for letter, reply in question.replies.items():
-        mark = "right" if letter == question.right else "     "
-        lines.append(f"  {letter} {mark} {counts[letter]:3} {'#' * counts[letter]:<12} {reply}")
-    return "\n".join(lines)
+def _short(name: str) -> str:
+    return name if len(name) <= 20 else name[:19] + "…"
+
+
+def _questions(number: str) -> dict[str, Question]:
+    return getattr(exercises.lesson(number), "QUESTIONS", {})
+
+
+def _histogram(id: str, question: Question, counts: Counter[str], text: Asked) -> list[str]:
+    """A question, and a bar for each of its options; the text of an option in as many lines as it takes."""
+    lines = textwrap.wrap(f"{id}  {text.words}", WIDTH, subsequent_indent=" " * 6)
+    scale = min(1, LONGEST / max(counts.values()))
+    for letter in question.replies:
+        mark = "right" if letter == question.right else ""
+        first, *more = textwrap.wrap(text.options.get(letter, ""), OPTION) or [""]
+        bar = "#" * round(counts[letter] * scale)
+        lines.append(f"  {letter} {mark:<6}{first:<{OPTION}}{counts[letter]:5} {bar}".rstrip())
+        lines += [" " * 10 + line for line in more]
+    return lines
 
 
 def look_at_class(folder: Path) -> Class:
@@ -114,17 +173,24 @@ def look_at_class(folder: Path) -> Class:
     """
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder; name the one with the files that were handed in")
-    found: dict[str, Handin] = {}
-    unreadable = {}
+    found: dict[str, list[tuple[Handin, str]]] = {}
+    to_say = []
     for file in sorted(folder.rglob("*.zip")):
+        name = str(file.relative_to(folder))
         try:
             one = _read(file)
         except (zipfile.BadZipFile, ValueError, TypeError, KeyError, OSError) as error:
-            unreadable[str(file.relative_to(folder))] = f"cannot be read ({error}); ask for it again"
+            to_say.append(f"{name}: cannot be read ({error}); ask for it again")
             continue
-        if one.name not in found or found[one.name].time <= one.time:
-            found[one.name] = one
-    return Class(sorted(found.values(), key=lambda one: one.name.lower()), unreadable)
+        found.setdefault(one.name.casefold(), []).append((one, name))
+    latest = []
+    for of_one in found.values():
+        of_one.sort(key=lambda pair: pair[0].time)
+        one, name = of_one[-1]
+        latest.append(one)
+        if len(of_one) > 1:
+            to_say.append(f"{one.name}: {len(of_one)} files, {name} is the latest and counts. Are these two people?")
+    return Class(sorted(latest, key=lambda one: one.name.casefold()), to_say)
 
 
 def _read(file: Path) -> Handin:
@@ -132,7 +198,8 @@ def _read(file: Path) -> Handin:
         about = _json(archive, ABOUT)
         kept = _json(archive, progress.FILE) if progress.FILE in archive.namelist() else {}
     checks, guesses = ({str(k): str(v) for k, v in dict(kept.get(part, {})).items()} for part in ("checks", "guesses"))
-    return Handin(str(about["name"]), str(about["time"]), checks, guesses)
+    checks = {id: word for id, word in checks.items() if word in SIGNS}
+    return Handin(str(about["name"]).strip(), str(about["time"]), checks, guesses)
 
 
 def _json(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:

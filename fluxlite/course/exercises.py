@@ -131,8 +131,8 @@ def check(id: str, *answers: Any) -> None:
     03.3  not yet     put your answer in place of the three dots in the cell above
     """
     verdict = judge(id, *answers)
-    if verdict.word == RIGHT:
-        progress.keep("checks", id, RIGHT)
+    if verdict.word != NOT_YET and progress.read()["checks"].get(id) != RIGHT:  # what was right once stays so
+        progress.keep("checks", id, verdict.word)
     print(f"{verdict}{_count(id) if verdict.word == RIGHT else ''}")
     if verdict.word != RIGHT and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(verdict))

@@ -66,7 +66,7 @@ def test_not_right(capsys):
         "      expected    4\n"
         "      look at     the text above\n"
     )
-    assert progress.read()["checks"] == {}
+    assert progress.read()["checks"] == {"99.1": "not right"}
 
 
 @pytest.mark.parametrize("value", [0, np.zeros(2)])

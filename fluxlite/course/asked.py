@@ -1,0 +1,39 @@
+"""What a question says: its words and its options, as they stand in the lesson that asks it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from . import copies
+
+_GUESS = re.compile(r"\*\*Guess (\d\d-[A-Z])\.\*\* (.*?)\n\n(.*)", re.DOTALL)
+_OPTION = re.compile(r"^- \*\*([a-z])\*\* (.+?)(?=\n- \*\*|\n\n|\Z)", re.DOTALL | re.MULTILINE)
+
+
+class Asked(NamedTuple):
+    """The words of a question, and of each of its options by their letters."""
+
+    words: str
+    options: dict[str, str]
+
+
+def asked(number: str) -> dict[str, Asked]:
+    """The questions of a lesson by their ids, without Markdown; none where there is no such lesson to read.
+
+    >>> asked("03")["03-A"].options["d"]
+    'there is an error'
+    """
+    found = {}
+    for path in copies.learner_folder().glob(f"{number}-*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if match := _GUESS.search("".join(cell["source"])):
+                id, words, rest = match.groups()
+                found[id] = Asked(_plain(words), {letter: _plain(text) for letter, text in _OPTION.findall(rest)})
+    return found
+
+
+def _plain(text: str) -> str:
+    """A text without the marks of Markdown, in one line."""
+    return " ".join(re.sub(r"\*\*|`|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)", "", text).split())
