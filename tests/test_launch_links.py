@@ -18,7 +18,7 @@ PLACE = (PUBLISHED["repository"], PUBLISHED["tag"].format(version=fluxlite.__ver
 LEARNERS = sorted((ROOT / "notebooks" / "learner").glob("*.ipynb"))
 HOSTS = {"colab.research.google.com", "mybinder.org", "github.com"}
 PICTURES = {"/assets/colab-badge.svg", "/badge_logo.svg"}
-OTHERS = {"FluxML", "JuliaGPU", "cupy"}  # whose repositories on GitHub may be named
+OURS = {"fluxlite", PLACE[0].partition("/")[2]}  # a repository of any other name on GitHub is somebody else's
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def wrong(text):
     found = []
     for link in links(text):
         repository, tag, path = target(link)
-        if link.netloc == "github.com" and repository.partition("/")[0] in OTHERS:
+        if link.netloc == "github.com" and repository.partition("/")[2] not in OURS:
             continue
         if repository != PLACE[0] or tag not in (None, PLACE[1]) or not (ROOT / (path or "")).exists():
             found.append(link.geturl())
@@ -85,6 +85,12 @@ def test_a_copy_can_be_opened_on_colab_and_binder_and_installs_the_same_version(
     assert target(archive) == (*PLACE, None)
 
 
+def test_on_colab_each_lesson_leads_to_the_next():
+    for path, after in zip(LEARNERS, [*LEARNERS[1:], None]):
+        found = [target(link)[2] for link in links(written(path)) if link.netloc == "colab.research.google.com"]
+        assert found[1:] == ([f"notebooks/learner/{after.name}"] if after else []), path.name
+
+
 def test_the_readme_opens_the_first_lesson():
     first = "notebooks/learner/00-start-here.ipynb"
     opened = {link.netloc: target(link)[2] for link in links(written(ROOT / "README.md")) if target(link)[2] == first}
@@ -98,7 +104,7 @@ def test_the_readme_is_what_the_command_makes(tool):
 @pytest.mark.parametrize(
     "link",
     [
-        "https://github.com/somebody/else",
+        "https://github.com/somebody/fluxlite",
         "https://github.com/{}/blob/v0.0.1/README.md",
         "https://github.com/{}/blob/{}/notebooks/learner/99-nothing.ipynb",
         "https://colab.research.google.com/github/{}/blob/main/notebooks/learner/00-start-here.ipynb",

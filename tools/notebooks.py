@@ -119,7 +119,7 @@ def learners() -> dict[Path, str]:
 PUBLISHED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["fluxlite"]
 REPOSITORY, TAG = PUBLISHED["repository"], PUBLISHED["tag"].format(version=fluxlite.__version__)
 FIRST = "00-start-here.ipynb"
-NEXT = re.compile(r"\]\((\d\d-[\w-]+\.ipynb)\)")
+NEXT = re.compile(r"\*\*Next: \[[^\]]+\]\((\d\d-[\w-]+\.ipynb)\)")
 BLOCK = re.compile(r"(<!-- launch links: .*? -->\n).*?(<!-- end of launch links -->\n)", re.DOTALL)
 ARCHIVE = f"https://github.com/{REPOSITORY}/archive/{TAG}.zip"
 INSTALL = f"""# Where fluxlite is missing, as on Colab, this installs it. Anywhere else it does nothing.
