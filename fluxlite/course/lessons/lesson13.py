@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -87,10 +89,22 @@ def _tried_mini_array(MiniArray: Any) -> str:
     return "every call is handed over, computed by NumPy, counted, and wrapped again"
 
 
+@contextlib.contextmanager
+def _not_much_deeper(calls: int = 150) -> Iterator[None]:
+    """Stop early what calls itself for ever: NumPy 2.0 on Python 3.12, as on Colab, crashes before Python's limit."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + calls)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
 def _same_mini(MiniArray: Any, text: str, call: Callable, wanted: Any) -> None:
     """The result of `call` is a `MiniArray` with the values `wanted`."""
     try:
-        got = call()
+        with _not_much_deeper():
+            got = call()
     except RecursionError:
         raise NotRight(
             f"{text} never ends: your method hands a MiniArray back to NumPy, which asks it again",
