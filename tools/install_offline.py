@@ -2,13 +2,15 @@
 
     python3 install_offline.py [FOLDER]        (Windows: py install_offline.py [FOLDER])
 
-Makes FOLDER, by default fluxlite-course in your home, with all that is needed inside it, and nothing outside. Standard
-library only; it also starts on Pythons that are too old, so that they can say what helps.
+Makes FOLDER, by default fluxlite-course in your home, with all that is needed inside it, and nothing outside. Its last
+words are READY, and how to start the course. Standard library only; it also starts on Pythons that are too old, so that
+they can say what helps.
 """
 
 from __future__ import print_function
 
 import os
+import re
 import subprocess
 import sys
 
@@ -30,6 +32,18 @@ def unfit(version, modules=("venv", "ensurepip")):
             apt = "sudo apt install python%d.%d-venv" % tuple(version[:2])
             return "This Python comes without %s. On Debian and Ubuntu this brings it: %s" % (name, apt)
     return ""
+
+
+def pythons(names):
+    """For which systems and Pythons there are wheels, as NumPy's are named: "macOS arm64 3.12"."""
+    systems = {"win": "Windows", "linux": "Linux", "macos": "macOS"}
+    found = set()
+    for name in names:
+        match = re.match(r"numpy-.*-cp3(\d+)-.*?(win|linux|macos).*?(arm64)?\.whl", name)
+        if match:
+            system = systems[match.group(2)] + (" arm64" if match.group(3) else "")
+            found.add("%s 3.%s" % (system, match.group(1)))
+    return sorted(found) or ["nothing"]
 
 
 def program(venv, name):
@@ -62,17 +76,22 @@ def main(arguments):
     folder = os.path.abspath(arguments[0] if arguments else os.path.join(os.path.expanduser("~"), "fluxlite-course"))
     venv = os.path.join(folder, ".venv")
     print("Installing into %s; a minute or two, 400 MB." % folder)
+    sys.stdout.flush()  # other programs write, too
     if subprocess.call([sys.executable, "-m", "venv", "--clear", venv]):
         return 1
     pip = [program(venv, "python"), "-m", "pip", "install", "--no-index", "--find-links", WHEELS, "--quiet",
            "--disable-pip-version-check", "fluxlite[lab]"]
     if subprocess.call(pip, env=dict(os.environ, PIP_CONFIG_FILE=os.devnull)):
-        version = "%d.%d" % tuple(sys.version_info[:2])
-        print("Something is missing in 'wheels' for %s and Python %s." % (sys.platform, version))
-        print("pip's own words are above.")
+        version = "%s and Python %d.%d" % ((sys.platform,) + tuple(sys.version_info[:2]))
+        print("Something is missing in 'wheels' for %s; pip's own words are above." % version)
+        print("It has what is needed for: %s" % ", ".join(pythons(os.listdir(WHEELS))))
         return 1
-    print("Done. Start the course with\n    %s" % start_script(folder, program(venv, "python")))
-    return 0
+    python = program(venv, "python")
+    start = start_script(folder, python)
+    status = subprocess.call([python, "-m", "fluxlite", "check"], cwd=folder)  # says READY, or what is still to be done
+    if not status:
+        print("Start the course with\n    %s" % start)
+    return status
 
 
 if __name__ == "__main__":

@@ -103,3 +103,33 @@ def test_wheels_for_another_system_are_reported(tmp_path):
     command = [sys.executable, tmp_path / "install_offline.py", tmp_path / "course"]
     answer = subprocess.run(command, capture_output=True, text=True)
     assert answer.returncode == 1 and "Something is missing in 'wheels' for" in answer.stdout
+    assert answer.stdout.startswith("Installing into ") and answer.stdout.endswith("needed for: nothing\n")
+
+
+def test_for_whom_the_wheels_are():
+    names = [
+        "numpy-2.4.6-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl",
+        "numpy-2.5.5-cp312-cp312-macosx_14_0_arm64.whl",
+        "numpy-2.5.5-cp312-cp312-macosx_14_0_x86_64.whl",
+        "numpy-2.5.5-cp313-cp313-win_amd64.whl",
+        "pyzmq-27-cp312-abi3-win_amd64.whl",
+    ]
+    assert installer.pythons(names) == ["Linux 3.11", "Windows 3.13", "macOS 3.12", "macOS arm64 3.12"]
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_the_installer_checks_what_it_has_made(ready, tmp_path, monkeypatch, capsys):
+    (tmp_path / "wheels").mkdir()
+    monkeypatch.setattr(installer, "WHEELS", str(tmp_path / "wheels"))
+    called = []
+
+    def call(command, **options):
+        called.append((command[1:4], options.get("cwd")))
+        if command[1:3] == ["-m", "venv"]:
+            (tmp_path / "course").mkdir()
+        return 0 if ready or command[-1] != "check" else 1
+
+    monkeypatch.setattr(installer.subprocess, "call", call)
+    assert installer.main([str(tmp_path / "course")]) == (0 if ready else 1)
+    assert called[-1] == (["-m", "fluxlite", "check"], str(tmp_path / "course"))
+    assert ("Start the course with" in capsys.readouterr().out) == ready
