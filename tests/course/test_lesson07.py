@@ -72,6 +72,7 @@ LAUNCH_TIME = crossover(1024, copies=False, wait=False).faster[4096]
         ("07.1", [112_000 * 11e-6], "1.23 s: host and GPU work at the same time"),
         ("07.1", [112_000 * 3e-6], "so long the GPU works"),
         ("07.1", [4_000 * 8e-6], "one launch for each step; there are 28"),
+        ("07.1", [28 * 8e-6], "a single step; there are 4,000 of them"),
         ("07.1", [96_000 * 8e-6], "24 launches for each step"),
         ("07.1", [896], "the unit is not: seconds are asked for"),
         ("07.1", ["0.9"], "seconds is text"),

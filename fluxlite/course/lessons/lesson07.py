@@ -83,6 +83,8 @@ def seconds_by_hand(seconds: Any) -> str:
     yours, expected = f"{given:.4g} s", "what the host needs for its orders, and for the copies"
     if _near(given, launches + copies):
         return f"{duration(launches + copies)}: {LAUNCHES:,} launches of 8 µs; the copies are {duration(copies)} of it"
+    if _near(given, 28 * t4.launch):
+        raise NotRight("that is a single step; there are 4,000 of them", yours, expected)
     if 0 <= given <= 2 * copies:
         raise NotRight(f"you charged the copies, not the {LAUNCHES:,} launches", yours, expected)
     if _near(given, launches + work, 0.01) or _near(given, launches + work + copies, 0.01):
