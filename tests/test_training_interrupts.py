@@ -18,8 +18,8 @@ import trainings
 from trainings import fingerprint, make
 
 import fluxlite as fl
-from fluxlite.training.interrupts import Interrupts
 from fluxlite.optimizers import Descent
+from fluxlite.training.interrupts import Interrupts
 
 FOR_EVER = 10**9
 
