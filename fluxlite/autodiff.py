@@ -115,7 +115,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     ((np.float64(9.0), 'also returned'), (6.0,))
     """
     if not callable(f):
-        raise TypeError(f"what is differentiated is a function: gradient(lambda w: …, w), got a {type(f).__name__}")
+        raise TypeError(f"what is differentiated is a function: gradient(lambda w: …, w), got: {type(f).__name__}")
     if len(args) == 1 and hasattr(type(args[0]), "withgradient"):  # the implicit style: params(model)
         return args[0].withgradient(f)
     level = Level(next(numbers))

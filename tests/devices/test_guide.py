@@ -136,7 +136,7 @@ FEATURES = {
     "F24": "test_loaders.py::test_S1_14",
     "F25": "test_loaders.py::test_S3_9",
     "F26": "test_loaders.py::test_S3_10",
-    "F27": "../test_readme.py::test_the_example_learns",
+    "F27": "test_loaders.py::test_S1_11",
     "F28": "../test_older_styles.py::test_the_implicit_style_gives",
     "F29": "test_guide.py::test_S1_15",
     "F30": "test_saving.py::test_F30",
