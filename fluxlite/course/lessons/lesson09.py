@@ -137,7 +137,8 @@ def train_epoch(train_epoch: Any) -> str:
     if travelled > 1.2 * needed:
         which = "X" if travelled > needed + 1.5 * X.nbytes else "Y"
         raise NotRight(f"{which} still travels as a whole for each batch", yours, f"{needed:,} bytes")
-    return f"the same steps, and {travelled:,} bytes travel, in {r.host_to_device.count} copies"
+    copies = r.host_to_device.count
+    return f"the same steps; {travelled:,} bytes of the check's own small data set travel, in {copies} copies"
 
 
 def _steps(made: Any, X: Any, Y: Any, slices: list[slice]) -> Any:
@@ -233,7 +234,7 @@ def _epoch(my_batches: Any, X: Any, Y: Any, batchsize: int, rng: Any) -> list[in
 
 def _check_pair(pair: Any) -> None:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        what = f"a tuple of {len(pair)}" if isinstance(pair, tuple) else f"a {type(pair).__name__}"
+        what = f"a tuple of {len(pair)}" if isinstance(pair, tuple) else f"of type {type(pair).__name__}"
         raise NotRight("a batch is a pair, (x, y)", what, "yield x, y")
     x, y = pair
     if not all(isinstance(part, np.ndarray) for part in pair) or x.ndim != 2 or y.ndim != 1 or len(x) != len(y):
