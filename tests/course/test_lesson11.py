@@ -86,6 +86,17 @@ def forgotten(model, devices):
     halves(model, devices)
 
 
+def to_other_cards(model, devices):
+    """`device0` and `device1` of the notebook in place of the two that were given."""
+    with fl.simulate_gpu(2, like="NVIDIA T4", memory=3 * 2**20):
+        first, second = halves(model, fl.cuda.devices())
+    return lambda x: second(first(x))
+
+
+def as_a_pair(model, devices):
+    return halves(model, devices)
+
+
 def as_a_chain(model, devices):
     """A device is a function, so it can stand in a Chain."""
     first, second = halves(model, devices)
@@ -178,6 +189,8 @@ def by_hand(loss, model, x, y, devices):
         ("11.2", [idle_card], "card 0 holds weights and computed nothing"),
         ("11.2", [in_place], "the model that split was given was changed"),
         ("11.2", [forgotten], "split is to return something that can be called with x"),
+        ("11.2", [as_a_pair], "split is to return something that can be called with x"),
+        ("11.2", [to_other_cards], "none is on the cards in devices: is it devices[0], not device0"),
         ("11.2", [returns_nothing], "what split returns gives None"),
         ("11.2", [wrong_values], "the values are not those of the model on one device"),
         ("11.3", [4, 3, 1], "how_many: all that are not in the list are hidden"),

@@ -114,15 +114,15 @@ def split(split: Any) -> str:
     wanted = model(x)
     with _two_cards() as cards:
         before = [card.memory().used for card in cards]
-        run = split(model, cards)
+        with fl.receipt() as moves:
+            run = split(model, cards)
         held = [card.memory().used - used for card, used in zip(cards, before)]
         if not callable(run):
-            raise NotRight(
-                "split is to return something that can be called with x", f"{run!r}", "a function, or a Chain"
-            )
+            yours = None if run is None else f"a {type(run).__name__}"
+            raise NotRight("split is to return something that can be called with x", yours, "a function, or a Chain")
         if any(fl.device_of(leaf) not in (None, fl.get_device("CPU")) for leaf in fl.leaves(model)):
             raise NotRight("the model that split was given was changed; moving makes a new one, so keep that")
-        _check_halves(held)
+        _check_halves(held, moves.host_to_device.count)
         with fl.receipt() as r:
             result = _called(run, x)
         _check_call(r, cards)
@@ -140,11 +140,14 @@ def split(split: Any) -> str:
 _LAYER = 64 * 64 * 4 + 512  # bytes of a layer on a card: the weight, and the bias in its smallest piece of memory
 
 
-def _check_halves(held: list[Any]) -> None:
+def _check_halves(held: list[Any], moves: int) -> None:
     """Raises if the weights do not lie half on each card; bytes on the cards are all we look at."""
     layers = [round(nbytes / _LAYER, 1) for nbytes in held]
     yours = f"{held[0]:,} bytes on card 0, {held[1]:,} on card 1"
     expected = f"{2 * _LAYER:,} on each: two layers"
+    if not any(held) and moves:
+        words = "the weights were copied, and none is on the cards in devices: is it devices[0], not device0, and kept?"
+        raise NotRight(words, yours, expected)
     if not any(held):
         raise NotRight("when split returns, no weight is on a card: move them once, not in each call", yours, expected)
     if not all(held):
@@ -175,7 +178,7 @@ def _check_call(r: Any, cards: list[Any]) -> None:
     if r.device_to_host.count:
         raise NotRight(
             "the numbers between the halves went over the host",
-            f"{r.device_to_host.count} copies down to the host, {r.host_to_device.count} up to the cards",
+            f"down to the host {_copies(r.device_to_host.count)}, up to the cards {_copies(r.host_to_device.count)}",
             "one copy from card to card, and x up",
         )
     if r.host_to_device.bytes > activations:
@@ -194,6 +197,10 @@ def _check_call(r: Any, cards: list[Any]) -> None:
         raise NotRight(
             f"card {idle[0]} holds weights and computed nothing", "0 launches there", "the half that it holds"
         )
+
+
+def _copies(count: int) -> str:
+    return "1 copy" if count == 1 else f"{count} copies"
 
 
 def _some(values: Any) -> str:
@@ -232,7 +239,9 @@ def _check_number(name: str, answer: Any, right: int, why_not: dict[int, str], o
 
 
 @exercise(
-    "11.4", "half a batch on each card", look_at="what is the mean of six numbers, given those of three and three?"
+    "11.4",
+    "half a batch on each card",
+    look_at="where each gradient is; what it holds where there is none; and the mean of two means",
 )
 def parallel_gradient(parallel_gradient: Any) -> str:
     rng = np.random.default_rng(1)
