@@ -316,7 +316,7 @@ def order_of_visits(order: Any, pieces: Any) -> str:
         raise NotRight(_why_not(given), str(given))
     if pieces == 2:
         return "7, 6, 4, 3: an entry is visited when all that used it have been; and w was used twice, by 3 and by 6"
-    yours = f"{pieces} pieces"
+    yours = f"pieces = {pieces!r}"
     if pieces == 1:
         raise NotRight("the order is right; but w was used in more than one line", yours)
     raise NotRight("the order is right; in how many of the lines that loss depends on does w stand?", yours)
