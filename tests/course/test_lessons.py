@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,22 @@ def test_every_question_is_guessed_before_it_is_answered_and_has_its_options(pat
         assert f'guess("{id}", "{question.right}")' in everything, f"{id}: the solved lesson guesses wrongly"
         options = text(path)[text(path).index(f"Guess {id}") :].partition("Guess ")[2].partition("Guess ")[0]
         assert all(f"**{letter}**" in options for letter in question.replies), f"{id}: an option is not in the text"
+
+
+def too_often(right):
+    """The letters that are right in more than half of these answers: learners would notice."""
+    return [letter for letter, times in Counter(right).items() if 2 * times > len(right)]
+
+
+def test_no_letter_is_right_in_more_than_half_of_the_questions():
+    questions = [getattr(exercises.lesson(number), "QUESTIONS", {}) for number in exercises.lessons()]
+    assert too_often([question.right for lesson in questions for question in lesson.values()]) == []
+
+
+def test_a_letter_that_is_right_too_often_is_found():
+    before = "c bacb bbb bcc bbcb bcbc bbcb cbccbc bcc bcdbb bcbcbc cbbbb bbbbb cabd".replace(" ", "")
+    assert Counter(before) == {"b": 33, "c": 20, "a": 2, "d": 2}
+    assert too_often(before) == ["b"] and too_often("abab") == []
 
 
 @every_lesson

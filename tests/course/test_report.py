@@ -12,12 +12,12 @@ def own_folder(tmp_path, monkeypatch):
 
 
 def test_the_report_has_the_learners_own_guesses_and_checks(tmp_path, capsys):
-    guess("00-A", "a")
+    guess("00-A", "b")
     guess("03-A", "b")
     check("03.3", 2, 8448)
     page = str(report())
     assert "Exercises solved: 1 (lesson 03: 1 of 4)." in page and "Guesses: 2, 1 of them right." in page
-    assert "Why was the GPU slower, in 2018? I said a, it is c:" in page
+    assert "Why was the GPU slower, in 2018? I said b, it is a:" in page
     assert "96,000 launches, 352 bytes to the GPU, 0.77 s simulated (NVIDIA T4)" in page
     assert "The lines cross at a hidden size of about" in page
     assert (tmp_path / "my-gpu-report.txt").read_text(encoding="utf-8") == f"{page}\n"

@@ -12,13 +12,13 @@ from ..guesses import Question
 # Asked in lesson 00, answered in lesson 07.
 QUESTIONS = {
     "00-A": Question(
-        "c",
-        a="so did the blog's author. But all his arrays together are a few kilobytes: copying them, even at each step, "
-        "is a matter of tenths of a second, and 13.6 s are to be explained.",
-        b="that is real, and it can be mended, as lesson 08 shows. But a launch takes a host about 8 µs: 96,000 of "
-        "them are less than 1 s of the 13.6 s.",
-        c="as far as two totals can tell. They are times of the whole program: to start it, load the libraries and "
+        "a",
+        a="as far as two totals can tell. They are times of the whole program: to start it, load the libraries and "
         "compile for the GPU is in them, and after launches and copies most of the 13.6 s is left for that.",
+        b="so did the blog's author. But all his arrays together are a few kilobytes: copying them, even at each step, "
+        "is a matter of tenths of a second, and 13.6 s are to be explained.",
+        c="that is real, and it can be mended, as lesson 08 shows. But a launch takes a host about 8 µs: 96,000 of "
+        "them are less than 1 s of the 13.6 s.",
         d="a bug would show in the result, and the program ends with the same loss on both. It is right, only too "
         "small for a GPU.",
     ),

@@ -15,16 +15,16 @@ from ..guesses import Question
 
 QUESTIONS = {
     "02-A": Question(
-        "b",
-        a="softmax is a function and holds no array, and each Dense holds two.",
-        b="each of the two Dense has a weight and a bias; functions hold none.",
-        c="a Dense has a bias too, an array of its own.",
+        "c",
+        a="a Dense has a bias too, an array of its own.",
+        b="softmax is a function and holds no array, and each Dense holds two.",
+        c="each of the two Dense has a weight and a bias; functions hold none.",
         d="67 numbers, but they stand in 4 arrays; an array is one leaf.",
     ),
     "02-B": Question(
-        "b",
-        a="that would be m; the line calls d, which is still the single layer from above.",
-        b="d is the single Dense of the first lines: 5 outputs, each from a sigmoid.",
+        "a",
+        a="d is the single Dense of the first lines: 5 outputs, each from a sigmoid.",
+        b="that would be m; the line calls d, which is still the single layer from above.",
         c="d is still there: a new m does not take it away.",
     ),
     "02-C": Question(

@@ -28,10 +28,10 @@ QUESTIONS = {
         d="an array travels as a whole.",
     ),
     "03-C": Question(
-        "c",
-        a="a GPU cannot reach into the memory of the CPU to multiply.",
-        b="nothing moves by itself: a copy is made where the program says so.",
-        c="an operation takes its arrays from one device; the error says which array is on the other.",
+        "a",
+        a="an operation takes its arrays from one device; the error says which array is on the other.",
+        b="a GPU cannot reach into the memory of the CPU to multiply.",
+        c="nothing moves by itself: a copy is made where the program says so.",
     ),
 }
 

@@ -13,15 +13,15 @@ from ..guesses import Question
 
 QUESTIONS = {
     "04-A": Question(
-        "b",
+        "c",
         a="the number is right; but a function may have several arguments, so a tuple of gradients comes out.",
-        b="one gradient for each argument, and f has one.",
-        c="some libraries do so; here the gradient itself comes, at the point that you give.",
+        b="some libraries do so; here the gradient itself comes, at the point that you give.",
+        c="one gradient for each argument, and f has one.",
     ),
     "04-B": Question(
-        "b",
-        a="nothing moves by itself, here as everywhere.",
-        b="update looks at everything before it changes anything, and says which part is elsewhere.",
+        "a",
+        a="update looks at everything before it changes anything, and says which part is elsewhere.",
+        b="nothing moves by itself, here as everywhere.",
         c="a hidden copy at each step would be the worst of all: nobody would ever find out.",
     ),
     "04-C": Question(

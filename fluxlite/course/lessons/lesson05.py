@@ -28,9 +28,9 @@ QUESTIONS = {
         c="from the height alone it cannot tell up from down; so it says about what it sees.",
     ),
     "05-C": Question(
-        "b",
-        a="the loop runs over the true points; its own predictions are put away and never used again.",
-        b="each prediction starts from a true point and has to be right one step ahead only.",
+        "a",
+        a="each prediction starts from a true point and has to be right one step ahead only.",
+        b="the loop runs over the true points; its own predictions are put away and never used again.",
     ),
     "05-D": Question(
         "c",

@@ -29,16 +29,16 @@ QUESTIONS = {
         d="to need numbers is the GPU's business: it has them, when their turn comes. Only if brings one to the host.",
     ),
     "06-C": Question(
-        "c",
-        a="Python's clock knows nothing of the T4: there is none in this machine.",
+        "a",
+        a="it measures the machine that plays the T4: NumPy computed the product here.",
         b="that is the simulated host's time for the order; Python's clock does not see it.",
-        c="it measures the machine that plays the T4: NumPy computed the product here.",
+        c="Python's clock knows nothing of the T4: there is none in this machine.",
     ),
     "06-D": Question(
-        "b",
-        a="the sum stands in the queue behind the products, and the wait at the end waits for all of it.",
-        b="a stopwatch that does not wait before it starts is also charged with what was ordered earlier.",
-        c="8 µs it takes to order the sum; but there is a wait at the end.",
+        "c",
+        a="8 µs it takes to order the sum; but there is a wait at the end.",
+        b="the sum stands in the queue behind the products, and the wait at the end waits for all of it.",
+        c="a stopwatch that does not wait before it starts is also charged with what was ordered earlier.",
     ),
 }
 

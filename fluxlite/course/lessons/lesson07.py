@@ -17,10 +17,10 @@ from ..sine_wave import problem
 
 QUESTIONS = {
     "07-A": Question(
-        "c",
-        a="that would be so if a process did nothing but train. It starts Python, loads libraries and draws, too.",
+        "a",
+        a="whatever is the same for a small and a large network, starting, loading, drawing, is most of it here.",
         b="less: 4,000 steps with 48 numbers are soon done, while to load the libraries takes as long as ever.",
-        c="whatever is the same for a small and a large network, starting, loading, drawing, is most of it here.",
+        c="that would be so if a process did nothing but train. It starts Python, loads libraries and draws, too.",
     ),
     "07-B": Question(
         "b",
@@ -29,10 +29,10 @@ QUESTIONS = {
         c="some two million operations: the card does that many in less than a microsecond.",
     ),
     "07-C": Question(
-        "c",
-        a="launches and copies together are less than 1 s in our model, and 13.6 s are to be explained.",
+        "a",
+        a="less than 1 s of 13.6 s. Where the rest went, two totals cannot tell.",
         b="for that each launch would have to cost about ten times what it does in our model.",
-        c="less than 1 s of 13.6 s. Where the rest went, two totals cannot tell.",
+        c="launches and copies together are less than 1 s in our model, and 13.6 s are to be explained.",
     ),
     "07-D": Question(
         "c",

@@ -13,22 +13,22 @@ from ..guesses import Question
 
 QUESTIONS = {
     "08-A": Question(
-        "b",
-        a="an operation is one launch for the whole array, however many waves are in it.",
-        b="the same operations on larger arrays are the same launches.",
-        c="launches are counted per operation; the size of an array is the GPU's business.",
+        "a",
+        a="the same operations on larger arrays are the same launches.",
+        b="launches are counted per operation; the size of an array is the GPU's business.",
+        c="an operation is one launch for the whole array, however many waves are in it.",
     ),
     "08-B": Question(
-        "c",
+        "b",
         a="the weights follow the gradient, and the gradient of a sum is as many times as long.",
-        b="a step that is 16 times as far is not 16 times as good: it goes over the goal, and farther each time.",
-        c="the gradient is 16 times as long, and so is every step: it is far too long.",
+        b="the gradient is 16 times as long, and so is every step: it is far too long.",
+        c="a step that is 16 times as far is not 16 times as good: it goes over the goal, and farther each time.",
     ),
     "08-C": Question(
-        "c",
-        a="each of these updates knows about all 20 steps, and how the memory led from one to the other.",
+        "a",
+        a="the gradient flows through the memory: the network is told what to remember, not only what to say.",
         b="an update that follows the memory back is worth far more than one that looks at a single step.",
-        c="the gradient flows through the memory: the network is told what to remember, not only what to say.",
+        c="each of these updates knows about all 20 steps, and how the memory led from one to the other.",
     ),
 }
 

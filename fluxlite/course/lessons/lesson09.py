@@ -16,18 +16,18 @@ from ..guesses import Question
 
 QUESTIONS = {
     "09-A": Question(
-        "b",
+        "c",
         a="that is partial=False; by default nothing is left out.",
-        b="22 batches of 64, and the 30 observations that are left over.",
-        c="no batch is larger than batchsize.",
+        b="no batch is larger than batchsize.",
+        c="22 batches of 64, and the 30 observations that are left over.",
         d="64 is how many observations are in a batch, not how many batches there are.",
     ),
     "09-B": Question(
-        "c",
-        a="46 arrays would be copied if X and Y were on the host; they are on the GPU already.",
-        b="a batch is picked at once, by a list of numbers; nothing is looked up one by one.",
-        c="the host draws the order, 1,438 numbers, and sends it there; the GPU picks the batches itself.",
-        d="the order is drawn on the host, and has to get to the GPU.",
+        "b",
+        a="the order is drawn on the host, and has to get to the GPU.",
+        b="the host draws the order, 1,438 numbers, and sends it there; the GPU picks the batches itself.",
+        c="46 arrays would be copied if X and Y were on the host; they are on the GPU already.",
+        d="a batch is picked at once, by a list of numbers; nothing is looked up one by one.",
     ),
     "09-C": Question(
         "d",
@@ -37,18 +37,18 @@ QUESTIONS = {
         d="15.5 to 15.8 ms: 1,886 launches of 8 µs each are 15.1 ms of it.",
     ),
     "09-D": Question(
-        "b",
-        a="copies have a lane of their own; while the GPU computes it can receive the next batch.",
-        b="20 × 1.6 ms; only the first copy is waited for.",
-        c="the computing has to be done, too, and takes longer than the copying.",
-        d="what goes on at the same time does not add up; what takes longer is left.",
+        "c",
+        a="the computing has to be done, too, and takes longer than the copying.",
+        b="what goes on at the same time does not add up; what takes longer is left.",
+        c="20 × 1.6 ms; only the first copy is waited for.",
+        d="copies have a lane of their own; while the GPU computes it can receive the next batch.",
     ),
     "09-E": Question(
-        "b",
-        a="(10, 64) @ (64, 64) is no error: a square batch fits.",
-        b="22 square batches went through, with nonsense; only the last one, of 30, does not fit.",
-        c="each number that comes out mixes all 64 pictures: there is nothing to learn in it.",
-        d="so it would be with partial=False; but here the last batch has 30 pictures.",
+        "d",
+        a="each number that comes out mixes all 64 pictures: there is nothing to learn in it.",
+        b="so it would be with partial=False; but here the last batch has 30 pictures.",
+        c="(10, 64) @ (64, 64) is no error: a square batch fits.",
+        d="22 square batches went through, with nonsense; only the last one, of 30, does not fit.",
     ),
 }
 

@@ -16,24 +16,24 @@ from ..guesses import Question
 
 QUESTIONS = {
     "11-A": Question(
-        "c",
-        a="the numbers begin with 0, so the second card is number 1.",
-        b="nobody guesses which card you might have meant.",
-        c="with two cards the numbers are 0 and 1.",
+        "a",
+        a="with two cards the numbers are 0 and 1.",
+        b="the numbers begin with 0, so the second card is number 1.",
+        c="nobody guesses which card you might have meant.",
         d="the CPU stands in when nothing was named; here a card was named.",
     ),
     "11-B": Question(
-        "b",
+        "d",
         a="moving makes a copy and leaves the original where it is, also between two cards.",
-        b="two arrays, two copies, from card to card; dense0 is untouched.",
-        c="the way over the host would be two copies for each array, one down and one up.",
-        d="cards of the same kind give each other arrays.",
+        b="the way over the host would be two copies for each array, one down and one up.",
+        c="cards of the same kind give each other arrays.",
+        d="two arrays, two copies, from card to card; dense0 is untouched.",
     ),
     "11-C": Question(
-        "b",
-        a="set_device moves nothing that exists.",
-        b="the current card is only where new arrays go.",
-        c="y is new: it goes to the card that is current now.",
+        "a",
+        a="the current card is only where new arrays go.",
+        b="y is new: it goes to the card that is current now.",
+        c="set_device moves nothing that exists.",
     ),
     "11-D": Question(
         "b",
@@ -43,10 +43,10 @@ QUESTIONS = {
         d="card 1 cannot look into the memory of card 0.",
     ),
     "11-E": Question(
-        "b",
+        "c",
         a="CUDA has looked at the variable already, when it started.",
-        b="the variable is read once, at the start of CUDA, and CUDA has started.",
-        c="nobody watches the environment, so nobody can complain.",
+        b="nobody watches the environment, so nobody can complain.",
+        c="the variable is read once, at the start of CUDA, and CUDA has started.",
     ),
 }
 

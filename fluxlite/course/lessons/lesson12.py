@@ -15,15 +15,15 @@ from ..guesses import Question
 
 QUESTIONS = {
     "12-A": Question(
-        "b",
+        "c",
         a="what was fetched are copies, which are gone again; the model itself never moves.",
-        b="four arrays were copied to the host for the file; the model stayed where it was.",
-        c="the file holds copies of the numbers; the model is still yours.",
+        b="the file holds copies of the numbers; the model is still yours.",
+        c="four arrays were copied to the host for the file; the model stayed where it was.",
     ),
     "12-B": Question(
-        "b",
-        a="the numbers are in the file, but no code: who builds the Chain, and with which functions?",
-        b="a model of the same structure, built by the code; the file fills it.",
+        "a",
+        a="a model of the same structure, built by the code; the file fills it.",
+        b="the numbers are in the file, but no code: who builds the Chain, and with which functions?",
         c="the file holds numbers, which any computer can read.",
     ),
     "12-C": Question(
@@ -33,10 +33,10 @@ QUESTIONS = {
         c="nothing is filled up or guessed: a file fits, or it does not.",
     ),
     "12-D": Question(
-        "b",
+        "c",
         a="Adam takes its steps from what it remembers of past gradients, and a new one remembers nothing.",
-        b="Adam's memory begins anew, and so does the order of the batches.",
-        c="nothing is wrong with it, as far as anybody can see: that is why it is a trap.",
+        b="nothing is wrong with it, as far as anybody can see: that is why it is a trap.",
+        c="Adam's memory begins anew, and so does the order of the batches.",
     ),
     "12-E": Question(
         "b",

@@ -20,11 +20,11 @@ from ..guesses import Question
 
 QUESTIONS = {
     "13-A": Question(
-        "c",
+        "d",
         a="tanh asks its argument x, and x is on the GPU.",
         b="zeros_like has an argument, x, and makes its zeros where x is: that is what it is for.",
-        c="np.zeros(3) has no array to ask, so NumPy makes the array itself, on the host.",
-        d="NumPy looks into the list, finds x, and asks it.",
+        c="NumPy looks into the list, finds x, and asks it.",
+        d="np.zeros(3) has no array to ask, so NumPy makes the array itself, on the host.",
     ),
     "13-B": Question(
         "a",
