@@ -1,0 +1,419 @@
+"""Record a GPU: what `fluxlite.calibrate` makes a preset of, and the times that lessons may show as *recorded*.
+
+    python -m benchmarks.record [FILE] [--repeats 9]            a GPU; FILE is fluxlite/course/recorded/CARD.json
+    python -m benchmarks.record FILE --simulated "NVIDIA T4"    the same of a simulated card, to try this program
+    python -m benchmarks.record --launches                      the kernels of each call, beside the simulated GPU's
+
+This has not been run on a real GPU yet. On simulated ones it has: what is recorded there gives the card's preset back.
+
+The record has two lists. ``"measurements"`` is what `calibrate` reads, so ``calibrate(json.load(file))`` works as it
+is; ``"lessons"`` has the rest: training steps, waits, and the clocks of one product. Their entries are made like those
+of `record_cpu`, with all repeats, and with the median and quartiles of these.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import fluxlite as fl
+from fluxlite.course.crossing import BATCHES, SIZES, arrays
+from fluxlite.course.sine_wave import training_step
+from fluxlite.devices.cuda import CupyDevice
+from fluxlite.simulated.device import SimulatedDevice
+
+from . import launches
+from .harness import ROOT, quartiles
+from .record_cpu import processor
+
+HOW = (
+    "Seconds. Each repeat: wait for the device, read the clock, run once, wait, read the clock; two runs before do not "
+    "count. Launches: the mean of many in a row, not waited for. First use: the first call of a function less its "
+    "second, for functions that nothing had used; on a real GPU in a program of its own, loaded from CuPy's cache on "
+    "disk, or compiled. Copies with pinned true: from or to memory that was pinned before."
+)
+RECORDED = ROOT / "fluxlite" / "course" / "recorded"
+FIRST = (np.sinh, np.cosh, np.arctan, np.arcsinh, np.log1p, np.expm1, np.cbrt)
+TOO_LONG = 0.3  # seconds of one product, from which larger ones are left out
+Entry = dict[str, Any]
+Run = Callable[[], Any]
+
+
+class Plan(NamedTuple):
+    """What is measured, and how often. Sizes of arrays and copies in bytes."""
+
+    repeats: int = 9
+    launches: int = 100  # in a row: fewer than a GPU keeps waiting before it makes the host wait
+    warm_up: float = 1.0  # seconds: a card that was idle runs at a lower clock at first
+    elementwise: tuple[int, ...] = tuple(2**n for n in range(12, 29, 2))
+    copies: tuple[int, ...] = (4, *(2**n for n in range(12, 29, 4)))
+    products: tuple[int, ...] = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
+    dtypes: tuple[str, ...] = ("float16", "float32", "float64")
+    hidden: tuple[int, ...] = SIZES
+    batches: tuple[int, ...] = BATCHES
+    clocks: int = 2048  # the side of the product that is told three times
+
+
+# -- one measurement ----------------------------------------------------------------------------------------------
+
+
+def clock_of(device: Any) -> Callable[[], float]:
+    """The clock to time a device by. `fl.clock` first asks which device is in use, which on a real one takes time."""
+    return fl.clock if isinstance(device, SimulatedDevice) else time.perf_counter
+
+
+def once(device: Any, run: Run) -> tuple[float, float]:
+    """The seconds until ``run()`` was asked for, and until it was done."""
+    clock = clock_of(device)
+    device.synchronize()
+    start = clock()
+    result = run()
+    asked = clock()
+    device.synchronize()
+    done = clock()
+    del result  # to give its memory back is no part of it
+    return asked - start, done - start
+
+
+def timed(device: Any, run: Run, repeats: int) -> tuple[list[float], list[float]]:
+    """For each repeat the seconds until it was asked for, and until it was done, warmed up."""
+    once(device, run)
+    once(device, run)
+    asked, done = zip(*(once(device, run) for _ in range(repeats)))
+    return list(asked), list(done)
+
+
+def entry(repeats: list[float], **what: Any) -> Entry:
+    """A measurement as it stands in the file."""
+    low, middle, high = map(_rounded, quartiles(repeats))
+    return {**what, "repeats": list(map(_rounded, repeats)), "median": middle, "quartiles": [low, high]}
+
+
+def _rounded(seconds: float) -> float:
+    return float(f"{seconds:.4g}")
+
+
+def filled(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
+    """A host array of random numbers: a GPU that multiplies zeros needs less power, and so runs faster.
+
+    In a large one they come again and again, which spares the time to draw them.
+    """
+    numbers = np.random.default_rng(1).standard_normal(min(2**20, int(np.prod(shape))), np.float32)
+    return np.resize(numbers / np.sqrt(shape[-1]), shape).astype(dtype)
+
+
+def fits(device: Any, nbytes: int) -> bool:
+    """Whether so much can be had with room to spare."""
+    free = device.memory().free
+    return free is None or 2 * nbytes < free
+
+
+# -- what `calibrate` reads ---------------------------------------------------------------------------------------
+
+
+def launch(device: Any, plan: Plan) -> Iterator[Entry]:
+    x = device.upload(filled((16,)))
+
+    def run() -> None:
+        for _ in range(plan.launches):
+            x + x  # noqa: B018
+
+    asked, _ = timed(device, run, plan.repeats)
+    yield entry([seconds / plan.launches for seconds in asked], what="launch")
+
+
+def first_uses(device: Any) -> list[float]:
+    """For some functions that nothing used so far: the seconds that the first call took longer than the second."""
+    with device:
+        x = device.upload(filled((16,)))
+        once(device, lambda: x + x)  # what the very first call of all does besides is no part of it
+        return [once(device, lambda: f(x))[1] - once(device, lambda: f(x))[1] for f in FIRST]  # noqa: B023
+
+
+def first_uses_apart() -> tuple[list[float], list[float]]:
+    """The same in two programs one after the other, with a new cache for CuPy: loaded from it, and compiled."""
+    code = "import json, fluxlite as fl, benchmarks.record as r; print(json.dumps(r.first_uses(fl.require_gpu())))"
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"CUPY_CACHE_DIR": folder}
+        command = [sys.executable, "-c", code]
+        compiled, loaded = (
+            subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+            for _ in range(2)
+        )
+    return json.loads(loaded.splitlines()[-1]), json.loads(compiled.splitlines()[-1])
+
+
+def elementwise(device: Any, plan: Plan) -> Iterator[Entry]:
+    """The sum of two arrays: three times the bytes of one."""
+    for nbytes in plan.elementwise:
+        if fits(device, 3 * nbytes):
+            x, y = (device.upload(filled((nbytes // 4,))) for _ in range(2))
+            _, done = timed(device, lambda: x + y, plan.repeats)  # noqa: B023
+            yield entry(done, what="elementwise", bytes=3 * nbytes)
+
+
+def products(device: Any, plan: Plan) -> Iterator[Entry]:
+    for dtype in plan.dtypes:
+        for n in plan.products:
+            if not fits(device, 3 * n * n * np.dtype(dtype).itemsize):
+                break
+            x = device.upload(filled((n, n), dtype))
+            _, done = timed(device, lambda: x @ x, plan.repeats)  # noqa: B023
+            yield entry(done, what="product", n=n, dtype=dtype)
+            if statistics.median(done) > TOO_LONG:
+                break
+
+
+def copies(device: Any, plan: Plan) -> Iterator[Entry]:
+    for nbytes in plan.copies:
+        if not fits(device, 2 * nbytes):
+            continue
+        host = filled((nbytes // 4,))
+        there = device.upload(host)
+        pageable = {"in": lambda: device.upload(host), "out": lambda: device.download(there)}  # noqa: B023
+        for pinned, ways in ((False, pageable), (True, _pinned(device, host))):
+            for way, run in ways.items():
+                _, done = timed(device, run, plan.repeats)
+                yield entry(done, what="copy", bytes=nbytes, pinned=pinned, way=way)
+
+
+def _pinned(device: Any, host: np.ndarray) -> dict[str, Run]:
+    """Copies from and to pinned memory. With CuPy of memory pinned before: `copy_in_pinned` first copies to such."""
+    if not isinstance(device, CupyDevice):
+        return {"in": lambda: device.copy_in_pinned(host)}
+    import cupy
+    import cupyx
+
+    memory = cupyx.empty_pinned(host.shape, host.dtype)
+    memory[...] = host
+    there, stream = cupy.empty(host.shape, host.dtype), cupy.cuda.get_current_stream()
+    return {
+        "in": lambda: there.set(memory, stream=stream),
+        "out": lambda: there.get(stream=stream, out=memory, blocking=False),
+    }
+
+
+# -- what lessons show --------------------------------------------------------------------------------------------
+
+
+def steps(device: Any, plan: Plan) -> Iterator[Entry]:
+    """A training step, as `fluxlite.course.crossing` estimates it. Copying the loss waits, so there it is all one."""
+    for batch in plan.batches:
+        for hidden in plan.hidden:
+            host = [filled(array.shape, array.dtype) for array in arrays(hidden, batch)]
+            if not fits(device, 3 * sum(array.nbytes for array in host)):
+                continue
+            x, y, *model = (device.upload(array) for array in host)
+            what = {"what": "training step", "hidden": hidden, "batch": batch, "dtype": "float32"}
+            _, done = timed(device, lambda: _with_copies(*host[:2], *model), plan.repeats)  # noqa: B023
+            yield entry(done, **what, copies=True, wait=True)
+            asked, done = timed(device, lambda: training_step(x, y, *model, rate=0.0), plan.repeats)  # noqa: B023
+            yield entry(done, **what, copies=False, wait=True)
+            yield entry(asked, **what, copies=False, wait=False)
+
+
+def _with_copies(x: np.ndarray, y: np.ndarray, *model: Any) -> Any:
+    loss, _ = training_step(fl.gpu(x), fl.gpu(y), *model, rate=0.0)  # as much work, and the numbers stay as they are
+    return fl.cpu(loss)
+
+
+def clocks(device: Any, plan: Plan) -> Iterator[Entry]:
+    """One product, told three times."""
+    host = filled((plan.clocks, plan.clocks))
+    x = device.upload(host)
+    what = {"what": "product", "n": plan.clocks, "dtype": "float32"}
+    asked, done = timed(device, lambda: x @ x, plan.repeats)
+
+    def with_copies() -> Any:
+        there = fl.gpu(host)
+        return fl.cpu(there @ there)
+
+    yield entry(done, **what, clock="waited for")
+    yield entry(asked, **what, clock="asked for")
+    yield entry(timed(device, with_copies, plan.repeats)[1], **what, clock="with copies")
+
+
+def waits(device: Any, plan: Plan) -> Iterator[Entry]:
+    """To wait for a GPU that has nothing to do, and to read a number that is there."""
+    number = device.upload(filled((1,)))
+    yield entry(timed(device, lambda: None, plan.repeats)[1], what="wait")
+    yield entry(timed(device, lambda: device.download(number), plan.repeats)[1], what="read a number")
+
+
+# -- the whole ----------------------------------------------------------------------------------------------------
+
+
+def warm_up(device: Any, plan: Plan) -> None:
+    x, clock = device.upload(filled((plan.clocks, plan.clocks))), clock_of(device)
+    end = clock() + plan.warm_up
+    while clock() < end:
+        once(device, lambda: x @ x)
+
+
+def record(device: Any, plan: Plan | None = None) -> dict[str, Any]:
+    """The whole record of a device."""
+    plan = plan or Plan()
+    # Before anything else is used.
+    loaded, compiled = first_uses_apart() if isinstance(device, CupyDevice) else (first_uses(device), [])
+    found: dict[str, list[Entry]] = {"measurements": [], "lessons": []}
+    for name, uses, what in (("measurements", loaded, "first use"), ("lessons", compiled, "first use, compiled")):
+        above = [seconds for seconds in uses if seconds > 0]  # not so where a function was used before after all
+        found[name] += [entry(above, what=what)] if above else []
+    with device:
+        warm_up(device, plan)
+        for measure in (launch, elementwise, products, copies):
+            found["measurements"] += measure(device, plan)
+        for measure in (waits, clocks, steps):
+            found["lessons"] += measure(device, plan)
+    return {**provenance(device), "how": HOW, **found}
+
+
+def record_simulated(card: str, plan: Plan | None = None) -> dict[str, Any]:
+    """The record of a simulated card, of which only shapes are computed: so it takes seconds."""
+    found = fl.estimate(lambda: record(fl.gpu_device(), plan), like=card, shapes_only=True, first_use=True)
+    return dict(found.result)
+
+
+def provenance(device: Any) -> dict[str, Any]:
+    """Of what, when and with what: nothing about whose machine it is."""
+    return {
+        **_card(device),
+        "host": processor(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "date": datetime.date.today().isoformat(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "fluxlite": fl.__version__,
+        "made_by": "python -m benchmarks.record",
+    }
+
+
+def _card(device: Any) -> dict[str, Any]:
+    if isinstance(device, SimulatedDevice):
+        like = device.settings[0]
+        about = {"memory": device.memory().capacity, "multiprocessors": like.multiprocessors, "preset": like.version}
+        return {"card": like.name, "kind": "simulated", **about}
+    if not isinstance(device, CupyDevice):
+        return {"card": device.name, "kind": "recorded", "backend": device.backend}
+    import cupy
+
+    runtime = cupy.cuda.runtime
+    properties = runtime.getDeviceProperties(device.index)
+    return {
+        "card": device.name,
+        "kind": "recorded",
+        "memory": properties["totalGlobalMem"],
+        "multiprocessors": properties["multiProcessorCount"],
+        "driver": driver(),
+        "cuda": _version(runtime.runtimeGetVersion()),
+        "cuda_of_driver": _version(runtime.driverGetVersion()),
+        "cupy": cupy.__version__,
+    }
+
+
+def _version(number: int) -> str:
+    """12090 is 12.9."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def driver(told: Path = Path("/proc/driver/nvidia/version")) -> str:
+    """The NVIDIA driver's version; empty if nobody says it."""
+    try:
+        text = told.read_text(encoding="utf-8")
+    except OSError:
+        text = _asked_smi()
+    found = re.search(r"\b\d{3,}\.\d+(\.\d+)?\b", text)  # alone: the line also says where the driver was built
+    return found[0] if found else ""
+
+
+def _asked_smi() -> str:
+    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+# -- the file -----------------------------------------------------------------------------------------------------
+
+
+def text(record: dict[str, Any]) -> str:
+    """A record as JSON with one measurement in each line."""
+    parts = []
+    for name, value in record.items():
+        if isinstance(value, list):
+            rows = ",\n".join(f"  {json.dumps(row)}" for row in value)
+            parts.append(f" {json.dumps(name)}: [\n{rows}\n ]")
+        else:
+            parts.append(f" {json.dumps(name)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def save(record: dict[str, Any], path: Path, simulated: bool = False) -> None:
+    """Write a record: whole, or not at all. Raises `ValueError` for a simulated one unless that is what is wanted."""
+    if record["kind"] != "recorded" and not simulated:
+        raise ValueError(f"{record['card']} is {record['kind']}: nothing was recorded on a card; --simulated allows it")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text(record))
+        os.chmod(name, 0o644)  # a temporary file is its owner's alone
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def default_file(card: str) -> Path:
+    """Where the record of a card belongs: ``NVIDIA H200`` in ``nvidia-h200.json``."""
+    return RECORDED / f"{re.sub(r'[^a-z0-9]+', '-', card.lower()).strip('-')}.json"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.record", description="record a GPU's times")
+    parser.add_argument("file", type=Path, nargs="?", help="the JSON file to write")
+    parser.add_argument("--simulated", nargs="?", const="NVIDIA T4", metavar="CARD", help="a simulated card instead")
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--launches", action="store_true", help="count the kernels of each call, and record nothing")
+    options = parser.parse_args(arguments)
+    try:
+        if options.launches:
+            return launches.report(fl.require_gpu())
+        found = _recorded(options)
+        path = options.file or default_file(found["card"])
+        save(found, path, simulated=options.simulated is not None)
+    except (RuntimeError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"wrote {path}: {found['card']}, {found['kind']}")
+    return 0
+
+
+def _recorded(options: argparse.Namespace) -> dict[str, Any]:
+    plan = Plan(repeats=options.repeats)
+    if options.simulated is not None:
+        if options.file is None:
+            raise ValueError("a simulated record does not belong with the recorded ones: name a file for it")
+        return record_simulated(options.simulated, plan)
+    device = fl.require_gpu()
+    if isinstance(device, SimulatedDevice):  # also said by `save`, but then after minutes
+        raise ValueError(f"{device!r} is a {device.name}: nothing can be recorded on it; --simulated allows it")
+    return record(device, plan)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
