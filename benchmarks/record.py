@@ -14,10 +14,8 @@ of `record_cpu`, with all repeats, and with the median and quartiles of these.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import os
-import platform
 import re
 import statistics
 import subprocess
@@ -38,7 +36,7 @@ from fluxlite.simulated.device import SimulatedDevice
 
 from . import launches
 from .harness import ROOT, quartiles
-from .record_cpu import processor
+from .provenance import provenance
 
 HOW = (
     "Seconds. Each repeat: wait for the device, read the clock, run once, wait, read the clock; two runs before do not "
@@ -286,66 +284,6 @@ def record_simulated(card: str, plan: Plan | None = None) -> dict[str, Any]:
     """The record of a simulated card, of which only shapes are computed: so it takes seconds."""
     found = fl.estimate(lambda: record(fl.gpu_device(), plan), like=card, shapes_only=True, first_use=True)
     return dict(found.result)
-
-
-def provenance(device: Any) -> dict[str, Any]:
-    """Of what, when and with what: nothing about whose machine it is."""
-    return {
-        **_card(device),
-        "host": processor(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "date": datetime.date.today().isoformat(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "fluxlite": fl.__version__,
-        "made_by": "python -m benchmarks.record",
-    }
-
-
-def _card(device: Any) -> dict[str, Any]:
-    if isinstance(device, SimulatedDevice):
-        like = device.settings[0]
-        about = {"memory": device.memory().capacity, "multiprocessors": like.multiprocessors, "preset": like.version}
-        return {"card": like.name, "kind": "simulated", **about}
-    if not isinstance(device, CupyDevice):
-        return {"card": device.name, "kind": "recorded", "backend": device.backend}
-    import cupy
-
-    runtime = cupy.cuda.runtime
-    properties = runtime.getDeviceProperties(device.index)
-    return {
-        "card": device.name,
-        "kind": "recorded",
-        "memory": properties["totalGlobalMem"],
-        "multiprocessors": properties["multiProcessorCount"],
-        "driver": driver(),
-        "cuda": _version(runtime.runtimeGetVersion()),
-        "cuda_of_driver": _version(runtime.driverGetVersion()),
-        "cupy": cupy.__version__,
-    }
-
-
-def _version(number: int) -> str:
-    """12090 is 12.9."""
-    return f"{number // 1000}.{number % 1000 // 10}"
-
-
-def driver(told: Path = Path("/proc/driver/nvidia/version")) -> str:
-    """The NVIDIA driver's version; empty if nobody says it."""
-    try:
-        text = told.read_text(encoding="utf-8")
-    except OSError:
-        text = _asked_smi()
-    found = re.search(r"\b\d{3,}\.\d+(\.\d+)?\b", text)  # alone: the line also says where the driver was built
-    return found[0] if found else ""
-
-
-def _asked_smi() -> str:
-    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
-    except (OSError, subprocess.SubprocessError):
-        return ""
 
 
 # -- the file -----------------------------------------------------------------------------------------------------

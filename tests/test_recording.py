@@ -18,7 +18,7 @@ from fluxlite.simulated.presets import PRESETS
 # The benchmarks are not part of the installed package: they are found beside it in the repository.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import launches, record as recording  # noqa: E402, I001
+from benchmarks import launches, provenance, record as recording  # noqa: E402, I001
 from benchmarks.harness import ROOT  # noqa: E402
 
 T4 = "NVIDIA T4"
@@ -138,7 +138,7 @@ def test_no_part_of_a_record_asks_for_the_hosts_name(monkeypatch):
     for module, name in ((platform, "node"), (socket, "gethostname"), (socket, "getfqdn")):
         monkeypatch.setattr(module, name, lambda: pytest.fail("the name of the host was asked for"))
     with fl.simulate_gpu() as device:
-        assert recording.provenance(device)["fluxlite"] == fl.__version__
+        assert provenance.provenance(device)["fluxlite"] == fl.__version__
 
 
 def test_of_a_real_card_driver_and_versions_are_said(monkeypatch):
@@ -147,8 +147,8 @@ def test_of_a_real_card_driver_and_versions_are_said(monkeypatch):
         runtimeGetVersion=lambda: 12090, driverGetVersion=lambda: 13000,
     )  # fmt: skip
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime), __version__="14.2"))
-    monkeypatch.setattr(recording, "driver", lambda: "580.65.06")
-    found = recording.provenance(CUDADevice(0, "NVIDIA L4"))
+    monkeypatch.setattr(provenance, "driver", lambda: "580.65.06")
+    found = provenance.provenance(CUDADevice(0, "NVIDIA L4"))
     assert (found["card"], found["kind"], found["driver"]) == ("NVIDIA L4", "recorded", "580.65.06")
     assert (found["cuda"], found["cuda_of_driver"], found["cupy"]) == ("12.9", "13.0", "14.2")
     assert (found["memory"], found["multiprocessors"]) == (16 * 2**30, 40)
@@ -157,11 +157,11 @@ def test_of_a_real_card_driver_and_versions_are_said(monkeypatch):
 def test_of_the_drivers_own_words_only_the_version_is_kept(tmp_path, monkeypatch):
     told = tmp_path / "version"
     told.write_text("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  (somebody@somewhere)\n")
-    assert recording.driver(told) == "580.65.06"
-    monkeypatch.setattr(recording, "_asked_smi", lambda: "535.104\n")
-    assert recording.driver(tmp_path / "none") == "535.104"
-    monkeypatch.setattr(recording, "_asked_smi", lambda: "no devices were found")
-    assert recording.driver(tmp_path / "none") == ""
+    assert provenance.driver(told) == "580.65.06"
+    monkeypatch.setattr(provenance, "_asked_smi", lambda: "535.104\n")
+    assert provenance.driver(tmp_path / "none") == "535.104"
+    monkeypatch.setattr(provenance, "_asked_smi", lambda: "no devices were found")
+    assert provenance.driver(tmp_path / "none") == ""
 
 
 def test_on_a_real_card_first_uses_are_compiled_in_one_program_and_loaded_in_the_next(monkeypatch):
