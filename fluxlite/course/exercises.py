@@ -6,6 +6,7 @@ NVIDIA T4. It never reads the notebook, compares no time, and tells in words wha
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
 import inspect
@@ -26,6 +27,8 @@ from . import progress
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
+# Of what the code of a learner prints, and of a value of his, so many characters are kept at most.
+_MOST = 2_000
 
 
 class NotRight(Exception):
@@ -149,20 +152,40 @@ def _count(id: str) -> str:
 
 def judge(id: str, *answers: Any) -> Verdict:
     """The verdict on the answers to exercise `id`. Raises `ValueError` for an unknown id."""
-    known = exercises(id.partition(".")[0])
+    known = exercises(str(id).partition(".")[0])
     if id not in known:
         raise ValueError(f"there is no exercise {id!r} in this lesson; there are {', '.join(known) or 'none'}")
     if any(answer is ... for answer in answers):
         return Verdict(id, NOT_YET, "put your answer in place of the three dots in the cell above")
     if any(map(_is_starter, answers)):
         return Verdict(id, NOT_YET, "replace todo() in the cell above")
-    printed = io.StringIO()
+    wanted = len(inspect.signature(known[id].check).parameters)
+    if len(answers) != wanted:
+        takes = f"{wanted} answer{'s' * (wanted != 1)}"
+        return Verdict(id, NOT_YET, f"this check takes {takes} behind its number, and was given {len(answers)}")
+    printed = _Printed()
     with contextlib.redirect_stdout(printed):
         verdict = _tried(known[id], answers)
     lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
     if verdict.word in (RIGHT, NOT_YET) or not lines:
         return verdict
     return verdict._replace(rows=(*verdict.rows, ("printed", "\n".join(lines[-5:]))))
+
+
+class _Printed(io.StringIO):
+    """What the code of a learner prints: the end of it, if he prints without end; and he cannot close it."""
+
+    def write(self, text: str) -> int:
+        super().write(text)
+        if self.tell() > 100 * _MOST:  # not at each line: to cut takes its time
+            kept = self.getvalue()
+            self.seek(0)
+            self.truncate()
+            super().write(kept[-_MOST:])
+        return len(text)
+
+    def close(self) -> None:
+        pass
 
 
 def _tried(exercise: Exercise, answers: tuple) -> Verdict:
@@ -176,13 +199,22 @@ def _tried(exercise: Exercise, answers: tuple) -> Verdict:
         return Verdict(id, NOT_YET, "replace todo() in the cell above")
     except NotRight as wrong:
         facts = [("yours", wrong.yours), ("expected", wrong.expected), ("look at", wrong.look_at or exercise.look_at)]
-        rows = [(name, str(text)) for name, text in facts if text is not None]
+        rows = [(name, _text(text)) for name, text in facts if text is not None]
         return Verdict(id, NOT_RIGHT, str(wrong), tuple(row for row in rows if row[1]))
     except KeyboardInterrupt:
         return Verdict(id, STOPPED, "you interrupted it", _where(None, exercise))
-    except Exception as error:
-        word = f"your code raised {type(error).__name__}: {error}"
+    except BaseException as error:  # also SystemExit, which would end the cell without a word
+        word = f"your code raised {type(error).__name__}: {_text(error)}"
         return Verdict(id, STOPPED, word, _where(_line_of_learner(error), exercise))
+
+
+def _text(value: Any) -> str:
+    """A value in words, even where the class of a learner cannot say them, or says too many."""
+    try:
+        text = str(value)
+    except Exception as error:
+        return f"a {type(value).__name__} that cannot be printed ({type(error).__name__})"
+    return text if len(text) <= _MOST else f"{text[:_MOST]} …"
 
 
 def _where(line: str | None, exercise: Exercise) -> tuple[tuple[str, str], ...]:
@@ -202,10 +234,14 @@ def _is_starter(answer: Any) -> bool:
     """Whether the answer was made in a cell that still holds a ``todo()``: a starter can be code that runs."""
     functions = vars(answer).values() if isinstance(answer, type) else [answer]
     for function in functions:
-        code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
-        if code is None or os.path.exists(code.co_filename):  # a file is no cell
-            continue
-        cell = "".join(linecache.getlines(code.co_filename))
-        if re.search(r"^[^#\n]*\btodo\(\)", cell, re.MULTILINE):
-            return True
+        with contextlib.suppress(Exception):  # an object may answer anything when it is asked for its code
+            code = inspect.unwrap(function).__code__ if callable(function) else None
+            if code is not None and not os.path.exists(code.co_filename) and _calls_todo(code.co_filename):
+                return True
     return False
+
+
+def _calls_todo(cell: str) -> bool:
+    """Whether the code of a cell calls `todo`: a comment or a text about it is no call."""
+    nodes = ast.walk(ast.parse("".join(linecache.getlines(cell))))
+    return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo" for node in nodes)

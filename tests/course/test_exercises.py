@@ -2,6 +2,7 @@
 
 import json
 import linecache
+import sys
 
 import numpy as np
 import pytest
@@ -101,6 +102,15 @@ def test_a_comment_about_todo_is_none():
     assert judge("99.1", cell("# todo() was here\ndef f(x):\n    return 2 * x")["f"]).word == "right"
 
 
+@pytest.mark.parametrize("text", ["'no todo() any more'", "'''\n    todo() stood here\n    '''"])
+def test_a_text_about_todo_is_none(text):
+    assert judge("99.1", cell(f"def f(x):\n    {text}\n    return 2 * x")["f"]).word == "right"
+
+
+def test_todo_behind_a_number_sign_in_a_text_is_seen():
+    assert judge("99.1", cell("def f(x):\n    return 3 * x\n\n\nmark = '#'; todo()")["f"]).word == "not yet"
+
+
 def test_a_class_in_a_cell_with_todo_is_not_yet():
     code = "class F:\n    def __call__(self, x):\n        return 2 * x\n\n\ntodo()"
     assert judge("99.1", cell(code)["F"]).word == "not yet"
@@ -122,6 +132,66 @@ def test_an_interrupt_does_not_escape():
         raise KeyboardInterrupt
 
     assert judge("99.1", f)[:3] == ("99.1", "stopped", "you interrupted it")
+
+
+@pytest.mark.parametrize("end", [SystemExit(3), GeneratorExit(), RecursionError("too deep")])
+def test_nothing_that_an_answer_raises_escapes(end):
+    def f(x):
+        raise end
+
+    assert judge("99.1", f).message == f"your code raised {type(end).__name__}: {end}"
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise TypeError("no words")
+
+
+class Endless:
+    """Whatever it is asked for, it is that."""
+
+    def __getattr__(self, name):
+        return self
+
+    def __call__(self, x):
+        return self
+
+
+def test_an_error_and_a_value_without_words():
+    def f(x):
+        raise Mute
+
+    message = judge("99.1", f).message
+    assert message == "your code raised Mute: a Mute that cannot be printed (TypeError)"
+    assert ("yours", "a Mute that cannot be printed (TypeError)") in judge("99.1", lambda x: Mute()).rows
+    assert judge("99.1", Endless()).word == "not right"
+    assert len(dict(judge("99.1", lambda x: "x" * 99_999).rows)["yours"]) < 3_000
+
+
+def test_who_prints_without_end_fills_no_memory():
+    longest = 0
+
+    def f(x):
+        nonlocal longest
+        for _ in range(1_000):
+            print("x" * 1_000)
+            longest = max(longest, len(sys.stdout.getvalue()))
+        print("the end")
+
+    printed = dict(judge("99.1", f).rows)["printed"]
+    assert printed.endswith("the end") and longest < 300_000
+
+
+def test_standard_output_that_an_answer_closes_stays_open():
+    judge("99.1", lambda x: sys.stdout.close())
+    assert judge("99.1", lambda x: 2 * x).word == "right"
+
+
+@pytest.mark.parametrize("answers", [(), (abs, abs)])
+def test_too_few_and_too_many_answers_are_no_mistake_of_the_code(answers):
+    verdict = judge("99.1", *answers)
+    expected = f"this check takes 1 answer behind its number, and was given {len(answers)}"
+    assert (verdict.word, verdict.message) == ("not yet", expected)
 
 
 def test_what_the_code_printed_is_shown_only_where_it_helps(capsys):
@@ -156,7 +226,7 @@ def test_nbgrader_gets_an_exception(monkeypatch):
             check("99.1", wrong)
 
 
-@pytest.mark.parametrize("id", ["99.7", "98.1", "", "abc"])
+@pytest.mark.parametrize("id", ["99.7", "98.1", "", "abc", 3.1])
 def test_an_unknown_exercise_is_a_mistake_of_the_lesson(id):
     with pytest.raises(ValueError, match="there is no"):
         check(id, 1)
