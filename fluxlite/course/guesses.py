@@ -21,7 +21,7 @@ class Question:
 
 def question(id: str) -> Question:
     """The question of this id, ``"03-A"``. Raises `ValueError` if there is none."""
-    number = id.partition("-")[0]
+    number = str(id).partition("-")[0]
     known: dict[str, Question] = getattr(exercises.lesson(number), "QUESTIONS", {})
     if id not in known:
         raise ValueError(f"there is no question {id!r} in this lesson; there are {', '.join(known) or 'none'}")
@@ -56,7 +56,7 @@ def answer(id: str) -> None:
     """
     asked, guessed = question(id), progress.read()["guesses"].get(id)
     right = f"it is {asked.right}: {asked.replies[asked.right]}"
-    if guessed is None:
+    if guessed not in asked.replies:  # none, or what is no option of it any more
         print(f"{id}  {right}")
     elif guessed == asked.right:
         print(f"{id}  you guessed {guessed}, and {right}")

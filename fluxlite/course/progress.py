@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..notices import notice
 
 FILE = "progress.json"
+PATIENCE = 2.0  # seconds that one notebook waits for another to write
 _EMPTY: dict[str, dict[str, Any]] = {"guesses": {}, "checks": {}}
-# What could not be written to a file, so that a lesson in a read-only folder still remembers what it was told.
+# What is not in the file yet, so that a lesson in a read-only folder still remembers what it was told.
 _unwritten: dict[str, dict[str, Any]] = {}
 
 
@@ -23,42 +26,72 @@ def path() -> Path:
 
 def read() -> dict[str, dict[str, Any]]:
     """All that is kept: ``{"guesses": {"03-A": "b"}, "checks": {"03.1": "right"}}``."""
-    kept = {name: dict(part) for name, part in (_unwritten or _read_file()).items()}
-    return {**{name: {} for name in _EMPTY}, **kept}
+    try:
+        written = _read_file()
+    except OSError:
+        written = {}
+    return _together(written, _unwritten)
 
 
 def keep(part: str, key: str, value: str) -> None:
     """Keep one guess, or what became of one check."""
-    known = read()  # anew each time: another notebook may have written meanwhile
-    if known[part].get(key) == value:
+    if read()[part].get(key) == value:
         return
-    known[part][key] = value
     file = path()
     new = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        new.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        os.replace(new, file)
+        with _alone(file):
+            known = _together(_read_file(), _unwritten, {part: {key: value}})  # anew: others may have written
+            new.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+            os.replace(new, file)
+            _unwritten.clear()
     except OSError as error:
+        _unwritten.setdefault(part, {})[key] = value
         with contextlib.suppress(OSError):
             new.unlink()
-        _unwritten.update(known)
         notice("progress", f"Your progress is kept until this kernel ends, not in {file}: {error.strerror}.")
 
 
+def _together(*records: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """One record of several; of two that know the same, the later one counts."""
+    return {name: {key: word for one in records for key, word in one.get(name, {}).items()} for name in _EMPTY}
+
+
+@contextlib.contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """One at a time: two notebooks that read, and then write, would lose what the other has written meanwhile."""
+    lock = file.with_name(f".{file.name}.lock")
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+            break
+        except (FileExistsError, PermissionError) as error:  # on Windows also PermissionError, while it is taken away
+            if isinstance(error, PermissionError) and os.name != "nt":
+                raise
+            if time.monotonic() > end:  # a kernel was killed just then, and has left it behind
+                break
+            time.sleep(0.01)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            lock.unlink()
+
+
 def _read_file() -> dict[str, dict[str, Any]]:
+    """What the file says, without what is no word in it. Raises `OSError` if it is there and cannot be opened."""
     file = path()
     try:
-        known = json.loads(file.read_text(encoding="utf-8"))
+        known = json.loads(file.read_text(encoding="utf-8-sig"))  # Windows' Notepad may put a mark in front
         if not isinstance(known, dict) or not all(isinstance(known.get(part, {}), dict) for part in _EMPTY):
             raise ValueError("it is no record of progress")
     except FileNotFoundError:
         return {}
-    except OSError:
-        return {}
-    except ValueError:  # also what is no JSON, or no text
+    except (ValueError, RecursionError):  # also what is no JSON, or no text
         aside = file.with_name(file.stem + ".unreadable" + file.suffix)
         with contextlib.suppress(OSError):
             os.replace(file, aside)
         notice(("progress", str(file)), f"{file.name} could not be read; it is now {aside.name}, and a new one begins.")
         return {}
-    return {part: known.get(part, {}) for part in _EMPTY}
+    return {part: {key: word for key, word in known.get(part, {}).items() if isinstance(word, str)} for part in _EMPTY}
