@@ -88,6 +88,10 @@ def main(arguments: list[str]) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
+    except OSError as error:
+        about = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
+        print(f"{about}. Another folder, which you may write to, helps.", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

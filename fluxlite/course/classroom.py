@@ -179,8 +179,8 @@ def look_at_class(folder: Path) -> Class:
         name = str(file.relative_to(folder))
         try:
             one = _read(file)
-        except (zipfile.BadZipFile, ValueError, TypeError, KeyError, OSError) as error:
-            to_say.append(f"{name}: cannot be read ({error}); ask for it again")
+        except Exception as error:  # damaged, locked by a password, or no zip file at all: there are many ways
+            to_say.append(f"{name}: cannot be read ({str(error) or type(error).__name__}); ask for it again")
             continue
         found.setdefault(one.name.casefold(), []).append((one, name))
     latest = []
@@ -199,7 +199,8 @@ def _read(file: Path) -> Handin:
         kept = _json(archive, progress.FILE) if progress.FILE in archive.namelist() else {}
     checks, guesses = ({str(k): str(v) for k, v in dict(kept.get(part, {})).items()} for part in ("checks", "guesses"))
     checks = {id: word for id, word in checks.items() if word in SIGNS}
-    return Handin(str(about["name"]).strip(), str(about["time"]), checks, guesses)
+    name = "".join(letter if letter.isprintable() else " " for letter in str(about["name"]))
+    return Handin(" ".join(name.split()) or file.stem, str(about["time"]), checks, guesses)
 
 
 def _json(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:

@@ -16,15 +16,20 @@ FIRST = "00-start-here.ipynb"
 SETTINGS = Path(__file__).parent / "jupyterlab"
 
 
+def course_folder() -> Path:
+    """``my-course``; the current folder where that is one already, so that there is none within another."""
+    return Path() if Path.cwd().name == FOLDER and Path(FIRST).exists() else Path(FOLDER)
+
+
 def lab(arguments: list[str]) -> int:
-    """Make the learner's copies in ``my-course`` and open the first in JupyterLab; what JupyterLab returns.
+    """Make the learner's copies in `course_folder` and open the first in JupyterLab; what JupyterLab returns.
 
     `arguments` are JupyterLab's. Nothing of the learner's is overwritten.
     """
     if importlib.util.find_spec("jupyterlab") is None:
         print("JupyterLab is not installed here. This brings it: pip install jupyterlab ipywidgets matplotlib")
         return 1
-    folder = Path(FOLDER)
+    folder = course_folder()
     for line in hand_out(folder):
         print(line)
     print(f"Your copies of the lessons are in {folder.absolute()}. Ctrl-C here ends JupyterLab.", flush=True)

@@ -12,6 +12,7 @@ import pytest
 
 from fluxlite.__main__ import main
 from fluxlite.course import classroom, exercises, progress
+from fluxlite.course import lab as lab_module
 from fluxlite.course.asked import Asked, asked
 from fluxlite.course.classroom import Class, Handin, handin, look_at_class
 from fluxlite.course.guesses import Question
@@ -162,6 +163,47 @@ def test_files_that_cannot_be_read_are_named_and_stop_nothing(learner, tmp_path)
     assert [one.name for one in seen.handins] == ["Ada"] and "broken.zip: cannot be read" in repr(seen)
 
 
+def test_damaged_and_locked_files_stop_nothing(learner, tmp_path):
+    content = handin("Ada", learner).read_bytes()
+    with zipfile.ZipFile(learner / "handin-Ada.zip") as archive:
+        about = archive.getinfo("handin.json")
+    start = about.header_offset + 30 + len(about.filename)
+    (tmp_path / "damaged.zip").write_bytes(content[:start] + b"\xff" * 9 + content[start + 9 :])
+    end = content.rfind(b"PK\x01\x02", 0, content.rfind(b"handin.json"))
+    for at in (about.header_offset + 6, end + 8):  # the mark of a password, in both places where it stands
+        content = content[:at] + b"\x01\x00" + content[at + 2 :]
+    (tmp_path / "locked.zip").write_bytes(content)
+    (tmp_path / "folder.zip").mkdir()
+    seen = look_at_class(tmp_path)
+    assert {line.partition(":")[0] for line in seen.to_say} == {"damaged.zip", "folder.zip", "locked.zip"}
+    assert [one.name for one in seen.handins] == ["Ada"]
+
+
+@pytest.mark.parametrize(("name", "shown"), [("Ada\nL.\x1b[31m", "Ada L. [31m"), (" \n", "one")])
+def test_an_odd_name_stays_in_its_line(name, shown, tmp_path):
+    with zipfile.ZipFile(tmp_path / "one.zip", "w") as archive:
+        archive.writestr("handin.json", json.dumps({"name": name, "time": "1"}))
+    (one,) = look_at_class(tmp_path).handins
+    assert one.name == shown and f"{shown} " in repr(look_at_class(tmp_path))
+
+
+def test_lab_makes_no_course_within_a_course(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(lab_module.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(lab_module.subprocess, "call", lambda command, cwd: 0)
+    monkeypatch.chdir(tmp_path)
+    assert main(["lab"]) == 0
+    monkeypatch.chdir(tmp_path / "my-course")
+    assert main(["lab"]) == 0 and not (tmp_path / "my-course" / "my-course").exists()
+
+
+def test_lab_where_a_file_has_the_name_of_the_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(lab_module.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my-course").touch()
+    assert main(["lab"]) == 1
+    assert capsys.readouterr().err == "my-course: File exists. Another folder, which you may write to, helps.\n"
+
+
 def test_an_empty_class(tmp_path):
     assert repr(look_at_class(tmp_path)) == "nobody has handed in"
 
@@ -173,6 +215,7 @@ def test_an_empty_class(tmp_path):
         (["class", ".", "99"], "there is no lesson '99'"),
         (["handin"], "there is no notebook in"),
         (["handin", "???"], "a name has letters in it, got '???'"),
+        (["handin", "a" * 300, "???"], "File name too long. Another folder, "),
     ],
 )
 def test_mistakes_are_said_in_one_line(arguments, words, tmp_path, monkeypatch, capsys):
