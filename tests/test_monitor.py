@@ -130,6 +130,16 @@ def test_it_draws_at_the_first_step_and_at_the_end_and_in_between_no_oftener_tha
     assert "ends at" in shown.widget.children[2].value
 
 
+def test_the_time_of_a_training_that_outlives_the_simulated_gpu():
+    gate = Gate(3)
+    with fl.simulate_gpu():
+        shown = monitor(loss, *fresh(), epochs=5, each_step=gate)
+        assert gate.reached.wait(10)
+    gate.open.set()
+    history = shown.result()
+    assert history.steps == 10 and history.seconds.kind == "simulated" and 0 <= float(history.seconds) < 60
+
+
 def test_the_words_while_it_runs():
     with fl.simulate_gpu():
         model = fl.gpu({"w": np.zeros(1, np.float32)})

@@ -160,12 +160,14 @@ class _Run:
 
     def go(self) -> None:
         history = self.history
-        self.before, self.start = history.seconds, clock()
+        self.before, self.start, self.clock = history.seconds, clock(), _seconds(0.0)
         while history.epochs < history.wanted and not history.stopped and not self.has_to_stop():
             self.epoch()
 
     def take_time(self) -> None:
         new = _seconds(clock() - self.start)
+        if (new.kind, new.card) != (self.clock.kind, self.clock.card):
+            return  # the simulated GPU came or went meanwhile: what was read before counts
         same = (self.before.kind, self.before.card) == (new.kind, new.card)
         self.history.seconds = self.before + new if same else new  # the times of two clocks have no sum
 
