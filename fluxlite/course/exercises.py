@@ -95,6 +95,15 @@ def lesson(number: str) -> types.ModuleType:
         raise ValueError(f"there is no lesson {number!r}; the lessons are {', '.join(lessons())}") from None
 
 
+def number_in(id: Any) -> str:
+    """The lesson's number in the id of an exercise or of a question, whichever of the two is asked for.
+
+    >>> number_in("03.1"), number_in("03-A")
+    ('03', '03')
+    """
+    return re.split("[.-]", str(id))[0]
+
+
 def lessons() -> list[str]:
     """The numbers of all lessons, in order.
 
@@ -142,7 +151,7 @@ def check(id: str, *answers: Any) -> None:
 
 
 def _count(id: str) -> str:
-    number = id.partition(".")[0]
+    number = number_in(id)
     ids, kept = exercises(number), progress.read()["checks"]
     return f"   ({sum(kept.get(one) == RIGHT for one in ids)} of {len(ids)} in this lesson)"
 
@@ -152,7 +161,7 @@ def _count(id: str) -> str:
 
 def judge(id: str, *answers: Any) -> Verdict:
     """The verdict on the answers to exercise `id`. Raises `ValueError` for an unknown id."""
-    known = exercises(str(id).partition(".")[0])
+    known = exercises(number_in(id))
     if id not in known:
         raise ValueError(f"there is no exercise {id!r} in this lesson; there are {', '.join(known) or 'none'}")
     if any(answer is ... for answer in answers):
@@ -169,7 +178,7 @@ def judge(id: str, *answers: Any) -> Verdict:
     lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
     if verdict.word in (RIGHT, NOT_YET) or not lines:
         return verdict
-    return verdict._replace(rows=(*verdict.rows, ("printed", "\n".join(lines[-5:]))))
+    return verdict._replace(rows=(*verdict.rows, ("printed", "\n".join(lines[-5:])[-_MOST:])))
 
 
 class _Printed(io.StringIO):

@@ -21,8 +21,7 @@ class Question:
 
 def question(id: str) -> Question:
     """The question of this id, ``"03-A"``. Raises `ValueError` if there is none."""
-    number = str(id).partition("-")[0]
-    known: dict[str, Question] = getattr(exercises.lesson(number), "QUESTIONS", {})
+    known: dict[str, Question] = getattr(exercises.lesson(exercises.number_in(id)), "QUESTIONS", {})
     if id not in known:
         raise ValueError(f"there is no question {id!r} in this lesson; there are {', '.join(known) or 'none'}")
     return known[id]

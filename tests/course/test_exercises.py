@@ -184,6 +184,10 @@ def test_who_prints_without_end_fills_no_memory():
     assert printed.endswith("the end") and longest < 300_000
 
 
+def test_of_a_long_line_the_end_is_shown():
+    assert len(dict(judge("99.1", lambda x: print("x" * 99_999)).rows)["printed"]) < 3_000
+
+
 def test_standard_output_that_an_answer_closes_stays_open():
     judge("99.1", lambda x: sys.stdout.close())
     assert judge("99.1", lambda x: 2 * x).word == "right"
@@ -261,6 +265,13 @@ def test_a_letter_that_is_no_option_raises_nothing(wrong, capsys):
     assert capsys.readouterr().out.startswith(
         f"03-A  {wrong!r} is none of the options: a, b, c, d. For example: guess("
     )
+
+
+def test_the_id_of_the_other_kind_names_those_that_there_are():
+    with pytest.raises(ValueError, match="there is no exercise '03-A' in this lesson; there are 03.1, "):
+        check("03-A", 1)
+    with pytest.raises(ValueError, match=r"there is no question '03.1' in this lesson; there are 03-A, "):
+        guess("03.1", "a")
 
 
 def test_an_unknown_question():
