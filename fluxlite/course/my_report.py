@@ -8,6 +8,7 @@ from typing import Any
 
 import fluxlite as fl
 
+from ..notices import notice
 from . import exercises, progress
 from .crossing import Crossover, crossover
 from .guesses import Question
@@ -22,7 +23,7 @@ class Report:
     """The page: as text, and as a picture in a notebook. It lies in two files too, `text_file` and `picture_file`."""
 
     def __init__(self, lines: list[str], crossing: Crossover, folder: Path) -> None:
-        self.lines, self.crossing = lines, crossing
+        self.lines, self.crossing, self.saved = lines, crossing, False
         self.text_file, self.picture_file = folder / f"{NAME}.txt", folder / f"{NAME}.png"
 
     def __repr__(self) -> str:
@@ -31,8 +32,8 @@ class Report:
     def _repr_html_(self) -> str:
         from ..jupyter.display import show
 
-        where = f"This page lies in {self.picture_file.name} and, to be copied, in {self.text_file.name}."
-        return show(self.figure(), f"{' '.join(self.lines)} {where}")._repr_html_()
+        where = f" This page lies in {self.picture_file.name} and, to be copied, in {self.text_file.name}."
+        return show(self.figure(), " ".join(self.lines) + where * self.saved)._repr_html_()
 
     def figure(self) -> Any:
         """The page as a Matplotlib figure: the lines on the left, the crossing on the right."""
@@ -49,6 +50,7 @@ class Report:
     def save(self) -> None:
         self.text_file.write_text(f"{self}\n", encoding="utf-8")
         self.figure().savefig(self.picture_file, dpi=110, facecolor="white")
+        self.saved = True
 
 
 def report() -> Report:
@@ -59,7 +61,10 @@ def report() -> Report:
     crossing = crossover(batch=BATCH)
     lines = ["My GPU report", *_progress(), *_open_question(), _receipt(), _crossing(crossing)]
     page = Report(lines, crossing, progress.path().parent)
-    page.save()
+    try:
+        page.save()
+    except OSError as error:
+        notice(("report", page.text_file), f"The report is not kept in {page.text_file.parent}: {error.strerror}.")
     return page
 
 

@@ -29,3 +29,10 @@ def test_the_report_of_somebody_who_has_done_nothing():
     assert "Exercises solved: 0." in str(page) and "I said" not in str(page)
     shown = page._repr_html_()
     assert '<img alt="My GPU report Exercises solved: 0.' in shown and "my-gpu-report.png" in shown
+
+
+def test_the_report_in_a_folder_that_cannot_be_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "not there" / "progress.json"))
+    page = report()
+    assert "The report is not kept in" in capsys.readouterr().out
+    assert "This page lies in" not in page._repr_html_() and "Exercises solved: 0." in str(page)
