@@ -130,6 +130,16 @@ def test_it_draws_at_the_first_step_and_at_the_end_and_in_between_no_oftener_tha
     assert "ends at" in shown.widget.children[2].value
 
 
+def test_a_picture_that_cannot_be_drawn_stops_no_training(monkeypatch):
+    def no_plots(*_, **__):
+        raise ModuleNotFoundError("No module named 'matplotlib'")
+
+    monkeypatch.setattr(of_module, "plots", no_plots)
+    shown = monitor(loss, *fresh(), epochs=5)
+    assert shown.result().steps == 10 and "ended: History(5 epochs" in status(shown)
+    assert "cannot be drawn here: No module named" in shown.widget.children[2].value
+
+
 def test_the_time_of_a_training_that_outlives_the_simulated_gpu():
     gate = Gate(3)
     with fl.simulate_gpu():

@@ -172,16 +172,24 @@ class Monitor(Shown):
                 self._watch.begun.set()
 
     def _draw(self, history: History, text: str) -> None:
-        page = loss_curve(history)[1]._repr_html_() if history.losses else ""
+        page = _page(history) if history.losses else ""
         self._status.value, self._view.value = text, page  # only now: drawing takes its time, and both are to agree
 
     def _close(self) -> None:
         self._button.disabled = True
         history = self._history or getattr(self._error, "history", None)
         if history is not None and history.losses:
-            self._view.value = loss_curve(history)[1]._repr_html_()
+            self._view.value = _page(history)
         how = f"{type(self._error).__name__}: {self._error}" if self._error is not None else f"ended: {history!r}"
         self._status.value = said(how)
+
+
+def _page(history: History) -> str:
+    """The curve; where it cannot be drawn, why: that is no reason to stop a training."""
+    try:
+        return loss_curve(history)[1]._repr_html_()
+    except Exception as error:
+        return said(f"There is no picture, for it cannot be drawn here: {error}")
 
 
 class _Watch:
