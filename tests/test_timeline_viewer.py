@@ -64,6 +64,17 @@ def test_the_slider_comes_along_when_there_are_fewer_to_show(receipt):
     assert viewer.first.value == 9 and "wait 10 of 10" in viewer.sentence
 
 
+def test_a_single_wait_is_shown_wherever_the_slider_was():
+    with fl.simulate_gpu(), fl.receipt() as r:
+        float(fl.gpu(np.ones(4, np.float32)).sum())
+    viewer = timeline(r)
+    viewer.first.value = 2
+    viewer.which.value = "only waits"
+    assert viewer.first.value == 0 and viewer.sentence == repr(r.plot(only_waits=True))
+    viewer.first.value = 1
+    assert viewer.first.value == 0 and viewer.sentence == repr(r.plot(only_waits=True))
+
+
 def test_a_receipt_without_waits_says_so_in_place_of_a_picture():
     with fl.simulate_gpu():
         x = fl.gpu(np.ones(3, np.float32))

@@ -75,7 +75,9 @@ class Viewer(widgets.Shown):
         """The slider goes to the last event, or wait, there is, in steps of a quarter of the window."""
         timeline = self._timeline
         number = len(timeline.waits if self.which.value == WAITS else timeline.moments)
-        self.first.max = max(1, number - 1)
+        self.first.max = max(1, number - 1)  # of one alone too there is a slider, which goes back
+        if self.first.value >= number:
+            self.first.value = 0
         self.first.step = max(1, self.window.value // 4)
 
     def _show(self, page: str, sentence: str) -> None:
