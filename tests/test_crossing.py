@@ -80,6 +80,15 @@ def test_an_unknown_card_and_a_batch_that_nobody_recorded_are_refused():
         crossover(batch=2)
 
 
+@pytest.mark.parametrize("call", [crossover, crossover_explorer])
+@pytest.mark.parametrize(
+    ("wrong", "words"), [((3,), "not 3;"), (("64",), "not '64';"), ((64, "T4"), "no preset for 'T4'")]
+)
+def test_the_explorer_refuses_in_the_words_of_the_plain_call(call, wrong, words):
+    with pytest.raises(ValueError, match=words):
+        call(*wrong)
+
+
 def test_the_table_says_of_which_kinds_its_times_are():
     text = repr(crossover(64))
     assert "CPU, recorded" in text and "GPU, simulated" in text and "recorded on 20" in text

@@ -238,7 +238,7 @@ def recorded(batch: int) -> dict[int, Timing]:
     """The recorded times of a training step for each hidden size."""
     if batch not in BATCHES:
         known = ", ".join(map(str, BATCHES))
-        raise ValueError(f"the CPU was recorded with a batch of {known}, not {batch}; live=True measures any")
+        raise ValueError(f"the CPU was recorded with a batch of {known}, not {batch!r}; live=True measures any")
     return {size: times("training step", hidden=size, batch=batch) for size in SIZES}
 
 

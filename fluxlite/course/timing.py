@@ -49,6 +49,8 @@ def bench(f: Callable[[], Any], repeats: int = 7) -> Timing:
     [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
     2.87 ms simulated (NVIDIA T4)
     """
+    if not callable(f):
+        raise TypeError(f"bench takes a function, to call it itself: bench(lambda: …); got a {type(f).__name__}")
     if repeats < 1:
         raise ValueError(f"repeats is at least 1, got {repeats}")
     f()

@@ -21,6 +21,7 @@ class Explorer(Shown):
 
     def __init__(self, batch: int, card: str, copies: bool, wait: bool) -> None:
         widgets = ipywidgets("crossover(batch=64)")
+        crossover(batch, card, copies, wait)  # says what cannot be chosen, better than the controls do
         style = {"description_width": "4em"}
         self.card = widgets.Dropdown(options=list(PRESETS), value=card, description="card", style=style)
         self.batch = widgets.ToggleButtons(options=BATCHES, value=batch, description="batch", style=style)

@@ -443,5 +443,7 @@ def test_bench_warms_up_and_waits_on_both_sides():
         assert str(low) == str(high) == str(timing.median)
         device.synchronize()
     assert bench(lambda: None, repeats=1).median.kind == "measured"
+    with pytest.raises(TypeError, match=r"bench\(lambda: …\); got a float"):
+        bench(2.5)
     with pytest.raises(ValueError, match="repeats is at least 1"):
         bench(lambda: None, repeats=0)
