@@ -108,6 +108,17 @@ class Seconds(float):
         return value if bare else Seconds(value, self.kind, self.card)
 
 
+def clocked(seconds: float) -> Seconds:
+    """The time between two readings of `clock`: simulated while a simulated GPU is current, otherwise measured.
+
+    >>> clocked(0.5)
+    0.5 s measured
+    """
+    device = gpu_device()
+    simulated = hasattr(device, "host")
+    return Seconds(seconds, "simulated", device.card) if simulated else Seconds(seconds, "measured")  # type: ignore
+
+
 def duration(seconds: float) -> str:
     """Seconds in a unit that fits, in two or three digits.
 

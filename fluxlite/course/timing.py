@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-from ..devices.selection import devices, gpu_device
-from ..seconds import Seconds, clock, duration
+from ..devices.selection import devices
+from ..seconds import Seconds, clock, clocked, duration
 
 
 class Timing:
@@ -62,9 +62,7 @@ def _once(f: Callable[[], Any]) -> Seconds:
     start = clock()
     f()
     _wait()
-    device = gpu_device()
-    simulated = getattr(device, "host", None) is not None
-    return Seconds(clock() - start, *(("simulated", device.card) if simulated else ("measured",)))  # type: ignore[union-attr]
+    return clocked(clock() - start)
 
 
 def _wait() -> None:

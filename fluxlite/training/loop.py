@@ -19,10 +19,9 @@ import numpy as np
 from ..arrays import device_of
 from ..autodiff import withgradient
 from ..devices.cpu import CPU
-from ..devices.selection import gpu_device
 from ..errors import LayerError, other_device
 from ..optimizers import update
-from ..seconds import Seconds, clock
+from ..seconds import Seconds, clock, clocked
 from ..ties import is_array
 from ..walks import leaves
 from .arguments import check_arguments, check_call, check_gradient, length
@@ -48,7 +47,7 @@ class History:
     steps: int = 0
     stopped: bool = False
     reason: str = ""
-    seconds: Seconds = field(default_factory=lambda: _seconds(0.0))
+    seconds: Seconds = field(default_factory=lambda: clocked(0.0))
 
     @property
     def epochs(self) -> int:
@@ -160,12 +159,12 @@ class _Run:
 
     def go(self) -> None:
         history = self.history
-        self.before, self.start, self.clock = history.seconds, clock(), _seconds(0.0)
+        self.before, self.start, self.clock = history.seconds, clock(), clocked(0.0)
         while history.epochs < history.wanted and not history.stopped and not self.has_to_stop():
             self.epoch()
 
     def take_time(self) -> None:
-        new = _seconds(clock() - self.start)
+        new = clocked(clock() - self.start)
         if (new.kind, new.card) != (self.clock.kind, self.clock.card):
             return  # the simulated GPU came or went meanwhile: what was read before counts
         same = (self.before.kind, self.before.card) == (new.kind, new.card)
@@ -306,10 +305,3 @@ def _why(error: Exception, model: Any, arguments: Any) -> Exception | None:
 def _reason(function: Any, otherwise: str) -> str:
     name = getattr(function, "__name__", otherwise)
     return getattr(function, "reason", "") or f"stopped by {otherwise if name == '<lambda>' else name}"
-
-
-def _seconds(number: float) -> Seconds:
-    """A time on `clock`."""
-    device = gpu_device()
-    simulated = hasattr(device, "host")
-    return Seconds(number, "simulated", device.card) if simulated else Seconds(number, "measured")  # type: ignore
