@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 import fluxlite
+from tools.outputs import Output
 
 # A time limit for one example says more about the machine than about the code. Where a change is judged (CI is set)
 # the examples are the same each time; elsewhere each run tries others.
@@ -20,6 +21,14 @@ settings.load_profile("fluxlite")
 
 # Whoever runs the tests must not find their answers in his own course; also not those of the notebooks' kernels.
 os.environ["FLUXLITE_PROGRESS"] = str(Path(tempfile.mkdtemp(prefix="fluxlite-"), "progress.json"))
+
+def pytest_configure(config):
+    """nbval compares the outputs of notebooks by the rule of `tools/outputs.py`: the last digits may differ."""
+    if config.pluginmanager.hasplugin("nbval"):
+        from nbval.plugin import IPyNbCell
+
+        sanitized = IPyNbCell.sanitize
+        IPyNbCell.sanitize = lambda cell, text: Output(sanitized(cell, text)) if isinstance(text, str) else text
 
 
 @pytest.fixture(autouse=True)

@@ -447,7 +447,7 @@ def test_ci_is_a_script_that_can_be_started():
     assert os.access(run, os.X_OK)
     assert subprocess.run(["bash", "-n", str(run)]).returncode == 0
     extras = re.search(r"EXTRAS=([\w,]+)", run.read_text())[1].split(",")
-    assert set(extras) == {"bench", "browser", "cuda12", "nbgrader"} <= set(EXTRAS)
+    assert set(extras) == {"bench", "browser", "cuda12", "nbgrader", "nox"} <= set(EXTRAS)
 
 
 # --- What is promised about packages ---
@@ -483,6 +483,7 @@ def test_the_extras_are_the_promised_ones():
             "ruff",
             "mypy",
         },
+        "nox": {"nox"},
         "browser": {"playwright"},
         "nbgrader": {"nbgrader"},
         "bench": {"torch", "jax", "mlx", "autograd"},

@@ -38,6 +38,7 @@ SIZES = {
     "test": (30, 100),
     "nbgrader": (30, 70),
     "browser": (45, 165),
+    "nox": (8, 20),
     "bench": (340, 1430),
     "cuda12": (137, 300),
     "cuda13": (70, 210),
@@ -389,7 +390,7 @@ def stages(arguments):
         some_notebook = any("ipynb" in argument or "notebooks" in argument for argument in arguments)
         # Where no notebook is asked for, pytest starts a second sooner without nbval.
         return [["pytest"] + (nbval if some_notebook else ["-p", "no:nbval"]) + arguments]
-    checked = ["fluxlite", "tests", "benchmarks", "notebooks", "tools", "conftest.py"]
+    checked = ["fluxlite", "tests", "benchmarks", "notebooks", "tools", "conftest.py", "noxfile.py"]
     checked = [name for name in checked if os.path.exists(os.path.join(ROOT, name))]
     # Cells are separate tests to nbval: loadfile keeps those of one notebook in one process.
     # Without notebooks more processes were slower: each of them first has to find all the tests.

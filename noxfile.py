@@ -1,0 +1,77 @@
+"""The tests and the lessons as they run elsewhere: other processors, other Pythons, other versions of NumPy.
+
+    make test EXTRAS=nox              once: brings nox into .venv
+    .venv/bin/nox -l                  what there is
+    .venv/bin/nox                     all of it; more than an hour
+    .venv/bin/nox -s "processors(other digits)" -- notebooks/05-sine-wave-rnn.ipynb      a part: any arguments of pytest
+
+NumPy picks its code by the processor: OpenBLAS has a kernel for each family, NumPy's own loops one for each set of
+instructions. They round differently. The environment can choose another one, as long as the processor can run it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from glob import glob
+from pathlib import Path
+
+import nox
+
+nox.options.error_on_missing_interpreters = False
+nox.options.reuse_existing_virtualenvs = True
+
+# The project's own .venv, which has NumPy, is what runs this file.
+from numpy._core._multiarray_umath import __cpu_features__ as CAN  # noqa: E402
+
+from tools.last_digits import kernels_too  # noqa: E402
+
+# NumPy 2.4 gave the sets of instructions these names; before, each instruction had its own.
+_V4 = "X86_V4 AVX512_ICL" if "X86_V4" in CAN else "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL"
+_V3 = "X86_V3" if "X86_V3" in CAN else "AVX2 FMA3"
+
+PROCESSORS = {
+    "Nehalem": {"OPENBLAS_CORETYPE": "NEHALEM"},
+    "Sandybridge": {"OPENBLAS_CORETYPE": "SANDYBRIDGE"},
+    "Haswell": {"OPENBLAS_CORETYPE": "HASWELL"},  # and AMD's Zen
+    "SkylakeX": {"OPENBLAS_CORETYPE": "SKYLAKEX"},
+    "loops without AVX512": {"NPY_DISABLE_CPU_FEATURES": _V4},
+    "loops without AVX2": {"NPY_DISABLE_CPU_FEATURES": f"{_V4} {_V3}"},
+    "1 thread": {"OPENBLAS_NUM_THREADS": "1"},
+    "2 threads": {"OPENBLAS_NUM_THREADS": "2"},
+    "4 threads": {"OPENBLAS_NUM_THREADS": "4"},
+    "other digits": {},  # one that doesn't exist: tools/last_digits.py
+}
+NEEDS = {"Sandybridge": "AVX", "Haswell": "AVX2", "SkylakeX": "AVX512F"}
+NOTEBOOKS = sorted(glob("notebooks/*.ipynb"))
+PYTEST = ["-m", "pytest", "-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadfile", "--color=no",
+          "--nbval", "--nbval-current-env", "--nbval-cell-timeout=120"]  # fmt: skip
+EVERYTHING = ["fluxlite", "tests", *NOTEBOOKS]
+
+
+@nox.session(venv_backend="none")
+@nox.parametrize("processor", [nox.param(name, id=name) for name in PROCESSORS])
+def processors(session: nox.Session, processor: str) -> None:
+    """This machine, with the last digits of another processor."""
+    if not CAN.get(NEEDS.get(processor, ""), True):
+        session.skip(f"this processor has no {NEEDS[processor]}")
+    environment, plugin = PROCESSORS[processor], []
+    if processor == "other digits":
+        environment, plugin = kernels_too(Path(session.create_tmp(), "ipython")), ["-p", "tools.last_digits"]
+    session.run(sys.executable, *PYTEST, *plugin, *(session.posargs or EVERYTHING), env=environment)
+
+
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+def pythons(session: nox.Session) -> None:
+    """Every Python that starts here, with the newest packages that it gets."""
+    session.install("-e", ".[test]")
+    # As Jupyter starts its kernels: since 3.13 Python colours what it says about an error.
+    session.run("python", *PYTEST, *(session.posargs or EVERYTHING), env={"FORCE_COLOR": "1"})
+
+
+@nox.session(python="3.12")
+@nox.parametrize("numpy", [nox.param("numpy==2.0.*", id="oldest"), nox.param("numpy", id="newest")])
+def numpys(session: nox.Session, numpy: str) -> None:
+    """The oldest NumPy that we support, and the newest."""
+    session.install("-e", ".[test]", numpy)
+    session.run("python", *PYTEST, *(session.posargs or EVERYTHING))
