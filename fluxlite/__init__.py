@@ -15,49 +15,51 @@ from __future__ import annotations
 from typing import Any
 
 # A model is a tree, and everything done to it is a walk
-from .tree import children, functor, is_leaf, trainable
-from .walks import KeyPath, fcollect, fmap, fmap_with_path, fmapstructure, leaves
-from .parameters import destructure, trainables
+from .tree.contract import children, functor, is_leaf, trainable
+from .tree.walks import KeyPath, fcollect, fmap, fmap_with_path, fmapstructure, leaves
+from .tree.parameters import destructure, trainables
 
 # Gradients
 from .arrays import astype, getitem, move, primitive, scatter_add
-from .autodiff import Gradient, gradient, hessian, jacobian, withgradient
-from .older_styles import back, param, params
-from .tracked import TrackedArray
+from .autodiff.gradients import Gradient, gradient, withgradient
+from .autodiff.jacobians import hessian, jacobian
+from .autodiff.older_styles import back, param, params
+from .autodiff.tracked import TrackedArray
 
 # Layers
-from .layers.basic import Chain, Dense
+from .layers.chain import Chain
+from .layers.dense import Dense
 
 # Devices: which arrays are whose. The libraries of a GPU are not imported before one is used.
 from .devices.base import Device
 from .devices.selection import cpu, cu, functional, gpu, gpu_device, gpu_name, require_gpu, simulate_gpu
 from .devices.selection import get_device, gpu_backend, supported_devices, without_gpu
 from .devices.places import device_of
-from .notices import notices, reset_notices
-from .doctor import doctor
+from .messages import notices, reset_notices
 
 __version__ = "0.1.0"
 
 # Loaded at first use: the module in which each name is.
 _LAZY = {
-    "own_rules": "rule",
+    "autodiff.own_rules": "rule",
     "activations": (
         "celu elu gelu hardsigmoid hardswish hardtanh leakyrelu lisht logcosh logsigmoid mish relu relu6 rrelu selu "
         "sigmoid sigmoid_fast softplus softshrink softsign swish tanhshrink tanh_fast trelu σ tanh softmax logsoftmax"
     ),
-    "initializers": "glorot_uniform",
+    "layers.initializers": "glorot_uniform",
     "losses": "mse crossentropy logitcrossentropy",
     "optimizers": "setup update updated Descent Momentum Adam",
     "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
-    "onehots": "onehot onehotbatch onecold",
+    "data.onehots": "onehot onehotbatch onecold",
     "training": "train throttle patience early_stopping plateau",
     "checkpoint": "save load state loadmodel",
-    "receipts": "receipt",
-    "seconds": "clock Seconds",
-    "estimates": "estimate",
+    "receipts.recording": "receipt",
+    "receipts.seconds": "clock Seconds",
+    "receipts.estimates": "estimate",
     "simulated.calibration": "calibrate",
-    "explanation": "explain",
-    "devices.pretend": "pretend",
+    "reports.explanation": "explain",
+    "reports.diagnosis": "doctor",
+    "simulated.pretending": "pretend",
     "devices.scalars": "allowscalar",
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .arrays import primitive, uniform_like
-from .rules import rule
-from .tracked import plain
+from .autodiff.rules import rule
+from .autodiff.tracked import plain
 
 # -- corners: lines that meet at a point; there the slope is the smaller of the two, 0 for relu ------------
 

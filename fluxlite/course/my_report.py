@@ -8,7 +8,7 @@ from typing import Any
 
 import fluxlite as fl
 
-from ..notices import notice
+from ..messages import notice
 from . import exercises, progress
 from .crossing import Crossover, crossover
 from .guesses import Question
@@ -30,14 +30,14 @@ class Report:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        from ..jupyter.display import show
+        from ..pictures import show
 
         where = f" This page lies in {self.picture_file.name} and, to be copied, in {self.text_file.name}."
         return show(self.figure(), " ".join(self.lines) + where * self.saved)._repr_html_()
 
     def figure(self) -> Any:
         """The page as a Matplotlib figure: the lines on the left, the crossing on the right."""
-        from ..jupyter.looks import plots
+        from ..pictures import plots
 
         figure, (left, right) = plots(1, 2, width=13, height=6.5)
         left.axis("off")

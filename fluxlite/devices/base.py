@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -192,6 +193,10 @@ class _Entered(threading.local):
 _entered = _Entered()
 
 
+# Arrays that were pickled go to the GPU in use. They must not know `selection.py`, so it enters `require_gpu` here.
+gpu_in_use: list[Callable[[], Device]] = []
+
+
 def _stack(backend: str) -> list[Device]:
     return _entered.stacks.setdefault(backend, [])
 
@@ -200,3 +205,11 @@ def entered(backend: str) -> Device | None:
     """The device of this kind that ``with device:`` or ``device.use()`` made the current one, or None."""
     stack = _stack(backend)
     return stack[-1] if stack else None
+
+
+def current(found: list[Device]) -> Device | None:
+    """Of these devices of one kind the current one, otherwise the first; None if there are none."""
+    if not found:
+        return None
+    wanted = entered(found[0].backend)
+    return next((device for device in found if device is wanted), found[0])  # not one of an earlier simulation

@@ -6,13 +6,12 @@ Once per epoch that is nothing, once per element it is the slowest way to use a 
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
-from ..notices import notice
+from ..messages import notice
+from .cupy import device as cupy
+from .cupy import waits
 from .lines import users_line
 
 _READS = {
@@ -28,7 +27,6 @@ class _State:
     """What was asked for last; None until somebody asks."""
 
     allowed: bool | None = None
-    cupy: Any = None  # CuPy's own prohibition, while it is in force
 
 
 def allowscalar(allow: bool = True) -> AllowScalar:
@@ -92,36 +90,11 @@ def _in_jupyter() -> bool:
 
 def _set(allowed: bool | None) -> None:
     _State.allowed = allowed
-    if _State.cupy is not None:
-        _State.cupy.__exit__(None, None, None)
-        _State.cupy = None
-    if allowed is False:
-        from .cuda import amdgpu_functional, cuda_functional
-
-        if cuda_functional() or amdgpu_functional():
-            _State.cupy = _cupys_own(False)
-            _State.cupy.__enter__()
-            notice(
-                "CuPy's waits",
-                "on a real GPU CuPy checks this: there every wait raises cupyx.DeviceSynchronized, printing an array "
-                "too, except that of cpu(x) and of synchronize().",
-            )
-
-
-def waiting() -> Any:
-    """``with waiting():`` around a wait of our own, which is asked for by name and so never forbidden."""
-    return contextlib.nullcontext() if _State.cupy is None else _cupys_own(True)
-
-
-@contextlib.contextmanager
-def _cupys_own(allow: bool) -> Iterator[None]:
-    import cupyx
-
-    context = cupyx.allow_synchronize(allow)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says that it is deprecated; there is nothing else
-        context.__enter__()
-    try:
-        yield
-    finally:
-        context.__exit__(None, None, None)
+    waits.allow()
+    if allowed is False and (cupy.cuda_functional() or cupy.amdgpu_functional()):
+        waits.forbid()
+        notice(
+            "CuPy's waits",
+            "on a real GPU CuPy checks this: there every wait raises cupyx.DeviceSynchronized, printing an array "
+            "too, except that of cpu(x) and of synchronize().",
+        )

@@ -3,9 +3,8 @@
 import sys
 from typing import Any
 
-from .display import show
+from ..pictures import BLUE, GREEN, GREY, ORANGE, look, plots, projector, show
 from .drawing import trees
-from .looks import BLUE, GREEN, GREY, ORANGE, look, plots, projector
 from .timeline_viewer import timeline
 from .two_boxes import boxes, host_and_device
 

@@ -12,7 +12,7 @@ from ..devices.base import GPU, Memory
 from ..devices.events import listeners, tell
 from . import costs
 from .array import SimulatedArray
-from .clock import COPY, HOST, MEMSET, HostClock, Lanes, Span
+from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .memory import Buffer, Pool, root_of
 from .presets import Preset
 from .random import SimulatedGenerator

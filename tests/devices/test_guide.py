@@ -173,7 +173,7 @@ EXAMPLES = [f"S1_{i}" for i in range(1, 31)] + [f"S3_{i}" for i in range(1, 15)]
 
 
 def names_in(file):
-    tree = ast.parse((ROOT / "tests" / "devices" / file).read_text("utf-8"))
+    tree = ast.parse(next((ROOT / "tests").rglob(file)).read_text("utf-8"))
     return [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
 
 
@@ -186,7 +186,7 @@ def test_the_table_has_every_feature_and_its_tests_exist():
 
 
 def test_every_example_is_shown_by_a_test_of_its_name_or_said_to_be_elsewhere():
-    names = [name for path in Path(__file__).parent.glob("test_*.py") for name in names_in(path.name)]
+    names = [name for path in (ROOT / "tests").rglob("test_*.py") for name in names_in(path.name)]
     shown = {example for example in EXAMPLES for name in names if example in _ids(name)}
     assert shown | set(EXAMPLES_ELSEWHERE) == set(EXAMPLES) and not shown & set(EXAMPLES_ELSEWHERE)
 
