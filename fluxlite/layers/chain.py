@@ -22,7 +22,7 @@ class Chain:
 
     Raises what a layer raises, with the layer's place in front: ``layers[1].weight is on CPU, …``.
 
-    >>> chain = Chain(Dense(4, 3, np.tanh), Dense(3, 2))
+    >>> chain = Chain(fl.Dense(4, 3, np.tanh), fl.Dense(3, 2))
     >>> chain(np.ones((5, 4), np.float32)).shape, len(chain)
     ((5, 2), 2)
     >>> chain

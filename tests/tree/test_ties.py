@@ -57,7 +57,7 @@ def long_strides(x):
 def test_the_checker_notices_a_walk_that_knows_no_transposes(monkeypatch):
     """A planted broken tie: keys by identity only."""
     W = square_view()
-    monkeypatch.setattr(fluxlite.walks, "parameter_key", lambda x: ("object", id(x)))
+    monkeypatch.setattr(fluxlite.tree.walks, "parameter_key", lambda x: ("object", id(x)))
     check_ties([W, W])
     with pytest.raises(AssertionError, match="places 0 and 1"):
         check_ties([W, W.T])
@@ -66,10 +66,10 @@ def test_the_checker_notices_a_walk_that_knows_no_transposes(monkeypatch):
 def test_the_checker_notices_too_many_ties_and_transposes_that_are_not_undone(monkeypatch):
     W = np.arange(4.0).reshape(2, 2)
     with monkeypatch.context() as patched, pytest.raises(AssertionError, match="places 0 and 1"):
-        patched.setattr(fluxlite.walks, "parameter_key", lambda x: (type(x), "all arrays are one"))
+        patched.setattr(fluxlite.tree.walks, "parameter_key", lambda x: (type(x), "all arrays are one"))
         check_ties([np.zeros(2), np.zeros(2)])
     with monkeypatch.context() as patched, pytest.raises(AssertionError, match="not equal"):
-        patched.setattr(fluxlite.walks, "as_lies", lambda tied, first, result: result)
+        patched.setattr(fluxlite.tree.walks, "as_lies", lambda tied, first, result: result)
         check_ties([W, W.T])
     with pytest.raises(AssertionError, match="places 0 and 1"):
         check_ties([W, W], walk=lambda function, tree: fmap(function, tree, cache=False))
