@@ -15,6 +15,7 @@ TABLE_OF_CONTENTS = "fluxlite"
 # What each room is, and which others it may import, also inside functions. In reading order: only rooms above.
 ROOMS: dict[str, tuple[str, set[str]]] = {
     "tree": ("a model is a tree: how it comes apart, ties, walks, parameters", set()),
+    "lazy": ("a table of contents whose names are loaded when they are first used", set()),
     "messages": ("what is said to the user, most of it once", set()),
     "pictures": ("how pictures look, and how they are shown", set()),
     "arrays": ("what is asked of an array without knowing whose it is", {"tree"}),
@@ -52,7 +53,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     ),
     "course": (
         "start, guess, check; the lessons; the classroom",
-        {"autodiff", "messages", "pictures", "devices", "simulated", "receipts", "jupyter", TABLE_OF_CONTENTS},
+        {"lazy", "autodiff", "messages", "pictures", "devices", "simulated", "receipts", "jupyter", TABLE_OF_CONTENTS},
     ),
     "__main__": ("python -m fluxlite …", {"course", TABLE_OF_CONTENTS}),
 }

@@ -124,7 +124,8 @@ def named_alike(package: ModuleType) -> set[str]:
     inside = {path.stem for path in Path(package.__file__).parent.glob("*.py")} | {
         path.parent.name for path in Path(package.__file__).parent.glob("*/__init__.py")
     }
-    return {name for name in inside & set(dir(package)) if not isinstance(getattr(package, name), ModuleType)}
+    names = inside & {*dir(package), *vars(package)}
+    return {name for name in names if not isinstance(getattr(package, name), ModuleType)}
 
 
 @pytest.mark.parametrize("name", [name for name in SOURCES if (PACKAGE.parent / name.replace(".", "/")).is_dir()])
@@ -136,7 +137,7 @@ def test_no_module_is_hidden_by_a_function_of_its_package(name):
 
 def test_no_module_is_named_like_a_public_function():
     """Outside the course and its widgets, whose paths notebooks import."""
-    functions = {name for name in dir(fluxlite) if inspect.isroutine(getattr(fluxlite, name))}
+    functions = {name for name in fluxlite.__all__ if inspect.isroutine(getattr(fluxlite, name))}
     rooms = [name for name in SOURCES if house.room(name) not in ("course", "jupyter")]
     assert {name for name in rooms if name.rpartition(".")[2] in functions} == set()
 
@@ -169,7 +170,7 @@ def test_import_fluxlite_loads_no_more_than_it_needs():
     assert result.stdout == "[]\n" and result.stderr == ""
 
 
-@pytest.mark.parametrize("name", sorted(set(fluxlite.__dir__()) - {"__builtins__", "__cached__"}))
+@pytest.mark.parametrize("name", fluxlite.__all__)
 def test_every_name_of_the_table_of_contents_is_there(name):
     getattr(fluxlite, name)
 

@@ -97,6 +97,7 @@ def _open_question() -> list[str]:
 def _receipt() -> str:
     arrays = problem()
     epoch = fl.estimate(lambda x, y, w1, w2: train(x, y, w1, w2, epochs=[1]), *arrays, like=CARD)
+    assert epoch.receipt.launches is not None  # a simulated GPU tells them
     launches, seconds, sent = 200 * epoch.receipt.launches, 200 * epoch.seconds, sum(x.nbytes for x in arrays)
     return (
         f"The sine-wave RNN, 200 epochs: {launches:,} launches, {sent:,} bytes to the GPU, {seconds}. What costs "
