@@ -29,6 +29,11 @@ from .autodiff.tracked import TrackedArray
 # Layers
 from .layers.dense import Dense
 from .layers.chain import Chain
+from .activations import (
+    celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid, logsoftmax, mish, relu,
+    relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus, softshrink, softsign, swish, tanh, tanh_fast,
+    tanhshrink, trelu, σ,
+)  # fmt: skip
 
 # Devices: which arrays are whose. The libraries of a GPU are not imported before one is used.
 from .devices.base import Device
@@ -40,11 +45,6 @@ from .messages import notices, reset_notices
 # What is loaded at first use stands twice: here for type checkers and editors, which then know it, and below.
 if TYPE_CHECKING:
     from . import amdgpu, course, cuda, metal
-    from .activations import (
-        celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid, logsoftmax, mish,
-        relu, relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus, softshrink, softsign, swish, tanh,
-        tanh_fast, tanhshrink, trelu, σ,
-    )  # fmt: skip
     from .autodiff.own_rules import rule
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
@@ -69,11 +69,6 @@ else:
     __getattr__, __dir__ = loaded_when_used(
         __name__,
         {
-            "activations": (
-                "celu elu gelu hardsigmoid hardswish hardtanh leakyrelu lisht logcosh logsigmoid mish relu relu6 rrelu "
-                "selu sigmoid sigmoid_fast softplus softshrink softsign swish tanhshrink tanh_fast trelu σ tanh "
-                "softmax logsoftmax"
-            ),
             "autodiff.own_rules": "rule",
             "layers.initializers": "glorot_uniform",
             "losses": "mse crossentropy logitcrossentropy",

@@ -8,17 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..activations import identity
 from ..errors import InputError, LayerError, ShapeError, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .initializers import glorot_uniform
 from .printing import brief, described, name_of, text_of
-
-
-def identity(x: Any) -> Any:
-    """The activation of a layer that has none."""
-    return x
 
 
 @functor
