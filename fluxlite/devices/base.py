@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -44,6 +45,8 @@ class Device:
     """
 
     backend = ""
+    # Of which kind a time is that was read on its `clock`, and of which card if it is not a real one's.
+    kind_of_time, card = "measured", ""
     # Types that become others when arrays move here, unless the caller says which type he wants.
     usual_dtypes: dict[np.dtype, np.dtype] = {}
 
@@ -111,6 +114,10 @@ class Device:
     def watched_peak(self) -> int:
         """The most bytes in use since the last `watch_peak` that was not asked for yet."""
         raise NotImplementedError
+
+    def clock(self) -> float:
+        """The host's time in seconds, as a program that uses this device reads it (`fluxlite.clock`)."""
+        return time.perf_counter()
 
     @property
     def rng(self) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ..devices import events
@@ -151,15 +151,18 @@ class Counts:
         return [self._moment(*entry, texts) for entry in self._events]
 
     def _moment(self, event: Event, now: float, place: Place, texts: dict[Place, str]) -> Moment:
-        times: list = [now - self._wall_begin, None, None, None]
+        asked, went_on, start, end = now - self._wall_begin, None, None, None
         if event.span is not None:
-            times = [(time - self._begin) / 1e9 for time in event.span]
-        device, *what = event[:6]
-        return Moment._make([*times, _LANES.get(event.kind, "compute"), *what, device, texts[place]])
+            asked, went_on, start, end = ((time - self._begin) / 1e9 for time in event.span)
+        return Moment(
+            asked, went_on, start, end,
+            lane=_LANES.get(event.kind, "compute"), kind=event.kind, name=event.name, times=event.times,
+            bytes=event.bytes, explicit=event.explicit, device=event.device, line=texts[place],
+        )  # fmt: skip
 
     def lines(self) -> list[LineCosts]:
         """What each line of the program asked for, most launches first."""
-        found = [LineCosts(text_of(place), *list(vars(c).values())[1:]) for place, c in self._lines.items()]
+        found = [replace(costs, line=text_of(place)) for place, costs in self._lines.items()]
         return sorted(found, key=lambda costs: (-costs.launches, -costs.copies, -costs.waits, costs.line))
 
     @property

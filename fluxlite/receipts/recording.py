@@ -48,8 +48,8 @@ class Receipt(Counts):
         self._invisible = [device for device in devices() if device not in self._watched]
         device = gpu_device()
         self._estimate = getattr(device, "estimate", None)
-        if hasattr(device, "host"):
-            self._simulated(device, device.host.now)  # type: ignore[union-attr]
+        if device is not None and device.kind_of_time == "simulated":
+            self._simulated(device, device.host.now)  # type: ignore[attr-defined]
         self._wall_begin = time.perf_counter()
         listeners.append(self._record)
         return self

@@ -6,9 +6,9 @@ named card. These do not mix.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
+from ..devices.host import CPU
 from ..devices.selection import gpu_device
 
 KINDS = ("measured", "recorded", "simulated")
@@ -34,12 +34,7 @@ def clock() -> float:
     [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
     8 µs to order it, 2.87 ms until it is there
     """
-    device = gpu_device()
-    host = getattr(device, "host", None)
-    if host is None:
-        return time.perf_counter()
-    device.catch_up()  # type: ignore[union-attr]
-    return host.now / 1e9
+    return (gpu_device() or CPU).clock()
 
 
 class Seconds(float):
@@ -114,9 +109,8 @@ def clocked(seconds: float) -> Seconds:
     >>> clocked(0.5)
     0.5 s measured
     """
-    device = gpu_device()
-    simulated = hasattr(device, "host")
-    return Seconds(seconds, "simulated", device.card) if simulated else Seconds(seconds, "measured")  # type: ignore
+    device = gpu_device() or CPU
+    return Seconds(seconds, device.kind_of_time, device.card)
 
 
 def duration(seconds: float) -> str:

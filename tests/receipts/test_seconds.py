@@ -2,7 +2,9 @@
 
 import pytest
 
-from fluxlite.receipts.seconds import Seconds, duration
+import fluxlite as fl
+from fluxlite.devices import CPU
+from fluxlite.receipts.seconds import Seconds, clocked, duration
 
 
 def test_a_time_says_its_kind():
@@ -46,3 +48,13 @@ def test_a_time_can_be_stored():
 )  # fmt: skip
 def test_durations_in_a_unit_that_fits(seconds, text):
     assert duration(seconds) == text
+
+
+def test_a_device_says_what_kind_of_time_its_clock_shows(monkeypatch):
+    """Nothing about a device is guessed from what attributes it has."""
+    assert CPU.kind_of_time == "measured" and CPU.clock() <= CPU.clock()
+    with fl.simulate_gpu(like="A100") as device:
+        monkeypatch.setattr(device, "clock", lambda: 5.0)
+        assert fl.clock() == 5.0
+        assert repr(clocked(0.5)) == "0.5 s simulated (A100)"
+    assert repr(clocked(0.5)) == "0.5 s measured"
