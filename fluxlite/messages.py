@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Hashable, Iterator
+from typing import Any
 
 _said: dict[Hashable, str] = {}
 
@@ -81,3 +83,17 @@ def _say(key: Hashable, line: str) -> None:
     if key not in _said:
         _said[key] = line
         print(line)
+
+
+# -- who reads it --------------------------------------------------------------------------------------------------
+
+
+def ipython() -> Any:
+    """The shell of IPython's, a notebook's or one in a terminal, that runs this; None elsewhere. Imports nothing."""
+    module = sys.modules.get("IPython")
+    return None if module is None else module.get_ipython()
+
+
+def in_notebook() -> bool:
+    """Whether a kernel of Jupyter's runs this, so that what is said appears below a cell."""
+    return "ipykernel" in sys.modules and ipython() is not None

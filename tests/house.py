@@ -49,7 +49,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "metal": ("the names of Metal.jl", {"devices"}),
     "jupyter": (
         "widgets, magics, and the pictures of the lessons",
-        {"tree", "autodiff", "devices", "simulated", "receipts", "reports", "training", "pictures"},
+        {"tree", "messages", "autodiff", "devices", "simulated", "receipts", "reports", "training", "pictures"},
     ),
     "course": (
         "start, guess, check; the lessons; the classroom",

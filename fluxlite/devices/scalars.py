@@ -6,10 +6,9 @@ Once per epoch that is nothing, once per element it is the slowest way to use a 
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from ..messages import notice
+from ..messages import in_notebook, notice
 from .cupy import device as cupy
 from .cupy import waits
 from .lines import users_line
@@ -74,18 +73,12 @@ def scalar_read(name: str, device: Any) -> None:
             f"{users_line()}\nKeep the number on the device and read it once, after the loop; or allow it here: "
             "with allowscalar(True):"
         )
-    if _State.allowed is None and _in_jupyter():
+    if _State.allowed is None and in_notebook():
         notice(
             "scalar read",
             f"{_READS[name]} reads one number from {device} and waits for everything before it ({users_line()}). "
             "Said once; allowscalar(False) makes an error of it, allowscalar(True) ends this.",
         )
-
-
-def _in_jupyter() -> bool:
-    """Whether a notebook runs this; nothing is imported to find out."""
-    ipython = sys.modules.get("IPython")
-    return "ipykernel" in sys.modules and ipython is not None and ipython.get_ipython() is not None
 
 
 def _set(allowed: bool | None) -> None:

@@ -83,7 +83,7 @@ def test_a_script_may_do_what_it_likes(x, capsys):
 
 
 def test_F46_a_notebook_points_out_the_first_one(x, capsys, monkeypatch):
-    monkeypatch.setattr(scalars, "_in_jupyter", lambda: True)
+    monkeypatch.setattr(scalars, "in_notebook", lambda: True)
     for _ in range(3):
         float(x[0])
     (line,) = capsys.readouterr().out.splitlines()
