@@ -39,7 +39,7 @@ help:
 	@echo "make wheelhouse  download all that a class needs without a network, in wheelhouse, or ARGS=\"folder linux-3.12\""
 	@echo "make colab       run the learners' lessons with the versions that Colab has, in .venv-colab, or ARGS=\"03 05\""
 	@echo
-	@echo "Also: make test ARGS=\"tests/test_tree.py -k ties\"   make lab EXTRAS=cuda12   make lab PYTHON=python3.12"
+	@echo "Also: make test ARGS=\"tests/tree -k ties\"   make lab EXTRAS=cuda12   make lab PYTHON=python3.12"
 
 lab:
 	$(call bootstrap,lab)
@@ -48,7 +48,7 @@ test:
 	$(call bootstrap,test)
 
 stress: export FLUXLITE_KILLS ?= 100
-stress: ARGS := tests/test_checkpoint_files.py -k killed -s
+stress: ARGS := tests/checkpoint/test_checkpoint_files.py -k killed -s
 stress:
 	$(call bootstrap,test)
 

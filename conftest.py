@@ -53,3 +53,30 @@ def no_simulation_and_nothing_said_yet(monkeypatch, empty_project):
     fluxlite.reset_notices()
     with fluxlite.simulate_gpu(False):
         yield
+
+
+# ``@pytest.mark.on("Simulated", "CUDA")`` names the devices for which a test holds; it gets each as `device`. A rule
+# that holds on CUDA and Simulated and not on CPU is one that a learner on a laptop would not meet otherwise. The
+# devices are in `tests/kinds.py`.
+
+
+def pytest_generate_tests(metafunc):
+    marker = metafunc.definition.get_closest_marker("on")
+    if marker is not None:
+        params = [pytest.param(name, marks=pytest.mark.cuda if name == "CUDA" else ()) for name in marker.args]
+        metafunc.parametrize("device", params, indirect=True)
+
+
+@pytest.fixture
+def device(request):
+    from kinds import DEVICE
+
+    return DEVICE[request.param]()
+
+
+@pytest.fixture
+def simulated():
+    """One simulated GPU that is in use."""
+    from kinds import simulated_device
+
+    return simulated_device()

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.devices.cuda import CUDADevice
+from fluxlite.devices.cupy.device import CUDADevice
 
 from .harness import text_table
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.devices.cuda import CupyDevice
+from fluxlite.devices.cupy.device import CupyDevice
 from fluxlite.simulated.device import SimulatedDevice
 
 from .record_cpu import processor

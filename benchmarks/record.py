@@ -31,7 +31,7 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.course.crossing import BATCHES, SIZES, arrays
 from fluxlite.course.sine_wave import training_step
-from fluxlite.devices.cuda import CupyDevice
+from fluxlite.devices.cupy.device import CupyDevice
 from fluxlite.simulated.device import SimulatedDevice
 
 from . import launches

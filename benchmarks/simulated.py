@@ -53,7 +53,7 @@ def _on_the_host(x: Any) -> Any:
 def _moves() -> dict[str, Move]:
     from fluxlite.devices.selection import require_gpu
     from fluxlite.devices.simulation import simulate_gpu
-    from fluxlite.notices import notice
+    from fluxlite.messages import notice
 
     notice("precision", "")  # said to nobody here
     simulate_gpu()

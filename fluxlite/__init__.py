@@ -9,76 +9,117 @@ loaded when it is first used.
 (2,)
 """
 
-# ruff: noqa: F401, I001  (a table of contents, in reading order)
+# ruff: noqa: I001  (a table of contents, in reading order)
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 # A model is a tree, and everything done to it is a walk
-from .tree import children, functor, is_leaf, trainable
-from .walks import KeyPath, fcollect, fmap, fmap_with_path, fmapstructure, leaves
-from .parameters import destructure, trainables
+from .tree.contract import children, functor, is_leaf, trainable
+from .tree.walks import KeyPath, fcollect, fmap, fmap_with_path, fmapstructure, leaves
+from .tree.parameters import destructure, trainables
 
 # Gradients
 from .arrays import astype, getitem, move, primitive, scatter_add
-from .autodiff import Gradient, gradient, hessian, jacobian, withgradient
-from .older_styles import back, param, params
-from .tracked import TrackedArray
+from .autodiff.gradients import Gradient, gradient, withgradient
+from .autodiff.jacobians import hessian, jacobian
+from .autodiff.older_styles import back, param, params
+from .autodiff.tracked import TrackedArray
 
 # Layers
-from .layers.basic import Chain, Dense
+from .layers.dense import Dense
+from .layers.chain import Chain
+from .activations import (
+    celu, elu, gelu, hardsigmoid, hardswish, hardtanh, leakyrelu, lisht, logcosh, logsigmoid, logsoftmax, mish, relu,
+    relu6, rrelu, selu, sigmoid, sigmoid_fast, softmax, softplus, softshrink, softsign, swish, tanh, tanh_fast,
+    tanhshrink, trelu, σ,
+)  # fmt: skip
 
 # Devices: which arrays are whose. The libraries of a GPU are not imported before one is used.
 from .devices.base import Device
 from .devices.selection import cpu, cu, functional, gpu, gpu_device, gpu_name, require_gpu, simulate_gpu
 from .devices.selection import get_device, gpu_backend, supported_devices, without_gpu
 from .devices.places import device_of
-from .notices import notices, reset_notices
-from .doctor import doctor
+from .messages import notices, reset_notices
+
+# What is loaded at first use stands twice: here for type checkers and editors, which then know it, and below.
+if TYPE_CHECKING:
+    from . import amdgpu, course, cuda, metal
+    from .autodiff.own_rules import rule
+    from .checkpoint import load, loadmodel, save, state
+    from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
+    from .data.onehots import onecold, onehot, onehotbatch
+    from .devices.scalars import allowscalar
+    from .layers.initializers import glorot_uniform
+    from .losses import crossentropy, logitcrossentropy, mse
+    from .optimizers import Adam, Descent, Momentum, setup, update, updated
+    from .receipts.estimates import estimate
+    from .receipts.recording import receipt
+    from .receipts.seconds import Seconds, clock
+    from .reports.diagnosis import doctor
+    from .reports.explanation import explain
+    from .simulated.calibration import calibrate
+    from .simulated.pretending import pretend
+    from .training import early_stopping, patience, plateau, throttle, train
+
+    GPU_BACKEND: str  # what it is may change at any time
+else:
+    from .lazy import loaded_when_used
+
+    __getattr__, __dir__ = loaded_when_used(
+        __name__,
+        {
+            "autodiff.own_rules": "rule",
+            "layers.initializers": "glorot_uniform",
+            "losses": "mse crossentropy logitcrossentropy",
+            "optimizers": "setup update updated Descent Momentum Adam",
+            "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
+            "data.onehots": "onehot onehotbatch onecold",
+            "training": "train throttle patience early_stopping plateau",
+            "checkpoint": "save load state loadmodel",
+            "receipts.recording": "receipt",
+            "receipts.seconds": "clock Seconds",
+            "receipts.estimates": "estimate",
+            "simulated.calibration": "calibrate",
+            "simulated.pretending": "pretend",
+            "reports.explanation": "explain",
+            "reports.diagnosis": "doctor",
+            "devices.scalars": "allowscalar",
+        },
+        modules="cuda amdgpu metal course",  # fl.cuda.devices(), without importing fluxlite.cuda first
+        computed={"GPU_BACKEND": ("devices.choosing", "current_backend")},
+    )
 
 __version__ = "0.1.0"
 
-# Loaded at first use: the module in which each name is.
-_LAZY = {
-    "own_rules": "rule",
-    "activations": (
-        "celu elu gelu hardsigmoid hardswish hardtanh leakyrelu lisht logcosh logsigmoid mish relu relu6 rrelu selu "
-        "sigmoid sigmoid_fast softplus softshrink softsign swish tanhshrink tanh_fast trelu σ tanh softmax logsoftmax"
-    ),
-    "initializers": "glorot_uniform",
-    "losses": "mse crossentropy logitcrossentropy",
-    "optimizers": "setup update updated Descent Momentum Adam",
-    "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
-    "onehots": "onehot onehotbatch onecold",
-    "training": "train throttle patience early_stopping plateau",
-    "checkpoint": "save load state loadmodel",
-    "receipts": "receipt",
-    "seconds": "clock Seconds",
-    "estimates": "estimate",
-    "simulated.calibration": "calibrate",
-    "explanation": "explain",
-    "devices.pretend": "pretend",
-    "devices.scalars": "allowscalar",
-}
-_MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
-
-
-_MODULES = ("cuda", "amdgpu", "metal", "course")  # fl.cuda.devices(), without importing fluxlite.cuda first
-
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name == "GPU_BACKEND":  # what it is may change at any time, so it is not kept
-        return importlib.import_module(".devices.choosing", __name__).current_backend()
-    if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'fluxlite' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF, *_MODULES, "GPU_BACKEND"} - {"annotations", "Any"})
+__all__ = [
+    # a model is a tree
+    "functor", "children", "trainable", "is_leaf", "KeyPath",
+    "fmap", "fmap_with_path", "fmapstructure", "fcollect", "leaves", "trainables", "destructure",
+    # gradients
+    "gradient", "withgradient", "Gradient", "jacobian", "hessian", "param", "back", "params", "TrackedArray",
+    "rule", "primitive", "getitem", "scatter_add", "astype", "move",
+    # layers and what they are made of
+    "Dense", "Chain", "glorot_uniform",
+    "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
+    "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
+    "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",
+    "mse", "crossentropy", "logitcrossentropy",
+    # training
+    "setup", "update", "updated", "Descent", "Momentum", "Adam",
+    "train", "throttle", "patience", "early_stopping", "plateau",
+    "save", "load", "state", "loadmodel",
+    # data
+    "DataLoader", "CuIterator", "numobs", "getobs", "mapobs", "splitobs", "shuffleobs", "kfolds", "batch", "unbatch",
+    "onehot", "onehotbatch", "onecold",
+    # devices
+    "gpu", "cpu", "cu", "Device", "get_device", "gpu_device", "device_of", "supported_devices", "functional",
+    "gpu_backend", "GPU_BACKEND", "gpu_name", "require_gpu", "without_gpu", "allowscalar",
+    "cuda", "amdgpu", "metal",
+    # a GPU that every computer has
+    "simulate_gpu", "pretend", "calibrate",
+    # what happens
+    "receipt", "estimate", "clock", "Seconds", "explain", "doctor", "notices", "reset_notices",
+    # learning
+    "course",
+]  # fmt: skip

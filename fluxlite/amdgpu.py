@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .devices import selection
+from .devices.availability import Functional
 from .devices.backends import BACKENDS
-from .devices.base import DeviceList
-from .devices.functional import Functional
+from .devices.base import DeviceList, current
 from .devices.places import device_of
 
 
@@ -35,4 +35,4 @@ def device(x: Any = None) -> Any:
     ...     device()
     AMDGPU:0 (pretended)
     """
-    return device_of(x) if x is not None else selection.current(devices()) or selection.get_device("AMDGPU")
+    return device_of(x) if x is not None else current(devices()) or selection.get_device("AMDGPU")

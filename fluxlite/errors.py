@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .arrays import device_of
-from .ties import is_array
-from .tracked import plain
-from .walks import KeyPath, nodes
+from .autodiff.tracked import plain
+from .tree.ties import is_array
+from .tree.walks import KeyPath, nodes
 
 
 class LayerError(Exception):

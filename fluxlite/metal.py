@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .devices import selection
+from .devices.availability import Functional
 from .devices.backends import BACKENDS
 from .devices.base import DeviceList
-from .devices.functional import Functional
 from .devices.places import device_of
 
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from .arrays import device_of
-from .autodiff import Gradient, Record
-from .notices import warn
-from .parameters import is_trainable_array
-from .ties import as_lies, is_array, parameter_key
-from .tracked import TrackedArray
-from .tree import children, functor, is_leaf, trainable
-from .walks import KeyPath, Walk, fmap, steps
+from .autodiff.gradients import Gradient, Record
+from .autodiff.tracked import TrackedArray
+from .messages import warn
+from .tree.contract import children, functor, is_leaf, trainable
+from .tree.parameters import is_trainable_array
+from .tree.ties import as_lies, is_array, parameter_key
+from .tree.walks import KeyPath, Walk, fmap, steps
 
 # ---------------------------------------------------------------------------------------------
 # The rules

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from fluxlite.autodiff import Level, gradient, numbers, pull_back, track
-from fluxlite.tracked import TrackedArray, plain
+from fluxlite.autodiff.gradients import Level, gradient, numbers, track
+from fluxlite.autodiff.tracked import TrackedArray, plain
+from fluxlite.autodiff.way_back import pull_back
 
 STEP = 1e-5
 

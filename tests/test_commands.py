@@ -425,7 +425,7 @@ class TestWhatIsRun:
 
     def test_stress_kills_more_programs(self, kit):
         _, (line,) = run_kit(kit, "stress")
-        assert line == "-m pytest -p no:nbval tests/test_checkpoint_files.py -k killed -s"
+        assert line == "-m pytest -p no:nbval tests/checkpoint/test_checkpoint_files.py -k killed -s"
         assert "FLUXLITE_KILLS ?= 100" in (kit / "Makefile").read_text()
 
     def test_bench(self, kit):

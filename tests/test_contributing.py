@@ -9,16 +9,33 @@ ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 NAMED = sorted(set(re.findall(r"`([\w/.*-]+(?:\.py|\.md|\.csv|\.toml|/))`", PAGE)))
 FILES = [name for name in NAMED if "NN" not in name and "NAME" not in name]  # those are the reader's own
-FOLDERS = ("", "fluxlite", "fluxlite/devices", "fluxlite/layers", "fluxlite/derivatives", "fluxlite/course/lessons",
-           "tests/devices")  # fmt: skip
+# A name without a folder is of one that the same recipe names before it, or of the package.
+FOLDERS = ("", "fluxlite", "fluxlite/autodiff/derivatives", "fluxlite/devices", "fluxlite/devices/metal",
+           "fluxlite/layers", "fluxlite/course/lessons", "tests/devices")  # fmt: skip
+# What the page says to be in a file: `choose` in `devices/choosing.py`.
+INSIDE = sorted(set(re.findall(r"`(\w+)`\s+(?:in|of)\s+`([\w/.]+\.py)`", PAGE)))
+
+
+def found(name: str) -> list[Path]:
+    return [path for folder in FOLDERS for path in (ROOT / folder).glob(name.rstrip("/"))]
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_file_that_it_names_is_there(name):
-    assert any(list((ROOT / folder).glob(name.rstrip("/"))) for folder in FOLDERS)
+    assert found(name)
+
+
+@pytest.mark.parametrize(("name", "file"), INSIDE)
+def test_what_it_says_to_be_in_a_file_is_there(name, file):
+    texts = [path.read_text(encoding="utf-8") for path in found(file)]
+    assert any(re.search(rf"\b(?:def|class) {name}\b|^{name}\b.* = ", text, re.MULTILINE) for text in texts)
+
+
+def test_a_newcomers_questions_are_among_these():
+    assert len(INSIDE) >= 20 and {("choose", "devices/choosing.py"), ("BACKENDS", "devices/backends.py")} <= set(INSIDE)
 
 
 def test_every_test_that_it_names_is_there():
     tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
-    for name in ("test_slopes_at_corners", "round_calls", "check_gradient"):
-        assert name in PAGE and f"def {name}(" in tests
+    names = re.findall(r"`(test_\w+|round_calls|check_gradient)`", PAGE)
+    assert len(names) >= 3 and [name for name in names if f"def {name}(" not in tests] == []

@@ -7,7 +7,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.errors import DeviceError, InputError, LayerError, ShapeError, other_device
-from fluxlite.walks import Attribute, KeyPath
+from fluxlite.tree.walks import Attribute, KeyPath
 
 PATH = KeyPath((Attribute("layers"), 0))
 

@@ -11,7 +11,7 @@ import pytest
 import fluxlite as fl
 from fluxlite.course import crossing
 from fluxlite.course.crossing import BATCHES, SIZES
-from fluxlite.devices.cuda import CUDADevice
+from fluxlite.devices.cupy.device import CUDADevice
 from fluxlite.simulated import kernels
 from fluxlite.simulated.presets import PRESETS
 

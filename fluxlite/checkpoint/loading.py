@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of
-from ..devices.cpu import CPU
+from ..devices.host import CPU
 from ..optimizers import Leaf
-from ..ties import as_lies, is_array, parameter_key
-from ..tree import children, is_leaf
-from ..walks import Attribute, KeyPath, put, steps
+from ..tree.contract import children, is_leaf
+from ..tree.ties import as_lies, is_array, parameter_key
+from ..tree.walks import Attribute, KeyPath, put, steps
 from .states import generator_of, kept, resuming, state
 
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from ..devices.cpu import CPU
-from ..notices import notice
-from ..ties import as_lies, is_array, parameter_key
-from ..tree import is_leaf
-from ..walks import Attribute, KeyPath
+from ..devices.host import CPU
+from ..messages import notice
+from ..tree.contract import is_leaf
+from ..tree.ties import as_lies, is_array, parameter_key
+from ..tree.walks import Attribute, KeyPath
 from . import files
 from .files import FileFormatError
 from .loading import Loading

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from ..autodiff.tracked import TrackedArray
 from ..data import DataLoader
 from ..data.moved import MovedLoader
 from ..devices.base import Device
-from ..devices.counted_random import CountedGenerator
+from ..devices.random import CountedGenerator
 from ..devices.unmoved import arrays_inside, why_shut
 from ..optimizers import Leaf
-from ..ties import is_array
-from ..tracked import TrackedArray
-from ..tree import is_leaf
-from ..walks import Attribute, KeyPath, Walk
+from ..tree.contract import is_leaf
+from ..tree.ties import is_array
+from ..tree.walks import Attribute, KeyPath, Walk
 
 
 def state(x: Any) -> Any:

@@ -5,31 +5,34 @@ A table of contents; each name is loaded when it is first used.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-_LAZY = {
-    "starting": "start reset",
-    "exercises": "check todo",
-    "guesses": "guess answer",
-    "expecting": "expect_error",
-    "timing": "bench",
-    "crossing": "crossover",
-    "my_report": "report",
-    "data": "digits",
-}
-_MODULE_OF = {name: module for module, names in _LAZY.items() for name in names.split()}
-__all__ = list(_MODULE_OF)
+if TYPE_CHECKING:
+    from .crossing import crossover
+    from .data import digits
+    from .exercises import check, todo
+    from .expecting import expect_error
+    from .guesses import answer, guess
+    from .my_report import report
+    from .starting import reset, start
+    from .timing import bench
+else:
+    from ..lazy import loaded_when_used
 
+    __getattr__, __dir__ = loaded_when_used(
+        __name__,
+        {
+            "starting": "start reset",
+            "exercises": "check todo",
+            "guesses": "guess answer",
+            "expecting": "expect_error",
+            "timing": "bench",
+            "crossing": "crossover",
+            "my_report": "report",
+            "data": "digits",
+        },
+    )
 
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'fluxlite.course' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF} - {"annotations", "Any"})
+__all__ = [
+    "start", "guess", "answer", "check", "todo", "expect_error", "reset", "bench", "crossover", "report", "digits",
+]  # fmt: skip

@@ -18,7 +18,7 @@ import numpy as np
 
 import fluxlite as fl
 
-from ..seconds import Seconds, duration
+from ..receipts.seconds import Seconds, duration
 from ..simulated.presets import preset
 from .sine_wave import training_step
 from .timing import Timing
@@ -109,7 +109,7 @@ class Crossover:
 
     def figure(self) -> Any:
         """The two lines as a Matplotlib figure."""
-        from ..jupyter.looks import plots
+        from ..pictures import plots
 
         figure, axes = plots(height=4.2)
         self.draw(axes)
@@ -117,7 +117,7 @@ class Crossover:
 
     def draw(self, axes: Any) -> None:
         """The two lines, and where they cross, on a figure's axes."""
-        from ..jupyter.looks import GREY, look
+        from ..pictures import GREY, look
 
         (cpu, gpu), sizes = self.kinds, sorted(self.cpu)
         looks = look(cpu)

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..devices.simulation import simulate_gpu
-from ..notices import apart
+from ..messages import apart
 from . import progress
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"

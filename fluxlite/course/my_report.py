@@ -8,7 +8,7 @@ from typing import Any
 
 import fluxlite as fl
 
-from ..notices import notice
+from ..messages import notice
 from . import exercises, progress
 from .crossing import Crossover, crossover
 from .guesses import Question
@@ -30,14 +30,14 @@ class Report:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        from ..jupyter.display import show
+        from ..pictures import show
 
         where = f" This page lies in {self.picture_file.name} and, to be copied, in {self.text_file.name}."
         return show(self.figure(), " ".join(self.lines) + where * self.saved)._repr_html_()
 
     def figure(self) -> Any:
         """The page as a Matplotlib figure: the lines on the left, the crossing on the right."""
-        from ..jupyter.looks import plots
+        from ..pictures import plots
 
         figure, (left, right) = plots(1, 2, width=13, height=6.5)
         left.axis("off")
@@ -97,6 +97,7 @@ def _open_question() -> list[str]:
 def _receipt() -> str:
     arrays = problem()
     epoch = fl.estimate(lambda x, y, w1, w2: train(x, y, w1, w2, epochs=[1]), *arrays, like=CARD)
+    assert epoch.receipt.launches is not None  # a simulated GPU tells them
     launches, seconds, sent = 200 * epoch.receipt.launches, 200 * epoch.seconds, sum(x.nbytes for x in arrays)
     return (
         f"The sine-wave RNN, 200 epochs: {launches:,} launches, {sent:,} bytes to the GPU, {seconds}. What costs "

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..notices import notice
+from ..messages import notice
 
 FILE = "progress.json"
 PATIENCE = 2.0  # seconds that one notebook waits for another to write

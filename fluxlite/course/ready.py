@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ..messages import ipython
 from . import progress
 from .lab import FOLDER
 
@@ -42,13 +43,8 @@ def what_to_do() -> str:
     >>> what_to_do()
     ''
     """
-    needed = NEEDED if in_notebook() else {**NEEDED, **TO_START}
+    needed = {**NEEDED, **TO_START} if ipython() is None else NEEDED
     return missing(needed) or broken(needed) or wrong_numbers() or not_writable()
-
-
-def in_notebook() -> bool:
-    """Whether this runs in a notebook or another shell of IPython's."""
-    return "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None
 
 
 def missing(needed: dict[str, str]) -> str:
@@ -98,7 +94,7 @@ def not_writable() -> str:
 
 def _install(*what: str) -> str:
     words = " ".join(f'"{word}"' if ">" in word else word for word in what)
-    return f"This helps:\n    {'%pip' if in_notebook() else f'{_python()} -m pip'} install {words}"
+    return f"This helps:\n    {'%pip' if ipython() is not None else f'{_python()} -m pip'} install {words}"
 
 
 def _python() -> str:

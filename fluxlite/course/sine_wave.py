@@ -83,7 +83,7 @@ class Stopwatch:
 
 def main(arguments: list[str]) -> int:
     watch = Stopwatch()
-    from fluxlite.jupyter.looks import plots
+    from fluxlite.pictures import plots
 
     figure, axes = plots()
     watch.lap("import Matplotlib")

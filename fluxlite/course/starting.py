@@ -6,7 +6,6 @@ import contextlib
 import html
 import io
 import platform
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import fluxlite
 
 from ..devices.selection import gpu_device, gpu_name, why_no_gpu
 from ..devices.simulation import is_on, simulate_gpu
+from ..messages import ipython
 from . import copies, exercises, progress
 
 CARD = "NVIDIA T4"
@@ -61,7 +61,7 @@ def _progress_line() -> str:
 
 
 def _show(lines: list[str]) -> None:
-    if "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None:
+    if ipython() is not None:
         from IPython.display import display
 
         import fluxlite.jupyter  # noqa: F401  (brings %device_time)

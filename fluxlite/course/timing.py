@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..devices.selection import devices
-from ..seconds import Seconds, clock, clocked, duration
+from ..receipts.seconds import Seconds, clock, clocked, duration
 
 
 class Timing:

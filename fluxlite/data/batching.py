@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of
-from ..ties import is_array
-from ..tree import children
-from ..walks import KeyPath, steps
+from ..tree.contract import children
+from ..tree.ties import is_array
+from ..tree.walks import KeyPath, steps
 
 _NUMBERS = (bool, int, float, complex, np.generic)
 _TEXT = (str, bytes)

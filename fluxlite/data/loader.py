@@ -15,12 +15,12 @@ import numpy as np
 
 from ..arrays import device_of
 from ..devices.base import Device
-from ..devices.cpu import CPU
+from ..devices.host import CPU
 from ..devices.moving import send
 from ..devices.selection import cpu, cu, gpu
-from ..notices import notice, warn
-from ..ties import is_array
-from ..walks import KeyPath
+from ..messages import notice, warn
+from ..tree.ties import is_array
+from ..tree.walks import KeyPath
 from .background import done_ahead
 from .batching import batch
 from .moved import send_loader

@@ -13,11 +13,11 @@ from typing import Any
 
 from ..arrays import device_of
 from ..devices.base import Device
-from ..devices.cpu import CPU
+from ..devices.host import CPU
 from ..devices.moving import DEFAULT, moved, send
 from ..devices.selection import require_gpu
-from ..ties import is_array
-from ..walks import KeyPath, leaves
+from ..tree.ties import is_array
+from ..tree.walks import KeyPath, leaves
 
 
 class MovedLoader:

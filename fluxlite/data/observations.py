@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of
-from ..devices.cpu import CPU
-from ..ties import is_array
-from ..tree import children
-from ..walks import KeyPath, steps
+from ..devices.host import CPU
+from ..tree.contract import children
+from ..tree.ties import is_array
+from ..tree.walks import KeyPath, steps
 from .batching import batch
 
 # -------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from .base import DEFAULT as DEFAULT
 from .base import Device as Device
 from .base import Memory as Memory
 from .choosing import gpu_backend as gpu_backend
-from .cpu import CPU as CPU
+from .host import CPU as CPU
 from .places import device_of as device_of
 from .scalars import allowscalar as allowscalar
 from .selection import cpu as cpu

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from . import cuda, simulation
+from . import simulation
+from .availability import Functional
 from .base import Device
-from .cpu import CPU
-from .functional import Functional
-from .parts import AMDGPU_PARTS, CUDA_PARTS, cupy_part, known_part
+from .cupy import device as cuda
+from .cupy.parts import AMDGPU_PARTS, CUDA_PARTS, cupy_part, known_part
+from .host import CPU
 
 
 class Backend(NamedTuple):
@@ -29,7 +30,7 @@ class Backend(NamedTuple):
 
 
 def _metal_functional() -> Functional:
-    from .metal import metal_functional
+    from .metal.device import metal_functional
 
     return metal_functional()
 
@@ -37,7 +38,7 @@ def _metal_functional() -> Functional:
 def _metal_devices() -> list[Device]:
     if not _metal_functional():
         return []
-    from .metal import metal_devices
+    from .metal.device import metal_devices
 
     return metal_devices()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +45,8 @@ class Device:
     """
 
     backend = ""
+    # Of which kind a time is that was read on its `clock`, and of which card if it is not a real one's.
+    kind_of_time, card = "measured", ""
     # Types that become others when arrays move here, unless the caller says which type he wants.
     usual_dtypes: dict[np.dtype, np.dtype] = {}
 
@@ -110,6 +114,10 @@ class Device:
     def watched_peak(self) -> int:
         """The most bytes in use since the last `watch_peak` that was not asked for yet."""
         raise NotImplementedError
+
+    def clock(self) -> float:
+        """The host's time in seconds, as a program that uses this device reads it (`fluxlite.clock`)."""
+        return time.perf_counter()
 
     @property
     def rng(self) -> Any:
@@ -192,6 +200,10 @@ class _Entered(threading.local):
 _entered = _Entered()
 
 
+# Arrays that were pickled go to the GPU in use. They must not know `selection.py`, so it enters `require_gpu` here.
+gpu_in_use: list[Callable[[], Device]] = []
+
+
 def _stack(backend: str) -> list[Device]:
     return _entered.stacks.setdefault(backend, [])
 
@@ -200,3 +212,11 @@ def entered(backend: str) -> Device | None:
     """The device of this kind that ``with device:`` or ``device.use()`` made the current one, or None."""
     stack = _stack(backend)
     return stack[-1] if stack else None
+
+
+def current(found: list[Device]) -> Device | None:
+    """Of these devices of one kind the current one, otherwise the first; None if there are none."""
+    if not found:
+        return None
+    wanted = entered(found[0].backend)
+    return next((device for device in found if device is wanted), found[0])  # not one of an earlier simulation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..notices import formatted
+from ..messages import formatted
 from . import preferences, simulation
 from .backends import BACKENDS, check_backend, functional, supported_devices
 from .preferences import Wish

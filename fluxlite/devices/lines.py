@@ -1,4 +1,4 @@
-"""Which line of the user's program is running: what a message about it can point at."""
+"""Which line of the user's program is running: what a message or a receipt can point at."""
 
 from __future__ import annotations
 
@@ -7,27 +7,36 @@ import os
 import sys
 from types import FrameType
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+import numpy as np
+
+Place = tuple[str, int]  # a file and the number of a line in it
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_LIBRARIES = tuple(folder + os.sep for folder in (_PACKAGE, os.path.dirname(os.path.abspath(str(np.__file__)))))
+
+
+def place_of_call() -> Place:
+    """The innermost line that is neither fluxlite's nor NumPy's; ``("", 0)`` if there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
+        frame = frame.f_back
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def text_of(place: Place) -> str:
+    """``line 3 of train.py: total += float(loss)``; a cell of a notebook is a file whose name says nothing."""
+    path, number = place
+    if not path:
+        return "nobody's line"
+    is_cell = "ipykernel" in path or path.startswith("<ipython-input")
+    name = "the cell" if is_cell else path if path.startswith("<") else os.path.basename(path)
+    text = linecache.getline(path, number).strip()
+    return f"line {number} of {name}{f': {text}' if text else ''}"
 
 
 def users_line() -> str:
-    """Where the program outside fluxlite is: ``line 3 of train.py: total += float(loss)``; empty if nobody knows.
+    """Where the program outside fluxlite is.
 
     >>> users_line()
     'line 1 of <doctest ...>: users_line()'
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-    if frame is None:
-        return ""
-    path, number = frame.f_code.co_filename, frame.f_lineno
-    text = linecache.getline(path, number, frame.f_globals).strip()
-    return f"line {number} of {_name(path)}{': ' if text else ''}{text}"
-
-
-def _name(path: str) -> str:
-    """A cell of a notebook is a file with a number as name, which says nothing."""
-    if "ipykernel" in path or path.startswith("<ipython-input"):
-        return "the cell"
-    return path if path.startswith("<") else os.path.basename(path)
+    return text_of(place_of_call())

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .. import arrays
-from ..notices import notice, warn
-from ..ties import is_array, overlaps
-from ..walks import KeyPath, fmap_with_path
+from ..messages import notice, warn
+from ..tree.ties import is_array, overlaps
+from ..tree.walks import KeyPath, fmap_with_path
 from .unmoved import explain_globals, explain_unmoved
 
 # Printed in signatures, so it says what it stands for.

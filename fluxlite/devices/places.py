@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .. import arrays
+from ..autodiff.tracked import TrackedArray, plain
 from ..errors import DeviceError
-from ..ties import is_array
-from ..tracked import TrackedArray, plain
-from ..tree import is_leaf
-from ..walks import KeyPath, nodes
+from ..tree.contract import is_leaf
+from ..tree.ties import is_array
+from ..tree.walks import KeyPath, nodes
 from .unmoved import arrays_inside, why_shut
 
 

@@ -13,7 +13,7 @@ import os
 import re
 from typing import Any, NamedTuple
 
-from ..notices import warn
+from ..messages import warn
 
 FILE = "LocalPreferences.toml"
 VARIABLE = "FLUXLITE_GPU_BACKEND"

@@ -6,13 +6,11 @@ Once per epoch that is nothing, once per element it is the slowest way to use a 
 
 from __future__ import annotations
 
-import contextlib
-import sys
-import warnings
-from collections.abc import Iterator
 from typing import Any
 
-from ..notices import notice
+from ..messages import in_notebook, notice
+from .cupy import device as cupy
+from .cupy import waits
 from .lines import users_line
 
 _READS = {
@@ -28,7 +26,6 @@ class _State:
     """What was asked for last; None until somebody asks."""
 
     allowed: bool | None = None
-    cupy: Any = None  # CuPy's own prohibition, while it is in force
 
 
 def allowscalar(allow: bool = True) -> AllowScalar:
@@ -76,7 +73,7 @@ def scalar_read(name: str, device: Any) -> None:
             f"{users_line()}\nKeep the number on the device and read it once, after the loop; or allow it here: "
             "with allowscalar(True):"
         )
-    if _State.allowed is None and _in_jupyter():
+    if _State.allowed is None and in_notebook():
         notice(
             "scalar read",
             f"{_READS[name]} reads one number from {device} and waits for everything before it ({users_line()}). "
@@ -84,44 +81,13 @@ def scalar_read(name: str, device: Any) -> None:
         )
 
 
-def _in_jupyter() -> bool:
-    """Whether a notebook runs this; nothing is imported to find out."""
-    ipython = sys.modules.get("IPython")
-    return "ipykernel" in sys.modules and ipython is not None and ipython.get_ipython() is not None
-
-
 def _set(allowed: bool | None) -> None:
     _State.allowed = allowed
-    if _State.cupy is not None:
-        _State.cupy.__exit__(None, None, None)
-        _State.cupy = None
-    if allowed is False:
-        from .cuda import amdgpu_functional, cuda_functional
-
-        if cuda_functional() or amdgpu_functional():
-            _State.cupy = _cupys_own(False)
-            _State.cupy.__enter__()
-            notice(
-                "CuPy's waits",
-                "on a real GPU CuPy checks this: there every wait raises cupyx.DeviceSynchronized, printing an array "
-                "too, except that of cpu(x) and of synchronize().",
-            )
-
-
-def waiting() -> Any:
-    """``with waiting():`` around a wait of our own, which is asked for by name and so never forbidden."""
-    return contextlib.nullcontext() if _State.cupy is None else _cupys_own(True)
-
-
-@contextlib.contextmanager
-def _cupys_own(allow: bool) -> Iterator[None]:
-    import cupyx
-
-    context = cupyx.allow_synchronize(allow)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says that it is deprecated; there is nothing else
-        context.__enter__()
-    try:
-        yield
-    finally:
-        context.__exit__(None, None, None)
+    waits.allow()
+    if allowed is False and (cupy.cuda_functional() or cupy.amdgpu_functional()):
+        waits.forbid()
+        notice(
+            "CuPy's waits",
+            "on a real GPU CuPy checks this: there every wait raises cupyx.DeviceSynchronized, printing an array "
+            "too, except that of cpu(x) and of synchronize().",
+        )

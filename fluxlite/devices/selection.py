@@ -6,15 +6,15 @@ import operator
 import sys
 from typing import Any
 
-from ..notices import notice, warn, was_said
+from ..messages import notice, warn, was_said
 from . import preferences, simulation
 from .backends import BACKENDS, check_backend
 from .backends import functional as functional
 from .backends import supported_devices as supported_devices
-from .base import DEFAULT, Device, entered
+from .base import DEFAULT, Device, current, gpu_in_use
 from .choosing import Choice, choose
 from .choosing import gpu_backend as gpu_backend
-from .cpu import CPU
+from .host import CPU
 from .simulation import simulate_gpu as simulate_gpu
 from .without import without_gpu as without_gpu
 
@@ -83,6 +83,9 @@ def require_gpu() -> Device:
     return device
 
 
+gpu_in_use.append(require_gpu)
+
+
 def gpu_device() -> Device | None:
     """The GPU in use, or None: the one whose ``with device:`` block this is, otherwise the first.
 
@@ -93,14 +96,6 @@ def gpu_device() -> Device | None:
     Simulated:1
     """
     return current(devices())
-
-
-def current(found: list[Device]) -> Device | None:
-    """Of these devices of one kind the current one, otherwise the first; None if there are none."""
-    if not found:
-        return None
-    wanted = entered(found[0].backend)
-    return next((device for device in found if device is wanted), found[0])  # not one of an earlier simulation
 
 
 def gpu_name() -> str:

@@ -7,10 +7,10 @@ import os
 from contextvars import ContextVar
 from typing import Any
 
-from ..notices import notice
+from ..messages import notice
 from . import preferences
-from .base import Device
-from .functional import Functional
+from .availability import Functional
+from .base import Device, current
 
 
 class _State:
@@ -92,9 +92,7 @@ class Simulation:
         self._before = on, before
 
     def __enter__(self) -> Device | None:
-        from .selection import gpu_device
-
-        return gpu_device()
+        return current(devices())
 
     def __exit__(self, *exc_info: Any) -> None:
         _State.on, _State.devices = self._before

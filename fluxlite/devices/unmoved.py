@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of
-from ..notices import notice
-from ..ties import is_array
-from ..tree import attributes, registered_under_name
-from ..walks import Attribute, KeyPath
+from ..messages import notice
+from ..tree.contract import attributes, registered_under_name
+from ..tree.ties import is_array
+from ..tree.walks import Attribute, KeyPath
 
 _OPAQUE = (str, bytes, int, float, complex, np.generic, type, types.ModuleType, types.BuiltinFunctionType,
            types.FunctionType, types.MethodType)  # fmt: skip

@@ -1,11 +1,10 @@
 """What the notebooks use beside the library: pictures with words, a timeline to look through, and ``%device_time``."""
 
-import sys
 from typing import Any
 
-from .display import show
+from ..messages import ipython
+from ..pictures import BLUE, GREEN, GREY, ORANGE, look, plots, projector, show
 from .drawing import trees
-from .looks import BLUE, GREEN, GREY, ORANGE, look, plots, projector
 from .timeline_viewer import timeline
 from .two_boxes import boxes, host_and_device
 
@@ -34,7 +33,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 def _load_here() -> None:
     """In a notebook an import is enough; elsewhere IPython is not even looked for."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    shell = ipython()
     if shell is not None:
         load_ipython_extension(shell)
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from ..devices.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
 from ..devices.places import device_of
 from ..devices.selection import devices
-from ..receipts import Moment, Receipt
-from ..ties import is_array
-from ..walks import leaves
-from .display import Picture, show
-from .looks import BLUE, GREY, ORANGE, plots
+from ..pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from ..receipts.counts import Moment
+from ..receipts.recording import Receipt
+from ..tree.ties import is_array
+from ..tree.walks import leaves
 
 # Where things are, in inches: the host's box, the cards' boxes, and the arcs between cards right of them.
 _HOST, _HOST_WIDTH = 0.0, 2.2

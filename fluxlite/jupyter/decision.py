@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .display import Picture, show
-from .looks import BLUE, GREEN, GREY, ORANGE, plots
+from ..pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 
 
 class Step(NamedTuple):

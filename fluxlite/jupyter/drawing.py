@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..explanation import explain
-from ..outline import COLOURS, Row
-from .looks import GREY, plots
+from ..pictures import GREY, plots
+from ..reports.explanation import explain
+from ..reports.outline import COLOURS, Row
 
 MOST = 30  # leaves of one tree: beyond, nothing can be read any more
 _SHUT = "#c77700"

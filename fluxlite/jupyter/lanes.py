@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..devices.events import HOST_TO_DEVICE, LAUNCH
-from ..receipts import Moment, Receipt
-from ..seconds import duration
-from .display import Picture, show
-from .looks import BLUE, ORANGE, plots
+from ..pictures import BLUE, ORANGE, Picture, plots, show
+from ..receipts.counts import Moment
+from ..receipts.recording import Receipt
+from ..receipts.seconds import duration
 
 _LANES = {HOST_TO_DEVICE: "copy", LAUNCH: "compute"}
 _LOOKS = {

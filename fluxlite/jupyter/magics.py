@@ -11,8 +11,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from ..devices.selection import devices
-from ..receipts import Receipt, receipt
-from ..seconds import Seconds
+from ..receipts.recording import Receipt, receipt
+from ..receipts.seconds import Seconds
 
 _MEMORY = "--memory"
 

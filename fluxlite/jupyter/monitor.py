@@ -11,11 +11,10 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..receipts import Receipt, receipt
+from ..pictures import BLUE, GREY, Picture, plots, show
+from ..receipts.recording import Receipt, receipt
 from ..training import History, train
 from ..training.callbacks import throttle
-from .display import Picture, show
-from .looks import BLUE, GREY, plots
 from .widgets import Shown, ipywidgets, said
 
 PAUSE = 0.5  # seconds from one drawing to the next

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .display import Picture, show
-from .looks import BLUE, GREEN, GREY, ORANGE, plots
+from ..pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 from .widgets import Shown, ipywidgets, said
 
 EPOCHS = 200

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..rules import RULES, Rule, name_of
-from ..tracked import TrackedArray
-from .display import Picture, show
-from .looks import GREY, ORANGE, plots
+from ..autodiff.rules import RULES, Rule, name_of
+from ..autodiff.tracked import TrackedArray
+from ..pictures import GREY, ORANGE, Picture, plots, show
 
 _BOX, _GAP, _HEIGHT = 1.95, 0.15, 0.35  # widths, and the height of an entry, in inches
 

@@ -6,8 +6,8 @@ import html
 import threading
 from typing import Any
 
-from ..receipts import Receipt
-from ..timelines import Timeline
+from ..receipts.recording import Receipt
+from ..receipts.timelines import Timeline
 from . import widgets
 
 WINDOWS = (5, 20, 50, 200, 1_000, 10_000, 100_000)

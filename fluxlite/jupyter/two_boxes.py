@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from ..devices.events import DEVICE_TO_HOST, HOST_TO_DEVICE
 from ..devices.places import device_of
 from ..devices.selection import get_device, gpu_device
-from ..receipts import Moment, Receipt
-from .display import Picture, show
-from .looks import BLUE, GREY, ORANGE, plots
+from ..pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from ..receipts.counts import Moment
+from ..receipts.recording import Receipt
 
 MOST_ARROWS = 6
 # Where things are, in units that have no meaning: the boxes, and the arrows between them.

@@ -11,7 +11,7 @@ import html
 from types import ModuleType
 from typing import Any
 
-from .display import Picture
+from ..pictures import Picture
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import device_of
+from ..devices.base import gpu_in_use
 from ..devices.host_reads import HostReads
-from ..ties import address
+from ..tree.ties import address
 from .dispatch import array_function, array_ufunc, call, call_ufunc, quietly, reduction, take
 from .indexing import getitem, scatter_add, setitem, write
 from .memory import root_of
@@ -235,9 +236,7 @@ class SimulatedArray(HostReads, Operators):
 
 def _unpickled(x: np.ndarray) -> Any:
     """What was pickled goes to the GPU in use when it is read, as CuPy's arrays do."""
-    from ..devices.selection import require_gpu
-
-    return require_gpu().receive(x)
+    return gpu_in_use[0]().receive(x)
 
 
 @address.register(SimulatedArray)

@@ -12,7 +12,7 @@ from ..devices.base import GPU, Memory
 from ..devices.events import listeners, tell
 from . import costs
 from .array import SimulatedArray
-from .clock import COPY, HOST, MEMSET, HostClock, Lanes, Span
+from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .memory import Buffer, Pool, root_of
 from .presets import Preset
 from .random import SimulatedGenerator
@@ -28,6 +28,7 @@ class SimulatedDevice(GPU):
     """
 
     backend = "Simulated"
+    kind_of_time = "simulated"
 
     # What computes in NumPy's place, called like ``compute(np.add, x, y)``; None is NumPy itself.
     instead: Callable[..., Any] | None = None
@@ -183,6 +184,10 @@ class SimulatedDevice(GPU):
             tell(self, kind, name, 1, nbytes, explicit, span)
         if self.live:
             self.host.mark()
+
+    def clock(self) -> float:
+        self.catch_up()
+        return self.host.now / 1e9
 
     def catch_up(self) -> None:
         """A call begins: with ``deterministic=False`` the time since the last one counts."""

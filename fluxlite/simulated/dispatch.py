@@ -19,7 +19,7 @@ from . import costs, kernels, surface
 from .costs import TEN_EACH
 from .indexing import index_arrays, wrapped
 from .memory import Stored, root_of
-from .rules import device_among, host_operand, is_foreign, one_device
+from .rules import device_among, host_operand, is_foreign, one_device, values_on
 
 
 class _Quiet(threading.local):
@@ -59,7 +59,7 @@ def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     """``x += y``: the result is written to where `x` is. Nothing else is asked whether it knows better."""
     device = x.device
     if isinstance(y, Stored):
-        y = one_device(device, y) and y._values
+        y = values_on(device, y)
     elif not isinstance(y, SCALARS):
         return call_ufunc(ufunc, (x, y), {"out": (x,)})  # which says why not
     if device.live:
@@ -182,7 +182,7 @@ def _add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> Any:
     device = x.device
     values = [value if isinstance(value, Stored) else device.copy_in(np.asarray(value), False) for value in given]
     place, arrays = index_arrays(device, index, x._values.shape)
-    added = [one_device(device, value) and value._values for value in values]
+    added = [values_on(device, value) for value in values]
     device.catch_up()
     (device.instead or _quiet.run)(ufunc.at, x._values, place, *added)
     moved = 2 * x._values[:0].itemsize * max(map(np.size, arrays), default=1) + sum(y.nbytes for y in added + arrays)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..devices.counted_random import CountedGenerator
+from ..devices.random import CountedGenerator
 
 
 class SimulatedGenerator(CountedGenerator):

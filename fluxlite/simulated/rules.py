@@ -47,6 +47,12 @@ def one_device(device: Any, x: Stored) -> Any:
     )
 
 
+def values_on(device: Any, x: Stored) -> np.ndarray:
+    """The values of `x`, which is on this `device`. Raises `ValueError` if it is on another."""
+    one_device(device, x)
+    return x._values
+
+
 def _named(device: Any, other: Any) -> str:
     """Also with the card's name where the number does not tell two devices apart."""
     return f"{device} ({device.name})" if str(device) == str(other) else str(device)

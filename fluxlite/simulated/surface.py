@@ -1,6 +1,6 @@
 """NumPy functions and keywords that CuPy 14 does not have, so that a simulated GPU refuses them too.
 
-Found by comparing the two libraries' signatures; ``tests/devices/test_surface.py`` compares again.
+Found by comparing the two libraries' signatures; ``tests/simulated/test_surface.py`` compares again.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..optimizers import Leaf, Rule
-from ..parameters import trainables
-from ..ties import is_array
-from ..walks import leaves, nodes
+from ..tree.parameters import trainables
+from ..tree.ties import is_array
+from ..tree.walks import leaves, nodes
 
 _USAGE = "train(loss, model, data, opt_state, epochs), with opt_state = setup(rule, model)"
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)

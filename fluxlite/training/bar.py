@@ -9,6 +9,8 @@ import time
 import warnings
 from typing import Any
 
+from ..messages import in_notebook
+
 DELAY = 1.0  # seconds
 
 
@@ -73,7 +75,4 @@ def _tqdm(total: int | None, done: int) -> Any:
 
 
 def _is_watched() -> bool:
-    ipython = sys.modules.get("IPython")
-    if "ipykernel" in sys.modules and ipython is not None and ipython.get_ipython() is not None:
-        return True
-    return bool(getattr(sys.stderr, "isatty", lambda: False)())
+    return in_notebook() or bool(getattr(sys.stderr, "isatty", lambda: False)())

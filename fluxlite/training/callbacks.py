@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..devices.cpu import CPU
-from ..ties import is_array
+from ..devices.host import CPU
+from ..tree.ties import is_array
 
 
 def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> Callable:

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of
-from ..autodiff import withgradient
-from ..devices.cpu import CPU
+from ..autodiff.gradients import withgradient
+from ..devices.host import CPU
 from ..errors import LayerError, other_device
 from ..optimizers import update
-from ..seconds import Seconds, clock, clocked
-from ..ties import is_array
-from ..walks import leaves
+from ..receipts.seconds import Seconds, clock, clocked
+from ..tree.ties import is_array
+from ..tree.walks import leaves
 from .arguments import check_arguments, check_call, check_gradient, length
 from .bar import Bar
 from .callbacks import Patience

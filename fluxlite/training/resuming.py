@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of
-from ..devices.cpu import CPU
-from ..notices import formatted
+from ..devices.host import CPU
+from ..messages import formatted
 from ..optimizers import Leaf
-from ..seconds import Seconds
-from ..ties import is_array
-from ..walks import leaves, nodes
+from ..receipts.seconds import Seconds
+from ..tree.ties import is_array
+from ..tree.walks import leaves, nodes
 from .arguments import length
 from .callbacks import Patience
 

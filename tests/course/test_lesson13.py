@@ -7,9 +7,9 @@ import pytest
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 import fluxlite as fl
-import fluxlite.own_rules  # noqa: F401  (fills the table, before a test remembers what is in it)
+import fluxlite.autodiff.own_rules  # noqa: F401  (fills the table, before a test remembers what is in it)
+from fluxlite.autodiff.rules import RULES
 from fluxlite.course.exercises import judge
-from fluxlite.rules import RULES
 
 
 @pytest.fixture(autouse=True)
@@ -139,7 +139,7 @@ def test_softsign_itself_is_not_to_be_changed():
 
 
 def test_other_right_rules_of_softsign():
-    from fluxlite.derivatives.elementwise import fit
+    from fluxlite.autodiff.derivatives.elementwise import fit
 
     by_out = softsign(
         lambda g, out, x, s: g * (1 - np.abs(out)) ** 2 / s,

@@ -92,7 +92,7 @@ def test_this_python_is_named_as_one_types_it(monkeypatch, tmp_path):
 
 def test_in_a_notebook_pip_is_a_magic_and_no_jupyterlab_is_needed(monkeypatch):
     asked = []
-    monkeypatch.setattr(ready, "in_notebook", lambda: True)
+    monkeypatch.setattr(ready, "ipython", object)
     monkeypatch.setattr(ready, "missing", lambda needed: asked.extend(needed) or ready._install("numpy>=2.0"))
     assert ready.what_to_do() == 'This helps:\n    %pip install "numpy>=2.0"'
     assert "matplotlib" in asked and "jupyterlab" not in asked

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.devices import cuda, functional, parts
+from fluxlite.devices import functional
 from fluxlite.devices.backends import BACKENDS
 from fluxlite.devices.base import DeviceID
+from fluxlite.devices.cupy import device as cuda
+from fluxlite.devices.cupy import parts
 
 
 class Trouble(Exception):
@@ -71,7 +73,7 @@ def with_cupy(monkeypatch):
             cuda.importlib.util, "find_spec", lambda name, *rest: fake if name == "cupy" else real(name, *rest)
         )
         monkeypatch.setattr(cuda, "_cupy", lambda: fake)
-        monkeypatch.setattr(cuda.cupy_package, "of_no_use", lambda backend: None)
+        monkeypatch.setattr(cuda.package, "of_no_use", lambda backend: None)
         forget()
         return fake
 
@@ -232,7 +234,7 @@ def package(monkeypatch, tmp_path):
         spec = SimpleNamespace(origin=str(tmp_path / "cupy" / "__init__.py"))
         monkeypatch.delitem(sys.modules, "cupy", raising=False)
         monkeypatch.setattr(cuda.importlib.util, "find_spec", lambda name: spec)
-        monkeypatch.setattr(cuda.cupy_package, "_nvidia_driver", lambda: driver)
+        monkeypatch.setattr(cuda.package, "_nvidia_driver", lambda: driver)
         monkeypatch.setattr(cuda, "_kind", lambda: pytest.fail("CuPy was imported"))
 
     return put
@@ -260,7 +262,7 @@ def test_a_CuPy_without_a_driver_is_not_imported(package, monkeypatch):
 )
 def test_a_CuPy_of_which_one_cannot_tell_is_asked(package, names, driver, backend):
     package(*names, driver=driver)
-    assert cuda.cupy_package.of_no_use(backend) is None
+    assert cuda.package.of_no_use(backend) is None
 
 
 # -- F1: nobody pays for what is not used ---------------------------------------------------------------------------
@@ -270,7 +272,7 @@ def test_F1_importing_fluxlite_imports_no_GPU_library_and_not_what_only_choosing
     program = (
         "import sys, fluxlite as fl\n"
         "for name in ('cupy', 'mlx', 'mlx.core', 'tomllib', 'IPython', 'fluxlite.simulated', 'fluxlite.cuda',\n"
-        "             'fluxlite.devices.pretend', 'fluxlite.devices.metal'):\n"
+        "             'fluxlite.simulated.pretending', 'fluxlite.devices.metal'):\n"
         "    print(name, name in sys.modules)\n"
         "fl.cpu(1), fl.functional('CPU'), fl.notices(), fl.doctor, fl.supported_devices(), fl.get_device('CPU')\n"
         "print('cupy' in sys.modules)"
@@ -281,7 +283,7 @@ def test_F1_importing_fluxlite_imports_no_GPU_library_and_not_what_only_choosing
 
 def test_names_stay_functions_when_their_files_are_imported():
     program = (
-        "import fluxlite.notices, fluxlite.doctor, fluxlite.cuda, fluxlite as fl\n"
+        "import fluxlite.messages, fluxlite.reports.diagnosis, fluxlite.cuda, fluxlite as fl\n"
         "print(callable(fl.notices), callable(fl.doctor), callable(fl.pretend), fl.cuda.cu is fl.cu)"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

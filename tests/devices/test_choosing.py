@@ -5,10 +5,10 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.devices import CPU, devices
+from fluxlite.devices.availability import Functional
 from fluxlite.devices.backends import BACKENDS, Backend
 from fluxlite.devices.choosing import choose
-from fluxlite.devices.functional import Functional
-from fluxlite.devices.pretend import pretend
+from fluxlite.simulated.pretending import pretend
 
 NOT_INSTALLED = {
     "CUDA": "pip install cupy-cuda12x, if this computer has an NVIDIA GPU",
@@ -270,7 +270,7 @@ def test_pretended_devices_say_so_and_can_be_compared():
 
 
 def test_a_pretended_device_is_no_real_one_of_the_same_name():
-    from fluxlite.devices.cuda import CUDADevice
+    from fluxlite.devices.cupy.device import CUDADevice
 
     with pretend(CUDA="functional"):
         assert fl.get_device("CUDA") != CUDADevice(0, "a card") and CUDADevice(0, "a card") != fl.get_device("CUDA")

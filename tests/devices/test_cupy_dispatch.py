@@ -9,9 +9,9 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.arrays import device_of
-from fluxlite.ties import address, as_lies, is_array, parameter_key
-from fluxlite.tree import is_leaf
-from fluxlite.walks import fmap
+from fluxlite.tree.contract import is_leaf
+from fluxlite.tree.ties import address, as_lies, is_array, parameter_key
+from fluxlite.tree.walks import fmap
 
 cupy = pytest.importorskip("cupy")
 

@@ -122,9 +122,9 @@ FEATURES = {
     "F10": "test_several_gpus.py::test_S1_17",
     "F11": "test_guide.py::test_S3_R3",
     "F12": "test_guide.py::test_S1_7",
-    "F13": "../test_tree.py::test_an_unregistered_object_stays_as_it_is",
-    "F14": "../test_tree.py::test_functor_of_an_object_takes_it_apart",
-    "F15": "../test_tree.py::test_a_subset_changes_only_its_fields",
+    "F13": "test_tree.py::test_an_unregistered_object_stays_as_it_is",
+    "F14": "test_tree.py::test_functor_of_an_object_takes_it_apart",
+    "F15": "test_tree.py::test_a_subset_changes_only_its_fields",
     "F16": "test_selection.py::test_without_a_gpu_gpu_gives_its_argument",
     "F17": "test_guide.py::test_S1_10",
     "F18": "test_moving.py::test_containers_and_models_move",
@@ -137,7 +137,7 @@ FEATURES = {
     "F25": "test_loaders.py::test_S3_9",
     "F26": "test_loaders.py::test_S3_10",
     "F27": "test_loaders.py::test_S1_11",
-    "F28": "../test_older_styles.py::test_the_implicit_style_gives",
+    "F28": "test_older_styles.py::test_the_implicit_style_gives",
     "F29": "test_guide.py::test_S1_15",
     "F30": "test_saving.py::test_F30",
     "F31": "test_choosing.py::test_without_a_preference_the_first",
@@ -159,13 +159,13 @@ FEATURES = {
     "F47": "test_several_gpus.py::test_S3_R8",
     "F48": "test_several_gpus.py::test_S3_R10",
     "F49": "test_guide.py::test_S3_R9",
-    "F50": "../test_rnn.py::test_after_200_epochs",
-    "F51": "../test_older_styles.py::test_the_descent_step_of_the_blog",
-    "F52": "../test_older_styles.py::test_a_state_that_was_walked_through_has_to_be_detached",
+    "F50": "test_rnn.py::test_after_200_epochs",
+    "F51": "test_older_styles.py::test_the_descent_step_of_the_blog",
+    "F52": "test_older_styles.py::test_a_state_that_was_walked_through_has_to_be_detached",
     "F53": "test_selection.py::test_without_a_gpu_gpu_gives_its_argument",
-    "F54": "../test_rnn.py::test_after_200_epochs",
+    "F54": "test_rnn.py::test_after_200_epochs",
     "F55": "later: the lesson that measures",
-    "F56": "../test_rnn.py::test_after_200_epochs",
+    "F56": "test_rnn.py::test_after_200_epochs",
 }
 # The guide's examples that are not shown in tests of devices.
 EXAMPLES_ELSEWHERE: dict[str, str] = {}
@@ -173,7 +173,7 @@ EXAMPLES = [f"S1_{i}" for i in range(1, 31)] + [f"S3_{i}" for i in range(1, 15)]
 
 
 def names_in(file):
-    tree = ast.parse((ROOT / "tests" / "devices" / file).read_text("utf-8"))
+    tree = ast.parse(next((ROOT / "tests").rglob(file)).read_text("utf-8"))
     return [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
 
 
@@ -186,7 +186,7 @@ def test_the_table_has_every_feature_and_its_tests_exist():
 
 
 def test_every_example_is_shown_by_a_test_of_its_name_or_said_to_be_elsewhere():
-    names = [name for path in Path(__file__).parent.glob("test_*.py") for name in names_in(path.name)]
+    names = [name for path in (ROOT / "tests").rglob("test_*.py") for name in names_in(path.name)]
     shown = {example for example in EXAMPLES for name in names if example in _ids(name)}
     assert shown | set(EXAMPLES_ELSEWHERE) == set(EXAMPLES) and not shown & set(EXAMPLES_ELSEWHERE)
 

@@ -14,17 +14,17 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
 import fluxlite as fl
-from fluxlite import derivatives  # noqa: F401  (fills the table of rules)
 from fluxlite.arrays import add_at, device_of
-from fluxlite.devices import metal
+from fluxlite.autodiff import derivatives  # noqa: F401  (fills the table of rules)
+from fluxlite.autodiff.rules import COMPOSED
 from fluxlite.devices.base import Memory
-from fluxlite.devices.metal import MetalArray, MetalDevice, metal_devices, metal_functional
-from fluxlite.devices.metal_functions import FROM_HOST, LACKING, LACKING_MODULES, LACKING_WAYS, ON_ARRAYS
-from fluxlite.devices.metal_ufuncs import SAME_UFUNCS, UFUNCS
-from fluxlite.devices.metal_values import ON_VALUES
-from fluxlite.devices.views import has_idle_ellipsis
-from fluxlite.rules import COMPOSED
-from fluxlite.ties import lies_alike, parameter_key
+from fluxlite.devices.metal import device as metal
+from fluxlite.devices.metal.device import MetalArray, MetalDevice, metal_devices, metal_functional
+from fluxlite.devices.metal.functions import FROM_HOST, LACKING, LACKING_MODULES, LACKING_WAYS, ON_ARRAYS
+from fluxlite.devices.metal.ufuncs import SAME_UFUNCS, UFUNCS
+from fluxlite.devices.metal.values import ON_VALUES
+from fluxlite.devices.metal.views import has_idle_ellipsis
+from fluxlite.tree.ties import lies_alike, parameter_key
 
 mx = pytest.importorskip("mlx.core")
 

@@ -11,8 +11,8 @@ from kinds import EVERYWHERE, GPUS
 
 from fluxlite.arrays import device_of
 from fluxlite.devices import CPU, cpu, gpu
-from fluxlite.notices import notices, reset_notices
-from fluxlite.tree import functor
+from fluxlite.messages import notices, reset_notices
+from fluxlite.tree.contract import functor
 
 
 @functor

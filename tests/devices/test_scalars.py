@@ -83,7 +83,7 @@ def test_a_script_may_do_what_it_likes(x, capsys):
 
 
 def test_F46_a_notebook_points_out_the_first_one(x, capsys, monkeypatch):
-    monkeypatch.setattr(scalars, "_in_jupyter", lambda: True)
+    monkeypatch.setattr(scalars, "in_notebook", lambda: True)
     for _ in range(3):
         float(x[0])
     (line,) = capsys.readouterr().out.splitlines()
@@ -139,7 +139,7 @@ def test_on_CUDA_it_is_CuPys_own_check(monkeypatch, capsys):
     cupyx = pytest.importorskip("cupyx")
     from cupy._core import syncdetect
 
-    from fluxlite.devices import cuda
+    from fluxlite.devices.cupy import device as cuda
 
     monkeypatch.setattr(cuda, "cuda_functional", lambda: True)
     with fl.allowscalar(False):
@@ -158,7 +158,7 @@ def test_on_CUDA_it_is_CuPys_own_check(monkeypatch, capsys):
 
 
 def test_our_own_waits_on_CUDA_are_exempt(monkeypatch):
-    from fluxlite.devices import cuda
+    from fluxlite.devices.cupy import device as cuda
 
     inside = []
 

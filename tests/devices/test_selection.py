@@ -8,19 +8,8 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.arrays import device_of
-from fluxlite.devices import (
-    CPU,
-    cpu,
-    cu,
-    devices,
-    functional,
-    gpu,
-    gpu_device,
-    gpu_name,
-    require_gpu,
-    simulate_gpu,
-)
-from fluxlite.notices import notices
+from fluxlite.devices import CPU, cpu, cu, devices, functional, gpu, gpu_device, gpu_name, require_gpu, simulate_gpu
+from fluxlite.messages import notices
 
 
 @pytest.fixture

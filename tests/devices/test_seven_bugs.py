@@ -9,7 +9,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.devices import CPU, cpu, devices, gpu
-from fluxlite.receipts import receipt
+from fluxlite.receipts.recording import receipt
 
 pytestmark = pytest.mark.usefixtures("simulated")
 

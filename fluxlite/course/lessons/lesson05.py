@@ -10,7 +10,7 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.jupyter import playground
 
-from ...tracked import TrackedArray
+from ...autodiff.tracked import TrackedArray
 from ..exercises import NotRight, exercise
 from ..guesses import Question
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import fluxlite as fl
 
-from ...seconds import duration
+from ...receipts.seconds import duration
 from ..exercises import NotRight, exercise
 from ..guesses import Question
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import fluxlite as fl
 
-from ...seconds import duration
+from ...receipts.seconds import duration
 from ...simulated.presets import preset
 from ..crossing import SIZES, Crossover, crossover
 from ..exercises import NotRight, exercise

@@ -1,0 +1,292 @@
+"""Functions that put elements elsewhere: other shapes, other order, joined, cut, repeated, picked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...arrays import getitem, primitive, scatter_add
+from ..rules import composed, rule, rule_for_each
+from ..tracked import plain
+from .elementwise import fit, shape_of
+
+
+def along(axis: int, ndim: int, index: Any) -> tuple:
+    """``x[:, :, index]`` with `index` at `axis`."""
+    return (slice(None),) * (axis % ndim) + (index,)
+
+
+# -- another shape -------------------------------------------------------------------------------------
+
+
+
+def reshaped_back(g: Any, a: Any, order: Any) -> Any:
+    if order not in ("C", "F"):  # "A" and "K" follow the memory of `a`, not of `g`
+        raise TypeError(f'reshape and ravel have a derivative rule for order="C" and "F", not for {order!r}')
+    return np.reshape(g, shape_of(a), order=order)
+
+
+rule(np.reshape, lambda g, out, a, shape, order="C": reshaped_back(g, a, order))
+rule(np.ravel, lambda g, out, a, order="C": reshaped_back(g, a, order))
+rule(np.expand_dims, lambda g, out, a, axis: np.reshape(g, shape_of(a)))
+rule(np.squeeze, lambda g, out, a, axis=None: np.reshape(g, shape_of(a)))
+rule(np.broadcast_to, lambda g, out, array, shape: fit(g, array))
+
+
+def each_array(at_least: Callable) -> Callable:
+    def several(*arrays: Any) -> Any:
+        results = tuple(at_least(x) for x in arrays)
+        return results[0] if len(results) == 1 else results
+
+    return several
+
+
+composed(np.atleast_1d)(each_array(lambda x: np.reshape(x, (1,)) if np.ndim(x) == 0 else x))
+composed(np.atleast_2d)(each_array(lambda x: np.reshape(x, (1,) * (2 - np.ndim(x)) + np.shape(x))))
+
+
+@composed(np.atleast_3d)
+@each_array
+def atleast_3d(x: Any) -> Any:
+    shapes = {0: (1, 1, 1), 1: (1, *np.shape(x), 1), 2: (*np.shape(x), 1)}
+    return np.reshape(x, shapes.get(np.ndim(x), np.shape(x)))
+
+
+@composed(np.broadcast_arrays)
+def broadcast_arrays(*arrays: Any) -> tuple:
+    shape = np.broadcast_shapes(*(np.shape(x) for x in arrays))
+    return tuple(np.broadcast_to(x, shape) for x in arrays)
+
+
+# -- another order ---------------------------------------------------------------------------------------
+
+
+def inverse(axes: Any) -> Any:
+    """The permutation that undoes `axes`."""
+    if axes is None:
+        return None
+    axes = [i % len(axes) for i in axes]
+    return tuple(axes.index(i) for i in range(len(axes)))
+
+
+rule(np.transpose, lambda g, out, a, axes=None: np.transpose(g, inverse(axes)))
+rule(np.matrix_transpose, lambda g, out, x: np.swapaxes(g, -1, -2))
+rule(np.swapaxes, lambda g, out, a, axis1, axis2: np.swapaxes(g, axis1, axis2))
+rule(np.moveaxis, lambda g, out, a, source, destination: np.moveaxis(g, destination, source))
+rule(np.flip, lambda g, out, m, axis=None: np.flip(g, axis))
+
+
+@composed(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
+    return np.moveaxis(a, axis, start - 1 if axis < start else start)
+
+
+composed(np.fliplr)(lambda m: np.flip(m, 1))
+composed(np.flipud)(lambda m: np.flip(m, 0))
+
+
+@composed(np.rot90)
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    if k % 4 == 0:
+        return m
+    if k % 4 == 2:
+        return np.flip(m, axes)
+    return np.flip(np.swapaxes(m, *axes), axes[0]) if k % 4 == 1 else np.swapaxes(np.flip(m, axes[0]), *axes)
+
+
+def rolled_back(g: Any, out: Any, a: Any, shift: Any, axis: Any = None) -> Any:
+    back = tuple(-s for s in shift) if isinstance(shift, (tuple, list)) else -shift
+    return np.roll(g, back, axis)
+
+
+rule(np.roll, rolled_back)
+
+# -- joined ------------------------------------------------------------------------------------------------
+
+
+def part_of_concatenate(position: int, g: Any, out: Any, arrays: Any, axis: int | None = 0) -> Any:
+    x = arrays[position]
+    if axis is None:
+        start = sum(int(np.size(y)) for y in arrays[:position])
+        return np.reshape(g[start : start + np.size(x)], shape_of(x))
+    start = sum(np.shape(y)[axis] for y in arrays[:position])
+    return g[along(axis, x.ndim, slice(start, start + x.shape[axis]))]
+
+
+def part_of_stack(position: int, g: Any, out: Any, arrays: Any, axis: int = 0) -> Any:
+    return g[along(axis, g.ndim, position)]
+
+
+rule_for_each(np.concatenate, part_of_concatenate, sequence=True)
+rule_for_each(np.stack, part_of_stack, sequence=True)
+
+composed(np.vstack)(lambda tup: np.concatenate([np.atleast_2d(x) for x in tup], axis=0))
+composed(np.dstack)(lambda tup: np.concatenate([np.atleast_3d(x) for x in tup], axis=2))
+
+
+@composed(np.hstack)
+def hstack(tup: Any) -> Any:
+    arrays = [np.atleast_1d(x) for x in tup]
+    return np.concatenate(arrays, axis=0 if arrays[0].ndim == 1 else 1)
+
+
+@composed(np.column_stack)
+def column_stack(tup: Any) -> Any:
+    return np.concatenate([x if np.ndim(x) > 1 else np.reshape(x, (-1, 1)) for x in tup], axis=1)
+
+
+@composed(np.append)
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    return np.concatenate([arr, values], axis=axis)
+
+
+# -- cut ---------------------------------------------------------------------------------------------------
+
+
+@composed(np.array_split)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+    length = ary.shape[axis]
+    if isinstance(indices_or_sections, int):
+        size, longer = divmod(length, indices_or_sections)
+        ends = np.cumsum([size + 1] * longer + [size] * (indices_or_sections - longer)).tolist()
+    else:
+        ends = [*indices_or_sections, length]
+    starts = [0, *ends[:-1]]
+    return [ary[along(axis, ary.ndim, slice(start, end))] for start, end in zip(starts, ends, strict=True)]
+
+
+@composed(np.split)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+    if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections:
+        raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+composed(np.hsplit)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1))
+composed(np.vsplit)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 0))
+composed(np.dsplit)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 2))
+
+# -- repeated ------------------------------------------------------------------------------------------------
+
+
+def repeated(g: Any, out: Any, a: Any, repeats: Any, axis: int | None = None) -> Any:
+    shape, axis = (a.shape, axis % a.ndim) if axis is not None else ((np.size(a),), 0)
+    if isinstance(repeats, int):
+        each = np.reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
+        return np.reshape(np.sum(each, axis=axis + 1), shape_of(a))
+    source = np.repeat(np.arange(shape[axis]), repeats)
+    like = np.zeros_like(plain(a), shape=shape)
+    return np.reshape(scatter_add(like, along(axis, len(shape), source), g), shape_of(a))
+
+
+rule(np.repeat, repeated)
+
+
+@composed(np.tile)
+def tile(A: Any, reps: Any) -> Any:  # noqa: N803  (NumPy's name)
+    reps = (reps,) if np.ndim(reps) == 0 else tuple(reps)
+    ndim = max(A.ndim, len(reps))
+    shape, reps = (1,) * (ndim - A.ndim) + A.shape, (1,) * (ndim - len(reps)) + reps
+    once = np.reshape(A, tuple(n for length in shape for n in (1, length)))
+    often = np.broadcast_to(once, tuple(n for pair in zip(reps, shape, strict=True) for n in pair))
+    return np.reshape(often, tuple(r * n for r, n in zip(reps, shape, strict=True)))
+
+
+@primitive
+def pad_with(x: Any, widths: tuple, value: Any) -> Any:
+    return np.pad(x, widths, constant_values=value)
+
+
+def unpadded(g: Any, out: Any, x: Any, widths: tuple, value: Any) -> Any:
+    return g[tuple(slice(before, before + n) for (before, _), n in zip(widths, x.shape, strict=True))]
+
+
+rule(pad_with, unpadded)
+
+
+@composed(np.pad)
+def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+    widths = tuple(tuple(int(n) for n in pair) for pair in np.broadcast_to(pad_width, (array.ndim, 2)).tolist())
+    if mode == "constant":
+        return pad_with(array, widths, constant_values)
+    if mode not in ("edge", "reflect", "symmetric", "wrap"):
+        raise TypeError(
+            f"np.pad has derivative rules for constant, edge, reflect, symmetric and wrap, not for {mode!r}"
+        )
+    for axis, width in enumerate(widths):
+        source = np.pad(np.arange(array.shape[axis]), width, mode=mode)  # type: ignore[call-overload]
+        array = np.take(array, source, axis=axis)
+    return array
+
+
+# -- picked --------------------------------------------------------------------------------------------------
+
+
+@composed(np.take)
+def take(a: Any, indices: Any, axis: int | None = None) -> Any:
+    indices = list(indices) if isinstance(indices, tuple) else indices  # a tuple would be one index for each axis
+    return getitem(np.ravel(a), indices) if axis is None else getitem(a, along(axis, a.ndim, indices))
+
+
+def taken_along(g: Any, out: Any, arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    if axis is None:
+        return np.reshape(scatter_add(np.ravel(plain(arr)), indices, g), arr.shape)
+    everywhere = [np.arange(n, like=plain(arr)) for n in arr.shape]
+    index = [np.reshape(i, (1,) * k + (-1,) + (1,) * (arr.ndim - k - 1)) for k, i in enumerate(everywhere)]
+    index[axis] = indices
+    return scatter_add(plain(arr), tuple(index), g)
+
+
+rule(np.take_along_axis, taken_along)
+
+
+@composed(np.sort)
+def sort(a: Any, axis: int | None = -1) -> Any:
+    a, axis = (a, axis) if axis is not None else (np.ravel(a), -1)
+    return np.take_along_axis(a, np.argsort(plain(a), axis=axis), axis)
+
+
+@composed(np.partition)
+def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
+    a, axis = (a, axis) if axis is not None else (np.ravel(a), -1)
+    return np.take_along_axis(a, np.argpartition(plain(a), kth, axis=axis), axis)
+
+
+rule(np.tril, lambda g, out, m, k=0: np.tril(g, k))
+rule(np.triu, lambda g, out, m, k=0: np.triu(g, k))
+
+
+@composed(np.diff)
+def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+    for _ in range(n):
+        a = a[along(axis, a.ndim, slice(1, None))] - a[along(axis, a.ndim, slice(None, -1))]
+    return a
+
+
+@composed(np.diagonal)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """In memory, the elements of a diagonal are one row and one element apart: a slice with a step."""
+    a = np.moveaxis(a, (axis1, axis2), (-2, -1))
+    rows, columns = a.shape[-2:]
+    start = offset if offset >= 0 else -offset * columns
+    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    flat = np.reshape(a, (*a.shape[:-2], rows * columns))
+    return flat[..., start : start + length * (columns + 1) : columns + 1][..., :length]
+
+
+@composed(np.trace)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1)
+
+
+@composed(np.diag)
+def diag(v: Any, k: int = 0) -> Any:
+    if v.ndim == 2:
+        return diagonal(v, k)
+    n = v.size + abs(k)
+    flat = np.zeros_like(plain(v), shape=(n * n,))
+    start = k if k >= 0 else -k * n
+    return np.reshape(scatter_add(flat, slice(start, start + v.size * (n + 1), n + 1), v), (n, n))

@@ -1,0 +1,74 @@
+"""Derivatives of more than one number: `jacobian` and `hessian`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..tree.contract import is_leaf
+from .gradients import gradient, new_level, ordinary, track
+from .tracked import TrackedArray, plain
+from .way_back import pull_back
+
+
+def jacobian(f: Callable, *args: Any) -> tuple:
+    """For each argument, an array: the gradient of every element of ``f(*args)`` (Zygote: ``jacobian``).
+
+    The arguments are arrays or numbers; the shape is that of the result, then that of the argument. The result is
+    computed once, and walked back through once for each of its elements. None for arrays of integers. Raises
+    `TypeError` for models and containers, as arguments and as result.
+
+    >>> jacobian(lambda x: x**2, np.array([1.0, 2.0]))
+    (array([[2., 0.],
+           [0., 4.]]),)
+    """
+    args = tuple(float(x) if type(x) is int else x for x in args)
+    level = new_level()
+    try:
+        tracked = [track(argument, level)[0] for argument in args]
+        out = f(*tracked)
+        for x in (*args, out):
+            if not is_leaf(x) or x is None:
+                raise TypeError(f"jacobian is of arrays, got a {type(x).__name__}; destructure(model) makes a vector")
+        depends = type(out) is TrackedArray and out.level is level
+        found = [pull_back(out, unit, keep=True) for unit in _units(out.value)] if depends else []
+        return tuple(_rows(found, np.shape(plain(out)), like, x) for like, x in zip(args, tracked, strict=True))
+    finally:
+        level.close()
+
+
+def _rows(found: list[dict], shape: tuple, like: Any, tracked: Any) -> Any:
+    """What `found` holds for one argument, as one array; 0 where nothing flowed."""
+    if type(tracked) is not TrackedArray:
+        return None
+    zero = np.zeros_like(plain(like))
+    if not any(tracked in leaves for leaves in found):
+        return np.zeros_like(zero, shape=shape + zero.shape)
+    rows = [ordinary(leaves[tracked], like, set()) if tracked in leaves else zero for leaves in found]
+    return np.reshape(np.stack(rows), shape + zero.shape)
+
+
+def _units(out: Any) -> Any:
+    """Zeros like `out`, with a 1 at each place in turn."""
+    out = plain(out)
+    for place in np.ndindex(np.shape(out)):
+        unit = np.zeros_like(out)
+        unit[place] = 1
+        yield unit
+
+
+def hessian(f: Callable, x: Any) -> Any:
+    """All second derivatives of the number ``f(x)``; shape: that of `x`, twice (Zygote: ``hessian``).
+
+    >>> hessian(lambda x: x[0] ** 2 * x[1], np.array([2.0, 3.0]))
+    array([[6., 4.],
+           [4., 0.]])
+    """
+
+    def slope(x: Any) -> Any:
+        g = gradient(f, x)[0]
+        return np.zeros_like(plain(x)) if g is None else g
+
+    return jacobian(slope, x)[0]

@@ -1,0 +1,111 @@
+"""`Level`: one call of `gradient`. What is tracked for it belongs to it, and what it computes with is read-only.
+
+Levels are numbered by one counter over the whole process: of two calls, the one inside the other has the higher
+number. There is no depth to count up and down, so exceptions, generators and threads cannot leave one wrong.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import Any
+
+import numpy as np
+
+from ..arrays import read_only_types
+
+numbers = itertools.count(1)
+
+
+class Level:
+    """One call of `gradient`. What it tracks belongs to it; a call inside it has a level with a higher number."""
+
+    __slots__ = ("number", "is_open", "frozen")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.is_open = True
+        # Arrays that are read-only, because the way back still needs the values they have now; by their ids.
+        self.frozen: dict[int, Any] = {}
+        if number:  # all but that of `param`, which freezes nothing
+            _open_levels.append(self)
+
+    def freeze(self, array: Any) -> None:
+        """Make `array` read-only until this level closes; a view together with the array that it views."""
+        key = id(array)
+        if key in self.frozen:
+            return
+        if not array.flags.writeable:
+            with _lock:  # read-only for another level, which may be about to close, or for reasons of the program's own
+                if any(key in level.frozen for level in _open_levels):
+                    self.frozen[key] = array
+            return
+        base = array.base
+        if base is not None:
+            if not _can_be_released(array):
+                return
+            if type(base) in read_only_types:  # what is written into W changes W.T as well
+                self.freeze(base)
+        self.frozen[key] = array
+        set_writeable(array, False)
+
+    def close(self) -> None:
+        """Make what was frozen writable again, unless another level, perhaps of another thread, still holds it."""
+        self.is_open = False
+        views = []
+        with _lock:
+            _open_levels.remove(self)
+            for key, array in self.frozen.items():
+                if _open_levels and any(key in level.frozen for level in _open_levels):
+                    continue
+                if array.base is None:
+                    set_writeable(array, True)
+                else:
+                    views.append(array)
+            # Views come second: one cannot be made writable before the array that it views.
+            if views or _waiting_views:
+                _release(views)
+        self.frozen = {}
+
+
+_open_levels: list[Level] = []
+_lock = threading.Lock()
+_waiting_views: list[Any] = []
+
+
+def _release(views: list[Any]) -> None:
+    views = views + _waiting_views
+    _waiting_views.clear()
+    for array in views:
+        try:
+            set_writeable(array, True)
+        except ValueError:  # another level has frozen the array that it views, and will release both
+            _waiting_views.append(array)
+
+
+def set_writeable(array: Any, value: bool) -> None:
+    if type(array) is np.ndarray:
+        array.setflags(value)  # type: ignore[call-arg]  # the same as below, in a third of the time
+    else:
+        array.flags.writeable = value
+
+
+def _can_be_released(view: Any) -> bool:
+    """NumPy makes a view writable again if it views an array, or memory that Python can write (not PyTorch's)."""
+    if type(view.base) in read_only_types:
+        return True
+    try:
+        return not memoryview(view.base).readonly
+    except TypeError:
+        return False
+
+
+# The level of `param`, which has no enclosing call: it never closes and freezes nothing.
+PARAMETERS = Level(0)
+
+
+def closed() -> RuntimeError:
+    return RuntimeError(
+        "this array was computed inside a gradient call that has ended, and is only kept for its value: "
+        "return it from the function that is differentiated, or use its .data"
+    )

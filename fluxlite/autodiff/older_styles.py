@@ -1,0 +1,199 @@
+"""Flux's two older ways to a gradient, on the same machinery as `gradient`.
+
+Tracker's, of 2018: mark the parameters with `param`, compute, call `back`, read ``.grad``. Zygote's implicit one:
+``gradient(f, params(model))`` for a function that reaches the model by itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..tree.contract import children, is_leaf
+from ..tree.parameters import is_trainable_array, trainables
+from ..tree.ties import as_lies, is_array, parameter_key
+from ..tree.walks import Attribute, KeyPath, Walk, nodes, put
+from .gradients import gradients_of, new_level, ordinary, track_array, untracked
+from .levels import PARAMETERS
+from .tracked import TrackedArray
+
+# ---------------------------------------------------------------------------------------------
+# param and back
+# ---------------------------------------------------------------------------------------------
+
+
+def param(x: Any) -> TrackedArray:
+    """The array `x`, tracked until it is dropped (Flux, Tracker: ``param``).
+
+    ``.data`` is the array and can be assigned; ``.grad`` is None until the first `back`, which each one adds to.
+    The array is not copied. Raises `TypeError` for what is not an array of floating-point numbers.
+
+    >>> w = param(np.array([1.0, 2.0]))
+    >>> back((w**2).sum())
+    >>> w.grad
+    array([2., 4.])
+    >>> w.data -= 0.1 * w.grad
+    """
+    if isinstance(x, (float, np.floating)):
+        x = np.asarray(x)
+    if not is_trainable_array(x):
+        got = f"an array of {x.dtype}" if is_array(x) else f"a {type(x).__name__}"
+        raise TypeError(f"param takes an array of floating-point numbers, got {got}")
+    from . import derivatives  # noqa: F401  (fills the table, as the first call of gradient does)
+
+    return TrackedArray(x, PARAMETERS)
+
+
+def back(loss: TrackedArray) -> None:
+    """Add the gradients of `loss` to the ``.grad`` of every `param` it was computed from (Tracker: ``back!``).
+
+    The calls it walks through are cleared: a second `back` through the same ones raises `RuntimeError`. Raises
+    `TypeError` if `loss` is not one number, or depends on no `param`.
+    """
+    if type(loss) is not TrackedArray:
+        raise TypeError(f"back takes a loss that was computed from a param, got a plain {type(loss).__name__}")
+    if loss.level is not PARAMETERS:
+        raise TypeError("this loss belongs to a gradient call: return it from the function, gradient does the rest")
+    given: set[int] = set()
+    for parameter, g in gradients_of(loss, PARAMETERS).items():
+        if parameter.grad is None:
+            parameter.grad = ordinary(g, parameter.value, given)
+        else:
+            parameter.grad += g
+
+
+# ---------------------------------------------------------------------------------------------
+# params(model)
+# ---------------------------------------------------------------------------------------------
+
+
+class Params:
+    """The parameters of some models, for ``gradient(f, params(model))``; made by `params`."""
+
+    def __init__(self, models: tuple):
+        for path, node in nodes(models):
+            _check_plain(path, node)
+        self.models = models
+        self.arrays = [array for _, array in trainables(models)]
+
+    def __iter__(self) -> Iterator:
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def __repr__(self) -> str:
+        return f"Params of shapes {', '.join(str(array.shape) for array in self.arrays)}"
+
+    def withgradient(self, f: Callable) -> tuple[Any, ImplicitGradients]:
+        """Run `f`, which takes no arguments, with tracked arrays in the models' fields; then put the arrays back."""
+        places = list(_places(self.models, self.arrays))
+        level = new_level()
+        try:
+            tracked = {parameter_key(array): (array, track_array(array, level)) for array in self.arrays}
+            for owner, step, array in places:
+                first, stand_in = tracked[parameter_key(array)]
+                put(owner, step, as_lies(array, first, stand_in))
+            value = f()
+            plain_value = untracked(value, level)
+            leaves = gradients_of(value, level)
+            given: set[int] = set()
+            found = {}
+            for array, stand_in in tracked.values():
+                if stand_in in leaves:
+                    found[id(array)] = ordinary(leaves[stand_in], array, given)
+            return plain_value, ImplicitGradients(self, found)
+        finally:
+            for owner, step, array in places:
+                put(owner, step, array)
+            level.close()
+
+
+class ImplicitGradients:
+    """The gradients of `Params`, looked up by the array itself: ``grads[model.weight]``; None where nothing flows."""
+
+    def __init__(self, of: Params, found: dict[int, Any]):
+        self.params = of
+        self.found = found
+
+    def __getitem__(self, array: Any) -> Any:
+        if not any(array is known for known in self.params):
+            raise KeyError("this array is not one of the params that the gradient was taken for")
+        return self.found.get(id(array))
+
+    def __iter__(self) -> Iterator:
+        return (self[array] for array in self.params)
+
+    def __repr__(self) -> str:
+        return f"gradients of {self.params}"
+
+
+children.register(Params)(lambda x: (x.arrays, lambda arrays: arrays))
+children.register(ImplicitGradients)(lambda x: (list(x), lambda grads: grads))
+
+
+def params(*models: Any) -> Params:
+    """The parameters of `models`, for ``gradient(lambda: loss(x, y), params(model))`` (Flux: ``params``).
+
+    During the call the models' fields hold tracked arrays, so the function need not be given the model. The
+    gradients are looked up by the parameter: ``grads[model.weight]``.
+
+    Raises `TypeError` for a bare array, and, in the gradient call, for a place that cannot be assigned.
+
+    >>> from fluxlite import gradient
+    >>> model = {"weight": np.array([3.0])}
+    >>> grads = gradient(lambda: (model["weight"] ** 2).sum(), params(model))
+    >>> grads[model["weight"]]
+    array([6.])
+    """
+    for model in models:
+        if is_array(model):
+            raise TypeError(
+                "params takes models: Python cannot put a tracked array where your variable is. "
+                "Write w = param(w) and back(loss), or gradient(f, w)"
+            )
+    return Params(models)
+
+
+def _places(models: tuple, arrays: list) -> Iterator[tuple[Any, Any, Any]]:
+    """(owner, step, array) for every place, repeated ones too, that holds one of `arrays`."""
+    keys = {parameter_key(array) for array in arrays}
+    found: list[tuple[KeyPath, Any]] = []
+
+    def collect(path: KeyPath, leaf: Any) -> None:
+        found.append((path, leaf))
+
+    Walk(collect, lambda path, node: is_leaf(node), lambda x, parts, rebuild: None, cache=False).visit(
+        KeyPath(), models
+    )
+    for path, leaf in found:
+        _check_plain(path, leaf)
+    found = [(path, leaf) for path, leaf in found if is_array(leaf) and parameter_key(leaf) in keys]
+    if keys - {parameter_key(leaf) for _, leaf in found}:
+        raise RuntimeError("a parameter has been replaced in the model since params(model) was called: call it again")
+    for path, leaf in found:
+        owner = KeyPath(path[:-1]).get(models)
+        try:
+            if isinstance(owner, (tuple, functools.partial, types.FunctionType, types.MethodType)):
+                raise TypeError(f"in a {type(owner).__name__}")
+            if isinstance(path[-1], Attribute) and getattr(owner, path[-1]) is not leaf:
+                raise TypeError("computed, not stored")
+            put(owner, path[-1], leaf)
+        except (TypeError, AttributeError) as error:
+            raise TypeError(
+                f"{KeyPath(path[1:])} cannot be assigned ({error}), which this style needs; "
+                "use gradient(f, model) with a function of the model"
+            ) from None
+        yield owner, path[-1], leaf
+
+
+def _check_plain(path: KeyPath, node: Any) -> None:
+    if type(node) is TrackedArray:
+        raise TypeError(
+            f"{KeyPath(path[1:])} is already tracked, by param or by another gradient: this style takes plain models; "
+            "use gradient(f, model) with a function of the model"
+        )

@@ -1,0 +1,378 @@
+"""`TrackedArray`: an array that computes like the one it holds, and remembers how it came about.
+
+It speaks NumPy's dispatch protocols, so ``np.tanh(x)`` and ``x @ w`` reach `record`, whatever library's array is
+inside. `record` does what was asked for with the values inside, and keeps the call: the function's rule, its
+arguments, and a number, counted up over the whole process. There is no tape beside the results themselves: what
+is dropped is freed, and walking back (`way_back.py`) means visiting calls from the highest number down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..arrays import ArrayMethods, astype, getitem, read_only_types
+from .levels import PARAMETERS, Level, closed, numbers, set_writeable
+from .rules import COMPOSED, PLAIN, RULES, Rule, bind, check_keywords, name_of
+
+_NO_KEYWORDS: dict[str, Any] = {}
+
+
+class TrackedArray(ArrayMethods):
+    """An array inside a computation that will be differentiated; in a program it is used like a NumPy array.
+
+    ``.data`` is the plain array; ``.grad`` belongs to a `param`. Whatever would lose a gradient without a word
+    (``float(x)``, ``x[0] = 1``, ``x += 1``, ``np.asarray(x)``, pickling) raises `TypeError`. Flux: ``TrackedArray``.
+    """
+
+    __slots__ = ("value", "level", "number", "call", "grad")
+
+    def __init__(self, value: Any, level: Level, call: Any = None):
+        self.value = value
+        self.level = level
+        self.number = next(numbers)
+        self.call = call  # (rule, arguments, keywords, parents); None for what was tracked from the start
+        self.grad = None
+
+    # -- what NumPy, and our own primitives, call ------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if "out" in kwargs:
+            raise _refusal("writing a tracked result into an existing array (out=, +=)", "write x = x + y instead")
+        if method == "__call__":
+            return record(ufunc, inputs, kwargs)
+        if method == "reduce" and ufunc in _REDUCTIONS:
+            return record(_REDUCTIONS[ufunc], inputs, {"axis": 0} | kwargs)
+        raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule; see fluxlite.rule")
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return record(function, args, kwargs)
+
+    def __primitive__(self, function: Any, args: Any, kwargs: Any) -> Any:
+        return record(function, args, kwargs)
+
+    # -- the plain value ---------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Any:
+        """The plain array inside. Of a `param`, it can be assigned: ``w.data -= rate * w.grad``."""
+        return self.value
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if self.call is not None or self.level is not PARAMETERS:
+            raise TypeError("only the data of a param can be assigned; this array is the result of a computation")
+        if value is not self.value:  # as after w.data -= …
+            value = _checked_data(value, self.shape)
+        self.value = value
+        # A new number: a call recorded before this line has a lower one, and `back` notices.
+        self.number = next(numbers)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return getattr(self.value, "shape", ())
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return np.size(plain(self.value))
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.value.dtype if hasattr(self.value, "dtype") else np.dtype(type(self.value))
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.value.strides
+
+    def __repr__(self) -> str:
+        return f"tracked({self.value!r})"
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(compute(bool, self))
+
+    def __iter__(self) -> Iterator[TrackedArray]:
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, item: Any) -> bool:
+        return compute(lambda x, y: y in x, self, item)
+
+    __hash__ = object.__hash__
+
+    # -- operators ---------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Any:
+        return record(np.add, (self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return record(np.add, (other, self))
+
+    def __sub__(self, other: Any) -> Any:
+        return record(np.subtract, (self, other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return record(np.subtract, (other, self))
+
+    def __mul__(self, other: Any) -> Any:
+        return record(np.multiply, (self, other))
+
+    def __rmul__(self, other: Any) -> Any:
+        return record(np.multiply, (other, self))
+
+    def __truediv__(self, other: Any) -> Any:
+        return record(np.true_divide, (self, other))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return record(np.true_divide, (other, self))
+
+    def __pow__(self, other: Any) -> Any:
+        # NumPy's own ** does the same: squaring is far cheaper than a power.
+        return record(np.square, (self,)) if type(other) is int and other == 2 else record(np.power, (self, other))
+
+    def __rpow__(self, other: Any) -> Any:
+        return record(np.power, (other, self))
+
+    def __matmul__(self, other: Any) -> Any:
+        return record(np.matmul, (self, other))
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return record(np.matmul, (other, self))
+
+    def __mod__(self, other: Any) -> Any:
+        return record(np.remainder, (self, other))
+
+    def __rmod__(self, other: Any) -> Any:
+        return record(np.remainder, (other, self))
+
+    def __floordiv__(self, other: Any) -> Any:
+        return record(np.floor_divide, (self, other))
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return record(np.floor_divide, (other, self))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __neg__(self) -> Any:
+        return record(np.negative, (self,))
+
+    def __pos__(self) -> Any:
+        return record(np.positive, (self,))
+
+    def __abs__(self) -> Any:
+        return record(np.absolute, (self,))
+
+    def __getitem__(self, index: Any) -> Any:
+        return record(getitem, (self, index))
+
+    # Comparisons are plain: a branch does not lose a gradient.
+
+    def __eq__(self, other: Any) -> Any:
+        return compute(np.equal, self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return compute(np.not_equal, self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return compute(np.less, self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return compute(np.less_equal, self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return compute(np.greater, self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return compute(np.greater_equal, self, other)
+
+    # -- methods; the others are in ArrayMethods ---------------------------------------------------
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> Any:
+        return record(np.sum, (self, axis), {"keepdims": True} if keepdims else _NO_KEYWORDS)
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        if np.dtype(dtype).kind == "c":
+            raise _refusal("making a tracked array complex")
+        return record(astype, (self, dtype)) if np.dtype(dtype).kind == "f" else compute(astype, self, dtype)
+
+    def flatten(self) -> Any:
+        return record(np.ravel, (self,))
+
+    def copy(self) -> Any:
+        return record(np.positive, (self,))
+
+    # -- what would lose a gradient without a word --------------------------------------------------
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _refusal(
+            "turning a tracked array into a plain one (np.asarray, np.array, or a list of tracked arrays or numbers)",
+            "give gradient an array, not a list; join several with np.stack, as in np.mean(np.stack(losses))",
+        )
+
+    def __float__(self) -> NoReturn:
+        raise _refusal(
+            "float(x), which math.tanh(x) and buffer[0] = x ask for too,",
+            "compute with np.tanh and its like, collect in a list and np.stack it",
+        )
+
+    def __complex__(self) -> NoReturn:
+        raise _refusal("complex(x)")
+
+    def __int__(self) -> NoReturn:
+        raise _refusal("int(x)")
+
+    def __index__(self) -> NoReturn:
+        raise _refusal("using a tracked array as an index or a count")
+
+    def __format__(self, spec: str) -> NoReturn:
+        raise _refusal('printing a tracked array in a format (f"{x}")')
+
+    def item(self, *args: Any) -> NoReturn:
+        raise _refusal("x.item()")
+
+    def tolist(self) -> NoReturn:
+        raise _refusal("x.tolist()")
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise _refusal("x[i] = y changes x in place, which", "build it with np.where, np.stack or np.concatenate")
+
+    def _change_in_place(self, other: Any) -> NoReturn:
+        if self.call is None and self.level is PARAMETERS:
+            raise _refusal("w += y (or -=, *=, …) changes the param w in place, which", "write w.data += y for a step")
+        raise _refusal("x += y (or -=, *=, …) changes x in place, which", "write x = x + y")
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ifloordiv__ = _change_in_place
+    __imod__ = __ipow__ = __imatmul__ = _change_in_place
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise _refusal("pickling or copying a tracked array")
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        raise _refusal("copy.deepcopy of a tracked array")
+
+
+def _checked_data(value: Any, shape: tuple[int, ...]) -> Any:
+    value = np.asarray(value) if isinstance(value, np.generic) else value  # what NumPy makes of 0-d arrays
+    dtype = getattr(value, "dtype", type(value).__name__)
+    if type(value) is TrackedArray or getattr(dtype, "kind", "") != "f":
+        got = "a tracked one: compute it from w.data" if type(value) is TrackedArray else dtype
+        raise TypeError(f"the data of a param is a plain array of floating-point numbers, got {got}")
+    if value.shape != shape:
+        raise ValueError(f"this param has shape {shape}, its data cannot become shape {value.shape}")
+    return value
+
+
+def _refusal(what: str, instead: str = "") -> TypeError:
+    advice = f"{instead}, or use x.data for the plain value" if instead else "use x.data for the plain value"
+    return TypeError(f"{what} would lose the gradient; {advice}")
+
+
+_REDUCTIONS = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min}
+
+
+def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
+    """Call `function` on the values inside `args` and keep the call: every operation on tracked arrays comes by here.
+
+    The operands that belong to the innermost `gradient` call become parents of the result, each with its pullback.
+    Those of an outer call stay tracked: to this one they are constants.
+    """
+    rule = RULES.get(function)
+    if rule is None:
+        return _without_rule(function, args, kwargs)
+    if kwargs or len(args) > rule.most_positional:
+        args, kwargs = bind(function, rule, args, kwargs)
+    operands = args[0] if rule.sequence else args
+    level = PARAMETERS
+    for operand in operands:
+        if type(operand) is TrackedArray and operand.level.number >= level.number:
+            level = operand.level
+    if not level.is_open:
+        raise closed()
+    arguments: Any = []
+    parents = []
+    for position, operand in enumerate(operands):
+        kind = type(operand)
+        if kind is TrackedArray and operand.level is level:
+            parents.append((rule.pullbacks[position] or _no_pullback(function, rule, position), operand))
+            operand = operand.value
+            if type(operand) is float and not isinstance(function, np.ufunc):  # the others' rules ask for its shape
+                operand = np.float64(operand)
+        elif kind is list or kind is tuple:
+            operand = _kept(operand, level, rule.sequence or isinstance(function, np.ufunc))
+        elif level is not PARAMETERS and kind in read_only_types:
+            level.freeze(operand)
+        arguments.append(operand)
+    if rule.sequence:
+        arguments = [arguments, *args[1:]]
+    if kwargs:
+        kwargs = {name: _kept(value, level) for name, value in kwargs.items()}
+    result = function(*arguments, **kwargs)
+    if level is not PARAMETERS and type(result) in read_only_types:
+        set_writeable(result, False)
+    return TrackedArray(result, level, (rule, arguments, kwargs, parents))
+
+
+def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
+    """What is remembered of an argument must not change before the way back: lists are copied, arrays frozen."""
+    if type(x) is list or type(x) is tuple:
+        copy = type(x)([_kept(part, level) for part in x])
+        return np.asarray(copy) if as_array else copy  # x * [1, 2]: rules compute with arrays
+    if level is not PARAMETERS and type(x) in read_only_types:
+        level.freeze(x)
+    return x
+
+
+def compute(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """`function` on the plain values of `args`: for what has no derivative that would be of use."""
+    return function(*plain(args), **plain(kwargs))
+
+
+def plain(x: Any) -> Any:
+    """`x` without any tracking; also inside lists, tuples and dicts."""
+    while type(x) is TrackedArray:
+        if not x.level.is_open:
+            raise closed()
+        x = x.value
+    if type(x) in (list, tuple):
+        return type(x)(map(plain, x))
+    if type(x) is dict:
+        return {key: plain(value) for key, value in x.items()}
+    return x
+
+
+def untracked_leaf(leaf: Any) -> Any:
+    """The plain array in a tracked one, also after its gradient is closed; any other leaf itself."""
+    while isinstance(leaf, TrackedArray):
+        leaf = leaf.data
+    return leaf
+
+
+def _no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:
+    name = rule.names[position] if position < len(rule.names) else f"number {position}"
+    raise TypeError(
+        f"{name_of(function)} has no derivative with respect to its argument {name}, which is tracked here: "
+        f"use its .data, or compute it outside the gradient"
+    )
+
+
+def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    if function in COMPOSED:
+        same = COMPOSED[function]
+        code = same.__code__  # type: ignore[attr-defined]
+        check_keywords(function, kwargs, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        return same(*args, **kwargs)
+    if function in PLAIN:
+        return compute(function, *args, **kwargs)
+    name = name_of(function)
+    raise TypeError(
+        f"{name} has no derivative rule. Add one, fluxlite.rule({name}, lambda g, out, x: …), "
+        "or compute outside the gradient with x.data"
+    )

@@ -1,0 +1,123 @@
+"""The names of CUDA.jl that the guide refers to, for NVIDIA's GPUs: ``fluxlite.cuda.devices()``.
+
+While `simulate_gpu` is on all of this is about the simulated GPUs, except `functional`, which is about hardware.
+Where CUDA.jl writes ``device!(i)`` this is ``set_device(i)``, or ``with using(i):``; ``@sync`` is `sync`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..data.moved import CuIterator as CuIterator
+from ..devices import selection
+from ..devices.availability import Functional
+from ..devices.base import Device, DeviceList
+from ..devices.places import device_of
+from ..devices.scalars import allowscalar as allowscalar
+from ..devices.selection import cu as cu
+from ..receipts.recording import receipt
+
+
+def functional(part: str | None = None) -> Functional:
+    """Whether an NVIDIA GPU can be used, or with `part`, such as ``"cuBLAS"``, whether this library can.
+
+    True or false, with the reason in ``.reason`` (CUDA.jl: ``CUDA.functional()``).
+
+    >>> with fl.pretend(CUDA="no driver"):
+    ...     functional()
+    False: CuPy is installed, but there is no NVIDIA driver that it can use
+    """
+    return selection.functional("CUDA", part)
+
+
+def devices() -> DeviceList:
+    """All of them, in order (CUDA.jl: ``CUDA.devices()``).
+
+    >>> with fl.simulate_gpu(2, like="RTX 2080 Ti"):
+    ...     devices()
+    [ Info: Simulated:0 to Simulated:1, simulated RTX 2080 Ti, stand in for GPUs.
+    2 devices:
+    0. simulated RTX 2080 Ti
+    1. simulated RTX 2080 Ti
+    """
+    return DeviceList(selection.cuda_or_simulated(), selection.why_no_cuda())
+
+
+def device(x: Any = None) -> Any:
+    """The current device, or the one on which `x` is, an array or a model (CUDA.jl: ``device()``, ``device(x)``).
+
+    Raises `RuntimeError` with the reason if there is none.
+
+    >>> with fl.simulate_gpu(2):
+    ...     device(), device(fl.get_device("Simulated", 1)(np.ones(2, np.float32)))
+    [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
+    (Simulated:0, Simulated:1)
+    """
+    return selection.cuda_device() if x is None else device_of(x)
+
+
+def set_device(index: int) -> Device:
+    """Make this one the current device, to which `gpu` moves, in this thread (CUDA.jl: ``device!(i)``).
+
+    Raises `IndexError` if there is none of this number.
+    """
+    chosen = using(index)
+    chosen.use()
+    return chosen
+
+
+def using(index: int) -> Device:
+    """In ``with using(1):`` it is the current device; what was before comes back (CUDA.jl: ``device!(f, i)``).
+
+    >>> with fl.simulate_gpu(2):
+    ...     with using(1):
+    ...         device()
+    [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
+    Simulated:1
+    """
+    current = selection.cuda_device()  # says what is wrong if there is none
+    return selection.get_device(current.backend, index)
+
+
+def synchronize() -> None:
+    """Wait until the current device has done everything it was asked to (CUDA.jl: ``synchronize()``)."""
+    selection.cuda_device().synchronize()
+
+
+def sync(function: Callable[[], Any]) -> Any:
+    """What `function` returns, when the device is done with it (CUDA.jl: ``@sync``).
+
+    >>> with fl.simulate_gpu():
+    ...     x = cu(np.ones(2, np.float32))
+    ...     sync(lambda: x + x)
+    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+    array([2., 2.], dtype=float32)  # Simulated:0
+    """
+    result = function()
+    synchronize()
+    return result
+
+
+def time(function: Callable[[], Any]) -> Any:
+    """Run `function`, print how long it took and what it asked of the GPU; its result (CUDA.jl: ``CUDA.@time``).
+
+    Waits for the device before and after, so that no other work is in the time, and all of this one's is.
+
+    >>> with fl.simulate_gpu():
+    ...     x = cu(np.ones((1024, 1024), np.float32))
+    ...     y = time(lambda: x + x)  # the first sum on a device also loads its kernel
+    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+    launches          1: add 1
+    host to device    none
+    device to host    none
+    synchronizations  1
+    first uses        1
+    peak memory       8,388,608 bytes
+    ... simulated (NVIDIA T4); ... of this machine's time to simulate it
+    """
+    synchronize()
+    with receipt() as seen:
+        result = sync(function)
+    print(seen)
+    return result

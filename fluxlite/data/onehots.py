@@ -1,0 +1,133 @@
+"""Labels as rows of zeros with a single one, and back: what a loss of classes compares scores with.
+
+Flux has a matrix of its own for this, which keeps the numbers of the labels and shows booleans; observations are its
+columns. Here it is a plain float32 array with observations as rows: it goes into a loss or a matrix product as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arrays import device_of
+from ..tree.ties import is_array
+
+_NONE = object()
+
+
+def onehot(label: Any, labels: Any, default: Any = _NONE) -> Any:
+    """A float32 array of shape ``(K,)``, zero but for a 1 at the place of `label` in the K `labels` (Flux: ``onehot``).
+
+    Raises `ValueError` for a label that is not among them, unless there is a `default`, which then counts instead.
+
+    >>> onehot("b", ["a", "b", "c"])
+    array([0., 1., 0.], dtype=float32)
+    """
+    return _encoded(label, labels, default, "onehot(label, labels)", 0)
+
+
+def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
+    """A float32 array of shape ``(N, K)``: for each of the N elements of `data` its `onehot` (Flux: ``onehotbatch``).
+
+    `data` is a list of labels or an array, of shape ``(N,)`` or more axes; `labels` are numbers, such as ``range(10)``,
+    or text. Of an array on a GPU the result is there too; to see whether all labels are known, the program waits for
+    it once. With a `default` there is nothing to see, and no wait.
+
+    Raises `ValueError` for a label that is not among `labels`, unless there is a `default`, which then counts instead.
+
+    >>> onehotbatch([2, 0], range(3))
+    array([[0., 0., 1.],
+           [1., 0., 0.]], dtype=float32)
+    >>> onehotbatch(["b", "?"], ["a", "b", "other"], default="other")
+    array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    return _encoded(data, labels, default, "onehotbatch(data, labels)", 1)
+
+
+def onecold(y: Any, labels: Any = None) -> Any:
+    """The label with the highest score, for each row of `y`, of shape ``(…, K)`` (Flux: ``onecold``).
+
+    Without `labels` their numbers, 0 to K-1, as integers where `y` is; with K numbers as `labels` these, there too;
+    with text, an array of text on the host, which is a copy and a wait. The first of several equal scores counts.
+
+    Raises `ValueError` if there are not K labels.
+
+    >>> scores = np.array([[0.1, 0.7, 0.2], [0.8, 0.1, 0.1]])
+    >>> onecold(scores), onecold(scores, ["a", "b", "c"])
+    (array([1, 0]), array(['b', 'a'], dtype='<U1'))
+    """
+    y = y if is_array(y) else np.asarray(y)
+    if not y.shape:
+        raise ValueError("onecold(y, labels): y holds a score for each label along its last axis, got a single number")
+    places = np.argmax(y, axis=-1)
+    if labels is None:
+        return places
+    known = _known(labels, "onecold(y, labels)")
+    if len(known) != y.shape[-1]:
+        raise ValueError(f"onecold(y, labels): y has scores of {y.shape[-1]} labels, got {len(known)} labels")
+    if not is_array(places):
+        return known[places]
+    device = device_of(places)
+    return known[device.download(places)] if known.dtype.kind in "OSU" else np.take(device.receive(known), places)
+
+
+def _known(labels: Any, what: str) -> np.ndarray:
+    """The labels as an array on the host. Raises if one is there twice."""
+    if not isinstance(labels, (Sequence, np.ndarray)) or isinstance(labels, (str, bytes)):
+        raise TypeError(
+            f"{what}: labels are a list, tuple, range or array in a fixed order, got a {type(labels).__name__}"
+        )
+    known = np.asarray(labels)
+    if known.dtype.kind in "SU" and not all(isinstance(label, (str, bytes)) for label in labels):
+        known = np.array(labels, dtype=object)  # numbers and text: NumPy would have made text of all
+    if known.ndim != 1 or not known.size:
+        raise ValueError(f"{what}: labels are one after the other, and at least one, got shape {known.shape}")
+    seen = known.tolist()
+    twice = [label for label in seen if seen.count(label) > 1] if len(set(seen)) < len(seen) else []
+    if twice:
+        raise ValueError(f"{what}: the label {twice[0]!r} is there {seen.count(twice[0])} times")
+    return known
+
+
+def _encoded(data: Any, labels: Any, default: Any, what: str, axes: int) -> Any:
+    known = _known(labels, what)
+    if default is not _NONE and default not in known.tolist():
+        raise ValueError(f"{what}: default={default!r} is not among the labels, {_few(known)}")
+    if not is_array(data):
+        data = np.array(data, dtype=object if known.dtype == object else None)
+    if data.ndim < axes:
+        raise ValueError(f"{what}: data has several labels, got one: {data}; of a single one there is onehot")
+    hits = data[..., None] == _beside(data, known)
+    if default is _NONE:
+        _check_all(data, hits, known, what)
+    else:
+        nowhere = np.logical_not(np.any(hits, axis=-1, keepdims=True))
+        hits = np.logical_or(hits, np.logical_and(nowhere, _beside(data, known == default)))
+    return hits.astype(np.float32)
+
+
+def _beside(data: Any, constants: np.ndarray) -> Any:
+    """`constants` on the device of `data`, in a type that this has."""
+    if constants.dtype == np.float64 and data.dtype.kind == "f":
+        constants = constants.astype(data.dtype)
+    return device_of(data).receive(constants)
+
+
+def _check_all(data: Any, hits: Any, known: np.ndarray, what: str) -> None:
+    found = np.any(hits, axis=-1)
+    if bool(np.all(found)):
+        return
+    device = device_of(data)
+    unknown = device.download(data)[~device.download(found)].flat[0]
+    raise ValueError(
+        f"{what}: {np.asarray(unknown).item()!r} is not among the labels, {_few(known)}; default=… says what counts "
+        "instead"
+    )
+
+
+def _few(known: np.ndarray) -> str:
+    shown = known.tolist()
+    return ", ".join(map(repr, shown if len(shown) <= 6 else [*shown[:3], "…", shown[-1]])).replace("'…'", "…")

@@ -1,0 +1,262 @@
+"""NVIDIA's and AMD's GPUs, through CuPy, of which there is a build for each.
+
+CuPy is imported when it is first needed, never by ``import fluxlite``.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import importlib.util
+import os
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import arrays
+from ...arrays import device_of
+from ...tree.ties import address
+from .. import events
+from ..availability import Functional
+from ..base import GPU, Device, Memory
+from ..events import listeners, tell
+from . import package
+from .pinned import PinnedCopies
+from .random import CupyGenerator
+from .waits import waiting
+
+
+class CupyArray(abc.ABC):  # noqa: B024
+    """Stands for `cupy.ndarray`, which it knows by its name, so that CuPy need not be imported to speak of it."""
+
+    @classmethod
+    def __subclasshook__(cls, kind: type) -> bool:
+        return any((base.__module__, base.__qualname__) == ("cupy", "ndarray") for base in kind.__mro__)
+
+
+class CupyDevice(GPU):
+    """A GPU whose arrays are `cupy.ndarray`s. What CuPy can do it does alike on both makers' GPUs."""
+
+    def upload(self, x: np.ndarray) -> Any:
+        self.check(x)
+        if listeners:
+            tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
+        with self._current():
+            return _cupy().array(x, order="K")
+
+    def copy_in_pinned(self, x: np.ndarray) -> tuple[Any, Any]:
+        self.check(x)
+        if listeners:
+            tell(self, events.HOST_TO_DEVICE, "copy", nbytes=x.nbytes)
+        with self._current():
+            return self._copies.copy_in(x)
+
+    def wait_for(self, time: Any) -> None:
+        with self._current():
+            _cupy().cuda.get_current_stream().wait_event(time)
+
+    @functools.cached_property
+    def _copies(self) -> PinnedCopies:
+        """Made inside ``with self._current():``, since a stream belongs to a device."""
+        return PinnedCopies(_cupy())
+
+    def download(self, x: Any) -> np.ndarray:
+        if listeners:
+            tell(self, events.DEVICE_TO_HOST, "copy", nbytes=x.nbytes)
+            tell(self, events.SYNCHRONIZE, "copy")
+        with self._current(), waiting():
+            return _cupy().asnumpy(x, order="A")
+
+    def copy_from(self, source: Device, x: Any) -> Any:
+        if listeners:
+            tell(self, events.DEVICE_TO_DEVICE, f"copy from {source!r}", nbytes=x.nbytes)
+        with self._current():
+            return _cupy().array(x, order="K")
+
+    def synchronize(self) -> None:
+        if listeners:
+            tell(self, events.SYNCHRONIZE, "synchronize")
+        with waiting():
+            self._current().synchronize()
+
+    def memory(self) -> Memory:
+        """As CuPy's pool of this device sees it; the most that was used is not known."""
+        with self._current():
+            pool = _cupy().get_default_memory_pool()
+            free, capacity = _cupy().cuda.runtime.memGetInfo()
+            return Memory(pool.used_bytes(), free + pool.free_bytes(), None, capacity)
+
+    def seed(self, seed: int | None) -> None:
+        self._rng = CupyGenerator(self, seed)
+
+    def use(self) -> None:
+        self._current().use()
+        super().use()
+
+    def __enter__(self) -> Device:
+        self._current().__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *exc_info: Any) -> None:
+        super().__exit__(*exc_info)
+        self._current().__exit__(*exc_info)
+
+    def _current(self) -> Any:
+        """CuPy's own object for this device, which makes it the current one inside ``with``."""
+        return _cupy().cuda.Device(self.index)
+
+
+class CUDADevice(CupyDevice):
+    """An NVIDIA GPU (Flux: ``FluxCUDADevice``)."""
+
+    backend = "CUDA"
+    kind_of_id = "CuDevice"
+
+
+class AMDGPUDevice(CupyDevice):
+    """An AMD GPU (Flux: ``FluxAMDGPUDevice``)."""
+
+    backend = "AMDGPU"
+    kind_of_id = "HIPDevice"
+
+
+def _cupy() -> ModuleType:
+    import cupy
+
+    return cupy
+
+
+def _kind() -> type[CupyDevice]:
+    """The devices of the CuPy that is installed."""
+    return AMDGPUDevice if _cupy().cuda.runtime.is_hip else CUDADevice
+
+
+@functools.cache
+def cupy_device(index: int) -> CupyDevice:
+    """The GPU of this number; always the same object."""
+    properties = _cupy().cuda.runtime.getDeviceProperties(index)
+    return _kind()(index, properties["name"].decode())
+
+
+def _devices() -> list[Device]:
+    return [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
+
+
+def cuda_devices() -> list[Device]:
+    """All NVIDIA GPUs that can be used, in order; empty if there is none."""
+    return _devices() if cuda_functional() else []
+
+
+def amdgpu_devices() -> list[Device]:
+    """All AMD GPUs that can be used, in order; empty if there is none."""
+    return _devices() if amdgpu_functional() else []
+
+
+@functools.cache
+def cuda_functional() -> Functional:
+    """Whether CuPy and an NVIDIA GPU for it are here. Asked once: neither comes or goes while a program runs."""
+    return _functional(CUDADevice)
+
+
+@functools.cache
+def amdgpu_functional() -> Functional:
+    """Whether CuPy for ROCm and an AMD GPU for it are here."""
+    return _functional(AMDGPUDevice)
+
+
+class Needs(NamedTuple):
+    """What the GPUs of one maker need, in the words of messages."""
+
+    maker: str
+    install: str
+    hidden_by: tuple[str, ...]
+
+    @property
+    def not_installed(self) -> str:
+        return f"CuPy is not installed: {self.install}, if this computer has an {self.maker} GPU"
+
+    def no_driver(self, cupy: str = "CuPy") -> str:
+        return f"{cupy} is installed, but there is no {self.maker} driver that it can use"
+
+
+NEEDS = {
+    "CUDA": Needs("NVIDIA", "pip install cupy-cuda12x", ("CUDA_VISIBLE_DEVICES",)),
+    "AMDGPU": Needs(
+        "AMD",
+        "pip install cupy-rocm-7-0",
+        ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+    ),
+}
+
+
+def _functional(wanted: type[CupyDevice]) -> Functional:
+    needs = NEEDS[wanted.backend]
+    if importlib.util.find_spec("cupy") is None:
+        return Functional(needs.not_installed, installed=False)
+    unusable = package.of_no_use(wanted.backend)
+    try:
+        backend, version = unusable or (_kind().backend, _cupy().__version__)
+    except Exception as error:  # what a broken installation raises can be anything
+        return Functional(f"CuPy is installed and cannot be imported: {error}")
+    version = f"CuPy {version}"
+    if backend != wanted.backend:
+        others = f"the one that is installed, {version}, is for {NEEDS[backend].maker}"
+        return Functional(f"CuPy for {needs.maker} is not installed: {needs.install} ({others})", installed=False)
+    return Functional((_hidden(needs) or needs.no_driver(version)) if unusable else _why_no_gpu(needs, version))
+
+
+def _hidden(needs: Needs) -> str:
+    """By which setting the GPUs are hidden, if by any."""
+    hidden_by = [name for name in needs.hidden_by if os.environ.get(name, "0").strip() in ("", "-1")]
+    return f"the GPUs are hidden: the environment variable {hidden_by[0]} is set to none" if hidden_by else ""
+
+
+def _why_no_gpu(needs: Needs, version: str) -> str:
+    """Why CuPy has no GPU to use; empty if it has one."""
+    runtime = _cupy().cuda.runtime
+    try:
+        count, error = runtime.getDeviceCount(), ""
+    except Exception as trouble:  # CUDARuntimeError, and whatever a half-installed driver brings
+        count, error = 0, str(trouble)
+    if count:
+        return ""
+    if hidden := _hidden(needs):
+        return hidden
+    if "NoDevice" in error or not error:
+        return f"{version} and a driver are installed, but there is no {needs.maker} GPU"
+    if "InsufficientDriver" in error and runtime.driverGetVersion():
+        return f"{version} is installed, but the {needs.maker} driver is too old for it"
+    return needs.no_driver(version) if "InsufficientDriver" in error else f"{version} is installed, but {error}"
+
+
+@address.register(CupyArray)
+def _(x: CupyArray) -> int:
+    return x.data.ptr  # type: ignore[attr-defined]
+
+
+@device_of.register(CupyArray)
+def _(x: CupyArray) -> Any:
+    index = x.device.id  # type: ignore[attr-defined]
+    return cupy_device(index) if cuda_functional() or amdgpu_functional() else _kind()(index)
+
+
+# CuPy adds with atomic operations, which exist for these types; others are added up in one of them.
+_ATOMIC = ("i4", "u4", "u8", "f2", "f4", "f8")
+_ADDED_AS = {"b1": "i4", "i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "i8": "u8", "c8": "f4", "c16": "f8"}
+
+
+@arrays.add_at_for(CupyArray)
+def _add_at(total: Any, index: Any, values: Any) -> None:
+    import cupyx
+
+    kind = total.dtype.str[1:]
+    if kind in _ATOMIC:
+        cupyx.scatter_add(total, index, values)
+    elif total.dtype.kind == "c":
+        cupyx.scatter_add(total.real, index, values.real)
+        cupyx.scatter_add(total.imag, index, values.imag)
+    else:  # integers come back unchanged from the wider type, also negative ones from an unsigned one
+        wide = total.astype(_ADDED_AS.get(kind, "f4"))
+        cupyx.scatter_add(wide, index, values.astype(wide.dtype))
+        total[...] = wide.astype(total.dtype)

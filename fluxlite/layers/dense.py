@@ -1,0 +1,114 @@
+"""`Dense`: the fully connected layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..activations import identity
+from ..errors import InputError, LayerError, ShapeError, other_device
+from ..tree.contract import functor
+from ..tree.ties import is_array
+from ..tree.walks import KeyPath
+from .initializers import glorot_uniform
+from .printing import brief, described, name_of, text_of
+
+
+@functor
+@dataclass(eq=False, repr=False, init=False)
+class Dense:
+    """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
+
+    ``Dense(inputs, outputs, activation)`` starts with random weights: `weight` has shape ``(outputs, inputs)``,
+    `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it out. `x` has shape ``(N, inputs)`` or
+    ``(inputs,)``. `Dense.of` takes the arrays themselves.
+
+    Raises `ValueError` for an input of another width, `TypeError` for one on another device.
+
+    >>> layer = Dense(10, 5)
+    >>> layer
+    Dense(10 => 5)      # 55 parameters
+    >>> layer(np.ones((3, 10), np.float32)).shape
+    (3, 5)
+    """
+
+    weight: Any
+    bias: Any
+    activation: Callable
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        activation: Callable = identity,
+        *,
+        bias: bool = True,
+        init: Callable = glorot_uniform,
+        rng: np.random.Generator | None = None,
+    ):
+        for what, size in (("inputs", inputs), ("outputs", outputs)):
+            if not isinstance(size, (int, np.integer)) or isinstance(size, bool):
+                hint = "; for arrays there is Dense.of(weight, bias, activation)" if is_array(size) else ""
+                raise TypeError(f"Dense({what}) is a number of features, got {brief(size)}{hint}")
+            if size < 0:
+                raise ValueError(f"Dense({what}) is a number of features, got {size}")
+        if not callable(activation):
+            raise TypeError(f"Dense's activation is a function such as np.tanh, got {activation!r}")
+        if not isinstance(bias, (bool, type(None))):
+            raise TypeError("Dense's bias is True or False; for arrays there is Dense.of(weight, bias, activation)")
+        self.weight = init(int(outputs), int(inputs), **({} if rng is None else {"rng": rng}))
+        self.bias = np.zeros_like(self.weight, shape=(int(outputs),)) if bias else None
+        self.activation = activation
+
+    @classmethod
+    def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> Dense:
+        """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None.
+
+        >>> Dense.of(np.ones((2, 3)), np.zeros(2))(np.ones(3))
+        array([3., 3.])
+        """
+        if getattr(weight, "ndim", None) != 2:
+            raise ValueError(f"Dense.of: weight has shape (outputs, inputs), got {brief(weight)}")
+        if bias is not None and getattr(bias, "shape", None) != weight.shape[:1]:
+            raise ValueError(
+                f"Dense.of: for a weight of shape {weight.shape}, bias has {weight.shape[:1]}, got {brief(bias)}"
+            )
+        layer = object.__new__(cls)
+        layer.weight, layer.bias, layer.activation = weight, bias, activation
+        return layer
+
+    def __call__(self, x: Any) -> Any:
+        try:
+            y = x @ self.weight.T
+            return self.activation(y if self.bias is None else y + self.bias)
+        except (TypeError, ValueError, AttributeError) as error:
+            why = self._why(x)
+            if why is None:
+                raise
+            raise why from error
+
+    def _why(self, x: Any) -> LayerError | None:
+        """After an error: what a learner needs to know about it; None if the layer sees nothing wrong."""
+        outputs, inputs = self.weight.shape
+        shape = getattr(x, "shape", None)
+        name = f"Dense({inputs} => {outputs})"
+        if shape is None:
+            return InputError(KeyPath(), f"{name} takes an array, got {brief(x)}; np.asarray(x) makes one")
+        if shape == () or shape[-1] != inputs:
+            takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
+            hint = "; the observations are its rows: x.T?" if len(shape) == 2 and shape[0] == inputs else ""
+            return ShapeError(KeyPath(), f"{name} {takes}, got shape {shape}{hint}")
+        return other_device(self, x)
+
+    def __repr__(self) -> str:
+        return described(self)
+
+    def _call(self) -> str:
+        if len(getattr(self.weight, "shape", ())) != 2:  # a model may hold anything in an array's place for a while
+            return f"Dense.of({text_of(self.weight)}, {text_of(self.bias)})"
+        outputs, inputs = self.weight.shape
+        activation = "" if self.activation is identity else f", {name_of(self.activation)}"
+        return f"Dense({inputs} => {outputs}{activation}{', bias=False' if self.bias is None else ''})"

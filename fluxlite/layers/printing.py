@@ -1,0 +1,48 @@
+"""How layers print: as Flux's do, with the number of their parameters, and where they are if not on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..arrays import device_of
+from ..autodiff.tracked import untracked_leaf
+from ..tree.parameters import trainables
+from ..tree.ties import is_array
+from ..tree.walks import fmap, leaves
+
+
+def described(layer: Any) -> str:
+    """How a layer prints by itself: as its `_call` says, with its parameters, and where they are if not on the CPU."""
+    return f"{layer._call()}      # {count_of(layer)} parameters{said_where(places_of(layer))}"
+
+
+def count_of(layer: Any) -> int:
+    """How many numbers training may change; a tied array counts once, a tracked one like its value."""
+    return sum(array.size for _, array in trainables(fmap(untracked_leaf, layer)))
+
+
+def places_of(layer: Any) -> list[str]:
+    """The devices on which the arrays of `layer` are."""
+    arrays = filter(is_array, leaves(fmap(untracked_leaf, layer)))
+    return list(dict.fromkeys(str(device_of(array)) for array in arrays))
+
+
+def said_where(places: list[str]) -> str:
+    """Said where it is not the usual one."""
+    return "" if places in ([], ["CPU"]) else f", on {' and '.join(places)}"
+
+
+def name_of(function: Any) -> str:
+    parameters = getattr(type(function), "__dataclass_params__", None)
+    if parameters is not None and parameters.repr:  # that text would hold all values, and fetch them from a device
+        return f"{type(function).__name__}(…)"
+    return getattr(function, "__name__", None) or repr(function)
+
+
+def text_of(x: Any) -> str:
+    return brief(x) if is_array(x) else repr(x)
+
+
+def brief(x: Any) -> str:
+    shape = getattr(x, "shape", None)
+    return f"{type(x).__name__} {x!r}" if shape is None else f"an array of shape {shape}"

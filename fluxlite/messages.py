@@ -1,0 +1,99 @@
+"""Things that are said once: plain lines on standard output, kept where they can be listed and forgotten.
+
+``[ Info: Float64 arrays become Float32 on their way to a GPU, …``
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+_said: dict[Hashable, str] = {}
+
+
+def notice(key: Hashable, text: str) -> None:
+    """Print ``[ Info: text`` the first time that `key` is used, and never again (Julia: ``@info … maxlog=1``).
+
+    >>> reset_notices()
+    >>> notice("greeting", "hello")
+    [ Info: hello
+    >>> notice("greeting", "hello")
+    """
+    _say(key, formatted("Info", text))
+
+
+def warn(key: Hashable, text: str) -> None:
+    """Print ``┌ Warning: text`` the first time that `key` is used (Julia: ``@warn … maxlog=1``).
+
+    >>> reset_notices()
+    >>> warn("hot", "the GPU is at 95 °C")
+    ┌ Warning: the GPU is at 95 °C
+    """
+    _say(key, formatted("Warning", text))
+
+
+def formatted(level: str, text: str) -> str:
+    """`text` as Julia's logger prints it, ``[ Info: …``; several lines behind ``┌``, ``│`` and ``└``.
+
+    >>> print(formatted("Info", "New GPU backend set: CPU.\\nIt is used from now on."))
+    ┌ Info: New GPU backend set: CPU.
+    └ It is used from now on.
+    """
+    first, *rest = text.split("\n")
+    if not rest:
+        return f"┌ Warning: {first}" if level == "Warning" else f"[ {level}: {first}"
+    *middle, last = rest
+    return "\n".join([f"┌ {level}: {first}", *(f"│ {line}" for line in middle), f"└ {last}"])
+
+
+def was_said(key: Hashable) -> bool:
+    """Whether the notice of this `key` was given: whoever asks first need not compose it again."""
+    return key in _said
+
+
+def notices() -> list[str]:
+    """All lines that were said so far, in order.
+
+    >>> reset_notices()
+    >>> notices()
+    []
+    """
+    return list(_said.values())
+
+
+def reset_notices() -> None:
+    """Forget what was said, so that it is said again when it next happens."""
+    _said.clear()
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """What is said inside the block does not count as said afterwards, and what was said before is not repeated."""
+    before = dict(_said)
+    try:
+        yield
+    finally:
+        _said.clear()
+        _said.update(before)
+
+
+def _say(key: Hashable, line: str) -> None:
+    if key not in _said:
+        _said[key] = line
+        print(line)
+
+
+# -- who reads it --------------------------------------------------------------------------------------------------
+
+
+def ipython() -> Any:
+    """The shell of IPython's, a notebook's or one in a terminal, that runs this; None elsewhere. Imports nothing."""
+    module = sys.modules.get("IPython")
+    return None if module is None else module.get_ipython()
+
+
+def in_notebook() -> bool:
+    """Whether a kernel of Jupyter's runs this, so that what is said appears below a cell."""
+    return "ipykernel" in sys.modules and ipython() is not None

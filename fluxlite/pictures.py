@@ -1,0 +1,110 @@
+"""Pictures: how they look, and how they are shown, each with a sentence that says what is to be seen.
+
+Large enough to project, told apart without colour vision, one look for each kind of time. Matplotlib is imported when
+the first picture is drawn.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from typing import Any
+
+# Okabe and Ito's colours, which differ in brightness too.
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#737373"
+
+_LOOKS: dict[str, dict[str, Any]] = {
+    "measured": {"color": BLUE, "linestyle": "-", "marker": "o", "markersize": 7},
+    "recorded": {"color": GREEN, "linestyle": ":", "marker": "^", "markersize": 8},
+    "simulated": {"color": ORANGE, "linestyle": "--", "marker": "s", "markersize": 7, "markerfacecolor": "white"},
+}
+_STYLE: Any = {
+    "font.size": 13,
+    "lines.linewidth": 2,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+}
+
+
+def look(kind: str) -> dict[str, Any]:
+    """How a line of this kind of time is drawn: a keyword for each of Matplotlib's line properties.
+
+    ``"measured"`` is a solid line with filled circles, ``"recorded"`` a dotted one with triangles, ``"simulated"`` a
+    dashed one with hollow squares. Raises `ValueError` for another kind.
+
+    >>> look("simulated")["linestyle"]
+    '--'
+    """
+    if kind not in _LOOKS:
+        raise ValueError(f"a time is {', '.join(_LOOKS)}, not {kind!r}")
+    return dict(_LOOKS[kind])
+
+
+def plots(rows: int = 1, columns: int = 1, height: float = 4.0, width: float = 9.0, **more: Any) -> tuple[Any, Any]:
+    """A figure and its axes, as ``pyplot.subplots``; and from now on all of Matplotlib's in the lessons' style.
+
+    >>> figure, axes = plots()
+    >>> _ = axes.plot([1, 2, 4], **look("measured"))
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    matplotlib.rcParams.update(_STYLE)  # also what is added to the axes later, a legend for example
+    # No pyplot, which would keep every figure, show it a second time, and take 20 MB more.
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, **more)
+
+
+def projector(on: bool = True) -> None:
+    """Draw for the last row of a classroom: larger letters and thicker lines, in all pictures from now on.
+
+    >>> projector()
+    >>> projector(False)
+    """
+    _STYLE.update({"font.size": 17, "lines.linewidth": 4} if on else {"font.size": 13, "lines.linewidth": 2})
+
+
+class Picture:
+    """A figure as an HTML image whose alternative text is also printed below it."""
+
+    def __init__(self, figure: Any, sentence: str):
+        self.sentence = sentence
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png", dpi=110, bbox_inches="tight", facecolor="white")
+        self.png = buffer.getvalue()
+
+    def _repr_html_(self) -> str:
+        # An <img> of our own: JupyterLab drops the alternative text of an image output.
+        source = base64.b64encode(self.png).decode()
+        text = html.escape(self.sentence, quote=True)
+        return (
+            f'<figure style="margin:0"><img alt="{text}" src="data:image/png;base64,{source}" style="max-width:100%">'
+            f'<figcaption style="max-width:60em">{text}</figcaption></figure>'
+        )
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+
+def show(figure: Any, sentence: str) -> Picture:
+    """`figure`, a Matplotlib one, as the result of a notebook cell, with `sentence` as caption and alternative text.
+
+    Raises `ValueError` without a sentence: a learner who cannot see the picture needs it.
+
+    >>> from matplotlib.figure import Figure
+    >>> figure = Figure()
+    >>> _ = figure.subplots().plot([1, 4, 9])
+    >>> show(figure, "Three points on a parabola.")
+    Three points on a parabola.
+    """
+    if not sentence.strip():
+        raise ValueError("show(figure, sentence) takes a sentence that says what is to be seen")
+    picture = Picture(figure, sentence)
+    close = getattr(figure.canvas.manager, "destroy", None)  # pyplot would show an open figure a second time
+    if close is not None:
+        import matplotlib.pyplot as plt
+
+        plt.close(figure)
+    return picture

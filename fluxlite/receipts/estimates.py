@@ -1,0 +1,128 @@
+"""`estimate`: how long something would take on a GPU, computed on a simulated one; the same on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..devices import simulation
+from ..simulated.clocks import HostClock
+from ..simulated.device import SimulatedDevice
+from ..simulated.memory import Stored
+from ..simulated.presets import Preset, preset
+from ..simulated.shapes import outcome, untouched
+from .recording import Receipt
+from .seconds import Seconds
+
+
+class Estimate:
+    """What `estimate` found: `seconds`, the `receipt`, and the `result` of the function, on the estimate's device."""
+
+    def __init__(self, receipt: Receipt, result: Any) -> None:
+        self.receipt, self.result = receipt, result
+
+    @property
+    def seconds(self) -> Seconds:
+        return self.receipt.seconds
+
+    def __repr__(self) -> str:
+        return f"{self.receipt!r}{self._remark()}"
+
+    def _repr_html_(self) -> str:
+        return f"{self.receipt._repr_html_()}{self._remark()}"
+
+    def _remark(self) -> str:
+        """Nothing happening is nearly always a mistake."""
+        return "" if self.receipt.timeline() else f"\n{_NOTHING}"
+
+
+_NOTHING = "Nothing ran on the GPU. Only arguments are moved to it: estimate(f, model, x), not a model that f reads."
+
+
+class EstimatedDevice(SimulatedDevice):
+    """A simulated GPU for one estimate: its own clock, unknown to everybody else's receipts."""
+
+    def __init__(self, like: Preset, shapes_only: bool) -> None:
+        super().__init__(0, like, host=HostClock())
+        self.estimate = self
+        self.shapes_only = shapes_only
+        if shapes_only:
+            self.instead = outcome
+
+    def receive(self, x: Any) -> Any:
+        """A copy, also of what is on a simulated GPU already, which is not told."""
+        if not isinstance(x, Stored):
+            return super().receive(x)
+        return x if x.device is self else self.copy_in(x._values)
+
+    def seed(self, seed: int | None) -> None:
+        super().seed(seed)
+        if self.shapes_only:
+            self._rng = _Unseen(self)
+
+    def __repr__(self) -> str:
+        return "Simulated:0 (estimate)"
+
+
+class _Unseen:
+    """A generator of random numbers whose values nobody asks for."""
+
+    def __init__(self, device: EstimatedDevice) -> None:
+        self._device = device
+
+    def random(self, size: Any = None, dtype: Any = np.float64) -> Any:
+        return self._made("random", size, dtype)
+
+    def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Any:
+        return self._made("standard_normal", size, dtype)
+
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
+        return self._made("uniform", size, dtype)
+
+    def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
+        return self._made("integers", size, dtype)
+
+    def _made(self, name: str, size: Any, dtype: Any) -> Any:
+        values = untouched(() if size is None else (size,) if isinstance(size, int) else tuple(size), dtype)
+        self._device.launch(name, values.nbytes, 10 * values.size, values.dtype.char)
+        return self._device.new(values)
+
+
+def estimate(
+    fn: Callable, *args: Any, like: Any = "NVIDIA T4", shapes_only: bool = False, first_use: bool = False
+) -> Estimate:
+    """How long ``fn(*args)`` would take on a card, `like`: its ``.seconds``, ``.receipt`` and ``.result``.
+
+    `like` is a name or a preset. The arguments, arrays and models, are copied to a simulated GPU of its own, as by
+    `gpu`; the caller's stay as they are, and so do a simulation that is on, its clock and its receipts. Inside `fn`,
+    `gpu` and `clock` mean this GPU. The time ends when all that `fn` asked for is done. To copy the arguments does not
+    count, nor does to load each operation's kernel at its first use, unless ``first_use=True``. What `fn` reads from
+    outside is not copied.
+
+    With ``shapes_only=True`` nothing is computed but shapes and dtypes: all values are 0, in `fn` and in the result,
+    so what depends on them (an ``if loss < 1:``, the length of ``x[x > 0]``) goes as it goes with zeros. The seconds
+    are those of the whole computation. A function whose rule for shapes is not known is computed all the same.
+
+    Raises `ValueError` for an unknown card. CUDA.jl has no such function.
+
+    >>> x = np.ones((2048, 2048), np.float32)
+    >>> e = estimate(np.matmul, x, x)
+    >>> e.seconds, e.receipt.launches
+    (2.87 ms simulated (NVIDIA T4), 1)
+    >>> estimate(np.matmul, x, x, like="H200", shapes_only=True).seconds
+    350 µs simulated (H200)
+    """
+    card = preset(like)
+    device = EstimatedDevice(card if first_use else card._replace(first_use=0.0), shapes_only)
+    before = simulation.estimating.set(device)
+    try:
+        # As it is first: to make Float32 of Float64 where it lies would be work for the caller's GPU.
+        moved = [device(device(argument, dtype=None)) for argument in args]
+        device.synchronize()
+        with Receipt() as receipt:
+            result = fn(*moved)
+    finally:
+        simulation.estimating.reset(before)
+    return Estimate(receipt, result)

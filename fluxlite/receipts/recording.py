@@ -1,0 +1,138 @@
+"""What a piece of a program asked of the devices: kernels launched, bytes copied, waits, memory, time.
+
+    with receipt() as r:
+        y = model(gpu(x))
+    print(r)
+
+Counts on a simulated GPU are exact and the same in every run, so that an exercise can be checked by them. How a
+receipt is shown is in `views.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from ..devices.events import Event, listeners
+from ..devices.lines import place_of_call, text_of
+from ..devices.selection import devices, gpu_device
+from .counts import COUNT, Counts, LineCosts
+from .timelines import Timeline
+from .views import Lines, as_html, as_text, comparison
+
+MOST_EVENTS = 100_000
+
+
+@dataclass(repr=False, eq=False)
+class Receipt(Counts):
+    """Counts of what happened on all devices, in any thread, while it was open (CUDA.jl: ``CUDA.@profile``).
+
+    `launches` counts kernels and `launched` says by which operations; `host_to_device`, `device_to_host` and
+    `device_to_device` have ``.count``, ``.bytes``, ``.explicit`` and ``.implicit``; `synchronizations` counts the
+    times that the host waited, `first_uses` the operations whose kernel had to be loaded; `peak_memory` is the most
+    bytes in use on a device. A real GPU does not say what it launched: there `launches` and `peak_memory` are None,
+    and only moves by `gpu`, `cpu` and the like count.
+
+    `seconds` is the time until all that was asked for is done, on a simulated GPU simulated, otherwise measured (to
+    close a receipt waits for a real GPU). What the GPU was still busy with when the receipt was opened belongs to it,
+    as on a stopwatch: synchronize before. What the host computes by itself does not count on a simulated GPU.
+
+    `timeline()` gives the events, at most 100,000 of them; `by_line()` what each line of the program asked for, where
+    the launches of a way back belong to the line that called `gradient` or `back`; `compare(other)` sets two receipts
+    side by side; `plot()` draws who works when.
+    """
+
+    def __enter__(self) -> Receipt:
+        self._watched = [device for device in devices() if device.watch_peak()]
+        self._invisible = [device for device in devices() if device not in self._watched]
+        device = gpu_device()
+        self._estimate = getattr(device, "estimate", None)
+        if device is not None and device.kind_of_time == "simulated":
+            self._simulated(device, device.host.now)  # type: ignore[attr-defined]
+        self._wall_begin = time.perf_counter()
+        listeners.append(self._record)
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        listeners.remove(self._record)
+        if exc_info[0] is None:
+            for device in self._invisible:
+                device.synchronize()
+        self._end = self._until(), time.perf_counter()
+        peaks = [device.watched_peak() for device in self._watched]
+        # Devices that came while it was open were in use for no longer than that.
+        peaks += [device.memory().peak or 0 for device in devices() if device not in self._watched + self._invisible]
+        self.peak_memory = max(peaks, default=0)
+        if self._invisible:
+            self.launches = self.peak_memory = None
+        for place, costs in self._lines.items():  # now, while the files are as they were
+            costs.line = text_of(place)
+
+    def _simulated(self, device: Any, since: int) -> None:
+        self._host, self._begin = device.host, since
+        self._used.append(device)
+
+    def _record(self, event: Event) -> None:
+        if getattr(event.device, "estimate", None) is not self._estimate:
+            return
+        place, now = place_of_call(), time.perf_counter()
+        with self._lock:
+            if event.span is not None and not any(device is event.device for device in self._used):
+                if self._host is None:
+                    self._simulated(event.device, event.span.asked)
+                else:
+                    self._used.append(event.device)
+            COUNT[event.kind](self, event)
+            self._lines.setdefault(place, LineCosts()).add(event)
+            if len(self._events) < MOST_EVENTS:
+                self._events.append((event, now, place))
+            else:
+                self.events_left_out += 1
+
+    # -- as text, page and picture ---------------------------------------------------------------
+
+    def by_line(self) -> Lines:
+        """What each line of the program asked for, most launches first; prints as a table."""
+        return Lines(self.lines())
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
+    def compare(self, other: Receipt) -> str:
+        """A table of this receipt and another, with what is more or less in the other."""
+        return comparison(self, other)
+
+    def plot(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Any:
+        """A picture of `count` events from number `first` on: who works when, in one lane each.
+
+        Lanes of the host, of computing, of copies in and out. With ``only_waits=True`` it is `count` synchronizations
+        from number `first` on, and what the host asks for between them is left out. Of more than some 200 events the
+        picture shows shares: how much of each short stretch of time a lane is busy. `fluxlite.jupyter.timeline` has
+        buttons for all of this. Raises `ValueError` where a device does not tell, and where there are no such events.
+        """
+        return Timeline(self).picture(first, count, only_waits)
+
+
+def receipt() -> Receipt:
+    """A receipt for what happens in ``with receipt() as r:``; several may be open, each counts everything.
+
+    >>> from fluxlite.devices import gpu, simulate_gpu
+    >>> with simulate_gpu(like="H200"):
+    ...     with receipt() as r:
+    ...         x = gpu(np.ones((8, 8), np.float32))
+    ...         total = float((x @ x).sum())
+    [ Info: Simulated:0, a simulated H200, stands in for a GPU.
+    >>> r
+    launches          2: matmul 1, sum 1
+    host to device    1 copy, 256 bytes: 1 explicit, 0 implicit
+    device to host    1 copy, 4 bytes: 0 explicit, 1 implicit
+    synchronizations  1
+    first uses        2
+    peak memory       1,536 bytes
+    40 ms simulated (H200); ... of this machine's time to simulate it
+    """
+    return Receipt()

@@ -1,0 +1,128 @@
+"""Times that say what kind of time they are, and the clock that a program reads to take them.
+
+A time is `measured` on this machine, `recorded` on a named card and date, or `simulated`: computed by a model of a
+named card. These do not mix.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..devices.host import CPU
+from ..devices.selection import gpu_device
+
+KINDS = ("measured", "recorded", "simulated")
+
+
+def clock() -> float:
+    """The host's time in seconds, to be read twice: virtual while a simulated GPU is current, otherwise the real one.
+
+    Launching a kernel takes the virtual host 8 µs on most cards; nothing else passes until something waits for the
+    GPU. So read it as on a real GPU: after a wait, before and after (CUDA.jl: ``CUDA.@elapsed``). What the program
+    does by itself costs nothing on it, unless ``simulate_gpu(deterministic=False)``; `time.perf_counter` shows the
+    time of the machine that simulates.
+
+    >>> with fl.simulate_gpu() as device:
+    ...     x = fl.gpu(np.ones((2048, 2048), np.float32))
+    ...     y = x @ x  # the first product loads the kernel
+    ...     device.synchronize()
+    ...     start = clock()
+    ...     y = x @ x
+    ...     ordered = clock() - start
+    ...     device.synchronize()
+    ...     print(f"{ordered * 1e6:.0f} µs to order it, {(clock() - start) * 1e3:.2f} ms until it is there")
+    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+    8 µs to order it, 2.87 ms until it is there
+    """
+    return (gpu_device() or CPU).clock()
+
+
+class Seconds(float):
+    """A number of seconds that says of which kind it is, and of which card.
+
+    A sum or difference of two kinds, or of two cards, raises `TypeError`; a plain number takes on the kind.
+
+    >>> Seconds(0.83, "simulated", "NVIDIA T4") + Seconds(0.17, "simulated", "NVIDIA T4")
+    1 s simulated (NVIDIA T4)
+    >>> Seconds(0.83, "simulated", "NVIDIA T4") - Seconds(0.09, "measured")
+    Traceback (most recent call last):
+    TypeError: 0.83 s simulated (NVIDIA T4) and 90 ms measured are two kinds of time and have no sum or difference; ...
+    """
+
+    kind: str
+    card: str
+
+    def __new__(cls, value: float, kind: str, card: str = "") -> Seconds:
+        if kind not in KINDS:
+            raise ValueError(f"a time is {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {kind!r}")
+        self = super().__new__(cls, value)
+        self.kind, self.card = kind, card
+        return self
+
+    def __repr__(self) -> str:
+        return f"{duration(self)} {self.kind}{f' ({self.card})' if self.card else ''}"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+    def __reduce__(self) -> Any:
+        return Seconds, (float(self), self.kind, self.card)
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, float.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(other, float.__radd__(self, other))
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, float.__sub__(self, other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(other, float.__rsub__(self, other))
+
+    def _with(self, other: Any, value: Any) -> Any:
+        if isinstance(other, Seconds) and (other.kind, other.card) != (self.kind, self.card):
+            raise TypeError(
+                f"{self} and {other} are two kinds of time and have no sum or difference; put them side by side, or "
+                "say with float(…) that you mean the bare numbers"
+            )
+        return value if value is NotImplemented else Seconds(value, self.kind, self.card)
+
+    def __mul__(self, factor: Any) -> Any:
+        value = float.__mul__(self, factor)
+        bare = value is NotImplemented or isinstance(factor, Seconds)  # seconds times seconds are no seconds
+        return value if bare else Seconds(value, self.kind, self.card)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> Any:
+        value = float.__truediv__(self, divisor)
+        bare = value is NotImplemented or isinstance(divisor, Seconds)  # a ratio
+        return value if bare else Seconds(value, self.kind, self.card)
+
+
+def clocked(seconds: float) -> Seconds:
+    """The time between two readings of `clock`: simulated while a simulated GPU is current, otherwise measured.
+
+    >>> clocked(0.5)
+    0.5 s measured
+    """
+    device = gpu_device() or CPU
+    return Seconds(seconds, device.kind_of_time, device.card)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in a unit that fits, in two or three digits.
+
+    >>> [duration(x) for x in (83.04, 0.831, 0.01129, 2.87e-3, 8e-6, 5e-9, 0.0)]
+    ['83 s', '0.83 s', '11.3 ms', '2.87 ms', '8 µs', '5 ns', '0 s']
+    """
+    size = abs(seconds)
+    if size >= 100 or size == 0:
+        return f"{float(seconds):,.0f} s"
+    if size >= 0.0995:
+        return f"{float(seconds):.{3 if size >= 1 else 2}g} s"
+    factor, unit = next((f, u) for f, u in ((1e3, "ms"), (1e6, "µs"), (1e9, "ns")) if size * f >= 0.9995 or u == "ns")
+    return f"{float(seconds) * factor:.3g} {unit}"

@@ -1,0 +1,207 @@
+"""The picture of a receipt: a lane each for the host, the computing, and the copies in and out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..devices.events import DEVICE_TO_HOST, FIRST_USE, SYNCHRONIZE
+from .counts import Counts, Moment
+from .seconds import duration
+
+LANES = ("host", "compute", "copies in", "copies out")
+# Bars can be told apart without colours, by their lane and their pattern.
+_LOOKS: dict[str, dict[str, Any]] = {
+    "order": {"facecolor": "#f2c14e", "edgecolor": "#8a6508"},
+    "load": {"facecolor": "#d9cbe8", "edgecolor": "#5b3a87", "hatch": "...."},
+    "wait": {"facecolor": "white", "edgecolor": "#b3261e", "hatch": "////"},
+    "work": {"facecolor": "#4f83c4", "edgecolor": "#1b3a63"},
+}
+_NAMES = {"order": "asks", "load": "first use", "wait": "waits", "work": "works"}
+MOST_BARS = 400  # two for most events, the host's and the device's; more than that are drawn as shares
+COLUMNS = 300
+
+
+class Bar(NamedTuple):
+    """From when to when, in seconds, who does what."""
+
+    start: float
+    end: float
+    lane: str
+    look: str
+
+
+class Timeline:
+    """The events of a receipt, to be drawn a window at a time; `waits` are the numbers of the synchronizations.
+
+    Raises `ValueError` where a device does not tell when it works.
+    """
+
+    def __init__(self, receipt: Counts) -> None:
+        self.receipt, self.moments = receipt, receipt.timeline()
+        if any(moment.start is None for moment in self.moments[:1]) or not self.moments and receipt.launches is None:
+            raise ValueError(
+                "a timeline needs events of a simulated GPU: when a real one works is not visible on this device"
+            )
+        self.waits = [number for number, moment in enumerate(self.moments) if moment.kind == SYNCHRONIZE]
+
+    def picture(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Any:
+        """The picture that `Receipt.plot` gives."""
+        shown = self._window(first, count, only_waits)
+        bars = [bar for moment in shown for bar in _bars(moment) if bar.end > bar.start]
+        if not bars:
+            raise ValueError("these events take no time, so there is nothing to draw")
+        span = min(bar.start for bar in bars), max(bar.end for bar in bars)
+        if only_waits:
+            bars = [bar for bar in bars if bar.look != "order"]
+        from .. import pictures as display
+
+        what = f"{self._what(shown, first, only_waits)}: in {duration(span[1] - span[0])}"
+        return display.show(_drawn(bars, span, self.receipt.seconds.card), f"{what} {_sentence(shown, bars)}")
+
+    def _window(self, first: int, count: int, only_waits: bool) -> list[Moment]:
+        """The events to be drawn; for waits also those between them, which the host waits for."""
+        if first < 0 or count < 1:
+            raise ValueError(f"first is at least 0 and count at least 1, got first={first}, count={count}")
+        numbers: Any = self.waits if only_waits else range(len(self.moments))
+        chosen = numbers[first : first + count]
+        if not chosen:
+            what = "waits" if only_waits else "events"
+            raise ValueError(f"there are no {what} from number {first} on: this receipt has {len(numbers):,} {what}")
+        begin = chosen[0]
+        if only_waits:
+            begin = self.waits[first - 1] + 1 if first else 0
+        return self.moments[begin : chosen[-1] + 1]
+
+    def _what(self, shown: list[Moment], first: int, only_waits: bool) -> str:
+        seen = [moment for moment in shown if moment.kind == SYNCHRONIZE] if only_waits else shown
+        total = len(self.waits) if only_waits else len(self.moments) + self.receipt.events_left_out
+        part = _part(first, len(seen), total, "wait" if only_waits else "event")
+        return f"Timeline, simulated ({self.receipt.seconds.card}), {part}"
+
+
+def _sentence(shown: list[Moment], bars: list[Bar]) -> str:
+    longest, line = max(_waits(shown), default=(0.0, ""), key=lambda wait: wait[0])
+    return (
+        f"the host {_doings(bars, _HOST_DOES, 'does nothing')}; the GPU {_doings(bars, _GPU_DOES, 'has no work')}."
+        + (f" The longest wait, {duration(longest)}, is in {line}." if longest else "")
+    )
+
+
+_HOST_DOES = {"load": "loads new operations", "order": "asks", "wait": "waits"}
+_GPU_DOES = {"compute": "computes", "copies in": "copies in", "copies out": "copies out"}
+
+
+def _doings(bars: list[Bar], what: dict[str, str], nothing: str) -> str:
+    """``asks for 16 µs and waits for 29 µs``: for each look or lane, how long, if at all."""
+    spent = {name: sum(b.end - b.start for b in bars if key in (b.lane, b.look)) for key, name in what.items()}
+    parts = [f"{name} for {duration(time)}" for name, time in spent.items() if time]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts) or nothing
+
+
+def _part(first: int, count: int, total: int, what: str) -> str:
+    """``waits 3 to 4 of 10``, ``wait 3 of 10``, or ``10 waits`` if these are all."""
+    if count == total:
+        return f"1 {what}" if total == 1 else f"{total:,} {what}s"
+    until = f"s {first + 1:,} to {first + count:,}" if count > 1 else f" {first + 1:,}"
+    return f"{what}{until} of {total:,}"
+
+
+def _waiting(moment: Moment) -> tuple[float, float] | None:
+    """From when to when the host waits for this; None if it goes on."""
+    asked, went_on, start, end = (float(x or 0.0) for x in moment[:4])
+    if moment.kind == SYNCHRONIZE:
+        return asked, went_on
+    if moment.lane.startswith("copies") and went_on >= end:  # from or to memory that is not pinned
+        # Before a copy out there is a synchronization, which is an event of its own.
+        return start if moment.kind == DEVICE_TO_HOST else asked, went_on
+    return None
+
+
+def _waits(shown: list[Moment]) -> Iterable[tuple[float, str]]:
+    """How long each wait is, and in which line: to read a number is one wait, for the device and for the copy."""
+    copying = 0.0
+    for moment in shown:
+        start, end = _waiting(moment) or (0.0, 0.0)
+        if moment.kind == DEVICE_TO_HOST:  # its synchronization is the next event
+            copying = end - start
+        elif end > start or copying:
+            yield end - start + copying, moment.line
+            copying = 0.0
+
+
+def _bars(moment: Moment) -> Iterable[Bar]:
+    """What the device does, and what the host does meanwhile, asking or waiting; what takes no time is left out."""
+    asked, went_on, start, end = (float(x or 0.0) for x in moment[:4])
+    waiting = _waiting(moment)
+    if waiting is not None:
+        yield Bar(*waiting, "host", "wait")
+    else:
+        yield Bar(asked, went_on, "host", "load" if moment.kind == FIRST_USE else "order")
+    if moment.lane != "host":
+        yield Bar(start, end, moment.lane, "work")
+
+
+# -- the drawing ----------------------------------------------------------------------------------------------------
+
+
+def _drawn(bars: list[Bar], span: tuple[float, float], card: str) -> Any:
+    from ..pictures import plots
+
+    begin, end = span
+    factor, unit = (1e3, "ms") if end > 2e-3 else (1e6, "µs")
+    figure, axes = plots(height=3.0)
+    rows: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    for bar in bars:
+        rows[bar.lane, bar.look].append((bar.start * factor, bar.end * factor))
+    if len(bars) > MOST_BARS:
+        _as_shares(axes, rows, np.linspace(begin * factor, end * factor, COLUMNS + 1))
+        column = duration((end - begin) / COLUMNS)
+        axes.set_title(f"a bar's height: the share of each {column} that is spent so", loc="left", fontsize=12)
+    else:
+        _one_by_one(axes, rows, (end - begin) * factor)
+    axes.set_ylim(0.8, len(LANES) + 1)
+    axes.set_yticks([_height(lane) + 0.4 for lane in LANES], LANES)
+    axes.set_xlabel(f"{unit} since the receipt was opened, simulated ({card})")
+    axes.ticklabel_format(axis="x", useOffset=False)
+    for look, name in _NAMES.items():
+        if any(bar.look == look for bar in bars):
+            axes.broken_barh([], (0, 0), label=name, **_LOOKS[look])
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize=12)
+    return figure
+
+
+def _height(lane: str) -> int:
+    return len(LANES) - LANES.index(lane)
+
+
+def _one_by_one(axes: Any, rows: dict[tuple[str, str], list[tuple[float, float]]], length: float) -> None:
+    least = length / 2000  # what is shorter could not be seen
+    for (lane, look), spans in rows.items():
+        widths = [(start, max(stop - start, least)) for start, stop in spans]
+        axes.broken_barh(widths, (_height(lane), 0.8), linewidth=0.6, **_LOOKS[look])
+
+
+def _as_shares(axes: Any, rows: dict[tuple[str, str], list[tuple[float, float]]], edges: np.ndarray) -> None:
+    """Too many bars to be told apart: columns between these edges, each as high as the share of its time."""
+    below = {lane: np.full(len(edges), float(_height(lane))) for lane in LANES}
+    for look in _LOOKS:  # in this order, so that what the host does is stacked alike in all pictures
+        for lane in LANES:
+            if (lane, look) in rows:
+                shares = _shares(np.array(rows[lane, look]), edges)
+                top = below[lane] + 0.8 * np.append(shares, shares[-1])
+                axes.fill_between(edges, below[lane], top, step="post", linewidth=0.0, **_LOOKS[look])
+                below[lane] = top
+
+
+def _shares(spans: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """For each column the share of it that these spans, which do not overlap, cover."""
+    starts, stops = spans[np.argsort(spans[:, 0])].T
+    done = np.concatenate([[0.0], np.cumsum(stops - starts)])
+    last = np.searchsorted(starts, edges, side="right") - 1  # the last span that has begun at each edge
+    inside = np.clip(edges - starts[last], 0.0, (stops - starts)[last])
+    covered = np.where(last < 0, 0.0, done[np.maximum(last, 0)] + inside)
+    return np.clip(np.diff(covered) / np.diff(edges), 0.0, 1.0)

@@ -1,0 +1,134 @@
+"""How a receipt is shown: as text, as a table on a page, line by line, and beside another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any
+
+from .counts import Counts, LineCosts
+from .seconds import Seconds, duration
+
+MOST_NAMES = 8
+MOST_LINES = 20
+
+
+class Table(str):
+    """Text that prints as such where its value is shown, in a notebook or after ``>>>``."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def as_text(receipt: Counts) -> str:
+    return "\n".join([*(f"{name:<17} {text}" for name, text in _rows(receipt)), _time(receipt)])
+
+
+def as_html(receipt: Counts) -> str:
+    cells = "".join(
+        f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
+        f'<td style="text-align:left">{escape(text)}</td></tr>'
+        for name, text in _rows(receipt)
+    )
+    below = "caption-side:bottom;text-align:left"  # the last line, as in the text
+    return f'<table><caption style="{below}">{escape(_time(receipt))}</caption>{cells}</table>'
+
+
+def _rows(receipt: Counts) -> Iterator[tuple[str, str]]:
+    hidden = f"not visible on {receipt.hidden_on}"
+    yield "launches", hidden if receipt.launches is None else f"{receipt.launches:,}{_operations(receipt)}"
+    if receipt.memsets:
+        yield "memsets", f"{receipt.memsets:,}"
+    yield "host to device", str(receipt.host_to_device)
+    yield "device to host", str(receipt.device_to_host)
+    if receipt.device_to_device.count:
+        yield "device to device", str(receipt.device_to_device)
+    yield "synchronizations", f"{receipt.synchronizations:,}"
+    if receipt.first_uses:
+        yield "first uses", f"{receipt.first_uses:,}"
+    yield "peak memory", hidden if receipt.peak_memory is None else f"{receipt.peak_memory:,} bytes"
+    if receipt.events_left_out:
+        yield "timeline", f"the first {len(receipt.timeline()):,} events; {receipt.events_left_out:,} more left out"
+
+
+def _operations(receipt: Counts) -> str:
+    """By which operations, those with the most launches first."""
+    names = sorted(receipt.launched.items(), key=lambda item: (-item[1], item[0]))
+    text = ", ".join(f"{name} {count:,}" for name, count in names[:MOST_NAMES])
+    return f": {text}{', …' if len(names) > MOST_NAMES else ''}" if names else ""
+
+
+def _time(receipt: Counts) -> str:
+    if receipt.simulated_seconds is None:
+        return str(receipt.seconds)
+    return f"{receipt.seconds}; {duration(receipt.wall_seconds)} of this machine's time to simulate it"
+
+
+# ---------------------------------------------------------------------------------------------
+# By line
+# ---------------------------------------------------------------------------------------------
+
+
+class Lines(list):
+    """What each line of the program asked for; prints as a table of the first twenty."""
+
+    def __repr__(self) -> str:
+        rows = [("launches", "copies", "bytes", "waits", "device's time", "line"), *map(_line_row, self[:MOST_LINES])]
+        left = len(self) - MOST_LINES
+        return "\n".join([_columns(rows), *([f"and {left:,} more lines"] if left > 0 else [])])
+
+
+def _line_row(costs: LineCosts) -> tuple[str, ...]:
+    time = "not visible" if costs.seconds is None else duration(costs.seconds)
+    return (f"{costs.launches:,}", f"{costs.copies:,}", f"{costs.bytes:,}", f"{costs.waits:,}", time, costs.line)
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> str:
+    """Numbers to the right, the last column, which is text, to the left."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    return "\n".join("  ".join([*(f"{cell:>{width}}" for cell, width in zip(row, widths)), row[-1]]) for row in rows)
+
+
+# ---------------------------------------------------------------------------------------------
+# Two receipts
+# ---------------------------------------------------------------------------------------------
+
+
+def comparison(this: Counts, other: Counts) -> Table:
+    first, second = _figures(this), _figures(other)
+    rows = [("", "this", "other", "difference")]
+    for name in first:
+        a, b = first[name], second[name]
+        if a or b or name == "launches":
+            rows.append((name, _figure(a), _figure(b), _difference(a, b)))
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    return Table("\n".join(f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}  {d}" for a, b, c, d in rows))
+
+
+def _figures(receipt: Counts) -> dict[str, Any]:
+    directions = ("host_to_device", "device_to_host", "device_to_device")
+    copies = {
+        f"{name.replace('_', ' ')}, {part}": getattr(getattr(receipt, name), part)
+        for name in directions
+        for part in ("count", "bytes", "implicit")
+    }
+    return {
+        "launches": receipt.launches, "memsets": receipt.memsets, **copies,
+        "synchronizations": receipt.synchronizations, "first uses": receipt.first_uses,
+        "peak memory, bytes": receipt.peak_memory, "time": receipt.seconds,
+    }  # fmt: skip
+
+
+def _figure(x: Any) -> str:
+    return "not visible" if x is None else str(x) if isinstance(x, Seconds) else f"{x:,}"
+
+
+def _difference(a: Any, b: Any) -> str:
+    """As a number, and for times of one kind as a factor; times of two kinds are not set against each other."""
+    if a is None or b is None:
+        return "unknown"
+    if isinstance(a, Seconds):
+        if (a.kind, a.card) != (b.kind, b.card):
+            return "two kinds of time"
+        return f"x {b / a:.3g}" if a else "same" if a == b else "more"
+    return f"{b - a:+,}" if a != b else "same"

@@ -1,0 +1,1 @@
+"""What is where, said in words: `explain` draws a model with its devices, `doctor` what this computer can use."""

@@ -1,0 +1,107 @@
+"""`doctor()`: which device is used here and why, what of each backend is there, and how to get what is missing."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ..devices import preferences, without
+from ..devices.backends import BACKENDS, functional
+from ..devices.base import current
+from ..devices.choosing import choose
+from ..devices.selection import why_no_gpu
+
+# The library that each kind of GPU is reached through, and how it gets here.
+_LIBRARIES = {"CUDA": "cupy", "AMDGPU": "cupy", "Metal": "mlx.core"}
+_NAMES = {"cupy": "CuPy", "mlx.core": "MLX"}
+_HOW = {
+    "CUDA": "an NVIDIA GPU with its driver (nvidia.com/drivers), and pip install cupy-cuda12x or cupy-cuda13x",
+    "AMDGPU": "an AMD GPU with ROCm 7 (rocm.docs.amd.com), and pip install cupy-rocm-7-0",
+    "Metal": "a Mac with Apple's own processor, and pip install mlx",
+}
+_VARIABLES = (preferences.VARIABLE, preferences.FOLDER_VARIABLE, without.VARIABLE, "CUDA_VISIBLE_DEVICES")
+_OTHERS = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # said only if they are set
+
+
+class Report(str):
+    """Text that prints as such where its value is shown, in a notebook or after ``>>>``."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def doctor() -> Report:
+    """A report on the GPUs of this computer, as text: which one `gpu` uses and why, and what is missing for others.
+
+    Also ``python -m fluxlite doctor``. Flux has no such function; CUDA.jl's is ``CUDA.versioninfo()``.
+
+    >>> with fl.pretend(CUDA="no driver", preference="AMDGPU"):
+    ...     print(doctor().splitlines()[1])
+    gpu uses   the CPU: no GPU is functional
+    """
+    choice = choose()
+    rows = [("fluxlite", _versions()), ("gpu uses", _in_use(choice))]
+    rows += [("warning", line.text) for line in choice.lines if line.level == "Warning"]
+    rows += [("because", why_no_gpu())] if choice.backend == "CPU" else []
+    rows += [(name, _state_of(name)) for name in BACKENDS]
+    rows += [(name, os.environ.get(name, "not set")) for name in _VARIABLES]
+    rows += [(name, os.environ[name]) for name in _OTHERS if name in os.environ]
+    rows.append((preferences.FILE, _preference()))
+    width = 2 + max(len(name) for name, _ in rows)
+    return Report("\n".join(_row(name, text, width) for name, text in rows))
+
+
+def _row(name: str, text: str, width: int) -> str:
+    return f"{name:<{width}}" + text.replace("\n", "\n" + " " * width)
+
+
+def _versions() -> str:
+    import platform
+
+    import numpy
+
+    from .. import __version__
+
+    system = f"{platform.system()} {platform.machine()}"
+    return f"{__version__}, NumPy {numpy.__version__}, Python {platform.python_version()}, {system}"
+
+
+def _in_use(choice: Any) -> str:
+    if choice.backend == "CPU":
+        return f"the CPU: {choice.why}"
+    device = current(BACKENDS[choice.backend].devices())
+    return f"{device!r}, {getattr(device, 'name', '')}: {choice.why}"
+
+
+def _state_of(name: str) -> str:
+    """Whether it is installed, with its version; whether it works; if not, why, and how to get it."""
+    answer = functional(name)
+    devices = BACKENDS[name].devices()
+    version = _version(name)
+    told = answer.reason + ("" if version.strip(" ()") in answer.reason else version)  # it may be in the reason
+    lines = [f"functional{version}" if answer else f"not functional: {told}"]
+    if name != "CPU":
+        lines += [f"{device!r}  {device.name}" for device in devices]
+    if not answer and name in _HOW:
+        lines.append(f"it takes {_HOW[name]}")
+    return "\n".join(lines)
+
+
+def _version(name: str) -> str:
+    """Of the library, if it is installed and could be imported: `functional` tried."""
+    import sys
+
+    library = sys.modules.get(_LIBRARIES.get(name, ""))
+    if library is None or preferences.pretended or not functional(name).installed:
+        return ""
+    return f" ({_NAMES[_LIBRARIES[name]]} {getattr(library, '__version__', '')})"
+
+
+def _preference() -> str:
+    stored = preferences.stored_backend()
+    if preferences.pretended:
+        return f"pretended: {stored}"
+    path = preferences.preference_file()
+    if not os.path.exists(path):
+        return f"none; gpu_backend(name) would write {path}"
+    return f"{path}\n[fluxlite] {f'gpu_backend = {stored}' if stored else 'has no gpu_backend'}"

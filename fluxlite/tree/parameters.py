@@ -1,0 +1,63 @@
+"""The numbers of a model that training may change: listed with their paths, or as one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .contract import trainable
+from .ties import as_lies, is_array, parameter_key
+from .walks import KeyPath, fmap, nodes
+
+
+def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
+    """(path, array) of every floating-point array that an optimizer may change; a tied one at its first place.
+
+    >>> [(str(path), array.shape) for path, array in trainables({"W": np.zeros((2, 3)), "steps": np.arange(3)})]
+    [("['W']", (2, 3))]
+    """
+    return ((path, node) for path, node in nodes(x, parts_of=trainable) if is_trainable_array(node))
+
+
+def is_trainable_array(x: Any) -> bool:
+    """Whether a gradient with respect to `x` exists: an array of floating-point numbers."""
+    return is_array(x) and x.dtype.kind == "f"
+
+
+def destructure(model: Any) -> tuple[Any, Callable]:
+    """All trainable numbers of `model` as one vector, and the function that makes a model from such a vector.
+
+    Ties are in it once. Returns ``(vector, restructure)``: `vector` has shape ``(P,)`` and the arrays' common dtype;
+    ``restructure(vector)`` restores shapes, dtypes and ties, and can be differentiated (Flux: ``destructure``).
+    Raises `ValueError` for a vector of another length.
+
+    >>> vector, restructure = destructure({"W": np.ones((2, 2)), "b": np.zeros(2)})
+    >>> vector
+    array([1., 1., 1., 1., 0., 0.])
+    >>> restructure(vector * 3)["W"]
+    array([[3., 3.],
+           [3., 3.]])
+    """
+    arrays = [array for _, array in trainables(model)]
+    starts = np.cumsum([0] + [array.size for array in arrays]).tolist()
+    first = {parameter_key(array): (array, start) for array, start in zip(arrays, starts, strict=False)}
+    vector = np.concatenate([np.ravel(array) for array in arrays]) if arrays else np.zeros(0, np.float32)
+
+    as_it_was = fmap(lambda leaf: leaf, model)  # the model may get other arrays later
+
+    def restructure(new: Any) -> Any:
+        if new.shape != vector.shape:
+            raise ValueError(f"this model is made from a vector of shape {vector.shape}, got shape {new.shape}")
+
+        def piece(leaf: Any) -> Any:
+            if not is_trainable_array(leaf) or parameter_key(leaf) not in first:
+                return leaf
+            array, start = first[parameter_key(leaf)]
+            part = np.reshape(new[start : start + array.size], array.shape).astype(array.dtype)
+            return as_lies(leaf, array, part)
+
+        return fmap(piece, as_it_was)
+
+    return vector, restructure

@@ -1,0 +1,324 @@
+"""Functions of one element, or of several that broadcast: fluxlite/autodiff/derivatives/elementwise.py."""
+
+# ruff: noqa: B023  (functions made in a loop are used in the same turn)
+import operator
+
+import numpy as np
+import pytest
+from gradcheck import Call, check_call, check_forward, check_gradient, check_python_float, check_second
+from hypothesis import given
+from hypothesis import strategies as st
+from operands import any_number, arrays, between, calls, elementwise, few_examples, nonzero, positive, shapes, table_ids
+
+import fluxlite as fl
+
+inside = between(-0.9, 0.9)
+above_one = between(1.2, 3)
+between_steps = between(0.1, 0.4)  # and no jump near
+
+
+@calls
+def clip_calls(draw, function):
+    """Bounds that are numbers, arrays, or not there."""
+    x = draw(arrays(shapes()))
+    low = draw(st.sampled_from([None, -0.7, np.full(x.shape[-1:], -0.6), np.array(-0.5)]))
+    high = draw(st.sampled_from([None, 0.8, np.full(x.shape, 0.6), np.array(0.9)]))
+    return Call(function, x, low, high)
+
+
+@calls
+def where_calls(draw, function):
+    call = draw(elementwise(any_number, any_number)(function))
+    shape = np.broadcast_shapes(*(x.shape for x in call.operands))
+    return Call(function, np.random.default_rng(3).random(shape) < 0.5, *call.operands)
+
+
+@calls
+def power_calls(draw, function):
+    """array ** array, array ** number, number ** array."""
+    x = draw(arrays(shapes(), positive))
+    number = draw(st.sampled_from([0, 1, 2, 3, -1, 0.5, -1.5, 2.0]))
+    kind = draw(st.sampled_from(["array and array", "array and number", "number and array"]))
+    if kind == "array and number":
+        return Call(function, x, number)
+    if kind == "number and array":
+        return Call(function, abs(number) + 1, draw(arrays(shapes())))
+    return draw(elementwise(positive, any_number)(function))
+
+
+@calls
+def whole_powers(draw, function):
+    """A base of any sign."""
+    return Call(function, draw(arrays(shapes(), nonzero)), draw(st.sampled_from([0, 1, 2, 3, -1, -2])))
+
+
+@calls
+def round_calls(draw, function):
+    return Call(function, draw(arrays(shapes(), between(0.01, 0.04))), **draw(st.sampled_from([{}, {"decimals": 1}])))
+
+
+TABLE = [
+    (np.negative, elementwise(any_number)),
+    (np.positive, elementwise(any_number)),
+    (np.absolute, elementwise(nonzero)),
+    (np.fabs, elementwise(nonzero)),
+    (np.reciprocal, elementwise(nonzero)),
+    (np.square, elementwise(any_number)),
+    (np.sqrt, elementwise(positive)),
+    (np.cbrt, elementwise(nonzero)),
+    (np.exp, elementwise(any_number)),
+    (np.exp2, elementwise(any_number)),
+    (np.expm1, elementwise(any_number)),
+    (np.log, elementwise(positive)),
+    (np.log2, elementwise(positive)),
+    (np.log10, elementwise(positive)),
+    (np.log1p, elementwise(positive)),
+    (np.sin, elementwise(any_number)),
+    (np.cos, elementwise(any_number)),
+    (np.tan, elementwise(inside)),
+    (np.arcsin, elementwise(inside)),
+    (np.arccos, elementwise(inside)),
+    (np.arctan, elementwise(any_number)),
+    (np.sinh, elementwise(any_number)),
+    (np.cosh, elementwise(any_number)),
+    (np.tanh, elementwise(any_number)),
+    (np.arcsinh, elementwise(any_number)),
+    (np.arccosh, elementwise(above_one)),
+    (np.arctanh, elementwise(inside)),
+    (np.deg2rad, elementwise(any_number)),
+    (np.radians, elementwise(any_number)),
+    (np.rad2deg, elementwise(any_number)),
+    (np.degrees, elementwise(any_number)),
+    (np.conjugate, elementwise(any_number)),
+    (np.real, elementwise(any_number)),
+    (np.copy, elementwise(any_number)),
+    (np.nan_to_num, elementwise(any_number)),
+    (np.sign, elementwise(nonzero)),
+    (np.floor, elementwise(between_steps)),
+    (np.ceil, elementwise(between_steps)),
+    (np.trunc, elementwise(between_steps)),
+    (np.rint, elementwise(between_steps)),
+    (np.round, round_calls),
+    (np.around, round_calls),
+    (np.add, elementwise(any_number, any_number)),
+    (np.subtract, elementwise(any_number, any_number)),
+    (np.multiply, elementwise(any_number, any_number)),
+    (np.true_divide, elementwise(any_number, nonzero)),
+    (np.floor_divide, elementwise(positive, above_one)),
+    (np.remainder, elementwise(any_number, nonzero)),
+    (np.fmod, elementwise(any_number, nonzero)),
+    (np.arctan2, elementwise(nonzero, nonzero)),
+    (np.hypot, elementwise(nonzero, nonzero)),
+    (np.logaddexp, elementwise(any_number, any_number)),
+    (np.logaddexp2, elementwise(any_number, any_number)),
+    (np.power, power_calls),
+    (np.power, whole_powers),
+    (np.maximum, elementwise(any_number, any_number)),
+    (np.minimum, elementwise(any_number, any_number)),
+    (np.fmax, elementwise(any_number, any_number)),
+    (np.fmin, elementwise(any_number, any_number)),
+    (np.where, where_calls),
+    (np.clip, clip_calls),
+]
+
+
+@pytest.mark.parametrize("function, calls_of", TABLE, ids=table_ids(TABLE))
+@few_examples
+@given(st.data())
+def test_rule(function, calls_of, data):
+    check_call(data.draw(calls_of(function)))
+
+
+# -- operators ---------------------------------------------------------------------------------------------------
+
+OPERATORS = [
+    (operator.add, any_number, any_number),
+    (operator.sub, any_number, any_number),
+    (operator.mul, any_number, any_number),
+    (operator.truediv, any_number, nonzero),
+    (operator.floordiv, positive, above_one),
+    (operator.mod, any_number, nonzero),
+    (operator.pow, positive, any_number),
+]
+
+
+@pytest.mark.parametrize("function, left, right", OPERATORS, ids=table_ids(OPERATORS))
+@few_examples
+@given(st.data())
+def test_operators(function, left, right, data):
+    """Both sides tracked; then one of them only, beside a plain array, a NumPy scalar, a Python number."""
+    call = data.draw(elementwise(left, right)(function))
+    check_call(call)
+    x, y = call.operands
+    number = float(right(np.random.default_rng(0), ()))
+    for other in (y, number, np.float64(number), np.array(number)):
+        check_gradient(lambda x: function(x, other), x)
+        check_forward(lambda x: function(x, other), x)
+    number = float(left(np.random.default_rng(0), ()))
+    for other in (x, number, np.float64(number), np.array(number)):
+        check_gradient(lambda y: function(other, y), y)
+        check_forward(lambda y: function(other, y), y)
+
+
+@pytest.mark.parametrize("function", [operator.neg, operator.pos, operator.abs])
+@few_examples
+@given(x=arrays(shapes(), nonzero))
+def test_operators_of_one_side(function, x):
+    check_call(Call(function, x))
+
+
+def test_divmod():
+    x = np.array([5.5, -3.25])
+    check_gradient(lambda x: divmod(x, 2.0), x)
+    check_forward(lambda x: divmod(x, 2.0), x)
+
+
+def test_python_whole_numbers_are_exact_in_float32():
+    x = np.array([0.5, 1.5], np.float32)
+    for f in (lambda x: x * 3, lambda x: 3 / x, lambda x: 2**x, lambda x: x**3, lambda x: x**-1, lambda x: 3.5 - x):
+        (g,) = fl.gradient(lambda x: np.sum(f(x)), x)
+        assert g.dtype == np.float32
+        check_forward(f, x)
+
+
+COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+
+
+@pytest.mark.parametrize("compare", COMPARISONS, ids=lambda f: f.__name__)
+def test_comparisons_are_plain(compare):
+    x = np.array([1.0, 2.0, 3.0])
+    seen = []
+
+    def f(x):
+        for left, right in [(x, 2.0), (2.0, x), (x, x), (x, np.full(3, 2.0)), (np.full(3, 2.0), x), (np.float64(2), x)]:
+            seen.append((compare(left, right), left, right))
+        return np.sum(x)
+
+    fl.gradient(f, x)
+    for got, left, right in seen:
+        plain = [x if type(side) is fl.TrackedArray else side for side in (left, right)]
+        assert type(got) is np.ndarray and got.dtype == bool
+        np.testing.assert_array_equal(got, compare(*plain))
+
+
+# -- corners, edges ------------------------------------------------------------------------------------------------
+
+
+def gradients(f, *arrays):
+    return [g.tolist() for g in fl.gradient(lambda *xs: np.sum(f(*xs)), *map(np.array, arrays))]
+
+
+def test_equal_operands_share_the_gradient():
+    for function in (np.maximum, np.minimum, np.fmax, np.fmin):
+        assert gradients(function, [1.0, 2.0], [1.0, 2.0]) == [[0.5, 0.5], [0.5, 0.5]]
+    assert gradients(np.maximum, [1.0, 2.0, 3.0], 2.0) == [[0.0, 0.5, 1.0], 1.5]
+    assert gradients(np.minimum, [1.0, 2.0, 3.0], 2.0) == [[1.0, 0.5, 0.0], 1.5]
+
+
+def test_fmax_and_fmin_pass_over_what_is_no_number():
+    for function in (np.fmax, np.fmin):
+        assert gradients(function, [np.nan, 1.0], [2.0, np.nan]) == [[0.0, 1.0], [1.0, 0.0]]
+
+
+def test_slopes_at_corners():
+    assert gradients(np.abs, [-1.0, 0.0, 2.0]) == [[-1.0, 0.0, 1.0]]
+    assert gradients(np.fabs, [-1.0, 0.0, 2.0]) == [[-1.0, 0.0, 1.0]]
+    # At a bound the slope is still 1, as in PyTorch.
+    assert gradients(lambda x: np.clip(x, -1, 1), [-2.0, -1.0, 0.0, 1.0, 2.0]) == [[0.0, 1.0, 1.0, 1.0, 0.0]]
+    assert gradients(np.hypot, [0.0, 3.0], [0.0, 4.0]) == [[0.0, 0.6], [0.0, 0.8]]
+    for step in (np.sign, np.floor, np.ceil, np.trunc, np.rint, np.round):
+        assert gradients(step, [-1.5, 0.0, 1.0]) == [[0.0, 0.0, 0.0]]
+
+
+def test_bounds_of_clip_get_what_they_hold_back():
+    assert gradients(np.clip, [-2.0, 0.0, 2.0], -1.0, 1.0) == [[0.0, 1.0, 0.0], 1.0, 1.0]
+    assert gradients(lambda x, low: np.clip(x, low, None), [-2.0, 0.0, 2.0], -1.0) == [[0.0, 1.0, 1.0], 1.0]
+    # Where the bounds are the wrong way round, NumPy gives the upper one.
+    assert gradients(np.clip, [0.0, 1.5, 3.0], 2.0, 1.0) == [[0.0, 0.0, 0.0], 0.0, 3.0]
+
+
+def test_powers_of_zero():
+    """No infinity is computed on the way, so nothing warns."""
+    assert gradients(lambda x: x**2, [0.0, 3.0]) == [[0.0, 6.0]]
+    for one in (1, 1.0, np.array(1.0), np.ones(2), np.ones(2, int)):
+        assert gradients(lambda x: x**one, [0.0, 3.0]) == [[1.0, 1.0]]
+    for zero in (0, 0.0, np.array(0.0), np.zeros(2), np.zeros(2, int)):
+        assert gradients(lambda x: x**zero, [0.0, 3.0]) == [[0.0, 0.0]]
+    assert gradients(lambda x: x ** np.array([0.0, 1.0, 2.0]), [0.0, 0.0, 0.0]) == [[0.0, 1.0, 0.0]]
+    assert gradients(np.power, [0.0, 0.0, 1.0], [1.0, 2.0, 5.0]) == [[1.0, 0.0, 5.0], [0.0, 0.0, 0.0]]
+    assert gradients(lambda y: 0**y, [1.0, 2.5]) == [[0.0, 0.0]]
+    assert gradients(lambda x: x ** np.array([2, 3]), [-2.0, -1.0]) == [[-4.0, 3.0]]
+
+
+def test_a_branch_not_taken_says_nothing():
+    """np.where computes both branches; the one not taken gets 0 and, as long as it is finite, no warning."""
+    root = lambda x: np.where(x > 0, np.sqrt(np.where(x > 0, x, 1)), 0)  # noqa: E731
+    assert gradients(root, [-1.0, 0.0, 4.0]) == [[0.0, 0.0, 0.25]]
+    assert gradients(lambda x: np.where(x > 0, x, 0.0), [-1.0, 4.0]) == [[0.0, 1.0]]
+    assert gradients(lambda x: np.where([True, False], x, 2 * x), [-1.0, 4.0]) == [[1.0, 2.0]]
+
+
+def test_nan_to_num():
+    assert gradients(np.nan_to_num, [np.nan, np.inf, -np.inf, 2.0]) == [[0.0, 0.0, 0.0, 1.0]]
+
+
+@few_examples
+@given(elementwise(positive, any_number)(np.float_power))
+def test_float_power(call):
+    """Always float64, as NumPy's; only the gradient has the operand's dtype."""
+    check_forward(call, *call.operands)
+    check_gradient(call, *call.operands)
+    check_second(call, *call.operands)
+    x = np.array([1.5, 2.5], np.float32)
+    check_forward(lambda x: np.float_power(x, 2), x)
+    assert fl.gradient(lambda x: np.sum(np.float_power(x, 2)), x)[0].dtype == np.float32
+
+
+def test_lists_beside_tracked_arrays():
+    x = np.array([1.0, 2.0])
+    for f in (
+        lambda x: x + [1, 2],
+        lambda x: [1.0, 2.0] - x,
+        lambda x: x * [3.0, 4.0],
+        lambda x: [3.0, 4.0] / x,
+        lambda x: np.maximum(x, [0.5, 3.0]),
+        lambda x: x ** [2, 3],
+        lambda x: np.arctan2(x, [2.0, 3.0]),
+        lambda x: np.where([True, False], x, [1.0, 2.0]),
+    ):
+        check_gradient(f, x)
+        check_forward(f, x)
+
+
+def test_an_array_used_twice():
+    x = np.array([0.5, 1.5])
+    for f in (lambda x: x + x, lambda x: x * x, lambda x: x / x, lambda x: x**x, lambda x: np.arctan2(x, x * x) - x):
+        check_gradient(f, x)
+        check_second(f, x)
+
+
+def test_whole_number_operands_are_constants():
+    x, n = np.array([0.5, 1.5]), np.array([2, 3])
+    for f in (np.add, np.multiply, np.true_divide, np.power, np.hypot, np.maximum):
+        check_gradient(f, x, n)
+        check_forward(f, x, n)
+        assert fl.gradient(lambda x, n: np.sum(f(x, n)), x, n)[1] is None
+
+
+@pytest.mark.parametrize("x", [0.7, 2.0])
+def test_python_numbers(x):
+    check_python_float(lambda x: 2 * np.exp(-x) + x**3 + 3**x + abs(x) + np.sqrt(x), np.array(x))
+
+
+def test_each_gradient_has_the_dtype_of_its_own_operand():
+    x, y = np.array([0.5, 1.5], np.float32), np.array([2.0, 3.0])
+    for f in (np.multiply, np.power, np.arctan2, np.matmul, lambda x, y: np.concatenate([x, y]) ** 2):
+        check_forward(f, x, y)
+        got = fl.gradient(lambda x, y: np.sum(f(x, y)), x, y)
+        assert [g.dtype for g in got] == [np.float32, np.float64]
+        for g, exact in zip(got, fl.gradient(lambda x, y: np.sum(f(x, y)), x.astype(float), y)):
+            np.testing.assert_allclose(g, exact, rtol=1e-6)
+
+
+def test_a_whole_number_inside_two_gradients():
+    assert fl.gradient(lambda x: fl.gradient(lambda y: x * y**2, 3)[0], 2.0) == (6.0,)

@@ -1,0 +1,81 @@
+"""Every rule of the table of derivatives, computed by MLX, against the same rule computed by NumPy, in Float64."""
+
+import numpy as np
+import pytest
+import test_derivatives_elementwise
+import test_derivatives_products
+import test_derivatives_reductions
+import test_derivatives_shaping
+from gradcheck import Call, assert_close, parts_of
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from operands import few_examples
+
+import fluxlite as fl
+from fluxlite.autodiff.tracked import plain
+from fluxlite.devices.metal.device import MetalArray, MetalDevice
+from fluxlite.tree.ties import lies_alike
+
+pytest.importorskip("mlx.core")
+
+device = MetalDevice()
+TABLE = [
+    (module.__name__.removeprefix("test_derivatives_"), *row)
+    for module in (
+        test_derivatives_elementwise,
+        test_derivatives_products,
+        test_derivatives_reductions,
+        test_derivatives_shaping,
+    )
+    for row in module.TABLE
+]
+
+
+def there(x):
+    return device(x, dtype=None)
+
+
+def here(x):
+    return x
+
+
+def with_the_rest(call, place):
+    """The call with its indices and masks, which are no operands, where `place` puts them; not with counts."""
+    has_counts = call.function.__name__ in ("split", "array_split", "hsplit", "vsplit", "dsplit", "repeat", "tile")
+
+    def placed(x):
+        if isinstance(x, np.ndarray) and x.dtype.kind != "f" and not has_counts:
+            return place(x)
+        return type(x)(map(placed, x)) if type(x) in (list, tuple) else x
+
+    return Call(call.function, *placed(call.args), **{name: placed(x) for name, x in call.kwargs.items()})
+
+
+def weighted_sum(f, place):
+    """`f` followed by a sum with fixed weights, which `place` puts where the operands are."""
+
+    def loss(*operands):
+        rng = np.random.default_rng(5)
+        results = [part for part in parts_of(f(*operands)) if plain(part).dtype.kind == "f"]
+        return sum(np.sum(part * place(rng.uniform(0.5, 1.5, np.shape(plain(part))))) for part in results)
+
+    return loss
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0]}-{getattr(row[1], '__name__', row[1])}")
+@few_examples
+@given(st.data())
+def test_rule(row, data):
+    call = data.draw(row[2](row[1]))
+    assume(call.function is row[1] or row[1] is not np.average)  # not with weights of its own, which are on the host
+    on_metal, operands = with_the_rest(call, there), call.operands
+    for got, wanted in zip(parts_of(on_metal(*map(there, operands))), parts_of(call(*operands)), strict=True):
+        assert type(got) is MetalArray and got.dtype == wanted.dtype
+        assert_close(fl.cpu(got), wanted, 1e-6, "value")
+    gradients = fl.gradient(weighted_sum(on_metal, there), *map(there, operands))
+    for got, wanted in zip(gradients, fl.gradient(weighted_sum(call, here), *operands), strict=True):
+        if wanted is None:
+            assert got is None
+            continue
+        assert type(got) is MetalArray and (got.size == 0 or lies_alike(got, wanted))
+        assert_close(fl.cpu(got), wanted, 1e-6, "gradient")

@@ -1,0 +1,79 @@
+"""A rule of one's own: what is wrong with it is said, where NumPy would broadcast and go on."""
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+import fluxlite.autodiff.own_rules  # noqa: F401  (fills the table, before a test remembers what is in it)
+from fluxlite.autodiff.rules import RULES
+
+
+@pytest.fixture(autouse=True)
+def the_table_as_it_was():
+    before = dict(RULES)
+    yield
+    RULES.clear()
+    RULES.update(before)
+
+
+@pytest.fixture
+def scale():
+    @fl.primitive
+    def scale(x, s):
+        return x * s
+
+    return scale
+
+
+def test_a_right_rule_is_used(scale):
+    fl.rule(scale, lambda g, out, x, s: g * s, lambda g, out, x, s: np.sum(g * x, axis=0))
+    x, s = np.arange(6.0).reshape(2, 3), np.ones(3)
+    for got, wanted in zip(fl.gradient(lambda x, s: np.sum(scale(x, s)), x, s), ([[1, 1, 1]] * 2, [3, 5, 7])):
+        assert got.tolist() == wanted
+
+
+def test_numbers_and_second_derivatives_pass(scale):
+    fl.rule(scale, lambda g, out, x, s: g * s, lambda g, out, x, s: g * x)
+    assert fl.gradient(scale, 2.0, 3.0) == (3.0, 2.0)
+    assert fl.gradient(lambda x: fl.gradient(lambda s: scale(x * x, s), 3.0)[0], 2.0) == (4.0,)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda g, out, x, s: g * x, r"scale gives a gradient of shape \(2, 3\) for s, of shape \(3,\)\. Where an op"),
+        (lambda g, out, x, s: np.sum(g * x), r"gives a gradient of shape \(\) for s, of shape \(3,\)"),
+        (lambda g, out, *x: np.sum(g), r"gives a gradient of shape \(\) for number 1, of shape \(3,\)"),
+        (lambda g, out, x, s: None, r"gives NoneType as the gradient for s, of shape \(3,\)$"),
+        (lambda g, out, x, s: (g,), r"gives tuple as the gradient for s"),
+    ],
+)
+def test_a_gradient_of_another_shape(scale, wrong, words):
+    fl.rule(scale, lambda g, out, x, s: g * s, wrong)
+    x = np.ones((2, 3))
+    assert fl.gradient(lambda x: np.sum(scale(x, np.ones(3))), x)[0].tolist() == x.tolist()
+    with pytest.raises(ValueError, match=words):
+        fl.gradient(lambda s: np.sum(scale(x, s)), np.ones(3))
+
+
+def test_what_cannot_be_entered(scale):
+    def plain(x):
+        return x
+
+    before = dict(RULES)
+    with pytest.raises(TypeError, match="plain is no function of NumPy's and no primitive.*primitive above it"):
+        fl.rule(plain, lambda g, out, x: g)
+    with pytest.raises(TypeError, match="as in lambda g, out, x: …; this one takes g, out$"):
+        fl.rule(scale, lambda g, out, x, s: g, lambda g, out: g)
+    with pytest.raises(TypeError, match="a function or a lambda, got 2"):
+        fl.rule(scale, 2)
+    with pytest.raises(TypeError, match="a pullback for each operand, got none"):
+        fl.rule(scale)
+    assert before == RULES
+
+
+def test_a_numpy_function_can_have_one():
+    with pytest.raises(TypeError, match="np.sinc has no derivative rule"):
+        fl.gradient(np.sinc, 0.5)
+    fl.rule(np.sinc, lambda g, out, x: g * (np.cos(np.pi * x) - out) / x)
+    assert fl.gradient(np.sinc, 0.5)[0] == pytest.approx(-4 / np.pi)

@@ -1,0 +1,624 @@
+"""`state`, `loadmodel`, `save` and `load` on the CPU. Numbers in names are those of the list of Flux's behaviours."""
+
+import collections
+import copy
+import math
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import fluxlite as fl
+from fluxlite.checkpoint.files import FileFormatError
+from fluxlite.tree.ties import parameter_key
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "m.safetensors"
+
+
+def network(rng=0, **sizes):
+    rng = np.random.default_rng(rng)
+    return fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 2, rng=rng))
+
+
+def equal(x, y):
+    """The same containers with the same values, dtypes and shapes; NaN is NaN."""
+    if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+        return type(x) is type(y) and x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+    if type(x) is not type(y):
+        return False
+    if isinstance(x, dict):
+        return list(x) == list(y) and all(equal(x[key], y[key]) for key in x)
+    if isinstance(x, (list, tuple)):
+        return len(x) == len(y) and all(map(equal, x, y))
+    return x == y or x != x and y != y
+
+
+def values(tree):
+    return [leaf.copy() for leaf in fl.leaves(tree) if isinstance(leaf, np.ndarray)]
+
+
+@fl.functor(trainable=("scale",))
+class Norm:
+    """With an array that no optimizer changes, a number and a text."""
+
+    def __init__(self):
+        self.scale, self.running = np.ones(2), np.zeros(2)
+        self.momentum, self.mode = 0.1, "train"
+
+
+class Unregistered:
+    def __init__(self):
+        self.W = np.ones(2)
+
+
+# -- state -------------------------------------------------------------------------------------------------------
+
+
+def test_51_state_holds_the_same_arrays_and_plain_values():
+    model = network()
+    state = fl.state(model)
+    assert type(state) is dict and type(state["layers"]) is tuple
+    first = state["layers"][0]
+    assert first["weight"] is model[0].weight and first["bias"] is model[0].bias and first["activation"] == ()
+    norm = Norm()
+    assert fl.state(norm)["running"] is norm.running
+    assert fl.state([norm, 1, "a", None, True, 2.5])[1:] == [1, "a", None, True, 2.5]
+    assert fl.state(norm)["momentum"] == 0.1 and fl.state(norm)["mode"] == "train"
+
+
+def test_state_of_containers_and_closures():
+    W = np.ones(2)
+    Point = collections.namedtuple("Point", "x y")
+    state = fl.state({"p": Point(W, 1), "o": collections.OrderedDict(a=W), "l": [W.T], "f": lambda x: W * x, "e": ()})
+    assert type(state["p"]) is dict and state["p"]["x"] is W and type(state["o"]) is dict
+    assert state["f"]["W"] is W and state["e"] == () and state["l"][0].base is W
+    assert equal(fl.state(state), state)
+
+
+def test_state_of_what_holds_arrays_out_of_reach_raises():
+    with pytest.raises(TypeError, match=r"an array in \['m'\].W: Unregistered is not registered. Write @functor"):
+        fl.state({"m": Unregistered()})
+    w = fl.param(np.ones(2))
+    with pytest.raises(TypeError, match=r"\['w'\] is tracked for a gradient; its value is in \['w'\].data"):
+        fl.state({"w": w})
+
+
+# -- loadmodel ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", [network, lambda rng: fl.state(network(rng))])
+def test_52_arrays_stay_the_same_objects(source):
+    model = network(0)
+    arrays = fl.leaves(model)
+    assert fl.loadmodel(model, source(1)) is model
+    assert all(a is b for a, b in zip(fl.leaves(model), arrays, strict=True))
+    assert all(map(equal, values(model), values(network(1))))
+
+
+def test_52_running_statistics_are_copied_and_numbers_functions_rates_are_not():
+    model, source = Norm(), Norm()
+    source.running[:], source.momentum, source.mode = 5, 0.9, "test"
+    fl.loadmodel(model, source)
+    assert model.running.tolist() == [5, 5] and model.momentum == 0.1 and model.mode == "train"
+    chain = fl.Chain(fl.Dense(2, 2, np.tanh))
+    fl.loadmodel(chain, fl.Chain(fl.Dense(2, 2, fl.relu)))
+    assert chain[0].activation is np.tanh
+
+
+def test_what_is_copied_is_a_copy():
+    model, source = network(0), network(1)
+    fl.loadmodel(model, source)
+    before = values(model)
+    source[0].weight[:] = 0
+    assert all(map(equal, values(model), before))
+
+
+def test_values_that_come_from_the_arrays_they_go_to():
+    a, b = np.zeros(2), np.ones(2)
+    fl.loadmodel({"a": a, "b": b}, {"a": b, "b": a})
+    assert a.tolist() == [1, 1] and b.tolist() == [0, 0]
+    W = np.arange(4.0).reshape(2, 2)
+    fl.loadmodel([W], [W.T])
+    assert W.tolist() == [[0, 2], [1, 3]]
+
+
+def test_53_another_structure_names_both_key_sets_and_the_place():
+    model = {"a": np.ones(2), "b": [np.ones(2), {"x": np.ones(2)}]}
+    wrong = {"a": np.ones(2), "b": [np.ones(2), {"y": np.ones(2), "z": 1}]}
+    with pytest.raises(ValueError, match=r"\['b'\]\[1\]: the structures do not match; here it has the parts x, in the "
+                       "source the parts y, z"):  # fmt: skip
+        fl.loadmodel(model, wrong)
+    with pytest.raises(ValueError, match="layers: .* 2 parts, in the source 3 parts"):
+        fl.loadmodel(network(), fl.Chain(*network(), fl.relu))
+    with pytest.raises(ValueError, match=r"layers\[1\]: .* parts weight, bias, activation, in the source a function"):
+        fl.loadmodel(network(), fl.Chain(network()[0], fl.relu))
+    with pytest.raises(ValueError, match="the model: .* in the source None"):
+        fl.loadmodel(network(), None)
+    with pytest.raises(ValueError, match=r"\[0\] is a function, the source has an array of shape"):
+        fl.loadmodel([fl.relu], [np.ones(2)])
+    with pytest.raises(ValueError, match=r"\[0\] is an array of shape \(2,\), the source has a function"):
+        fl.loadmodel([np.ones(2)], [fl.relu])
+    with pytest.raises(ValueError, match=r"\[0\] is 1.5, the source has a list"):
+        fl.loadmodel([1.5], [[np.ones(2)]])
+
+
+def test_53_a_list_and_a_tuple_are_alike():
+    chain = network(0)
+    listed = network(1)
+    listed.layers = list(listed.layers)
+    fl.loadmodel(chain, listed)
+    assert all(map(equal, values(chain), values(network(1))))
+    fl.loadmodel(listed, fl.state(network(2)))
+    assert all(map(equal, values(listed), values(network(2))))
+
+
+def test_53_another_shape_names_the_place():
+    model = network()
+    wrong = network(1)
+    wrong[1].weight = np.ones((4, 2), np.float32)
+    with pytest.raises(ValueError, match=r"layers\[1\].weight: the source has shape \(4, 2\), expected \(2, 4\)"):
+        fl.loadmodel(model, wrong)
+
+
+def test_another_dtype_raises_and_cast_converts():
+    model = network()
+    wide = fl.cpu(network(1), dtype=np.float64)
+    with pytest.raises(ValueError, match=r"layers\[0\].weight: the source has dtype float64, expected float32; ca"):
+        fl.loadmodel(model, wide)
+    fl.loadmodel(model, wide, cast=True)
+    assert model[0].weight.dtype == np.float32 and all(map(equal, values(model), values(network(1))))
+    whole = np.zeros(2, int)
+    with pytest.raises(ValueError, match=r"\[0\]: .* float64, expected int64; which cast=True does not do"):
+        fl.loadmodel([whole], [np.ones(2)], cast=True)
+
+
+def test_nothing_is_changed_when_the_last_array_does_not_fit():
+    model, before = network(0), values(network(0))
+    source = network(1)
+    source[1].bias = np.zeros(3, np.float32)
+    with pytest.raises(ValueError, match=r"layers\[1\].bias"):
+        fl.loadmodel(model, source)
+    assert all(map(equal, values(model), before))
+
+
+def test_54_an_absent_bias_is_one_of_zeros():
+    W = np.ones((2, 2))
+    with_bias, without = fl.Dense.of(W.copy(), np.ones(2)), fl.Dense.of(W.copy() * 2)
+    fl.loadmodel(with_bias, without)
+    assert with_bias.bias.tolist() == [0, 0] and with_bias.weight[0, 0] == 2
+    fl.loadmodel(without, with_bias)
+    assert without.bias is None
+    fl.loadmodel({"b": np.ones(2)}, {"b": False})
+    with pytest.raises(ValueError, match=r"\['b'\] is an array of shape \(2,\), the source has True"):
+        fl.loadmodel({"b": np.ones(2)}, {"b": True})
+
+
+def test_54_a_bias_into_an_absent_one_raises_unlike_in_flux():
+    model = fl.Dense.of(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="bias is absent, the source has an array there that is not zero"):
+        fl.loadmodel(model, fl.Dense.of(np.zeros((2, 2)), np.ones(2)))
+    assert model.weight.tolist() == [[1, 1], [1, 1]]
+
+
+def test_55_a_tied_destination_takes_one_source():
+    W = np.zeros((2, 3))
+    model = {"in": W, "out": W.T}
+    source = np.arange(6.0).reshape(2, 3)
+    with pytest.raises(ValueError, match=r"\['in'\] and \['out'\] are one tied parameter, the source has two "):
+        fl.loadmodel(model, {"in": source, "out": source.T + 1})
+    assert not W.any()
+    fl.loadmodel(model, {"in": source, "out": source.T.copy()})
+    assert W.tolist() == source.tolist() and np.shares_memory(model["in"], model["out"])
+    fl.loadmodel(model, {"in": source * np.nan, "out": source.T * np.nan})
+    with pytest.raises(ValueError, match="tied"):  # not tied, and absent in one of the places
+        fl.loadmodel({"a": W, "b": W}, {"a": source, "b": None})
+
+
+def test_56_filter_leaves_out_parts_of_both():
+    @fl.functor
+    class Dropout:
+        def __init__(self):
+            self.p = 0.5
+
+        def __call__(self, x):
+            return x
+
+    first, second = network(0), network(1)
+    with_dropout = fl.Chain(first[0], Dropout(), first[1])
+    with pytest.raises(ValueError, match="3 parts, in the source 2 parts"):
+        fl.loadmodel(with_dropout, second)
+    fl.loadmodel(with_dropout, second, filter=lambda part: not isinstance(part, Dropout))
+    assert all(map(equal, values(with_dropout), values(second)))
+    fl.loadmodel(second, fl.Chain(Dropout(), *network(2)), lambda part: not isinstance(part, Dropout))
+    assert all(map(equal, values(second), values(network(2))))
+
+
+def test_56_weights_of_a_file_go_into_a_model_with_another_head(path):
+    def with_head(classes):
+        return fl.Chain(fl.Dense(3, 4, fl.relu), fl.Dense(4, classes))
+
+    def is_body(part):
+        return not isinstance(part, fl.Dense) or part.weight.shape == (4, 3)
+
+    first, other = with_head(2), with_head(5)
+    fl.save(path, first)
+    with pytest.raises(
+        ValueError, match="here it has 1 part, in the source 2 parts; the filter .* in a state are dicts"
+    ):
+        fl.loadmodel(other, fl.load(path)["model"], is_body)
+    fl.loadmodel(other, fl.load(path, with_head(2))["model"], is_body)
+    assert equal(other[0].weight, first[0].weight)
+    with pytest.raises(TypeError, match=r"got a (Posix|Windows)Path; of a file load\(path, model\)"):
+        fl.loadmodel(other, path)
+
+
+def test_arrays_that_cannot_be_changed_are_named():
+    frozen = np.zeros(2)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match=r"\['b'\] is read-only"):
+        fl.loadmodel({"a": np.ones(2), "b": frozen}, {"a": np.ones(2), "b": np.ones(2)})
+    with pytest.raises(TypeError, match=r"\[0\] is tracked for a gradient"):
+        fl.loadmodel([fl.param(np.ones(2))], [np.ones(2)])
+    with pytest.raises(TypeError, match="Unregistered is not registered"):
+        fl.loadmodel([Unregistered()], [{"W": np.ones(2)}])
+
+
+def test_a_model_is_not_changed_under_a_gradient():
+    model, x = network(), np.ones(3, np.float32)
+
+    def loss(tracked):
+        y = tracked(x)
+        fl.loadmodel(model, network(1))
+        return np.sum(y)
+
+    with pytest.raises(ValueError, match=r"layers\[0\].weight is read-only, as an array is while a gradient"):
+        fl.gradient(loss, model)
+
+
+# -- a file and back ---------------------------------------------------------------------------------------------
+
+
+def test_a_model_goes_through_a_file(path):
+    model = network(0)
+    fl.save(path, model=model)
+    other = network(1)
+    arrays = fl.leaves(other)
+    assert fl.load(path, model=other)["model"] is other
+    assert all(a is b for a, b in zip(fl.leaves(other), arrays, strict=True))
+    assert all(map(equal, values(other), values(model))) and equal(fl.load(path)["model"], fl.state(model))
+    fl.loadmodel(fresh := network(2), fl.load(path)["model"])
+    assert all(map(equal, values(fresh), values(model)))
+
+
+def test_an_object_without_a_name_is_the_model(path):
+    fl.save(str(path), network(0), epoch=3)
+    assert list(fl.load(path)) == ["model", "epoch"]
+    assert equal(fl.state(fl.load(path, network(1))["model"]), fl.state(network(0)))
+    for wrong in (lambda: fl.save(path, network(), network()), lambda: fl.save(path, network(), model=1)):
+        with pytest.raises(TypeError, match="name them"):
+            wrong()
+    with pytest.raises(TypeError, match="something to save"):
+        fl.save(path)
+    with pytest.raises(TypeError, match="the path of the file comes first"):
+        fl.save(network(), path)
+
+
+PLAIN = {
+    "epoch": 3, "rate": 0.1, "nan": math.nan, "inf": -math.inf, "text": "σ \"quoted\" \\ \n", "none": None, "yes": True,
+    "big": 2**200, "complex": 1 - 2j, "bytes": b"\x00\xff", "empty": [(), {}, [], ""],
+    "keys": {1: "a", "1": "b", None: "c", (1, "x"): "d", 2.5: [1], True and 7: ()}, "crc32": '"crc32":"00000000"',
+    "numpy": [np.float32(0.1), np.int8(-1), np.bool_(True), np.complex64(1j), np.float64(1e-300)],
+    "tuples": ((1, (2.5,)), [(3,)]),
+}  # fmt: skip
+
+
+def test_plain_values_go_through_a_file_with_their_types(path):
+    fl.save(path, **PLAIN)
+    assert equal(fl.load(path), PLAIN)
+
+
+ARRAYS = {
+    "0-d": np.array(1.5), "none": np.zeros((0, 3), np.int8), "F": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    "transposed": np.arange(24).reshape(2, 3, 4).transpose(2, 0, 1), "sliced": np.arange(20.0)[3::4],
+    "backwards": np.arange(6, dtype=np.uint8).reshape(2, 3)[::-1, ::-1], "half": np.array([0.1, np.nan], np.float16),
+    "broadcast": np.broadcast_to(np.float32(2), (2, 3)), "bool": np.array([True, False]),
+    "complex64": np.array([1 + 2j, 3j], np.complex64), "complex F": np.asfortranarray(np.ones((2, 3)) * 1j),
+    "complex 0-d": np.array(1j), "no complex": np.zeros((2, 0), complex),
+    "big-endian": np.arange(3, dtype=">i4"), "complex big-endian": np.ones(2, ">c8"),
+    "view": np.arange(12.0).reshape(3, 4)[:, 1:3].T,
+}  # fmt: skip
+
+
+def test_arrays_of_all_kinds_come_back_equal(path):
+    fl.save(path, **ARRAYS)
+    back = fl.load(path)
+    for name, x in ARRAYS.items():
+        assert back[name].dtype == x.dtype and back[name].shape == x.shape, name
+        np.testing.assert_array_equal(back[name], x)
+        assert back[name].flags.writeable
+
+
+@pytest.mark.parametrize("x", [np.array(["a"]), np.array([None]), np.zeros(1, "M8[s]"), np.zeros(1, "m8[s]"),
+                               np.zeros(1, np.longdouble), np.zeros(1, np.clongdouble), np.zeros(1, "i4,f4"),
+                               np.ma.masked_array([1.0], [True])], ids=lambda x: str(x.dtype))  # fmt: skip
+def test_arrays_that_a_file_cannot_hold_are_named_with_a_fix(path, x):
+    with pytest.raises(TypeError, match=r"^a\['b'\]\[0\] is a.* save .*x[.]"):
+        fl.save(path, a={"b": [x]})
+    assert not path.exists()
+
+
+def test_what_cannot_be_saved_is_named(path):
+    with pytest.raises(TypeError, match=r"an array in m\[0\].W: Unregistered is not registered. Write @functor above"):
+        fl.save(path, m=[Unregistered()])
+    with pytest.raises(TypeError, match="nothing to save of m, which is of type object"):
+        fl.save(path, m=object())
+    with pytest.raises(TypeError, match="x has the key <class 'int'>, which a file cannot hold"):
+        fl.save(path, x={int: 1})
+    with pytest.raises(TypeError, match=r"m.W is tracked for a gradient; its value is in m.W.data"):
+        fl.save(path, m=fl.Gradient(W=fl.param(np.ones(1))))
+    cycle = [1]
+    cycle.append(cycle)
+    with pytest.raises(ValueError, match="a cycle"):
+        fl.save(path, x=cycle)
+    assert not path.exists()
+
+
+dtypes = st.one_of(
+    hnp.boolean_dtypes(), hnp.integer_dtypes(endianness="?"), hnp.unsigned_integer_dtypes(endianness="?"),
+    hnp.floating_dtypes(endianness="?", sizes=(16, 32, 64)), hnp.complex_number_dtypes(endianness="?", sizes=(64, 128)),
+)  # fmt: skip
+
+
+@st.composite
+def any_array(draw):
+    x = draw(hnp.arrays(draw(dtypes), draw(hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))))
+    how = draw(st.sampled_from(["as it is", "F", "T", "backwards", "every second"]))
+    if how == "F":
+        return np.asfortranarray(x) if x.ndim else x
+    if how == "T":
+        return x.T
+    if how == "backwards":
+        return x[tuple(slice(None, None, -1) for _ in x.shape)]
+    return x[tuple(slice(None, None, 2) for _ in x.shape)] if how == "every second" else x
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.complex_numbers() | st.binary()
+trees = st.recursive(
+    scalars | any_array(),
+    lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple)
+    | st.dictionaries(st.text() | st.integers(), inner, max_size=3),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(tree=trees)
+def test_any_tree_comes_back_equal(tmp_path_factory, tree):
+    path = tmp_path_factory.getbasetemp() / "any.safetensors"
+    fl.save(path, tree=tree)
+    assert equal(fl.load(path)["tree"], tree)
+
+
+@given(tree=trees)
+def test_any_tree_is_loaded_into_one_like_it(tmp_path_factory, tree):
+    path = tmp_path_factory.getbasetemp() / "any.safetensors"
+    fl.save(path, tree=[tree])
+    target = fl.fmap(lambda x: np.zeros_like(x) if isinstance(x, np.ndarray) else x, [tree])
+    fl.load(path, tree=target)
+    assert all(map(equal, values(target), values([tree])))
+
+
+# -- ties ----------------------------------------------------------------------------------------------------------
+
+
+def test_ties_are_stored_once_and_rebuilt(path):
+    W, C = np.arange(6.0).reshape(2, 3), np.arange(24.0).reshape(2, 3, 4)
+    tree = {"W": W, "again": W, "T": W.T, "view": W[:], "C": C.transpose(2, 0, 1), "C2": C, "row": W[:1], "more": W + 1}
+    fl.save(path, tree=tree)
+    back = fl.load(path)["tree"]
+    assert equal(back, tree)
+    names = list(tree)
+    for a in names:
+        for b in names:
+            tied = parameter_key(tree[a]) == parameter_key(tree[b])
+            assert (parameter_key(back[a]) == parameter_key(back[b])) == tied == np.shares_memory(back[a], back[b])
+    back["T"][0, 1] = 100
+    assert back["W"][1, 0] == back["again"][1, 0] == 100
+    assert path.stat().st_size < 8 * (6 + 24 + 3 + 6) + 2200
+
+
+def test_ties_in_a_model_survive_and_the_order_of_the_places_does_not_matter(path):
+    shared = np.arange(4, dtype=np.float32).reshape(2, 2)
+    fl.save(path, model=fl.Chain(fl.Dense.of(shared), fl.Dense.of(shared.T)))
+    W = np.zeros((2, 2), np.float32)
+    model = fl.load(path, model=fl.Chain(fl.Dense.of(W), fl.Dense.of(W.T)))["model"]
+    assert W.tolist() == shared.tolist() and model[1].weight.tolist() == shared.T.tolist()
+    untied = fl.Chain(fl.Dense.of(np.zeros_like(W)), fl.Dense.of(np.zeros_like(W)))
+    fl.load(path, model=untied)
+    assert untied[1].weight.tolist() == shared.T.tolist()
+    fl.save(path, model=fl.Chain(fl.Dense.of(shared), fl.Dense.of(shared)))
+    with pytest.raises(ValueError, match=r"model.layers\[0\].weight and model.layers\[1\].weight are one tied"):
+        fl.load(path, model=fl.Chain(fl.Dense.of(W), fl.Dense.of(W.T)))
+
+
+def test_pickle_breaks_the_tie_of_a_transpose():
+    W = np.ones((2, 3))
+    model = fl.Chain(fl.Dense.of(W), fl.Dense.of(W.T))
+    back = pickle.loads(pickle.dumps(model))
+    assert not np.shares_memory(back[0].weight, back[1].weight)
+    assert not np.shares_memory(*values(copy.deepcopy(model)))
+
+
+# -- optimizers ------------------------------------------------------------------------------------------------------
+
+
+def trained(rule, steps, model=None, state=None, start=0):
+    model = network() if model is None else model
+    state = fl.setup(rule, model) if state is None else state
+    for i in range(start, start + steps):
+        x = np.random.default_rng(i).standard_normal((5, 3)).astype(np.float32)
+        fl.update(state, model, fl.gradient(lambda m, x=x: np.sum(m(x) ** 2), model)[0])
+    return model, state
+
+
+@pytest.mark.parametrize("rule", [fl.Adam(), fl.Momentum(), fl.Descent(0.01)])
+def test_a_resumed_training_is_the_whole_one(path, rule):
+    whole, _ = trained(rule, 7)
+    model, opt_state = trained(rule, 3)
+    fl.save(path, model=model, opt_state=opt_state, epoch=3)
+    model, opt_state = network(5), fl.setup(rule, network(5))
+    memories = [leaf for leaf in fl.leaves(opt_state) if isinstance(leaf, np.ndarray)]
+    start = fl.load(path, model=model, opt_state=opt_state)["epoch"]
+    assert all(a is b for a, b in zip([x for x in fl.leaves(opt_state) if isinstance(x, np.ndarray)], memories))
+    trained(rule, 4, model, opt_state, start)
+    assert all(map(equal, values(model), values(whole)))
+
+
+def test_the_memory_is_restored_in_place_with_its_numbers_and_the_rule_stays(path):
+    model, opt_state = trained(fl.Adam(0.001), 3)
+    fl.save(path, opt_state=opt_state)
+    target = fl.setup(fl.Adam(0.5), network())
+    leaf, memory = target.layers[0].weight, target.layers[0].weight.memory
+    fl.load(path, opt_state=target)
+    assert target.layers[0].weight is leaf and leaf.memory is memory
+    assert memory["steps"] == 3 and leaf.rule.eta == 0.5 and memory["mean"].any()
+    assert fl.load(path)["opt_state"]["layers"][0]["weight"]["settings"].startswith("Adam(eta=0.001")
+    fl.loadmodel(fl.setup(fl.Adam(), network()), opt_state)
+
+
+def test_the_memory_of_another_rule_or_model_raises(path):
+    fl.save(path, opt_state=trained(fl.Adam(), 1)[1], other={"weight": np.ones(2)})
+    with pytest.raises(ValueError, match=r"opt_state.layers\[0\].weight is the memory of Momentum, in the source"):
+        fl.load(path, opt_state=fl.setup(fl.Momentum(), network()))
+    with pytest.raises(ValueError, match=r"opt_state.layers\[0\].weight.memory\['mean'\]: the source has shape"):
+        fl.load(path, opt_state=fl.setup(fl.Adam(), fl.Chain(fl.Dense(7, 4), fl.Dense(4, 2))))
+    with pytest.raises(ValueError, match="weight'] is an optimizer's memory, the source has an array of shape"):
+        fl.load(path, other=fl.setup(fl.Adam(), {"weight": np.ones(2)}))
+
+
+def test_the_memory_of_a_rule_of_ones_own(path):
+    @dataclass(frozen=True)
+    class Own(fl.optimizers.Rule):
+        def init(self, x):
+            return {"nested": [{"n": 0}, (np.zeros_like(x), "fixed")], "flag": True}
+
+    state = fl.setup(Own(), [np.ones(2)])
+    state[0].memory["nested"][0]["n"] = 4
+    state[0].memory["nested"][1][0][:] = 7
+    fl.save(path, state=state)
+    target = fl.setup(Own(), [np.ones(2)])
+    fl.load(path, state=target)
+    assert target[0].memory["nested"][0] == {"n": 4} and target[0].memory["nested"][1][0].tolist() == [7, 7]
+    state[0].memory["nested"][1] = (np.ones(2), "changed")
+    fl.save(path, state=state)
+    with pytest.raises(ValueError, match="is 'fixed' in a tuple, which cannot become 'changed'"):
+        fl.load(path, state=target)
+    state[0].memory |= {"nested": target[0].memory["nested"], "flag": np.ones(2)}
+    fl.save(path, state=state)
+    with pytest.raises(ValueError, match=r"\['flag'\] is True, the source has an array"):
+        fl.load(path, state=target)
+
+
+# -- generators ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
+def test_a_generator_goes_on_exactly(path, kind):
+    rng = np.random.Generator(getattr(np.random, kind)(3))
+    rng.standard_normal(5, np.float32)
+    rng.integers(0, 5, dtype=np.uint8)  # leaves a part of a number in the buffer
+    fl.save(path, rng=rng)
+    expected = rng.integers(0, 2**16, 100, np.uint16)
+    other = np.random.Generator(getattr(np.random, kind)(4))
+    assert fl.load(path, rng=other)["rng"] is other
+    assert other.integers(0, 2**16, 100, np.uint16).tolist() == expected.tolist()
+
+
+def test_a_generator_of_another_kind_raises_and_changes_nothing(path):
+    fl.save(path, rng=np.random.default_rng(0), W=np.ones(2))
+    rng, W = np.random.Generator(np.random.MT19937(0)), np.zeros(2)
+    with pytest.raises(ValueError, match="rng is a generator of kind MT19937, the source has one of kind PCG64"):
+        fl.load(path, W=W, rng=rng)
+    assert not W.any()
+    with pytest.raises(ValueError, match="W is a generator of kind MT19937, the source has "):
+        fl.load(path, W=rng)
+
+
+def test_a_loader_goes_on_with_its_generator(path):
+    def loader(seed):
+        return fl.DataLoader(np.arange(20), batchsize=4, shuffle=True, rng=seed)
+
+    def epoch(loader):
+        return np.concatenate(list(loader)).tolist()
+
+    first, second = loader(0), loader(1)
+    epoch(first)
+    fl.save(path, loader=first, both=[first])
+    assert fl.load(path, loader=second)["loader"] is second
+    assert epoch(second) == epoch(first)
+
+
+def test_a_generator_in_a_model(path):
+    @fl.functor
+    class Noise:
+        def __init__(self, seed):
+            self.rng, self.scale = np.random.default_rng(seed), np.ones(1)
+
+    fl.save(path, model=Noise(1))
+    noise = fl.load(path, model=Noise(2))["model"]
+    assert noise.rng.random() == np.random.default_rng(1).random()
+
+
+# -- targets -----------------------------------------------------------------------------------------------------------
+
+
+def test_all_targets_are_checked_before_any_is_changed(path):
+    model, opt_state = trained(fl.Adam(), 2)
+    rng = np.random.default_rng(1)
+    fl.save(path, rng=rng, model=model, opt_state=opt_state)
+    target, target_rng, before = network(9), np.random.default_rng(2), values(network(9))
+    target_state = fl.setup(fl.Adam(), target)
+    state_before = copy.deepcopy(target_rng.bit_generator.state)
+    wrong = fl.setup(fl.Adam(), fl.Chain(fl.Dense(3, 4), fl.Dense(4, 3)))
+    with pytest.raises(ValueError, match=r"opt_state.layers\[1\].weight"):
+        fl.load(path, rng=target_rng, model=target, opt_state=wrong)
+    assert all(map(equal, values(target), before)) and target_rng.bit_generator.state == state_before
+    assert target_state.layers[0].weight.memory["steps"] == 0
+
+
+def test_names_that_are_not_there_and_targets_that_cannot_change(path):
+    fl.save(path, model=network(), epoch=3)
+    with pytest.raises(ValueError, match="m.safetensors holds model, epoch, and nothing called 'rng'"):
+        fl.load(path, rng=np.random.default_rng(0))
+    with pytest.raises(TypeError, match=r"nothing can be put into epoch, of type int; load\(path\)\['epoch'\]"):
+        fl.load(path, epoch=0)
+    with pytest.raises(TypeError, match="Unregistered is not registered"):
+        fl.load(path, model=Unregistered())
+
+
+def test_cast_in_load(path):
+    fl.save(path, W=np.ones(2))
+    W = np.zeros(2, np.float32)
+    with pytest.raises(ValueError, match="W: the source has dtype float64, expected float32; cast=True converts it"):
+        fl.load(path, W=W)
+    fl.load(path, W=W, cast=True)
+    assert W.tolist() == [1, 1]
+
+
+def test_saving_changes_nothing_and_overwrites(path):
+    model = network()
+    arrays, before = fl.leaves(model), values(model)
+    fl.save(path, model)
+    fl.save(path, network(3))
+    assert all(a is b for a, b in zip(arrays, fl.leaves(model))) and all(map(equal, values(model), before))
+    assert equal(fl.load(path)["model"], fl.state(network(3)))
+
+
+def test_the_error_of_a_bad_file_is_a_ValueError():
+    assert issubclass(FileFormatError, ValueError)

@@ -1,0 +1,332 @@
+"""Models of a GPU in files: they leave it as host arrays, stay where they are, and go to wherever they are wanted."""
+
+import pickle
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from kinds import EVERYWHERE
+
+import fluxlite as fl
+from fluxlite.devices import CPU, simulate_gpu
+from fluxlite.devices.cupy.random import CupyGenerator
+from fluxlite.devices.random import CountedGenerator
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "m.safetensors"
+
+
+def network(seed=0):
+    rng = np.random.default_rng(seed)
+    return fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 2, rng=rng))
+
+
+def values(model):
+    return [fl.cpu(leaf).tolist() for leaf in fl.leaves(model) if hasattr(leaf, "shape")]
+
+
+# -- the guide's three ways ----------------------------------------------------------------------------------------
+
+
+def test_S1_16_and_S3_12_three_ways_to_save_a_model_of_a_gpu(path, simulated):
+    """``model = cpu(model); @save "mymodel.bson" model`` / the same in a ``let`` / ``bson("…", model = cpu(model))``.
+
+    Here what is saved goes to the host by itself, so that in each way the model may also stay where it is.
+    """
+    model = network()
+    expected = values(model)
+
+    plain = fl.gpu(model)
+    plain = fl.cpu(plain)  # from here on the model is on the CPU
+    fl.save(path, model=plain)
+    assert values(fl.load(path, model=network(1))["model"]) == expected and fl.device_of(plain) == CPU
+
+    let = fl.gpu(model)
+
+    def saved():
+        let_inside = fl.cpu(let)  # a name of its own: the outer one stays on the GPU
+        fl.save(path, model=let_inside)
+
+    saved()
+    assert values(fl.load(path, model=network(1))["model"]) == expected and fl.device_of(let) == simulated
+
+    key_value = fl.gpu(model)
+    fl.save(path, model=fl.cpu(key_value))
+    assert values(fl.load(path, model=network(1))["model"]) == expected and fl.device_of(key_value) == simulated
+
+
+def test_F30_a_file_from_a_gpu_is_read_where_there_is_none(path):
+    """And nothing of a GPU is needed for it: another process reads it, and has loaded no library of one."""
+    with fl.simulate_gpu():
+        model = fl.gpu(network())
+        fl.save(path, model=model)
+        assert fl.device_of(model) == fl.require_gpu()
+    program = (
+        "import sys, numpy as np, fluxlite as fl\n"
+        "model = fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dense(4, 2))\n"
+        f"fl.load({str(path)!r}, model=model)\n"
+        "print(fl.device_of(model), float(model(np.ones(3, np.float32)).sum()))\n"
+        "print([name for name in ('cupy', 'mlx', 'fluxlite.simulated') if name in sys.modules])\n"
+    )
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    where, number = out.stdout.splitlines()[0].split()
+    assert where == "CPU" and out.stdout.splitlines()[1] == "[]", out.stderr
+    assert float(number) == pytest.approx(float(network()(np.ones(3, np.float32)).sum()))
+
+
+def test_F30_the_saved_values_go_into_a_model_of_a_gpu(path, simulated):
+    fl.save(path, model=network())
+    model = fl.gpu(network(1))
+    arrays = [model[0].weight, model[1].bias]
+    fl.load(path, model=model)
+    assert model[0].weight is arrays[0] and model[1].bias is arrays[1] and fl.device_of(model) == simulated
+    assert values(model) == values(network())
+
+
+# -- every device ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_a_model_goes_through_a_file_and_stays_where_it_is(device, path):
+    model = device(network())
+    arrays = fl.leaves(model)
+    fl.save(path, model=model)
+    assert all(a is b for a, b in zip(fl.leaves(model), arrays)) and fl.device_of(model) == device
+    assert type(fl.load(path)["model"]["layers"][0]["weight"]) is np.ndarray
+    for target in (network(1), device(network(1))):
+        there = fl.device_of(target)
+        kept = fl.leaves(target)
+        fl.load(path, model=target)
+        assert all(a is b for a, b in zip(fl.leaves(target), kept)) and fl.device_of(target) == there
+        assert values(target) == values(model)
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_ties_and_layouts_survive(device, path):
+    W = np.arange(6, dtype=np.float32).reshape(2, 3)
+    others = {"F": np.asfortranarray(W), "0-d": np.array(2, np.float32), "none": np.zeros((0, 2), np.float32)}
+    tree = device({"W": W, "T": W.T, **others, "whole": np.arange(3), "half": np.ones(2, np.float16)})
+    fl.save(path, tree=tree)
+    back = fl.load(path)["tree"]
+    assert np.shares_memory(back["W"], back["T"])
+    for name, x in tree.items():
+        host = fl.cpu(x)
+        assert back[name].dtype == host.dtype and back[name].shape == host.shape
+        assert back[name].tolist() == host.tolist()
+    target = fl.fmap(np.zeros_like, tree)
+    fl.load(path, tree=target)
+    assert values(target) == values(tree) and fl.device_of(target) == fl.device_of(tree)
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_values_that_come_from_the_arrays_they_go_to(device):
+    a, b = device(np.zeros(2, np.float32)), device(np.ones(2, np.float32))
+    fl.loadmodel({"a": a, "b": b}, {"a": b, "b": a})
+    assert (fl.cpu(a).tolist(), fl.cpu(b).tolist()) == ([1, 1], [0, 0])
+    a += 1  # and are no longer the same afterwards
+    assert (fl.cpu(a).tolist(), fl.cpu(b).tolist()) == ([2, 2], [0, 0])
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_loadmodel_between_devices_checks_dtype_absence_and_ties(device):
+    model, source = device(network()), network(1)
+    fl.loadmodel(model, source)
+    assert values(model) == values(source) and fl.device_of(model) == device
+    fl.loadmodel(source, fl.state(device(network(2))))
+    assert values(source) == values(network(2)) and fl.device_of(source) == CPU
+    with pytest.raises(ValueError, match="the source has dtype float64, expected float32; cast=True converts it"):
+        fl.loadmodel(model, fl.cpu(network(), dtype=np.float64))
+    fl.loadmodel(model, fl.cpu(network(3), dtype=np.float64), cast=True)
+    assert values(model) == values(network(3))
+    with pytest.raises(ValueError, match=r"\[0\] is absent, the source has an array there that is not zero"):
+        fl.loadmodel([None], [device(np.ones(2, np.float32))])
+    fl.loadmodel([None], [device(np.zeros(2, np.float32))])
+    fl.loadmodel(bias := [device(np.ones(2, np.float32))], [None])
+    assert fl.cpu(bias[0]).tolist() == [0, 0]
+    W = device(np.ones((2, 2), np.float32))
+    with pytest.raises(ValueError, match="one tied parameter"):
+        fl.loadmodel([W, W], [np.zeros((2, 2), np.float32), np.ones((2, 2), np.float32)])
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_a_resumed_training_is_the_whole_one(device, path):
+    def train(model, state, steps):
+        for _ in range(steps):
+            x = device.rng.standard_normal((5, 3), dtype=np.float32)
+            x = x if fl.device_of(x) == device else device(x)
+            fl.update(state, model, fl.gradient(lambda m, x=x: np.sum(m(x) ** 2), model)[0])
+
+    device.seed(7)
+    model = device(network())
+    opt_state = fl.setup(fl.Adam(), model)
+    train(model, opt_state, 3)
+    fl.save(path, model=model, opt_state=opt_state, device=device)
+    train(model, opt_state, 4)
+    again = device(network(1))
+    state = fl.setup(fl.Adam(), again)
+    device.seed(8)
+    found = fl.load(path, model=again, opt_state=state, device=device)
+    assert found["device"] is device and state.layers[0].weight.memory["steps"] == 3
+    train(again, state, 4)
+    assert values(again) == values(model)
+
+
+def test_a_save_copies_each_array_once_and_a_load_too(path, simulated):
+    W = fl.gpu(np.ones((2, 3), np.float32))
+    model = [fl.Dense.of(W), fl.Dense.of(W.T), fl.gpu(np.ones(2, np.float32))]
+    with fl.receipt() as r:
+        fl.save(path, model=model)
+    assert (r.device_to_host.count, r.device_to_host.bytes, r.device_to_host.explicit) == (2, 32, 2)
+    assert r.launches == r.host_to_device.count == r.device_to_device.count == 0
+    with fl.receipt() as r:
+        fl.load(path, model=model)
+    assert (r.host_to_device.count, r.host_to_device.bytes, r.device_to_host.count) == (2, 32, 0)
+
+
+def test_memory_that_runs_out_leaves_the_model_as_it_is(path):
+    simulate_gpu(memory=3 * 2**20)
+    large = np.ones(2**18, np.float32)  # 1 MB
+    model = fl.gpu([large, large + 1])
+    fl.save(path, model=[large * 3, large * 4])
+    with pytest.raises(MemoryError):
+        fl.load(path, model=model)
+    assert fl.cpu(model[0])[0] == 1 and fl.cpu(model[1])[0] == 2
+
+
+def test_a_loader_moved_to_a_gpu_goes_on(path, simulated):
+    def loader(seed):
+        return fl.gpu(fl.DataLoader(np.arange(12), batchsize=4, shuffle=True, rng=seed))
+
+    first, second = loader(0), loader(1)
+    list(first)
+    fl.save(path, loader=first)
+    fl.load(path, loader=second)
+    assert [fl.cpu(x).tolist() for x in first] == [fl.cpu(x).tolist() for x in second]
+
+
+def test_pickle_needs_the_gpu_that_the_model_was_on():
+    """Why `save` is not pickle: the file of a GPU's arrays brings a GPU with it."""
+    with fl.simulate_gpu():
+        pickled = pickle.dumps(fl.gpu(network()))
+    with pytest.raises(Exception, match="GPU"):
+        pickle.loads(pickled)
+
+
+# -- generators of random numbers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_a_devices_generator_goes_on_exactly(device, path):
+    def draws():
+        rng = device.rng
+        kinds = [rng.random(3), rng.standard_normal((2, 2)), rng.uniform(1, 2, 3), rng.integers(0, 100, 5)]
+        return [fl.cpu(x).tolist() for x in kinds]
+
+    device.seed(5)
+    first = draws()
+    fl.save(path, device=device, rng=device.rng)
+    expected = draws()
+    device.seed(6)
+    assert draws() != first
+    fl.load(path, device=device)
+    assert draws() == expected
+    fl.load(path, rng=device.rng)
+    assert draws() == expected
+    device.seed(5)
+    assert draws() == first
+
+
+def test_a_gpus_generator_is_its_seed_and_its_number_of_draws(simulated, path):
+    simulated.seed(5)
+    simulated.rng.random(3)
+    assert simulated.rng.state == {"seed": 5, "draws": 1}
+    fl.save(path, device=simulated)
+    assert fl.load(path) == {"device": {"seed": 5, "draws": 1}}
+    simulated.seed(None)
+    seed = simulated.rng.state["seed"]
+    simulated.seed(None)
+    assert seed != simulated.rng.state["seed"] and seed > 2**32
+    fl.save(path, device=CPU)
+    with pytest.raises(ValueError, match="device is a GPU's generator, the source has one of kind PCG64"):
+        fl.load(path, device=simulated)
+
+
+@pytest.mark.parametrize("state", [{}, {"seed": 1}, {"seed": 1, "draws": -1}, {"seed": 1.0, "draws": 1}, None,
+                                   {"seed": True, "draws": 1}, {"seed": 1, "draws": 1, "x": 1}])  # fmt: skip
+def test_a_wrong_state_of_a_counted_generator(state):
+    generator = CountedGenerator(3)
+    with pytest.raises(ValueError, match="is its seed and its number of draws"):
+        generator.state = state
+    assert generator.state == {"seed": 3, "draws": 0}
+
+
+def test_seeds():
+    for wrong in (-1, 1.5, "a"):
+        with pytest.raises((ValueError, TypeError)):
+            CountedGenerator(wrong)
+    assert CountedGenerator(np.int64(3)).state == {"seed": 3, "draws": 0}
+    assert type(CountedGenerator(np.int64(3)).state["seed"]) is int
+
+
+class FakeRandom(SimpleNamespace):
+    """CuPy's random module as far as it is used, over NumPy's Philox, with the device that was current at each draw."""
+
+    def __init__(self, entered):
+        super().__init__(Philox4x3210=np.random.Philox)
+
+        class Generator:
+            def __init__(self, bits):
+                self.numpys = np.random.Generator(bits)
+
+            def __getattr__(self, name):
+                assert entered == [True], "another device was current"
+                return lambda *args: self.draw(name, *args)
+
+            def draw(self, name, *args):
+                if name == "uniform":  # NumPy's takes no dtype
+                    return self.numpys.uniform(*args[:3]).astype(args[3])
+                return getattr(self.numpys, name)(*args)
+
+        self.Generator = Generator
+
+
+def test_cupys_generator_is_counted(monkeypatch):
+    entered = []
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(random=FakeRandom(entered)))
+    monkeypatch.setitem(sys.modules, "cupy.random", FakeRandom(entered))
+
+    class Current:
+        def __enter__(self):
+            entered.append(True)
+
+        def __exit__(self, *_):
+            entered.pop()
+
+    def draws(rng):
+        made = [rng.random(2), rng.standard_normal(size=(1, 2), dtype=np.float32), rng.uniform(1, 2, 2)]
+        return [x.tolist() for x in (*made, rng.integers(5, size=3), rng.integers(2, 5, 3))]
+
+    rng = CupyGenerator(Current(), 4)
+    first = draws(rng)
+    assert rng.state == {"seed": 4, "draws": 5} and first[0] != draws(rng)[0]
+    rng.state = {"seed": 4, "draws": 0}
+    assert draws(rng) == first
+    assert draws(CupyGenerator(Current(), 5)) != first
+
+
+def test_what_is_called_of_cupys_generator_is_there():
+    """With the parameters in that order; CuPy is installed and has no GPU, so nothing can be drawn."""
+    cupy = pytest.importorskip("cupy")
+    signatures = {
+        "random": "size=None, dtype=numpy.float64",
+        "standard_normal": "size=None, dtype=numpy.float64",
+        "uniform": "low=0.0, high=1.0, size=None, dtype=numpy.float64",
+        "integers": "low, high=None, size=None, dtype=numpy.int64",
+    }
+    for name, parameters in signatures.items():
+        assert f"{name}(self, {parameters}" in getattr(cupy.random.Generator, name).__doc__
+    assert "numpy.random.SeedSequence" in cupy.random.Philox4x3210.__doc__

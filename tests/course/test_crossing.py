@@ -1,0 +1,192 @@
+"""From which size a GPU wins: the estimates and the record that the answer is made of, and the explorer around it."""
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course import crossing, crossover, sine_wave
+from fluxlite.course.crossing import BATCHES, SIZES, Crossover
+from fluxlite.course.timing import Timing
+from fluxlite.jupyter.crossover import LIVE, crossover_explorer
+
+# The benchmarks are not part of the installed package: they are found beside it in the repository.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks import record_cpu  # noqa: E402
+
+
+def made_up(cpu, gpu=1.0):
+    """A comparison of times that nobody took: of the CPU for hidden sizes 8, 16 and so on, of the GPU always one."""
+    times = {2 ** (3 + i): Timing([fl.Seconds(each, "recorded")]) for i, each in enumerate(cpu)}
+    settings = {"batch": 1, "card": "NVIDIA T4", "copies": True, "wait": True}
+    return Crossover(settings, times, {size: fl.Seconds(gpu, "simulated") for size in times}, "made up")
+
+
+# -- where lines cross ------------------------------------------------------------------------------------------------
+
+
+def test_between_two_sizes_the_crossing_is_on_straight_lines_of_both_logarithms():
+    c = made_up([0.25, 0.5, 2.0, 4.0])
+    assert (c.smallest, c.crossing) == (32, pytest.approx(16 * 2**0.5))
+    assert "cross at a hidden size of about 23. From 32 on the GPU wins; at 64 it is 4.0 times as fast" in c.conclusion
+
+
+def test_a_single_win_below_a_loss_does_not_count():
+    assert made_up([0.5, 2.0, 0.5, 2.0]).smallest == 64
+
+
+def test_lines_that_do_not_cross():
+    never, always = made_up([0.1, 0.5]), made_up([2.0, 3.0])
+    assert (never.smallest, never.crossing) == (None, None) and "CPU is faster at every" in never.conclusion
+    assert (always.smallest, always.crossing) == (8, None) and "GPU is faster at every" in always.conclusion
+    for c in (never, always):
+        c.figure()
+
+
+# -- the card's line --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_a_step_without_values_takes_as_long_as_one_that_is_computed(copies):
+    x, y, *model = (np.ones_like(array) for array in crossing.arrays(64, 4))
+
+    def step(x_there, y_there, *model):
+        loss, _ = sine_wave.training_step(fl.gpu(x) if copies else x_there, fl.gpu(y) if copies else y_there, *model)
+        return fl.cpu(loss) if copies else None
+
+    computed = fl.estimate(step, x, y, *model, like="NVIDIA T4")
+    assert crossing.simulated(64, 4, "NVIDIA T4", copies) == pytest.approx(float(computed.seconds), rel=1e-9)
+
+
+def test_what_the_lesson_says_about_the_line():
+    waited, ordered = crossover(64, copies=False), crossover(64, copies=False, wait=False)
+    assert len(set(ordered.gpu.values())) == 1 and "NOT waited for" in ordered.conditions
+    assert ordered.faster[4096] > 10 * waited.faster[4096]
+    assert crossover(64, card="H200").crossing == pytest.approx(crossover(64).crossing, rel=0.01)
+    assert 8 < crossover(1).crossing / crossover(1024).crossing < 12
+    assert crossover(64, wait=False).gpu == crossover(64).gpu  # to copy the loss back waits
+
+
+def test_an_unknown_card_and_a_batch_that_nobody_recorded_are_refused():
+    with pytest.raises(ValueError, match="no preset for 'T5'"):
+        crossover(card="T5")
+    with pytest.raises(ValueError, match="batch of 1, 4, 16, 64, 256, 1024, not 2; live=True measures any"):
+        crossover(batch=2)
+
+
+@pytest.mark.parametrize("call", [crossover, crossover_explorer])
+@pytest.mark.parametrize(
+    ("wrong", "words"), [((3,), "not 3;"), (("64",), "not '64';"), ((64, "T4"), "no preset for 'T4'")]
+)
+def test_the_explorer_refuses_in_the_words_of_the_plain_call(call, wrong, words):
+    with pytest.raises(ValueError, match=words):
+        call(*wrong)
+
+
+def test_the_table_says_of_which_kinds_its_times_are():
+    text = repr(crossover(64))
+    assert "CPU, recorded" in text and "GPU, simulated" in text and "recorded on 20" in text
+
+
+# -- the CPU's line ---------------------------------------------------------------------------------------------------
+
+
+def test_the_record_is_whole_and_says_where_it_comes_from():
+    record = crossing.record()
+    assert {"cpu", "cores", "threads", "date", "python", "numpy", "blas", "how", "made_by"} <= set(record)
+    wanted = [{**case} for case in record_cpu.cases()]
+    assert [{k: v for k, v in entry.items() if k != "repeats"} for entry in record["measurements"]] == wanted
+    assert all(len(entry["repeats"]) >= 5 and min(entry["repeats"]) > 0 for entry in record["measurements"])
+    assert {(b, n) for b in BATCHES for n in SIZES} <= {(e.get("batch"), e.get("hidden")) for e in wanted}
+    assert crossing.times("product", n=2048).median.kind == "recorded"
+
+
+def test_a_record_that_is_not_there():
+    with pytest.raises(ValueError, match="no record 'abacus'"):
+        crossing.record("abacus")
+    with pytest.raises(ValueError, match="nothing was recorded"):
+        crossing.times("product", n=3)
+
+
+def test_recording_writes_what_crossing_reads(tmp_path, monkeypatch):
+    few = [{"what": "training step", "hidden": 6, "batch": 2, "dtype": "float64"},
+           {"what": "product", "n": 8, "dtype": "float32"}]  # fmt: skip
+    monkeypatch.setattr(record_cpu, "cases", lambda: iter(few))
+    measured = record_cpu.measurements(rounds=2, alone=False)
+    assert [len(entry["repeats"]) for entry in measured] == [2, 2]
+    assert json.loads(record_cpu.text({"cpu": record_cpu.processor(), "measurements": measured})) == {
+        "cpu": record_cpu.processor(), "measurements": measured
+    }  # fmt: skip
+
+
+def test_a_live_line_is_measured(monkeypatch):
+    monkeypatch.setattr(crossing, "SIZES", (8, 16))
+    c = crossover(batch=2, live=True)
+    assert c.kinds == ("measured", "simulated") and "this machine" in repr(c)
+
+
+# -- the program ------------------------------------------------------------------------------------------------------
+
+
+def test_the_program_of_the_lesson_times_its_phases():
+    pytest.importorskip("matplotlib")
+    command = [sys.executable, "-m", "fluxlite.course.sine_wave"]
+    *_, loss, phases = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert loss == "loss 0.0649"
+    assert [name for name in json.loads(phases) if name.startswith("train")] == [
+        "train: first epoch",
+        "train: 199 epochs",
+    ]
+
+
+# -- the explorer -----------------------------------------------------------------------------------------------------
+
+
+def test_a_control_that_moves_draws_what_the_plain_call_gives():
+    pytest.importorskip("ipywidgets")
+    explorer = crossover_explorer()
+    assert repr(explorer.now) == repr(crossover()) and crossover().conclusion in explorer.sentence
+    explorer.batch.value, explorer.card.value = 1024, "H200"
+    explorer.copies.value = explorer.wait.value = False
+    plain = crossover(1024, "H200", copies=False, wait=False)
+    assert repr(explorer.now) == repr(plain)
+    assert plain.conclusion in explorer.words.value and "NOT waited for" in explorer.picture.value
+    assert plain.conclusion in repr(explorer)
+    assert "data:image/png;base64," in explorer._repr_mimebundle_()["text/html"]
+
+
+def test_controls_may_be_moved_in_other_threads():
+    pytest.importorskip("ipywidgets")
+    explorer = crossover_explorer()
+
+    def move(batch):
+        explorer.batch.value = batch
+
+    threads = [threading.Thread(target=move, args=(batch,)) for batch in BATCHES]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert repr(explorer.now) == repr(crossover(explorer.batch.value))
+
+
+def test_this_machine_is_measured_when_that_is_chosen_and_only_once_for_a_batch(monkeypatch):
+    pytest.importorskip("ipywidgets")
+    asked = []
+
+    def measured(batch):
+        asked.append(batch)
+        return {size: Timing([fl.Seconds(1e-3, "measured")]) for size in SIZES}
+
+    monkeypatch.setattr("fluxlite.jupyter.crossover.measured", measured)
+    explorer = crossover_explorer()
+    assert not asked
+    explorer.cpu.value = LIVE
+    explorer.card.value = "H200"
+    assert asked == [64] and explorer.now.kinds[0] == "measured"

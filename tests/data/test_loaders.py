@@ -1,0 +1,658 @@
+"""Batches on a device: four ways to get them there, what each costs, and that the copies run beside the computing."""
+
+import collections
+import gc
+import itertools
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from kinds import EVERYWHERE, GPUS
+
+import fluxlite as fl
+from fluxlite.arrays import device_of
+from fluxlite.data.moved import MovedLoader
+from fluxlite.devices import CPU
+from fluxlite.devices.cupy.pinned import PinnedCopies
+from fluxlite.devices.events import HOST_TO_DEVICE, LAUNCH, listeners
+from fluxlite.messages import notices
+
+Pair = collections.namedtuple("Pair", "x y")
+
+
+def xy(n=20, width=3):
+    return np.arange(width * n, dtype=np.float32).reshape(n, width), np.arange(n, dtype=np.int32)
+
+
+def on_host(batches):
+    return [tuple(fl.cpu(x).copy() for x in batch) for batch in batches]
+
+
+def assert_equal(some, others):
+    assert len(some) == len(others)
+    for one, other in zip(some, others):
+        for a, b in zip(one, other):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+
+
+class Loop:
+    """Way 1, as a loader: the program moves each batch."""
+
+    def __init__(self, loader, device):
+        self.loader, self.device = loader, device
+
+    def __iter__(self):
+        return map(self.device, self.loader)
+
+
+def ways(device, data, **settings):
+    """One loader for each way to get batches to a device."""
+
+    def loader(data):
+        return fl.DataLoader(data, rng=7, **settings)
+
+    x, y = data
+    return {
+        "on the host": loader(data),
+        "by hand": Loop(loader(data), device),
+        "gpu(loader)": device(loader(data)),
+        "gpu((X, Y))": loader(device(data)),
+        "(gpu(X), gpu(Y))": loader((device(x), device(y))),
+        "mapobs": loader(fl.mapobs(device, data)),
+        "to and fro": CPU(device(loader(data))),
+        "collated": device(fl.DataLoader(data, rng=7, collate=True, **settings)),
+    }  # fmt: skip
+
+
+@pytest.fixture
+def told():
+    """The events of whatever device, in their order."""
+    seen = []
+    listeners.append(seen.append)
+    yield seen
+    listeners.remove(seen.append)
+
+
+def copies(told):
+    return [(event.bytes, event.explicit) for event in told if event.kind == HOST_TO_DEVICE]
+
+
+# -- all ways give the same --------------------------------------------------------------------------------------
+
+
+@pytest.mark.on(*EVERYWHERE)
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("settings", [{}, {"shuffle": True}, {"shuffle": True, "partial": False}, {"partial": False}])
+def test_all_ways_give_equal_batches_over_several_epochs(device, parallel, settings):
+    """F23, and behaviours 64 and 65: the keywords hold, the order is a new one in each epoch."""
+    found = {
+        name: [on_host(loader) for _ in range(3)]
+        for name, loader in ways(device, xy(), batchsize=6, parallel=parallel, **settings).items()
+    }
+    expected = found.pop("on the host")
+    assert len(expected[0]) == (3 if "partial" in settings else 4)
+    assert ("shuffle" in settings) == (expected[0][0][1].tolist() != expected[1][0][1].tolist())
+    for epochs in found.values():
+        for epoch, wanted in zip(epochs, expected):
+            assert_equal(epoch, wanted)
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_batches_are_on_the_device_and_of_their_kind(device):
+    for name, loader in ways(device, xy(), batchsize=8).items():
+        where = {"on the host": CPU, "to and fro": CPU}.get(name, device)
+        assert all(device_of(part) == where for batch in loader for part in batch)
+    x, y = xy()
+    batch = next(iter(device(fl.DataLoader(Pair(x, {"y": y, "names": ["a"] * 20}), batchsize=2))))
+    assert type(batch) is Pair and device_of(batch.x) == device_of(batch.y["y"]) == device
+    assert batch.y["names"] == ["a", "a"]
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_collate_on_a_device(device):
+    x, y = map(device, xy(6))
+    for collate in (True, lambda found: fl.batch(found)):
+        assert_equal(on_host(fl.DataLoader((x, y), batchsize=4, collate=collate)), on_host(fl.DataLoader(xy(6), 4)))
+    found = list(fl.DataLoader((x, y), batchsize=4, collate=False))
+    assert [len(batch) for batch in found] == [4, 2] and device_of(found[0][0][0]) == device
+    moved = next(iter(device(fl.DataLoader(xy(6), batchsize=4, collate=False))))
+    assert device_of(moved[3][0]) == device
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_splits_and_folds_of_data_on_a_device_stay_there(device):
+    x, y = xy(10)
+    parts = [
+        *fl.splitobs((device(x), device(y)), at=0.7), *fl.splitobs(device((x, y)), shuffle=True, rng=0),
+        fl.shuffleobs(device((x, y)), rng=1), *itertools.chain(*fl.kfolds(device((x, y)), 3)),
+        fl.getobs(device((x, y)), [3, -1]), fl.batch(fl.unbatch(device((x, y)))),
+    ]  # fmt: skip
+    for a, b in parts:
+        assert device_of(a) == device_of(b) == device
+        np.testing.assert_array_equal(fl.cpu(a)[:, 0], 3 * fl.cpu(b))
+    np.testing.assert_array_equal(fl.cpu(fl.getobs(device(y), device(np.array([4, 2], np.int32)))), [4, 2])
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_observations_chosen_by_true_and_false_on_a_device(device):
+    x, y = device(xy(10))
+    found = fl.getobs((x, y), y > 6)
+    assert device_of(found[1]) == device and fl.cpu(found[1]).tolist() == [7, 8, 9]
+    assert fl.cpu(fl.getobs(y, y[3])).tolist() == 3
+    with pytest.raises(TypeError, match="got a .* of float32, shape"):
+        fl.getobs(x, device(np.array([1.0, 2.0], np.float32)))
+
+
+def test_data_that_is_made_when_it_is_asked_for_stays(simulated):
+    parts = fl.splitobs(fl.mapobs(abs, xy(10)[0]))
+    assert fl.gpu(parts)[1] is parts[1]
+    assert notices()[-1].startswith("[ Info: [0] stays where it is, its observations are made when they are asked for")
+    assert not any("@functor" in line for line in notices())
+
+
+@pytest.mark.on(*GPUS)
+def test_a_batch_of_arrays_of_several_devices_is_refused(device):
+    with pytest.raises(TypeError, match="observation 1 is on CPU, observation 0 on .*gpu"):
+        fl.batch([device(np.zeros(2, np.float32)), np.zeros(2, np.float32)])
+
+
+# -- the guide's examples ----------------------------------------------------------------------------------------
+
+
+def learns(batches):
+    """Two epochs of the guide's loop over `batches`, which calls it for each epoch; the losses."""
+    device, rng = fl.get_device(), np.random.default_rng(0)
+    model = device(fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 1, rng=rng)))
+    state, losses = fl.setup(fl.Adam(0.01), model), []
+    for _ in range(2):
+        for x, y in batches():
+            assert device_of(x) == device_of(y) == device
+            loss, grads = fl.withgradient(lambda m: fl.mse(m(x), y), model)  # noqa: B023
+            state, model = fl.update(state, model, grads[0])
+            losses.append(float(loss))
+    return losses
+
+
+@pytest.fixture
+def waves():
+    x = np.random.default_rng(0).random((40, 3), np.float32)
+    return x, np.sin(x.sum(axis=1, keepdims=True))
+
+
+def test_F21_a_loader_over_a_pair(simulated):
+    x, y = xy(70)
+    batches = list(fl.DataLoader((x, y), batchsize=32, shuffle=True))
+    assert [(a.shape, b.shape) for a, b in batches] == [((32, 3), (32,)), ((32, 3), (32,)), ((6, 3), (6,))]
+
+
+def test_S1_11_and_S3_6_each_batch_moved_in_the_loop(simulated, waves):
+    loader = fl.DataLoader(waves, batchsize=16, shuffle=True, rng=0)
+    losses = learns(lambda: ((fl.gpu(x), fl.gpu(y)) for x, y in loader))
+    assert len(losses) == 6 and losses[-1] < losses[0]
+
+
+def test_S1_12_a_loader_moved(simulated, waves):
+    by_hand = fl.DataLoader(waves, batchsize=16, shuffle=True, rng=0)
+    loader = fl.gpu(fl.DataLoader(waves, batchsize=16, shuffle=True, rng=0))
+    assert isinstance(loader, MovedLoader) and len(loader) == 3
+    assert learns(lambda: loader) == learns(lambda: map(fl.gpu, by_hand))
+
+
+def test_S1_13_gpu_of_a_loader_is_a_loader_over_mapobs_and_a_CuIterator(simulated, waves):
+    """F23, F25, F26: three ways that the guide calls equivalent."""
+
+    def loader(data=waves):
+        return fl.DataLoader(data, batchsize=16, shuffle=True, rng=0)
+
+    moved, mapped, iterator = fl.gpu(loader()), loader(fl.mapobs(fl.gpu, waves)), fl.CuIterator(loader())
+    for _ in range(2):
+        epoch = on_host(moved)
+        assert_equal(epoch, on_host(mapped))
+        assert_equal(epoch, on_host(iterator))
+
+
+def test_S1_14_and_S3_8_all_data_moved_first(simulated, waves):
+    loader = fl.DataLoader(fl.gpu(waves), batchsize=32)
+    assert len(learns(lambda: loader)) == 4
+
+
+def test_S3_7_each_part_moved_first(simulated, waves):
+    x, y = waves
+    assert_equal(
+        on_host(fl.DataLoader((fl.gpu(x), fl.gpu(y)), batchsize=32)),
+        on_host(fl.DataLoader(fl.gpu((x, y)), batchsize=32)),
+    )
+
+
+def test_S3_9_mapobs(simulated, waves):
+    loader = fl.DataLoader(fl.mapobs(fl.gpu, waves), batchsize=16)
+    assert len(learns(lambda: loader)) == 6
+
+
+def test_S3_10_and_S3_R4_CuIterator(simulated, waves):
+    loader = fl.DataLoader(waves, batchsize=16)
+    assert learns(lambda: fl.CuIterator(loader)) == learns(lambda: fl.cuda.CuIterator(loader))
+    assert fl.cuda.CuIterator is fl.CuIterator
+
+
+# -- what is counted ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.on("Simulated", "Metal")
+@pytest.mark.parametrize("parallel", [False, True])
+def test_one_explicit_copy_for_each_array_of_each_batch(device, told, parallel):
+    data = xy()
+    loader = fl.DataLoader(data, batchsize=6, shuffle=True, parallel=parallel)
+    mapped = fl.DataLoader(fl.mapobs(device, data), batchsize=6, shuffle=True, parallel=parallel)
+    for batches in (device(loader), Loop(loader, device), mapped):
+        told.clear()
+        for _ in batches:
+            pass
+        assert copies(told) == [(6 * 12, True), (6 * 4, True)] * 3 + [(2 * 12, True), (2 * 4, True)]
+
+
+@pytest.mark.on("Simulated", "Metal")
+def test_data_that_is_there_is_not_copied(device, told):
+    data = device(xy())
+    told.clear()
+    for batches in (fl.DataLoader(data, batchsize=6), device(fl.DataLoader(data, batchsize=6))):
+        assert len(list(batches)) == 4
+    assert told == []
+    shuffled = fl.DataLoader(data, batchsize=6, shuffle=True)
+    assert len(list(shuffled)) == 4
+    assert copies(told) == [(20 * 8, True)], "the order, once for the epoch and all parts"
+    told.clear()
+    list(device(fl.DataLoader(data[0], batchsize=6, shuffle=True, parallel=True)))
+    assert copies(told) == [(20 * 8, True)]
+
+
+def test_a_shuffled_batch_is_one_gather_and_no_wait(simulated):
+    data = fl.gpu(xy())
+    with fl.receipt() as r, fl.allowscalar(False):
+        list(fl.DataLoader(data, batchsize=6, shuffle=True))
+    assert r.launches == 2 * 4 and r.synchronizations == 0 and r.device_to_host.count == 0
+    with fl.receipt() as r:
+        list(fl.DataLoader(data, batchsize=6))
+    assert r.launches == 0
+
+
+def test_copies_are_booked_in_the_order_of_the_batches_whatever_the_threads_do(simulated):
+    def receipt_of(loader):
+        with fl.receipt() as r:
+            for x, y in loader:
+                fl.mse(x[:, 0], y)
+        return [(moment.kind, moment.name, moment.bytes, moment.asked) for moment in r.timeline()]
+
+    for make in (fl.gpu, fl.CuIterator):
+        data = xy(60)
+        plain = receipt_of(make(fl.DataLoader(data, batchsize=4, shuffle=True, rng=0)))
+        start = plain[0][3]
+        for _ in range(3):
+            threaded = receipt_of(make(fl.DataLoader(data, batchsize=4, shuffle=True, rng=0, parallel=True)))
+            assert [entry[:3] for entry in threaded if entry[0] != "first use"] == [
+                entry[:3] for entry in plain if entry[0] != "first use"
+            ]
+            assert start <= threaded[0][3]
+
+
+def test_what_a_thread_prepares_asks_nothing_of_a_device(simulated):
+    """Moves, and gathers from data on a GPU, are left to the thread that iterates."""
+    where = []
+
+    def listener(event):
+        where.append(threading.current_thread())
+
+    listeners.append(listener)
+    try:
+        for data in (fl.mapobs(fl.gpu, xy()), fl.gpu(xy()), fl.mapobs(len, fl.mapobs(fl.gpu, xy()))):
+            list(fl.DataLoader(data, batchsize=4, shuffle=True, parallel=True))
+        list(fl.DataLoader(fl.mapobs(fl.gpu, xy()), batchsize=4, collate=True, parallel=True))
+    finally:
+        listeners.remove(listener)
+    assert set(where) == {threading.current_thread()}
+
+
+# -- the copies run beside the computing ---------------------------------------------------------------------------
+
+
+def step(x, y, W):
+    for _ in range(4):
+        x = np.tanh(x @ W)
+    return x
+
+
+BIG = (np.ones((2048, 512), np.float32), np.ones(2048, np.float32))
+
+
+@pytest.mark.parametrize("way", [fl.gpu, lambda loader: fl.CuIterator(loader)])
+def test_the_next_batch_is_copied_while_the_present_one_is_computed_with(simulated, way):
+    W = fl.gpu(np.ones((512, 512), np.float32))
+    for x, y in way(fl.DataLoader(BIG, batchsize=256)):  # the kernels are loaded
+        step(x, y, W)
+    simulated.synchronize()
+    with fl.receipt() as r:
+        for x, y in way(fl.DataLoader(BIG, batchsize=256)):
+            step(x, y, W)
+    copied = [moment for moment in r.timeline() if moment.kind == HOST_TO_DEVICE]
+    launches = [moment for moment in r.timeline() if moment.kind == LAUNCH]
+    assert len(copied) == 16 and len(launches) == 8 * 8
+    for k in range(7):
+        next_copy, computing = copied[2 * k + 2 : 2 * k + 4], launches[8 * k : 8 * k + 8]
+        assert next_copy[0].asked < computing[0].asked, "asked for before the batch was handed out"
+        assert next_copy[0].start < computing[-1].end
+    for k in range(8):  # and no batch is computed with before it is there
+        assert launches[8 * k].start >= max(moment.end for moment in copied[2 * k : 2 * k + 2])
+    assert r.synchronizations == 0
+
+
+def test_an_epoch_is_shorter_than_with_moves_by_hand(simulated):
+    W = fl.gpu(np.ones((512, 512), np.float32))
+
+    def seconds(batches):
+        simulated.synchronize()
+        with fl.receipt() as r:
+            for x, y in batches:
+                step(x, y, W)
+        return float(r.seconds)
+
+    loader = fl.DataLoader(BIG, batchsize=256)
+    by_hand = seconds(map(fl.gpu, loader))
+    by_hand = seconds(map(fl.gpu, loader))  # without first uses
+    assert seconds(fl.gpu(loader)) < 0.7 * by_hand
+    assert seconds(fl.CuIterator(loader)) < 0.7 * by_hand
+
+
+def test_devices_without_such_copies_copy_at_once(told):
+    pytest.importorskip("mlx.core")
+    from fluxlite.devices.metal.device import MetalDevice
+
+    for device in (MetalDevice(), CPU):
+        x = np.ones(3, np.float32)
+        there, time = device.copy_in_pinned(x)
+        device.wait_for(time)
+        assert device_of(there) == device and time is None
+        np.testing.assert_array_equal(fl.cpu(there), x)
+
+
+class Stream:
+    def __init__(self, log, name="copies"):
+        self.log, self.name = log, name
+
+    def wait_event(self, event):
+        self.log.append((self.name, "waits for", event.number))
+
+
+class FakeCuPy:
+    """What `PinnedCopies` asks of CuPy, written down; copies are done when the test says so."""
+
+    def __init__(self):
+        log, numbers, self.done = [], itertools.count(), set()
+        fake, self.log, self.computing = self, log, Stream(log, "computing")
+
+        class Event:
+            def __init__(self, disable_timing):
+                self.number = next(numbers)
+
+            def record(self, stream):
+                log.append((stream.name, "reaches", self.number))
+
+            done = property(lambda self: self.number in fake.done)
+
+            def synchronize(self):
+                log.append(("program", "waits for", self.number))
+
+        class Array:
+            def __init__(self, shape, dtype, order):
+                self.values = np.empty(shape, dtype, order)
+
+            def set(self, x, stream):
+                log.append((stream.name, "copies", x.nbytes))
+                assert x.flags.c_contiguous == self.values.flags.c_contiguous
+                self.values[...] = x
+
+        class cuda:
+            pass
+
+        self.empty = Array
+        cuda.Event, cuda.Stream = Event, lambda non_blocking: Stream(log)
+        cuda.get_current_stream = lambda: self.computing
+        cuda.alloc_pinned_memory = bytearray
+        self.cuda = cuda
+
+
+def test_copies_with_CuPy_are_in_order_with_the_computing():
+    """The new array's memory may be in use until now: the copy waits for that, and computing for the copy."""
+    cupy = FakeCuPy()
+    pinned = PinnedCopies(cupy)
+    for x in (xy()[0], np.asfortranarray(xy()[0]), xy()[0][::2, ::-1], np.zeros((0, 3)), np.array(3.0)):
+        cupy.log.clear()
+        there, done = pinned.copy_in(x)
+        np.testing.assert_array_equal(there.values, x)
+        assert there.values.dtype == x.dtype
+        before = ("copies", "waits for", done.number - 1)
+        assert cupy.log == [
+            ("computing", "reaches", done.number - 1), before, *([("copies", "copies", x.nbytes)] if x.nbytes else []),
+            ("copies", "reaches", done.number),
+        ]  # fmt: skip
+
+
+def test_pinned_memory_is_used_again_only_when_its_copy_is_done():
+    cupy = FakeCuPy()
+    pinned = PinnedCopies(cupy)
+    events = [pinned.copy_in(xy()[0])[1] for _ in range(8)]
+    assert len(pinned._under_way) == 8 and not any(entry[0] == "program" for entry in cupy.log)
+    pinned.copy_in(xy()[0])  # too far ahead: the program waits for the oldest
+    assert ("program", "waits for", events[0].number) in cupy.log and len(pinned._under_way) == 8
+    cupy.done |= {event.number for event in events}
+    pinned.copy_in(xy()[0])
+    assert len(pinned._under_way) == 2
+
+
+@pytest.mark.on("CUDA")
+def test_pinned_copies_on_a_real_card(device):
+    rng = np.random.default_rng(0)
+    arrays = [rng.random((512, 512), np.float32) for _ in range(40)]
+    there = [device.copy_in_pinned(x) for x in arrays]
+    for x, (array, time) in zip(arrays, there):
+        device.wait_for(time)
+        np.testing.assert_allclose(device.download(array + array), x + x)
+
+
+# -- gpu(loader) ---------------------------------------------------------------------------------------------------
+
+
+def test_gpu_of_a_loader_does_nothing_before_it_is_iterated(simulated, told):
+    loader = fl.DataLoader(xy(), batchsize=8, shuffle=True, rng=0)
+    before = loader.rng.bit_generator.state
+    moved = fl.gpu(loader)
+    assert told == [] and loader.rng.bit_generator.state == before
+    assert repr(moved) == (
+        "DataLoader((float32[20, 3], int32[20]), batchsize=8, shuffle=True) => Simulated:0, batch by batch"
+        "      # 3 batches of 20 observations"
+    )
+    assert "=> CPU, batch by batch" in repr(fl.cpu(moved))
+    assert repr(fl.CuIterator(loader)).startswith("CuIterator(DataLoader(")
+
+
+def test_a_loader_that_is_moved_already(simulated):
+    loader = fl.DataLoader(xy(), batchsize=8)
+    moved = fl.gpu(loader)
+    assert fl.gpu(moved) is moved and fl.gpu(moved, dtype=np.float16) is not moved
+    assert next(iter(fl.gpu(moved, dtype=np.float16)))[0].dtype == np.float16
+    assert type(next(iter(fl.cpu(moved)))[0]) is np.ndarray
+    assert device_of(next(iter(fl.gpu(fl.cpu(moved))))[0]) == simulated
+
+
+def test_a_loader_without_a_gpu_is_the_loader(monkeypatch):
+    with fl.pretend(CUDA="not installed"):
+        loader = fl.DataLoader(xy())
+        assert fl.gpu(loader) is loader
+    assert any("arrays stay on the CPU" in line for line in notices())
+
+
+def test_precision_on_the_way(simulated):
+    data = np.ones((4, 2)), np.arange(4)
+    loader = fl.DataLoader(data, batchsize=2)
+    assert [x.dtype.name for x in next(iter(fl.gpu(loader)))] == ["float32", "int64"]
+    next(iter(fl.gpu(loader)))
+    assert len(notices()) == 1 and "Float64 arrays become Float32" in notices()[0]
+    assert next(iter(fl.gpu(loader, dtype=None)))[0].dtype == np.float64
+    assert next(iter(fl.gpu(loader, dtype=np.float16)))[0].dtype == np.float16
+
+
+def test_conversion_is_on_the_host_before_the_copy(simulated, told):
+    list(fl.gpu(fl.DataLoader(np.ones((4, 2)), batchsize=4)))
+    assert [(event.kind, event.bytes) for event in told] == [(HOST_TO_DEVICE, 32)]
+
+
+@pytest.mark.parametrize(
+    ("wrap", "place"),
+    [
+        (lambda a, b: (a, b), r"\[0\]"),
+        (lambda a, b: [np.zeros(2, np.float32), b], r"\[1\]"),
+        (lambda a, b: {"train": {"first": a}}, r"\['train'\]\['first'\]"),
+        (lambda a, b: [fl.gpu(a)], r"\[0\]"),
+    ],
+)
+def test_loaders_inside_something_are_refused(simulated, wrap, place):
+    """Flux: not recursive."""
+    loaders = [fl.DataLoader(xy()) for _ in range(2)]
+    with pytest.raises(
+        TypeError, match=f"a (Data|Moved)Loader, at {place}, .*gpu.train., gpu.test., or map.gpu, loaders."
+    ):
+        fl.gpu(wrap(*loaders))
+
+
+@pytest.mark.on(*GPUS)
+def test_wrappers_resume_too(device):
+    loader = fl.DataLoader(xy(), batchsize=3, shuffle=True, rng=5)
+    moved = CPU(device(loader))
+    assert moved.rng is loader.rng and len(moved) == 7
+    state = moved.rng.bit_generator.state
+    whole = on_host(moved)
+    moved.rng = np.random.default_rng(0)
+    assert loader.rng is moved.rng
+    moved.rng.bit_generator.state = state
+    assert_equal(on_host(moved.batches(skip=2)), whole[2:])
+
+
+def test_what_is_skipped_is_not_copied(simulated, told):
+    loader = fl.DataLoader(xy(), batchsize=3)
+    assert len(list(fl.gpu(loader).batches(skip=5))) == 2 and len(copies(told)) == 4
+    told.clear()
+    assert len(list(fl.CuIterator(iter(loader)).batches(skip=6))) == 1 and len(copies(told)) == 2
+
+
+def test_an_error_comes_out_at_its_batch(simulated):
+    def batches():
+        yield np.zeros(1, np.float32)
+        yield np.ones(1, np.float32)
+        raise OSError("disk on fire")
+
+    seen = []
+    with pytest.raises(OSError, match="disk on fire"):
+        for x in fl.CuIterator(batches()):
+            seen.append(x)
+    assert [float(x[0]) for x in seen] == [0, 1]
+    many = iter(fl.CuIterator([np.zeros(1), np.array(["text"])]))
+    next(many)
+    with pytest.raises(TypeError, match="a GPU holds numbers and booleans"):
+        next(many)
+
+
+def test_leaving_the_loop_waits_for_the_copy_that_nobody_wants_on_the_device(simulated):
+    """Its memory may be given to somebody else, who must not be written over."""
+    loop = iter(fl.gpu(fl.DataLoader(BIG, batchsize=1024)))
+    next(loop)
+    assert simulated.lanes.compute < simulated.lanes.copies_in
+    loop.close()
+    assert simulated.lanes.compute == simulated.lanes.copies_in
+
+
+# -- CuIterator ----------------------------------------------------------------------------------------------------
+
+
+def test_F45_CuIterator_keeps_Float64_and_takes_any_iterable_of_batches(simulated):
+    batches = [
+        np.ones(2), (np.ones(2), np.ones(2, np.int8)), Pair(np.ones(2), [np.ones(1), (np.ones(1),)]), {"x": np.ones(2)},
+        (np.ones(1), "name", 3, None),
+    ]  # fmt: skip
+    for source in (batches, iter(batches), (batch for batch in batches)):
+        a, b, c, d, e = fl.CuIterator(source)
+        assert a.dtype == np.float64 and [x.dtype.name for x in b] == ["float64", "int8"]
+        assert type(c) is Pair and device_of(c.y[1][0]) == simulated and device_of(d["x"]) == simulated
+        assert e[1:] == ("name", 3, None)
+    assert notices() == [], "nothing becomes less precise"
+    assert len(fl.CuIterator(batches)) == 5
+    with pytest.raises(TypeError, match="no len"):
+        len(fl.CuIterator(iter(batches)))
+    a, b = fl.CuIterator(batches[:2], dtype=np.float32)
+    assert a.dtype == np.float32 and [x.dtype.name for x in b] == ["float32", "int8"]
+    first = next(iter(fl.CuIterator(np.ones((3, 2)))))
+    assert first.shape == (2,)
+
+
+@pytest.mark.parametrize("batch", [3, "text", None, (), [1.0, 2.0], {"a": ("b", 2)}, object(), np.float64(2)])
+def test_a_batch_without_arrays_is_refused(simulated, batch):
+    with pytest.raises(TypeError, match=f"CuIterator: a batch is.*this one is a {type(batch).__name__} with no array"):
+        list(fl.CuIterator([np.ones(1), batch]))
+
+
+def test_CuIterator_of_what_is_no_iterable(simulated):
+    with pytest.raises(TypeError, match="CuIterator takes a DataLoader or another iterable of batches, got a int"):
+        fl.CuIterator(3)
+
+
+def test_CuIterator_without_a_gpu():
+    with fl.pretend(CUDA="not installed"), pytest.raises(RuntimeError, match="there is no GPU to use"):
+        fl.CuIterator(fl.DataLoader(xy()))
+
+
+@pytest.mark.on("Simulated", "Metal")
+def test_memory_is_free_when_the_program_lets_go_of_a_batch(device, monkeypatch):
+    """Behaviour 66: the previous batch is let go of, and so is the last one."""
+    source = ((np.full((1000,), i, np.float32),) for i in range(6))
+    seen, alive = [], []
+    for batch in MovedLoader(source, device):
+        alive.append(sum(reference() is not None for reference in seen))
+        seen.append(weakref.ref(batch[0]))
+        del batch
+    gc.collect()
+    assert alive == [0] * 6 and [reference() for reference in seen] == [None] * 6
+
+
+def test_no_more_than_three_batches_are_in_memory(simulated):
+    """The one in use, the next one, and the one that the loop's variable holds while the next but one is copied."""
+    x = np.ones((64, 1000), np.float32)
+    before = simulated.memory().used
+    with fl.receipt() as r:
+        for batch in fl.CuIterator(fl.DataLoader(x, batchsize=8)):
+            assert batch.shape == (8, 1000)
+    size = -(-8 * 1000 * 4 // 512) * 512
+    assert r.peak_memory == before + 3 * size
+    del batch
+    assert simulated.memory().used == before
+
+
+def test_all_batches_can_be_kept(simulated):
+    found = list(fl.CuIterator(fl.DataLoader(xy(), batchsize=6)))
+    assert_equal(on_host(found), on_host(fl.DataLoader(xy(), batchsize=6)))
+
+
+def test_arrays_that_are_there_pass_through_and_stay_the_users(simulated, told):
+    mine = [[fl.gpu(np.full(2, i, np.float32))] for i in range(3)]
+    told.clear()
+    found = list(fl.CuIterator(mine))
+    assert told == [] and all(one[0] is other[0] for one, other in zip(found, mine))
+    del found
+    assert [fl.cpu(one[0]).tolist() for one in mine] == [[0, 0], [1, 1], [2, 2]]
+
+
+def test_batches_go_to_the_current_gpu():
+    with fl.simulate_gpu(2):
+        with fl.cuda.using(1):
+            iterator, loader = fl.CuIterator([np.ones(2)]), fl.gpu(fl.DataLoader(np.ones((2, 2), np.float32)))
+        second = fl.get_device("Simulated", 1)
+        assert device_of(next(iter(iterator))) == device_of(next(iter(loader))) == second

@@ -1,0 +1,120 @@
+"""Labels as rows with a single one, and back, on the host and on devices."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fluxlite as fl
+from fluxlite.devices import CPU
+
+
+@pytest.fixture(params=["CPU", "Simulated", "Metal"])
+def device(request):
+    if request.param == "Metal":
+        pytest.importorskip("mlx.core")
+        from fluxlite.devices.metal.device import MetalDevice
+
+        return MetalDevice()
+    if request.param == "Simulated":
+        fl.simulate_gpu()
+        fl.reset_notices()
+        return fl.require_gpu()
+    return CPU
+
+
+def test_onehot():
+    for label, labels in (("b", ["a", "b", "c"]), (5, [3, 5, 7]), (np.int8(1), range(3)), (0.5, (0.25, 0.5, 1.0))):
+        y = fl.onehot(label, labels)
+        assert y.dtype == np.float32 and y.tolist() == [0, 1, 0]
+    assert fl.onehot("?", ["a", "other"], default="other").tolist() == [0, 1]
+    assert fl.onehot(1, [1, "a"]).tolist() == [1, 0] and fl.onehot("1", ["a", "1"]).tolist() == [0, 1]
+    with pytest.raises(
+        ValueError, match=r"onehot\(label, labels\): 'd' is not among the labels, 'a', 'b', 'c'; default="
+    ):
+        fl.onehot("d", ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "int32", "float32"])
+def test_onehotbatch_and_back(device, dtype):
+    y = np.array([2, 0, 9, 2]).astype(dtype)
+    rows = fl.onehotbatch(device(y), range(10))
+    assert fl.device_of(rows) == device and rows.dtype == np.float32 and rows.shape == (4, 10)
+    np.testing.assert_array_equal(fl.cpu(rows), np.eye(10, dtype=np.float32)[[2, 0, 9, 2]])
+    for labels, expected in ((None, [2, 0, 9, 2]), (range(10, 20), [12, 10, 19, 12])):
+        found = fl.onecold(rows, labels)
+        assert fl.device_of(found) == device and found.dtype.kind == "i" and fl.cpu(found).tolist() == expected
+    assert fl.onecold(rows, list("abcdefghij")).tolist() == ["c", "a", "j", "c"]
+
+
+@given(st.lists(st.sampled_from("abcdef"), min_size=1))
+def test_onecold_undoes_onehotbatch(labels):
+    assert fl.onecold(fl.onehotbatch(labels, ["f", "e", "d", "c", "b", "a"]), list("fedcba")).tolist() == labels
+
+
+def test_axes():
+    y = np.array([[0, 1], [2, 1]])
+    rows = fl.onehotbatch(y, range(3))
+    assert rows.shape == (2, 2, 3)
+    np.testing.assert_array_equal(fl.onecold(rows), y)
+    assert fl.onehotbatch([], range(3)).shape == (0, 3)
+    assert fl.onecold([0.1, 0.9]) == 1 and fl.onecold(np.array([0.1, 0.9]), ["no", "yes"]) == "yes"
+    assert fl.onecold([[1.0, 1.0]]).tolist() == [0]
+
+
+def test_a_label_that_is_not_there(device):
+    y = device(np.array([1, 7, 2], np.int32))
+    known = [0, 1, 2, 4, 5, 8, 12, 9]
+    with pytest.raises(
+        ValueError, match=r"onehotbatch\(data, labels\): 7 is not among the labels, 0, 1, 2, …, 9; default="
+    ):
+        fl.onehotbatch(y, known)
+    rows = fl.onehotbatch(y, [0, 1, 2], default=0)
+    assert fl.cpu(rows).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+
+
+def test_what_a_device_is_asked_for():
+    with fl.simulate_gpu():
+        y, scores = fl.gpu(np.array([1, 2])), fl.gpu(np.eye(3, dtype=np.float32))
+        with fl.receipt() as r:
+            fl.onehotbatch(y, range(3))
+        assert (r.synchronizations, r.device_to_host.bytes) == (1, 1), "to see that every label is known"
+        with fl.receipt() as r, fl.allowscalar(False):
+            fl.onehotbatch(y, range(3), default=0)
+            fl.onecold(scores)
+            fl.onecold(scores, [5, 6, 7])
+        assert r.synchronizations == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "words"),
+    [
+        ({1, 2}, TypeError, "in a fixed order, got a set"),
+        ("abc", TypeError, "got a str"),
+        ([1, 2, 1], ValueError, "the label 1 is there 2 times"),
+        ([], ValueError, "at least one"),
+        ([[1, 2]], ValueError, r"one after the other, and at least one, got shape \(1, 2\)"),
+    ],
+)
+def test_what_are_no_labels(labels, error, words):
+    for call in (lambda: fl.onehotbatch([1, 2], labels), lambda: fl.onecold(np.ones((2, 2)), labels)):
+        with pytest.raises(error, match=words):
+            call()
+
+
+def test_other_mistakes():
+    with pytest.raises(ValueError, match="default='z' is not among the labels, 'a', 'b'"):
+        fl.onehotbatch(["a"], ["a", "b"], default="z")
+    with pytest.raises(ValueError, match="got one: 3; of a single one there is onehot"):
+        fl.onehotbatch(3, range(4))
+    with pytest.raises(ValueError, match="y has scores of 3 labels, got 2 labels"):
+        fl.onecold(np.ones((4, 3)), ["a", "b"])
+    with pytest.raises(ValueError, match="got a single number"):
+        fl.onecold(1.5)
+    with pytest.raises(ValueError, match="'1' is not among the labels, 1, 2"):
+        fl.onehotbatch(["1"], [1, 2])
+
+
+def test_in_a_loss_as_it_is():
+    rows = fl.onehotbatch([0, 2], range(3))
+    assert fl.logitcrossentropy(np.zeros((2, 3), np.float32), rows).dtype == np.float32

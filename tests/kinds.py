@@ -1,0 +1,45 @@
+"""The kinds of devices that the conformance suite runs on: ``@pytest.mark.on(*EVERYWHERE)``, ``on(*GPUS)``.
+
+A new kind of device is entered here, and nowhere else in the suite.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fluxlite.devices import CPU, gpu_device, simulate_gpu
+from fluxlite.devices.cupy.device import cuda_devices, cuda_functional
+from fluxlite.devices.metal.device import MetalDevice
+from fluxlite.messages import reset_notices
+
+# A GPU has memory of its own: nothing mixes with arrays of the host, and nothing comes back without being asked for.
+GPUS = ("Simulated", "CUDA", "Metal")
+EVERYWHERE = ("CPU", *GPUS)
+
+
+def simulated_device(memory: int | None = None) -> Any:
+    simulate_gpu(memory=memory)
+    reset_notices()
+    return gpu_device()
+
+
+def cuda_device() -> Any:
+    if not cuda_functional():
+        pytest.skip(cuda_functional().reason)
+    return cuda_devices()[0]
+
+
+def metal_device() -> Any:
+    """MLX also runs on the CPU."""
+    pytest.importorskip("mlx.core")
+    return MetalDevice()
+
+
+# How a test gets its device; what is not here is skipped, with the reason.
+DEVICE: dict[str, Callable[[], Any]] = {
+    "CPU": lambda: CPU,
+    "Simulated": simulated_device,
+    "CUDA": cuda_device,
+    "Metal": metal_device,
+}

@@ -1,0 +1,373 @@
+"""What a receipt tells beside its counts: times, lines of the program, a timeline, a comparison, a picture, a page."""
+
+import html
+import re
+import threading
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.devices import cpu, gpu, simulate_gpu
+from fluxlite.devices.events import listeners
+from fluxlite.receipts import recording as receipts
+from fluxlite.receipts.recording import receipt
+
+
+def f32(*shape):
+    return np.ones(shape, np.float32)
+
+
+@pytest.fixture
+def example(simulated):
+    """A receipt of a copy, two launches and a read."""
+    x = gpu(f32(4, 4))
+    float((x @ x).sum())
+    with receipt() as r:
+        y = gpu(f32(4, 4))
+        z = y @ y
+        float(z.sum())
+    return r
+
+
+def test_the_timeline_has_every_event_with_its_times_and_its_line(example):
+    moments = example.timeline()
+    assert [(m.kind, m.name, m.lane) for m in moments] == [
+        ("host to device", "copy", "copies in"),
+        ("launch", "matmul", "compute"),
+        ("launch", "sum", "compute"),
+        ("device to host", "float", "copies out"),
+        ("synchronize", "float", "host"),
+    ]
+    texts = [m.line.split(": ", 1)[1] for m in moments]
+    assert texts == ["y = gpu(f32(4, 4))", "z = y @ y", *["float(z.sum())"] * 3]
+    assert all(re.match(r"line \d+ of test_receipts.py: ", m.line) for m in moments)
+    copy, product, total, read, wait = moments
+    assert copy.asked == copy.start == 0 and copy.end == pytest.approx(13e-6, rel=1e-2)
+    assert product.asked == copy.end and product.start == product.went_on == pytest.approx(copy.end + 8e-6)
+    assert read.start == total.end == wait.went_on and wait.asked == read.asked == total.went_on
+    assert read.end == read.went_on == pytest.approx(float(example.seconds))
+
+
+def test_loading_a_kernel_is_an_event_of_its_own(simulated):
+    x = gpu(f32(2))
+    with receipt() as r:
+        x.var()
+        x.var()
+    load, first, second = r.timeline()
+    assert (load.kind, load.name, load.lane, load.went_on) == ("first use", "var", "host", 20e-3)
+    assert first.asked == load.went_on and first.went_on == pytest.approx(20e-3 + 16e-6)
+    assert second.asked == first.went_on
+    assert (r.first_uses, r.launches) == (1, 4) and "first uses        1" in repr(r)
+    assert r.by_line()[0].seconds == pytest.approx(second.end - second.start, rel=1e-6)
+
+
+def test_seconds_say_what_they_are(example):
+    assert re.fullmatch(r"[\d.]+ µs simulated \(NVIDIA T4\)", repr(example.seconds))
+    assert example.simulated_seconds == example.seconds and example.wall_seconds > 0
+    assert repr(example).splitlines()[-1].endswith("of this machine's time to simulate it")
+
+
+def test_on_a_cpu_seconds_are_measured():
+    with receipt() as r:
+        np.ones(10) + 1
+    assert r.simulated_seconds is None and r.seconds.kind == "measured" and float(r.seconds) == r.wall_seconds
+    assert re.fullmatch(r"[\d.]+ [mµ]?s measured", repr(r).splitlines()[-1])
+
+
+def test_while_a_receipt_is_open_it_tells_so_far(simulated):
+    x = gpu(f32(2))
+    x + x
+    simulated.synchronize()
+    with receipt() as r:
+        assert r.seconds == 0
+        x + x
+        assert float(r.seconds) == pytest.approx(11e-6)
+        x + x
+    assert float(r.seconds) == pytest.approx(19e-6)
+    x + x
+    assert float(r.seconds) == pytest.approx(19e-6)
+
+
+def test_a_simulation_that_begins_inside_is_timed():
+    with receipt() as r, fl.simulate_gpu():
+        x = gpu(f32(2))
+        x + x
+    assert r.seconds.kind == "simulated" and r.launches == 1
+    assert float(r.seconds) == pytest.approx(13e-6 + 20e-3 + 11e-6, rel=1e-3)
+
+
+def test_earlier_work_is_on_the_bill_unless_it_was_waited_for(simulated):
+    x = gpu(f32(1000, 1000))
+    x @ x
+    simulated.synchronize()
+    x @ x
+    with receipt() as careless:
+        x + x
+    simulated.synchronize()
+    x + x
+    simulated.synchronize()
+    with receipt() as careful:
+        x + x
+    assert careless.seconds > 5 * careful.seconds
+
+
+def test_by_line_counts_all_and_sorts_by_launches(simulated):
+    x = gpu(f32(10, 10))
+    with receipt() as r:
+        for _ in range(5):
+            y = x + x  # five
+        y = gpu(f32(3))
+        float((y * y * y).sum())  # three, and a read
+    lines = r.by_line()
+    assert [(c.launches, c.copies, c.bytes, c.waits) for c in lines] == [(5, 0, 0, 0), (3, 1, 4, 1), (0, 1, 12, 0)]
+    assert [c.line.split(": ")[1] for c in lines] == [
+        "y = x + x  # five", "float((y * y * y).sum())  # three, and a read", "y = gpu(f32(3))",
+    ]  # fmt: skip
+    assert lines[0].seconds == pytest.approx(5 * 3e-6)
+    table = repr(lines).splitlines()
+    assert table[0].split() == ["launches", "copies", "bytes", "waits", "device's", "time", "line"]
+    assert table[1].split()[:6] == ["5", "0", "0", "0", "15", "µs"] and len(table) == 4
+
+
+def test_the_table_of_lines_ends_somewhere(simulated):
+    names = {"x": gpu(f32(2))}
+    with receipt() as r:
+        for number in range(25):
+            exec(compile("x + x", f"<made up {number}>", "exec"), names)
+    assert len(r.by_line()) == 25
+    assert repr(r.by_line()).splitlines()[-1] == "and 5 more lines"
+
+
+def test_the_way_back_has_the_line_of_the_gradient_call(simulated):
+    model = gpu(fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dense(4, 2)))
+    x = gpu(f32(5, 3))
+
+    def loss(m):
+        return (m(x) ** 2).sum()
+
+    with receipt() as r:
+        fl.gradient(loss, model)
+    back, forward = sorted(r.by_line(), key=lambda costs: costs.line)[::-1]
+    assert back.line.endswith(": fl.gradient(loss, model)") and forward.line.endswith(": return (m(x) ** 2).sum()")
+    assert forward.launches == 7 and back.launches == r.launches - 7 > 7
+
+
+def test_the_line_is_that_of_the_program_also_through_numpy(simulated):
+    x = gpu(np.eye(3, dtype=np.float32))
+    with receipt() as r:
+        np.linalg.inv(x)
+    assert r.by_line()[0].line.endswith("np.linalg.inv(x)")
+
+
+def test_a_cell_of_a_notebook_is_the_cell(simulated):
+    with receipt() as r:
+        exec(compile("\n\nx + x", "/tmp/ipykernel_123/456.py", "exec"), {"x": gpu(f32(2))})
+    assert r.by_line()[0].line == "line 3 of the cell"
+
+
+def test_at_most_so_many_events_are_kept_and_that_is_said(simulated, monkeypatch):
+    monkeypatch.setattr(receipts, "MOST_EVENTS", 10)
+    x = gpu(f32(2))
+    with receipt() as r:
+        for _ in range(25):
+            x + x
+    assert (r.launches, r.first_uses, r.events_left_out, len(r.timeline())) == (25, 1, 16, 10)
+    assert "timeline          the first 10 events; 16 more left out" in repr(r)
+    assert r.by_line()[0].launches == 25
+    assert receipts.MOST_EVENTS == 10 and float(r.seconds) > 25 * 8e-6
+
+
+def test_nothing_is_kept_without_a_receipt(simulated):
+    assert listeners == []
+    x = gpu(f32(2))
+    x + x
+    with receipt():
+        assert len(listeners) == 1
+    assert listeners == []
+
+
+def test_counts_and_lines_do_not_depend_on_threads(simulated):
+    x = gpu(f32(2))
+
+    def work():
+        for _ in range(100):
+            float((x + x).sum())
+
+    def all_lines(threads):
+        with receipt() as r:
+            for _ in range(0 if threads else 4):
+                work()
+            running = [threading.Thread(target=work) for _ in range(4 if threads else 0)]
+            for thread in running:
+                thread.start()
+            for thread in running:
+                thread.join()
+        return r.launches, r.synchronizations, r.device_to_host, [vars(c) for c in r.by_line()]
+
+    assert all_lines(False)[:3] == all_lines(True)[:3] == (800, 400, all_lines(True)[2])
+    assert [line["launches"] for line in all_lines(True)[3]] == [800]
+
+
+def test_two_receipts_side_by_side(simulated):
+    x = gpu(f32(100, 100))
+    x + x
+    with receipt() as first:
+        x + x
+    with receipt() as second:
+        for _ in range(10):
+            x + x
+        cpu(x)
+    rows = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in str(first.compare(second)).splitlines()[1:])
+    assert rows["launches"].split() == ["1", "10", "+9"]
+    assert rows["device to host, bytes"].split() == ["0", "40,000", "+40,000"]
+    assert rows["time"].endswith(f"x {second.seconds / first.seconds:.3g}")
+    assert "host to device, count" not in rows  # none in both
+    assert "device to host, implicit" not in rows
+    assert repr(first.compare(first)).splitlines()[1].endswith("same")
+
+
+def test_times_of_two_kinds_are_not_compared(simulated):
+    with receipt() as simulation:
+        gpu(f32(2))
+    simulate_gpu(False)
+    with receipt() as cpu_only:
+        pass
+    assert str(simulation.compare(cpu_only)).splitlines()[-1].endswith("two kinds of time")
+
+
+def test_a_page_has_a_table_with_everything_escaped(example):
+    example.launched["<b>"] = 1
+    page = example._repr_html_()
+    assert "<b>" not in page and html.escape("<b>") in page
+    cells = re.findall(r'<th scope="row"[^>]*>(.*?)</th><td[^>]*>(.*?)</td>', page)
+    assert ("synchronizations", "1") in cells and len(cells) == 5
+    caption = re.search(r"<caption style=\"(.*?)\">(.*?)</caption>", page)
+    assert "caption-side:bottom" in caption[1] and "simulated (NVIDIA T4)" in caption[2]
+
+
+def test_one_byte_is_one_byte(simulated):
+    enough = gpu(f32(3)).sum() > 1
+    with receipt() as r:
+        bool(enough)
+    assert str(r.device_to_host) == "1 copy, 1 byte: 0 explicit, 1 implicit"
+
+
+def test_the_picture_has_lanes_and_a_sentence(example):
+    pytest.importorskip("matplotlib")
+    picture = example.plot()
+    assert repr(picture).startswith(
+        "Timeline, simulated (NVIDIA T4), 5 events: in 45 µs the host asks for 16 µs and waits for 29 µs; the GPU "
+        "computes for 6 µs, copies in for 13 µs and copies out for 13 µs. The longest wait, 16 µs, is in line "
+    )
+    assert repr(picture).endswith(": float(z.sum()).")
+    assert f'alt="{picture.sentence}"' in picture._repr_html_()
+    assert "events 2 to 3 of 5" in repr(example.plot(first=1, count=2))
+    with pytest.raises(ValueError, match="no events from number 99 on: this receipt has 5 events"):
+        example.plot(first=99)
+    with pytest.raises(ValueError, match="first is at least 0"):
+        example.plot(first=-1)
+
+
+def test_the_picture_of_only_waits_shows_whom_the_host_waits_for(simulated):
+    pytest.importorskip("matplotlib")
+    x = gpu(f32(64, 64))
+    float(np.sum(x @ x))
+    with receipt() as r:
+        for _ in range(3):
+            y = np.sum(x @ x)
+            float(y)
+    assert r.synchronizations == 3
+    assert repr(r.plot(only_waits=True)).startswith(
+        "Timeline, simulated (NVIDIA T4), 3 waits: in 96 µs the host waits for 48 µs; the GPU computes for 19.5 µs "
+        "and copies out for 39 µs. The longest wait, 16 µs, is in line "
+    )
+    second = repr(r.plot(first=1, count=1, only_waits=True))
+    assert "wait 2 of 3: in 32 µs the host waits for 16 µs; the GPU computes for 6.5 µs and copies out" in second
+
+
+def test_more_events_than_can_be_told_apart_are_drawn_as_shares(simulated, monkeypatch):
+    """All lanes together still show each time once: the columns' heights add up to what the sentence says."""
+    pytest.importorskip("matplotlib")
+    from fluxlite.receipts import timelines
+
+    rng = np.random.default_rng(0)
+    edges = np.sort(rng.uniform(0, 10, 2000)).reshape(-1, 2)
+    rng.shuffle(edges)
+    columns = np.linspace(2, 9, 301)
+    shares = timelines._shares(edges, columns)
+    inside = np.clip(edges, 2, 9)
+    assert np.isclose(np.sum(shares) * 7 / 300, np.sum(inside[:, 1] - inside[:, 0]))
+    assert shares.min() >= 0 and shares.max() <= 1
+
+    from fluxlite import pictures as display
+
+    seen = []
+    monkeypatch.setattr(display, "show", lambda figure, sentence: seen.append((figure, sentence)))
+    x = gpu(f32(4))
+    with receipt() as r:
+        for _ in range(1000):
+            x = x + 1
+    r.plot(count=1000)
+    figure, sentence = seen[0]
+    assert "1,000 of 1,001" in sentence or "1,000 events" in sentence
+    assert len(figure.axes[0].collections) < 20 and "share" in figure.axes[0].get_title(loc="left")
+
+
+def test_the_picture_shows_all_four_lanes_and_waits_by_a_pattern(example, monkeypatch):
+    pytest.importorskip("matplotlib")
+    from fluxlite import pictures as display
+
+    seen = []
+    monkeypatch.setattr(display, "show", lambda figure, sentence: seen.append(figure))
+    example.plot()
+    (axes,) = seen[0].axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["host", "compute", "copies in", "copies out"]
+    bottom, top = axes.get_ylim()
+    assert bottom < 1 and top > 4
+    assert any(bar.get_hatch() for bar in axes.collections)
+    assert "simulated (NVIDIA T4)" in axes.get_xlabel()
+
+
+def test_matplotlib_is_imported_for_a_picture_only():
+    import subprocess
+    import sys
+
+    program = (
+        "import sys, fluxlite as fl, numpy as np\n"
+        "with fl.simulate_gpu(), fl.receipt() as r:\n"
+        "    fl.gpu(np.ones(2, np.float32)) + 1\n"
+        "str(r), r._repr_html_(), r.by_line(), r.compare(r), r.timeline()\n"
+        "print('matplotlib' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+@pytest.mark.on("CUDA")
+def test_a_real_gpu_is_timed_by_the_real_clock_and_shows_no_lanes(device):
+    with receipt() as r:
+        x = gpu(f32(3))
+        cpu(x + x)
+    assert r.seconds.kind == "measured" and r.simulated_seconds is None
+    moments = r.timeline()
+    assert moments[0].asked >= 0 and moments[0].start is None and moments[0].line
+    assert "not visible" in repr(r.by_line()) and "not visible" in str(r.compare(r))
+    with pytest.raises(ValueError, match="not visible on this device"):
+        r.plot()
+
+
+def test_events_without_times_are_shown_as_such(simulated):
+    """What a real GPU tells, made by hand: no real one is needed to test the words."""
+    from fluxlite.devices import events
+
+    r = receipt()
+    r.__enter__()
+    events.tell(simulated, events.HOST_TO_DEVICE, "copy", nbytes=8)
+    r.__exit__(None, None, None)
+    (moment,) = r.timeline()
+    assert moment.start is None and moment.bytes == 8 and moment.asked >= 0
+    assert "not visible" in repr(r.by_line())
+    r.launches = None
+    with pytest.raises(ValueError, match="not visible on this device"):
+        r.plot()

@@ -1,0 +1,305 @@
+"""`explain`: what it shows of a model, that it counts rightly, and that it copies nothing and waits for nothing."""
+
+import enum
+import io
+from collections import OrderedDict, namedtuple
+from dataclasses import dataclass
+from functools import partial
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite import Chain, Dense, explain, functor, gpu, gradient, receipt, simulate_gpu
+from fluxlite.devices import devices
+from fluxlite.reports.explanation import described
+from fluxlite.reports.outline import Row, as_html, as_text
+
+
+class Unregistered:
+    def __init__(self, gamma):
+        self.gamma = gamma
+
+    def __call__(self, x):
+        return x * self.gamma
+
+
+@functor(children=("actor",))
+@dataclass
+class ActorCritic:
+    actor: object
+    critic: object
+    name: str = "pair"
+
+
+@functor
+@dataclass
+class Pair:
+    first: object
+    second: object
+
+
+@functor(trainable=("head",))
+@dataclass
+class Agent:
+    body: object
+    head: object
+
+
+def f32(*shape):
+    return np.ones(shape, np.float32)
+
+
+def line(model, path):
+    """The line for the thing at `path`."""
+    (found,) = [text for text in repr(explain(model)).split("\n") if text.lstrip("├└│ ").startswith(f"{path} ")]
+    return found
+
+
+def test_every_place_of_a_chain():
+    model = Chain(Dense(4, 3, np.tanh), np.tanh)
+    assert repr(explain(model)) == (
+        "Chain                       C CPU\n"
+        "└ layers                    C CPU  tuple of 2\n"
+        "  ├ layers[0]               C CPU  Dense\n"
+        "  │ ├ layers[0].weight      C CPU  float32 (3, 4): 48 bytes; moves, trains\n"
+        "  │ ├ layers[0].bias        C CPU  float32 (3,): 12 bytes; moves, trains\n"
+        "  │ └ layers[0].activation         function tanh\n"
+        "  └ layers[1]                      function tanh\n"
+        "\n"
+        "2 arrays can move: 60 bytes on CPU.\n"
+        "15 of 15 numbers in them train (parameters)."
+    )
+
+
+def test_a_moved_part_and_the_totals():
+    simulate_gpu()
+    found = explain(Chain(Dense(4, 3), gpu(Dense(3, 2))))
+    assert found.arrays == 4 and found.parameters == 23 and found.bytes == {"CPU": 60, "Simulated:0": 32}
+    text = repr(found)
+    assert text.startswith("Chain                       C+G CPU, Simulated:0\n")
+    assert "layers[1].weight      G Simulated:0         float32 (2, 3)" in text
+    assert "4 arrays can move: 60 bytes on CPU, 32 bytes on Simulated:0." in text
+
+
+def test_ties_and_their_transposes_count_once():
+    W = f32(2, 3)
+    model = {"a": W, "b": W.T, "c": W[:], "d": Dense.of(W)}
+    assert "['b']" in line(model, "['b']") and "tied to ['a'], transposed" in line(model, "['b']")
+    assert line(model, "['c']").endswith("tied to ['a']: one array")
+    assert line(model, "['d'].weight").endswith("tied to ['a']: one array")
+    found = explain(model)
+    assert (found.arrays, found.parameters, found.bytes) == (1, 6, {"CPU": 24})
+
+
+@pytest.mark.parametrize("move", [lambda x: x, lambda x: fl.gpu(x)], ids=["CPU", "Simulated"])
+def test_arrays_that_overlap(move):
+    simulate_gpu()
+    W = move(f32(4, 4))
+    model = [W, W[:2], W[2:], f32(2)]
+    assert "shares memory with [1]: a move parts them; shares memory with [2]" in line(model, "[0]")
+    assert "shares memory with [0]" in line(model, "[1]") and "[2]" not in line(model, "[1]")
+    assert "shares memory" not in line(model, "[3]")
+
+
+def test_one_object_at_two_places_is_shown_once():
+    layer = Dense(2, 2)
+    model = Chain(layer, layer)
+    assert line(model, "layers[1]").endswith("Dense: the same object as layers[0]")
+    assert explain(model).arrays == 2
+
+
+def test_a_shut_box_with_the_fix():
+    model = Chain(Unregistered([f32(2), f32(3)]), Unregistered("no arrays"))
+    box = line(model, "layers[0]")
+    assert "Unregistered object, a shut box: Unregistered is not registered. Write @functor above class" in box
+    assert line(model, "layers[0].gamma[1]").endswith("float32 (3,): 12 bytes; stays")
+    assert line(model, "layers[1]").endswith("  Unregistered object")
+    found = explain(model)
+    assert found.arrays == 0 and found.shut == ["layers[0].gamma[0]", "layers[0].gamma[1]"]
+    assert "2 arrays out of reach, no move goes there: 20 bytes on CPU." in repr(found)
+
+
+def test_a_method_of_an_unregistered_object_is_a_shut_box():
+    model = [Unregistered(f32(2)).__call__, Dense(2, 2).__call__]
+    assert "method __call__ of a Unregistered, a shut box" in line(model, "[0]")
+    assert line(model, "[1].__self__.weight").endswith("moves, trains")
+
+
+def test_a_set_has_no_places():
+    assert "set of 1, a shut box: it is in a set" in line([{Unregistered(f32(2))}], "[0]")
+
+
+def test_the_other_fields_of_a_subset():
+    model = ActorCritic(f32(2), f32(3))
+    assert line(model, "actor").endswith("8 bytes; moves, trains")
+    assert line(model, "critic").endswith("float32 (3,), left out: 12 bytes; stays; not one of ActorCritic's children")
+    assert line(model, "name").endswith("text 'pair': not one of ActorCritic's children")
+    model.added_later = Pair(f32(4), 1)
+    assert line(model, "added_later").endswith("Pair, left out: not one of ActorCritic's children")
+    assert line(model, "added_later.first").endswith("stays")
+
+
+def test_what_moves_and_what_trains_are_two_questions():
+    shared = f32(3)
+    model = Agent([f32(2), shared, np.arange(3)], shared)
+    assert line(model, "body[0]").endswith("moves, does not train: Agent does not name it trainable")
+    assert line(model, "body[1]").endswith("moves, trains")  # by its other place
+    assert line(model, "body[2]").endswith("moves, does not train: it holds int64")
+    assert "3 of 8 numbers in them train (parameters)." in repr(explain(model))
+
+
+WEIGHT = f32(2)
+
+
+def reads_a_global(x):
+    return x * WEIGHT
+
+
+def test_globals_that_a_function_reads():
+    captured = f32(3)
+    model = [reads_a_global, lambda x: reads_a_global(x) * WEIGHT + captured, np.tanh]
+    text = repr(explain(model))
+    assert "float32 (2,), a global: 8 bytes; stays; reads_a_global reads it" in text and "<lambda> reads it" in text
+    assert "function <lambda>, with the variables it captured" in line(model, "[1]")
+    assert line(model, "[1].captured").endswith("12 bytes; moves, trains")
+    assert text.count(" a global") == 2
+
+
+def weight(model):
+    return model.WEIGHT
+
+
+def test_an_attribute_is_no_global():
+    assert "global" not in repr(explain(weight))
+
+
+def test_a_cycle_is_shown_and_not_walked():
+    model = [1, {}]
+    model[1]["back"] = model
+    text = repr(explain(model))
+    assert "list of 2: the same object as the whole model, which contains it: a cycle" in text
+    assert "neither move nor train" in text
+
+
+def test_tracked_arrays():
+    seen = []
+    gradient(lambda model: (seen.append(explain(model)), model.weight.sum())[1], Dense(3, 1))
+    assert "float32 (1, 3): 12 bytes; tracked for a gradient; moves, trains" in repr(seen[0])
+    assert "tracked for a gradient" in repr(explain([fl.param(f32(2))]))
+
+
+def test_arrays_that_no_gpu_takes():
+    text = line([np.array(["a"]), f32(1)], "[0]")
+    assert "cannot move: a GPU holds numbers and booleans" in text
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        (None, "None"),
+        (True, "number True"),
+        (np.float32(1), "number np.float32(1.0)"),
+        ("a" * 100, "text 'aaaaaaaaaaaa...aaaaaaaaaaaaa'"),
+        (range(3), "range(0, 3)"),
+        (np.dtype("f4"), "dtype('float32')"),
+        (np.tanh, "function tanh"),
+        (len, "function len"),
+        (Dense, "class Dense"),
+        (np, "module numpy"),
+        (partial(len, []), "partial"),
+        (OrderedDict(a=1), "OrderedDict of 1"),
+        (namedtuple("Point", "x y")(1, 2), "Point"),
+        (np.random.default_rng(0), "Generator object"),
+        (io.StringIO(), "open file"),
+        (iter([]), "list_iterator: its values do not exist yet, so it cannot move"),
+        (f32(2, 3), "float32 (2, 3)"),
+        (Colour.RED, "number <Colour.RED: 1>"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_things_are_called(x, words):
+    assert described(x) == words
+    assert repr(explain(x)).startswith(words)
+
+
+def test_nothing_is_copied_and_nothing_waits():
+    simulate_gpu(2)
+    first, second = devices()
+    model = Chain(first(Dense(4, 3)), Unregistered(second(f32(2))))
+    with second, receipt() as r:
+        found = explain(model)
+        repr(found), found._repr_html_()
+    simulate_gpu(False)
+    repr(explain(model))
+    assert (r.launches, r.synchronizations, r.device_to_host.count) == (0, 0, 0)
+
+
+# -- how it is drawn ---------------------------------------------------------------------------------------
+
+
+class Checker(HTMLParser):
+    """Fails on tags that are not closed, and on what could run or load something."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.text = [], []
+
+    def handle_starttag(self, tag, attributes):
+        assert tag in {"div", "p", "br", "details", "summary", "ul", "li", "code", "b"}
+        assert {name for name, _ in attributes} <= {"style", "open"}
+        assert all("url" not in (value or "") for _, value in attributes)
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def words_of(page):
+    checker = Checker()
+    checker.feed(page)
+    assert checker.open == []
+    return " ".join("".join(checker.text).split())
+
+
+def test_html_says_what_the_text_says():
+    simulate_gpu()
+    model = Chain(Dense(4, 3), gpu(Dense(3, 2)), Unregistered(f32(2)))
+    words = words_of(explain(model)._repr_html_())
+    assert "layers[0].weight C CPU float32 (3, 4): 48 bytes; moves, trains" in words
+    assert "layers[1].weight G Simulated:0 float32 (2, 3): 24 bytes" in words
+    assert "layers[2] C CPU Unregistered object, a shut box: Unregistered is not registered." in words
+    assert "1 array out of reach" in words
+
+
+def test_html_is_escaped():
+    page = explain({"<script>alert(1)</script>": "<img src=x onerror=y> & more"})._repr_html_()
+    assert "['<script>alert(1)</script>'] text '<img src" in words_of(page)
+
+
+def test_at_most_500_rows_those_nearest_to_the_root_first():
+    model = [list(range(600)), Dense(2, 2)]
+    text = repr(explain(model))
+    assert "500 of 606 nodes are shown, 106 left out." in text
+    assert "[1].weight" in text and text.split("\n")[496].split() == ["│", "└", "…", "106", "more"]
+    assert len(text.split("\n")) == 500 + 1 + 4
+    page = explain(model)._repr_html_()
+    assert "500 of 606 nodes are shown, 106 left out." in words_of(page) and page.count("<code>") == 500
+
+
+def test_a_large_tree_opens_two_levels_and_the_way_to_all_shut_boxes():
+    def deep(shut):
+        return Row("", "list", rows=[Row("", "list", rows=[Row("", "list", shut=shut, rows=[Row("", "number")])])])
+
+    page = as_html(Row("", "list", rows=[deep(shut=i == 3) for i in range(40)]), [])
+    assert page.count("<details open") == 1 + 40 + 2 and page.count("<details") == 1 + 3 * 40
+    assert as_text(Row("", "list"), []) == "list\n"

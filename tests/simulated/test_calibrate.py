@@ -1,0 +1,120 @@
+"""`calibrate` finds the figures of a card that is known, from times with noise and with some that are wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fluxlite.devices import gpu, simulate_gpu
+from fluxlite.receipts.estimates import estimate
+from fluxlite.simulated.calibration import calibrate
+from fluxlite.simulated.presets import PRESETS, Preset, preset
+
+KNOWN = Preset(
+    "known", 10 * 2**30, 60, bandwidth=500e9, float16=40e12, float32=10e12, float64=0.4e12, pageable=7e9, pinned=13e9,
+    launch=5e-6, floor=2e-6, latency=9e-6, first_use=10e-3,
+)  # fmt: skip
+FIGURES = Preset._fields[3:-1]
+
+
+def measurements(card, noise=0.03, seed=0):
+    """What a recorder would write for this card: nine repeats each, of which the first is far off."""
+    rng = np.random.default_rng(seed)
+
+    def entry(seconds, **what):
+        repeats = seconds * (1 + noise * rng.standard_normal(9))
+        return what | {"repeats": [repeats[0] * 5, *repeats[1:].tolist()]}
+
+    found = [entry(card.launch, what="launch"), entry(card.first_use, what="first use")]
+    for exponent in range(8, 30):
+        kernel = max(card.floor, 2**exponent / card.bandwidth)
+        found.append(entry(card.launch + kernel, what="elementwise", bytes=2**exponent))
+    for dtype in ("float16", "float32", "float64"):
+        for n in (64, 256, 512, 1024, 2048, 4096):
+            share = min(1, (n // 64) ** 2 / card.multiprocessors)
+            computing = 2 * n**3 / (getattr(card, dtype) * share)
+            kernel = max(card.floor, 3 * n * n * np.dtype(dtype).itemsize / card.bandwidth, computing)
+            found.append(entry(card.launch + kernel, what="product", n=n, dtype=dtype))
+    for pinned, link in ((False, card.pageable), (True, card.pinned)):
+        for exponent in range(2, 29, 2):
+            copy = card.latency + 2**exponent / link
+            found.append(entry(copy, what="copy", bytes=2**exponent, pinned=pinned))
+    return found
+
+
+def recorded(entries, **more):
+    return {"card": "known", "memory": 10 * 2**30, "multiprocessors": 60, "measurements": entries} | more
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_it_recovers_known_constants_from_noisy_times(seed):
+    found = calibrate(recorded(measurements(KNOWN, seed=seed)))
+    for figure in FIGURES:
+        # What a launch takes is taken off the floor, with its own error.
+        assert getattr(found, figure) == pytest.approx(getattr(KNOWN, figure), rel=0.1 if figure == "floor" else 0.05)
+    assert found[:3] == KNOWN[:3]
+
+
+def test_without_noise_it_is_exact():
+    found = calibrate(recorded(measurements(KNOWN, noise=0)))
+    for figure in FIGURES:
+        assert getattr(found, figure) == pytest.approx(getattr(KNOWN, figure), rel=1e-3), figure
+
+
+def test_single_wrong_measurements_count_little():
+    entries = measurements(KNOWN)
+    for wrong, factor in ((5, 10), (20, 3), (30, 4), (45, 8), (60, 0.1)):
+        entries[wrong]["repeats"] = [seconds * factor for seconds in entries[wrong]["repeats"]]
+    found = calibrate(recorded(entries))
+    for figure in FIGURES:
+        assert getattr(found, figure) == pytest.approx(getattr(KNOWN, figure), rel=0.15), figure
+
+
+def test_another_card_would_be_noticed():
+    slower = KNOWN._replace(bandwidth=KNOWN.bandwidth / 2)
+    assert calibrate(recorded(measurements(slower))).bandwidth < KNOWN.bandwidth * 0.6
+
+
+def test_what_was_not_measured_is_that_of_the_other_preset():
+    only_copies = [entry for entry in measurements(KNOWN) if entry["what"] == "copy" and not entry["pinned"]]
+    found = calibrate(recorded(only_copies), like="A100")
+    a100 = preset("A100")
+    assert found.pageable == pytest.approx(7e9, rel=0.05) and found.latency == pytest.approx(9e-6, rel=0.05)
+    assert found.pinned == pytest.approx(a100.pinned)
+    assert (found.bandwidth, found.float32, found.launch) == (a100.bandwidth, a100.float32, a100.launch)
+    assert calibrate({"measurements": []}, like="A100")._replace(version=1) == a100
+
+
+def test_a_calibrated_card_is_another_version_and_the_frozen_one_stays():
+    before = PRESETS["NVIDIA T4"]
+    mine = calibrate(recorded(measurements(KNOWN), card="NVIDIA T4"))
+    assert (mine.name, mine.version) == ("NVIDIA T4", 2)
+    assert PRESETS["NVIDIA T4"] is before and before.version == 1
+    assert calibrate(recorded([]), name="Anna's").version == 1
+
+
+def test_it_can_be_read_from_a_file_and_used(tmp_path):
+    path = tmp_path / "recorded.json"
+    path.write_text(json.dumps(recorded(measurements(KNOWN))))
+    mine = calibrate(json.loads(path.read_text()), name="Anna's card")
+    x = np.ones((1024, 1024), np.float32)
+    assert repr(estimate(lambda x: x + x, x, like=mine).seconds).endswith("simulated (Anna's card)")
+    simulate_gpu(like=mine)
+    assert gpu(x).device.name == "simulated Anna's card"
+    assert gpu(x).device.memory().capacity == 10 * 2**30
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"what": "weight", "repeats": [1]}, "one of launch, first use, elementwise, product, copy; got 'weight'"),
+        ({"what": "product", "n": 3, "repeats": [1]}, "needs dtype"),
+        ({"what": "copy", "repeats": [1]}, "needs bytes, pinned"),
+        ({"what": "launch", "repeats": []}, "repeats, seconds above 0"),
+        ({"what": "launch", "repeats": [0.0]}, "repeats, seconds above 0"),
+        ({"what": "product", "n": 3, "dtype": "int8", "repeats": [1]}, "float16, float32, float64, got 'int8'"),
+    ],
+)
+def test_what_cannot_be_read_is_named(entry, words):
+    with pytest.raises(ValueError, match=words):
+        calibrate(recorded([entry]))

@@ -1,0 +1,398 @@
+"""Time on a simulated GPU: who waits for whom, what each thing costs, and the same to the last digit in each run."""
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.devices import CPU, cpu, devices, gpu, simulate_gpu
+from fluxlite.receipts.recording import receipt
+from fluxlite.receipts.seconds import clock
+from fluxlite.simulated import costs
+from fluxlite.simulated.costs import tiles
+from fluxlite.simulated.presets import PRESETS, Preset, preset
+
+MICRO, MILLI = 1e-6, 1e-3
+LAPTOP = 90e-3  # seconds that a laptop's CPU takes for the product of two 2048 x 2048 matrices in float32
+# Round figures: a kernel takes 1 µs per 1,000 bytes or 1,000 operations, but 10 µs at least.
+ROUND = Preset(
+    "round", 2**30, 4, bandwidth=1e9, float16=1e9, float32=1e9, float64=1e9, pageable=1e9, pinned=2e9,
+    launch=5e-6, floor=10e-6, latency=100e-6, first_use=1e-3,
+)  # fmt: skip
+
+
+@pytest.fixture
+def round_gpu():
+    simulate_gpu(like=ROUND)
+    fl.reset_notices()
+    return devices()[0]
+
+
+def took(program):
+    before = clock()
+    program()
+    return clock() - before
+
+
+def warm(*programs):
+    for program in programs:
+        program()
+    devices()[0].synchronize()
+
+
+def on(device, *shape, dtype=np.float32):
+    return device(np.ones(shape, dtype), dtype=None)
+
+
+def test_the_ladder_of_a_product_not_waited_for_waited_for_and_with_copies(simulated):
+    host = np.ones((2048, 2048), np.float32)
+    x, y = gpu(host), gpu(host)
+    warm(lambda: x @ y)
+
+    def waited():
+        x @ y
+        simulated.synchronize()
+
+    ordered, done = took(lambda: x @ y), None
+    simulated.synchronize()
+    done = took(waited)
+    copied = took(lambda: cpu(gpu(host) @ gpu(host)))
+    assert ordered == pytest.approx(8 * MICRO)
+    assert done == pytest.approx(2.87 * MILLI, rel=0.01)
+    assert copied == pytest.approx(11.3 * MILLI, rel=0.01)
+    assert [LAPTOP / ordered, LAPTOP / done, LAPTOP / copied] == pytest.approx([11_250, 31, 8], rel=0.02)
+
+
+def test_small_steps_cost_their_launches(simulated):
+    w1, w2, x = (gpu(np.ones(shape, np.float32)) for shape in ((7, 6), (6, 1), (1, 1)))
+
+    def step(h):
+        xh = np.concatenate([x, h], axis=1)
+        return np.tanh(xh @ w1), xh
+
+    warm(lambda: step(on(simulated, 1, 6)), lambda: on(simulated, 1, 6) @ w2)
+    with receipt() as r:
+        h = on(simulated, 1, 6)
+        for _ in range(100):
+            h, _ = step(h)
+    assert r.launches == 400
+    copy = 13 * MICRO + 24 / 6e9
+    assert float(r.seconds) == pytest.approx(copy + 400 * 8 * MICRO, rel=0.01)
+
+
+def test_launching_does_not_wait_and_the_device_works_through_its_queue(round_gpu):
+    x = on(round_gpu, 250_000)  # x + x moves 3,000,000 bytes: 3 ms
+    warm(lambda: x + x)
+    with receipt() as r:
+        for _ in range(3):
+            x + x
+    assert clock() * 1e9 == pytest.approx(round_gpu.host.now)
+    moments = r.timeline()
+    assert [moment.went_on - moment.asked for moment in moments] == pytest.approx([5 * MICRO] * 3)
+    assert [moment.start for moment in moments] == pytest.approx([5 * MICRO, 3.005 * MILLI, 6.005 * MILLI])
+    assert float(r.seconds) == pytest.approx(9.005 * MILLI)
+    assert took(round_gpu.synchronize) == pytest.approx(9.005 * MILLI - 15 * MICRO)
+    assert took(round_gpu.synchronize) == 0
+
+
+def test_short_kernels_are_paid_by_launches(round_gpu):
+    x = on(round_gpu, 2)
+    warm(lambda: x + x)
+    with receipt() as r:
+        for _ in range(100):
+            x + x
+    assert float(r.seconds) == pytest.approx(5 * MICRO + 100 * 10 * MICRO)  # the floor, which is longer than a launch
+
+
+@pytest.mark.parametrize(
+    "read",
+    [float, lambda y: y.item(), lambda y: bool(y), lambda y: f"{y}", lambda y: repr(y), lambda y: cpu(y)],
+    ids=["float", "item", "bool", "format", "repr", "cpu"],
+)
+def test_reading_waits_for_the_device_and_copies(round_gpu, read):
+    x = on(round_gpu, 250_000)
+    warm(lambda: (x + x).sum())
+    y = (x + x).sum()  # 3 ms and 1 ms
+    assert took(lambda: read(y)) == pytest.approx(4 * MILLI - 5 * MICRO + 100 * MICRO, rel=1e-3)
+
+
+@pytest.mark.parametrize("wait", [lambda x: x[x > 2], np.nonzero, np.unique], ids=["mask", "nonzero", "unique"])
+def test_what_depends_on_values_waits(round_gpu, wait):
+    x = on(round_gpu, 250_000)
+    warm(lambda: wait(x), lambda: x + x)
+    x + x
+    assert took(lambda: wait(x)) > 3 * MILLI
+
+
+def test_shapes_views_and_writes_do_not_wait(round_gpu):
+    x = on(round_gpu, 500, 500)
+    warm(lambda: x + x, lambda: x.__setitem__(0, 1))
+    x + x
+    assert took(lambda: (x.T, x[0], x.shape, len(x), x.reshape(-1), list(x))) == 0
+    assert took(lambda: x.__setitem__(0, 2)) == pytest.approx(5 * MICRO)
+
+
+def test_a_pageable_copy_is_in_the_order_of_everything_and_the_host_waits(round_gpu):
+    x = on(round_gpu, 250_000)
+    warm(lambda: x + x)
+    x + x
+    assert took(lambda: gpu(np.ones(250, np.float32))) == pytest.approx(3 * MILLI + 101 * MICRO)
+
+
+def test_a_pinned_copy_runs_beside_the_computing(round_gpu):
+    x = on(round_gpu, 250_000)
+    warm(lambda: x + x)
+    with receipt() as r:
+        x + x
+        batch, there = round_gpu.copy_in_pinned(np.full(250_000, 2, np.float32))
+        round_gpu.wait_for(there)
+        y = batch + batch
+    first, copy, second = r.timeline()
+    assert (copy.lane, copy.kind) == ("copies in", "host to device")
+    assert (first.start, copy.start) == pytest.approx((5 * MICRO, 10 * MICRO))
+    assert copy.went_on - copy.asked == pytest.approx(5 * MICRO)
+    assert copy.end == pytest.approx(10 * MICRO + 100 * MICRO + 0.5 * MILLI)  # twice as fast as a pageable one
+    assert second.start == first.end > copy.end
+    assert cpu(y)[0] == 4
+
+
+def test_without_wait_for_a_computation_would_not_wait_for_the_copy(round_gpu):
+    warm(lambda: on(round_gpu, 2) + 1)
+    batch, there = round_gpu.copy_in_pinned(np.ones(10**6, np.float32))
+    with receipt() as careless:
+        batch + 1
+    round_gpu.synchronize()
+    batch, there = round_gpu.copy_in_pinned(np.ones(10**6, np.float32))
+    round_gpu.wait_for(there)
+    with receipt() as careful:
+        batch + 1
+    assert careless.timeline()[0].start < 2e-4 < careful.timeline()[0].start
+
+
+def test_an_operations_first_use_loads_its_kernel_once_on_each_device():
+    simulate_gpu(2, like=ROUND)
+    first, second = devices()
+    x, y = on(first, 2), on(second, 2)
+    assert took(lambda: x + x) == pytest.approx(1005 * MICRO)
+    assert took(lambda: x + x) == pytest.approx(5 * MICRO)
+    assert took(lambda: x * x) == pytest.approx(1005 * MICRO)
+    assert took(lambda: y + y) == pytest.approx(1005 * MICRO)
+    assert took(lambda: x.copy()) == pytest.approx(5 * MICRO)  # memory is copied without a kernel
+
+
+def test_each_device_has_its_own_lanes_and_both_have_one_host():
+    simulate_gpu(2, like=ROUND)
+    first, second = devices()
+    x, y = on(first, 250_000), on(second, 250_000)
+    warm(lambda: x + x, lambda: y + y)
+    second.synchronize()
+    with receipt() as r:
+        x + x
+        y + y
+    assert float(r.seconds) == pytest.approx(3.01 * MILLI)
+    first.synchronize()
+    second.synchronize()
+    with receipt() as r:
+        x + x
+        second(x)  # 1 MB over the pinned link of 2 GB/s
+    assert float(r.seconds) == pytest.approx(3 * MILLI + 5 * MICRO + 100 * MICRO + 0.5 * MILLI, rel=1e-2)
+
+
+def test_on_real_devices_it_is_the_real_clock():
+    import time
+
+    assert clock() == pytest.approx(time.perf_counter(), abs=60)
+    with fl.simulate_gpu():
+        virtual = clock()
+        sum(range(100_000))
+        assert clock() == virtual
+
+
+def test_with_deterministic_false_the_programs_own_time_counts(monkeypatch):
+    import time
+
+    real = [1_000_000]
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: real[0])
+    simulate_gpu(like=ROUND, deterministic=False)
+    x = on(devices()[0], 2)
+    warm(lambda: x + x)
+    before = clock()
+    real[0] += 7_000_000
+    assert clock() - before == pytest.approx(7 * MILLI)
+    real[0] += 1_000_000
+    x + x
+    assert clock() - before == pytest.approx(8 * MILLI + 5 * MICRO)
+
+    def slow(*args, **kwargs):  # what NumPy takes to simulate is none of the program's time
+        real[0] += 50_000_000
+        return np.ones(2, np.float32)
+
+    devices()[0].instead = slow
+    x + x
+    assert clock() - before == pytest.approx(8 * MILLI + 10 * MICRO)
+
+
+def test_the_kind_of_clock_belongs_to_what_simulate_gpu_was_asked_for():
+    simulate_gpu()
+    first = devices()[0]
+    simulate_gpu()
+    assert devices()[0] is first
+    simulate_gpu(deterministic=False)
+    assert devices()[0] is not first and devices()[0].live and not first.live
+
+
+def test_a_program_takes_the_same_time_to_the_last_digit_whenever_it_runs(simulated):
+    x = on(simulated, 300, 300)
+
+    def program():
+        for _ in range(20):
+            np.tanh(x @ x + x).sum()
+        return float(x.sum())
+
+    warm(program)
+    seconds = []
+    for pause in (0, 3, 12_345):
+        simulated.host.now += pause
+        with receipt() as r:
+            program()
+        seconds.append(float(r.seconds))
+    assert seconds[0] == seconds[1] == seconds[2]
+
+
+def test_no_microsecond_is_lost_between_threads(simulated):
+    x = on(simulated, 2)
+    warm(lambda: x + x)
+
+    def work():
+        for _ in range(500):
+            x + x
+
+    def together():
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # as often as can be
+    try:
+        assert took(together) == pytest.approx(2000 * 8 * MICRO, rel=1e-9)
+    finally:
+        sys.setswitchinterval(interval)
+
+
+# -- how long a kernel takes ------------------------------------------------------------------------------
+
+
+def worked(program):
+    """Seconds that the device works, all kernels are warm."""
+    program()
+    with receipt() as r:
+        program()
+    return sum(moment.end - moment.start for moment in r.timeline() if moment.lane == "compute")
+
+
+@pytest.mark.parametrize(
+    ("program", "nbytes"),
+    [
+        (lambda x, b, i: x + x, 12e6),
+        (lambda x, b, i: x + b, 8e6 + 4e3),
+        (lambda x, b, i: x * 2.0, 8e6),
+        (lambda x, b, i: x > 0, 5e6),
+        (lambda x, b, i: x.__iadd__(1), 8e6),
+        (lambda x, b, i: x.sum(), 4e6),
+        (lambda x, b, i: np.max(x, axis=1), 4e6 + 4e3),
+        (lambda x, b, i: x.astype(np.float64), 12e6),
+        (lambda x, b, i: x.copy(), 8e6),
+        (lambda x, b, i: x.T.copy(), 8e6),
+        (lambda x, b, i: np.zeros_like(x), 4e6),
+        (lambda x, b, i: np.ones_like(x), 4e6),
+        (lambda x, b, i: np.concatenate([x, x.T]), 16e6),
+        (lambda x, b, i: x[i], 2 * 2e6 + 4e3),  # 500 rows, and the indices
+        (lambda x, b, i: np.take(x, i, axis=0), 2 * 2e6 + 4e3),
+        (lambda x, b, i: x.__setitem__(0, b), 8e3),
+    ],
+)
+def test_bytes_decide_about_most_kernels(round_gpu, program, nbytes):
+    x, b = on(round_gpu, 1000, 1000), on(round_gpu, 1000)
+    i = round_gpu(np.arange(500))
+    assert worked(lambda: program(x, b, i)) == pytest.approx(max(nbytes / 1e9, 1e-5), rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("program", "operations"),
+    [
+        (lambda x: x @ x, 2 * 256**3),
+        (lambda x: x[:64] @ x, 2 * 64 * 256**2),
+        (lambda x: np.dot(x, x), 2 * 256**3),
+        (lambda x: np.tensordot(x, x, axes=([1], [0])), 2 * 256**3),
+        (lambda x: np.einsum("ij,jk->ik", x, x), 2 * 256**3),
+        (lambda x: x.reshape(4, 64, 256) @ x.reshape(4, 256, 64), 2 * 4 * 64 * 64 * 256),
+        (lambda x: np.linalg.inv(x), 2 * 256**3),
+    ],
+)
+def test_operations_decide_about_products(round_gpu, program, operations):
+    x = round_gpu(np.eye(256, dtype=np.float32))
+    assert worked(lambda: program(x)) == pytest.approx(operations / 1e9, rel=1e-3)
+
+
+def test_a_complex_product_is_four_real_ones(round_gpu):
+    x = round_gpu(np.eye(256, dtype=np.complex64))
+    assert worked(lambda: x @ x) == pytest.approx(4 * 2 * 256**3 / 1e9, rel=1e-3)
+
+
+def test_bytes_are_those_read_and_those_written():
+    x, y = np.ones((3, 4), np.float32), np.ones(3)
+    assert costs.nbytes("linalg.norm", [x], [y]) == 48 + 24
+    assert costs.nbytes("zeros_like", [x], [x]) == 48
+    assert costs.nbytes("compress", [x], [y]) == 2 * 24
+
+
+def test_a_small_result_keeps_few_multiprocessors_busy(round_gpu):
+    wide, x = on(round_gpu, 64, 6400), on(round_gpu, 6400, 64)
+    assert worked(lambda: wide @ x) == pytest.approx(2 * 64 * 64 * 6400 / (1e9 / 4), rel=1e-3)  # 1 tile, 4 of them
+    assert [tiles(np.empty((m, 3)), np.empty((3, n)), np.empty((m, n))) for m, n in ((1, 1), (64, 65), (129, 64))] == [
+        1, 2, 3,
+    ]  # fmt: skip
+    assert tiles(np.empty((5, 64, 3)), np.empty((3, 64)), np.empty((5, 64, 64))) == 5
+
+
+def test_a_composite_shares_its_bytes_among_its_kernels(round_gpu):
+    x = on(round_gpu, 1000, 1000)
+    x.var()
+    with receipt() as r:
+        x.var()
+    (moment,) = r.timeline()
+    assert moment.times == 2
+    assert moment.went_on - moment.asked == pytest.approx(10 * MICRO)
+    assert moment.end - moment.start == pytest.approx(10 * MILLI, rel=1e-3)  # ten operations each, in two kernels
+
+
+def test_precision_has_its_price():
+    times = {}
+    for dtype in (np.float16, np.float32, np.float64):
+        simulate_gpu()
+        x = on(devices()[0], 1024, 1024, dtype=dtype)
+        times[np.dtype(dtype).name] = worked(lambda x=x: x @ x)
+    assert times["float16"] < times["float32"] / 4
+    assert times["float64"] == pytest.approx(times["float32"] * 32 * 0.74 / 0.9, rel=0.01)
+
+
+def test_presets_are_of_cards_that_there_are_and_cannot_be_changed():
+    assert list(PRESETS) == ["NVIDIA T4", "GTX 1650", "RTX 2080 Ti", "A100", "H200"]
+    for card in PRESETS.values():
+        assert card.pinned > card.pageable and card.float32 > card.float64 and card.version == 1
+        with pytest.raises(AttributeError):
+            card.launch = 0.0
+    assert preset(ROUND) is ROUND
+    with pytest.raises(ValueError, match="NVIDIA T4, GTX 1650"):
+        preset("T5")
+    with fl.simulate_gpu(like=ROUND) as device:
+        assert device.name == "simulated round"
+
+
+def test_the_cpu_has_no_virtual_clock():
+    assert not hasattr(CPU, "host")

@@ -1,0 +1,256 @@
+"""What each thing costs, as a receipt counts it: launches, copies, waits, memory. Figures are CuPy 14's."""
+
+import re
+import threading
+
+import numpy as np
+import pytest
+
+from fluxlite.devices import cpu, devices, gpu, simulate_gpu
+from fluxlite.receipts.recording import receipt
+
+
+def numbers(device, shape=(2, 3)):
+    return device(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
+
+
+def launches(program):
+    with receipt() as r:
+        program()
+    return r.launches
+
+
+@pytest.mark.parametrize(
+    ("program", "count"),
+    [
+        (lambda x: x + x, 1),
+        (lambda x: np.tanh(x @ x.T + 1), 3),
+        (lambda x: x.__iadd__(1), 1),
+        (lambda x: x[0], 0),
+        (lambda x: x[:, 1:], 0),
+        (lambda x: x.T, 0),
+        (lambda x: x.reshape(-1), 0),
+        (lambda x: np.reshape(x, (3, 2)), 0),
+        (lambda x: x.T.reshape(-1), 1),
+        (lambda x: x.ravel(), 0),
+        (lambda x: x.flatten(), 0),
+        (lambda x: np.split(x, 3, axis=1), 0),
+        (lambda x: np.broadcast_to(x, (4, 2, 3)), 0),
+        (lambda x: np.expand_dims(x, 0), 0),
+        (lambda x: np.squeeze(x[None]), 0),
+        (lambda x: np.swapaxes(x, 0, 1), 0),
+        (lambda x: np.moveaxis(x, 0, 1), 0),
+        (lambda x: np.transpose(x), 0),
+        (lambda x: np.diagonal(x), 0),
+        (lambda x: x.real, 0),
+        (lambda x: list(x), 0),
+        (lambda x: (x.shape, np.ndim(x), np.size(x), len(x), x.nbytes), 0),
+        (lambda x: x.astype(np.float32, copy=False), 0),
+        (lambda x: x.astype(np.float64), 1),
+        (lambda x: x.copy(), 0),
+        (lambda x: x.T.copy(), 1),
+        (lambda x: x.sum(), 1),
+        (lambda x: x.mean(axis=0), 1),
+        (lambda x: x.var(), 2),
+        (lambda x: x.std(), 3),
+        (lambda x: np.zeros_like(x), 0),
+        (lambda x: np.ones_like(x), 1),
+        (lambda x: np.full_like(x, 3), 1),
+        (lambda x: np.concatenate([x, x, x]), 3),
+        (lambda x: np.stack([x] * 8), 8),
+        (lambda x: np.stack([x] * 9), 1),
+        (lambda x: x.fill(0), 1),
+        (lambda x: x.__setitem__(0, x[1]), 1),
+        (lambda x: x[[0, 1]], 1),
+        (lambda x: np.take(x, [0, 1]), 1),
+        (lambda x: x[[0, 1], [0, 1]], 4),
+        (lambda x: np.take_along_axis(x, np.array([[0], [1]]), axis=1), 5),
+        (lambda x: np.add.at(x, np.array([0]), 1.0), 1),
+        (lambda x: x.device.rng.random(3), 1),
+    ],
+)
+def test_kernels(simulated, program, count):
+    x = numbers(simulated)
+    assert launches(lambda: program(x)) == count
+
+
+def test_the_last_step_of_an_update_of_a_part_is_free(simulated):
+    x = numbers(simulated)
+
+    def program():
+        x[0] += 1
+
+    assert launches(program) == 1
+
+
+def test_zeros_are_a_memset(simulated):
+    x = numbers(simulated)
+    with receipt() as r:
+        np.zeros_like(x)
+    assert (r.memsets, r.launches) == (1, 0)
+
+
+def test_what_the_program_asked_for_is_explicit(simulated):
+    with receipt() as r:
+        x = gpu(np.zeros((2, 3), np.float32))
+        gpu(x)
+        cpu(x)
+        cpu(cpu(x))
+        x.get()
+    assert (r.host_to_device.count, r.host_to_device.bytes, r.host_to_device.implicit) == (1, 24, 0)
+    assert (r.device_to_host.count, r.device_to_host.explicit, r.device_to_host.bytes) == (3, 3, 72)
+    assert r.synchronizations == 3
+
+
+@pytest.mark.parametrize(
+    ("program", "nbytes"),
+    [
+        (lambda x: float(x[0, 0]), 4),
+        (lambda x: int(x[0, 0]), 4),
+        (lambda x: bool(x[0, 0]), 4),
+        (lambda x: x[0, 0].item(), 4),
+        (lambda x: x.item(0, 1), 4),
+        (lambda x: f"{x[0, 0]:.1f}", 4),
+        (lambda x: repr(x), 24),
+        (lambda x: str(x), 24),
+        (lambda x: x.tolist(), 24),
+        (lambda x: x[x > 2], 4),
+        (lambda x: x.__setitem__(x > 2, x[0, 0]), 4),
+        (lambda x: np.nonzero(x), 8),
+        (lambda x: np.unique(x), 8),
+    ],
+)
+def test_what_waits_without_a_word(simulated, program, nbytes):
+    x = numbers(simulated)
+    with receipt() as r:
+        program(x)
+    copies = r.device_to_host
+    assert (copies.count, copies.implicit, copies.explicit, copies.bytes) == (1, 1, 0, nbytes)
+    assert r.synchronizations == 1
+
+
+@pytest.mark.parametrize(
+    ("program", "nbytes"),
+    [
+        (lambda x: x[[0, 1]], 16),
+        (lambda x: x[np.array([0, 1], np.int32)], 8),
+        (lambda x: np.take(x, [0, 1]), 16),
+        (lambda x: x.__setitem__([0, 1], np.zeros((2, 3))), 16 + 24),
+        (lambda x: np.add.at(x, np.array([0]), 1.0), 8 + 8),
+    ],
+)
+def test_what_is_copied_to_the_device_without_a_word(simulated, program, nbytes):
+    x = numbers(simulated)
+    with receipt() as r:
+        program(x)
+    assert r.host_to_device.bytes == nbytes
+    assert r.host_to_device.explicit == 0 and r.host_to_device.implicit == r.host_to_device.count
+
+
+def test_nothing_else_waits(simulated):
+    x = numbers(simulated)
+    with receipt() as r:
+        y = np.tanh(x @ x.T).sum() * 2
+        z = [row + y for row in x]
+        x[0] = z[0]
+        x[1, 2] = 5
+    assert r.synchronizations == r.device_to_host.count == r.host_to_device.count == 0
+
+
+def test_synchronize_waits_and_copies_nothing(simulated):
+    with receipt() as r:
+        simulated.synchronize()
+    assert (r.synchronizations, r.device_to_host.count) == (1, 0)
+
+
+def test_copies_between_devices():
+    simulate_gpu(2)
+    first, second = devices()
+    x = numbers(first)
+    with receipt() as r:
+        y = second(x)
+        first(x)
+    assert y.device is second
+    assert (r.device_to_device.count, r.device_to_device.bytes, r.host_to_device.count) == (1, 24, 0)
+
+
+def test_receipts_nest_and_end(simulated):
+    x = numbers(simulated)
+    with receipt() as outer:
+        x + 1
+        with receipt() as inner:
+            x + 1
+        x + 1
+    x + 1
+    assert (outer.launches, inner.launches) == (3, 1)
+
+
+def test_a_receipt_ends_also_when_the_program_fails(simulated):
+    x = numbers(simulated)
+    with pytest.raises(ZeroDivisionError), receipt() as r:
+        x + 1 / 0
+    x + 1
+    assert r.launches == 0
+
+
+def test_other_threads_are_counted(simulated):
+    x = numbers(simulated)
+
+    def work():
+        for _ in range(200):
+            x + 1
+
+    with receipt() as r:
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert r.launches == 800
+
+
+def test_peak_memory(simulated):
+    x = numbers(simulated, (128,))  # 512 bytes
+    with receipt() as outer:
+        with receipt() as first:
+            y = [x + 1, x + 2]
+        del y
+        with receipt() as second:
+            y = x + 1
+    assert (first.peak_memory, second.peak_memory, outer.peak_memory) == (1536, 1024, 1536)
+    assert simulated.memory().peak == 1536
+    del y
+
+
+def test_what_a_receipt_says(simulated):
+    x = numbers(simulated)
+    with receipt() as r:
+        float((x @ x.T + 1).sum())
+        x[[0]]
+        np.zeros_like(x)
+    *rows, time = repr(r).splitlines()
+    assert re.fullmatch(r"80.1 ms simulated \(NVIDIA T4\); .* of this machine's time to simulate it", time)
+    assert rows == [
+        "launches          4: add 1, getitem 1, matmul 1, sum 1",
+        "memsets           1",
+        "host to device    1 copy, 8 bytes: 0 explicit, 1 implicit",
+        "device to host    1 copy, 4 bytes: 0 explicit, 1 implicit",
+        "synchronizations  1",
+        "first uses        4",
+        f"peak memory       {r.peak_memory:,} bytes",
+    ]
+
+
+def test_on_a_cpu_there_is_nothing_to_count():
+    with receipt() as r:
+        np.ones(3) + 1
+    assert (r.launches, r.synchronizations, r.peak_memory) == (0, 0, 0)
+
+
+@pytest.mark.on("CUDA")
+def test_a_real_gpu_does_not_tell(device):
+    with receipt() as r:
+        cpu(gpu(np.ones(3, np.float32)) + 1)
+    assert r.launches is None
+    assert "not visible on CUDA:0" in repr(r)
+    assert (r.host_to_device.count, r.device_to_host.count) == (1, 1)

@@ -1,0 +1,33 @@
+"""Lines that are said once."""
+
+import sys
+from types import SimpleNamespace
+
+from fluxlite.messages import in_notebook, ipython, notice, notices, reset_notices, warn
+
+
+def test_once_per_key_on_standard_output(capsys):
+    reset_notices()
+    notice("a", "first")
+    notice("a", "not said")
+    warn(("b", 1), "second")
+    assert notices() == ["[ Info: first", "┌ Warning: second"]
+    captured = capsys.readouterr()
+    assert captured.out == "[ Info: first\n┌ Warning: second\n" and captured.err == ""
+    reset_notices()
+    assert notices() == []
+    notice("a", "again")
+    assert capsys.readouterr().out == "[ Info: again\n"
+    reset_notices()
+
+
+def test_which_shell_reads_it_is_found_without_importing_one(monkeypatch):
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    assert ipython() is None and not in_notebook() and "IPython" not in sys.modules
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: "a shell"))
+    assert ipython() == "a shell" and not in_notebook()  # IPython in a terminal
+    monkeypatch.setitem(sys.modules, "ipykernel", SimpleNamespace())
+    assert in_notebook()
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    assert ipython() is None and not in_notebook()  # imported by a program; no shell runs

@@ -1,0 +1,117 @@
+"""The tables of contents: `__all__`, what a type checker reads, and what is loaded at first use say the same."""
+
+import ast
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fluxlite
+import fluxlite.course
+
+ROOT = Path(fluxlite.__file__).parents[1]
+
+
+class Table:
+    """What a table of contents says, read from its source: names, each with its module (empty: it is one itself)."""
+
+    def __init__(self, source: str):
+        tree = ast.parse(source)
+        block = next(node for node in tree.body if isinstance(node, ast.If))
+        self.at_once = dict(self._imported(tree.body))
+        self.for_type_checkers = dict(self._imported(block.body))
+        self.declared = [node.target.id for node in block.body if isinstance(node, ast.AnnAssign)]
+        call = next(n for n in ast.walk(tree) if isinstance(n, ast.Call) and "loaded_when_used" in ast.unparse(n.func))
+        more = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+        names = ast.literal_eval(call.args[1])
+        self.loaded = {name: module for module in names for name in names[module].split()}
+        self.loaded |= {name: "" for name in more.get("modules", "").split()}
+        self.computed = list(more.get("computed", ()))
+        self.all = next(
+            ast.literal_eval(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        )
+
+    @staticmethod
+    def _imported(nodes):
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom) and node.level:
+                yield from ((alias.name, node.module or "") for alias in node.names)
+
+    def differences(self) -> list[str]:
+        known = [*self.at_once, *self.loaded, *self.computed]
+        return sorted(
+            {
+                *(f"__all__: {name}" for name in set(known) ^ set(self.all)),
+                *(f"twice: {name}" for name in self.all if self.all.count(name) > 1 or known.count(name) > 1),
+                *(f"not the same module: {n}" for n, _ in self.loaded.items() ^ self.for_type_checkers.items()),
+                *(f"computed: {name}" for name in set(self.computed) ^ set(self.declared)),
+            }
+        )
+
+
+@pytest.mark.parametrize("package", [fluxlite, fluxlite.course], ids=lambda package: package.__name__)
+def test_the_three_lists_agree(package):
+    table = Table(Path(package.__file__).read_text(encoding="utf-8"))
+    assert table.differences() == [] and table.all == package.__all__
+    for name, module in table.loaded.items():
+        where = f"{package.__name__}.{module or name}"
+        expected = importlib.import_module(where)
+        assert getattr(package, name) is (getattr(expected, name) if module else expected)
+
+
+def test_a_difference_is_noticed():
+    source = """
+if TYPE_CHECKING:
+    from . import course
+    from .losses import mse
+else:
+    __getattr__, __dir__ = loaded_when_used(__name__, {"losses": "mse mae"}, modules="course")
+__all__ = ["mse", "course", "course", "gone"]
+"""
+    assert Table(source).differences() == ["__all__: gone", "__all__: mae", "not the same module: mae", "twice: course"]
+
+
+def test_a_star_brings_the_public_names_and_no_others():
+    program = "before = set(globals())\nfrom fluxlite import *\nprint(*sorted(set(globals()) - before - {'before'}))"
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert out.split() == sorted(fluxlite.__all__)
+
+
+def test_what_may_change_is_read_each_time():
+    with fluxlite.pretend(preference="CPU"):
+        assert fluxlite.GPU_BACKEND == "CPU"
+    with fluxlite.pretend(preference="Metal"):
+        assert fluxlite.GPU_BACKEND == "Metal"
+    assert "GPU_BACKEND" not in vars(fluxlite)
+
+
+def test_a_typo_is_an_error_to_mypy_and_a_name_has_its_type(tmp_path):
+    """A package that answers for every name, as a typed `__getattr__` does, hides both."""
+    pytest.importorskip("mypy")
+    (tmp_path / "right.py").write_text(
+        "import fluxlite as fl\n"
+        "from fluxlite.course import start\n"
+        "rule: fl.Adam = fl.Adam(0.001)\n"
+        "backend: str = fl.GPU_BACKEND + fl.gpu_name()\n"
+        "fl.relu, fl.train, fl.cuda.devices(), fl.course.check, start\n"
+    )
+    (tmp_path / "wrong.py").write_text(
+        "import fluxlite as fl\n"
+        "from fluxlite.course import strat\n"
+        "rule = fl.Adan(0.001)\n"
+        "name: int = fl.gpu_name()\n"
+        "fl.receipt(1)\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--no-error-summary", "right.py", "wrong.py"]
+    command += [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache' / 'tests'}"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    errors = [line.split(" error: ") for line in done.stdout.splitlines() if " error: " in line]
+    assert [place for place, _ in errors] == ["wrong.py:2:", "wrong.py:3:", "wrong.py:4:", "wrong.py:5:"], done.stdout
+    assert "strat" in errors[0][1] and "Adan" in errors[1][1] and "Too many arguments" in errors[3][1]

@@ -1,0 +1,163 @@
+"""The numbers that training may change, as a list and as one vector. Numbers as in test_tree.py."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fluxlite.tree.contract import functor
+from fluxlite.tree.parameters import destructure, is_trainable_array, trainables
+from fluxlite.tree.ties import parameter_key
+
+
+@functor(trainable=("weight",))
+@dataclass
+class Layer:
+    weight: Any
+    mean: Any
+
+
+def paths(tree):
+    return [str(path) for path, _ in trainables(tree)]
+
+
+def test_a_tied_array_is_listed_at_its_first_place_only():
+    """Behaviour 50: its transpose is the same parameter, a part of it is another."""
+    W, b = np.arange(6.0).reshape(2, 3), np.ones(2)
+    tree = {"decoder": [W.T, b], "encoder": (W, W[0])}
+    found = list(trainables(tree))
+    assert paths(tree) == ["['decoder'][0]", "['decoder'][1]", "['encoder'][1]"]
+    assert found[0][1] is tree["decoder"][0] and found[1][1] is b
+
+
+def test_only_floating_point_arrays_are_trainable():
+    no_gradient = [np.arange(3), np.ones(2, bool), np.ones(2, complex), 1.5, np.float32(1), "text", None]
+    tree = [*no_gradient, np.ones(1, np.float16)]
+    assert paths(tree) == ["[7]"]
+    assert [is_trainable_array(x) for x in tree] == [False] * 7 + [True]
+
+
+def test_only_what_is_declared_trainable_is_listed():
+    mean = np.ones(2)
+    assert paths([Layer(np.ones(1), mean)]) == ["[0].weight"]
+    assert paths([Layer(np.ones(1), mean), mean]) == ["[0].weight", "[1]"]
+    assert paths(Layer([np.ones(1), Layer(np.ones(1), mean)], mean)) == ["weight[0]", "weight[1].weight"]
+
+
+def test_a_cycle_is_named():
+    tree = {"a": [np.ones(1)]}
+    tree["a"].append(tree)
+    for walk in trainables, destructure:
+        with pytest.raises(ValueError, match=r"\['a'\]\[1\] is the same object as the object itself"):
+            walk(tree)
+
+
+def test_containers_that_are_shared_many_times_over_are_entered_once():
+    tree = [np.ones(1)]
+    for _ in range(60):
+        tree = [tree, tree]
+    assert len(paths(tree)) == 1
+
+
+def test_destructure_holds_a_tie_once_and_what_does_not_train_not_at_all():
+    """Behaviour 49."""
+    W = np.arange(6.0).reshape(2, 3)
+    model = {"layer": Layer(W, np.full(2, 7.0)), "tied": W.T, "n": np.arange(2), "name": "x"}
+    vector, restructure = destructure(model)
+    assert vector.tolist() == [0, 1, 2, 3, 4, 5]
+    result = restructure(vector * 10)
+    assert result["layer"].weight.tolist() == [[0, 10, 20], [30, 40, 50]]
+    assert result["tied"].tolist() == [[0, 30], [10, 40], [20, 50]]
+    assert parameter_key(result["tied"]) == parameter_key(result["layer"].weight)
+    assert result["layer"].mean is model["layer"].mean and result["n"] is model["n"] and result["name"] == "x"
+    assert W[0, 1] == 1, "the model is left as it is"
+
+
+def test_destructure_where_what_trains_stands_behind_a_tie_that_does_not():
+    W = np.arange(6.0).reshape(2, 3)
+    vector, restructure = destructure([Layer(None, W.T), W])
+    result = restructure(vector + 1)
+    assert result[0].mean.tolist() == [[1, 4], [2, 5], [3, 6]]
+    assert parameter_key(result[0].mean) == parameter_key(result[1])
+
+
+def test_a_vector_of_another_length_is_refused():
+    """Behaviour 49."""
+    restructure = destructure([np.ones(3)])[1]
+    for wrong in np.ones(4), np.ones(2), np.ones((3, 1)):
+        with pytest.raises(ValueError, match=r"made from a vector of shape \(3,\), got shape"):
+            restructure(wrong)
+
+
+def test_a_model_without_parameters_is_an_empty_vector():
+    """Behaviour 49."""
+    vector, restructure = destructure({"activation": np.tanh})
+    assert vector.shape == (0,) and vector.dtype == np.float32
+    assert restructure(vector) == {"activation": np.tanh}
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_one_dtype_is_kept(dtype):
+    """Behaviour 49: also beside an empty array."""
+    assert destructure([np.ones(2, dtype), np.zeros(0, dtype)])[0].dtype == dtype
+
+
+def test_restructured_models_share_no_memory_with_the_vector_or_the_model():
+    W = np.ones(2)
+    vector, restructure = destructure([W])
+    (result,) = restructure(vector)
+    assert not np.shares_memory(result, vector) and not np.shares_memory(vector, W)
+    assert not np.shares_memory(result, W)
+
+
+def test_restructure_makes_the_model_that_was_taken_apart():
+    """Also when the model has been given other arrays since."""
+    model = [np.zeros(2), [np.zeros(1)]]
+    restructure = destructure(model)[1]
+    model[0] = np.full(2, 9.0)
+    model[1].append("new")
+    first, rest = restructure(np.array([1.0, 2.0, 3.0]))
+    assert first.tolist() == [1, 2] and [array.tolist() for array in rest] == [[3]]
+
+
+@st.composite
+def models(draw):
+    """Arrays of several shapes and dtypes, some at several places, some of those transposed."""
+    arrays = []
+    for shape in draw(st.lists(st.lists(st.integers(0, 3), max_size=3), max_size=4)):
+        dtype = draw(st.sampled_from([np.float16, np.float32, np.float64, np.int64, np.bool_]))
+        numbers = st.lists(st.integers(-9, 9), min_size=int(np.prod(shape)), max_size=int(np.prod(shape)))
+        arrays.append(np.array(draw(numbers), dtype).reshape(shape))
+    places = draw(st.lists(st.sampled_from(arrays), max_size=8)) if arrays else []
+    model = []
+    for array in places:
+        array = array.T if draw(st.booleans()) else array
+        model.append(draw(st.sampled_from([array, [array], {"a": array}, Layer(array, array)])))
+    return model
+
+
+@given(models())
+def test_a_model_made_from_its_own_vector_is_equal_and_tied_alike(model):
+    vector, restructure = destructure(model)
+    result = restructure(vector)
+    before, after = all_arrays(model), all_arrays(result)
+    assert len(before) == len(after)
+    for x, y in zip(before, after, strict=True):
+        assert (x.dtype, x.shape) == (y.dtype, y.shape)
+        np.testing.assert_array_equal(x, y)
+    for i in range(len(before)):
+        for j in range(i):
+            assert np.shares_memory(before[i], before[j]) == np.shares_memory(after[i], after[j])
+    parameters = {x.__array_interface__["data"][0]: x.size for x in before if x.dtype.kind == "f" and x.size}
+    assert vector.size == sum(parameters.values())
+
+
+def all_arrays(x):
+    """All arrays with repeats; written without the library."""
+    if isinstance(x, np.ndarray):
+        return [x]
+    parts = vars(x).values() if isinstance(x, Layer) else x.values() if isinstance(x, dict) else x
+    return [array for part in parts for array in all_arrays(part)]

@@ -1,0 +1,243 @@
+"""Tied parameters: which arrays are one, and that walks keep them one. Numbers as in test_tree.py."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
+
+import fluxlite.tree.walks
+from fluxlite.tree.ties import address, as_lies, is_array, parameter_key
+from fluxlite.tree.walks import fmap, fmapstructure, leaves
+
+
+def double(leaf):
+    return np.asarray(leaf * 2)  # an array also where NumPy makes a number of one without axes
+
+
+def square_view():
+    """A matrix that is itself a view, as loaded ones are: its transpose has another base than it."""
+    return np.arange(6.0).reshape(2, 3)
+
+
+# -- the checker: knows nothing of the library's keys ------------------------------------------------
+
+
+def check_ties(tree, walk=fmap, function=double):
+    """Map the list of arrays `tree`: values must be right, and two results share all their memory if, and only if,
+    the two arrays did."""
+    results = walk(function, tree)
+    for array, result in zip(tree, results, strict=True):
+        assert result.shape == array.shape
+        np.testing.assert_array_equal(result, function(array))
+    for i, j in itertools.combinations(range(len(tree)), 2):
+        assert is_one(results[i], results[j]) == is_one(tree[i], tree[j]), f"places {i} and {j}"
+
+
+def is_one(x, y):
+    """Whether changing any element of `x` changes one of `y` and the other way round, with no other views around."""
+    if x is y:
+        return True
+    if x.size == 0 or x.size != y.size or not np.may_share_memory(x, y):
+        return False
+    return sorted(addresses(x)) == sorted(addresses(y)) and long_strides(x) == long_strides(y)
+
+
+def addresses(x):
+    start = x.__array_interface__["data"][0]
+    return [start + int(np.dot(index, x.strides)) for index in np.ndindex(x.shape)]
+
+
+def long_strides(x):
+    return sorted(stride for stride, length in zip(x.strides, x.shape, strict=True) if length > 1)
+
+
+def test_the_checker_notices_a_walk_that_knows_no_transposes(monkeypatch):
+    """A planted broken tie: keys by identity only."""
+    W = square_view()
+    monkeypatch.setattr(fluxlite.tree.walks, "parameter_key", lambda x: ("object", id(x)))
+    check_ties([W, W])
+    with pytest.raises(AssertionError, match="places 0 and 1"):
+        check_ties([W, W.T])
+
+
+def test_the_checker_notices_too_many_ties_and_transposes_that_are_not_undone(monkeypatch):
+    W = np.arange(4.0).reshape(2, 2)
+    with monkeypatch.context() as patched, pytest.raises(AssertionError, match="places 0 and 1"):
+        patched.setattr(fluxlite.tree.walks, "parameter_key", lambda x: (type(x), "all arrays are one"))
+        check_ties([np.zeros(2), np.zeros(2)])
+    with monkeypatch.context() as patched, pytest.raises(AssertionError, match="not equal"):
+        patched.setattr(fluxlite.tree.walks, "as_lies", lambda tied, first, result: result)
+        check_ties([W, W.T])
+    with pytest.raises(AssertionError, match="places 0 and 1"):
+        check_ties([W, W], walk=lambda function, tree: fmap(function, tree, cache=False))
+
+
+# -- what is tied ---------------------------------------------------------------------------------------
+
+W = square_view()
+C = np.arange(24.0).reshape(2, 3, 4)
+ROW = np.arange(3.0).reshape(1, 3)
+HANKEL = as_strided(np.arange(3.0), (2, 2), (8, 8))
+CUBE = as_strided(np.arange(20.0), (2, 2, 3), (8, 8, 40))
+TIED = {
+    "the same object": [W, W],
+    "another view of all of it": [W, W[:]],
+    "transposed": [W, W.T],
+    "transposed first": [W.T, W],
+    "transposed, both views of something": [W.T, W.T, W],
+    "square, same shape, other strides": [np.arange(4.0).reshape(2, 2), None],
+    "column-major": [np.asfortranarray(W), None],
+    "three axes, every order": [C.transpose(order) for order in itertools.permutations(range(3))],
+    "axes of length 1": [ROW, ROW[0], ROW.T, ROW[:, None, :, None]],
+    "one element": [np.ones(1), None],
+    "axes alike, stride and length": [HANKEL, HANKEL.T],
+    "two of three axes alike": [CUBE, CUBE.transpose(2, 0, 1), CUBE.transpose(1, 0, 2)],
+    "a part of something": [C[:, 1:, ::2], C[:, 1:, ::2].T],
+    "backwards": [W[::-1], W[::-1].T],
+    "no axes": [np.array(1.0), None],
+}
+NOT_TIED = {
+    "equal": [np.ones(2), np.ones(2)],
+    "a part": [W, W[:, :2]],
+    "the first row": [W, W[0]],
+    "reshaped": [W, W.reshape(3, 2)],
+    "flattened": [W, W.ravel()],
+    "flipped": [W, W[::-1], W[:, ::-1]],
+    "every second": [C, C[::2]],
+    "no elements": [np.zeros((0, 2)), np.zeros((0, 2))],
+    "no elements, one memory": [W[:0], W[:0], W[:, :0]],
+    "other strides over the same start": [np.arange(9.0)[:4].reshape(2, 2), None],
+}
+TIED["square, same shape, other strides"][1] = TIED["square, same shape, other strides"][0].T
+TIED["column-major"][1] = TIED["column-major"][0].T
+TIED["one element"][1] = TIED["one element"][0].reshape(1, 1)
+TIED["no axes"][1] = TIED["no axes"][0].reshape(1)
+NOT_TIED["other strides over the same start"][1] = as_strided(
+    NOT_TIED["other strides over the same start"][0], (2, 2), (24, 8)
+)
+
+
+@pytest.mark.parametrize("arrays", TIED.values(), ids=TIED)
+def test_tied(arrays):
+    assert len({parameter_key(array) for array in arrays}) == 1
+    assert len(leaves(arrays)) == 1
+    check_ties(arrays)
+
+
+@pytest.mark.parametrize("arrays", NOT_TIED.values(), ids=NOT_TIED)
+def test_not_tied(arrays):
+    assert len({parameter_key(array) for array in arrays}) == len(arrays)
+    assert len(leaves(arrays)) == len(arrays)
+    check_ties(arrays)
+
+
+def test_another_dtype_over_the_same_memory_is_not_tied():
+    x = np.ones(2)
+    assert parameter_key(x) != parameter_key(x.view(np.int64))
+
+
+def test_an_array_without_elements_is_tied_to_itself():
+    empty = np.zeros((0, 2))
+    result = fmap(double, [empty, empty, empty.T])
+    assert result[0] is result[1] is not result[2]
+    assert result[2].shape == (2, 0)
+
+
+def test_what_is_an_array():
+    assert is_array(W) and is_array(np.float32([1])[0:0])
+    assert not any(map(is_array, [1.0, np.float32(1), [1], None, np.ndarray]))
+    assert address(W) == address(W.T) != address(W[1]) and address([1]) is None
+
+
+# -- what a walk makes of ties -----------------------------------------------------------------------------
+
+
+def test_transposed_ties_survive_and_the_function_runs_once_per_parameter():
+    """Behaviour 32."""
+    v, d = square_view(), np.arange(3.0)[None]
+    calls = []
+
+    def function(leaf):
+        calls.append(leaf)
+        return leaf * 2
+
+    result = fmap(function, {"a": v, "b": v.T, "c": np.transpose(v), "d": d.T})
+    assert len(calls) == 2
+    result["a"][0, 2] = 100
+    assert result["b"][2, 0] == result["c"][2, 0] == 100
+    assert result["d"].tolist() == [[0], [2], [4]]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.astype(np.float32),
+        lambda x: x.copy(),
+        lambda x: np.array(x, order="F"),
+        lambda x: np.array(x, order="C"),
+        lambda x: np.asarray(x > 2),
+    ],
+    ids=["another dtype", "copy", "column-major", "row-major", "bool"],
+)
+@pytest.mark.parametrize("arrays", TIED.values(), ids=TIED)
+def test_a_function_may_change_dtype_and_memory_order(arrays, function):
+    check_ties(arrays, function=function)
+
+
+def test_a_function_that_returns_the_array_itself_keeps_the_memory():
+    result = fmap(lambda leaf: leaf, [W, W.T])
+    assert result[0] is W and parameter_key(result[1]) == parameter_key(W) and result[1].shape == (3, 2)
+
+
+def test_numbers_made_of_an_array_are_made_of_each_view_of_it():
+    """What is no array cannot be transposed: the function is asked again, for a square matrix too."""
+    for w in W, np.arange(4.0).reshape(2, 2):
+        assert fmap(lambda leaf: leaf[0].sum(), [w, w.T, w]) == [w[0].sum(), w[:, 0].sum(), w[0].sum()]
+        assert fmap(lambda leaf: leaf.shape, [w, w.T]) == [w.shape, w.T.shape]
+
+
+def test_another_view_that_is_indexed_alike_gets_the_same_result():
+    calls = []
+    result = fmap(lambda leaf: calls.append(leaf) or "state", [W, W[:], ROW, as_strided(ROW, (1, 3), (99, 8))])
+    assert result == ["state"] * 4 and len(calls) == 2
+
+
+def test_transposed_repeats_are_pruned_too():
+    assert fmapstructure(lambda leaf: "first", [W, W.T, ROW, ROW[0]], prune=None) == ["first", None] * 2
+
+
+def test_arrays_made_during_the_walk_are_not_mistaken_for_one_another():
+    """Memory, too, is given again as soon as an array is gone."""
+    from fluxlite.tree.contract import functor
+
+    class Fresh:
+        pass
+
+    functor.register(Fresh)(lambda x: ({str(i): np.full(3, i) for i in range(8)}, dict))
+    assert [int(array[0]) for array in leaves([Fresh(), Fresh()])] == [*range(8)] * 2
+
+
+def test_as_lies_is_a_view():
+    result = np.asfortranarray(W) * 2
+    for tied in W, W.T, W.T[:, None]:
+        assert np.shares_memory(as_lies(tied, W, result), result)
+
+
+@given(
+    shape=st.lists(st.integers(1, 3), max_size=4),
+    orders=st.lists(st.randoms(use_true_random=False), min_size=1, max_size=4),
+    ones=st.lists(st.integers(0, 4), max_size=2),
+)
+def test_any_permutation_and_any_axes_of_length_one(shape, orders, ones):
+    x = np.arange(float(np.prod(shape, dtype=int))).reshape(shape)
+    arrays = [x]
+    for random in orders:
+        view = x.transpose(random.sample(range(x.ndim), x.ndim))
+        for axis in ones:
+            view = np.expand_dims(view, min(axis, view.ndim))
+        arrays.append(view)
+    assert len(leaves(arrays)) == 1
+    check_ties(arrays, function=double)
