@@ -68,6 +68,6 @@ colab:
 	$(call bootstrap,colab)
 
 clean:
-	rm -rf .venv .venv-colab build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-colab .nox build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find . -name .ipynb_checkpoints -prune -exec rm -rf {} +

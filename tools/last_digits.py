@@ -54,7 +54,7 @@ def differently(run: Callable) -> Callable:
 
 def install() -> None:
     """From now on fluxlite computes on that processor."""
-    from fluxlite import derivatives, rules, tracked  # noqa: F401  (the first fills the table of the second)
+    from fluxlite.autodiff import derivatives, rules, tracked  # noqa: F401  (the first fills the table of the second)
     from fluxlite.simulated import dispatch
 
     different = {id(rule) for function, rule in rules.RULES.items() if function in DIFFERS}
