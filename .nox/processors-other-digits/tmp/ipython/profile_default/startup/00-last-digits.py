@@ -1,1 +1,0 @@
-__import__('last_digits').install()
