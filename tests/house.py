@@ -54,8 +54,8 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     ),
     "course": (
         "start, guess, check; the lessons; the classroom",
-        {"lazy", "writing", "autodiff",
-         "messages", "pictures", "devices", "simulated", "receipts", "jupyter", TABLE_OF_CONTENTS},
+        {"lazy", "writing", "messages", "pictures", "autodiff", "devices", "simulated", "receipts", "jupyter",
+         TABLE_OF_CONTENTS},
     ),
     "__main__": ("python -m fluxlite …", {"course", TABLE_OF_CONTENTS}),
 }
