@@ -26,7 +26,7 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     derivatives. `add_into(total, g, out, *arguments)` adds the first operand's gradient into `total` in place, for
     a function that reads a part of it. Zygote's name for such a rule is ``@adjoint``, ChainRules' is ``rrule``.
 
-    Raises `TypeError` for a function that asks nobody for a rule, and for a pullback with too few arguments. When a
+    Raises `TypeError` for a function that is neither NumPy's nor a `primitive`, and for too few arguments. When a
     rule is used, a gradient of another shape than its operand's raises `ValueError`.
 
     >>> @fl.primitive

@@ -100,7 +100,7 @@ def train(
     there, in another process too, as if it had never stopped, to `epochs` in all; without such a file it starts anew.
     Generators of random numbers are part of it if they are the data's (``data.rng``), the CPU's or the model's
     device's; one that a loss holds by itself is not. Batches are made before their step: if `mapobs` or `collate` draws
-    random numbers for them, a run goes on exactly from an epoch's end, and from amid an epoch with other numbers.
+    random numbers for them, a run goes on exactly from an epoch's end; after resuming in mid-epoch, they differ.
 
     Raises `FloatingPointError`, with the ``history``, at a loss that is infinite or no number, naming batch and epoch
     counted from 1; with ``check_every=1`` before the model is changed by it (Flux: ``DomainError``). `TypeError` and
