@@ -33,6 +33,7 @@ from fluxlite.course.crossing import BATCHES, SIZES, arrays
 from fluxlite.course.sine_wave import training_step
 from fluxlite.devices.cupy.device import CupyDevice
 from fluxlite.simulated.device import SimulatedDevice
+from fluxlite.writing import write_whole
 
 from . import launches
 from .harness import ROOT, quartiles
@@ -305,15 +306,7 @@ def save(record: dict[str, Any], path: Path, simulated: bool = False) -> None:
     """Write a record: whole, or not at all. Raises `ValueError` for a simulated one unless that is what is wanted."""
     if record["kind"] != "recorded" and not simulated:
         raise ValueError(f"{record['card']} is {record['kind']}: nothing was recorded on a card; --simulated allows it")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text(record))
-        os.chmod(name, 0o644)  # a temporary file is its owner's alone
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    write_whole(path, text(record).encode("utf-8"))
 
 
 def default_file(card: str) -> Path:

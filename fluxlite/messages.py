@@ -69,7 +69,7 @@ def reset_notices() -> None:
 
 
 @contextlib.contextmanager
-def apart() -> Iterator[None]:
+def forgotten_afterwards() -> Iterator[None]:
     """What is said inside the block does not count as said afterwards, and what was said before is not repeated."""
     before = dict(_said)
     try:

@@ -16,6 +16,7 @@ TABLE_OF_CONTENTS = "fluxlite"
 ROOMS: dict[str, tuple[str, set[str]]] = {
     "tree": ("a model is a tree: how it comes apart, ties, walks, parameters", set()),
     "lazy": ("a table of contents whose names are loaded when they are first used", set()),
+    "writing": ("a file is written whole, or not at all", set()),
     "messages": ("what is said to the user, most of it once", set()),
     "pictures": ("how pictures look, and how they are shown", set()),
     "arrays": ("what is asked of an array without knowing whose it is", {"tree"}),
@@ -30,7 +31,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "optimizers": ("setup, update and the rules", {"tree", "arrays", "autodiff", "errors", "messages"}),
     "devices": (
         "where arrays live; which device gpu(x) chooses, and how it moves",
-        {"tree", "arrays", "autodiff", "errors", "messages"},
+        {"writing", "tree", "arrays", "autodiff", "errors", "messages"},
     ),
     "simulated": ("the simulated GPU: real values, a real GPU's rules, estimated times", {"tree", "arrays", "devices"}),
     "receipts": ("what the devices were asked to do, and how long it takes", {"devices", "simulated", "pictures"}),
@@ -38,7 +39,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "data": ("observations, mini-batches, loaders", {"tree", "arrays", "devices", "messages"}),
     "checkpoint": (
         "save and load",
-        {"tree", "arrays", "autodiff", "messages", "optimizers", "devices", "data"},
+        {"writing", "tree", "arrays", "autodiff", "messages", "optimizers", "devices", "data"},
     ),
     "training": (
         "train, its callbacks, going on after an interrupt",
@@ -53,7 +54,8 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     ),
     "course": (
         "start, guess, check; the lessons; the classroom",
-        {"lazy", "autodiff", "messages", "pictures", "devices", "simulated", "receipts", "jupyter", TABLE_OF_CONTENTS},
+        {"lazy", "writing", "messages", "pictures", "autodiff", "devices", "simulated", "receipts", "jupyter",
+         TABLE_OF_CONTENTS},
     ),
     "__main__": ("python -m fluxlite …", {"course", TABLE_OF_CONTENTS}),
 }

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import derivatives  # noqa: F401  (the table is filled before something is added to it)
-from .rules import RULES, Pullback, Rule, name_of
+from .rules import RULES, Pullback, Rule, name_of, parameter_names
 
 
 def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | None = None) -> None:
@@ -26,7 +26,7 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     derivatives. `add_into(total, g, out, *arguments)` adds the first operand's gradient into `total` in place, for
     a function that reads a part of it. Zygote's name for such a rule is ``@adjoint``, ChainRules' is ``rrule``.
 
-    Raises `TypeError` for a function that asks nobody for a rule, and for a pullback with too few arguments. When a
+    Raises `TypeError` for a function that is neither NumPy's nor a `primitive`, and for too few arguments. When a
     rule is used, a gradient of another shape than its operand's raises `ValueError`.
 
     >>> @fl.primitive
@@ -42,7 +42,7 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
         _check_entry(function, pullback)
     named = next(filter(None, pullbacks))
     watched = tuple([pullback and _watched(function, i, pullback) for i, pullback in enumerate(pullbacks)])
-    RULES[function] = Rule(watched, named, 2, False, add_into)
+    RULES[function] = Rule(watched, named, 2, len(watched), add_into=add_into)
 
 
 def _check_entry(function: Any, pullback: Pullback) -> None:
@@ -59,7 +59,7 @@ def _check_entry(function: Any, pullback: Pullback) -> None:
     if code.co_argcount < 3 and not code.co_flags & inspect.CO_VARARGS:
         raise TypeError(
             f"a pullback of {name} takes g, out, and the arguments of {name}, as in lambda g, out, x: …; "
-            f"this one takes {', '.join(code.co_varnames[: code.co_argcount]) or 'nothing'}"
+            f"this one takes {', '.join(parameter_names(pullback)) or 'nothing'}"
         )
 
 
@@ -75,8 +75,8 @@ def _watched(function: Any, position: int, pullback: Pullback) -> Pullback:
             return piece
         what = f"a gradient of shape {got}" if got is not None else f"{type(piece).__name__} as the gradient"
         hint = ". Where an operand was broadcast, its gradient is summed" if got is not None else ""
-        name = pullback.__code__.co_varnames[2 + position : 3 + position]
-        operand = "".join(name) or f"number {position}"
+        names = parameter_names(pullback)[2:]
+        operand = names[position] if position < len(names) else f"number {position}"
         raise ValueError(f"the rule of {name_of(function)} gives {what} for {operand}, of shape {wanted}{hint}")
 
     return watched

@@ -35,11 +35,14 @@ class Rule:
 
     __slots__ = ("pullbacks", "names", "operand_count", "most_positional", "sequence", "add_into")
 
-    def __init__(self, pullbacks: Any, parameters_of: Pullback, skip: int, sequence: bool, add_into: Callable | None):
+    def __init__(
+        self, pullbacks: Any, parameters_of: Pullback, skip: int, operand_count: int, sequence: bool = False,
+        add_into: Callable | None = None,
+    ):  # fmt: skip
+        self.names = parameter_names(parameters_of)[skip:]  # of the function's arguments
         code = parameters_of.__code__
-        self.names = code.co_varnames[skip : code.co_argcount + code.co_kwonlyargcount]  # of the function's arguments
         self.most_positional = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount - skip
-        self.operand_count = 1 if sequence else len(pullbacks)
+        self.operand_count = operand_count  # how many may also come by their names
         self.pullbacks = pullbacks + (None,) * len(self.names) if isinstance(pullbacks, tuple) else pullbacks
         self.sequence = sequence  # the first argument is a list of operands, as in np.concatenate([x, y])
         self.add_into = add_into
@@ -55,10 +58,6 @@ class _Each:
 
     def __getitem__(self, position: int) -> Pullback:
         return functools.partial(self.pullback, position)
-
-    def __len__(self) -> int:
-        return 0  # operands by position only
-
 
 RULES: dict[Callable, Rule] = {}
 COMPOSED: dict[Callable, Callable] = {}
@@ -76,7 +75,7 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     into `total` in place. Zygote's name for such a rule is ``@adjoint``, ChainRules' is ``rrule``.
     """
     named = next(pullback for pullback in pullbacks if pullback is not None)
-    RULES[function] = Rule(pullbacks, named, 2, False, add_into)
+    RULES[function] = Rule(pullbacks, named, 2, len(pullbacks), add_into=add_into)
 
 
 def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False) -> None:
@@ -84,7 +83,7 @@ def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False
 
     With `sequence`, the operands are in a list, which is the first argument.
     """
-    RULES[function] = Rule(_Each(pullback), pullback, 3, sequence, None)
+    RULES[function] = Rule(_Each(pullback), pullback, 3, 1 if sequence else 0, sequence)
 
 
 def composed(function: Callable) -> Callable[[Callable], Callable]:
@@ -117,6 +116,16 @@ def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[
         if hasattr(type(value), "__primitive__"):
             raise TypeError(f"{name_of(function)} has no derivative with respect to its keyword {name}: use its .data")
     return args, kwargs
+
+
+def parameter_names(function: Callable) -> tuple[str, ...]:
+    """The names of what `function` takes, without ``*args`` and ``**keywords``.
+
+    >>> parameter_names(lambda g, out, x, *more, axis=None: g)
+    ('g', 'out', 'x', 'axis')
+    """
+    code = function.__code__  # type: ignore[attr-defined]
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def check_keywords(function: Any, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import ArrayMethods, astype, getitem, read_only_types
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
-from .rules import COMPOSED, PLAIN, RULES, Rule, bind, check_keywords, name_of
+from .rules import COMPOSED, PLAIN, RULES, Rule, bind, check_keywords, name_of, parameter_names
 
 _NO_KEYWORDS: dict[str, Any] = {}
 
@@ -366,8 +366,7 @@ def _no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:
 def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if function in COMPOSED:
         same = COMPOSED[function]
-        code = same.__code__  # type: ignore[attr-defined]
-        check_keywords(function, kwargs, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        check_keywords(function, kwargs, parameter_names(same))
         return same(*args, **kwargs)
     if function in PLAIN:
         return compute(function, *args, **kwargs)

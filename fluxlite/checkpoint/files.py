@@ -1,22 +1,18 @@
-"""Files that are whole or not there: safetensors with a checksum, written beside the old file and then renamed.
-
-A program that is killed, a full disk, a pulled plug: whoever reads afterwards finds the old file or the new one,
-never half of one. And a file that was damaged later is noticed, whichever bit of it changed.
+"""Files that are whole or not there: safetensors with a checksum, so that a file that was damaged later is noticed,
+whichever bit of it changed.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import itertools
 import json
 import os
-import platform
-import re
 import zlib
 from typing import Any
 
 import numpy as np
+
+from ..writing import write_whole
 
 FORMAT = 1
 # One entry of the header's metadata is ours: the checksum of the whole file, a blank, and a description in JSON. Of two
@@ -163,36 +159,15 @@ def _place_of_checksum(data: Any) -> slice:
 # Writing it at once
 # ---------------------------------------------------------------------------------------------
 
-_count = itertools.count()
-_in_use: set[str] = set()  # the temporary files that threads of this process are writing
-
-
 def replace(path: str, data: Any) -> None:
-    """Make `data` the contents of the file `path`, or leave it as it is: there is no moment in between.
-
-    The data goes to a file beside it, ``.<name>.tmp-<process>-<number>@<computer>``, which then takes its name. Such
-    files that killed programs left are removed. Raises `OSError`, and leaves nothing behind, if that is not possible.
-    """
-    path = os.path.realpath(path)  # a link stays one, and the file that it leads to is replaced
+    """Make `data` the contents of the file `path`, whole or not at all. Raises `OSError` if that is not possible."""
+    path = os.path.realpath(path)
     check_place(path)
-    folder, name = os.path.split(path)
-    _remove_left_behind(folder, name)
-    temporary = os.path.join(folder, f".{name}.tmp-{os.getpid()}-{next(_count)}@{platform.node()}")
-    _in_use.add(temporary)
     try:
-        with open(temporary, "xb") as file:  # readable for whom the umask says
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())  # the data is on the disk before its name is
-        os.replace(temporary, path)
-        _sync_folder(folder)
+        write_whole(path, data)
     except OSError as error:
-        kept = f"; {name} is what it was" if os.path.isfile(path) else ""
+        kept = f"; {os.path.basename(path)} is what it was" if os.path.isfile(path) else ""
         raise OSError(error.errno, f"{error.strerror}: could not save{kept}", path) from error
-    finally:
-        with contextlib.suppress(OSError):  # after success it has another name
-            os.remove(temporary)
-        _in_use.discard(temporary)
 
 
 def check_place(path: str) -> None:
@@ -204,41 +179,3 @@ def check_place(path: str) -> None:
         raise FileNotFoundError(
             errno.ENOENT, f"could not save, there is no folder {folder}; os.makedirs makes it", path
         )
-
-
-def _sync_folder(folder: str) -> None:
-    """The new name is on the disk too. Windows cannot do that to a folder."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # some file systems refuse
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _remove_left_behind(folder: str, name: str) -> None:
-    pattern = re.compile(rf"\.{re.escape(name)}\.tmp-(\d+)-\d+@{re.escape(platform.node())}")
-    with contextlib.suppress(OSError):  # if it cannot be read: writing will say so
-        for entry in os.listdir(folder):
-            found = pattern.fullmatch(entry)
-            temporary = os.path.join(folder, entry)
-            if found and temporary not in _in_use and not _is_another_living(int(found[1])):
-                with contextlib.suppress(OSError):  # another process was quicker
-                    os.remove(temporary)
-
-
-def _is_another_living(process: int) -> bool:
-    """Whether another program of this number runs. Only asked about those that ran on this computer."""
-    if process == os.getpid():
-        return False
-    if os.name == "nt":  # asking as below would end it; so nothing is removed there
-        return True
-    try:
-        os.kill(process, 0)  # signal 0 does nothing but ask
-    except (ProcessLookupError, OverflowError):  # the second: no process can have such a number
-        return False
-    except OSError:  # it is somebody else's
-        return True
-    return True

@@ -12,6 +12,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..writing import write_whole
+
 HASH, VERSION, LESSON = "sources", "version", "lesson"
 
 
@@ -50,7 +52,7 @@ def _hand_out_one(file: Path, copy: Path) -> str:
     if _handed_out(theirs) == _handed_out(fresh):
         return ""  # they have this version, changed or not
     if _unchanged(theirs):
-        _replaced(copy, fresh)
+        write_whole(copy, fresh)
         return f"{copy.name} is new, version {_about(fresh).get(VERSION)}; yours was as it was handed out."
     newer = copy.with_name(f"{copy.stem}.v{_about(fresh).get(VERSION)}{copy.suffix}")
     return _beside(newer, fresh, copy)
@@ -85,7 +87,7 @@ def renew(copy: Path, source: Path | None = None) -> Path | None:
             if _made(kept, copy.read_bytes()):
                 break
             number += 1
-    _replaced(copy, fresh)
+    write_whole(copy, fresh)
     return kept
 
 
@@ -97,12 +99,6 @@ def _made(path: Path, content: bytes) -> bool:
     except FileExistsError:
         return False
     return True
-
-
-def _replaced(path: Path, content: bytes) -> None:
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    new.write_bytes(content)
-    os.replace(new, path)
 
 
 def _about(content: bytes) -> dict[str, Any]:

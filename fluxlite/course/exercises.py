@@ -22,12 +22,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..devices.simulation import simulate_gpu
-from ..messages import apart
+from ..messages import forgotten_afterwards
 from . import progress
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
-# Of what the code of a learner prints, and of a value of his, so many characters are kept at most.
+# Keep at most this many characters of a learner's output, and of a value.
 _MOST = 2_000
 
 
@@ -201,7 +201,7 @@ def _tried(exercise: Exercise, answers: tuple) -> Verdict:
     id = exercise.id
     try:
         # Off and on again: a card of its own, beside the one that the lesson may be using.
-        with apart(), simulate_gpu(False), simulate_gpu(like="NVIDIA T4"), warnings.catch_warnings():
+        with forgotten_afterwards(), simulate_gpu(False), simulate_gpu(like="NVIDIA T4"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return Verdict(id, RIGHT, exercise.check(*answers))
     except NotDone:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..messages import notice
+from ..writing import write_whole
 
 FILE = "progress.json"
 PATIENCE = 2.0  # seconds that one notebook waits for another to write
@@ -38,17 +39,13 @@ def keep(part: str, key: str, value: str) -> None:
     if read()[part].get(key) == value:
         return
     file = path()
-    new = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         with _alone(file):
             known = _together(_read_file(), _unwritten, {part: {key: value}})  # anew: others may have written
-            new.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-            os.replace(new, file)
+            write_whole(file, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode("utf-8"))
             _unwritten.clear()
     except OSError as error:
         _unwritten.setdefault(part, {})[key] = value
-        with contextlib.suppress(OSError):
-            new.unlink()
         notice("progress", f"Your progress is kept until this kernel ends, not in {file}: {error.strerror}.")
 
 

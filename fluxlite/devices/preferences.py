@@ -184,22 +184,12 @@ def _edited_table(lines: list[str], name: str | None) -> list[str]:
 
 
 def _replace(path: str, text: str) -> None:
-    """All of the new file or all of the old one: a reader never sees half of it."""
-    import shutil
+    """Write the file anew, or remove it if nothing is left in it."""
+    from ..writing import write_whole  # who changes no preference need not read it
 
     path = os.path.realpath(path)
     if not text.strip():
         os.remove(path)
         return
-    folder, name = os.path.split(path)
-    os.makedirs(folder, exist_ok=True)
-    temporary = os.path.join(folder, f".{name}.tmp-{os.getpid()}")
-    try:
-        with open(temporary, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        if os.path.exists(path):
-            shutil.copymode(path, temporary)
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.remove(temporary)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    write_whole(path, text.encode("utf-8"))

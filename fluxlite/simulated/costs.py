@@ -60,7 +60,7 @@ def _einsum(arrays: Sequence[np.ndarray], out: int, subscripts: Any = "", *rest:
 
 
 def _cubed(factor: float) -> Callable[..., float]:
-    """`factor`·n³ for each square matrix: the count that textbooks give, at the full rate, which is hopeful."""
+    """`factor`·n³ for each square matrix: the count that textbooks give, at the full rate, which is optimistic."""
     return lambda arrays, *rest, **kwargs: factor * arrays[0].size * min(arrays[0].shape[-2:])
 
 

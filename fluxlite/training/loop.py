@@ -28,7 +28,7 @@ from .arguments import check_arguments, check_call, check_gradient, length
 from .bar import Bar
 from .callbacks import Patience
 from .interrupts import Interrupts
-from .resuming import RunFile
+from .resuming import Run, RunFile
 
 
 @dataclass(repr=False, eq=False)
@@ -100,7 +100,7 @@ def train(
     there, in another process too, as if it had never stopped, to `epochs` in all; without such a file it starts anew.
     Generators of random numbers are part of it if they are the data's (``data.rng``), the CPU's or the model's
     device's; one that a loss holds by itself is not. Batches are made before their step: if `mapobs` or `collate` draws
-    random numbers for them, a run goes on exactly from an epoch's end, and from amid an epoch with other numbers.
+    random numbers for them, a run goes on exactly from an epoch's end; after resuming in mid-epoch, they differ.
 
     Raises `FloatingPointError`, with the ``history``, at a loss that is infinite or no number, naming batch and epoch
     counted from 1; with ``check_every=1`` before the model is changed by it (Flux: ``DomainError``). `TypeError` and
@@ -117,45 +117,35 @@ def train(
     callbacks = check_arguments(loss, model, data, opt_state, epochs, callbacks, each_step, check_every)
     if resume and checkpoint is None:
         raise TypeError('resume=True needs the file to go on from: checkpoint="run.safetensors"')
-    run = _Run(loss, model, data, opt_state, History(int(epochs)), callbacks, each_step, int(check_every))
-    if checkpoint is not None:
-        run.file = RunFile(checkpoint, run)
-        if resume and not run.file.restore():
-            return run.history
-    with Interrupts() as run.interrupts, Bar(progress, run.total()) as run.bar:
-        run.bar.skip(run.history.steps)
-        run.go()
+    run = Run(model, data, opt_state, callbacks, History(int(epochs)))
+    file = None if checkpoint is None else RunFile(checkpoint, run)
+    if file is not None and resume and not file.restore():
+        return run.history
+    batches = length(data)
+    total = None if batches is None else batches * run.history.wanted
+    with Interrupts() as interrupts, Bar(progress, total) as bar:
+        bar.skip(run.history.steps)
+        _Loop(loss, run, file, each_step, int(check_every), interrupts, bar).go()
     return run.history
 
 
-class _Run:
-    """A training that is going on."""
-
-    file: RunFile | None = None
-    interrupts: Interrupts
-    bar: Bar
+class _Loop:
+    """Goes through the epochs of a run, step by step."""
 
     def __init__(
         self,
         loss: Callable,
-        model: Any,
-        data: Any,
-        opt_state: Any,
-        history: History,
-        callbacks: tuple[Callable, ...],
+        run: Run,
+        file: RunFile | None,
         each_step: Callable | None,
         check_every: int,
+        interrupts: Interrupts,
+        bar: Bar,
     ) -> None:
-        self.loss, self.model, self.data, self.opt_state = loss, model, data, opt_state
-        self.history, self.callbacks, self.each_step, self.check_every = history, callbacks, each_step, check_every
-        self.done = 0  # batches of this epoch
+        self.loss, self.run, self.file, self.each_step, self.check_every = loss, run, file, each_step, check_every
+        self.model, self.history, self.interrupts, self.bar = run.model, run.history, interrupts, bar
         self.wish = ""  # why each_step wants to stop
-        self.finished = False  # stopped by a callback that says when it is enough: there is nothing to go on with
         self.pending: list[Any] = []  # losses that were not looked at yet
-
-    def total(self) -> int | None:
-        batches = length(self.data)
-        return None if batches is None else batches * self.history.wanted
 
     def go(self) -> None:
         history = self.history
@@ -172,18 +162,18 @@ class _Run:
 
     def epoch(self) -> None:
         """One epoch, or what an earlier run left of it; its end, unless it has to stop before."""
-        skipped = self.done
-        make = functools.partial(_batches, self.data, skipped)
+        skipped = self.run.done
+        make = functools.partial(_batches, self.run.data, skipped)
         batches: Any = make() if self.file is None else self.file.begin(make)
         # An iterator of one's own stays open; one that was made here ends its threads.
-        with closing(batches) if hasattr(batches, "close") and batches is not self.data else nullcontext():
+        with closing(batches) if hasattr(batches, "close") and batches is not self.run.data else nullcontext():
             for batch in batches:
                 if self.has_to_stop():
                     self.look()
                     self.save()
                     return
                 self.step(batch)
-        if self.done == skipped:
+        if self.run.done == skipped:
             raise ValueError(
                 f"data has no batches{'' if self.history.epochs + skipped == 0 else ' left'} in epoch "
                 f"{self.history.epochs + 1}: give a DataLoader, or a list of batches, which can be gone through again"
@@ -192,13 +182,13 @@ class _Run:
 
     def step(self, batch: Any) -> None:
         arguments = batch if isinstance(batch, tuple) and not hasattr(batch, "_fields") else (batch,)
-        if self.done == 0:
+        if self.run.done == 0:
             check_call(self.loss, self.model, arguments, batch)
         try:
             value, (grads,) = withgradient(lambda model: self.loss(model, *arguments), self.model)
         except Exception as error:
             why = _why(error, self.model, arguments)
-            (why or error).add_note(f"in batch {self.done + 1} of epoch {self.history.epochs + 1} of train")
+            (why or error).add_note(f"in batch {self.run.done + 1} of epoch {self.history.epochs + 1} of train")
             if why is None:
                 raise
             raise why from error
@@ -207,8 +197,8 @@ class _Run:
             self.look()
         if self.history.steps == 0:
             check_gradient(grads, self.model)
-        update(self.opt_state, self.model, grads)
-        self.done += 1
+        update(self.run.opt_state, self.model, grads)
+        self.run.done += 1
         self.history.steps += 1
         losses = self.history.losses
         self.bar.step(f"epoch {self.history.epochs + 1}/{self.history.wanted}", losses[-1] if losses else None)
@@ -228,7 +218,7 @@ class _Run:
     def not_finite(self, value: float) -> FloatingPointError:
         history = self.history
         used = history.steps - len(history.losses)  # updates that were made with this loss, and since
-        batch = len(history.losses) + self.done - history.steps + 1
+        batch = len(history.losses) + self.run.done - history.steps + 1
         history.stopped, history.reason = True, f"the loss is {value} in batch {batch} of epoch {history.epochs + 1}"
         error = NotFinite(
             f"{history.reason}. "
@@ -247,13 +237,13 @@ class _Run:
     def end_epoch(self) -> None:
         self.look()
         history = self.history
-        self.bar.expect(self.done * history.wanted)
-        history.epoch_losses.append(float(np.mean(history.losses[-self.done :])))
-        batches, self.done = self.done, 0
-        for callback in self.callbacks:  # all of them, so that each sees every epoch
+        self.bar.expect(self.run.done * history.wanted)
+        history.epoch_losses.append(float(np.mean(history.losses[-self.run.done :])))
+        batches, self.run.done = self.run.done, 0
+        for callback in self.run.callbacks:  # all of them, so that each sees every epoch
             if callback(history) and history.epochs < history.wanted and not history.stopped:
                 history.stopped, history.reason = True, _reason(callback, "a callback")
-                self.finished = isinstance(callback, Patience)
+                self.run.finished = isinstance(callback, Patience)
         # After the callbacks: they too may draw random numbers, and remember something.
         self.save(batches)
 

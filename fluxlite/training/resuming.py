@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,23 @@ from .callbacks import Patience
 _AT_START, _NOW = "generator of data, at the epoch's start", "generator of data"
 
 
-class RunFile:
-    """The file of a run, which is `train`'s: its model, its history, how far it is."""
+@dataclass(eq=False)
+class Run:
+    """What is trained, with what, and how far it is: what `train` goes on with, and what a file of it holds."""
 
-    def __init__(self, path: Any, run: Any) -> None:
+    model: Any
+    data: Any
+    opt_state: Any
+    callbacks: tuple[Callable, ...]
+    history: Any
+    done: int = 0  # batches of this epoch
+    finished: bool = False  # stopped by a callback that says when it is enough: there is nothing to go on with
+
+
+class RunFile:
+    """The file of a run: `save` writes it, `restore` brings a run to where the file is."""
+
+    def __init__(self, path: Any, run: Run) -> None:
         self.path, self.run = _checked(path), run
         rng = getattr(run.data, "rng", None)
         self.order: np.random.Generator | None = rng if isinstance(rng, np.random.Generator) else None

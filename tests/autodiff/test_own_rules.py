@@ -56,6 +56,16 @@ def test_a_gradient_of_another_shape(scale, wrong, words):
         fl.gradient(lambda s: np.sum(scale(x, s)), np.ones(3))
 
 
+def test_an_operand_without_a_name_is_not_given_that_of_a_variable(scale):
+    def wrong(g, out, *operands):
+        total = np.sum(g)
+        return total
+
+    fl.rule(scale, lambda g, out, x, s: g * s, wrong)
+    with pytest.raises(ValueError, match="for number 1, of shape"):
+        fl.gradient(lambda s: np.sum(scale(np.ones((2, 3)), s)), np.ones(3))
+
+
 def test_what_cannot_be_entered(scale):
     def plain(x):
         return x

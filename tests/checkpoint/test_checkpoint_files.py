@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pickle
+import platform
 import random
 import signal
 import stat
@@ -309,7 +310,7 @@ def dead_process():
 
 @posix
 def test_temporary_files_of_dead_programs_are_removed_and_no_others(path):
-    here, dead = files.platform.node(), dead_process()
+    here, dead = platform.node(), dead_process()
     own, parent, foreign = os.getpid(), os.getppid(), dead
     gone = [f".m.safetensors.tmp-{dead}-0@{here}", f".m.safetensors.tmp-{10**20}-0@{here}",
             f".m.safetensors.tmp-{own}-99999@{here}"]  # fmt: skip

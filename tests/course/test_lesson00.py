@@ -1,5 +1,7 @@
 """Lesson 00's check and its open question."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -29,9 +31,13 @@ def test_a_wrong_answer_is_not_right_and_told_why(launches, words):
 
 
 def test_right_answers():
-    assert ONE_EPOCH == 20 * 24
     for launches in (480_000, 480e3, np.int64(480_000)):
         assert judge("00.1", launches).word == "right"
+
+
+def test_the_check_expects_what_the_lessons_receipt_shows():
+    lesson = next((Path(__file__).parents[2] / "notebooks").glob("00-*.ipynb")).read_text(encoding="utf-8")
+    assert f"launches          {ONE_EPOCH}: " in lesson
 
 
 def test_the_open_question_has_the_four_options_of_the_lesson():

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...autodiff.rules import COMPOSED
+from ...autodiff.rules import COMPOSED, parameter_names
 from . import views
 from .dtypes import mx, narrowed, number
 from .indexing import wrapped_around
@@ -261,10 +261,9 @@ def _of_nothing(device: Any, function: Callable, args: tuple, kwargs: dict) -> A
 
 def _checked(name: str, ours: Callable, kwargs: dict) -> Callable:
     """`ours`, if it takes these keywords."""
-    code = ours.__code__
-    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    known = parameter_names(ours)
     for keyword in kwargs:
-        if keyword not in known and not code.co_flags & inspect.CO_VARKEYWORDS:
+        if keyword not in known and not ours.__code__.co_flags & inspect.CO_VARKEYWORDS:
             raise TypeError(f"np.{name} takes no keyword {keyword!r} for arrays on Metal; it takes {', '.join(known)}")
     return ours
 
