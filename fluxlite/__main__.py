@@ -17,7 +17,8 @@ USAGE = """usage: python -m fluxlite COMMAND
   lab             hand out the lessons into my-course and open them in JupyterLab; more arguments are JupyterLab's
   handin [NAME]   pack your notebooks and your progress into one zip file
   class FOLDER    who solved what, from the zip files in FOLDER; with names, so for the teacher
-  class FOLDER 03 what was solved and guessed in lesson 03; without names, for the wall"""
+  class FOLDER 03 what was solved and guessed in lesson 03; without names, for the wall
+  class FOLDER --csv [FILE]   all of it as a table for a spreadsheet, class.csv"""
 
 
 def check() -> int:
@@ -46,22 +47,26 @@ def lab(*arguments: str) -> int:
 
 def handin(*name: str) -> int:
     """One zip file of what a learner did."""
-    from .course.classroom import handin, user
+    from .course.classroom import handin, user, what_to_say
 
     signed = " ".join(name) or user()
-    print(f"Hand in this file: {handin(signed).absolute()}")
-    print(f"It is signed {signed}, and has your notebooks in it as they were last saved.")
+    print(*what_to_say(handin(signed), signed), sep="\n")
     if not name:
         print("To sign it with another name: python -m fluxlite handin Ada")
     return 0
 
 
 def look_at_class(folder: str, *lessons: str) -> int:
-    """What a class handed in: all of it, or some lessons for the wall."""
+    """What a class handed in: all of it, some lessons for the wall, or a table in a file."""
     from .course.classroom import look_at_class
 
     seen = look_at_class(Path(folder))
-    print("\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in lessons) or seen)
+    if lessons[:1] == ("--csv",):
+        file = Path(" ".join(lessons[1:]) or "class.csv")
+        seen.write_csv(file)
+        print(f"{file} is written.", *seen.notes(), sep="\n\n")
+    else:
+        print("\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in lessons) or seen)
     return 0
 
 
@@ -92,6 +97,11 @@ def main(arguments: list[str]) -> int:
         about = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
         print(f"{about}. Another folder, which you may write to, helps.", file=sys.stderr)
         return 1
+
+
+def command() -> int:
+    """What ``fluxlite check`` calls: the command that installing brings; ``python -m fluxlite check`` does the same."""
+    return main(sys.argv[1:])
 
 
 if __name__ == "__main__":

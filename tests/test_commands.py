@@ -482,6 +482,7 @@ def test_the_extras_are_the_promised_ones():
             "nbval",
             "ruff",
             "mypy",
+            "hatchling",
         },
         "nox": {"nox"},
         "browser": {"playwright"},
@@ -509,14 +510,19 @@ def local_extras(line):
 
 
 def test_conda_environment():
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    text = (ROOT / "environment.yml").read_text()
+    environment = yaml.safe_load(text)
     assert set(environment) == {"name", "channels", "dependencies"}
     *conda, pip = environment["dependencies"]
     assert conda[1:] == ["pip"]
     name, version = conda[0].split("=")
     assert name == "python" and Version(version) >= Version("3.11")
     local, cupy = pip["pip"]
-    assert local_extras(local) == {"lab"}
+    assert local_extras(local) == {"lab", "test"} and "nbval" in names(EXTRAS["test"])
+    # What its first line tells opens the learners' copies, not the solved lessons.
+    assert text.splitlines()[0].endswith("; conda activate fluxlite; python -m fluxlite lab")
+    for path in re.findall(r"pytest (?:--nbval )?([^;\n]+)", text):
+        assert all((ROOT / name).exists() for name in path.split())
     cupy = Requirement(cupy)
     (in_project,) = map(Requirement, EXTRAS["cuda12"])
     assert (cupy.name, cupy.specifier) == (in_project.name, in_project.specifier)

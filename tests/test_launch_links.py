@@ -4,6 +4,8 @@ import importlib.util
 import json
 import re
 import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -16,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["fluxlite"]
 PLACE = (PUBLISHED["repository"], PUBLISHED["tag"].format(version=fluxlite.__version__))
 LEARNERS = sorted((ROOT / "notebooks" / "learner").glob("*.ipynb"))
-HOSTS = {"colab.research.google.com", "mybinder.org", "github.com"}
+TEACHING = ROOT / "notebooks" / "TEACHING.md"
+HOSTS = {"colab.research.google.com", "mybinder.org", "github.com", "YOUR-HUB"}
 PICTURES = {"/assets/colab-badge.svg", "/badge_logo.svg"}
 OURS = {"fluxlite", PLACE[0].partition("/")[2]}  # a repository of any other name on GitHub is somebody else's
 
@@ -50,6 +53,11 @@ def target(link):
         assert parts[:2] == ["v2", "gh"]
         path = parse_qs(link.query)["urlpath"][0].removeprefix("lab/tree/")
         return "/".join(parts[2:4]), "/".join(parts[4:]), path
+    if link.netloc == "YOUR-HUB":  # a branch of a teacher's own, in a folder called as the repository
+        asked = parse_qs(link.query)
+        repository = asked["repo"][0].removeprefix("https://github.com/")
+        folder, _, path = asked["urlpath"][0].removeprefix("lab/tree/").partition("/")
+        return repository if folder == repository.partition("/")[2] else folder, None, path
     if link.netloc == "colab.research.google.com":
         assert parts.pop(0) == "github"
     repository, kind, rest = "/".join(parts[:2]), parts[2] if len(parts) > 2 else "", parts[3:]
@@ -72,7 +80,7 @@ def wrong(text):
     return found
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *LEARNERS], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [ROOT / "README.md", TEACHING, *LEARNERS], ids=lambda path: path.name)
 def test_every_link_leads_to_the_published_place_and_to_what_is_there(path):
     assert wrong(written(path)) == []
 
@@ -97,8 +105,15 @@ def test_the_readme_opens_the_first_lesson():
     assert {"colab.research.google.com", "mybinder.org"} <= set(opened)
 
 
-def test_the_readme_is_what_the_command_makes(tool):
+def test_the_hub_opens_the_first_lesson_of_a_teachers_branch():
+    (link,) = [link for link in links(written(TEACHING)) if link.netloc == "YOUR-HUB"]
+    assert target(link) == (PLACE[0], None, "notebooks/learner/00-start-here.ipynb")
+    assert parse_qs(link.query)["branch"] == ["YOUR-BRANCH"]
+
+
+def test_the_pages_are_what_the_command_makes(tool):
     assert tool.readme() == (ROOT / "README.md").read_text(encoding="utf-8")
+    assert tool.teaching() == TEACHING.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -109,6 +124,8 @@ def test_the_readme_is_what_the_command_makes(tool):
         "https://github.com/{}/blob/{}/notebooks/learner/99-nothing.ipynb",
         "https://colab.research.google.com/github/{}/blob/main/notebooks/learner/00-start-here.ipynb",
         "https://mybinder.org/v2/gh/{}/{}?urlpath=lab%2Ftree%2Fnotebooks%2Flearner%2F99.ipynb",
+        "https://YOUR-HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2Fa%2Fb&urlpath=lab%2Ftree%2Fb%2FREADME.md",
+        "https://YOUR-HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2F{}&urlpath=lab%2Ftree%2Fx%2FREADME.md",
     ],
 )
 def test_a_wrong_link_is_noticed(link):
@@ -116,11 +133,29 @@ def test_a_wrong_link_is_noticed(link):
 
 
 def test_one_line_moves_every_link(tool, monkeypatch, tmp_path):
-    for name in ("README.md", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    for name in ("README.md", "pyproject.toml", "notebooks/TEACHING.md"):
+        shutil.copy(ROOT / name, tmp_path / name)
     monkeypatch.setattr(tool, "ROOT", tmp_path)
     monkeypatch.setattr(tool, "REPOSITORY", "a/b")
-    assert {target(link)[0] for link in links(tool.readme())} == {"a/b"}
+    assert {target(link)[0] for page in (tool.readme(), tool.teaching()) for link in links(page)} == {"a/b"}
     (tmp_path / "README.md").write_text("# nothing here\n")
     with pytest.raises(ValueError, match="needs the two lines"):
         tool.readme()
+
+
+def test_where_installing_fails_one_line_says_so():
+    """In place of a bare ModuleNotFoundError of the cell below."""
+    (cell,) = [cell for cell in json.loads(LEARNERS[3].read_text(encoding="utf-8"))["cells"] if cell["id"] == "install"]
+    program = f"""
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(colors="NoColor")
+sys.modules["fluxlite"] = None  # it is not to be found, before and after
+shell.register_magic_function(lambda line: print("ERROR: no network"), "line", "pip")
+print("RAISED", type(shell.run_cell({"".join(cell["source"])!r}).error_in_exec).__name__)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.returncode == 0 and "RAISED SystemExit" in ran.stdout, ran.stderr
+    assert "fluxlite could not be installed; the lines above say why." in ran.stdout + ran.stderr
+    assert "ERROR: no network" in ran.stdout and "ModuleNotFoundError" not in ran.stdout + ran.stderr

@@ -1,12 +1,13 @@
 """What is made from the lessons: their outputs, the learners' copies, and the list of the guide's examples.
 
     python tools/notebooks.py run [NN ...]   run lessons from top to bottom and store their outputs
-    python tools/notebooks.py exercises      make notebooks/learner/, notebooks/EXAMPLES.md and the links in README.md
+    python tools/notebooks.py exercises      make notebooks/learner/, EXAMPLES.md, the links in README and TEACHING.md
     python tools/notebooks.py nbgrader DIR   make an nbgrader course of the lessons in a new folder
 
 A lesson, notebooks/NN-name.ipynb, is solved: ### BEGIN SOLUTION … ### END SOLUTION. A learner's copy has no outputs,
 todo() in place of each solution, no guesses, and each solution folded away below its check. It also has what it needs
-to be opened alone, on Colab or on Binder: links, and a cell that installs fluxlite where that is missing.
+to be opened alone, on Colab or on Binder: links, and a cell that installs fluxlite where that is missing. At its end it
+says how to hand in.
 """
 
 from __future__ import annotations
@@ -121,12 +122,29 @@ REPOSITORY, TAG = PUBLISHED["repository"], PUBLISHED["tag"].format(version=fluxl
 FIRST = "00-start-here.ipynb"
 NEXT = re.compile(r"\*\*Next: \[[^\]]+\]\((\d\d-[\w-]+\.ipynb)\)")
 BLOCK = re.compile(r"(<!-- launch links: .*? -->\n).*?(<!-- end of launch links -->\n)", re.DOTALL)
+HUB = "https://YOUR-HUB/hub/user-redirect/git-pull"
 ARCHIVE = f"https://github.com/{REPOSITORY}/archive/{TAG}.zip"
 INSTALL = f"""# Where fluxlite is missing, as on Colab, this installs it. Anywhere else it does nothing.
 try:
     import fluxlite
 except ModuleNotFoundError:
-    %pip install --quiet {ARCHIVE}"""
+    %pip install --quiet {ARCHIVE}
+    try:
+        import fluxlite
+    except ModuleNotFoundError:
+        raise SystemExit(
+            "fluxlite could not be installed; the lines above say why. Is there a network? Then run this cell again."
+        ) from None"""
+HAND_IN = """## Hand in
+
+Does a teacher collect your work? Save this notebook (Ctrl+S). Then put your name into the cell below, take the `#`
+away, and run it. It makes one zip file and says where. In it are your notebooks, your guesses, and for each exercise
+whether it is right or was tried.
+
+On Colab do so after each lesson, since each counts for itself there. If you sign all with the same name, your teacher
+gets them together.\
+"""
+HAND_IN_CELL = "# %run -m fluxlite handin Ada Lovelace"
 
 
 def on_colab(name: str) -> str:
@@ -147,8 +165,17 @@ def with_ways_in(cells: list[dict[str, Any]], name: str) -> list[dict[str, Any]]
     elsewhere = {"cell_type": "markdown", "id": "elsewhere", "metadata": {}, "source": [here]}
     install = {"cell_type": "code", "id": "install", "metadata": {}, "outputs": [], "execution_count": None,
                "source": lines(INSTALL)}  # fmt: skip
-    after = next_on_colab(cells[-1])
+    after = [*next_on_colab(cells[-1]), *hand_in()]
     return [*cells[:first], elsewhere, install, *cells[first:], *after]
+
+
+def hand_in() -> list[dict[str, Any]]:
+    """The last cells of a copy: how to hand in, and the line that does it, which *Run All Cells* leaves alone."""
+    return [
+        {"cell_type": "markdown", "id": "hand-in", "metadata": {}, "source": lines(HAND_IN)},
+        {"cell_type": "code", "id": "hand-in-cell", "metadata": {}, "outputs": [], "execution_count": None,
+         "source": lines(HAND_IN_CELL)},
+    ]  # fmt: skip
 
 
 def next_on_colab(last: dict[str, Any]) -> list[dict[str, Any]]:
@@ -170,9 +197,23 @@ def readme() -> str:
 - {colab} a GPU if you are lucky; needs a Google account.
 - {binder} no account; after ten minutes without you it is gone, so download what you want to keep.
 """
+    return with_links("README.md", page, links)
+
+
+def teaching() -> str:
+    """notebooks/TEACHING.md with the link for a JupyterHub made anew; the repository's name is the folder's there."""
+    page = (ROOT / "notebooks" / "TEACHING.md").read_text(encoding="utf-8")
+    source = quote(f"https://github.com/{REPOSITORY}", safe="")
+    path = quote(f"lab/tree/{REPOSITORY.partition('/')[2]}/notebooks/learner/{FIRST}", safe="")
+    link = f"{HUB}?repo={source}&branch=YOUR-BRANCH&urlpath={path}"
+    return with_links("TEACHING.md", page, f"\n```\n{link}\n```\n\n")
+
+
+def with_links(name: str, page: str, links: str) -> str:
+    """A page with `links` in their place. Raises `ValueError` where that is missing."""
     made, places = BLOCK.subn(lambda match: f"{match[1]}{links}{match[2]}", page)
     if places != 1:
-        raise ValueError("README.md needs the two lines <!-- launch links: … --> and <!-- end of launch links --> once")
+        raise ValueError(f"{name} needs the two lines <!-- launch links: … --> and <!-- end of launch links --> once")
     return made
 
 
@@ -295,13 +336,15 @@ def main(arguments: list[str]) -> int:
             print(f"running {path.name}", flush=True)
             run(path)
     elif command == "exercises":
-        made = {**learners(), NOTEBOOKS / "EXAMPLES.md": examples_page(), ROOT / "README.md": readme()}
+        pages = {NOTEBOOKS / "EXAMPLES.md": examples_page(), ROOT / "README.md": readme(),
+                 NOTEBOOKS / "TEACHING.md": teaching()}  # fmt: skip
+        made = {**learners(), **pages}
         (NOTEBOOKS / "learner").mkdir(exist_ok=True)
         for old in set((NOTEBOOKS / "learner").glob("*.ipynb")) - set(made):
             old.unlink()
         for path, content in made.items():
             path.write_text(content, encoding="utf-8")
-        print(f"made {len(made) - 2} learners' notebooks, EXAMPLES.md and the links in README.md")
+        print(f"made {len(made) - len(pages)} learners' notebooks, EXAMPLES.md, the links in README.md and TEACHING.md")
     elif command == "nbgrader" and len(numbers) == 1:
         folder = Path(numbers[0])
         if folder.exists():

@@ -2,60 +2,86 @@
 
 ``python -m fluxlite handin NAME`` packs a learner's notebooks with his record of progress; ``python -m fluxlite class
 FOLDER`` shows a folder of such files as a table of learners and exercises, ``class FOLDER 03`` a lesson without names,
-for the wall.
+for the wall, ``class FOLDER --csv`` writes a table for a spreadsheet.
 """
 
 from __future__ import annotations
 
+import csv
 import datetime
 import getpass
+import io
 import json
 import re
 import textwrap
+import unicodedata
 import zipfile
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import fluxlite
 
 from . import exercises, progress
 from .asked import Asked, asked
 from .guesses import Question
+from .handins import ABOUT, Handin, by_learner, collect
 from .lab import FOLDER
 
-ABOUT = "handin.json"
-# A record of progress has some kilobytes; more than this is something else.
-LARGEST = 1_000_000
 # What the last row of a room can read: so many characters in a line, of them for an option, and for a bar.
 WIDTH, OPTION, LONGEST = 96, 50, 30
+# What a teacher sees on one screen: the characters of a line and of a name, and the lines about files.
+SCREEN, NAME, NOTES = 100, 20, 20
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
+TRIED = {exercises.RIGHT: "right", exercises.NOT_RIGHT: "tried", exercises.STOPPED: "tried"}
 
 
 def handin(name: str = "", folder: Path | None = None) -> Path:
     """Pack the notebooks and the progress in `folder` into one zip file there, and return its path.
 
     `name` is the learner's, by default the one he is logged in with. `folder` is ``my-course`` if there is one, else
-    the current folder. Raises `ValueError` where there is no notebook, or the name has no letter.
+    the current folder. On Colab there is no notebook to be found, and the progress goes alone. Raises `ValueError`
+    where there is neither, or the name has no letter.
     """
     folder = (Path(FOLDER) if Path(FOLDER).is_dir() else Path()) if folder is None else folder
     name = name.strip() or user()
     stem = re.sub(r"[^\w-]+", "-", name).strip("-")
     if not stem:
         raise ValueError(f"a name has letters in it, got {name!r}: python -m fluxlite handin Ada")
-    notebooks = sorted(folder.glob("*.ipynb"))
-    if not notebooks:
-        raise ValueError(f"there is no notebook in {folder.absolute()}; hand in where your lessons are")
+    files = [file for file in [*sorted(folder.glob("*.ipynb")), folder / progress.FILE] if file.exists()]
+    if not files:
+        hint = " Guess or check something first." if progress.passing() else " Hand in where your lessons are."
+        raise ValueError(f"there is no notebook and no {progress.FILE} in {folder.absolute()}.{hint}")
     target = folder / f"handin-{stem}.zip"
-    about = {"name": name, "version": fluxlite.__version__, "time": datetime.datetime.now().isoformat()}
+    about = {"name": name, "version": fluxlite.__version__, "time": datetime.datetime.now().isoformat(),
+             "place": progress.passing()}  # fmt: skip
     part = target.with_suffix(".part")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(ABOUT, json.dumps(about))
-        for file in [*notebooks, folder / progress.FILE]:
-            if file.exists():
-                archive.write(file, file.name)
+        for file in files:
+            archive.write(file, file.name)
     part.replace(target)
     return target
+
+
+def what_to_say(file: Path, name: str) -> list[str]:
+    """Of a hand-in that was just made: what is in it, what is not, and what is still to be done."""
+    with zipfile.ZipFile(file) as archive:
+        packed = archive.namelist()
+    lines = [f"Hand in this file: {file.absolute()}"]
+    if any(one.endswith(".ipynb") for one in packed):
+        lines.append(f"It is signed {name}, and has your notebooks in it as they were last saved.")
+    elif progress.passing() == "Colab":
+        lines += [
+            f"It is signed {name}, and has your guesses and checks of this session in it.",
+            f"To get it: click the folder at the left, then the three dots beside {file.name}, Download.",
+            "Your notebook is not in it, since Colab keeps it elsewhere: File > Download > Download .ipynb, "
+            "and hand in both.",
+        ]
+    else:
+        lines.append(f"It is signed {name}, and has your guesses and checks in it, but no notebook: none is there.")
+    if any(one.endswith(".ipynb") for one in packed) and progress.FILE not in packed:
+        lines.append("No guess and no check is in it: none was kept in that folder yet.")
+    return lines
 
 
 def user() -> str:
@@ -66,72 +92,125 @@ def user() -> str:
         raise ValueError("say who you are: python -m fluxlite handin Ada") from None
 
 
-class Handin(NamedTuple):
-    """What one learner handed in."""
-
-    name: str
-    time: str
-    checks: dict[str, str]
-    guesses: dict[str, str]
-
-
 class Class:
     """A class: what is in the zip files of a folder.
 
-    Prints as a table of names and lessons, for the teacher; `on_the_wall` shows a lesson to all, without names.
+    Prints as a table of names and lessons, for the teacher; `on_the_wall` shows a lesson to all, without names; `csv`
+    is a table for a spreadsheet.
     """
 
     def __init__(self, handins: list[Handin], to_say: list[str]) -> None:
         self.handins, self.to_say = handins, to_say
+        names = Counter(one.name.casefold() for one in handins)
+        shared, seen = {name for name, times in names.items() if times > 1}, Counter[str]()
+        self.labels = []
+        for one in handins:
+            name = one.name.casefold()
+            seen[name] += 1
+            self.labels.append(_cut(one.name, f" #{seen[name]}" if name in shared else ""))
 
     def __repr__(self) -> str:
-        parts = (
-            [self._table(), self._counts(), *self.to_say] if self.handins else ["nobody has handed in", *self.to_say]
-        )
-        return "\n\n".join(parts)
+        table = [self._table()] if self.handins else ["nobody has handed in"]
+        return "\n\n".join([*table, *self.notes()])
+
+    def notes(self) -> list[str]:
+        """What there is to say about the files, as one block of lines; none if there is nothing."""
+        lines = [*self._of_one_name(), *self._taken_together(), *self.to_say]
+        if len(lines) > NOTES:
+            lines[NOTES:] = [f"and {len(lines) - NOTES} more that something is to be said about"]
+        wrapped = (textwrap.wrap(line, SCREEN, subsequent_indent="  ", break_on_hyphens=False) for line in lines)
+        return ["\n".join(line for lines in wrapped for line in lines)] if lines else []
+
+    def _of_one_name(self) -> list[str]:
+        """The people who cannot be told apart by their names, each with his file."""
+        files: dict[str, list[str]] = {}
+        for label, one in zip(self.labels, self.handins):
+            files.setdefault(one.name.casefold(), []).append(f"{label} is {', '.join(one.files)}")
+        question = "Is it one learner? Take away the older file."
+        return [
+            f"{len(each)} learners of one name, each counted: {'; '.join(each)}. {question}"
+            for each in files.values()
+            if len(each) > 1
+        ]
+
+    def _taken_together(self) -> list[str]:
+        """Who handed in more than once, and is one row all the same."""
+        again = "handed in more than once"
+        by_name = "handed in from Colab or Binder, where the name alone tells who it is"
+        labels: dict[str, list[str]] = {again: [], by_name: []}
+        for label, one in zip(self.labels, self.handins):
+            if len(one.files) > 1:
+                labels[by_name if one.place else again].append(f"{label} ({len(one.files)} files)")
+        return [f"{why}; taken together: {', '.join(names)}" for why, names in labels.items() if names]
+
+    # -- for the teacher ----------------------------------------------------------------------------------------------
 
     def _table(self) -> str:
-        """Learners below each other, lessons side by side: for each exercise one sign."""
+        """Learners below each other, lessons side by side: for each exercise one sign, and below how many are right."""
         shown = [number for number in exercises.lessons() if self._begun(number)]
-        widths = [max(len(exercises.exercises(number)), 2) + 2 for number in shown]
-        indent = max(len(_short(one.name)) for one in self.handins) + 2
-        heads = "".join(f"{number:<{width}}" for number, width in zip(shown, widths))
-        rows = [f"{_learners(self.handins)}   + right, - tried, . not yet", "", " " * indent + heads.rstrip()]
-        for one in self.handins:
-            signs = ("".join(SIGNS[one.checks.get(id, "")] for id in exercises.exercises(n)) for n in shown)
-            right = sum(word == exercises.RIGHT for word in one.checks.values())
-            cells = "".join(f"{sign:<{width}}" for sign, width in zip(signs, widths))
-            rows.append(f"{_short(one.name):<{indent}}{cells}{right:3} right")
-        return "\n".join(rows)
+        widths = [max(len(exercises.exercises(number)), len(_questions(number)), 2) + 1 for number in shown]
+        rows = [("", shown, "all"), *self._rows(shown), ("", [], "")]
+        rows += _below_each_other("right: .1 .2 …", [[self._right(id) for id in _ids(n)] for n in shown])
+        rows += _below_each_other("guessed: A B …", [[self._hits(id) for id in _questions(n)] for n in shown])
+        indent = max(_wide(label) for label, _, _ in rows) + 2
+        legend = "+ right, - tried, . not yet   counts: 2 above 1 is 21"
+        lines = [f"{_learners(self.handins)}   {legend}", ""]
+        for label, cells, total in rows:
+            padded = "".join(f"{cell:<{width}}" for cell, width in zip(cells, widths))
+            lines.append(f"{label}{' ' * (indent - _wide(label))}{padded}{total:>3}".rstrip())
+        return "\n".join(lines)
+
+    def _rows(self, shown: list[str]) -> list[tuple[str, list[str], str]]:
+        """Of each learner the label, the signs of each lesson, and how many are right in all."""
+        return [
+            (
+                label,
+                ["".join(SIGNS[one.checks.get(id, "")] for id in _ids(number)) for number in shown],
+                str(sum(word == exercises.RIGHT for word in one.checks.values())),
+            )
+            for label, one in zip(self.labels, self.handins)
+        ]
 
     def _begun(self, number: str) -> bool:
-        return any(id in one.checks for one in self.handins for id in exercises.exercises(number))
+        ids = {*_ids(number), *_questions(number)}
+        return any(ids & {*one.checks, *one.guesses} for one in self.handins)
 
-    def _counts(self) -> str:
-        """For each exercise how many have it right; for each question how many guessed it."""
-        rows = ["how many are right: exercises .1, .2 …, and guesses A, B …"]
-        for number in exercises.lessons():
-            checks = [
-                f".{id.partition('.')[2]} {self._checked(id, exercises.RIGHT)}" for id in exercises.exercises(number)
-            ]
-            questions = _questions(number)
-            guesses = [f"{id[-1]} {self._guessed(id)[questions[id].right]}" for id in questions]
-            if self._begun(number) or any(self._guessed(id) for id in questions):
-                cells = "".join(f"{cell:<6}" for cell in checks).ljust(26)
-                rows.append(f"lesson {number}  {cells}{'  '.join(guesses)}".rstrip())
-        return "\n".join(rows)
+    def _right(self, id: str) -> int:
+        return sum(one.checks.get(id) == exercises.RIGHT for one in self.handins)
 
-    def _checked(self, id: str, word: str) -> int:
-        return sum(one.checks.get(id) == word for one in self.handins)
+    def _hits(self, id: str) -> int:
+        return self._guessed(id)[_questions(exercises.number_in(id))[id].right]
 
     def _guessed(self, id: str) -> Counter[str]:
         return Counter(one.guesses[id] for one in self.handins if id in one.guesses)
+
+    def csv(self) -> str:
+        """A row for each learner: name, how many are right, files, each exercise in a word, each guess in a letter."""
+        checks = [id for number in exercises.lessons() for id in _ids(number)]
+        guesses = [id for number in exercises.lessons() for id in _questions(number)]
+        page = io.StringIO(newline="")
+        table = csv.writer(page)
+        table.writerow(["learner", "right", "files", *checks, *guesses])
+        for one in self.handins:
+            words = [TRIED.get(one.checks.get(id, ""), "") for id in checks]
+            letters = [one.guesses.get(id, "") for id in guesses]
+            texts = [_no_formula(text) for text in (one.name, ", ".join(one.files))]
+            table.writerow([texts[0], words.count(exercises.RIGHT), texts[1], *words, *letters])
+        return page.getvalue()
+
+    def write_csv(self, file: Path) -> None:
+        """Write `csv` into a file, so that spreadsheets read its letters. Raises `ValueError` for another ending."""
+        if file.suffix.lower() != ".csv":
+            raise ValueError(f"{file} has another ending than .csv: python -m fluxlite class FOLDER --csv class.csv")
+        file.write_text(self.csv(), encoding="utf-8-sig", newline="")
+
+    # -- for the wall -------------------------------------------------------------------------------------------------
 
     def on_the_wall(self, number: str) -> str:
         """A lesson's exercises, and its questions with what was guessed. Raises `ValueError` for an unknown lesson."""
         lines = [f"lesson {number}   {_learners(self.handins)}", ""]
         for id, exercise in exercises.exercises(number).items():
-            right = self._checked(id, exercises.RIGHT)
+            right = self._right(id)
             tried = sum(id in one.checks for one in self.handins) - right
             lines.append(f"{id}  {exercise.title:<44}{right:3} right {tried:3} tried")
         read = asked(number)
@@ -145,12 +224,42 @@ def _learners(handins: list[Handin]) -> str:
     return f"{len(handins)} learner{'s' * (len(handins) != 1)}"
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 20 else name[:19] + "…"
+def _ids(number: str) -> list[str]:
+    return list(exercises.exercises(number))
 
 
 def _questions(number: str) -> dict[str, Question]:
     return getattr(exercises.lesson(number), "QUESTIONS", {})
+
+
+def _below_each_other(label: str, counts: list[list[int]]) -> list[tuple[str, list[str], str]]:
+    """Numbers in columns of one character: the tens above the ones."""
+    height = len(str(max((count for of_lesson in counts for count in of_lesson), default=0)))
+    return [
+        (label * (row == 0), ["".join(f"{count:{height}}"[row] for count in of_lesson) for of_lesson in counts], "")
+        for row in range(height)
+    ]
+
+
+def _wide(text: str) -> int:
+    """How many columns of a terminal a text takes: an ideograph two, an accent that stands above a letter none."""
+    return sum(
+        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text
+    )
+
+
+def _cut(name: str, end: str = "") -> str:
+    """A name with its end, in NAME columns."""
+    if _wide(name + end) <= NAME:
+        return name + end
+    while _wide(f"{name}…{end}") > NAME:
+        name = name[:-1]
+    return f"{name}…{end}"
+
+
+def _no_formula(text: str) -> str:
+    """A text that a spreadsheet takes for a text, also if it begins like a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def _histogram(id: str, question: Question, counts: Counter[str], text: Asked) -> list[str]:
@@ -167,46 +276,11 @@ def _histogram(id: str, question: Question, counts: Counter[str], text: Asked) -
 
 
 def look_at_class(folder: Path) -> Class:
-    """What the learners handed in, from the zip files in `folder` and below; of each the latest.
+    """What the learners handed in, from the zip files in `folder` and below; several of one learner taken together.
 
     Raises `ValueError` if there is no such folder.
     """
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder; name the one with the files that were handed in")
-    found: dict[str, list[tuple[Handin, str]]] = {}
-    to_say = []
-    for file in sorted(folder.rglob("*.zip")):
-        name = str(file.relative_to(folder))
-        try:
-            one = _read(file)
-        except Exception as error:  # damaged, locked by a password, or no zip file at all: there are many ways
-            to_say.append(f"{name}: cannot be read ({str(error) or type(error).__name__}); ask for it again")
-            continue
-        found.setdefault(one.name.casefold(), []).append((one, name))
-    latest = []
-    for of_one in found.values():
-        of_one.sort(key=lambda pair: pair[0].time)
-        one, name = of_one[-1]
-        latest.append(one)
-        if len(of_one) > 1:
-            to_say.append(f"{one.name}: {len(of_one)} files, {name} is the latest and counts. Are these two people?")
-    return Class(sorted(latest, key=lambda one: one.name.casefold()), to_say)
-
-
-def _read(file: Path) -> Handin:
-    with zipfile.ZipFile(file) as archive:
-        about = _json(archive, ABOUT)
-        kept = _json(archive, progress.FILE) if progress.FILE in archive.namelist() else {}
-    checks, guesses = ({str(k): str(v) for k, v in dict(kept.get(part, {})).items()} for part in ("checks", "guesses"))
-    checks = {id: word for id, word in checks.items() if word in SIGNS}
-    name = "".join(letter if letter.isprintable() else " " for letter in str(about["name"]))
-    return Handin(" ".join(name.split()) or file.stem, str(about["time"]), checks, guesses)
-
-
-def _json(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
-    if archive.getinfo(name).file_size > LARGEST:
-        raise ValueError(f"{name} is too large to be what it says")
-    content = json.loads(archive.read(name))
-    if not isinstance(content, dict):
-        raise ValueError(f"{name} is not what handin writes")
-    return content
+    found, to_say = collect(folder)
+    return Class(by_learner(found), to_say)

@@ -27,7 +27,10 @@ def lab(arguments: list[str]) -> int:
     `arguments` are JupyterLab's. Nothing of the learner's is overwritten.
     """
     if importlib.util.find_spec("jupyterlab") is None:
-        print("JupyterLab is not installed here. This brings it: pip install jupyterlab ipywidgets matplotlib")
+        from .ready import NEEDED, TO_START, broken, missing
+
+        needed = {**NEEDED, **TO_START}
+        print(missing(needed) or broken(needed))
         return 1
     folder = course_folder()
     for line in hand_out(folder):

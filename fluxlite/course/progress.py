@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +17,8 @@ from ..writing import write_whole
 
 FILE = "progress.json"
 PATIENCE = 2.0  # seconds that one notebook waits for another to write
-_EMPTY: dict[str, dict[str, Any]] = {"guesses": {}, "checks": {}}
+# `learner` holds an id drawn at random: two people may have one name, and one person may hand in twice.
+_EMPTY: dict[str, dict[str, Any]] = {"guesses": {}, "checks": {}, "learner": {}}
 # What is not in the file yet, so that a lesson in a read-only folder still remembers what it was told.
 _unwritten: dict[str, dict[str, Any]] = {}
 
@@ -25,13 +28,21 @@ def path() -> Path:
     return Path(os.environ.get("FLUXLITE_PROGRESS") or FILE).absolute()
 
 
+def passing() -> str:
+    """``"Colab"`` or ``"Binder"`` where this runs there, and the record ends with the session; else empty."""
+    if "COLAB_RELEASE_TAG" in os.environ or "google.colab" in sys.modules:
+        return "Colab"
+    return "Binder" if "BINDER_LAUNCH_HOST" in os.environ or "BINDER_SERVICE_HOST" in os.environ else ""
+
+
 def read() -> dict[str, dict[str, Any]]:
     """All that is kept: ``{"guesses": {"03-A": "b"}, "checks": {"03.1": "right"}}``."""
     try:
         written = _read_file()
     except OSError:
         written = {}
-    return _together(written, _unwritten)
+    known = _together(written, _unwritten)
+    return {part: known[part] for part in ("guesses", "checks")}
 
 
 def keep(part: str, key: str, value: str) -> None:
@@ -42,6 +53,7 @@ def keep(part: str, key: str, value: str) -> None:
     try:
         with _alone(file):
             known = _together(_read_file(), _unwritten, {part: {key: value}})  # anew: others may have written
+            known["learner"].setdefault("id", secrets.token_hex(8))
             write_whole(file, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode("utf-8"))
             _unwritten.clear()
     except OSError as error:

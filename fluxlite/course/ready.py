@@ -48,14 +48,25 @@ def what_to_do() -> str:
 
 
 def missing(needed: dict[str, str]) -> str:
+    """All that is not installed or too old, and the one command that brings it."""
+    absent, old, wanted = [], [], []
     for name, oldest in needed.items():
         try:
             version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            return f"{name} is not installed in this Python. {_install(f'{name}>={oldest}')}"
-        if _numbers(version) < _numbers(oldest):
-            return f"{name} {version} is too old. {_install(f'{name}>={oldest}')}"
-    return ""
+            absent.append(name)
+        else:
+            if _numbers(version) >= _numbers(oldest):
+                continue
+            old.append(f"{name} {version}")
+        wanted.append(f"{name}>={oldest}")
+    said = [f"{_all(absent)} not installed in this Python."] * bool(absent) + [f"{_all(old)} too old."] * bool(old)
+    return " ".join([*said, _install(*wanted)]) if wanted else ""
+
+
+def _all(names: list[str]) -> str:
+    """The subject of a sentence, and its verb."""
+    return f"{', '.join(names[:-1])} and {names[-1]} are" if names[1:] else "".join(names) + " is"
 
 
 def broken(names: dict[str, str]) -> str:

@@ -34,7 +34,7 @@ def start(number: str, made_for: str | None = None) -> None:
             f"This notebook was made for fluxlite {made_for}. If a number differs from the text, that may be why; "
             f"reset({number!r}) gives you the lesson for {fluxlite.__version__} and keeps yours."
         )
-    _show([*lines, _gpu_line(), _progress_line()])
+    _show([*lines, _gpu_line(), _progress_line(), *_passing_line()])
 
 
 def _gpu_line() -> str:
@@ -58,6 +58,17 @@ def _progress_line() -> str:
     total = sum(bool(right) for right in solved.values())
     right = sum(map(sum, solved.values()))
     return f"so far: {finished} of {total} lessons with exercises, {right} of {sum(map(len, solved.values()))} checks"
+
+
+def _passing_line() -> list[str]:
+    """Where a session ends with all that is in it: that it does, and what helps."""
+    keeps = {
+        "Colab": "Colab: each lesson counts for itself here, and forgets when its session ends. Hand in after each "
+        "one, as its last cell says: your teacher gets them together.",
+        "Binder": "Binder: after ten minutes without you all is gone. Before a break hand in, as the last cell says, "
+        "and download the file.",
+    }
+    return [keeps[place]] if (place := progress.passing()) else []
 
 
 def _show(lines: list[str]) -> None:

@@ -1,21 +1,30 @@
 """handin and class: what a learner packs, and what a teacher sees."""
 
+import csv
 import getpass
-import json
 import os
 import re
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from fluxlite.__main__ import main
-from fluxlite.course import classroom, exercises, progress
+from fluxlite.course import classroom, exercises, progress, start
 from fluxlite.course import lab as lab_module
 from fluxlite.course.asked import Asked, asked
 from fluxlite.course.classroom import Class, Handin, handin, look_at_class
 from fluxlite.course.guesses import Question
+
+
+@pytest.fixture(autouse=True)
+def at_home(monkeypatch):
+    """Neither on Colab nor on Binder, and with nothing in mind from other tests."""
+    for name in ("COLAB_RELEASE_TAG", "BINDER_LAUNCH_HOST", "BINDER_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(progress, "_unwritten", {})
 
 
 @pytest.fixture
@@ -25,7 +34,6 @@ def learner(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     (folder / "03-your-own-model.ipynb").write_text("{}")
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(folder / progress.FILE))
-    monkeypatch.setattr(progress, "_unwritten", {})
     progress.keep("checks", "03.1", "right")
     progress.keep("guesses", "03-A", "c")
     return folder
@@ -59,7 +67,7 @@ def test_what_a_terminal_cannot_show_stops_nothing(learner, tmp_path):
     command = [sys.executable, "-m", "fluxlite", "class", "."]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert answer.returncode == 0 and "Zo?  +...    1 right" in answer.stdout
+    assert answer.returncode == 0 and re.search(r"^Zo\? +\+\.\.\. +1$", answer.stdout, re.MULTILINE)
 
 
 def test_a_class_for_the_teacher(learner, tmp_path):
@@ -70,16 +78,80 @@ def test_a_class_for_the_teacher(learner, tmp_path):
     progress.keep("guesses", "03-A", "b")
     handin("Bob", learner)
     assert repr(look_at_class(tmp_path)).splitlines() == [
-        "2 learners   + right, - tried, . not yet",
+        "2 learners   + right, - tried, . not yet   counts: 2 above 1 is 21",
         "",
-        "              00  03",
-        "Ada Lovelace  -   +...    1 right",
-        "Bob           +   +.-.    2 right",
+        "                00 03   all",
+        "Ada Lovelace    -  +...   1",
+        "Bob             +  +.-.   2",
         "",
-        "how many are right: exercises .1, .2 …, and guesses A, B …",
-        "lesson 00  .1 1                      A 0",
-        "lesson 03  .1 2  .2 0  .3 0  .4 0    A 1  B 0  C 0",
+        "right: .1 .2 …  1  2000",
+        "guessed: A B …  0  100",
     ]
+
+
+def class_of(size):
+    """Learners who have done every lesson, with names of all lengths."""
+    checks = {id: "right" for number in exercises.lessons() for id in exercises.exercises(number)}
+    guesses = {id: "a" for number in exercises.lessons() for id in classroom._questions(number)}
+    names = ["陈 伟", "Zoë", "Dmitri Iwanowitsch Mendelejew", *(f"Learner {i}" for i in range(size - 3))]
+    return [Handin(name, "1", checks, guesses, files=(f"{name}.zip",)) for name in names]
+
+
+def test_the_page_for_teachers_shows_what_they_see():
+    def one(name, file, right, tried, guessed):
+        checks = dict.fromkeys(right.split(), "right") | dict.fromkeys(tried.split(), "stopped")
+        guesses = {id: classroom._questions(id[:2])[id].right for id in guessed.split()}
+        return Handin(name, "1", checks, guesses, files=(file,))
+
+    handins = [
+        one("Ada Lovelace", "Ada.zip", "00.1 01.1 01.2 01.3 01.4 02.1 02.2", "02.3", "00-A 01-A 01-B 02-A"),
+        one("Bob", "Bob.zip", "00.1 01.1 01.2 01.3 02.1", "01.4", "01-A 01-C 02-B"),
+        one("Bob", "more.zip/handin-Bob.zip", "03.1 03.3", "", "03-A"),
+    ]
+    page = (Path(__file__).parents[2] / "notebooks" / "TEACHING.md").read_text(encoding="utf-8")
+    assert f"```text\n{Class(handins, [])}\n```" in page
+
+
+def test_thirty_learners_and_all_lessons_fit_on_one_screen():
+    shown = repr(Class(class_of(30), [])).splitlines()
+    assert len(shown) <= 40 and max(map(classroom._wide, shown)) <= 100
+    heads, signs = shown[2], [line for line in shown if re.search(rf"\+ +{len(class_of(3)[0].checks)}$", line)]
+    assert re.findall(r"\d\d", heads) == exercises.lessons() and len(signs) == 30
+    # Below each other: the lesson, what each learner did in it, and how many have it right, read downwards.
+    assert {classroom._wide(line[: line.index("+")]) for line in signs} == {heads.index("00")}
+    tens = next(line for line in shown if line.startswith("right"))
+    ones = shown[shown.index(tens) + 1]
+    assert tens[heads.index("03") :].startswith("3333 ") and ones[heads.index("03") :].startswith("0000 ")
+
+
+def test_names_that_are_long_are_cut_to_the_same_width():
+    assert [classroom._cut(name) for name in ("Ada", "x" * 21)] == ["Ada", "x" * 19 + "…"]
+    assert classroom._cut("伟" * 11, " #12") == "伟" * 7 + "… #12" and classroom._wide("e\u0301伟") == 3
+
+
+def test_many_notes_leave_the_table_on_the_screen():
+    shown = repr(Class(class_of(3), [f"{i}.zip: cannot be read" for i in range(100)]))
+    assert "19.zip" in shown and "20.zip" not in shown
+    assert shown.endswith("and 80 more that something is to be said about")
+
+
+def test_a_table_for_a_spreadsheet(learner, tmp_path, monkeypatch, capsys):
+    progress.keep("checks", "03.2", "stopped")
+    handin("Zoë", learner)
+    handin("=1+1", learner)
+    monkeypatch.chdir(tmp_path)
+    assert main(["class", ".", "--csv"]) == 0 and capsys.readouterr().out == "class.csv is written.\n"
+    assert (tmp_path / "class.csv").read_bytes().startswith(b"\xef\xbb\xbf"), "Excel takes it for another alphabet"
+    with (tmp_path / "class.csv").open(encoding="utf-8-sig", newline="") as file:
+        first, second = csv.DictReader(file)
+    assert first["learner"] == "'=1+1" and second["learner"] == "Zoë"
+    assert (second["03.1"], second["03.2"], second["03.3"], second["03-A"]) == ("right", "tried", "", "c")
+    assert second["right"] == "1" and second["files"] == "ada/my-course/handin-Zoë.zip"
+    every = [id for number in exercises.lessons() for id in exercises.exercises(number)]
+    assert [name for name in second if name in every] == every
+    assert main(["class", ".", "--csv", "my", "list.csv"]) == 0 and (tmp_path / "my list.csv").exists()
+    assert main(["class", ".", "--csv", "notes.txt"]) == 1 and not (tmp_path / "notes.txt").exists()
+    assert "notes.txt has another ending than .csv" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -127,64 +199,79 @@ def test_every_question_on_the_wall_is_the_one_that_the_lesson_asks():
         assert all(text.words and all(text.options.values()) for text in read.values())
 
 
-def test_names_that_are_long_are_cut_and_those_of_one_person_are_one():
-    handins = [Handin("Dmitri Iwanowitsch Mendelejew", "1", {"03.1": "right"}, {})]
-    assert "Dmitri Iwanowitsch …  +...    1 right" in repr(Class(handins, []))
-
-
-def test_of_two_from_one_learner_the_later_counts_and_that_is_said(learner, tmp_path):
+def test_of_two_files_of_one_learner_nothing_is_lost_and_that_is_said(learner, tmp_path):
     first = handin("Ada", learner)
     first.rename(tmp_path / "first.zip")
     progress.keep("checks", "03.2", "right")
     handin("ada", learner)
-    seen = repr(look_at_class(tmp_path))
-    assert "ada  ++..    2 right" in seen
-    file = os.path.join("ada", "my-course", "handin-ada.zip")
-    assert f"ada: 2 files, {file} is the latest and counts. Are these two people?" in seen
-
-
-def test_files_that_cannot_be_read_are_named_and_stop_nothing(learner, tmp_path):
-    handin("Ada", learner)
-    (tmp_path / "broken.zip").write_bytes(b"PK no zip")
-    contents = {
-        "other.zip": {"a.txt": "x"},
-        "wrong.zip": {"handin.json": "[1]"},
-        "huge.zip": {"handin.json": " " * 2_000_000},
-    }
-    for name, files in contents.items():
-        with zipfile.ZipFile(tmp_path / name, "w", zipfile.ZIP_DEFLATED) as archive:
-            for file, content in files.items():
-                archive.writestr(file, content)
-    with zipfile.ZipFile(tmp_path / "odd.zip", "w") as archive:
-        archive.writestr("handin.json", json.dumps({"name": "Odd", "time": "1"}))
-        archive.writestr("progress.json", json.dumps({"checks": [1, 2]}))
     seen = look_at_class(tmp_path)
-    assert {line.partition(":")[0] for line in seen.to_say} == {*contents, "broken.zip", "odd.zip"}
-    assert [one.name for one in seen.handins] == ["Ada"] and "broken.zip: cannot be read" in repr(seen)
+    assert re.search(r"^ada +\+\+\.\. +2$", repr(seen), re.MULTILINE) and len(seen.handins) == 1
+    assert repr(seen).endswith("handed in more than once; taken together: ada (2 files)")
 
 
-def test_damaged_and_locked_files_stop_nothing(learner, tmp_path):
-    content = handin("Ada", learner).read_bytes()
-    with zipfile.ZipFile(learner / "handin-Ada.zip") as archive:
-        about = archive.getinfo("handin.json")
-    start = about.header_offset + 30 + len(about.filename)
-    (tmp_path / "damaged.zip").write_bytes(content[:start] + b"\xff" * 9 + content[start + 9 :])
-    end = content.rfind(b"PK\x01\x02", 0, content.rfind(b"handin.json"))
-    for at in (about.header_offset + 6, end + 8):  # the mark of a password, in both places where it stands
-        content = content[:at] + b"\x01\x00" + content[at + 2 :]
-    (tmp_path / "locked.zip").write_bytes(content)
-    (tmp_path / "folder.zip").mkdir()
-    seen = look_at_class(tmp_path)
-    assert {line.partition(":")[0] for line in seen.to_say} == {"damaged.zip", "folder.zip", "locked.zip"}
-    assert [one.name for one in seen.handins] == ["Ada"]
+def test_two_people_of_one_name_are_both_counted_and_told_apart(learner, tmp_path, monkeypatch):
+    handin("Ada", learner).rename(tmp_path / "first.zip")
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "other" / progress.FILE))
+    (tmp_path / "other").mkdir()
+    progress.keep("checks", "03.2", "right")
+    handin("ADA", tmp_path / "other")
+    shown = repr(look_at_class(tmp_path))
+    assert re.search(r"^Ada #1 +\+\.\.\. +1\nADA #2 +\.\+\.\. +1$", shown, re.MULTILINE), shown
+    assert (
+        "2 learners of one name, each counted: Ada #1 is first.zip; ADA #2 is other/handin-ADA.zip."
+        in " ".join(shown.split())
+    )
 
 
-@pytest.mark.parametrize(("name", "shown"), [("Ada\nL.\x1b[31m", "Ada L. [31m"), (" \n", "one")])
-def test_an_odd_name_stays_in_its_line(name, shown, tmp_path):
-    with zipfile.ZipFile(tmp_path / "one.zip", "w") as archive:
-        archive.writestr("handin.json", json.dumps({"name": name, "time": "1"}))
+def test_on_colab_the_progress_goes_alone_and_what_is_missing_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "release")
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / progress.FILE))
+    assert main(["handin", "Ada"]) == 1 and capsys.readouterr().err.endswith("Guess or check something first.\n")
+    progress.keep("checks", "03.1", "right")
+    assert main(["handin", "Ada"]) == 0
+    said = capsys.readouterr().out
+    assert "has your guesses and checks of this session in it." in said and "as they were last saved" not in said
+    assert "File > Download > Download .ipynb" in said and "click the folder at the left" in said
     (one,) = look_at_class(tmp_path).handins
-    assert one.name == shown and f"{shown} " in repr(look_at_class(tmp_path))
+    assert (one.checks, one.place) == ({"03.1": "right"}, "Colab")
+
+
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [("COLAB_RELEASE_TAG", "Colab: each lesson counts"), ("BINDER_LAUNCH_HOST", "Binder: after ten minutes")],
+)
+def test_a_lesson_begins_with_what_such_a_session_forgets(variable, words, monkeypatch, capsys):
+    start("03")
+    assert words not in capsys.readouterr().out
+    monkeypatch.setenv(variable, "x")
+    start("03")
+    assert words in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_elsewhere_a_missing_notebook_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / progress.FILE))
+    progress.keep("checks", "03.1", "right")
+    assert main(["handin", "Ada"]) == 0 and "but no notebook: none is there." in capsys.readouterr().out
+    (tmp_path / progress.FILE).unlink()
+    (tmp_path / "03.ipynb").write_text("{}")
+    assert main(["handin", "Ada"]) == 0 and "No guess and no check is in it" in capsys.readouterr().out
+
+
+def test_the_sessions_of_one_learner_on_colab_are_taken_together(tmp_path, monkeypatch):
+    """Each lesson has a runtime of its own there, and each a record of its own."""
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "release")
+    for number, word in (("03.1", "right"), ("04.1", "right"), ("03.2", "stopped")):
+        session = tmp_path / number
+        session.mkdir()
+        monkeypatch.setenv("FLUXLITE_PROGRESS", str(session / progress.FILE))
+        progress.keep("checks", number, word)
+        handin("Ada", session)
+    seen = look_at_class(tmp_path)
+    assert [one.checks for one in seen.handins] == [{"03.1": "right", "04.1": "right", "03.2": "stopped"}]
+    words = "handed in from Colab or Binder, where the name alone tells who it is; taken together: Ada (3 files)"
+    assert " ".join(repr(seen).split()).endswith(words)
 
 
 def test_lab_makes_no_course_within_a_course(tmp_path, monkeypatch, capsys):
@@ -213,7 +300,7 @@ def test_an_empty_class(tmp_path):
     [
         (["class", "nowhere"], "nowhere is no folder"),
         (["class", ".", "99"], "there is no lesson '99'"),
-        (["handin"], "there is no notebook in"),
+        (["handin"], "there is no notebook and no progress.json in"),
         (["handin", "???"], "a name has letters in it, got '???'"),
         (["handin", "a" * 300, "???"], "File name too long. Another folder, "),
     ],
@@ -243,6 +330,6 @@ def test_a_learner_and_a_teacher_at_the_command_line(learner, tmp_path):
         f"Hand in this file: {learner / 'handin-Ada-L.zip'}\n"
         "It is signed Ada L., and has your notebooks in it as they were last saved.\n"
     )
-    assert "Ada L.  +...    1 right" in run("class", ".", cwd=tmp_path)
+    assert re.search(r"^Ada L\. +\+\.\.\. +1$", run("class", ".", cwd=tmp_path), re.MULTILINE)
     wall = run("class", ".", "3", "00", cwd=tmp_path)
     assert "lesson 03   1 learner\n" in wall and "lesson 00   1 learner\n" in wall and "Ada" not in wall

@@ -147,8 +147,21 @@ def test_a_copy_holds_no_output_no_guess_and_no_solution_in_code(path):
 @every_copy
 def test_a_copy_first_installs_where_it_has_to_and_then_starts(path):
     install, first = code(path)[:2]
-    assert len(install.splitlines()) == 5 and install.startswith("# Where fluxlite is missing, as on Colab,")
+    assert len(install.splitlines()) == 11 and install.startswith("# Where fluxlite is missing, as on Colab,")
     assert re.search(rf'^start\("{path.name[:2]}", made_for="[\d.]+"\)', first, re.MULTILINE)
+
+
+@every_copy
+def test_a_copy_says_at_its_end_how_to_hand_in(path, tmp_path):
+    words, line = cells(path)[-2:]
+    assert "".join(words["source"]).startswith("## Hand in\n") and "On Colab" in "".join(words["source"])
+    source = "".join(line["source"])
+    assert line["cell_type"] == "code" and source == "# %run -m fluxlite handin Ada Lovelace"
+    if path == LEARNERS[0]:  # and this is what the line does, without its first sign
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+        command = [sys.executable, "-m", *source.removeprefix("# %run -m ").split()]
+        subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
+        assert (tmp_path / "handin-Ada-Lovelace.zip").exists()
 
 
 @every_copy

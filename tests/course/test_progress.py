@@ -40,7 +40,8 @@ def test_progress_is_written_as_soon_as_that_goes_again(tmp_path, monkeypatch):
     progress.keep("checks", "03.2", "right")
     progress.keep("guesses", "03-A", "b")
     expected = {"checks": {"03.1": "right", "03.2": "right", "03.4": "right"}, "guesses": {"03-A": "b"}}
-    assert progress.read() == expected == json.loads(progress.path().read_text())
+    written = json.loads(progress.path().read_text())
+    assert progress.read() == expected == {part: written[part] for part in expected}
 
 
 def test_progress_that_cannot_be_opened_is_not_replaced(monkeypatch, capsys):
@@ -55,6 +56,27 @@ def test_progress_that_cannot_be_opened_is_not_replaced(monkeypatch, capsys):
     assert "Permission denied" in capsys.readouterr().out
     monkeypatch.setattr(progress.Path, "read_text", real)
     assert progress.read()["checks"] == {"03.1": "right", "03.2": "right"}
+
+
+def test_a_record_has_an_id_of_its_own_which_stays_and_says_nothing_of_the_learner(tmp_path, monkeypatch):
+    ids = []
+    for name in ("progress.json", "progress.json", "other.json"):
+        monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / name))
+        progress.keep("checks", f"03.{len(ids) + 1}", "right")
+        ids.append(json.loads(progress.path().read_text())["learner"]["id"])
+    assert ids[0] == ids[1] != ids[2] and all(len(id) == 16 and int(id, 16) >= 0 for id in ids)
+
+
+@pytest.mark.parametrize(
+    ("variable", "place"),
+    [("COLAB_RELEASE_TAG", "Colab"), ("BINDER_LAUNCH_HOST", "Binder"), ("BINDER_SERVICE_HOST", "Binder")],
+)
+def test_where_a_record_ends_with_the_session(variable, place, monkeypatch):
+    for name in ("COLAB_RELEASE_TAG", "BINDER_LAUNCH_HOST", "BINDER_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    assert progress.passing() == ""
+    monkeypatch.setenv(variable, "x")
+    assert progress.passing() == place
 
 
 WRITE = """

@@ -11,6 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from fluxlite.__main__ import main
+from fluxlite.course import lab as lab_module
 from fluxlite.course import ready
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +44,11 @@ def test_what_is_needed_is_what_is_installed_by_pyproject():
         ({"numpy": "1.26.4"}, 'numpy 1.26.4 is too old. This helps:\n    {} -m pip install "numpy>=2.0"'),
         ({"ipywidgets": None}, 'ipywidgets is not installed in this Python. This helps:\n    {} -m pip install "ipy'),
         ({"numpy": "2.0.0rc1", "tqdm": "4.100"}, ""),
+        (
+            {"safetensors": None, "tqdm": "3.1", "ipywidgets": None, "matplotlib": None},
+            "safetensors, ipywidgets and matplotlib are not installed in this Python. tqdm 3.1 is too old. "
+            'This helps:\n    {} -m pip install "safetensors>=0.4.3" "tqdm>=4.60" "ipywidgets>=7.7" "matplotlib>=3.8"',
+        ),
     ],
 )
 def test_versions(installed, words, monkeypatch):
@@ -56,6 +62,23 @@ def test_versions(installed, words, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", version)
     said = ready.missing(ready.NEEDED)
     assert said.startswith(words.format(ready._python())) if words else said == ""
+
+
+def test_lab_names_all_that_is_missing_and_this_python(monkeypatch, capsys):
+    real = importlib.metadata.version
+
+    def version(name):
+        if name in ("jupyterlab", "matplotlib"):
+            raise importlib.metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    monkeypatch.setattr(lab_module.importlib.util, "find_spec", lambda name: None)
+    assert main(["lab"]) == 1
+    assert capsys.readouterr().out == (
+        "matplotlib and jupyterlab are not installed in this Python. This helps:\n"
+        f'    {ready._python()} -m pip install "matplotlib>=3.8" "jupyterlab>=4"\n'
+    )
 
 
 def test_what_is_there_and_cannot_be_imported_is_named(tmp_path):

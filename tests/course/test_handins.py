@@ -1,0 +1,262 @@
+"""Reading hand-ins: in whatever folder of whatever zip file they come, and whatever is in the file."""
+
+import io
+import json
+import os
+import struct
+import zipfile
+
+import pytest
+
+from fluxlite.course import handins
+from fluxlite.course.classroom import look_at_class
+from fluxlite.course.handins import Handin, by_learner, collect
+
+RIGHT = {"03.1": "right"}
+
+
+def packed(files, method=zipfile.ZIP_DEFLATED):
+    """A zip file in memory: what is in it by its name."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def contents(name, checks=RIGHT, guesses=(), learner="", folder="", **about):
+    """What `handin` packs, by the names in the zip file."""
+    record = {"checks": checks, "guesses": dict(guesses), "learner": {"id": learner or name}}
+    return {
+        f"{folder}handin.json": json.dumps({"name": name, "time": "1", **about}),
+        f"{folder}progress.json": json.dumps(record),
+        f"{folder}03-your-own-model.ipynb": "{}",
+    }
+
+
+def names(folder):
+    """Who is found, after it was seen that there is nothing to be said."""
+    found, to_say = collect(folder)
+    assert to_say == []
+    return [one.name for one in found]
+
+
+# -- where a hand-in may be -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", ["Ada.zip", "Ada.ZIP", "group 1/Ada.Zip"])
+def test_an_ending_may_be_in_capitals(file, tmp_path):
+    (tmp_path / "group 1").mkdir()
+    (tmp_path / file).write_bytes(packed(contents("Ada")))
+    assert names(tmp_path) == ["Ada"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        contents("Ada", folder="handin-Ada/"),
+        contents("Ada", folder="handin-Ada\\"),
+        contents("Ada", folder="my-course/handin-Ada/") | {"__MACOSX/my-course/handin-Ada/._handin.json": "\x00"},
+        {"my-course/handin-Ada.ZIP": packed(contents("Ada")), "my-course/notes.txt": "", "my-course/": ""},
+        {"again.zip": packed({"handin-Ada/handin-Ada.zip": packed(contents("Ada"))})},
+    ],
+)
+def test_a_hand_in_that_was_zipped_again_is_found(files, tmp_path):
+    (tmp_path / "Ada.zip").write_bytes(packed(files))
+    assert names(tmp_path) == ["Ada"]
+
+
+def test_the_zip_file_of_a_moodle_course(tmp_path):
+    files = {
+        "Ada Lovelace_12345_assignsubmission_file/handin-Ada.zip": packed(contents("Ada")),
+        "Bob_12346_assignsubmission_file/again.zip": packed({"Bob/handin-Bob.zip": packed(contents("Bob"))}),
+        "Eva_12348_assignsubmission_file_handin-Eva.zip": packed(contents("Eva")),
+        "Eva_12348_assignsubmission_file_03-your-own-model.ipynb": "{}",
+        **contents("Cem", folder="Cem_12347_assignsubmission_file/"),
+    }
+    (tmp_path / "Course-Hand in-678.zip").write_bytes(packed(files))
+    assert sorted(names(tmp_path)) == ["Ada", "Bob", "Cem", "Eva"]
+
+
+def test_in_a_moodle_zip_file_who_handed_in_something_else_is_named(tmp_path):
+    files = {
+        "Ada_1_assignsubmission_file/handin-Ada.zip": packed(contents("Ada")),
+        "Bob_2_assignsubmission_file/photo.jpg": "x",
+        "Bob_2_assignsubmission_onlinetext/onlinetext.html": "x",
+        "Cem_3_assignsubmission_file/handin-Cem.zip": b"PK no zip",
+    }
+    (tmp_path / "all.zip").write_bytes(packed(files))
+    found, to_say = collect(tmp_path)
+    assert [one.name for one in found] == ["Ada"] and len(to_say) == 2
+    assert "all.zip/Bob_2: no hand-in is in it" in to_say
+    assert to_say[0].startswith("all.zip/Cem_3_assignsubmission_file/handin-Cem.zip: cannot be read (")
+
+
+def test_the_place_of_each_hand_in_is_told(tmp_path):
+    (tmp_path / "all.zip").write_bytes(
+        packed(contents("Ada", folder="a/") | {"b/Bob.zip": packed(contents("Bob"))} | contents("Cem"))
+    )
+    found, _ = collect(tmp_path)
+    assert [one.files for one in found] == [("all.zip/a",), ("all.zip/b/Bob.zip",), ("all.zip",)]
+
+
+# -- what counts ------------------------------------------------------------------------------------------------------
+
+
+def test_only_what_a_lesson_asks_counts_and_the_rest_is_named(tmp_path):
+    checks = {"03.1": "right", "99.1": "right", "03.99": "right", "03.2": "perfect", "03.3": "stopped"}
+    guesses = {"03-A": "a", "03-B": "z", "03-Z": "a"}
+    (tmp_path / "Ada.zip").write_bytes(packed(contents("Ada", checks, guesses)))
+    seen = look_at_class(tmp_path)
+    (one,) = seen.handins
+    assert one.checks == {"03.1": "right", "03.3": "stopped"} and one.guesses == {"03-A": "a"}
+    assert seen.to_say == ["Ada.zip: no lesson has 03-Z, 03.99, 99.1; not counted"]
+    assert "+.-.   1" in repr(seen)
+
+
+def test_of_many_unknown_ids_a_few_are_named(tmp_path):
+    checks = {f"99.{i}\x1b[31m": "right" for i in range(40_000)}
+    (tmp_path / "Ada.zip").write_bytes(packed(contents("Ada", dict(list(checks.items())[:9]))))
+    _, (line,) = collect(tmp_path)
+    assert line.endswith("and 4 more; not counted") and line.isprintable()
+    (tmp_path / "Ada.zip").write_bytes(packed(contents("Ada", checks)))
+    assert "progress.json is too large" in collect(tmp_path)[1][0]
+
+
+def test_files_of_one_learner_are_taken_together_and_others_are_not():
+    def one(name, time, checks, file, **more):
+        return Handin(name, time, checks, {"03-A": time}, files=(file,), **more)
+
+    taken = by_learner([
+        one("Ada", "2", {"03.1": "not right", "03.2": "right"}, "b", learner="x"),
+        one("ada", "1", {"03.1": "right"}, "a", learner="x"),
+        one("Ada", "1", {"03.1": "right"}, "c", learner="y"),  # another Ada
+        one("Ada", "1", {}, "d"),  # without a record: who knows?
+        one("Bob", "1", {}, "e", learner="x"),  # two learners at one computer
+        one("Ada", "2", {"04.1": "right"}, "f", learner="z", place="Colab"),
+        one("Ada", "1", {"03.1": "right"}, "g", learner="w", place="Colab"),
+    ])  # fmt: skip
+    assert [(each.name, each.files) for each in taken] == [
+        ("Ada", ("a", "b")),
+        ("Ada", ("c",)),
+        ("Ada", ("d",)),
+        ("Ada", ("g", "f")),
+        ("Bob", ("e",)),
+    ]
+    assert taken[0].checks == {"03.1": "right", "03.2": "right"} and taken[0].guesses == {"03-A": "2"}
+    assert taken[3].checks == {"03.1": "right", "04.1": "right"}
+
+
+# -- files that cannot be read, and those that were made to do harm ---------------------------------------------------
+
+
+def test_files_that_cannot_be_read_are_named_and_stop_nothing(tmp_path):
+    (tmp_path / "Ada.zip").write_bytes(packed(contents("Ada")))
+    (tmp_path / "broken.zip").write_bytes(b"PK no zip")
+    (tmp_path / "folder.zip").mkdir()
+    wrong = {
+        "other.zip": {"a.txt": "x"},
+        "list.zip": {"handin.json": "[1]"},
+        "nameless.zip": {"handin.json": "{}"},
+        "deep.zip": {"handin.json": "[" * 100_000},
+        "odd.zip": {**contents("Odd"), "progress.json": json.dumps({"checks": [1, 2]})},
+        "unhashable.zip": {**contents("Odd"), "progress.json": json.dumps({"checks": [[[], 2]]})},
+    }
+    for name, files in wrong.items():
+        (tmp_path / name).write_bytes(packed(files))
+    seen = look_at_class(tmp_path)
+    assert {line.partition(":")[0] for line in seen.to_say} == {*wrong, "broken.zip", "folder.zip"}
+    assert [one.name for one in seen.handins] == ["Ada"] and "broken.zip: cannot be read" in repr(seen)
+    assert "other.zip: cannot be read (no handin.json is in it: python -m fluxlite handin makes" in repr(seen)
+
+
+def test_damaged_and_locked_files_stop_nothing(tmp_path):
+    content = packed(contents("Ada"))
+    (tmp_path / "Ada.zip").write_bytes(content)
+    start = content.index(b"handin.json") + len(b"handin.json")
+    (tmp_path / "damaged.zip").write_bytes(content[:start] + b"\xff" * 9 + content[start + 9 :])
+    end = content.rfind(b"PK\x01\x02", 0, content.rfind(b"handin.json"))
+    for at in (6, end + 8):  # the mark of a password, in both places where it stands
+        content = content[:at] + b"\x01\x00" + content[at + 2 :]
+    (tmp_path / "locked.zip").write_bytes(content)
+    seen = look_at_class(tmp_path)
+    assert {line.partition(":")[0] for line in seen.to_say} == {"damaged.zip", "locked.zip"}
+    assert "password" in repr(seen) and [one.name for one in seen.handins] == ["Ada"]
+
+
+def lying_about_its_size(content, name, size):
+    """A zip file that says of a member that it unpacks into `size` bytes."""
+    entry = content.index(b"PK\x01\x02", content.rindex(name.encode()) - 46)
+    for at in (content.index(name.encode()) - 30 + 22, entry + 24):
+        content = content[:at] + struct.pack("<I", size) + content[at + 4 :]
+    return content
+
+
+def test_what_unpacks_into_too_much_is_left_before_it_is_unpacked(tmp_path, monkeypatch):
+    unpacked = []
+    real = zipfile.ZipExtFile.read
+
+    def read(self, n=-1):
+        content = real(self, n)
+        unpacked.append(len(content))
+        return content
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", read)
+    bomb = packed({"handin.json": " " * 50_000_000})
+    (tmp_path / "bomb.zip").write_bytes(bomb)
+    (tmp_path / "lie.zip").write_bytes(lying_about_its_size(bomb, "handin.json", 900))
+    found, to_say = collect(tmp_path)
+    assert found == [] and "bomb.zip: cannot be read (handin.json is too large" in to_say[0] and len(to_say) == 2
+    assert sum(unpacked) < 3_000_000
+
+
+def test_many_files_that_are_each_small_enough_come_to_an_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(handins, "MOST", 20_000)
+    (tmp_path / "all.zip").write_bytes(packed({f"{i}.zip": packed(contents(f"L{i}")) for i in range(100)}))
+    (tmp_path / "next.zip").write_bytes(packed(contents("Next")))
+    found, to_say = collect(tmp_path)
+    assert 10 < len(found) < 40 and found[-1].name == "Next"
+    assert to_say == ["all.zip: unpacks into more than 20,000 bytes, so it was not read to its end"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_only_the_ways_of_packing_that_hand_ins_use_are_unpacked(method, tmp_path):
+    (tmp_path / "slow.zip").write_bytes(packed(contents("Ada"), method))
+    found, (line,) = collect(tmp_path)
+    assert found == [] and "packed in a way that handin does not use" in line
+
+
+def test_zip_files_within_zip_files_within_zip_files_come_to_an_end(tmp_path):
+    content = packed(contents("Ada"))
+    for _ in range(3):
+        content = packed({"inner.zip": content})
+    (tmp_path / "outer.zip").write_bytes(content)
+    found, (line,) = collect(tmp_path)
+    assert found == [] and "unpack the outer one" in line
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes on Windows")
+def test_what_is_no_file_is_not_opened(tmp_path):
+    (tmp_path / "class").mkdir()
+    os.mkfifo(tmp_path / "class" / "pipe.zip")  # to open it would wait for ever
+    (tmp_path / "Ada.zip").write_bytes(packed(contents("Ada")))
+    (tmp_path / "class" / "link.zip").symlink_to(tmp_path / "Ada.zip")
+    found, to_say = collect(tmp_path / "class")
+    assert found == [] and [line.partition(":")[0] for line in to_say] == ["link.zip", "pipe.zip"]
+
+
+@pytest.mark.parametrize(("name", "shown"), [("Ada\nL.\x1b[31m", "Ada L. [31m"), (" \n", "one"), ("a\u202eb", "a b")])
+def test_an_odd_name_stays_in_its_line(name, shown, tmp_path):
+    (tmp_path / "one.zip").write_bytes(packed(contents(name)))
+    (one,) = look_at_class(tmp_path).handins
+    assert one.name == shown and f"{shown} " in repr(look_at_class(tmp_path))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+def test_names_of_files_are_made_printable(tmp_path):
+    odd = "\x1b[2J\nAda   ++++"
+    (tmp_path / f"{odd}.zip").write_bytes(b"no zip")
+    (tmp_path / "all.zip").write_bytes(packed({f"{odd}/x.zip": b"no zip", f"{odd}_1_assignsubmission_file/x": ""}))
+    (tmp_path / os.fsdecode(b"\xff.zip")).write_bytes(b"no zip")
+    _, to_say = collect(tmp_path)
+    assert len(to_say) == 4 and all(line.isprintable() for line in to_say)

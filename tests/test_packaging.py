@@ -1,0 +1,62 @@
+"""What is published: the files of the source distribution, the command, and what an index shows. No network is used."""
+
+import importlib
+import subprocess
+import sys
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from fluxlite.__main__ import USAGE
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory):
+    """The source distribution, as it is built of this folder: each file's path in it, and its bytes."""
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    with tarfile.open(next(folder.iterdir())) as archive:
+        return {
+            member.name.partition("/")[2]: archive.extractfile(member).read() for member in archive if member.isfile()
+        }
+
+
+def test_what_is_packed_is_what_git_keeps(packed):
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no git checkout")
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    kept = {name for name in listing.split("\0") if name and (ROOT / name).exists()}
+    assert kept - set(packed) == set(), "not in the source distribution"
+    folders = {name.partition("/")[0] for name in kept}
+    assert {name for name in packed if name.partition("/")[0] not in folders} == {"PKG-INFO"}
+
+
+def test_the_source_distribution_has_what_its_tests_need(packed):
+    needed = ["conftest.py", "tools/notebooks.py", "benchmarks/record.py", "Makefile", "binder/postBuild", ".ci/run"]
+    assert set(needed) | {"environment.yml", "tests/test_packaging.py", "notebooks/TEACHING.md"} <= set(packed)
+    assert packed["conftest.py"] == (ROOT / "conftest.py").read_bytes()
+
+
+def test_what_a_package_index_shows(packed):
+    shown = packed["PKG-INFO"].decode().splitlines()
+    oldest = PROJECT["requires-python"].removeprefix(">=")
+    assert f"Classifier: Programming Language :: Python :: {oldest}" in shown
+    assert {"Classifier: Intended Audience :: Education", "Classifier: Framework :: Jupyter"} <= set(shown)
+    assert any(line.startswith("Keywords: ") and "gpu" in line for line in shown)
+
+
+def test_installing_brings_the_command(monkeypatch, capsys):
+    assert list(PROJECT["scripts"]) == ["fluxlite"]
+    module, _, name = PROJECT["scripts"]["fluxlite"].partition(":")
+    command = getattr(importlib.import_module(module), name)
+    monkeypatch.setattr(sys, "argv", ["fluxlite", "doctor"])
+    assert command() == 0 and "gpu uses" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["fluxlite"])
+    assert command() == 2 and capsys.readouterr().err == f"{USAGE}\n"
