@@ -23,9 +23,9 @@ import fluxlite
 
 from . import exercises, progress
 from .asked import Asked, asked
+from .copies import FOLDER
 from .guesses import Question
 from .handins import ABOUT, Handin, by_learner, collect
-from .lab import FOLDER
 
 # What the last row of a room can read: so many characters in a line, of them for an option, and for a bar.
 WIDTH, OPTION, LONGEST = 96, 50, 30

@@ -14,6 +14,8 @@ from typing import Any
 
 from ..writing import write_whole
 
+FOLDER = "my-course"  # where learners have their copies
+
 HASH, VERSION, LESSON = "sources", "version", "lesson"
 
 

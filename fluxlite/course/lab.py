@@ -8,9 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .copies import hand_out
+from .copies import FOLDER, hand_out
 
-FOLDER = "my-course"
 FIRST = "00-start-here.ipynb"
 # JupyterLab for who sees it for the first time: no question about news, and a kernel without being asked.
 SETTINGS = Path(__file__).parent / "jupyterlab"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..messages import ipython
 from . import progress
-from .lab import FOLDER
+from .copies import FOLDER
 
 READY = "READY"
 # The oldest versions that will do, as in pyproject.toml; and what is needed only where JupyterLab has to be started.
