@@ -159,12 +159,15 @@ def test_a_hidden_module_is_noticed(tmp_path, monkeypatch):
 def test_import_fluxlite_loads_no_more_than_it_needs():
     """No GPU library, nothing for plots or notebooks, and nothing of ours before it is used."""
     program = (
-        "import sys, fluxlite\n"
+        "import sys, numpy\n"
+        "before = set(sys.modules)\n"
+        "import fluxlite\n"
         "outside = ['cupy', 'matplotlib', 'IPython', 'mlx', 'torch', 'jax', 'importlib.metadata', 'ipywidgets']\n"
         "ours = ['simulated', 'optimizers', 'losses', 'autodiff.derivatives', 'jupyter', 'course']\n"
         "ours += ['receipts', 'reports', 'pictures', 'data', 'training', 'checkpoint']\n"
         "ours = ['fluxlite.' + name for name in ours]\n"
-        "print([name for name in outside + ours if name in sys.modules])\n"
+        "slow = ['pathlib', 'json', 'html', 'tomllib']  # some Pythons load them by themselves\n"
+        "print([name for name in outside + ours + slow if name in set(sys.modules) - before])\n"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n" and result.stderr == ""

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -115,3 +116,17 @@ def test_a_typo_is_an_error_to_mypy_and_a_name_has_its_type(tmp_path):
     errors = [line.split(" error: ") for line in done.stdout.splitlines() if " error: " in line]
     assert [place for place, _ in errors] == ["wrong.py:2:", "wrong.py:3:", "wrong.py:4:", "wrong.py:5:"], done.stdout
     assert "strat" in errors[0][1] and "Adan" in errors[1][1] and "Too many arguments" in errors[3][1]
+
+
+def imported_by_readers() -> list[tuple[str, str]]:
+    """What notebooks and pages import of fluxlite: module and name."""
+    pages = [*(ROOT / "notebooks").rglob("*.ipynb"), *(ROOT / "notebooks").glob("*.md"), ROOT / "README.md"]
+    text = "\n".join(path.read_text(encoding="utf-8").replace("\\n", "\n") for path in pages)
+    lines = re.findall(r"(?<![\w.])from (fluxlite[\w.]*) import ([\w, ]+)", text)
+    return sorted({(module, name.split()[0]) for module, names in lines for name in names.split(",") if name.strip()})
+
+
+@pytest.mark.parametrize(("module", "name"), imported_by_readers())
+def test_what_the_notebooks_import_is_there(module, name):
+    if not hasattr(importlib.import_module(module), name):
+        importlib.import_module(f"{module}.{name}")

@@ -7,7 +7,6 @@ import importlib.util
 import os
 import re
 import sys
-from pathlib import Path
 from typing import NamedTuple
 
 
@@ -34,6 +33,8 @@ def _not_imported() -> Package | None:
     spec = None if "cupy" in sys.modules else importlib.util.find_spec("cupy")
     if spec is None or not spec.origin:
         return None
+    from pathlib import Path  # 4 ms, which a program without CuPy need not pay
+
     names = (path.name for path in Path(spec.origin).parents[1].glob("cupy_*.dist-info"))
     found = [match for name in names if (match := re.fullmatch(r"cupy_(cuda|rocm)\w*-(.+)\.dist-info", name))]
     if len(found) != 1:  # built from source, or from conda-forge, or several that overwrote each other
