@@ -21,7 +21,8 @@ from .tree.parameters import destructure, trainables
 
 # Gradients
 from .arrays import astype, getitem, move, primitive, scatter_add
-from .autodiff.gradients import Gradient, gradient, withgradient
+from .autodiff.collecting import Gradient
+from .autodiff.gradients import gradient, withgradient
 from .autodiff.jacobians import hessian, jacobian
 from .autodiff.older_styles import back, param, params
 from .autodiff.tracked import TrackedArray

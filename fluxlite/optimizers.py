@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from .arrays import device_of
-from .autodiff.gradients import Gradient, Record
+from .autodiff.collecting import Gradient, Record
 from .autodiff.tracked import TrackedArray
 from .messages import warn
-from .tree.contract import children, functor, is_leaf, trainable
+from .tree.contract import children, fields_of, functor, is_leaf, trainable
 from .tree.parameters import is_trainable_array
 from .tree.ties import as_lies, is_array, parameter_key
 from .tree.walks import KeyPath, Walk, fmap, steps
@@ -202,6 +202,70 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     >>> model
     {'w': array([0.5, 0. ])}
     """
+    for leaf, x, g in _steps(state, model, grads):
+        leaf.rule.apply(leaf.memory, x, g)
+    return state, model
+
+
+def _steps(state: Any, model: Any, grads: Any) -> list[tuple[Leaf, Any, Any]]:
+    """(state, parameter, gradient) of each step to take, checked. Raises as `update` does, naming the place."""
+    try:
+        steps: list[tuple[Leaf, Any, Any]] = []
+        _pair(model, state, grads, steps)
+        owners = {id(x if x.base is None else x.base) for _, x, _ in steps}
+        if len(owners) == len(steps):
+            return steps
+    except _Unusual:
+        pass
+    return list(_named_steps(state, model, grads))
+
+
+class _Unusual(Exception):
+    """Left to the walk that knows ties, other kinds of arrays and of classes, and the names of places."""
+
+
+def _pair(x: Any, state: Any, g: Any, steps: list) -> None:
+    """Collect the steps of a model of plain NumPy arrays, in which nothing is tied and nothing is wrong."""
+    if g is None:
+        return
+    cls = x.__class__
+    if cls is np.ndarray:
+        if not _fit_together(x, state, g):
+            raise _Unusual
+        steps.append((state, x, g))
+    elif (cls is list or cls is tuple) and type(state) is type(g) is cls and len(x) == len(state) == len(g):
+        for parts in zip(x, state, g):
+            _pair(*parts, steps)
+    elif fields_of(cls) is not None and type(state) is State and type(g) is Gradient:
+        held, states, gradients = x.__dict__, state.__dict__, g.__dict__
+        if not held.keys() >= gradients.keys():
+            raise _Unusual
+        for name, part in gradients.items():
+            if part is not None:
+                _pair(held[name], states.get(name), part, steps)
+    else:
+        raise _Unusual
+
+
+def _fit_together(x: np.ndarray, leaf: Any, g: Any) -> bool:
+    """What `_check_step` and `_check_state` look for, in the usual case."""
+    owner = x if x.base is None else x.base
+    return (
+        type(leaf) is Leaf
+        and type(g) is np.ndarray
+        and x.shape == g.shape
+        and x.dtype.kind == g.dtype.kind == "f"
+        and x.flags.writeable
+        and (owner is x or type(owner) is np.ndarray and owner.base is None and 0 not in x.strides)
+        and (not leaf.memory or all(_fits(y, x) for y in leaf.memory.values()))
+    )
+
+
+def _fits(remembered: Any, x: np.ndarray) -> bool:
+    return type(remembered) in (int, float) or type(remembered) is np.ndarray and remembered.shape == x.shape
+
+
+def _named_steps(state: Any, model: Any, grads: Any) -> Iterator[tuple[Leaf, Any, Any]]:
     _check_order(state, model, grads)
     found: dict[tuple, tuple[KeyPath, Any, Leaf, list]] = {}
     for path, x, leaf, g in _beside(KeyPath(), model, state, grads):
@@ -211,8 +275,7 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     for path, x, leaf, _ in found.values():
         _check_state(path, x, leaf)
     for _, x, leaf, several in found.values():
-        leaf.rule.apply(leaf.memory, x, sum(several[1:], several[0]))
-    return state, model
+        yield leaf, x, sum(several[1:], several[0])
 
 
 def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from fluxlite.autodiff.gradients import Level, gradient, numbers, track
+from fluxlite.autodiff.gradients import Level, gradient, numbers
+from fluxlite.autodiff.marking import mark
 from fluxlite.autodiff.tracked import TrackedArray, plain
 from fluxlite.autodiff.way_back import pull_back
 
@@ -162,7 +163,7 @@ def check_float32(f: Callable, *arrays: Any, tolerance: float = 1e-3) -> None:
     exact = gradient(loss, *arrays)
     level = Level(next(numbers))
     try:
-        tracked = [track(x, level)[0] for x in singles]
+        tracked = [mark(x, level).stand_in for x in singles]
         raw = pull_back(loss(*tracked), np.float32(1))
         for i in floating(arrays):
             assert raw[tracked[i]].dtype == np.float32, f"operand {i}: the rule gives {raw[tracked[i]].dtype}"

@@ -20,7 +20,10 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "messages": ("what is said to the user, most of it once", set()),
     "pictures": ("how pictures look, and how they are shown", set()),
     "arrays": ("what is asked of an array without knowing whose it is", {"tree"}),
-    "autodiff": ("gradients: the array that remembers, the derivative rules, the way back", {"tree", "arrays"}),
+    "autodiff": (
+        "gradients: the array that remembers, the derivative rules, the way back",
+        {"tree", "arrays", "messages"},
+    ),
     "errors": ("errors that name the place in a model", {"tree", "arrays", "autodiff"}),
     "activations": ("relu, tanh, softmax and their kin, with their derivatives", {"arrays", "autodiff"}),
     "losses": ("what training makes small", {"tree", "arrays", "autodiff", "errors", "activations"}),

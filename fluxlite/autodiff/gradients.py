@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import astype, read_only_types
-from ..tree.contract import functor, is_leaf
-from ..tree.parameters import is_trainable_array
+from ..arrays import read_only_types
 from ..tree.ties import is_array
-from ..tree.walks import KeyPath, Walk, fmap, fmap_with_path
+from ..tree.walks import fmap
+from .assigned import keep_state
+from .collecting import collect
 from .levels import Level, numbers, set_writeable
+from .marking import mark
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
@@ -61,13 +62,15 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         return args[0].withgradient(f)
     level = new_level()
     try:
-        marked = [track(argument, level) for argument in args]
-        value = f(*[tracked for tracked, _ in marked])
+        marked = [mark(argument, level) for argument in args]
+        value = f(*[one.stand_in for one in marked])
         plain_value = untracked(value, level)
-        collect = _Collector(gradients_of(value, level))
-        return plain_value, tuple([collect(argument, places) for argument, (_, places) in zip(args, marked)])
+        totals, given = gradients_of(value, level), set[int]()
+        gradients = tuple([collect(one.recipe, totals, given) for one in marked])
     finally:
         level.close()
+    keep_state(args, marked)
+    return plain_value, gradients
 
 
 def new_level() -> Level:
@@ -89,50 +92,10 @@ def gradients_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
     return pull_back(loss, _one(loss.value))
 
 
-def _check_real(g: Any) -> None:
-    if getattr(g, "dtype", None) is not None and g.dtype.kind == "c":
-        raise TypeError("complex numbers cannot be differentiated: compute with the real and the imaginary part")
-
-
 def _one(value: Any) -> Any:
     """1, of the type of the loss and on its device."""
     value = plain(value)
     return type(value)(1) if isinstance(value, (np.generic, float)) else np.ones_like(value)
-
-
-def track(argument: Any, level: Level) -> tuple[Any, Any]:
-    """`argument` with a tracked array in the place of each of its parameters; and these arrays, by their paths."""
-    if is_trainable_array(argument):
-        tracked = track_array(argument, level)
-        return tracked, tracked
-    places: dict[KeyPath, TrackedArray] = {}
-
-    def mark(path: KeyPath, leaf: Any) -> Any:
-        if is_trainable_array(leaf):
-            places[path] = track_array(leaf, level)
-        elif type(leaf) is TrackedArray or _is_number(leaf) and _only_containers(argument, path):
-            places[path] = TrackedArray(float(leaf) if type(leaf) is int else leaf, level)
-        return places.get(path, leaf)
-
-    if is_leaf(argument):
-        tracked = mark(KeyPath(), argument)
-        return tracked, places.get(KeyPath())
-    return fmap_with_path(mark, argument), places
-
-
-def track_array(array: Any, level: Level) -> TrackedArray:
-    if type(array) in read_only_types:
-        level.freeze(array)
-    return TrackedArray(array, level)
-
-
-def _is_number(x: Any) -> bool:
-    return type(x) in (int, float) or isinstance(x, np.floating)
-
-
-def _only_containers(argument: Any, path: KeyPath) -> bool:
-    """Numbers in tuples, lists and dicts are differentiated; those in a model are constants."""
-    return all(isinstance(KeyPath(path[:i]).get(argument), (tuple, list, dict)) for i in range(len(path)))
 
 
 def untracked(value: Any, level: Level) -> Any:
@@ -160,90 +123,3 @@ def _own_value(x: Any, level: Level) -> Any:
     if type(value) in read_only_types:
         set_writeable(value, True)
     return value
-
-
-# ---------------------------------------------------------------------------------------------
-# What a gradient looks like
-# ---------------------------------------------------------------------------------------------
-
-
-class Record:
-    """A tree beside a registered object: the same attribute names, other values; a `Chain`'s also by index."""
-
-    def __init__(self, /, **fields: Any) -> None:
-        self.__dict__.update(fields)
-
-    def __getitem__(self, index: Any) -> Any:
-        if "layers" not in self.__dict__:
-            raise TypeError(f"this {type(self).__name__} has no layers to index; it has {', '.join(self.__dict__)}")
-        return self.__dict__["layers"][index]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
-
-
-@functor
-class Gradient(Record):
-    """The gradient of a registered object: the same attribute names, None where nothing flowed.
-
-    For a `Chain`, ``grads[0]`` is the gradient of its first layer.
-
-    >>> Gradient(weight=np.ones(2), bias=None)
-    Gradient(weight=array([1., 1.]), bias=None)
-    """
-
-
-class _Collector:
-    """Makes the gradient of an argument from those of the arrays in it."""
-
-    def __init__(self, leaves: dict[TrackedArray, Any]):
-        self.leaves = leaves
-        self.given: set[int] = set()  # no two gradients are one array
-
-    def __call__(self, argument: Any, places: Any) -> Any:
-        """`places` is what `track` found: the first place of each tie. A later one gets None."""
-        if type(places) is not dict:
-            return self.leaf(argument, places)
-
-        def leaf(path: KeyPath, like: Any) -> Any:
-            return self.leaf(like, places.get(path))
-
-        walk = Walk(leaf, lambda path, node: is_leaf(node), self.combine, prune=None)
-        return walk.visit(KeyPath(), argument)
-
-    def leaf(self, like: Any, tracked: TrackedArray | None) -> Any:
-        g = None if tracked is None else self.leaves.get(tracked)
-        if g is None or type(g) is TrackedArray and _is_number(like):
-            return g
-        if type(like) is not np.ndarray and _is_number(like):
-            _check_real(g)
-            return float(g) if type(like) is int else type(like)(g)
-        return ordinary(g, like, self.given)
-
-    def combine(self, x: Any, parts: Any, rebuild: Callable) -> Any:
-        if isinstance(x, (tuple, list, dict)):
-            return rebuild(parts)
-        return Gradient(**parts) if isinstance(parts, dict) else parts  # a rule of one's own may have a list of parts
-
-
-def ordinary(g: Any, like: Any, given: set[int]) -> Any:
-    """`g` as an array like `like`: its shape, dtype and memory order, writable, sharing memory with nothing.
-
-    `given` holds whose memory was given away before, in this gradient.
-    """
-    if type(g) is TrackedArray:
-        if g.dtype != like.dtype:
-            _check_real(g)
-            g = astype(g, like.dtype)
-        return g
-    owner = g if getattr(g, "base", None) is None else g.base
-    is_private = is_array(owner) and id(owner) not in given and (type(g) not in read_only_types or g.flags.writeable)
-    if owner is not g:  # back through a transposition or a reshape: a view, but of all of an array made on the way
-        is_private = is_private and owner.size == g.size and min(g.strides, default=0) >= 0
-    if not (is_private and g.strides == like.strides and g.dtype == like.dtype):
-        _check_real(g)
-        owner = np.empty_like(plain(like))
-        owner[...] = g
-        g = owner
-    given.add(id(owner))
-    return g

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..tree.contract import is_leaf
-from .gradients import gradient, new_level, ordinary, track
+from .collecting import as_plain_gradient
+from .gradients import gradient, new_level
+from .marking import mark
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
@@ -27,7 +29,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     args = tuple(float(x) if type(x) is int else x for x in args)
     level = new_level()
     try:
-        tracked = [track(argument, level)[0] for argument in args]
+        tracked = [mark(argument, level).stand_in for argument in args]
         out = f(*tracked)
         for x in (*args, out):
             if not is_leaf(x) or x is None:
@@ -46,7 +48,7 @@ def _rows(found: list[dict], shape: tuple, like: Any, tracked: Any) -> Any:
     zero = np.zeros_like(plain(like))
     if not any(tracked in leaves for leaves in found):
         return np.zeros_like(zero, shape=shape + zero.shape)
-    rows = [ordinary(leaves[tracked], like, set()) if tracked in leaves else zero for leaves in found]
+    rows = [as_plain_gradient(leaves[tracked], like, set()) if tracked in leaves else zero for leaves in found]
     return np.reshape(np.stack(rows), shape + zero.shape)
 
 

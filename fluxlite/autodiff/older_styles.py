@@ -17,8 +17,10 @@ from ..tree.contract import children, is_leaf
 from ..tree.parameters import is_trainable_array, trainables
 from ..tree.ties import as_lies, is_array, parameter_key
 from ..tree.walks import Attribute, KeyPath, Walk, nodes, put
-from .gradients import gradients_of, new_level, ordinary, track_array, untracked
+from .collecting import as_plain_gradient
+from .gradients import gradients_of, new_level, untracked
 from .levels import PARAMETERS
+from .marking import track_array
 from .tracked import TrackedArray
 
 # ---------------------------------------------------------------------------------------------
@@ -61,7 +63,7 @@ def back(loss: TrackedArray) -> None:
     given: set[int] = set()
     for parameter, g in gradients_of(loss, PARAMETERS).items():
         if parameter.grad is None:
-            parameter.grad = ordinary(g, parameter.value, given)
+            parameter.grad = as_plain_gradient(g, parameter.value, given)
         else:
             parameter.grad += g
 
@@ -105,7 +107,7 @@ class Params:
             found = {}
             for array, stand_in in tracked.values():
                 if stand_in in leaves:
-                    found[id(array)] = ordinary(leaves[stand_in], array, given)
+                    found[id(array)] = as_plain_gradient(leaves[stand_in], array, given)
             return plain_value, ImplicitGradients(self, found)
         finally:
             for owner, step, array in places:

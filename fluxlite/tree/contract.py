@@ -14,8 +14,9 @@ import copy
 import copyreg
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 Rebuild = Callable[[Any], Any]
 Children = tuple[Any, Rebuild]
@@ -84,13 +85,58 @@ def functor(
     _children.register(x, functools.partial(_fields_of_object, names=children))
     _REGISTERED[_full_name(x)] = x
     if trainable is not None:
-        _trainable.register(x, lambda obj: {name: getattr(obj, name) for name in trainable})
+        _trainable.register(x, functools.partial(_named, names=trainable))
+    _FIELDS.clear()
     return x
 
 
 # `functor` and `fmap` take keywords of these names; the functions stay reachable under these.
 _children = children
 functor.register = children.register  # type: ignore[attr-defined]  # a rule of one's own, like a method of Flux.functor
+
+
+class Fields(NamedTuple):
+    """What a walk has to know of a registered class whose objects are no more than their ``__dict__``."""
+
+    names: tuple[str, ...] | None  # the children; None: all that the object holds
+    needed: frozenset[str]  # the same, as a set
+    trained: frozenset[str] | None  # those that an optimizer may change; None: all
+
+
+def fields_of(cls: type) -> Fields | None:
+    """How the objects of a registered class come apart, found once; None if `children` has to be asked for each."""
+    known = _FIELDS.get(cls, _NOT_GIVEN)
+    if known is _NOT_GIVEN:
+        known = _FIELDS[cls] = _find_fields(cls)
+    return known  # type: ignore[return-value]
+
+
+_FIELDS: dict[type, Any] = {}
+
+
+def _find_fields(cls: type) -> Fields | None:
+    rule: Any = _children.dispatch(cls)  # type: ignore[attr-defined]
+    declared: Any = _trainable.dispatch(cls)
+    if getattr(rule, "func", None) is not cast(Any, _fields_of_object) or _has_more_than_fields(cls):
+        return None
+    names = rule.keywords["names"]
+    if names is None and "__dataclass_fields__" in vars(cls):
+        names = _dataclass_fields(cls)
+    trained = frozenset(declared.keywords["names"]) if isinstance(declared, functools.partial) else None
+    return Fields(names, frozenset(names or ()), trained)
+
+
+def _has_more_than_fields(cls: type) -> bool:
+    """Slots, properties that can be set, cached ones, computed attributes, or a class whose objects cannot change."""
+    described = [value for name in dir(cls) if name[:2] != "__" for value in [inspect.getattr_static(cls, name)]]
+    return (
+        bool(copyreg._slotnames(cls))  # type: ignore[attr-defined]
+        or getattr(cls, "__getattribute__") is not object.__getattribute__  # noqa: B009
+        or any(hasattr(type(value), "__set__") or isinstance(value, functools.cached_property) for value in described)
+        or getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
+    )
+
+
 _REGISTERED: dict[str, type] = {}
 
 
@@ -169,11 +215,16 @@ def attributes(x: Any) -> dict[str, Any]:
 def _set_attributes(new: Any, x: Any, values: Mapping[str, Any]) -> Any:
     """Give `new` what `x` holds, and the `values` in place of their namesakes."""
     for name, value in {**attributes(x), **values}.items():
-        if name in _own_dict(x) and hasattr(getattr(type(x), name, None), "__set__"):  # a property's own store
-            _own_dict(new)[name] = value
-        else:
-            object.__setattr__(new, name, value)
+        put_attribute(new, name, value, name in _own_dict(x))
     return new
+
+
+def put_attribute(x: Any, name: str, value: Any, in_its_dict: bool = False) -> None:
+    """``x.name = value``, without running the class's ``__setattr__``."""
+    if in_its_dict and hasattr(getattr(type(x), name, None), "__set__"):  # a property's own store
+        _own_dict(x)[name] = value
+    else:
+        object.__setattr__(x, name, value)
 
 
 def _own_dict(x: Any) -> dict[str, Any]:
@@ -237,6 +288,10 @@ def is_leaf(x: Any) -> bool:
 @functools.singledispatch
 def _trainable(x: Any) -> Any:
     return children(x)[0]
+
+
+def _named(x: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(x, name) for name in names}
 
 
 def trainable(x: Any) -> Any:
