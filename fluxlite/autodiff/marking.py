@@ -46,9 +46,11 @@ def mark(argument: Any, level: Level) -> Marked:
         marking = _Marking(level, trained, by_address)
         try:
             stand_in, recipe = marking.visit(argument, True, True)
-        except (_Nameless, RecursionError) as error:
+        except _Nameless:
             name_the_place(argument)
-            raise RecursionError("the parts of this model are nested too deep to be walked: flatten it") from error
+            raise
+        except RecursionError:
+            raise RecursionError("the parts of this argument are nested too deep to be walked: flatten it") from None
         if marking.met_foreign and not by_address:
             by_address = True
         elif missed := marking.missed():

@@ -1,0 +1,267 @@
+"""The one pass of `gradient` over its arguments agrees with the general walks, which are its definition."""
+
+import functools
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fluxlite as fl
+from fluxlite.autodiff.collecting import Gradient, collect, is_number
+from fluxlite.autodiff.gradients import gradients_of, new_level
+from fluxlite.autodiff.marking import mark
+from fluxlite.autodiff.tracked import TrackedArray
+from fluxlite.tree.contract import functor, is_leaf, trainable
+from fluxlite.tree.parameters import is_trainable_array
+from fluxlite.tree.ties import as_lies, parameter_key
+from fluxlite.tree.walks import KeyPath, Walk, fmap_with_path, leaves, nodes
+
+
+@functor
+@dataclass(eq=False)
+class Plain:
+    a: Any = None
+    b: Any = None
+
+
+@functor
+class Undeclared:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
+@functor(trainable=("a",))
+@dataclass(eq=False)
+class Half:
+    a: Any = None
+    b: Any = None
+
+
+@functor
+class Slots:
+    __slots__ = ("a", "b")
+
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
+@functor(children=("a", "b"))
+class Property:
+    def __init__(self, a, b):
+        self._a, self.b = a, b
+
+    @property
+    def a(self):
+        return self._a
+
+    @a.setter
+    def a(self, value):
+        self._a = value
+
+
+@functor
+@dataclass(frozen=True)
+class Frozen:
+    a: Any = None
+    b: Any = None
+
+
+@functor
+class Layer:
+    def __init__(self, a):
+        self.a = a
+
+    def __call__(self, x):
+        return self.a * x
+
+
+class Own:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+
+functor.register(Own)(lambda x: ([x.a, x.b], lambda parts: Own(*parts)))
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+def captured(a, b):
+    return lambda: (a, b)
+
+
+KINDS = [Plain, Undeclared, Half, Slots, Property, Frozen, Own, Pair, captured,
+         lambda a, b: [a, b], lambda a, b: (a, b), lambda a, b: {"a": a, 2: b},
+         lambda a, b: OrderedDict(a=a, b=b), lambda a, b: functools.partial(np.add, a, b)]  # fmt: skip
+
+
+def arrays():
+    """Some own their memory, some view it, some share another library's, some have no elements."""
+    own = [np.arange(1.0, 7).reshape(2, 3), np.ones(3, np.float32), np.arange(4.0), np.ones((1, 3)), np.arange(3),
+           np.zeros((0, 2))]  # fmt: skip
+    memory = bytearray(np.arange(6.0).tobytes())
+    foreign = [np.frombuffer(memory, float), np.frombuffer(memory, float), np.frombuffer(memory, float)[2:]]
+    return own + [own[0].T, own[0][:1], own[0][:, ::-1], own[2][:2], own[2][:], own[2].reshape(2, 2)] + foreign
+
+
+@st.composite
+def trees(draw):
+    made: list[Any] = [*arrays(), 2.0, 3, np.float32(1.5), None, "name", True, np.tanh, (), [], {}]
+    for _ in range(draw(st.integers(1, 8))):
+        kind = draw(st.sampled_from(KINDS))
+        a, b = (made[draw(st.integers(0, len(made) - 1))] for _ in range(2))  # also what is in the tree already
+        made.append(kind(a, b))
+    return made[-1]
+
+
+def by_definition(argument, level):
+    """The stand-in, and for each path the tracked thing whose gradient stands there: by two general walks."""
+    places = [(path, node) for path, node in nodes(argument, parts_of=trainable) if is_trainable_array(node)]
+    trained = {parameter_key(array) for _, array in places}
+    tracked: dict[tuple, tuple] = {}
+    numbers: dict[KeyPath, Any] = {}
+
+    def leaf(path, x):
+        if is_trainable_array(x) and parameter_key(x) in trained:
+            first, stand_in = tracked.setdefault(parameter_key(x), (x, TrackedArray(x, level)))
+            return as_lies(x, first, stand_in)
+        if is_number(x) and only_containers(argument, path):
+            numbers[path] = TrackedArray(float(x) if type(x) is int else x, level)
+            return numbers[path]
+        return x
+
+    stand_in = leaf(KeyPath(), argument) if is_leaf(argument) else fmap_with_path(leaf, argument)
+    firsts = {path: tracked[parameter_key(array)][1] for path, array in places}
+    return stand_in, {**firsts, **numbers}
+
+
+def only_containers(argument, path):
+    return all(isinstance(KeyPath(path[:i]).get(argument), (tuple, list, dict)) for i in range(len(path)))
+
+
+def collected_by_definition(argument, firsts, totals):
+    def leaf(path, like):
+        return None if path not in firsts else collect(firsts[path], totals, set())
+
+    def combine(x, parts, rebuild):
+        if isinstance(x, (tuple, list, dict)):
+            return rebuild(parts)
+        return Gradient(**parts) if isinstance(parts, dict) else parts
+
+    return Walk(leaf, lambda path, node: is_leaf(node), combine, prune=None).visit(KeyPath(), argument)
+
+
+def loss(stand_in):
+    total = 0.0
+    for number, leaf in enumerate(leaves(stand_in), 1):
+        if type(leaf) is TrackedArray:
+            total = total + number * np.sum(leaf * leaf)
+    return total
+
+
+def shape_of(tree, seen):
+    """The tree as text and numbers, in which two mentions of one object have one number."""
+    if type(tree) is TrackedArray:
+        return ("tracked", tree.dtype, fl.leaves(tree.data)[0] if np.ndim(tree.data) == 0 else tree.data.tolist())
+    if is_leaf(tree):
+        return (type(tree), tree.tolist() if isinstance(tree, np.ndarray) else repr(tree))
+    number = seen.setdefault(id(tree), len(seen)) if not isinstance(tree, (tuple, functools.partial)) else -1
+    parts = functor(tree)[0]
+    items = parts.items() if isinstance(parts, dict) else enumerate(parts)
+    return (type(tree), number, [(name, shape_of(part, seen)) for name, part in items])
+
+
+def assert_same(one, other):
+    assert type(one) is type(other)
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype and one.strides == other.strides
+        np.testing.assert_array_equal(one, other)
+    elif is_leaf(one):
+        assert one == other
+    else:
+        parts, others = functor(one)[0], functor(other)[0]
+        assert (list(parts) == list(others)) if isinstance(parts, dict) else len(parts) == len(others)
+        for step in parts if isinstance(parts, dict) else range(len(parts)):
+            assert_same(parts[step], others[step])
+
+
+@given(trees())
+def test_the_pass_agrees_with_the_general_walks(tree):
+    level = new_level()
+    try:
+        expected, firsts = by_definition(tree, level)
+        found = mark(tree, level)
+        assert shape_of(found.stand_in, {}) == shape_of(expected, {})
+        values, gradients = [], []
+        for stand_in, build in [
+            (expected, lambda totals: collected_by_definition(tree, firsts, totals)),
+            (found.stand_in, lambda totals: collect(found.recipe, totals, set())),
+        ]:
+            value = loss(stand_in)
+            values.append(value.data if type(value) is TrackedArray else value)
+            gradients.append(build(gradients_of(value, level)))
+        assert values[0] == values[1]
+        assert_same(*gradients)
+    finally:
+        level.close()
+
+
+@pytest.mark.parametrize("kind", [Plain, Undeclared, Slots, Property, Own, lambda a, b: [a, b], lambda a, b: {"b": b}])
+def test_a_cycle_has_the_name_that_the_general_walk_gives(kind):
+    inner = kind(None, None)
+    if isinstance(inner, dict):
+        inner["b"] = [inner]
+    elif isinstance(inner, list):
+        inner[1] = [inner]
+    else:
+        inner.b = [inner]
+    tree = {"model": (1, inner)}
+    with pytest.raises(ValueError, match="contains it: a cycle") as general:
+        list(nodes(tree))
+    with pytest.raises(ValueError, match="contains it: a cycle") as fast:
+        fl.gradient(lambda m: 0.0, tree)
+    assert str(fast.value) == str(general.value)
+
+
+def test_a_tree_that_is_too_deep_says_so():
+    tree = np.ones(2)
+    for _ in range(3000):
+        tree = [tree]
+    with pytest.raises(RecursionError, match="nested too deep"):
+        fl.gradient(lambda m: 0.0, tree)
+
+
+def test_a_missing_field_is_named():
+    layer = Undeclared(np.ones(2), None)
+    functor(Undeclared, ("a", "c"))
+    try:
+        with pytest.raises(AttributeError, match="this Undeclared has no field 'c'"):
+            fl.gradient(lambda m: np.sum(m.a), layer)
+    finally:
+        functor(Undeclared)
+
+
+def test_what_another_gradient_left_behind_is_named():
+    kept = []
+    fl.gradient(lambda x: (kept.append(x * 2), np.sum(x))[1], np.ones(2))
+    with pytest.raises(RuntimeError, match=r"layers\[0\]\.a was computed inside a gradient call that has ended"):
+        fl.gradient(lambda m: 0.0, fl.Chain(Layer(kept[0])))
+
+
+def test_a_class_registered_anew_is_seen_anew():
+    class Layer:
+        def __init__(self):
+            self.w, self.c = np.ones(2), np.ones(2)
+
+    functor(Layer)
+    assert fl.gradient(lambda m: np.sum(m.w * m.c), Layer())[0].c.tolist() == [1, 1]
+    functor(Layer, ("w",))
+    assert not hasattr(fl.gradient(lambda m: np.sum(m.w * m.c), Layer())[0], "c")
+    functor(Layer, trainable=("w",))
+    assert fl.gradient(lambda m: np.sum(m.w * m.c), Layer())[0].c is None
