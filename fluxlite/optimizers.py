@@ -19,7 +19,7 @@ from .autodiff.tracked import TrackedArray
 from .messages import warn
 from .tree.contract import children, fields_of, functor, is_leaf, trainable
 from .tree.parameters import is_trainable_array
-from .tree.ties import as_lies, is_array, parameter_key
+from .tree.ties import is_array, parameter_key, same_view
 from .tree.walks import KeyPath, Walk, fmap, steps
 
 # ---------------------------------------------------------------------------------------------
@@ -155,26 +155,35 @@ def setup(rule: Rule, model: Any) -> Any:
     """
     if not isinstance(rule, Rule):
         raise TypeError(f"setup(rule, model) takes an optimizer such as Adam() first, got {type(rule).__name__}")
-    leaves: dict[tuple, Leaf] = {}
-
-    def leaf(path: KeyPath, x: Any) -> Leaf | None:
-        if not is_trainable_array(x):
-            return None
-        _check_writable(path, x)
-        key = parameter_key(x)
-        if key not in leaves:
-            leaves[key] = Leaf(rule, rule.init(x))
-        return leaves[key]
-
-    walk = Walk(leaf, lambda path, node: is_leaf(node), _state_of, parts_of=trainable)
-    state = walk.visit(KeyPath(), model)
-    if not leaves:
+    walk = _Setup(rule)
+    state = walk.run(model)
+    if not walk.leaves:
         warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
     return state
 
 
-def _state_of(x: Any, parts: Any, rebuild: Any) -> Any:
-    return parts if isinstance(x, dict) or not isinstance(parts, dict) else State(**parts)
+class _Setup(Walk):
+    """Makes a `Leaf` beside each parameter."""
+
+    def __init__(self, rule: Rule):
+        super().__init__()
+        self.rule = rule
+        self.leaves: dict[tuple, Leaf] = {}
+
+    def leaf(self, path: KeyPath, x: Any, *others: Any) -> Leaf | None:
+        if not is_trainable_array(x):
+            return None
+        _check_writable(path, x)
+        key = parameter_key(x)
+        if key not in self.leaves:
+            self.leaves[key] = Leaf(self.rule, self.rule.init(x))
+        return self.leaves[key]
+
+    def parts(self, x: Any) -> tuple[Any, Any]:
+        return trainable(x), None
+
+    def combine(self, x: Any, results: Any, rebuild: Any) -> Any:
+        return results if isinstance(x, dict) or not isinstance(results, dict) else State(**results)
 
 
 def _check_writable(path: KeyPath, x: Any) -> None:
@@ -271,7 +280,7 @@ def _named_steps(state: Any, model: Any, grads: Any) -> Iterator[tuple[Leaf, Any
     for path, x, leaf, g in _beside(KeyPath(), model, state, grads):
         _check_step(path, x, leaf, g)
         _, first, _, so_far = found.setdefault(parameter_key(x), (path, x, leaf, []))
-        so_far.append(as_lies(first, x, g))
+        so_far.append(same_view(first, x, g))
     for path, x, leaf, _ in found.values():
         _check_state(path, x, leaf)
     for _, x, leaf, several in found.values():

@@ -20,7 +20,7 @@ import numpy as np
 from ..arrays import read_only_types
 from ..tree.contract import attributes, children, fields_of, trainable
 from ..tree.parameters import is_trainable_array
-from ..tree.ties import as_lies, is_array, parameter_key
+from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import is_mutable, nodes
 from .collecting import record_of
 from .levels import Level, closed
@@ -135,7 +135,7 @@ class _Marking:
         """`x` may be a parameter that was met before, or one that trains at another place only."""
         for first, tracked in same:
             if first is x or parameter_key(first) == parameter_key(x):
-                return as_lies(x, first, tracked), self.claimed(tracked, trains)
+                return same_view(x, first, tracked), self.claimed(tracked, trains)
         if not trains and parameter_key(x) not in self.trained:
             self.idle.add(parameter_key(x))
             return x, None

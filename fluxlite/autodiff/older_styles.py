@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..tree.contract import children, is_leaf
+from ..tree.contract import children
 from ..tree.parameters import is_trainable_array, trainables
-from ..tree.ties import as_lies, is_array, parameter_key
-from ..tree.walks import Attribute, KeyPath, Walk, nodes, put
+from ..tree.ties import is_array, parameter_key, same_view
+from ..tree.walks import Attribute, KeyPath, every_place, nodes, put
 from .collecting import as_plain_gradient
 from .gradients import gradients_of, new_level, untracked
 from .levels import PARAMETERS
@@ -99,7 +99,7 @@ class Params:
             tracked = {parameter_key(array): (array, track_array(array, level)) for array in self.arrays}
             for owner, step, array in places:
                 first, stand_in = tracked[parameter_key(array)]
-                put(owner, step, as_lies(array, first, stand_in))
+                put(owner, step, same_view(array, first, stand_in))
             value = f()
             plain_value = untracked(value, level)
             leaves = gradients_of(value, level)
@@ -164,17 +164,10 @@ def params(*models: Any) -> Params:
 def _places(models: tuple, arrays: list) -> Iterator[tuple[Any, Any, Any]]:
     """(owner, step, array) for every place, repeated ones too, that holds one of `arrays`."""
     keys = {parameter_key(array) for array in arrays}
-    found: list[tuple[KeyPath, Any]] = []
-
-    def collect(path: KeyPath, leaf: Any) -> None:
-        found.append((path, leaf))
-
-    Walk(collect, lambda path, node: is_leaf(node), lambda x, parts, rebuild: None, cache=False).visit(
-        KeyPath(), models
-    )
-    for path, leaf in found:
+    met = list(every_place(models))
+    for path, leaf in met:
         _check_plain(path, leaf)
-    found = [(path, leaf) for path, leaf in found if is_array(leaf) and parameter_key(leaf) in keys]
+    found = [(path, leaf) for path, leaf in met if is_array(leaf) and parameter_key(leaf) in keys]
     if keys - {parameter_key(leaf) for _, leaf in found}:
         raise RuntimeError("a parameter has been replaced in the model since params(model) was called: call it again")
     for path, leaf in found:

@@ -12,7 +12,7 @@ from ..arrays import device_of
 from ..devices.host import CPU
 from ..optimizers import Leaf
 from ..tree.contract import children, is_leaf
-from ..tree.ties import as_lies, is_array, parameter_key
+from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, put, steps
 from .states import generator_of, kept, resuming, state
 
@@ -89,7 +89,7 @@ class Loading:
         if key not in self.copies:
             self.copies[key] = path, x, values, device_of(x).receive(values)
         first_path, first, expected, _ = self.copies[key]
-        if values is not expected and not _equal(as_lies(first, x, values), expected):
+        if values is not expected and not _equal(same_view(first, x, values), expected):
             raise ValueError(f"{first_path} and {path} are one tied parameter, the source has two different ones")
 
     def _check_dtype(self, name: Any, x: Any, source: Any) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from ..devices.host import CPU
 from ..messages import notice
 from ..tree.contract import is_leaf
-from ..tree.ties import as_lies, is_array, parameter_key
+from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath
 from . import files
 from .files import FileFormatError
@@ -284,7 +284,7 @@ def _read_array(x: dict, arrays: dict[str, np.ndarray]) -> np.ndarray:
 def _read_tied(x: dict, arrays: dict[str, np.ndarray]) -> np.ndarray:
     first = arrays[x["tied"]]
     here = types.SimpleNamespace(shape=tuple(x["shape"]), strides=tuple(x["strides"]))
-    return as_lies(here, types.SimpleNamespace(shape=first.shape, strides=tuple(x["first"])), first)
+    return same_view(here, types.SimpleNamespace(shape=first.shape, strides=tuple(x["first"])), first)
 
 
 _READERS: dict[str, Callable[[dict, dict[str, np.ndarray]], Any]] = {

@@ -40,11 +40,25 @@ def walk_of_state(x: Any, path: KeyPath, leaf: Callable, container: Callable) ->
 
     The same array at two places is met at both.
     """
+    return _StateWalk(leaf, container).visit(path, x)
 
-    def end(path: KeyPath, node: Any) -> bool:
-        return is_leaf(node) or isinstance(node, Leaf) or generator_of(node) is not None
 
-    return Walk(leaf, end, lambda x, parts, rebuild: container(parts), cache=False).visit(path, x)
+class _StateWalk(Walk):
+    def __init__(self, leaf: Callable, container: Callable):
+        super().__init__()
+        self.of_leaf, self.of_container = leaf, container
+
+    def leaf(self, path: KeyPath, x: Any, *others: Any) -> Any:
+        return self.of_leaf(path, x)
+
+    def is_end(self, path: KeyPath, x: Any) -> bool:
+        return is_leaf(x) or isinstance(x, Leaf) or generator_of(x) is not None
+
+    def combine(self, x: Any, results: Any, rebuild: Any) -> Any:
+        return self.of_container(results)
+
+    def key(self, x: Any) -> None:
+        return None
 
 
 def kept(path: KeyPath, x: Any) -> Any:

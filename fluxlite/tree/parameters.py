@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .contract import trainable
-from .ties import as_lies, is_array, parameter_key
+from .ties import is_array, parameter_key, same_view
 from .walks import KeyPath, fmap, nodes
 
 
@@ -56,7 +56,7 @@ def destructure(model: Any) -> tuple[Any, Callable]:
                 return leaf
             array, start = first[parameter_key(leaf)]
             part = np.reshape(new[start : start + array.size], array.shape).astype(array.dtype)
-            return as_lies(leaf, array, part)
+            return same_view(leaf, array, part)
 
         return fmap(piece, as_it_was)
 

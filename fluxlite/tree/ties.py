@@ -57,7 +57,7 @@ def _axes(x: Any) -> list[tuple[int, int]]:
     return [(stride, length) for stride, length in zip(x.strides, x.shape, strict=True) if length > 1]
 
 
-def as_lies(tied: Any, first: Any, result: Any) -> Any:
+def same_view(tied: Any, first: Any, result: Any) -> Any:
     """`result` was made from `first`; what is to stand where `tied`, the same memory, lies? Same view of it."""
     if lies_alike(tied, first):
         return result

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .contract import children, is_leaf
-from .ties import as_lies, is_array, lies_alike, parameter_key
+from .ties import is_array, lies_alike, parameter_key, same_view
 
 # ---------------------------------------------------------------------------------------------
 # Paths: layers[0].weight
@@ -104,53 +104,68 @@ def is_mutable(x: Any) -> bool:
     return not isinstance(x, _IMMUTABLE) and not (parameters is not None and parameters.frozen)
 
 
-KEEP = object()  # `prune` was not given: a repeated place gets the first one's result
-
-
 class Walk:
-    """One depth-first, parent-first walk over a tree and, beside it, over others of the same structure."""
+    """One depth-first, parent-first walk over a tree and, beside it, over others of the same structure.
 
-    def __init__(
-        self,
-        function: Callable,
-        exclude: Callable,
-        combine: Callable,
-        prune: Any = KEEP,
-        cache: bool = True,
-        parts_of: Callable[[Any], Any] | None = None,
-    ):
-        self.function, self.exclude, self.combine, self.prune, self.cache = function, exclude, combine, prune, cache
-        self.parts_of = parts_of  # instead of all children
+    A subclass says what the walk is for: what is done at a leaf, where to stop, what becomes of the parts.
+    """
+
+    def __init__(self) -> None:
         # Holds the object beside its result: an id is given again once its object is gone.
         self.seen: dict[tuple, tuple[Any, Any]] = {}
         self.inside: dict[int, KeyPath] = {}
 
+    def leaf(self, path: KeyPath, x: Any, *others: Any) -> Any:
+        """What stands for the leaf `x` in the result."""
+        return x
+
+    def is_end(self, path: KeyPath, x: Any) -> bool:
+        """Whether `x` is handed to `leaf`, and not taken apart."""
+        return is_leaf(x)
+
+    def parts(self, x: Any) -> tuple[Any, Any]:
+        return children(x)
+
+    def combine(self, x: Any, results: Any, rebuild: Any) -> Any:
+        """What stands for `x`, of what stands for its parts."""
+        return rebuild(results)
+
+    def key(self, x: Any) -> tuple | None:
+        """Equal for two places that hold one thing, which is met once; None for what cannot be shared."""
+        return parameter_key(x) if is_mutable(x) else None
+
+    def repeat(self, path: KeyPath, first: Any, result: Any, x: Any, *others: Any) -> Any:
+        """What stands at a later place of `first`, for which `result` stands: ties survive."""
+        if first is x or not is_array(x) or lies_alike(x, first):
+            return result
+        if getattr(result, "shape", None) == first.shape:
+            return same_view(x, first, result)
+        return self.leaf(path, x, *others)  # what was made, a number for example, says nothing about x
+
+    def run(self, x: Any, *others: Any) -> Any:
+        """Walk over `x`. Raises `ValueError` on a cycle and where the trees differ, `RecursionError` on a deep tree."""
+        try:
+            return self.visit(KeyPath(), x, *others)
+        except RecursionError:
+            raise RecursionError(f"the parts of this {type(x).__name__} are nested too deep to be walked") from None
+
     def visit(self, path: KeyPath, x: Any, *others: Any) -> Any:
-        key = parameter_key(x) if self.cache and is_mutable(x) else None
+        key = self.key(x)
         if key in self.seen:
-            return self._repeat(path, *self.seen[key], x, *others)
-        result = self.function(path, x, *others) if self.exclude(path, x) else self._descend(path, x, *others)
+            return self.repeat(path, *self.seen[key], x, *others)
+        result = self.leaf(path, x, *others) if self.is_end(path, x) else self.descend(path, x, *others)
         if key is not None:
             self.seen[key] = (x, result)
         return result
 
-    def _repeat(self, path: KeyPath, first: Any, result: Any, x: Any, *others: Any) -> Any:
-        if self.prune is not KEEP:
-            return self.prune
-        if first is x or not is_array(x) or lies_alike(x, first):
-            return result
-        if getattr(result, "shape", None) == first.shape:
-            return as_lies(x, first, result)
-        return self.function(path, x, *others)  # what was made, a number for example, says nothing about x
-
-    def _descend(self, path: KeyPath, x: Any, *others: Any) -> Any:
+    def descend(self, path: KeyPath, x: Any, *others: Any) -> Any:
         if id(x) in self.inside:
             raise ValueError(
                 f"{_place(path)} is the same object as {_place(self.inside[id(x)])}, which contains it: a cycle has no "
                 "end to walk to. Take the reference out, or register a class whose children leave it out."
             )
         self.inside[id(x)] = path
-        parts, rebuild = children(x) if self.parts_of is None else (self.parts_of(x), None)
+        parts, rebuild = self.parts(x)
         results = []
         for step, part in steps(x, parts):
             beside = [_beside(path, x, other, step) for other in others]
@@ -185,12 +200,44 @@ def _beside(path: KeyPath, x: Any, other: Any, step: Any) -> Any:
     )
 
 
-def _rebuild(x: Any, results: Any, rebuild: Any) -> Any:
-    return rebuild(results)
+_KEEP = object()  # `prune` was not given: a repeated place gets the first one's result
 
 
-def _plain(x: Any, results: Any, rebuild: Any) -> Any:
-    return results
+class _Map(Walk):
+    """Calls a function at each leaf and builds the tree again."""
+
+    def __init__(self, function: Callable, exclude: Callable, prune: Any, cache: bool):
+        super().__init__()
+        self.function, self.exclude, self.prune, self.cache = function, exclude, prune, cache
+
+    def leaf(self, path: KeyPath, x: Any, *others: Any) -> Any:
+        return self.function(x, *others)
+
+    def is_end(self, path: KeyPath, x: Any) -> bool:
+        return self.exclude(x)
+
+    def key(self, x: Any) -> tuple | None:
+        return super().key(x) if self.cache else None
+
+    def repeat(self, path: KeyPath, first: Any, result: Any, x: Any, *others: Any) -> Any:
+        return super().repeat(path, first, result, x, *others) if self.prune is _KEEP else self.prune
+
+
+class _MapWithPath(_Map):
+    """Its functions are also told where they are."""
+
+    def leaf(self, path: KeyPath, x: Any, *others: Any) -> Any:
+        return self.function(path, x, *others)
+
+    def is_end(self, path: KeyPath, x: Any) -> bool:
+        return self.exclude(path, x)
+
+
+class _MapStructure(_Map):
+    """Builds nothing again: the parts stay as they come."""
+
+    def combine(self, x: Any, results: Any, rebuild: Any) -> Any:
+        return results
 
 
 def fmap_with_path(
@@ -198,7 +245,7 @@ def fmap_with_path(
     x: Any,
     *others: Any,
     exclude: Callable[[KeyPath, Any], bool] = lambda path, node: is_leaf(node),
-    prune: Any = KEEP,
+    prune: Any = _KEEP,
     cache: bool = True,
 ) -> Any:
     """`fmap` whose `function` and `exclude` are also told where they are: ``function(path, leaf, …)``.
@@ -206,7 +253,7 @@ def fmap_with_path(
     >>> fmap_with_path(lambda path, leaf: str(path), {"layers": [1, 2]})
     {'layers': ["['layers'][0]", "['layers'][1]"]}
     """
-    return Walk(function, exclude, _rebuild, prune, cache).visit(KeyPath(), x, *others)
+    return _MapWithPath(function, exclude, prune, cache).run(x, *others)
 
 
 def fmap(
@@ -214,7 +261,7 @@ def fmap(
     x: Any,
     *others: Any,
     exclude: Callable[[Any], bool] = is_leaf,
-    prune: Any = KEEP,
+    prune: Any = _KEEP,
     cache: bool = True,
 ) -> Any:
     """A new tree like `x` with ``function(leaf)`` for every leaf (Flux: ``fmap``).
@@ -230,20 +277,46 @@ def fmap(
     >>> fmap(lambda leaf: leaf * 2, {"a": 1, "b": (2, [3.0])})
     {'a': 2, 'b': (4, [6.0])}
     """
-    walk = Walk(lambda path, *nodes: function(*nodes), lambda path, node: exclude(node), _rebuild, prune, cache)
-    return walk.visit(KeyPath(), x, *others)
+    return _Map(function, exclude, prune, cache).run(x, *others)
 
 
 def fmapstructure(
-    function: Callable, x: Any, *, exclude: Callable[[Any], bool] = is_leaf, prune: Any = KEEP, cache: bool = True
+    function: Callable, x: Any, *, exclude: Callable[[Any], bool] = is_leaf, prune: Any = _KEEP, cache: bool = True
 ) -> Any:
     """`fmap` without rebuilding: registered objects become dicts of their fields (Flux: ``fmapstructure``).
 
     >>> fmapstructure(type, (1, ["a"]))
     (<class 'int'>, [<class 'str'>])
     """
-    walk = Walk(lambda path, node: function(node), lambda path, node: exclude(node), _plain, prune, cache)
-    return walk.visit(KeyPath(), x)
+    return _MapStructure(function, exclude, prune, cache).run(x)
+
+
+class _Nodes(Walk):
+    """Notes what it meets, parents first."""
+
+    def __init__(self, exclude: Callable[[Any], bool], parts_of: Callable[[Any], Any] | None):
+        super().__init__()
+        self.exclude, self.parts_of = exclude, parts_of
+        self.found: list[tuple[KeyPath, Any]] = []
+
+    def is_end(self, path: KeyPath, x: Any) -> bool:
+        if self.exclude(x):
+            return True
+        self.found.append((path, x))
+        return is_leaf(x)
+
+    def parts(self, x: Any) -> tuple[Any, Any]:
+        return children(x) if self.parts_of is None else (self.parts_of(x), None)
+
+    def combine(self, x: Any, results: Any, rebuild: Any) -> None:
+        return None
+
+
+class _EveryPlace(_Nodes):
+    """Notes what is shared at each of its places."""
+
+    def key(self, x: Any) -> None:
+        return None
 
 
 def nodes(
@@ -254,16 +327,16 @@ def nodes(
     A node for which `exclude` is true is left out with all that it contains. ``parts_of(node)`` says what to go into
     where that is not all children, as `trainable` does.
     """
-    found: list[tuple[KeyPath, Any]] = []
+    walk = _Nodes(exclude, parts_of)
+    walk.run(x)
+    return iter(walk.found)
 
-    def is_end(path: KeyPath, node: Any) -> bool:
-        if exclude(node):
-            return True
-        found.append((path, node))
-        return is_leaf(node)
 
-    Walk(lambda path, node: None, is_end, _plain, parts_of=parts_of).visit(KeyPath(), x)
-    return iter(found)
+def every_place(x: Any) -> Iterator[tuple[KeyPath, Any]]:
+    """`nodes`, with what is shared at each of its places."""
+    walk = _EveryPlace(lambda node: False, None)
+    walk.run(x)
+    return iter(walk.found)
 
 
 def fcollect(x: Any, exclude: Callable[[Any], bool] = lambda node: False) -> list:

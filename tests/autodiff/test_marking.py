@@ -17,7 +17,7 @@ from fluxlite.autodiff.marking import mark
 from fluxlite.autodiff.tracked import TrackedArray
 from fluxlite.tree.contract import functor, is_leaf, trainable
 from fluxlite.tree.parameters import is_trainable_array
-from fluxlite.tree.ties import as_lies, parameter_key
+from fluxlite.tree.ties import parameter_key, same_view
 from fluxlite.tree.walks import KeyPath, Walk, fmap_with_path, leaves, nodes
 
 
@@ -130,7 +130,7 @@ def by_definition(argument, level):
     def leaf(path, x):
         if is_trainable_array(x) and parameter_key(x) in trained:
             first, stand_in = tracked.setdefault(parameter_key(x), (x, TrackedArray(x, level)))
-            return as_lies(x, first, stand_in)
+            return same_view(x, first, stand_in)
         if is_number(x) and only_containers(argument, path):
             numbers[path] = TrackedArray(float(x) if type(x) is int else x, level)
             return numbers[path]
@@ -146,15 +146,19 @@ def only_containers(argument, path):
 
 
 def collected_by_definition(argument, firsts, totals):
-    def leaf(path, like):
-        return None if path not in firsts else collect(firsts[path], totals, set())
+    class Collected(Walk):
+        def leaf(self, path, x, *others):
+            return None if path not in firsts else collect(firsts[path], totals, set())
 
-    def combine(x, parts, rebuild):
-        if isinstance(x, (tuple, list, dict)):
-            return rebuild(parts)
-        return Gradient(**parts) if isinstance(parts, dict) else parts
+        def combine(self, x, results, rebuild):
+            if isinstance(x, (tuple, list, dict)):
+                return rebuild(results)
+            return Gradient(**results) if isinstance(results, dict) else results
 
-    return Walk(leaf, lambda path, node: is_leaf(node), combine, prune=None).visit(KeyPath(), argument)
+        def repeat(self, path, first, result, x, *others):
+            return None
+
+    return Collected().run(argument)
 
 
 def loss(stand_in):

@@ -10,7 +10,7 @@ import pytest
 import fluxlite as fl
 from fluxlite.arrays import device_of
 from fluxlite.tree.contract import is_leaf
-from fluxlite.tree.ties import address, as_lies, is_array, parameter_key
+from fluxlite.tree.ties import address, is_array, parameter_key, same_view
 from fluxlite.tree.walks import fmap
 
 cupy = pytest.importorskip("cupy")
@@ -130,7 +130,7 @@ def test_fluxlite_knows_cupys_arrays(x):
 
 def test_ties_and_walks(x):
     assert parameter_key(x) == parameter_key(x.T) != parameter_key(x[:, :2])
-    assert as_lies(x.T, x, x).strides == x.T.strides
+    assert same_view(x.T, x, x).strides == x.T.strides
     seen = []
     walked = fmap(lambda leaf: seen.append(leaf) or leaf, {"W": x, "again": [x], "T": x.T})
     assert len(seen) == 1 and walked["again"][0] is x

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import fluxlite.tree.walks
-from fluxlite.tree.ties import address, as_lies, is_array, parameter_key
+from fluxlite.tree.ties import address, is_array, parameter_key, same_view
 from fluxlite.tree.walks import fmap, fmapstructure, leaves
 
 
@@ -69,7 +69,7 @@ def test_the_checker_notices_too_many_ties_and_transposes_that_are_not_undone(mo
         patched.setattr(fluxlite.tree.walks, "parameter_key", lambda x: (type(x), "all arrays are one"))
         check_ties([np.zeros(2), np.zeros(2)])
     with monkeypatch.context() as patched, pytest.raises(AssertionError, match="not equal"):
-        patched.setattr(fluxlite.tree.walks, "as_lies", lambda tied, first, result: result)
+        patched.setattr(fluxlite.tree.walks, "same_view", lambda tied, first, result: result)
         check_ties([W, W.T])
     with pytest.raises(AssertionError, match="places 0 and 1"):
         check_ties([W, W], walk=lambda function, tree: fmap(function, tree, cache=False))
@@ -223,7 +223,7 @@ def test_arrays_made_during_the_walk_are_not_mistaken_for_one_another():
 def test_as_lies_is_a_view():
     result = np.asfortranarray(W) * 2
     for tied in W, W.T, W.T[:, None]:
-        assert np.shares_memory(as_lies(tied, W, result), result)
+        assert np.shares_memory(same_view(tied, W, result), result)
 
 
 @given(

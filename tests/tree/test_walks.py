@@ -125,10 +125,15 @@ def test_values_that_cannot_change_are_not_regarded_as_shared(value):
 
 def test_a_tree_that_cannot_change_needs_no_cache():
     """Behaviour 12."""
-    walk = Walk(lambda path, leaf: leaf * 2, lambda path, node: is_leaf(node), lambda x, parts, rebuild: rebuild(parts))
-    assert walk.visit(KeyPath(), (1, Point(2, Frozen("a", 3)))) == (2, Point(4, Frozen("aa", 6)))
+
+    class Doubled(Walk):
+        def leaf(self, path, x, *others):
+            return x * 2
+
+    walk = Doubled()
+    assert walk.run((1, Point(2, Frozen("a", 3)))) == (2, Point(4, Frozen("aa", 6)))
     assert walk.seen == {}
-    walk.visit(KeyPath(), [1])
+    walk.run([1])
     assert len(walk.seen) == 1
 
 
