@@ -62,6 +62,7 @@ class _Each:
 
 RULES: dict[Callable, Rule] = {}
 COMPOSED: dict[Callable, Callable] = {}
+REPHRASED: dict[Callable, Callable] = {}
 PLAIN: set[Callable] = set()
 
 
@@ -97,6 +98,16 @@ def composed(function: Callable) -> Callable[[Callable], Callable]:
     return enter
 
 
+def rephrased(function: Callable) -> Callable[[Callable], Callable]:
+    """Say how a call of `function` with keywords that its rule does not know is made of other calls."""
+
+    def enter(same: Callable) -> Callable:
+        REPHRASED[function] = same
+        return same
+
+    return enter
+
+
 def no_derivative(*functions: Callable) -> None:
     """Functions whose results do not depend smoothly on their arguments: they just compute."""
     PLAIN.update(functions)
@@ -107,16 +118,45 @@ def no_derivative(*functions: Callable) -> None:
 
 def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Arguments by position as far as they can be operands; keywords that the rule knows."""
-    if len(args) > rule.most_positional:
-        raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(rule.names)}")
-    check_keywords(function, kwargs, rule.names)
     args = list(args)
     while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
         args.append(kwargs.pop(rule.names[len(args)]))
+    check_keywords(function, kwargs, rule.names)
     for name, value in kwargs.items():
         if hasattr(type(value), "__primitive__"):
             raise TypeError(f"{name_of(function)} has no derivative with respect to its keyword {name}: use its .data")
     return args, kwargs
+
+
+def knows(names: tuple[str, ...], kwargs: dict[str, Any]) -> bool:
+    return all(name in names for name in kwargs)
+
+
+def told(function: Any, args: Any, kwargs: dict[str, Any], names: Any, most: int) -> tuple[Any, dict[str, Any]]:
+    """The first `most` arguments by position, the others by name; without those that only say what NumPy does anyway."""
+    defaults = _defaults(function)
+    if len(args) > most:
+        if len(args) > len(defaults):
+            raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(names)}")
+        args, kwargs = args[:most], dict(zip(tuple(defaults)[most:], args[most:])) | kwargs
+    return args, {
+        name: x
+        for name, x in kwargs.items()
+        if name in names or x is not defaults.get(name, ...) and x is not _SILENT.get(name, ...)
+    }
+
+
+# What these keywords say when they say nothing, where NumPy's signature does not tell.
+_SILENT = {"out": None, "dtype": None, "where": True, "order": "K", "subok": True, "casting": "same_kind"}
+
+
+@functools.cache
+def _defaults(function: Any) -> dict[str, Any]:
+    """The names of a function's arguments, in order, with their default values."""
+    try:
+        return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
+    except ValueError:  # written in C, and says nothing of itself
+        return {}
 
 
 def check_keywords(function: Any, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:

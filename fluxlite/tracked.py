@@ -8,6 +8,7 @@ is dropped is freed, and walking back (`autodiff.py`) means visiting calls from 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -16,7 +17,7 @@ import numpy as np
 from .array_methods import ArrayMethods
 from .arrays import astype, getitem, read_only_types
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
-from .rules import COMPOSED, PLAIN, RULES, Rule, bind, check_keywords, name_of
+from .rules import COMPOSED, PLAIN, REPHRASED, RULES, Rule, bind, check_keywords, knows, name_of, told
 
 _NO_KEYWORDS: dict[str, Any] = {}
 
@@ -289,6 +290,10 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     if rule is None:
         return _without_rule(function, args, kwargs)
     if kwargs or len(args) > rule.most_positional:
+        if len(args) > rule.most_positional or not knows(rule.names, kwargs):
+            args, kwargs = told(function, args, kwargs, rule.names, rule.most_positional)
+            if function in REPHRASED and not knows(rule.names, kwargs):
+                return _composition(function, REPHRASED[function], args, kwargs)
         args, kwargs = bind(function, rule, args, kwargs)
     operands = args[0] if rule.sequence else args
     level = PARAMETERS
@@ -370,10 +375,7 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if function in RULES:
         return record(function, args, kwargs)
     if function in COMPOSED:
-        same = COMPOSED[function]
-        code = same.__code__  # type: ignore[attr-defined]
-        check_keywords(function, kwargs, code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-        return same(*args, **kwargs)
+        return _composition(function, COMPOSED[function], args, kwargs)
     if function in PLAIN:
         return compute(function, *args, **kwargs)
     name = name_of(function)
@@ -381,3 +383,18 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         f"{name} has no derivative rule. Add one, fluxlite.rule({name}, lambda g, out, x: …), "
         "or compute outside the gradient with x.data"
     )
+
+
+def _composition(function: Any, same: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """`function`, of which `same` says how it is made of others."""
+    code = same.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    most = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount
+    try:
+        known_args, known_kwargs = told(function, args, kwargs, names, most)
+        check_keywords(function, known_kwargs, names)
+        return same(*known_args, **known_kwargs)
+    except Exception as error:
+        failed = error
+    compute(function, *args, **kwargs)  # where NumPy refuses as well, its own words are the better ones
+    raise failed

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..rules import composed, rule, rule_for_each
 from ..tracked import plain
@@ -91,13 +92,12 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """One matrix product: the axes that stay become rows and columns, those that are summed the inner one."""
     if isinstance(axes, int):
         axes = (range(np.ndim(a) - axes, np.ndim(a)), range(axes))
-    summed_a, summed_b = (
-        tuple(i % np.ndim(x) for i in ([chosen] if isinstance(chosen, int) else chosen))
-        for x, chosen in zip((a, b), axes, strict=True)
-    )
+    summed_a, summed_b = (normalize_axis_tuple(chosen, np.ndim(x)) for x, chosen in zip((a, b), axes, strict=True))
     stay_a = tuple(i for i in range(np.ndim(a)) if i not in summed_a)
     stay_b = tuple(i for i in range(np.ndim(b)) if i not in summed_b)
     shape_a, shape_b = np.shape(a), np.shape(b)
+    if [shape_a[i] for i in summed_a] != [shape_b[i] for i in summed_b]:
+        raise ValueError(f"cannot sum axes {summed_a} of shape {shape_a} with axes {summed_b} of shape {shape_b}")
     lengths_a, lengths_b = [shape_a[i] for i in stay_a], [shape_b[i] for i in stay_b]
     inner_length = math.prod(shape_a[i] for i in summed_a)
     rows = np.reshape(np.transpose(a, stay_a + summed_a), (math.prod(lengths_a), inner_length))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..arrays import primitive
 from ..rules import composed, no_derivative, rule
@@ -22,7 +23,9 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     ndim = len(shape_of(x))
     if axis is None:
         return tuple(range(ndim))
-    return tuple(i % ndim for i in (axis if isinstance(axis, tuple) else (axis,)))
+    if ndim == 0 and axis in (0, -1):  # a number has no axis, but NumPy lets it be reduced along its first
+        return ()
+    return normalize_axis_tuple(axis, ndim)
 
 
 def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -99,9 +102,11 @@ def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = F
     if weights is None:
         return np.mean(a, axis=axis, keepdims=keepdims)
     if np.shape(weights) != np.shape(a):  # one weight for each place along the axis
-        if not isinstance(axis, int):
-            raise TypeError(f"weights of shape {np.shape(weights)} for an array of shape {np.shape(a)} need axis=")
-        weights = np.reshape(weights, tuple(n if i == axis % a.ndim else 1 for i, n in enumerate(a.shape)))
+        axes = normalize_axis_tuple(axis, np.ndim(a))
+        if np.shape(weights) != tuple(a.shape[i] for i in axes):
+            raise TypeError(f"weights of shape {np.shape(weights)} for an array of shape {np.shape(a)}, axis={axis}")
+        weights = np.transpose(weights, tuple(axes.index(i) for i in sorted(axes)))
+        weights = np.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
         weights = np.broadcast_to(weights, a.shape)
     total = np.sum(weights, axis=axis, keepdims=keepdims)
     return np.sum(a * weights, axis=axis, keepdims=keepdims) / total
@@ -133,6 +138,8 @@ rule(euclidean, euclidean_pullback)
 @composed(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     is_vector = len(axes_of(x, axis)) == 1
+    if len(axes_of(x, axis)) not in (1, 2) and not (ord is axis is None):
+        raise ValueError("the norm of a vector has one axis, that of a matrix two")
     if ord is None or ord == "fro" and not is_vector or ord == 2 and is_vector:
         return euclidean(x, axis, keepdims)
     if not is_vector:

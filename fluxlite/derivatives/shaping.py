@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from ..arrays import getitem, primitive, scatter_add
 from ..rules import composed, rule, rule_for_each
@@ -15,7 +16,12 @@ from .elementwise import fit, shape_of
 
 def along(axis: int, ndim: int, index: Any) -> tuple:
     """``x[:, :, index]`` with `index` at `axis`."""
-    return (slice(None),) * (axis % ndim) + (index,)
+    return (slice(None),) * normalize_axis_index(axis, ndim) + (index,)
+
+
+def checked(function: Callable, x: Any, *args: Any) -> None:
+    """Let NumPy look at the arguments of a function that only gives views: of an array that takes no memory."""
+    function(np.broadcast_to(np.zeros(()), shape_of(x)), *args)
 
 
 # -- another shape -------------------------------------------------------------------------------------
@@ -80,6 +86,7 @@ rule(np.flip, lambda g, out, m, axis=None: np.flip(g, axis))
 
 @composed(np.rollaxis)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    checked(np.rollaxis, a, axis, start)
     axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
     return np.moveaxis(a, axis, start - 1 if axis < start else start)
 
@@ -90,6 +97,7 @@ composed(np.flipud)(lambda m: np.flip(m, 0))
 
 @composed(np.rot90)
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    checked(np.rot90, m, k, axes)
     if k % 4 == 0:
         return m
     if k % 4 == 2:
@@ -148,10 +156,11 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 @composed(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+    checked(np.array_split, ary, indices_or_sections, axis)
     length = ary.shape[axis]
-    if isinstance(indices_or_sections, int):
-        size, longer = divmod(length, indices_or_sections)
-        ends = np.cumsum([size + 1] * longer + [size] * (indices_or_sections - longer)).tolist()
+    if np.ndim(indices_or_sections) == 0:
+        size, longer = divmod(length, int(indices_or_sections))
+        ends = np.cumsum([size + 1] * longer + [size] * (int(indices_or_sections) - longer)).tolist()
     else:
         ends = [*indices_or_sections, length]
     starts = [0, *ends[:-1]]
@@ -160,14 +169,20 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
 
 @composed(np.split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
-    if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections:
+    if np.ndim(indices_or_sections) == 0 and ary.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
 
 
 composed(np.hsplit)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1))
-composed(np.vsplit)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 0))
 composed(np.dsplit)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 2))
+
+
+@composed(np.vsplit)
+def vsplit(ary: Any, indices_or_sections: Any) -> list:
+    checked(np.vsplit, ary, indices_or_sections)
+    return split(ary, indices_or_sections, 0)
+
 
 # -- repeated ------------------------------------------------------------------------------------------------
 
@@ -209,7 +224,7 @@ rule(pad_with, unpadded)
 
 @composed(np.pad)
 def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
-    widths = tuple(tuple(int(n) for n in pair) for pair in np.broadcast_to(pad_width, (array.ndim, 2)).tolist())
+    widths = tuple(map(tuple, np.broadcast_to(pad_width, (array.ndim, 2)).tolist()))
     if mode == "constant":
         return pad_with(array, widths, constant_values)
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
@@ -261,6 +276,8 @@ rule(np.triu, lambda g, out, m, k=0: np.triu(g, k))
 
 @composed(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
     for _ in range(n):
         a = a[along(axis, a.ndim, slice(1, None))] - a[along(axis, a.ndim, slice(None, -1))]
     return a
@@ -286,6 +303,8 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 def diag(v: Any, k: int = 0) -> Any:
     if v.ndim == 2:
         return diagonal(v, k)
+    if v.ndim != 1:
+        raise ValueError(f"np.diag takes a vector or a matrix, got shape {v.shape}")
     n = v.size + abs(k)
     flat = np.zeros_like(plain(v), shape=(n * n,))
     start = k if k >= 0 else -k * n
