@@ -55,8 +55,8 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
                 heappush(waiting, (-parent.number, parent))
             if rule.add_into is not None and _can_add_in_place(parent, before, g):
                 if parent not in own:
-                    zeros = np.zeros_like(plain(parent.value), dtype=g.dtype)
-                    totals[parent] = zeros if before is None else zeros + before
+                    zeros = np.zeros_like(plain(parent.value), dtype=g.dtype)  # + would make a number of no axes
+                    totals[parent] = zeros if before is None else np.add(zeros, before, out=zeros)
                     own.add(parent)
                 rule.add_into(totals[parent], g, node.value, *arguments)
                 continue
@@ -267,6 +267,8 @@ class _Collector:
         g = None if tracked is None else self.leaves.get(tracked)
         if g is None or type(g) is TrackedArray and _is_number(like):
             return g
+        if type(g) is not TrackedArray:
+            like = plain(like)  # tracked by an outer gradient, of which this one does not depend on it
         if type(like) is not np.ndarray and _is_number(like):
             _check_real(g)
             return float(g) if type(like) is int else type(like)(g)

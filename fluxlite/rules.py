@@ -36,9 +36,7 @@ class Rule:
     __slots__ = ("pullbacks", "names", "operand_count", "most_positional", "sequence", "add_into")
 
     def __init__(self, pullbacks: Any, parameters_of: Pullback, skip: int, sequence: bool, add_into: Callable | None):
-        code = parameters_of.__code__
-        self.names = code.co_varnames[skip : code.co_argcount + code.co_kwonlyargcount]  # of the function's arguments
-        self.most_positional = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount - skip
+        self.names, self.most_positional = parameters(parameters_of, skip)
         self.operand_count = 1 if sequence else len(pullbacks)
         self.pullbacks = pullbacks + (None,) * len(self.names) if isinstance(pullbacks, tuple) else pullbacks
         self.sequence = sequence  # the first argument is a list of operands, as in np.concatenate([x, y])
@@ -64,6 +62,15 @@ RULES: dict[Callable, Rule] = {}
 COMPOSED: dict[Callable, Callable] = {}
 REPHRASED: dict[Callable, Callable] = {}
 PLAIN: set[Callable] = set()
+# Methods of ufuncs that are functions by themselves.
+METHODS: dict[tuple[np.ufunc, str], Callable] = {
+    (np.add, "reduce"): np.sum,
+    (np.multiply, "reduce"): np.prod,
+    (np.maximum, "reduce"): np.max,
+    (np.minimum, "reduce"): np.min,
+    (np.add, "accumulate"): np.cumsum,
+    (np.multiply, "accumulate"): np.cumprod,
+}
 
 
 def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | None = None) -> None:
@@ -116,6 +123,13 @@ def no_derivative(*functions: Callable) -> None:
 # -- a call and its rule ----------------------------------------------------------------------------------
 
 
+def parameters(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
+    """The names of a Python function's parameters, and how many may be given by position."""
+    code = function.__code__
+    most = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount - skip
+    return code.co_varnames[skip : code.co_argcount + code.co_kwonlyargcount], most
+
+
 def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Arguments by position as far as they can be operands; keywords that the rule knows."""
     args = list(args)
@@ -133,7 +147,9 @@ def knows(names: tuple[str, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def told(function: Any, args: Any, kwargs: dict[str, Any], names: Any, most: int) -> tuple[Any, dict[str, Any]]:
-    """The first `most` arguments by position, the others by name; without those that only say what NumPy does anyway."""
+    """The first `most` arguments by position, the others by name; without those that say what NumPy does anyway."""
+    if len(args) <= most and knows(names, kwargs):
+        return args, kwargs
     defaults = _defaults(function)
     if len(args) > most:
         if len(args) > len(defaults):
@@ -157,6 +173,14 @@ def _defaults(function: Any) -> dict[str, Any]:
         return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
     except ValueError:  # written in C, and says nothing of itself
         return {}
+
+
+def bind_composed(function: Any, same: Callable, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The arguments of a call of `function` for `same`, which says how it is made of others."""
+    names, most = parameters(same)
+    args, kwargs = told(function, args, kwargs, names, most)
+    check_keywords(function, kwargs, names)
+    return args, kwargs
 
 
 def check_keywords(function: Any, kwargs: dict[str, Any], known: tuple[str, ...]) -> None:

@@ -8,18 +8,19 @@ is dropped is freed, and walking back (`autodiff.py`) means visiting calls from 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
+from numbers import Rational
 from typing import Any, NoReturn
 
 import numpy as np
 
 from .array_methods import ArrayMethods
-from .arrays import astype, getitem, read_only_types
+from .arrays import astype, getitem, of_type, read_only_types
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
-from .rules import COMPOSED, PLAIN, REPHRASED, RULES, Rule, bind, check_keywords, knows, name_of, told
+from .rules import COMPOSED, METHODS, PLAIN, REPHRASED, RULES, Rule, bind, bind_composed, knows, name_of, told
 
 _NO_KEYWORDS: dict[str, Any] = {}
+_NUMBERS = {int, float, np.float32, np.float64, type(None)}
 
 
 class TrackedArray(ArrayMethods):
@@ -43,10 +44,15 @@ class TrackedArray(ArrayMethods):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if "out" in kwargs:
             raise _refusal("writing a tracked result into an existing array (out=, +=)", "write x = x + y instead")
+        if method == "outer":
+            x, y = inputs
+            return record(ufunc, (np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y), kwargs)
         if method == "__call__":
+            if "dtype" in kwargs and np.dtype(kwargs["dtype"]).kind == "f":
+                inputs, kwargs = [of_type(x, kwargs["dtype"]) for x in inputs], kwargs | {"dtype": None}
             return record(ufunc, inputs, kwargs)
-        if method == "reduce" and ufunc in _REDUCTIONS:
-            return record(_REDUCTIONS[ufunc], inputs, {"axis": 0} | kwargs)
+        if (ufunc, method) in METHODS:
+            return record(METHODS[ufunc, method], inputs, {"axis": 0} | kwargs)
         raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule; see fluxlite.rule")
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -273,11 +279,7 @@ def _checked_data(value: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _refusal(what: str, instead: str = "") -> TypeError:
-    advice = f"{instead}, or use x.data for the plain value" if instead else "use x.data for the plain value"
-    return TypeError(f"{what} would lose the gradient; {advice}")
-
-
-_REDUCTIONS = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min}
+    return TypeError(f"{what} would lose the gradient; {instead and instead + ', or '}use x.data for the plain value")
 
 
 def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
@@ -290,10 +292,9 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     if rule is None:
         return _without_rule(function, args, kwargs)
     if kwargs or len(args) > rule.most_positional:
-        if len(args) > rule.most_positional or not knows(rule.names, kwargs):
-            args, kwargs = told(function, args, kwargs, rule.names, rule.most_positional)
-            if function in REPHRASED and not knows(rule.names, kwargs):
-                return _composition(function, REPHRASED[function], args, kwargs)
+        args, kwargs = told(function, args, kwargs, rule.names, rule.most_positional)
+        if function in REPHRASED and not knows(rule.names, kwargs):
+            return _composition(function, REPHRASED[function], args, kwargs)
         args, kwargs = bind(function, rule, args, kwargs)
     operands = args[0] if rule.sequence else args
     level = PARAMETERS
@@ -313,8 +314,8 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
                 operand = np.float64(operand)
         elif kind is list or kind is tuple:
             operand = _kept(operand, level, rule.sequence or isinstance(function, np.ufunc))
-        elif level is not PARAMETERS and kind in read_only_types:
-            level.freeze(operand)
+        elif kind not in _NUMBERS:
+            operand = _kept(operand, level)
         arguments.append(operand)
     if rule.sequence:
         arguments = [arguments, *args[1:]]
@@ -330,9 +331,14 @@ def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
     """What is remembered of an argument must not change before the way back: lists are copied, arrays frozen."""
     if type(x) is list or type(x) is tuple:
         copy = type(x)([_kept(part, level) for part in x])
-        return np.asarray(copy) if as_array else copy  # x * [1, 2]: rules compute with arrays
-    if level is not PARAMETERS and type(x) in read_only_types:
-        level.freeze(x)
+        return _kept(np.asarray(copy), level) if as_array else copy  # x * [1, 2]: rules compute with arrays
+    if type(x) is np.ndarray and x.dtype.kind == "O":
+        return x.astype(float)
+    if type(x) in read_only_types:
+        if level is not PARAMETERS:
+            level.freeze(x)
+    elif isinstance(x, Rational) and not isinstance(x, (int, np.integer)):
+        return float(x)  # a fraction
     return x
 
 
@@ -386,14 +392,9 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 
 def _composition(function: Any, same: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """`function`, of which `same` says how it is made of others."""
-    code = same.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    most = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount
+    args, kwargs = bind_composed(function, same, args, kwargs)
     try:
-        known_args, known_kwargs = told(function, args, kwargs, names, most)
-        check_keywords(function, known_kwargs, names)
-        return same(*known_args, **known_kwargs)
+        return same(*args, **kwargs)
     except Exception as error:
         failed = error
     compute(function, *args, **kwargs)  # where NumPy refuses as well, its own words are the better ones

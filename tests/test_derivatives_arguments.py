@@ -1,4 +1,4 @@
-"""Bad arguments: inside a gradient every function raises what NumPy raises outside; keywords that say nothing are taken.
+"""Bad arguments: inside a gradient every function raises what NumPy raises outside.
 
 A function that is made of others has no call of NumPy's own that would look at its arguments.
 """

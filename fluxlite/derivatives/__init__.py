@@ -4,6 +4,20 @@ Each file reads like a page of a calculus book. `g` is the gradient that arrives
 is returned is the gradient of one operand.
 """
 
-from . import elementwise, linear_algebra, primitives, products, reductions, shaping
+from . import (  # the core  # what is needed less often
+    elementwise,
+    keywords,
+    linear_algebra,
+    pieces,
+    primitives,
+    products,
+    reductions,
+    sequences,
+    shaping,
+    statistics,
+)
 
-__all__ = ["elementwise", "linear_algebra", "primitives", "products", "reductions", "shaping"]
+__all__ = [
+    "elementwise", "keywords", "linear_algebra", "pieces", "primitives", "products", "reductions", "sequences",
+    "shaping", "statistics",
+]  # fmt: skip

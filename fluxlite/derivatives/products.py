@@ -76,17 +76,6 @@ def outer(a: Any, b: Any) -> Any:
     return np.ravel(a)[:, None] * np.ravel(b)
 
 
-@composed(np.kron)
-def kron(a: Any, b: Any) -> Any:
-    """Every element of `a` times all of `b`: one axis of each side by side, then joined."""
-    ndim = max(np.ndim(a), np.ndim(b))
-    rows = (1,) * (ndim - np.ndim(a)) + np.shape(a)
-    columns = (1,) * (ndim - np.ndim(b)) + np.shape(b)
-    blocks = np.reshape(a, tuple(n for length in rows for n in (length, 1)))
-    blocks = blocks * np.reshape(b, tuple(n for length in columns for n in (1, length)))
-    return np.reshape(blocks, tuple(m * n for m, n in zip(rows, columns, strict=True)))
-
-
 @composed(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """One matrix product: the axes that stay become rows and columns, those that are summed the inner one."""
