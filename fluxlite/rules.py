@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -130,8 +130,11 @@ def parameters(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
     return code.co_varnames[skip : code.co_argcount + code.co_kwonlyargcount], most
 
 
-def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Arguments by position as far as they can be operands; keywords that the rule knows."""
+def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Callable | None]:
+    """Arguments by position as far as they can be operands; keywords; what to call if the rule does not know one."""
+    args, kwargs = told(function, args, kwargs, rule.names, rule.most_positional)
+    if function in REPHRASED and not knows(rule.names, kwargs):
+        return args, kwargs, REPHRASED[function]
     args = list(args)
     while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
         args.append(kwargs.pop(rule.names[len(args)]))
@@ -139,7 +142,7 @@ def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[
     for name, value in kwargs.items():
         if hasattr(type(value), "__primitive__"):
             raise TypeError(f"{name_of(function)} has no derivative with respect to its keyword {name}: use its .data")
-    return args, kwargs
+    return args, kwargs, None
 
 
 def knows(names: tuple[str, ...], kwargs: dict[str, Any]) -> bool:
@@ -197,3 +200,11 @@ def name_of(function: Any) -> str:
     if isinstance(function, np.ufunc):
         return f"np.{function.__name__}"
     return f"{function.__module__}.{function.__qualname__}".replace("numpy", "np")
+
+
+def no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:
+    name = rule.names[position] if position < len(rule.names) else f"number {position}"
+    raise TypeError(
+        f"{name_of(function)} has no derivative with respect to its argument {name}, which is tracked here: "
+        f"use its .data, or compute it outside the gradient"
+    )

@@ -1,9 +1,9 @@
 """`TrackedArray`: an array that computes like the one it holds, and remembers how it came about.
 
 It speaks NumPy's dispatch protocols, so ``np.tanh(x)`` and ``x @ w`` reach `record`, whatever library's array is
-inside. `record` does what was asked for with the values inside, and keeps the call: the function's rule, its
-arguments, and a number, counted up over the whole process. There is no tape beside the results themselves: what
-is dropped is freed, and walking back (`autodiff.py`) means visiting calls from the highest number down.
+inside. `record` computes with the values inside, and keeps the call: the function's rule, its arguments, and a number,
+counted up over the whole process. There is no tape beside the results: what is dropped is freed. Walking back
+(`autodiff.py`) means visiting calls from the highest number down.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from .array_methods import ArrayMethods
 from .arrays import astype, getitem, of_type, read_only_types
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
-from .rules import COMPOSED, METHODS, PLAIN, REPHRASED, RULES, Rule, bind, bind_composed, knows, name_of, told
+from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, name_of, no_pullback
 
 _NO_KEYWORDS: dict[str, Any] = {}
 _NUMBERS = {int, float, np.float32, np.float64, type(None)}
@@ -49,7 +49,7 @@ class TrackedArray(ArrayMethods):
             return record(ufunc, (np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y), kwargs)
         if method == "__call__":
             if "dtype" in kwargs and np.dtype(kwargs["dtype"]).kind == "f":
-                inputs, kwargs = [of_type(x, kwargs["dtype"]) for x in inputs], kwargs | {"dtype": None}
+                inputs, kwargs = tuple([of_type(x, kwargs["dtype"]) for x in inputs]), kwargs | {"dtype": None}
             return record(ufunc, inputs, kwargs)
         if (ufunc, method) in METHODS:
             return record(METHODS[ufunc, method], inputs, {"axis": 0} | kwargs)
@@ -292,10 +292,9 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     if rule is None:
         return _without_rule(function, args, kwargs)
     if kwargs or len(args) > rule.most_positional:
-        args, kwargs = told(function, args, kwargs, rule.names, rule.most_positional)
-        if function in REPHRASED and not knows(rule.names, kwargs):
-            return _composition(function, REPHRASED[function], args, kwargs)
-        args, kwargs = bind(function, rule, args, kwargs)
+        args, kwargs, rephrased = bind(function, rule, args, kwargs)
+        if rephrased is not None:
+            return _composition(function, rephrased, args, kwargs)
     operands = args[0] if rule.sequence else args
     level = PARAMETERS
     for operand in operands:
@@ -308,7 +307,7 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     for position, operand in enumerate(operands):
         kind = type(operand)
         if kind is TrackedArray and operand.level is level:
-            parents.append((rule.pullbacks[position] or _no_pullback(function, rule, position), operand))
+            parents.append((rule.pullbacks[position] or no_pullback(function, rule, position), operand))
             operand = operand.value
             if type(operand) is float and not isinstance(function, np.ufunc):  # the others' rules ask for its shape
                 operand = np.float64(operand)
@@ -365,14 +364,6 @@ def untracked_leaf(leaf: Any) -> Any:
     while isinstance(leaf, TrackedArray):
         leaf = leaf.data
     return leaf
-
-
-def _no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:
-    name = rule.names[position] if position < len(rule.names) else f"number {position}"
-    raise TypeError(
-        f"{name_of(function)} has no derivative with respect to its argument {name}, which is tracked here: "
-        f"use its .data, or compute it outside the gradient"
-    )
 
 
 def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -6,6 +6,7 @@ is taken. What a check finds wrong it says in an `AssertionError`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -246,7 +247,8 @@ def _others(x: Any) -> list:
 
 def outcome(f: Callable) -> Any:
     """What ``f()`` gives: its value, or what it raises."""
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         try:
             return f()
         except Exception as error:

@@ -25,7 +25,7 @@ DROPPED = {
     "full_like of a number": lambda x: np.full_like(x[0], x[1] * x[0]),
     "unique": lambda x: np.unique(x) ** 2,
     "unique with the rest": lambda x: np.unique(x, return_index=True, return_inverse=True, return_counts=True)[0] ** 2,
-    "unique rows": lambda x: np.unique(np.stack([x, x**2]), axis=0) ** 2,
+    "unique rows": lambda x: np.unique(np.stack([x, x**2 + 1]), axis=0) ** 2,
     "bincount": lambda x: np.bincount(I, weights=x**2),
     "bincount of a list": lambda x: np.bincount([0, 2, 1, 0], x**2, 7),
     "histogram": lambda x: np.histogram(I, weights=x**2)[0],
@@ -172,7 +172,6 @@ EXACT = {
     "a larger fraction": lambda x: np.maximum(x, Fraction(1, 3)),
     "a list with a fraction": lambda x: x * [1, Fraction(1, 2), 2, 3],
     "an array of objects": lambda x: x * np.array([1, Fraction(1, 2), 2, 3.5], object),
-    "a product with objects": lambda x: np.array([1, Fraction(1, 2), 2, 3.5], object) @ x,
     "joined with objects": lambda x: np.concatenate([x, np.array([1, 2], object)]) ** 2,
 }
 
@@ -182,6 +181,7 @@ def test_fractions_and_objects_are_constants(f):
     check_gradient(f, X)
     check_second(f, X)
     assert fl.gradient(lambda x: x * Fraction(1, 2), 2.0) == (0.5,)
+    assert gradient_of(lambda x: np.array([1, Fraction(1, 2), 2, 3.5], object) @ x, X).tolist() == [1, 0.5, 2, 3.5]
     with pytest.raises((TypeError, ValueError)):
         gradient_of(lambda x: x * np.array(["a", 1, 2, 3], object), X)
 

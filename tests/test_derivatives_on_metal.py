@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import test_derivatives_elementwise
 import test_derivatives_products
+import test_derivatives_rarer
 import test_derivatives_reductions
 import test_derivatives_shaping
 from gradcheck import Call, assert_close, parts_of
@@ -24,6 +25,7 @@ TABLE = [
     for module in (
         test_derivatives_elementwise,
         test_derivatives_products,
+        test_derivatives_rarer,
         test_derivatives_reductions,
         test_derivatives_shaping,
     )

@@ -51,7 +51,8 @@ CORE = [
     "tree", "ties", "walks", "parameters", "arrays", "array_methods", "rules", "levels", "tracked", "autodiff",
     "derivatives", "layers/basic",
 ]  # fmt: skip
-RARER = ["keywords", "linear_algebra", "pieces", "sequences", "statistics"]  # derivatives that are more of the same
+# Derivatives that are more of the same.
+RARER = ["keywords", "linear_algebra", "pieces", "sequences", "spectra", "statistics"]
 LIMIT_OF_CORE = 1900
 
 

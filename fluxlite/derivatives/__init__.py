@@ -4,20 +4,12 @@ Each file reads like a page of a calculus book. `g` is the gradient that arrives
 is returned is the gradient of one operand.
 """
 
-from . import (  # the core  # what is needed less often
-    elementwise,
-    keywords,
-    linear_algebra,
-    pieces,
-    primitives,
-    products,
-    reductions,
-    sequences,
-    shaping,
-    statistics,
-)
+# isort: off
+from . import elementwise, primitives, products, reductions, shaping  # the core
+from . import keywords, linear_algebra, pieces, sequences, spectra, statistics  # what is needed less often
+# isort: on
 
 __all__ = [
     "elementwise", "keywords", "linear_algebra", "pieces", "primitives", "products", "reductions", "sequences",
-    "shaping", "statistics",
+    "shaping", "spectra", "statistics",
 ]  # fmt: skip

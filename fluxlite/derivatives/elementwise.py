@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rules import no_derivative, rule
+from ..rules import composed, no_derivative, rule
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
@@ -128,6 +128,20 @@ def exponent_of_power(g: Any, out: Any, x: Any, y: Any) -> Any:
 
 rule(np.power, base_of_power, exponent_of_power)
 rule(np.float_power, base_of_power, exponent_of_power)
+
+
+rule(np.copysign, lambda g, out, x, y: fit(g * np.sign(x) * np.copysign(1.0, y), x), lambda g, out, x, y: fit(0 * g, y))
+rule(np.heaviside, lambda g, out, x, y: fit(0 * g, x), lambda g, out, x, y: fit(np.where(x == 0, g, 0), y))
+composed(np.fix)(lambda x: np.trunc(x))
+
+
+def slope_of_sinc(g: Any, out: Any, x: Any) -> Any:
+    z = math.pi * x
+    near = z * (z * z * (1 / 30 - z * z * (1 / 840 - z * z / 45360)) - 1 / 3)  # where cos(z) and sin(z) / z cancel
+    return g * math.pi * np.where(np.abs(z) < 0.1, near, (np.cos(z) - out) / np.where(x == 0, 1, z))
+
+
+rule(np.sinc, slope_of_sinc)
 
 
 # -- a choice of operands: where two are equal, they share the gradient equally ------------------------

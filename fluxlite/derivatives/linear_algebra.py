@@ -11,7 +11,8 @@ from ..rules import composed, rule
 from ..tracked import plain
 from .elementwise import fit
 from .products import transposed
-from .reductions import axes_of, direction, kept
+from .reductions import axes_of, count, direction, kept
+from .spectra import singular_values
 
 
 def inverse_pullback(g: Any, out: Any, a: Any) -> Any:
@@ -112,6 +113,20 @@ def euclidean_pullback(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> A
 rule(euclidean, euclidean_pullback)
 
 
+def matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
+    if ord in (1, -1, np.inf, -np.inf):  # the largest, or smallest, sum of a column or row
+        down, across = axes if abs(ord) == 1 else axes[::-1]
+        sums = np.sum(np.abs(x), axis=down, keepdims=True)
+        largest = np.max(sums, axis=across, keepdims=True) if ord > 0 else np.min(sums, axis=across, keepdims=True)
+        return largest if keepdims else np.squeeze(largest, axes)
+    if ord not in ("nuc", 2, -2):
+        raise ValueError(f"np.linalg.norm of a matrix takes no ord={ord!r}")
+    values = singular_values(np.moveaxis(x, axes, (-2, -1)))
+    reduce: Any = {"nuc": np.sum, 2: np.max, -2: np.min}[ord]
+    result = reduce(values, axis=-1)
+    return np.reshape(result, tuple(1 if i in axes else n for i, n in enumerate(x.shape))) if keepdims else result
+
+
 @composed(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     is_vector = len(axes_of(x, axis)) == 1
@@ -120,7 +135,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if ord is None or ord == "fro" and not is_vector or ord == 2 and is_vector:
         return euclidean(x, axis, keepdims)
     if not is_vector:
-        raise TypeError(f"np.linalg.norm of a matrix has a derivative rule for ord=None and 'fro', not for {ord!r}")
+        return matrix_norm(x, ord, axes_of(x, axis), keepdims)
     if ord == 0:
         raise TypeError("np.linalg.norm of a vector has no derivative rule for ord=0, which counts")
     sizes = np.abs(x)
@@ -133,6 +148,16 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     total = np.sum(sizes**ord, axis=axis, keepdims=keepdims)
     # At 0 the root has no slope. Both are needed: np.where picks from a root that was computed everywhere.
     return np.where(total == 0, 0, np.where(total == 0, 1, total) ** (1 / ord))
+
+
+@composed(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """Over several axes as over one: they are joined first."""
+    axes = axes_of(x, axis)
+    others = tuple(i for i in range(np.ndim(x)) if i not in axes)
+    rows = np.reshape(np.transpose(x, others + axes), (*(x.shape[i] for i in others), count(x, axis)))
+    result = norm(rows, ord, -1)
+    return np.reshape(result, tuple(1 if i in axes else n for i, n in enumerate(x.shape))) if keepdims else result
 
 
 # -- diagonals ----------------------------------------------------------------------------------------

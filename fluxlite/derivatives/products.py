@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 from typing import Any
 
 import numpy as np
@@ -118,10 +119,23 @@ def terms(subscripts: str, operands: tuple) -> tuple[list[str], str]:
     return written, output.replace("...", batch)
 
 
+def from_lists(arguments: tuple) -> tuple[str, tuple]:
+    """The labels as a string, and the operands.
+
+    >>> from_lists((np.zeros((2, 3)), [0, 1], np.zeros(3), [1], [0]))[0]
+    'AB,B->A'
+    """
+    last = len(arguments) // 2 * 2
+    letters = string.ascii_uppercase + string.ascii_lowercase
+    terms = ["".join("..." if i is Ellipsis else letters[i] for i in labels) for labels in arguments[1::2]]
+    arrow = [] if last == len(arguments) else ["->" + from_lists((None, arguments[last]))[0]]
+    return "".join([",".join(terms), *arrow]), arguments[:last:2]
+
+
 def operand_of_einsum(position: int, g: Any, out: Any, subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
     """Einsum again, with the result in the operand's place: from the labels of the others to its own."""
-    if not isinstance(subscripts, str):
-        raise TypeError("the derivative rule of np.einsum takes the labels as a string: np.einsum('ij,j->i', x, y)")
+    if not isinstance(subscripts, str):  # an operand, then its labels as a list, …
+        position, subscripts, operands = position // 2 + 1, *from_lists((subscripts, *operands))
     position -= 1  # the subscripts are the first argument
     labels, output = terms(subscripts, operands)
     x, own = operands[position], labels[position]
