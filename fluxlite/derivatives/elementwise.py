@@ -137,8 +137,9 @@ composed(np.fix)(lambda x: np.trunc(x))
 
 def slope_of_sinc(g: Any, out: Any, x: Any) -> Any:
     z = math.pi * x
-    near = z * (z * z * (1 / 30 - z * z * (1 / 840 - z * z / 45360)) - 1 / 3)  # where cos(z) and sin(z) / z cancel
-    return g * math.pi * np.where(np.abs(z) < 0.1, near, (np.cos(z) - out) / np.where(x == 0, 1, z))
+    zz = z * z
+    near = -z / 3 * (1 - zz / 10 * (1 - zz / 28 * (1 - zz / 54 * (1 - zz / 88))))  # where cos(z) and sin(z) / z cancel
+    return g * math.pi * np.where(np.abs(z) < 0.3, near, (np.cos(z) - out) / np.where(x == 0, 1, z))
 
 
 rule(np.sinc, slope_of_sinc)

@@ -52,7 +52,7 @@ def deviations(a: Any, axis: Any, dtype: Any, ddof: float, where: Any) -> tuple[
     a = of_type(a, dtype)
     counts = how_many(where, a, axis, ddof)
     a = astype(a, counts.dtype)
-    return chosen(where, a - np.mean(a, axis=axis, keepdims=True, where=where), 0), counts
+    return chosen(where, a - mean(a, axis, keepdims=True, where=where), 0), counts
 
 
 @rephrased(np.var)
