@@ -67,8 +67,14 @@ def test_weights_of_another_shape_are_refused_as_by_numpy():
     for f in (lambda x: np.bincount(I, weights=x[:1]), lambda x: np.histogram(I, weights=x[:1])[0]):
         with pytest.raises(ValueError, match="weights"):
             gradient_of(f, X)
-    with pytest.raises(TypeError, match="would lose the gradient"):
-        gradient_of(lambda x: np.full_like(x, x[0], dtype=int), X)
+    for f in (
+        lambda x: np.full_like(x, x[0], dtype=int),
+        lambda x: np.insert(np.zeros(2, int), 0, x),
+        lambda x: np.piecewise(np.arange(4), [np.arange(4) > 2], [lambda n: n * x[0]]),
+        lambda x: np.cumsum(x, dtype=int),
+    ):
+        with pytest.raises(TypeError, match="lose the gradient"):
+            gradient_of(f, X)
 
 
 # -- too large, too small -----------------------------------------------------------------------------------------

@@ -36,6 +36,11 @@ def fit(g: Any, x: Any) -> Any:
     return np.reshape(np.sum(g, axis=(*range(added), *stretched)), shape)
 
 
+def turned(g: Any, other: Any, length: Any) -> Any:
+    """The gradient of an angle; the square of the length may be too large for a number."""
+    return g * (other / length) / length
+
+
 # -- one operand -------------------------------------------------------------------------------------
 
 rule(np.negative, lambda g, out, x: -g)
@@ -58,7 +63,7 @@ rule(np.cos, lambda g, out, x: -g * np.sin(x))
 rule(np.tan, lambda g, out, x: g * (1 + out * out))
 rule(np.arcsin, lambda g, out, x: g / np.sqrt(1 - x * x))
 rule(np.arccos, lambda g, out, x: -g / np.sqrt(1 - x * x))
-rule(np.arctan, lambda g, out, x: g / np.hypot(1, x) / np.hypot(1, x))  # x * x may be too large
+rule(np.arctan, lambda g, out, x: turned(g, 1, np.hypot(1, x)))
 rule(np.sinh, lambda g, out, x: g * np.cosh(x))
 rule(np.cosh, lambda g, out, x: g * np.sinh(x))
 rule(np.tanh, lambda g, out, x: g * (1 - out * out))
@@ -92,8 +97,8 @@ for rest in (np.remainder, np.fmod):  # x / y rounded down is not always how oft
     rule(rest, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g * np.rint((x - out) / y), y))
 rule(
     np.arctan2,
-    lambda g, out, x, y: fit(g * (y / np.hypot(x, y)) / np.hypot(x, y), x),
-    lambda g, out, x, y: fit(-g * (x / np.hypot(x, y)) / np.hypot(x, y), y),
+    lambda g, out, x, y: fit(turned(g, y, np.hypot(x, y)), x),
+    lambda g, out, x, y: fit(turned(-g, x, np.hypot(x, y)), y),
 )
 rule(
     np.hypot,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ..arrays import astype, of_type, scatter_add
+from ..arrays import of_type, scatter_add
 from ..rules import composed
 from ..tracked import TrackedArray, plain
 from .elementwise import checked
@@ -134,7 +134,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         count = len(np.insert(np.zeros(length), obj, 0)) - length
     order = np.insert(np.arange(length), obj, np.arange(length, length + count))
     values = np.broadcast_to(values, (*np.shape(arr)[:axis], count, *np.shape(arr)[axis + 1 :]))
-    return np.take(np.concatenate([arr, astype(values, arr.dtype)], axis), order, axis)
+    return np.take(np.concatenate([arr, of_type(values, arr.dtype)], axis), order, axis)
 
 
 # -- picked -----------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any) -> Any:
         own, taken = condition & ~taken, taken | condition
         value = function(x[own], *args) if callable(function) else function
         if np.ndim(value) > 0:  # as many as there are of its own
-            value = scatter_add(np.zeros_like(plain(x)), own, astype(value, x.dtype))
+            value = scatter_add(np.zeros_like(plain(x)), own, of_type(value, x.dtype))
         result = np.where(own, value, result)
     return result
 
