@@ -35,7 +35,7 @@ def relu(x: Any) -> Any:
     return np.maximum(x, 0)
 
 
-rule(relu, lambda g, out, x: np.where(x > 0, g, 0))
+rule(relu, lambda g, out, x: np.where(x <= 0, 0, g))  # not where x > 0: of a NaN, the gradient is not 0
 
 
 @primitive
@@ -66,7 +66,7 @@ def relu6(x: Any) -> Any:
     return np.clip(x, 0, 6)
 
 
-rule(relu6, lambda g, out, x: np.where((x > 0) & (x < 6), g, 0))
+rule(relu6, lambda g, out, x: np.where((x <= 0) | (x >= 6), 0, g))
 
 
 @primitive
@@ -84,7 +84,7 @@ def hardtanh(x: Any) -> Any:
     return np.clip(x, -1, 1)
 
 
-rule(hardtanh, lambda g, out, x: np.where((x > -1) & (x < 1), g, 0))
+rule(hardtanh, lambda g, out, x: np.where((x <= -1) | (x >= 1), 0, g))
 
 
 @primitive
@@ -93,7 +93,7 @@ def hardsigmoid(x: Any) -> Any:
     return np.clip((x + 3) / 6, 0, 1)
 
 
-rule(hardsigmoid, lambda g, out, x: np.where((x > -3) & (x < 3), g / 6, 0))
+rule(hardsigmoid, lambda g, out, x: np.where((x <= -3) | (x >= 3), 0, g / 6))
 
 
 def hardswish(x: Any) -> Any:
@@ -107,7 +107,7 @@ def softshrink(x: Any, threshold: float = 0.5) -> Any:
     return x - np.clip(x, -threshold, threshold)
 
 
-rule(softshrink, lambda g, out, x, threshold=0.5: np.where(abs(x) > threshold, g, 0))
+rule(softshrink, lambda g, out, x, threshold=0.5: np.where(abs(x) <= threshold, 0, g))
 
 # -- sigmoids -------------------------------------------------------------------------------------------
 

@@ -78,6 +78,15 @@ def astype(x: Any, dtype: Any) -> Any:
     return x.astype(dtype, copy=False)
 
 
+def of_type(x: Any, dtype: Any) -> Any:
+    """What ``dtype=`` asks for: `x` with another dtype, of numbers that have derivatives."""
+    if dtype is None or not hasattr(x, "dtype"):
+        return x
+    if np.dtype(dtype).kind != "f":
+        raise TypeError(f"dtype={np.dtype(dtype)} would lose the gradient, which only floating-point numbers have")
+    return astype(x, dtype)
+
+
 @primitive
 def move(x: Any, device: Any, dtype: Any = None) -> Any:
     """The array `x` on `device` (with another dtype if one is given); its gradient comes back to where `x` is.

@@ -6,6 +6,7 @@ is taken. What a check finds wrong it says in an `AssertionError`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -216,3 +217,60 @@ def assert_close(got: Any, wanted: Any, tolerance: float, what: str) -> None:
     assert not isinstance(got, TrackedArray) and got is not None, f"{what}: got {got!r}"
     assert np.shape(got) == np.shape(wanted), f"{what}: shape {np.shape(got)}, not {np.shape(wanted)}"
     np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance, err_msg=what)
+
+
+# -- bad arguments -------------------------------------------------------------------------------------------------
+
+
+def spoiled(call: Call) -> list[Call]:
+    """The call with one argument changed, in all ways that a slip of the pen may change it; most are wrong."""
+    places = [(i, x) for i, x in enumerate(call.args)] + list(call.kwargs.items())
+    found = [Call(call.function, *call.args[:-1], **call.kwargs), Call(call.function, *call.args, 1, **call.kwargs)]
+    found += [Call(call.function, *call.args, **call.kwargs | {"axis": axis}) for axis in (7, -7, 1, (0, 0), 1.5, "x")]
+    for place, x in places:
+        for other in _others(x):
+            args = [other if i == place else y for i, y in enumerate(call.args)]
+            found.append(Call(call.function, *args, **call.kwargs | ({place: other} if type(place) is str else {})))
+    return found
+
+
+def _others(x: Any) -> list:
+    """What could stand in the place of `x` by mistake."""
+    if isinstance(x, np.ndarray):
+        longer = np.repeat(x, 2, axis=-1) if x.ndim else x[None]
+        return [longer, x[None], x.T.copy(), x[..., 0] if x.ndim and x.shape[-1] else longer]
+    if type(x) in (list, tuple):
+        spoiled_parts = [(i, other) for i, part in enumerate(x) for other in _others(part)]
+        return [type(x)(), x + x[:1], x[:-1], *(type(x)([*x[:i], y, *x[i + 1 :]]) for i, y in spoiled_parts)]
+    if type(x) is int:
+        return [x + 7, x - 7, -1, 1.5, "x"]
+    return ["x", 1.5] if type(x) is str else []
+
+
+def outcome(f: Callable) -> Any:
+    """What ``f()`` gives: its value, or what it raises."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return f()
+        except Exception as error:
+            return error
+
+
+def check_same_refusal(call: Call) -> None:
+    """Inside a gradient it raises what NumPy raises. What NumPy takes has NumPy's value, or is refused."""
+    wanted = outcome(lambda: call(*call.operands))
+    seen: list[Any] = []
+
+    def loss(*operands: Any) -> float:
+        seen.extend(plain(part) for part in parts_of(call(*operands)))
+        return 0.0
+
+    got = outcome(lambda: gradient(loss, *call.operands))
+    if isinstance(wanted, Exception):
+        assert isinstance(got, Exception), f"NumPy raises {wanted!r}, the rule gives {seen}"
+        is_named = type(got) is TypeError and "does not know the keyword" in str(got)
+        assert type(got) is type(wanted) or is_named, f"NumPy raises {wanted!r}, the rule {got!r}"
+    elif not isinstance(got, Exception):
+        for part, value in zip(seen, parts_of(wanted), strict=True):
+            assert_close(part, value, 1e-6, "value")

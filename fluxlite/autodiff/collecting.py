@@ -62,6 +62,8 @@ def _gradient_of(like: Any, g: Any, given: set[int]) -> Any:
     """`g` as the gradient of `like`, an array or a number."""
     if g is None:
         return None
+    if type(g) is not TrackedArray:
+        like = plain(like)  # perhaps tracked by an outer gradient, on which this one does not depend
     if type(like) is not np.ndarray and is_number(like):
         if type(g) is TrackedArray:
             return g

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -39,9 +39,7 @@ class Rule:
         self, pullbacks: Any, parameters_of: Pullback, skip: int, operand_count: int, sequence: bool = False,
         add_into: Callable | None = None,
     ):  # fmt: skip
-        self.names = parameter_names(parameters_of)[skip:]  # of the function's arguments
-        code = parameters_of.__code__
-        self.most_positional = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount - skip
+        self.names, self.most_positional = parameters(parameters_of, skip)  # of the function's arguments
         self.operand_count = operand_count  # how many may also come by their names
         self.pullbacks = pullbacks + (None,) * len(self.names) if isinstance(pullbacks, tuple) else pullbacks
         self.sequence = sequence  # the first argument is a list of operands, as in np.concatenate([x, y])
@@ -61,7 +59,17 @@ class _Each:
 
 RULES: dict[Callable, Rule] = {}
 COMPOSED: dict[Callable, Callable] = {}
+REPHRASED: dict[Callable, Callable] = {}
 PLAIN: set[Callable] = set()
+# Methods of ufuncs that are functions by themselves.
+METHODS: dict[tuple[np.ufunc, str], Callable] = {
+    (np.add, "reduce"): np.sum,
+    (np.multiply, "reduce"): np.prod,
+    (np.maximum, "reduce"): np.max,
+    (np.minimum, "reduce"): np.min,
+    (np.add, "accumulate"): np.cumsum,
+    (np.multiply, "accumulate"): np.cumprod,
+}
 
 
 def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | None = None) -> None:
@@ -96,6 +104,16 @@ def composed(function: Callable) -> Callable[[Callable], Callable]:
     return enter
 
 
+def rephrased(function: Callable) -> Callable[[Callable], Callable]:
+    """Say how a call of `function` with keywords that its rule does not know is made of other calls."""
+
+    def enter(same: Callable) -> Callable:
+        REPHRASED[function] = same
+        return same
+
+    return enter
+
+
 def no_derivative(*functions: Callable) -> None:
     """Functions whose results do not depend smoothly on their arguments: they just compute."""
     PLAIN.update(functions)
@@ -104,17 +122,66 @@ def no_derivative(*functions: Callable) -> None:
 # -- a call and its rule ----------------------------------------------------------------------------------
 
 
-def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Arguments by position as far as they can be operands; keywords that the rule knows."""
-    if len(args) > rule.most_positional:
-        raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(rule.names)}")
-    check_keywords(function, kwargs, rule.names)
+def parameters(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
+    """The names of a Python function's parameters after the first `skip`, and how many may come by position."""
+    code = function.__code__
+    most = 1000 if code.co_flags & inspect.CO_VARARGS else code.co_argcount - skip
+    return parameter_names(function)[skip:], most
+
+
+def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Callable | None]:
+    """Arguments by position as far as they can be operands; keywords; what to call if the rule does not know one."""
+    args, kwargs = told(function, args, kwargs, rule.names, rule.most_positional)
+    if function in REPHRASED and not knows(rule.names, kwargs):
+        return args, kwargs, REPHRASED[function]
     args = list(args)
     while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
         args.append(kwargs.pop(rule.names[len(args)]))
+    check_keywords(function, kwargs, rule.names)
     for name, value in kwargs.items():
         if hasattr(type(value), "__primitive__"):
             raise TypeError(f"{name_of(function)} has no derivative with respect to its keyword {name}: use its .data")
+    return args, kwargs, None
+
+
+def knows(names: tuple[str, ...], kwargs: dict[str, Any]) -> bool:
+    return all(name in names for name in kwargs)
+
+
+def told(function: Any, args: Any, kwargs: dict[str, Any], names: Any, most: int) -> tuple[Any, dict[str, Any]]:
+    """The first `most` arguments by position, the others by name; without those that say what NumPy does anyway."""
+    if len(args) <= most and knows(names, kwargs):
+        return args, kwargs
+    defaults = _defaults(function)
+    if len(args) > most:
+        if len(args) > len(defaults):
+            raise TypeError(f"the derivative rule of {name_of(function)} takes by position only {', '.join(names)}")
+        args, kwargs = args[:most], dict(zip(tuple(defaults)[most:], args[most:])) | kwargs
+    return args, {
+        name: x
+        for name, x in kwargs.items()
+        if name in names or x is not defaults.get(name, ...) and x is not _SILENT.get(name, ...)
+    }
+
+
+# What these keywords say when they say nothing, where NumPy's signature does not tell.
+_SILENT = {"out": None, "dtype": None, "where": True, "order": "K", "subok": True, "casting": "same_kind"}
+
+
+@functools.cache
+def _defaults(function: Any) -> dict[str, Any]:
+    """The names of a function's arguments, in order, with their default values."""
+    try:
+        return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
+    except ValueError:  # written in C, and says nothing of itself
+        return {}
+
+
+def bind_composed(function: Any, same: Callable, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The arguments of a call of `function` for `same`, which says how it is made of others."""
+    names, most = parameters(same)
+    args, kwargs = told(function, args, kwargs, names, most)
+    check_keywords(function, kwargs, names)
     return args, kwargs
 
 
@@ -142,3 +209,11 @@ def name_of(function: Any) -> str:
     if isinstance(function, np.ufunc):
         return f"np.{function.__name__}"
     return f"{function.__module__}.{function.__qualname__}".replace("numpy", "np")
+
+
+def no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:
+    name = rule.names[position] if position < len(rule.names) else f"number {position}"
+    raise TypeError(
+        f"{name_of(function)} has no derivative with respect to its argument {name}, which is tracked here: "
+        f"use its .data, or compute it outside the gradient"
+    )

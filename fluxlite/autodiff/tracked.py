@@ -9,15 +9,17 @@ is dropped is freed, and walking back (`way_back.py`) means visiting calls from 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Rational
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arrays import ArrayMethods, astype, getitem, read_only_types
+from ..arrays import ArrayMethods, astype, getitem, of_type, read_only_types
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
-from .rules import COMPOSED, PLAIN, RULES, Rule, bind, check_keywords, name_of, parameter_names
+from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, name_of, no_pullback
 
 _NO_KEYWORDS: dict[str, Any] = {}
+_NUMBERS = {int, float, np.float32, np.float64, type(None)}
 
 
 class TrackedArray(ArrayMethods):
@@ -41,10 +43,15 @@ class TrackedArray(ArrayMethods):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if "out" in kwargs:
             raise _refusal("writing a tracked result into an existing array (out=, +=)", "write x = x + y instead")
+        if method == "outer":
+            x, y = inputs
+            return record(ufunc, (np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y), kwargs)
         if method == "__call__":
+            if "dtype" in kwargs and np.dtype(kwargs["dtype"]).kind == "f":
+                inputs, kwargs = tuple([of_type(x, kwargs["dtype"]) for x in inputs]), kwargs | {"dtype": None}
             return record(ufunc, inputs, kwargs)
-        if method == "reduce" and ufunc in _REDUCTIONS:
-            return record(_REDUCTIONS[ufunc], inputs, {"axis": 0} | kwargs)
+        if (ufunc, method) in METHODS:
+            return record(METHODS[ufunc, method], inputs, {"axis": 0} | kwargs)
         raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule; see fluxlite.rule")
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -271,11 +278,7 @@ def _checked_data(value: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _refusal(what: str, instead: str = "") -> TypeError:
-    advice = f"{instead}, or use x.data for the plain value" if instead else "use x.data for the plain value"
-    return TypeError(f"{what} would lose the gradient; {advice}")
-
-
-_REDUCTIONS = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min}
+    return TypeError(f"{what} would lose the gradient; {instead and instead + ', or '}use x.data for the plain value")
 
 
 def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
@@ -288,7 +291,9 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     if rule is None:
         return _without_rule(function, args, kwargs)
     if kwargs or len(args) > rule.most_positional:
-        args, kwargs = bind(function, rule, args, kwargs)
+        args, kwargs, rephrased = bind(function, rule, args, kwargs)
+        if rephrased is not None:
+            return _composition(function, rephrased, args, kwargs)
     operands = args[0] if rule.sequence else args
     level = PARAMETERS
     for operand in operands:
@@ -301,14 +306,14 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     for position, operand in enumerate(operands):
         kind = type(operand)
         if kind is TrackedArray and operand.level is level:
-            parents.append((rule.pullbacks[position] or _no_pullback(function, rule, position), operand))
+            parents.append((rule.pullbacks[position] or no_pullback(function, rule, position), operand))
             operand = operand.value
             if type(operand) is float and not isinstance(function, np.ufunc):  # the others' rules ask for its shape
                 operand = np.float64(operand)
         elif kind is list or kind is tuple:
             operand = _kept(operand, level, rule.sequence or isinstance(function, np.ufunc))
-        elif level is not PARAMETERS and kind in read_only_types:
-            level.freeze(operand)
+        elif kind not in _NUMBERS:
+            operand = _kept(operand, level)
         arguments.append(operand)
     if rule.sequence:
         arguments = [arguments, *args[1:]]
@@ -324,9 +329,14 @@ def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
     """What is remembered of an argument must not change before the way back: lists are copied, arrays frozen."""
     if type(x) is list or type(x) is tuple:
         copy = type(x)([_kept(part, level) for part in x])
-        return np.asarray(copy) if as_array else copy  # x * [1, 2]: rules compute with arrays
-    if level is not PARAMETERS and type(x) in read_only_types:
-        level.freeze(x)
+        return _kept(np.asarray(copy), level) if as_array else copy  # x * [1, 2]: rules compute with arrays
+    if type(x) is np.ndarray and x.dtype.kind == "O":
+        return x.astype(float)
+    if type(x) in read_only_types:
+        if level is not PARAMETERS:
+            level.freeze(x)
+    elif isinstance(x, Rational) and not isinstance(x, (int, np.integer)):
+        return float(x)  # a fraction
     return x
 
 
@@ -355,19 +365,9 @@ def untracked_leaf(leaf: Any) -> Any:
     return leaf
 
 
-def _no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:
-    name = rule.names[position] if position < len(rule.names) else f"number {position}"
-    raise TypeError(
-        f"{name_of(function)} has no derivative with respect to its argument {name}, which is tracked here: "
-        f"use its .data, or compute it outside the gradient"
-    )
-
-
 def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if function in COMPOSED:
-        same = COMPOSED[function]
-        check_keywords(function, kwargs, parameter_names(same))
-        return same(*args, **kwargs)
+        return _composition(function, COMPOSED[function], args, kwargs)
     if function in PLAIN:
         return compute(function, *args, **kwargs)
     name = name_of(function)
@@ -375,3 +375,13 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         f"{name} has no derivative rule. Add one, fluxlite.rule({name}, lambda g, out, x: …), "
         "or compute outside the gradient with x.data"
     )
+
+
+def _composition(function: Any, same: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    args, kwargs = bind_composed(function, same, args, kwargs)
+    try:
+        return same(*args, **kwargs)
+    except Exception as error:
+        failed = error
+    compute(function, *args, **kwargs)  # where NumPy refuses as well, its own words are the better ones
+    raise failed

@@ -41,8 +41,8 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
                 heappush(waiting, (-parent.number, parent))
             if rule.add_into is not None and _can_add_in_place(parent, before, g):
                 if parent not in own:
-                    zeros = np.zeros_like(plain(parent.value), dtype=g.dtype)
-                    totals[parent] = zeros if before is None else zeros + before
+                    zeros = np.zeros_like(plain(parent.value), dtype=g.dtype)  # + would make a number of no axes
+                    totals[parent] = zeros if before is None else np.add(zeros, before, out=zeros)
                     own.add(parent)
                 rule.add_into(totals[parent], g, node.value, *arguments)
                 continue

@@ -9,15 +9,16 @@ import test_activations
 import test_derivatives_elementwise
 import test_derivatives_indexing
 import test_derivatives_products
+import test_derivatives_rarer
 import test_derivatives_reductions
 import test_derivatives_shaping
 from gradcheck import check_gradient
 
 import fluxlite as fl
 from fluxlite.activations import leakyrelu_each
-from fluxlite.autodiff.derivatives.linear_algebra import logabsdet, sign_of_determinant
-from fluxlite.autodiff.derivatives.reductions import euclidean
+from fluxlite.autodiff.derivatives.linear_algebra import euclidean, logabsdet, sign_of_determinant
 from fluxlite.autodiff.derivatives.shaping import pad_with
+from fluxlite.autodiff.derivatives.spectra import eigenvectors, singular_values, singular_vectors
 from fluxlite.autodiff.rules import COMPOSED, PLAIN, RULES
 from fluxlite.autodiff.tracked import name_of
 
@@ -27,6 +28,7 @@ TABLES = (
     + test_derivatives_reductions.TABLE
     + test_derivatives_shaping.TABLE
     + test_derivatives_indexing.TABLE
+    + test_derivatives_rarer.TABLE
     + test_activations.TABLE
 )
 
@@ -36,6 +38,9 @@ WITHIN = {
     pad_with: np.pad,
     logabsdet: np.linalg.slogdet,
     sign_of_determinant: np.linalg.slogdet,
+    eigenvectors: np.linalg.eigh,
+    singular_values: np.linalg.svd,
+    singular_vectors: np.linalg.svd,
     leakyrelu_each: fl.rrelu,
     np.float_power: np.power,  # test_float_power
 }
@@ -95,33 +100,25 @@ def test_rules_name_their_arguments_as_the_function_does(function):
 X = np.array([[0.5, 1.5], [-1.0, 2.0]])
 
 REFUSED = [
-    (lambda x: np.sum(x, initial=1), "np.sum", "initial"),
-    (lambda x: np.sum(x, where=X > 0), "np.sum", "where"),
-    (lambda x: np.sum(x, dtype=np.float32), "np.sum", "dtype"),
     (lambda x: np.add(x, 1, where=X > 0), "np.add", "where"),
-    (lambda x: np.exp(x, dtype=np.float32), "np.exp", "dtype"),
     (lambda x: np.multiply(1, x, casting="no"), "np.multiply", "casting"),
-    (lambda x: np.mean(x, dtype=np.float32), "np.mean", "dtype"),
     (lambda x: np.var(x, correction=1), "np.var", "correction"),
-    (lambda x: np.max(x, initial=0), "np.max", "initial"),
-    (lambda x: np.prod(x, where=X > 0), "np.prod", "where"),
     (lambda x: np.average(x, returned=True), "np.average", "returned"),
     (lambda x: np.take(x, [0], mode="wrap"), "np.take", "mode"),
     (lambda x: np.sort(x, kind="stable"), "np.sort", "kind"),
     (lambda x: np.clip(x, 0, 1, dtype=np.float32), "np.clip", "dtype"),
     (lambda x: np.clip(x, min=0), "np.clip", "min"),
-    (lambda x: np.round(x, out=None), "np.round", "out"),
-    (lambda x: np.concatenate([x, x], dtype=np.float32), "np.concatenate", "dtype"),
     (lambda x: np.stack([x, x], casting="no"), "np.stack", "casting"),
     (lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd"), "np.pad", "reflect_type"),
-    (lambda x: np.broadcast_to(x, (2, 2), subok=True), "np.broadcast_to", "subok"),
     (lambda x: np.einsum("ij->i", x, dtype=np.float32), "np.einsum", "dtype"),
     (lambda x: np.diff(x, prepend=0), "np.diff", "prepend"),
     (lambda x: np.matmul(x, x, axes=[(0, 1), (0, 1), (0, 1)]), "np.matmul", "axes"),
     (lambda x: np.linalg.cholesky(x, upper=True), "np.linalg.cholesky", "upper"),
-    (lambda x: np.add.reduce(x, initial=1), "np.sum", "initial"),
     (lambda x: np.trace(x, dtype=np.float32), "np.trace", "dtype"),
     (lambda x: np.copy(x, order="F"), "np.copy", "order"),
+    (lambda x: np.exp(x, dtype=np.int64, casting="unsafe"), "np.exp", "dtype"),
+    (lambda x: np.sum(x, out=np.zeros(())), "np.sum", "out"),
+    (lambda x: np.prod(x, out=np.zeros(())), "np.prod", "out"),
 ]
 
 
@@ -139,22 +136,6 @@ def test_a_keyword_without_a_rule_is_named_at_the_call(f, name, keyword):
     assert not after
 
 
-@pytest.mark.parametrize(
-    "f, message",
-    [
-        (lambda x: np.sum(x, 0, np.float32), "rule of np.sum takes by position only a, axis"),
-        (lambda x: np.mean(x, 0, np.float32), "rule of np.mean takes by position only a, axis"),
-        (lambda x: np.max(x, 0, None), "rule of np.max takes by position only a, axis"),
-        (lambda x: np.take(x, [0], 0, None, "wrap"), "positional"),
-        (lambda x: np.prod(x, 0, np.float32), "positional"),
-        (lambda x: np.clip(x, 0, 1, None), "rule of np.clip takes by position only"),
-    ],
-)
-def test_more_by_position_than_a_rule_takes(f, message):
-    with pytest.raises(TypeError, match=message):
-        fl.gradient(lambda x: np.sum(f(x)), X)
-
-
 def test_writing_into_an_existing_array():
     for f in (lambda x: np.add(x, 1, out=np.zeros((2, 2))), lambda x: np.negative(x, np.zeros((2, 2)))):
         with pytest.raises(TypeError, match="out="):
@@ -165,19 +146,17 @@ def test_writing_into_an_existing_array():
     "f, name",
     [
         (np.fft.fft, "np.fft.fft"),
-        (np.median, "np.median"),
-        (np.cumprod, "np.cumprod"),
-        (np.linalg.svd, "np.linalg.svd"),
-        (np.linalg.eigh, "np.linalg.eigh"),
-        (lambda x: np.percentile(x, 50), "np.percentile"),
-        (np.nansum, "np.nansum"),
-        (np.sinc, "np.sinc"),
         (np.modf, "np.modf"),
+        (np.i0, "np.i0"),
+        (np.unwrap, "np.unwrap"),
+        (np.nanmedian, "np.nanmedian"),
+        (np.linalg.eig, "np.linalg.eig"),
+        (np.linalg.qr, "np.linalg.qr"),
+        (lambda x: np.nextafter(x, 2), "np.nextafter"),
+        (lambda x: np.apply_along_axis(np.sum, 0, x), "np.apply_along_axis"),
+        (lambda x: np.maximum.accumulate(x), "np.maximum.accumulate"),
+        (lambda x: np.add.reduceat(x, [0]), "np.add.reduceat"),
         (np.frexp, "np.frexp"),
-        (lambda x: np.heaviside(x, 0), "np.heaviside"),
-        (lambda x: np.convolve(x[0], x[1]), "np.convolve"),
-        (lambda x: np.add.outer(x, x), "np.add.outer"),
-        (lambda x: np.multiply.accumulate(x), "np.multiply.accumulate"),
         (np.bitwise_not, "np.invert"),
     ],
 )
@@ -199,11 +178,13 @@ def test_an_operand_without_a_derivative_is_named():
 
 WHAT_JUST_COMPUTES = [
     np.argmax, np.argmin, np.argsort, np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero, np.any, np.all,
-    np.unique, np.shape, np.ndim, np.size, np.isnan, np.isinf, np.isfinite, np.signbit, np.logical_not,
+    np.shape, np.ndim, np.size, np.isnan, np.isinf, np.isfinite, np.signbit, np.logical_not,
     np.zeros_like, np.ones_like, np.iscomplexobj, np.isrealobj, np.isreal, np.iscomplex,
     np.array_repr, np.array_str, np.array2string,
     lambda x: np.empty_like(x).shape,
     lambda x: np.full_like(x, 3.0),
+    lambda x: np.full_like(x, 3, dtype=int, shape=(3,)),
+    lambda x: np.unique(x, return_inverse=True)[1],
     lambda x: np.zeros_like(x, shape=3, dtype=int),
     lambda x: np.argpartition(x, 0)[..., :1],
     lambda x: np.searchsorted(x[0], 1.0),

@@ -98,6 +98,9 @@ TABLE = [
     (np.ceil, elementwise(between_steps)),
     (np.trunc, elementwise(between_steps)),
     (np.rint, elementwise(between_steps)),
+    (np.fix, elementwise(between_steps)),
+    (np.sinc, elementwise(any_number)),
+    (np.sinc, elementwise(between(-0.05, 0.05))),
     (np.round, round_calls),
     (np.around, round_calls),
     (np.add, elementwise(any_number, any_number)),
@@ -107,6 +110,8 @@ TABLE = [
     (np.floor_divide, elementwise(positive, above_one)),
     (np.remainder, elementwise(any_number, nonzero)),
     (np.fmod, elementwise(any_number, nonzero)),
+    (np.copysign, elementwise(nonzero, nonzero)),
+    (np.heaviside, elementwise(nonzero, any_number)),
     (np.arctan2, elementwise(nonzero, nonzero)),
     (np.hypot, elementwise(nonzero, nonzero)),
     (np.logaddexp, elementwise(any_number, any_number)),
@@ -226,6 +231,9 @@ def test_slopes_at_corners():
     # At a bound the slope is still 1, as in PyTorch.
     assert gradients(lambda x: np.clip(x, -1, 1), [-2.0, -1.0, 0.0, 1.0, 2.0]) == [[0.0, 1.0, 1.0, 1.0, 0.0]]
     assert gradients(np.hypot, [0.0, 3.0], [0.0, 4.0]) == [[0.0, 0.6], [0.0, 0.8]]
+    assert gradients(np.copysign, [-1.0, 0.0, 2.0], [-0.0, 1.0, -1.0]) == [[1.0, 0.0, -1.0], [0.0, 0.0, 0.0]]
+    assert gradients(np.heaviside, [-1.0, 0.0, 2.0], [0.5, 0.5, 0.5]) == [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    np.testing.assert_allclose(gradients(np.sinc, [0.0, 1e-9, 1e-3])[0], [0, -np.pi**2 / 3 * 1e-9, -0.003289865])
     for step in (np.sign, np.floor, np.ceil, np.trunc, np.rint, np.round):
         assert gradients(step, [-1.5, 0.0, 1.0]) == [[0.0, 0.0, 0.0]]
 

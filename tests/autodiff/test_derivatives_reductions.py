@@ -89,6 +89,7 @@ TABLE = [
     (np.std, spread_calls),
     (np.average, average_calls),
     (np.cumsum, cumsum_calls),
+    (np.cumprod, cumsum_calls),
     (np.linalg.norm, norm_calls),
 ]
 
@@ -151,7 +152,7 @@ def test_the_tip_of_a_cone():
         np.testing.assert_allclose(gradient_of(f, [[0.0, 0.0], [0.0, 2.0]]), [[0.0, 0.0], [0.0, 1.0]])
         check_forward(f, np.array([[0.0, 0.0], [0.0, 2.0]]))
     assert gradient_of(np.std, [2.0, 2.0]) == [0.0, 0.0]
-    assert gradient_of(lambda x: np.std(x, axis=1), [[2.0, 2.0], [1.0, 3.0]]) == [[0.0, 0.0], [-0.5, 0.5]]
+    np.testing.assert_allclose(gradient_of(lambda x: np.std(x, 1), [[2.0, 2.0], [1.0, 3.0]]), [[0.0, 0.0], [-0.5, 0.5]])
 
 
 def test_orders_of_norms_without_a_rule_are_named():
@@ -170,11 +171,6 @@ def test_a_variance_of_one_number_is_no_number():
     """As NumPy says itself, with a warning."""
     with pytest.warns(RuntimeWarning):
         assert np.isnan(fl.gradient(lambda x: np.var(x, ddof=1), np.array([2.0]))[0]).all()
-
-
-def test_average_without_an_axis_for_its_weights():
-    with pytest.raises(TypeError, match="need axis="):
-        fl.gradient(lambda x: np.average(x, weights=np.ones(2)), np.ones((3, 2)))
 
 
 def test_a_loss_over_parts_of_one_array():

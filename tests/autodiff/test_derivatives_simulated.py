@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import test_derivatives_elementwise
 import test_derivatives_products
+import test_derivatives_rarer
 import test_derivatives_reductions
 import test_derivatives_shaping
 from gradcheck import Call, assert_close, parts_of
@@ -19,6 +20,7 @@ from fluxlite.simulated import SimulatedArray
 TABLE = (
     test_derivatives_elementwise.TABLE
     + test_derivatives_products.TABLE
+    + test_derivatives_rarer.TABLE
     + test_derivatives_reductions.TABLE
     + test_derivatives_shaping.TABLE
 )

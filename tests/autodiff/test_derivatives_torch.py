@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from gradcheck import check_against_torch
 
+import fluxlite as fl
+
 torch = pytest.importorskip("torch")
 
 RNG = np.random.default_rng(0)
@@ -50,6 +52,52 @@ TABLE = {
         lambda x: np.linalg.cholesky(x @ np.swapaxes(x, -1, -2)),
         lambda x: torch.linalg.cholesky(x @ x.mT),
         SQUARE,
+    ),
+    "cumprod with zeros": (lambda x: np.cumprod(x, axis=1), lambda x: torch.cumprod(x, 1), TIES),
+    "amax of NaN": (lambda x: np.max(x, 1), lambda x: torch.amax(x, 1), np.array([[1.0, np.nan], [1.0, 3.0]])),
+    "maximum of NaN": (np.maximum, torch.maximum, np.array([1.0, np.nan, 2.0]), np.array([np.nan, 1.0, 3.0])),
+    "relu of NaN": (fl.relu, torch.relu, np.array([np.nan, 1.0, -1.0])),
+    "relu6 of NaN": (fl.relu6, torch.nn.functional.relu6, np.array([np.nan, 1.0, 7.0])),
+    "hardtanh of NaN": (fl.hardtanh, torch.nn.functional.hardtanh, np.array([np.nan, 0.5, 7.0])),
+    "softshrink of NaN": (fl.softshrink, torch.nn.functional.softshrink, np.array([np.nan, 0.7, 0.1])),
+    "nansum": (np.nansum, torch.nansum, np.array([[1.0, np.nan], [2.0, 3.0]])),
+    "nanmean": (lambda x: np.nanmean(x, 0), lambda x: torch.nanmean(x, 0), np.array([[1.0, np.nan], [2.0, 3.0]])),
+    "quantile": (lambda x: np.quantile(x, 0.3, 1), lambda x: torch.quantile(x, 0.3, 1), X),
+    "median of an odd number": (np.median, torch.median, X[:, :3].copy()),
+    "sinc": (np.sinc, torch.sinc, TIES),
+    "copysign": (np.copysign, torch.copysign, TIES, X),
+    "cov": (np.cov, torch.cov, X),
+    "corrcoef": (np.corrcoef, torch.corrcoef, X),
+    "cross": (np.cross, torch.linalg.cross, SQUARE[0], SQUARE[1]),
+    "trapezoid": (lambda y, x: np.trapezoid(y, x, axis=1), lambda y, x: torch.trapezoid(y, x, dim=1), X, Y.T.copy()),
+    "gradient": (lambda x: np.gradient(x, axis=1), lambda x: torch.gradient(x, dim=1)[0], X),
+    "vecdot": (np.vecdot, torch.linalg.vecdot, X, Y.T.copy()),
+    "vector norm": (
+        lambda x: np.linalg.vector_norm(x, ord=3, axis=(0, 1)),
+        lambda x: torch.linalg.vector_norm(x, 3, (0, 1)),
+        X,
+    ),
+    "nuclear norm": (lambda x: np.linalg.norm(x, "nuc"), lambda x: torch.linalg.matrix_norm(x, "nuc"), X),
+    "spectral norm": (lambda x: np.linalg.norm(x, 2), lambda x: torch.linalg.matrix_norm(x, 2), X),
+    "matrix power": (lambda x: np.linalg.matrix_power(x, 5), lambda x: torch.linalg.matrix_power(x, 5), SQUARE),
+    "multi_dot": (lambda x, y: np.linalg.multi_dot([x, y, x]), lambda x, y: torch.linalg.multi_dot([x, y, x]), X, Y),
+    "pinv": (np.linalg.pinv, torch.linalg.pinv, X),
+    "eigvalsh": (np.linalg.eigvalsh, torch.linalg.eigvalsh, SQUARE + np.swapaxes(SQUARE, 1, 2)),
+    "eigh": (
+        lambda x: np.linalg.eigh(x)[1] ** 2,
+        lambda x: torch.linalg.eigh(x)[1] ** 2,
+        SQUARE + np.swapaxes(SQUARE, 1, 2),
+    ),
+    "svd": (
+        lambda x: (lambda u, s, vh: u**2 @ (s[:, None] * vh**2))(*np.linalg.svd(x, full_matrices=False)),
+        lambda x: (lambda u, s, vh: u**2 @ (s[:, None] * vh**2))(*torch.linalg.svd(x, full_matrices=False)),
+        X,
+    ),
+    "svdvals": (np.linalg.svdvals, torch.linalg.svdvals, X),
+    "bincount": (
+        lambda x: np.bincount([0, 2, 2, 1], x),
+        lambda x: torch.zeros(3, dtype=torch.float64).index_add(0, torch.tensor([0, 2, 2, 1]), x),
+        X[0],
     ),
     "cumsum": (lambda x: np.cumsum(x, axis=1), lambda x: torch.cumsum(x, 1), X),
     "sort": (lambda x: np.sort(x, axis=0), lambda x: torch.sort(x, 0)[0], X),

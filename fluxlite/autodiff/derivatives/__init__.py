@@ -4,6 +4,12 @@ Each file reads like a page of a calculus book. `g` is the gradient that arrives
 is returned is the gradient of one operand.
 """
 
-from . import elementwise, linear_algebra, primitives, products, reductions, shaping
+# isort: off
+from . import elementwise, primitives, products, reductions, shaping  # the core
+from . import keywords, linear_algebra, pieces, sequences, spectra, statistics  # what is needed less often
+# isort: on
 
-__all__ = ["elementwise", "linear_algebra", "primitives", "products", "reductions", "shaping"]
+__all__ = [
+    "elementwise", "keywords", "linear_algebra", "pieces", "primitives", "products", "reductions", "sequences",
+    "shaping", "spectra", "statistics",
+]  # fmt: skip

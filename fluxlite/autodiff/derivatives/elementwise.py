@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..rules import no_derivative, rule
+from ..rules import composed, no_derivative, rule
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """The shape of an operand, which may be a Python number."""
     return getattr(x, "shape", ())
+
+
+def checked(function: Callable, x: Any, *args: Any) -> None:
+    """Let NumPy look at the arguments of a function that only gives views: of an array that takes no memory."""
+    function(np.broadcast_to(np.zeros(()), shape_of(x)), *args)
 
 
 def fit(g: Any, x: Any) -> Any:
@@ -30,6 +36,11 @@ def fit(g: Any, x: Any) -> Any:
     return np.reshape(np.sum(g, axis=(*range(added), *stretched)), shape)
 
 
+def turned(g: Any, other: Any, length: Any) -> Any:
+    """The gradient of an angle; the square of the length may be too large for a number."""
+    return g * (other / length) / length
+
+
 # -- one operand -------------------------------------------------------------------------------------
 
 rule(np.negative, lambda g, out, x: -g)
@@ -45,19 +56,19 @@ rule(np.exp2, lambda g, out, x: g * out * math.log(2))
 rule(np.expm1, lambda g, out, x: g * (out + 1))
 rule(np.log, lambda g, out, x: g / x)
 rule(np.log2, lambda g, out, x: g / (x * math.log(2)))
-rule(np.log10, lambda g, out, x: g / (x * math.log(10)))
+rule(np.log10, lambda g, out, x: g / x * (1 / math.log(10)))
 rule(np.log1p, lambda g, out, x: g / (1 + x))
 rule(np.sin, lambda g, out, x: g * np.cos(x))
 rule(np.cos, lambda g, out, x: -g * np.sin(x))
 rule(np.tan, lambda g, out, x: g * (1 + out * out))
 rule(np.arcsin, lambda g, out, x: g / np.sqrt(1 - x * x))
 rule(np.arccos, lambda g, out, x: -g / np.sqrt(1 - x * x))
-rule(np.arctan, lambda g, out, x: g / (1 + x * x))
+rule(np.arctan, lambda g, out, x: turned(g, 1, np.hypot(1, x)))
 rule(np.sinh, lambda g, out, x: g * np.cosh(x))
 rule(np.cosh, lambda g, out, x: g * np.sinh(x))
 rule(np.tanh, lambda g, out, x: g * (1 - out * out))
-rule(np.arcsinh, lambda g, out, x: g / np.sqrt(x * x + 1))
-rule(np.arccosh, lambda g, out, x: g / np.sqrt(x * x - 1))
+rule(np.arcsinh, lambda g, out, x: g / np.hypot(1, x))
+rule(np.arccosh, lambda g, out, x: g / (np.sqrt(x - 1) * np.sqrt(x + 1)))
 rule(np.arctanh, lambda g, out, x: g / (1 - x * x))
 rule(np.deg2rad, lambda g, out, x: g * (math.pi / 180))
 rule(np.radians, lambda g, out, x: g * (math.pi / 180))
@@ -82,12 +93,12 @@ rule(np.subtract, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g, y
 rule(np.multiply, lambda g, out, x, y: fit(g * y, x), lambda g, out, x, y: fit(g * x, y))
 rule(np.true_divide, lambda g, out, x, y: fit(g / y, x), lambda g, out, x, y: fit(-g * out / y, y))
 rule(np.floor_divide, lambda g, out, x, y: fit(np.zeros_like(g), x), lambda g, out, x, y: fit(np.zeros_like(g), y))
-rule(np.remainder, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g * np.floor_divide(x, y), y))
-rule(np.fmod, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g * np.trunc(x / y), y))
+for rest in (np.remainder, np.fmod):  # x / y rounded down is not always how often y was taken away: 0.9 / 0.1 is 9.0
+    rule(rest, lambda g, out, x, y: fit(g, x), lambda g, out, x, y: fit(-g * np.rint((x - out) / y), y))
 rule(
     np.arctan2,
-    lambda g, out, x, y: fit(g * y / (x * x + y * y), x),
-    lambda g, out, x, y: fit(-g * x / (x * x + y * y), y),
+    lambda g, out, x, y: fit(turned(g, y, np.hypot(x, y)), x),
+    lambda g, out, x, y: fit(turned(-g, x, np.hypot(x, y)), y),
 )
 rule(
     np.hypot,
@@ -124,15 +135,30 @@ rule(np.power, base_of_power, exponent_of_power)
 rule(np.float_power, base_of_power, exponent_of_power)
 
 
+rule(np.copysign, lambda g, out, x, y: fit(g * np.sign(x) * np.copysign(1.0, y), x), lambda g, out, x, y: fit(0 * g, y))
+rule(np.heaviside, lambda g, out, x, y: fit(0 * g, x), lambda g, out, x, y: fit(np.where(x == 0, g, 0), y))
+composed(np.fix)(lambda x: np.trunc(x))
+
+
+def slope_of_sinc(g: Any, out: Any, x: Any) -> Any:
+    z = math.pi * x
+    zz = z * z
+    near = -z / 3 * (1 - zz / 10 * (1 - zz / 28 * (1 - zz / 54 * (1 - zz / 88))))  # where cos(z) and sin(z) / z cancel
+    return g * math.pi * np.where(np.abs(z) < 0.3, near, (np.cos(z) - out) / np.where(x == 0, 1, z))
+
+
+rule(np.sinc, slope_of_sinc)
+
+
 # -- a choice of operands: where two are equal, they share the gradient equally ------------------------
 
 
 def larger(g: Any, x: Any, y: Any) -> Any:
-    return np.where(x > y, g, np.where(x == y, g / 2, 0))
+    return np.where(x < y, 0, np.where(x == y, g / 2, g))  # beside a NaN, both: as in PyTorch
 
 
 def larger_number(g: Any, x: Any, y: Any) -> Any:
-    return np.where(np.isnan(y), g, larger(g, x, y))  # a NaN is never chosen
+    return np.where(np.isnan(y), g, np.where(np.isnan(x), 0, larger(g, x, y)))  # a NaN is never chosen
 
 
 rule(np.maximum, lambda g, out, x, y: fit(larger(g, x, y), x), lambda g, out, x, y: fit(larger(g, y, x), y))
@@ -179,7 +205,7 @@ no_derivative(
     np.logical_and, np.logical_or, np.logical_xor, np.logical_not,
     np.isnan, np.isinf, np.isfinite, np.signbit, np.isclose, np.allclose, np.array_equal,
     np.iscomplexobj, np.isrealobj, np.isreal, np.iscomplex,
-    np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.result_type, np.can_cast, np.min_scalar_type,
+    np.zeros_like, np.ones_like, np.empty_like, np.result_type, np.can_cast, np.min_scalar_type,
     np.shape, np.ndim, np.size, np.shares_memory, np.may_share_memory,
     np.array_repr, np.array_str, np.array2string,
 )  # fmt: skip

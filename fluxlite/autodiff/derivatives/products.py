@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import string
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..rules import composed, rule, rule_for_each
 from ..tracked import plain
@@ -75,29 +77,17 @@ def outer(a: Any, b: Any) -> Any:
     return np.ravel(a)[:, None] * np.ravel(b)
 
 
-@composed(np.kron)
-def kron(a: Any, b: Any) -> Any:
-    """Every element of `a` times all of `b`: one axis of each side by side, then joined."""
-    ndim = max(np.ndim(a), np.ndim(b))
-    rows = (1,) * (ndim - np.ndim(a)) + np.shape(a)
-    columns = (1,) * (ndim - np.ndim(b)) + np.shape(b)
-    blocks = np.reshape(a, tuple(n for length in rows for n in (length, 1)))
-    blocks = blocks * np.reshape(b, tuple(n for length in columns for n in (1, length)))
-    return np.reshape(blocks, tuple(m * n for m, n in zip(rows, columns, strict=True)))
-
-
 @composed(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """One matrix product: the axes that stay become rows and columns, those that are summed the inner one."""
     if isinstance(axes, int):
         axes = (range(np.ndim(a) - axes, np.ndim(a)), range(axes))
-    summed_a, summed_b = (
-        tuple(i % np.ndim(x) for i in ([chosen] if isinstance(chosen, int) else chosen))
-        for x, chosen in zip((a, b), axes, strict=True)
-    )
+    summed_a, summed_b = (normalize_axis_tuple(chosen, np.ndim(x)) for x, chosen in zip((a, b), axes, strict=True))
     stay_a = tuple(i for i in range(np.ndim(a)) if i not in summed_a)
     stay_b = tuple(i for i in range(np.ndim(b)) if i not in summed_b)
     shape_a, shape_b = np.shape(a), np.shape(b)
+    if [shape_a[i] for i in summed_a] != [shape_b[i] for i in summed_b]:
+        raise ValueError(f"cannot sum axes {summed_a} of shape {shape_a} with axes {summed_b} of shape {shape_b}")
     lengths_a, lengths_b = [shape_a[i] for i in stay_a], [shape_b[i] for i in stay_b]
     inner_length = math.prod(shape_a[i] for i in summed_a)
     rows = np.reshape(np.transpose(a, stay_a + summed_a), (math.prod(lengths_a), inner_length))
@@ -129,10 +119,23 @@ def terms(subscripts: str, operands: tuple) -> tuple[list[str], str]:
     return written, output.replace("...", batch)
 
 
+def from_lists(arguments: tuple) -> tuple[str, tuple]:
+    """The labels as a string, and the operands.
+
+    >>> from_lists((np.zeros((2, 3)), [0, 1], np.zeros(3), [1], [0]))[0]
+    'AB,B->A'
+    """
+    last = len(arguments) // 2 * 2
+    letters = string.ascii_uppercase + string.ascii_lowercase
+    terms = ["".join("..." if i is Ellipsis else letters[i] for i in labels) for labels in arguments[1::2]]
+    arrow = [] if last == len(arguments) else ["->" + from_lists((None, arguments[last]))[0]]
+    return "".join([",".join(terms), *arrow]), arguments[:last:2]
+
+
 def operand_of_einsum(position: int, g: Any, out: Any, subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
     """Einsum again, with the result in the operand's place: from the labels of the others to its own."""
-    if not isinstance(subscripts, str):
-        raise TypeError("the derivative rule of np.einsum takes the labels as a string: np.einsum('ij,j->i', x, y)")
+    if not isinstance(subscripts, str):  # an operand, then its labels as a list, …
+        position, subscripts, operands = position // 2 + 1, *from_lists((subscripts, *operands))
     position -= 1  # the subscripts are the first argument
     labels, output = terms(subscripts, operands)
     x, own = operands[position], labels[position]

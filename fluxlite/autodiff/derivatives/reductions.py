@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
-from ...arrays import primitive
+from ...arrays import astype, of_type
 from ..rules import composed, no_derivative, rule
 from ..tracked import plain
 from .elementwise import shape_of
@@ -22,7 +23,9 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     ndim = len(shape_of(x))
     if axis is None:
         return tuple(range(ndim))
-    return tuple(i % ndim for i in (axis if isinstance(axis, tuple) else (axis,)))
+    if ndim == 0 and axis in (0, -1):  # a number has no axis, but NumPy lets it be reduced along its first
+        return ()
+    return normalize_axis_tuple(axis, ndim)
 
 
 def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -44,18 +47,35 @@ def count(x: Any, axis: Any) -> int:
     return math.prod(shape_of(x)[i] for i in axes_of(x, axis))
 
 
+def share(g: Any, n: float) -> Any:
+    """``g / n``. Above 65,504 `n` is no Float16, but its inverse is one."""
+    return g / n if n <= 65504 else g * (1 / n)
+
+
 rule(np.sum, lambda g, out, a, axis=None, *, keepdims=False: spread(g, a, axis, keepdims))
-rule(np.mean, lambda g, out, a, axis=None, *, keepdims=False: spread(g / count(a, axis), a, axis, keepdims))
+rule(np.mean, lambda g, out, a, axis=None, *, keepdims=False: spread(share(g, count(a, axis)), a, axis, keepdims))
 
 
 def variance(g: Any, out: Any, a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
     centred = a - np.mean(a, axis=axis, keepdims=True)
-    return kept(g, a, axis, keepdims) * (2 * centred) / (count(a, axis) - ddof)
+    return kept(share(2 * g, max(count(a, axis) - ddof, 0)), a, axis, keepdims) * centred
 
 
 def deviation(g: Any, out: Any, a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
     # Where all are equal, the root has no slope: 0, as in PyTorch.
-    return variance(g / (2 * np.where(out == 0, 1, out)), out, a, axis, ddof=ddof, keepdims=keepdims)
+    centred = a - np.mean(a, axis=axis, keepdims=True)
+    root = math.sqrt(max(count(a, axis) - ddof, 0))
+    return kept(share(g, root), a, axis, keepdims) * direction(centred, axis)
+
+
+def direction(x: Any, axis: Any) -> Any:
+    """`x` divided by its length, also where the squares are too large or too small for a number; 0 where `x` is 0."""
+    if np.size(x) == 0:
+        return x
+    largest = np.max(np.abs(plain(x)), axis=axis, keepdims=True)  # a length that is 1 takes part in no derivative
+    x = x / np.where(largest == 0, 1, largest)
+    length = np.sqrt(np.sum(x * x, axis=axis, keepdims=True))
+    return x / np.where(length == 0, 1, length)
 
 
 rule(np.var, variance)
@@ -63,10 +83,10 @@ rule(np.std, deviation)
 
 
 def extremum(g: Any, out: Any, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """For max and min: to the elements that are the extremum, equally where there are several."""
+    """For max and min: to the elements that are the extremum, equally where there are several; NaN if it is NaN."""
     chosen = a == kept(out, a, axis, keepdims)
-    share = kept(g, a, axis, keepdims) / np.sum(chosen, axis=axis, keepdims=True, dtype=g.dtype)
-    return np.where(chosen, share, 0)
+    parts = np.sum(chosen, axis=axis, keepdims=True, dtype=np.promote_types(g.dtype, np.float32))
+    return astype(kept(g, a, axis, keepdims) / np.where(parts == 0, math.nan, parts), g.dtype) * chosen
 
 
 for function in (np.max, np.min, np.amax, np.amin):
@@ -79,8 +99,12 @@ def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 @composed(np.prod)
-def product(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def product(
+    a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
     """Halves multiplied with halves: unlike ``out / x``, right at zeros, and for second derivatives too."""
+    a = of_type(a, dtype)
+    a = a if where is True else np.where(np.broadcast_to(where, a.shape), a, 1)
     axes = axes_of(a, axis)
     others = tuple(i for i in range(a.ndim) if i not in axes)
     rest = tuple(a.shape[i] for i in others)
@@ -91,20 +115,8 @@ def product(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
         half = len(factors) // 2
         pairs = factors[:half] * factors[half : 2 * half]
         factors = np.concatenate([pairs, factors[2 * half :]]) if len(factors) % 2 else pairs
-    return np.reshape(factors, tuple(1 if i in axes else n for i, n in enumerate(a.shape)) if keepdims else rest)
-
-
-@composed(np.average)
-def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
-    if weights is None:
-        return np.mean(a, axis=axis, keepdims=keepdims)
-    if np.shape(weights) != np.shape(a):  # one weight for each place along the axis
-        if not isinstance(axis, int):
-            raise TypeError(f"weights of shape {np.shape(weights)} for an array of shape {np.shape(a)} need axis=")
-        weights = np.reshape(weights, tuple(n if i == axis % a.ndim else 1 for i, n in enumerate(a.shape)))
-        weights = np.broadcast_to(weights, a.shape)
-    total = np.sum(weights, axis=axis, keepdims=keepdims)
-    return np.sum(a * weights, axis=axis, keepdims=keepdims) / total
+    result = np.reshape(factors, tuple(1 if i in axes else n for i, n in enumerate(a.shape)) if keepdims else rest)
+    return result if initial is None else result * initial
 
 
 def running_total(g: Any, out: Any, a: Any, axis: int | None = None) -> Any:
@@ -116,42 +128,7 @@ def running_total(g: Any, out: Any, a: Any, axis: int | None = None) -> Any:
 rule(np.cumsum, running_total)
 
 
-@primitive
-def euclidean(x: Any, axis: Any, keepdims: bool) -> Any:
-    """The root of the sum of squares."""
-    return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
-
-
-def euclidean_pullback(g: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    length = kept(out, x, axis, keepdims)
-    return kept(g, x, axis, keepdims) * x / np.where(length == 0, 1, length)  # 0 at the tip of the cone, as in PyTorch
-
-
-rule(euclidean, euclidean_pullback)
-
-
-@composed(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    is_vector = len(axes_of(x, axis)) == 1
-    if ord is None or ord == "fro" and not is_vector or ord == 2 and is_vector:
-        return euclidean(x, axis, keepdims)
-    if not is_vector:
-        raise TypeError(f"np.linalg.norm of a matrix has a derivative rule for ord=None and 'fro', not for {ord!r}")
-    if ord == 0:
-        raise TypeError("np.linalg.norm of a vector has no derivative rule for ord=0, which counts")
-    sizes = np.abs(x)
-    if ord == np.inf:
-        return np.max(sizes, axis=axis, keepdims=keepdims)
-    if ord == -np.inf:
-        return np.min(sizes, axis=axis, keepdims=keepdims)
-    if ord == 1:
-        return np.sum(sizes, axis=axis, keepdims=keepdims)
-    total = np.sum(sizes**ord, axis=axis, keepdims=keepdims)
-    # At 0 the root has no slope. Both are needed: np.where picks from a root that was computed everywhere.
-    return np.where(total == 0, 0, np.where(total == 0, 1, total) ** (1 / ord))
-
-
 no_derivative(
     np.argmax, np.argmin, np.argsort, np.argpartition, np.nonzero, np.flatnonzero, np.argwhere, np.count_nonzero,
-    np.any, np.all, np.searchsorted, np.digitize, np.unique, np.histogram, np.bincount, np.isin, np.lexsort,
+    np.any, np.all, np.searchsorted, np.digitize, np.isin, np.lexsort,
 )  # fmt: skip

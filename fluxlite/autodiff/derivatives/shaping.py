@@ -6,20 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from ...arrays import getitem, primitive, scatter_add
 from ..rules import composed, rule, rule_for_each
 from ..tracked import plain
-from .elementwise import fit, shape_of
+from .elementwise import checked, fit, shape_of
 
 
 def along(axis: int, ndim: int, index: Any) -> tuple:
     """``x[:, :, index]`` with `index` at `axis`."""
-    return (slice(None),) * (axis % ndim) + (index,)
+    return (slice(None),) * normalize_axis_index(axis, ndim) + (index,)
 
 
 # -- another shape -------------------------------------------------------------------------------------
-
 
 
 def reshaped_back(g: Any, a: Any, order: Any) -> Any:
@@ -78,23 +78,8 @@ rule(np.moveaxis, lambda g, out, a, source, destination: np.moveaxis(g, destinat
 rule(np.flip, lambda g, out, m, axis=None: np.flip(g, axis))
 
 
-@composed(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
-    return np.moveaxis(a, axis, start - 1 if axis < start else start)
-
-
 composed(np.fliplr)(lambda m: np.flip(m, 1))
 composed(np.flipud)(lambda m: np.flip(m, 0))
-
-
-@composed(np.rot90)
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    if k % 4 == 0:
-        return m
-    if k % 4 == 2:
-        return np.flip(m, axes)
-    return np.flip(np.swapaxes(m, *axes), axes[0]) if k % 4 == 1 else np.swapaxes(np.flip(m, axes[0]), *axes)
 
 
 def rolled_back(g: Any, out: Any, a: Any, shift: Any, axis: Any = None) -> Any:
@@ -148,10 +133,11 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 @composed(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
+    checked(np.array_split, ary, indices_or_sections, axis)
     length = ary.shape[axis]
-    if isinstance(indices_or_sections, int):
-        size, longer = divmod(length, indices_or_sections)
-        ends = np.cumsum([size + 1] * longer + [size] * (indices_or_sections - longer)).tolist()
+    if np.ndim(indices_or_sections) == 0:
+        size, longer = divmod(length, int(indices_or_sections))
+        ends = np.cumsum([size + 1] * longer + [size] * (int(indices_or_sections) - longer)).tolist()
     else:
         ends = [*indices_or_sections, length]
     starts = [0, *ends[:-1]]
@@ -160,14 +146,20 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
 
 @composed(np.split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list:
-    if isinstance(indices_or_sections, int) and ary.shape[axis] % indices_or_sections:
+    if np.ndim(indices_or_sections) == 0 and ary.shape[axis] % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
 
 
 composed(np.hsplit)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1))
-composed(np.vsplit)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 0))
 composed(np.dsplit)(lambda ary, indices_or_sections: split(ary, indices_or_sections, 2))
+
+
+@composed(np.vsplit)
+def vsplit(ary: Any, indices_or_sections: Any) -> list:
+    checked(np.vsplit, ary, indices_or_sections)
+    return split(ary, indices_or_sections, 0)
+
 
 # -- repeated ------------------------------------------------------------------------------------------------
 
@@ -185,16 +177,6 @@ def repeated(g: Any, out: Any, a: Any, repeats: Any, axis: int | None = None) ->
 rule(np.repeat, repeated)
 
 
-@composed(np.tile)
-def tile(A: Any, reps: Any) -> Any:  # noqa: N803  (NumPy's name)
-    reps = (reps,) if np.ndim(reps) == 0 else tuple(reps)
-    ndim = max(A.ndim, len(reps))
-    shape, reps = (1,) * (ndim - A.ndim) + A.shape, (1,) * (ndim - len(reps)) + reps
-    once = np.reshape(A, tuple(n for length in shape for n in (1, length)))
-    often = np.broadcast_to(once, tuple(n for pair in zip(reps, shape, strict=True) for n in pair))
-    return np.reshape(often, tuple(r * n for r, n in zip(reps, shape, strict=True)))
-
-
 @primitive
 def pad_with(x: Any, widths: tuple, value: Any) -> Any:
     return np.pad(x, widths, constant_values=value)
@@ -209,7 +191,7 @@ rule(pad_with, unpadded)
 
 @composed(np.pad)
 def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
-    widths = tuple(tuple(int(n) for n in pair) for pair in np.broadcast_to(pad_width, (array.ndim, 2)).tolist())
+    widths = tuple(map(tuple, np.broadcast_to(pad_width, (array.ndim, 2)).tolist()))
     if mode == "constant":
         return pad_with(array, widths, constant_values)
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
@@ -249,44 +231,14 @@ def sort(a: Any, axis: int | None = -1) -> Any:
     return np.take_along_axis(a, np.argsort(plain(a), axis=axis), axis)
 
 
-@composed(np.partition)
-def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
-    a, axis = (a, axis) if axis is not None else (np.ravel(a), -1)
-    return np.take_along_axis(a, np.argpartition(plain(a), kth, axis=axis), axis)
-
-
 rule(np.tril, lambda g, out, m, k=0: np.tril(g, k))
 rule(np.triu, lambda g, out, m, k=0: np.triu(g, k))
 
 
 @composed(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
     for _ in range(n):
         a = a[along(axis, a.ndim, slice(1, None))] - a[along(axis, a.ndim, slice(None, -1))]
     return a
-
-
-@composed(np.diagonal)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """In memory, the elements of a diagonal are one row and one element apart: a slice with a step."""
-    a = np.moveaxis(a, (axis1, axis2), (-2, -1))
-    rows, columns = a.shape[-2:]
-    start = offset if offset >= 0 else -offset * columns
-    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    flat = np.reshape(a, (*a.shape[:-2], rows * columns))
-    return flat[..., start : start + length * (columns + 1) : columns + 1][..., :length]
-
-
-@composed(np.trace)
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    return np.sum(diagonal(a, offset, axis1, axis2), axis=-1)
-
-
-@composed(np.diag)
-def diag(v: Any, k: int = 0) -> Any:
-    if v.ndim == 2:
-        return diagonal(v, k)
-    n = v.size + abs(k)
-    flat = np.zeros_like(plain(v), shape=(n * n,))
-    start = k if k >= 0 else -k * n
-    return np.reshape(scatter_add(flat, slice(start, start + v.size * (n + 1), n + 1), v), (n, n))

@@ -146,13 +146,16 @@ LACKING: dict[str, frozenset[str]] = {
     "computed otherwise, in a line": names(
         """
         amax amin around asanyarray ascontiguousarray cbrt copy copysign copyto exp2 fmax fmin fmod heaviside hypot
-        logaddexp2 ravel signbit
+        logaddexp2 ravel signbit sinc
         """
     ),
     "made of other functions, as for derivatives": names(
         """
-        append array_split average column_stack dot dsplit dstack fliplr flipud hsplit hstack ptp rollaxis rot90
-        vdot vsplit vstack
+        append array_split average block choose column_stack compress corrcoef cov cross delete dot dsplit dstack
+        ediff1d extract fix fliplr flipud gradient hsplit hstack insert interp lib.stride_tricks.sliding_window_view
+        linalg.matrix_power linalg.multi_dot linalg.vecdot linalg.vector_norm nancumprod nancumsum nanmax nanmean
+        nanmin nanprod nanstd nansum nanvar percentile piecewise polyval ptp quantile rollaxis rot90 select trapezoid
+        vander vdot vsplit vstack
         """
     ),
     "found on the host, after a wait: how many there are is the shape": names("argwhere flatnonzero nonzero"),
@@ -160,20 +163,16 @@ LACKING: dict[str, frozenset[str]] = {
     "printed on the host": names("array2string array_repr array_str"),
     "raises: nothing in a neural network needs it": names(
         """
-        angle apply_along_axis apply_over_axes array_equiv asfortranarray bincount bitwise_count block choose
-        common_type compress corrcoef correlate cov cross delete diag_indices_from diagflat digitize ediff1d
-        extract fft.hfft fft.ihfft fill_diagonal fix frexp fromfunction gcd geomspace gradient histogram histogram2d
-        histogram_bin_edges histogramdd i0 insert interp intersect1d iscomplex isin isreal ix_ lcm ldexp lexsort
-        lib.stride_tricks.sliding_window_view linalg.cond linalg.diagonal linalg.lstsq linalg.matmul
-        linalg.matrix_norm linalg.matrix_power linalg.matrix_rank linalg.matrix_transpose linalg.multi_dot
-        linalg.outer linalg.svdvals linalg.tensordot linalg.tensorinv linalg.tensorsolve linalg.trace
-        linalg.vecdot linalg.vector_norm logspace matvec may_share_memory modf nanargmax nanargmin nancumprod
-        nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar
-        nextafter packbits percentile piecewise place poly polyadd polyder polydiv polyfit polyint polymul
-        polysub polyval put putmask quantile ravel_multi_index real_if_close require resize roots select
-        setdiff1d setxor1d shares_memory sinc sort_complex spacing trapezoid tril_indices_from trim_zeros
-        triu_indices_from union1d unique_all unique_counts unique_inverse unique_values unpackbits unravel_index
-        unwrap vander vecmat
+        angle apply_along_axis apply_over_axes array_equiv asfortranarray bincount bitwise_count common_type correlate
+        diag_indices_from diagflat digitize fft.hfft fft.ihfft fill_diagonal frexp fromfunction gcd geomspace histogram
+        histogram2d histogram_bin_edges histogramdd i0 intersect1d iscomplex isin isreal ix_ lcm ldexp lexsort
+        linalg.cond linalg.diagonal linalg.lstsq linalg.matmul linalg.matrix_norm linalg.matrix_rank
+        linalg.matrix_transpose linalg.outer linalg.svdvals linalg.tensordot linalg.tensorinv linalg.tensorsolve
+        linalg.trace logspace matvec may_share_memory modf nanargmax nanargmin nanmedian nanpercentile nanquantile
+        nextafter packbits place poly polyadd polyder polydiv polyfit polyint polymul polysub put putmask
+        ravel_multi_index real_if_close require resize roots setdiff1d setxor1d shares_memory sort_complex spacing
+        tril_indices_from trim_zeros triu_indices_from union1d unique_all unique_counts unique_inverse unique_values
+        unpackbits unravel_index unwrap vecmat
         """
     ),
     "raises: it is about files, text or dates": names(
@@ -183,6 +182,8 @@ LACKING: dict[str, frozenset[str]] = {
         """
     ),
 }
+# Their derivatives are made of others, their values are not: they raise as well.
+NEEDING_THEMSELVES = names("bincount histogram linalg.eigh linalg.svd linalg.svdvals unique")
 LACKING_MODULES = ("lib.recfunctions", "lib.scimath")  # raise as well
 
 # What MLX's functions and arrays do not take, where NumPy's do, and what is done instead.
@@ -228,7 +229,7 @@ def _composition(function: Callable, name: str) -> Callable:
     """How `function` is made of others: what the derivatives know serves plain arrays as well."""
     from ...autodiff import derivatives  # noqa: F401  (fills the table)
 
-    if function not in COMPOSED:
+    if function not in COMPOSED or name in NEEDING_THEMSELVES:
         raise lacking(name)
     return COMPOSED[function]
 

@@ -89,6 +89,7 @@ def _chosen(better: Callable) -> Callable:
 
 UFUNCS: dict[str, Callable] = {
     "matmul": _matmul,
+    "vecdot": lambda x, y: mx.sum(x * y, axis=-1),
     "divmod": _divmod,
     "sign": lambda x: mx.where(mx.isnan(x), x, mx.sign(x)),  # MLX says 0 for NaN
     "exp": _exp,

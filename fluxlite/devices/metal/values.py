@@ -5,6 +5,7 @@ All have NumPy's parameters, except for ``out=``, which `functions.py` sees to.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -152,6 +153,11 @@ def _round(a: Any, decimals: int = 0) -> Any:
     return a if decimals >= 0 and _of(a).kind in "iu" else mx.round(a, decimals)
 
 
+def _sinc(x: Any) -> Any:
+    z = math.pi * x
+    return mx.where(x == 0, 1, mx.sin(z) / mx.where(x == 0, 1, z))
+
+
 ON_VALUES: dict[str, Callable] = {
     "sum": _reduction("sum", total_dtype),
     "prod": _reduction("prod", total_dtype),
@@ -178,6 +184,7 @@ ON_VALUES: dict[str, Callable] = {
     "argpartition": lambda a, kth, axis=-1: mx.argpartition(a, kth, axis=axis).astype(mx.int64),
     "searchsorted": _searchsorted,
     "roll": _roll,
+    "sinc": _sinc,
     "tril": lambda m, k=0: mx.tril(m, k),
     "triu": lambda m, k=0: mx.triu(m, k),
     "round": _round,

@@ -1,0 +1,211 @@
+"""Averages, and what is counted: of samples rather than of a network's layers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from ...arrays import astype, of_type, scatter_add
+from ..rules import composed
+from ..tracked import TrackedArray, plain
+from . import keywords
+
+# -- averages -----------------------------------------------------------------------------------------------
+
+
+@composed(np.average)
+def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
+    if weights is None:
+        return np.mean(a, axis=axis, keepdims=keepdims)
+    if np.shape(weights) != np.shape(a):  # one weight for each place along the axis
+        axes = normalize_axis_tuple(axis, np.ndim(a))
+        if np.shape(weights) != tuple(a.shape[i] for i in axes):
+            raise TypeError(f"weights of shape {np.shape(weights)} for an array of shape {np.shape(a)}, axis={axis}")
+        weights = np.transpose(weights, tuple(axes.index(i) for i in sorted(axes)))
+        weights = np.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
+        weights = np.broadcast_to(weights, a.shape)
+    total = np.sum(weights, axis=axis, keepdims=keepdims)
+    return np.sum(a * weights, axis=axis, keepdims=keepdims) / total
+
+
+# -- counted ------------------------------------------------------------------------------------------------
+
+
+@composed(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    counts = np.bincount(plain(x), minlength=minlength)
+    if weights is None:
+        return counts
+    if np.shape(weights) != np.shape(x):
+        raise ValueError(f"weights of shape {np.shape(weights)} for numbers of shape {np.shape(x)}")
+    index = x if hasattr(x, "dtype") else np.asarray(x, dtype=int)
+    return scatter_add(np.zeros_like(counts, dtype=np.float64), plain(index), of_type(weights, np.float64))
+
+
+@composed(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> tuple:
+    """How many there are is a step, flat between its jumps; the edges, and sums of weights, are not."""
+    if weights is not None and np.shape(weights) != np.shape(a):
+        raise ValueError(f"weights of shape {np.shape(weights)} for numbers of shape {np.shape(a)}")
+    a, weights = np.ravel(a), weights if weights is None else np.ravel(weights)
+    counts, edges = np.histogram(plain(a), plain(bins), range, weights=plain(weights))
+    if weights is not None:
+        counts = sum_of_bins(counts, edges, plain(a), weights)
+    if np.ndim(bins) > 0:
+        edges = bins
+    elif range is None and a.size:
+        low, high = np.min(a), np.max(a)
+        half = 0.5 * bool(plain(low) == plain(high))  # of equal numbers, NumPy makes the range 1 wide
+        edges = np.linspace(low - half, high + half, len(edges))
+    if density:
+        counts = astype(counts, np.float64)
+        counts = counts / astype(np.diff(edges), np.float64) / np.sum(counts)
+    return counts, edges
+
+
+def sum_of_bins(counts: Any, edges: Any, a: Any, weights: Any) -> Any:
+    place = np.searchsorted(edges, a, side="right") - 1
+    place = np.where(a == edges[-1], len(edges) - 2, place)  # the last bin has both of its edges
+    inside = (place >= 0) & (place < len(edges) - 1)
+    total = scatter_add(np.zeros_like(counts, dtype=np.float64), place[inside], astype(weights, np.float64)[inside])
+    return astype(total, weights.dtype)
+
+
+# -- in order -----------------------------------------------------------------------------------------------
+
+
+def between(place: float, method: str) -> tuple[int, int, float]:
+    """Of sorted numbers the two next to a place, and how far it is from the first to the second."""
+    low, high = math.floor(place), math.ceil(place)
+    part = {
+        "linear": place - low,
+        "lower": 0,
+        "higher": 1,
+        "midpoint": 0.5 * (high - low),
+        "nearest": round(place) - low,
+    }
+    if method not in part:
+        raise TypeError(f"np.quantile has a derivative rule for method={', '.join(part)}, not for {method!r}")
+    return low, high, float(part[method])
+
+
+@composed(np.quantile)
+def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+    if isinstance(q, TrackedArray):
+        raise TypeError("np.quantile has no derivative with respect to q: use its .data")
+    axes = tuple(range(np.ndim(a))) if axis is None else normalize_axis_tuple(axis, np.ndim(a))
+    others = tuple(i for i in range(np.ndim(a)) if i not in axes)
+    rows = np.reshape(
+        np.transpose(a, others + axes), (*(a.shape[i] for i in others), math.prod(a.shape[i] for i in axes))
+    )
+    if not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
+        raise ValueError(f"np.quantile takes q between 0 and 1, got {q}")
+    rows = np.sort(rows, axis=-1)
+    if not isinstance(q, (int, float)) and method in ("linear", "midpoint"):
+        rows = astype(rows, np.result_type(a.dtype, np.asarray(q)))
+    found = []
+    for place in np.ravel(q) * (rows.shape[-1] - 1):
+        low, high, part = between(place, method)
+        found.append(rows[..., low] + (rows[..., high] - rows[..., low]) * part)
+    result = np.reshape(np.stack(found), np.shape(q) + (found[0].shape if found else ()))
+    result = np.where(np.isnan(plain(rows)[..., -1]), rows[..., -1], result)  # NaN comes last, and makes all NaN
+    if keepdims:
+        return np.reshape(result, np.shape(q) + tuple(1 if i in axes else n for i, n in enumerate(a.shape)))
+    return result
+
+
+@composed(np.percentile)
+def percentile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False) -> Any:
+    return quantile(
+        a, q / 100 if isinstance(q, (int, float)) else np.asarray(q) / 100, axis, method=method, keepdims=keepdims
+    )
+
+
+@composed(np.median)
+def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return quantile(a, 0.5, axis, keepdims=keepdims)
+
+
+# -- what is no number does not count -----------------------------------------------------------------------
+
+
+@composed(np.nansum)
+def nansum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    return np.sum(np.where(np.isnan(a), 0, of_type(a, dtype)), axis=axis, keepdims=keepdims)
+
+
+@composed(np.nanprod)
+def nanprod(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    return np.prod(np.where(np.isnan(a), 1, of_type(a, dtype)), axis=axis, keepdims=keepdims)
+
+
+@composed(np.nancumsum)
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    return np.cumsum(np.where(np.isnan(a), 0, of_type(a, dtype)), axis=axis)
+
+
+@composed(np.nancumprod)
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    return np.cumprod(np.where(np.isnan(a), 1, of_type(a, dtype)), axis=axis)
+
+
+@composed(np.nanmean)
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    return keywords.mean(a, axis, dtype, keepdims=keepdims, where=~np.isnan(a))
+
+
+@composed(np.nanvar)
+def nanvar(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+    return keywords.variance(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
+
+
+@composed(np.nanstd)
+def nanstd(a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Any:
+    return keywords.deviation(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~np.isnan(a))
+
+
+def nan_extremum(reduce: Any, worst: float) -> Any:
+    def result(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+        found = reduce(np.where(np.isnan(a), worst, a), axis=axis, keepdims=keepdims)
+        return np.where(np.all(np.isnan(a), axis=axis, keepdims=keepdims), math.nan, found)
+
+    return result
+
+
+composed(np.nanmax)(nan_extremum(np.max, -math.inf))
+composed(np.nanmin)(nan_extremum(np.min, math.inf))
+
+# -- together -------------------------------------------------------------------------------------------------
+
+
+@composed(np.cov)
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
+    """Of each variable with each: a row of `m` is a variable, a column an observation. NumPy takes Float64 for it."""
+    rows = variables(m, rowvar)
+    if y is not None:
+        rows = np.concatenate([rows, variables(y, rowvar)])
+    rows = of_type(rows, np.promote_types(rows.dtype, np.float64))
+    centred = rows - np.mean(rows, axis=1, keepdims=True)
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    free = rows.shape[1] - (ddof if ddof is not None else 0 if bias else 1)
+    return np.squeeze(centred @ centred.T / free if free > 0 else centred @ centred.T * math.inf)
+
+
+def variables(x: Any, rowvar: bool) -> Any:
+    if np.ndim(x) > 2:
+        raise ValueError("np.cov takes a vector or a matrix")
+    x = np.atleast_2d(x)
+    return x if rowvar or x.shape[0] == 1 else x.T
+
+
+@composed(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+    c = cov(x, y, rowvar)
+    if np.ndim(c) == 0:
+        return c / c
+    size = np.sqrt(np.diagonal(c))
+    return c / size[:, None] / size

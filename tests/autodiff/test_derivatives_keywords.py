@@ -1,0 +1,148 @@
+"""Keywords: where=, initial= and dtype=; those that say what NumPy does anyway; methods of ufuncs."""
+
+import numpy as np
+import pytest
+from gradcheck import Call, check_call, check_forward, check_gradient, check_second
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from operands import arrays, axis_of, calls, few_examples, nonzero, shapes, table_ids
+
+import fluxlite as fl
+
+
+def of_some(domain=nonzero, always=False, least=0, **keywords):
+    """Calls with where=, which chooses at least `least` elements of each result, and with keywords that are drawn."""
+
+    @calls
+    def draw_call(draw, function):
+        shape = draw(shapes(1, 3, 1 + least, 3))
+        axis = draw(st.one_of(st.none(), axis_of(shape), hnp.valid_tuple_axes(len(shape), min_size=1)))
+        mask = np.random.default_rng(draw(st.integers(0, 100))).random(shape) < 0.6
+        mask[tuple([slice(0, least)] * len(shape))] = True
+        for axis_of_mask in range(len(shape)):  # the first elements of each row, along every axis
+            mask[(slice(None),) * axis_of_mask + (slice(0, least),)] = True
+        more = {name: draw(values) for name, values in keywords.items()}
+        where = {"where": draw(st.sampled_from([mask, mask[:1]]))} if always or draw(st.booleans()) else {}
+        return Call(function, draw(arrays(shape, domain)), axis=axis, keepdims=draw(st.booleans()), **where, **more)
+
+    return draw_call
+
+
+TABLE = [
+    (np.sum, of_some(initial=st.sampled_from([0, 1.5]))),
+    (np.prod, of_some(initial=st.sampled_from([1, 1.5]))),
+    (np.mean, of_some(always=True, least=1)),
+    (np.var, of_some(always=True, least=2, ddof=st.sampled_from([0, 1]))),
+    (np.std, of_some(always=True, least=2, ddof=st.sampled_from([0, 1]))),
+    (np.max, of_some(initial=st.sampled_from([-5.0, 0.1]))),
+    (np.min, of_some(initial=st.sampled_from([5.0, 0.1]))),
+    (np.amax, of_some(initial=st.sampled_from([-5.0, 0.1]))),
+    (np.amin, of_some(initial=st.sampled_from([5.0, 0.1]))),
+]
+
+
+@pytest.mark.parametrize("function, calls_of", TABLE, ids=table_ids(TABLE))
+@few_examples
+@given(st.data())
+def test_rule(function, calls_of, data):
+    check_call(data.draw(calls_of(function)))
+
+
+X = np.array([[0.5, 1.5, -0.25], [-1.0, 2.0, 0.75]])
+
+DTYPES = {
+    "sum": lambda x, t: np.sum(x, dtype=t),
+    "sum by position": lambda x, t: np.sum(x, 0, t),
+    "mean": lambda x, t: np.mean(x, 1, dtype=t),
+    "prod": lambda x, t: np.prod(x, 0, t),
+    "var": lambda x, t: np.var(x, 0, t),
+    "std": lambda x, t: np.std(x, dtype=t, keepdims=True),
+    "cumsum": lambda x, t: np.cumsum(x, 1, t),
+    "cumprod": lambda x, t: np.cumprod(x, dtype=t),
+    "concatenate": lambda x, t: np.concatenate([x, x], dtype=t),
+    "stack": lambda x, t: np.stack([x, x], 1, dtype=t),
+    "add.reduce": lambda x, t: np.add.reduce(x, 1, t),
+    "exp": lambda x, t: np.exp(x, dtype=t),
+    "multiply": lambda x, t: np.multiply(x, 2.5, dtype=t),
+}
+
+
+@pytest.mark.parametrize("f", DTYPES.values(), ids=DTYPES)
+def test_dtype(f):
+    check_call(Call(lambda x: f(x, None), X))
+    for inside, outside in ((np.float32, np.float64), (np.float64, np.float32), (np.float16, np.float32)):
+        if not (f is DTYPES["multiply"] or f is DTYPES["exp"]) or np.can_cast(outside, inside, "same_kind"):
+            x = X.astype(outside)
+            check_forward(lambda x: f(x, inside).astype(np.float64).astype(np.float16), x)  # noqa: B023
+            seen = []
+            (g,) = fl.gradient(lambda x: np.sum([seen.append(f(x, inside)), seen[0]][1]), x)  # noqa: B023
+            assert seen[0].dtype == inside and g.dtype == outside
+            wanted = fl.gradient(lambda x: np.sum(f(x, None)), X)[0]
+            np.testing.assert_allclose(g, wanted, rtol=1e-2, atol=1e-2)
+    with pytest.raises(TypeError):
+        fl.gradient(lambda x: np.sum(f(x, np.int64)), X)
+
+
+SILENT = {
+    "mean by position": lambda x: np.mean(x, 0, None),
+    "mean by all positions": lambda x: np.mean(x, 0, None, None, True),
+    "sum by all positions": lambda x: np.sum(x, 1, None, None, True, 0, True),
+    "prod by position": lambda x: np.prod(x, 0, None, None),
+    "max by position": lambda x: np.max(x, 1, None, True),
+    "out": lambda x: np.abs(x, out=None) + np.sum(x, out=None) + np.cumsum(x, 1, out=None),
+    "where": lambda x: np.sum(x, where=True) + np.exp(x, where=True),
+    "take": lambda x: np.take(x, [0, 1], 0, None, "raise"),
+    "sort": lambda x: np.sort(x, kind=None, order=None),
+    "clip": lambda x: np.clip(x, 0, 1, None),
+    "concatenate": lambda x: np.concatenate([x, x], dtype=None, casting="same_kind"),
+    "copy": lambda x: np.copy(x, order="K", subok=False),
+    "ufunc": lambda x: np.tanh(x, casting="same_kind", order="K", dtype=None, subok=True),
+    "diff": lambda x: np.diff(x, prepend=np._NoValue),
+}
+
+
+@pytest.mark.parametrize("f", SILENT.values(), ids=SILENT)
+def test_a_keyword_that_says_what_numpy_does_anyway(f):
+    check_call(Call(f, X / 8 + 0.2))
+
+
+def test_where_needs_initial_for_an_extremum_as_in_numpy():
+    for f in (np.max, np.min):
+        with pytest.raises(ValueError, match="identity"):
+            fl.gradient(lambda x: np.sum(f(x, axis=0, where=X > 0)), X)  # noqa: B023
+
+
+def test_initial_is_an_operand():
+    check_gradient(lambda x, start: np.sum(x, axis=0, initial=start) ** 2, X, np.array(0.5))
+    check_gradient(lambda x, start: np.prod(x, axis=0, initial=start) ** 2, X, np.array(0.5))
+
+
+def test_a_deviation_of_equals_has_no_slope():
+    chosen = np.array([True, True, False])
+    (g,) = fl.gradient(lambda x: np.std(x, where=chosen), np.array([2.0, 2.0, 5.0]))
+    assert g.tolist() == [0.0, 0.0, 0.0]
+
+
+# -- methods of ufuncs ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply])
+def test_accumulate(ufunc):
+    for keywords in ({}, {"axis": 1}, {"axis": -1}):
+        check_call(Call(ufunc.accumulate, X, **keywords))
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.true_divide, np.maximum, np.arctan2, np.power])
+def test_outer(ufunc):
+    x, y = np.array([0.5, 1.5]), np.abs(X) + 0.1
+    check_call(Call(ufunc.outer, x, y))
+    check_call(Call(ufunc.outer, y, np.array(0.25)))
+    check_gradient(lambda x: ufunc.outer(x, [1.0, 2.0]), x)
+    check_gradient(lambda x: ufunc.outer(2.0, x), x)
+    check_second(lambda x: ufunc.outer(x, x), x)
+
+
+def test_a_comparison_of_all_with_all():
+    (g,) = fl.gradient(lambda x: np.sum(np.greater.outer(x, x)) * x[0], np.array([1.0, 2.0, 3.0]))
+    assert g.tolist() == [3.0, 0.0, 0.0]
