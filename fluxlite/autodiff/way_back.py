@@ -53,8 +53,10 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
                 before += piece
             else:
                 totals[parent] = total = before + piece
-                if is_array(total):  # not a number, and not tracked by an outer gradient
+                if is_array(total):
                     own.add(parent)
+                else:  # a number, or tracked by an outer gradient, which has to see what is added
+                    own.discard(parent)
         if not keep:
             node.call = _USED
     return totals
