@@ -16,50 +16,80 @@ _USED: tuple = (None, (), {}, ())  # the call of a result that has been walked t
 def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedArray, Any]:
     """The gradients of everything that was tracked from the start, given the gradient `g` of `result`.
 
-    Visits the calls from the highest number down: when one is reached, all that used its result have been. Each
-    call is cleared once it is done with, unless `keep`.
+    Visits the calls from the highest number down: when one is reached, all that used its result have been, so its
+    total is complete. Each call is cleared once it is done with, unless `keep`.
     """
-    totals = {result: g}  # the sum of what has arrived at each result; complete when it is visited
-    own: set[TrackedArray] = set()  # those whose sum was made here, so that more can be added in place
-    waiting = [(-result.number, result)] if result.call is not None else []
+    totals = _Totals()
+    arrived = totals.arrived
+    arrived[result] = g
+    waiting = [] if result.call is None else [(-result.number, result)]
     while waiting:
         node = heappop(waiting)[1]
-        g = totals.pop(node)
-        if node.call is _USED:
-            raise RuntimeError(
-                "back has already walked through a result that this loss depends on, and cleared it. What is carried "
-                "from one step to the next has to be detached, as in h = h.data; and a loss has one back"
-            )
+        g = arrived.pop(node)
         rule, arguments, keywords, parents = node.call
+        if node.call is _USED:
+            raise _cleared()
         for pullback, parent in parents:
-            if parent.number > node.number:
-                raise RuntimeError(
-                    "the data of a param was assigned after the loss was computed: compute the loss again"
-                )
-            before = totals.get(parent)
-            if before is None and parent.call is not None:
+            is_first = parent not in arrived
+            if parent.call is None:
+                if parent.number > node.number:
+                    raise _assigned()
+            elif is_first:
                 heappush(waiting, (-parent.number, parent))
-            if rule.add_into is not None and _can_add_in_place(parent, before, g):
-                if parent not in own:
-                    zeros = np.zeros_like(plain(parent.value), dtype=g.dtype)  # + would make a number of no axes
-                    totals[parent] = zeros if before is None else np.add(zeros, before, out=zeros)
-                    own.add(parent)
-                rule.add_into(totals[parent], g, node.value, *arguments)
+            if rule.add_into is not None and totals.add_part(parent, g, node):
                 continue
             piece = pullback(g, node.value, *arguments, **keywords)
-            if before is None:
-                totals[parent] = piece
-            elif parent in own and type(piece) is not TrackedArray:
-                before += piece
+            if is_first:
+                arrived[parent] = piece
             else:
-                totals[parent] = total = before + piece
-                if is_array(total):  # not a number, and not tracked by an outer gradient
-                    own.add(parent)
+                totals.add(parent, piece)
         if not keep:
             node.call = _USED
-    return totals
+    return arrived
 
 
-def _can_add_in_place(parent: TrackedArray, before: Any, g: Any) -> bool:
-    """A part is added into its place in a whole array, unless an outer gradient has to see how."""
-    return type(g) is not TrackedArray and type(before) is not TrackedArray and is_array(plain(parent.value))
+class _Totals:
+    """What has arrived at each tracked array: one piece of its gradient, or the sum of several."""
+
+    __slots__ = ("arrived", "own")
+
+    def __init__(self) -> None:
+        self.arrived: dict[TrackedArray, Any] = {}
+        self.own: set[TrackedArray] = set()  # those whose sum was made here, so that more can be added in place
+
+    def add(self, array: TrackedArray, piece: Any) -> None:
+        before = self.arrived[array]
+        if array in self.own and type(piece) is not TrackedArray:
+            before += piece  # in place
+        else:
+            self._put(array, before + piece)
+
+    def add_part(self, array: TrackedArray, g: Any, node: TrackedArray) -> bool:
+        """Let the rule of `node`, a part of `array`, add `g` into its place; but an outer gradient has to see how."""
+        before, value = self.arrived.get(array), plain(array.value)
+        if type(g) is TrackedArray or type(before) is TrackedArray or not is_array(value):
+            return False
+        if array not in self.own:
+            zeros = np.zeros_like(value, dtype=g.dtype)  # + would make a number of one without axes
+            self._put(array, zeros if before is None else np.add(zeros, before, out=zeros))
+        rule, arguments, *_ = node.call
+        rule.add_into(self.arrived[array], g, node.value, *arguments)
+        return True
+
+    def _put(self, array: TrackedArray, total: Any) -> None:
+        self.arrived[array] = total
+        if is_array(total):
+            self.own.add(array)
+        else:  # a number, or tracked by an outer gradient, which has to see what is added
+            self.own.discard(array)
+
+
+def _cleared() -> RuntimeError:
+    return RuntimeError(
+        "back has already walked through a result that this loss depends on, and cleared it. What is carried "
+        "from one step to the next has to be detached, as in h = h.data; and a loss has one back"
+    )
+
+
+def _assigned() -> RuntimeError:
+    return RuntimeError("the data of a param was assigned after the loss was computed: compute the loss again")

@@ -1,6 +1,7 @@
 """What gradients are: their structure, their arrays, ties, gradients of gradients."""
 
 import gc
+import itertools
 import threading
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
@@ -431,6 +432,18 @@ def test_second_derivatives_of_functions_with_rules_of_every_kind():
         e = np.eye(3)[i] * step
         np.testing.assert_allclose(H[i], (slope(f, x + e) - slope(f, x - e)) / (2 * step), atol=1e-6)
     np.testing.assert_allclose(H, H.T, atol=1e-12)
+
+
+def test_second_derivatives_where_plain_and_tracked_gradients_meet_at_one_array():
+    """In every order arrive three plain ones and w, which is tracked: 3 + w, whose square has the slope 2(3 + w)."""
+
+    def inner(w, order):
+        terms = {"sum": lambda x: np.sum(x), "product": lambda x: np.sum(x * w), "part": lambda x: x[0] + x[1]}
+        return gradient(lambda x: sum(terms[name](x) for name in order), np.ones(2))[0]
+
+    for order in itertools.permutations(["sum", "sum", "part", "product"]):
+        (g,) = gradient(lambda w, order=order: np.sum(inner(w, order) ** 2), np.ones(2))
+        assert g.tolist() == [8, 8], order
 
 
 def test_jacobian_against_the_formula():
