@@ -1,18 +1,20 @@
-# make lab, make test, make bench: the work is done by tools/bootstrap.py, once a Python is found to start it with.
+# Each command first prepares .venv: a Python is looked for, and tools/bootstrap.py installs what's missing. The rest
+# runs in .venv.
 # PYTHON=  a Python of your choice
 # ARGS=    more arguments for jupyter lab, pytest or the benchmarks
 # EXTRAS=  more of pyproject.toml's extras, such as cuda12
 
+unexport PYTHONHOME  # it would lead .venv's Python astray
 PYTHONS := $(or $(PYTHON),python3.14 python3.13 python3.12 python3.11 python3 python)
 
 # The first that really starts and is new enough: a name can be there (a pyenv shim) and fail when it is called.
 # If there is none, the last one that starts tells what helps.
-define bootstrap
+define prepare
 @found= ; any= ; \
 for p in $(PYTHONS); do \
   v=$$($$p -c 'import sys; print("%d.%d.%d" % tuple(sys.version_info[:3]))' 2>/dev/null) || continue; \
   case $$v in \
-    3.1[1-9].*|3.[2-9][0-9].*|[4-9].*) exec $$p tools/bootstrap.py $(1) $(if $(EXTRAS),--extras='$(EXTRAS)') $(ARGS);; \
+    3.1[1-9].*|3.[2-9][0-9].*|[4-9].*) exec $$p tools/bootstrap.py $(1) $(EXTRAS);; \
     ?*) found="$$found$${found:+, }$$p is $$v"; any=$$p;; \
   esac; \
 done; \
@@ -42,30 +44,48 @@ help:
 	@echo "Also: make test ARGS=\"tests/tree -k ties\"   make lab EXTRAS=cuda12   make lab PYTHON=python3.12"
 
 lab:
-	$(call bootstrap,lab)
+	$(call prepare,lab)
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/python -m fluxlite lab $(ARGS)
 
+# The kernel of this .venv, whatever kernels the machine knows; two minutes a cell, not nbval's 33.
+NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=120
+
+# Cells are separate tests to nbval: loadfile keeps those of one notebook in one process. Where ARGS has no notebook,
+# pytest starts a second sooner without nbval.
 test:
-	$(call bootstrap,test)
+	$(call prepare,lab test)
+ifeq ($(strip $(ARGS)),)
+	.venv/bin/python -m ruff check .
+	.venv/bin/python -m mypy
+	.venv/bin/python -m pytest -n logical --maxprocesses=4 --dist loadfile $(NBVAL) fluxlite tests notebooks/*.ipynb
+else
+	.venv/bin/python -m pytest $(if $(findstring notebooks,$(ARGS))$(findstring .ipynb,$(ARGS)),$(NBVAL),-p no:nbval) $(ARGS)
+endif
 
 stress: export FLUXLITE_KILLS ?= 100
-stress: ARGS := tests/checkpoint/test_checkpoint_files.py -k killed -s
 stress:
-	$(call bootstrap,test)
+	$(call prepare,lab test)
+	.venv/bin/python -m pytest -p no:nbval tests/checkpoint/test_checkpoint_files.py -k killed -s
 
 bench:
-	$(call bootstrap,bench)
+	$(call prepare,bench)
+	@.venv/bin/python -m benchmarks $(ARGS)
 
 exercises:
-	$(call bootstrap,exercises)
+	$(call prepare,lab)
+	@.venv/bin/python tools/notebooks.py exercises
 
 nbgrader:
-	$(call bootstrap,nbgrader)
+	$(call prepare,lab)
+	@.venv/bin/python tools/notebooks.py nbgrader $(or $(ARGS),nbgrader-course)
 
 wheelhouse:
-	$(call bootstrap,wheelhouse)
+	$(call prepare,lab)
+	@.venv/bin/python tools/wheelhouse.py $(or $(ARGS),wheelhouse)
 
 colab:
-	$(call bootstrap,colab)
+	$(call prepare,lab)
+	@.venv/bin/python tools/colab.py $(ARGS)
 
 clean:
 	rm -rf .venv .venv-colab .nox build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

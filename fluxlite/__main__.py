@@ -1,27 +1,22 @@
-"""``python -m fluxlite check``, ``lab``, ``handin`` and so on: what can be asked without starting Python first.
+"""``python -m fluxlite check``, ``lab``, ``handin`` and so on, or ``fluxlite check``: the course at the command line.
 
-In a notebook the same goes with ``%run -m fluxlite handin Ada``.
+In a notebook the same goes with ``%run -m fluxlite handin Ada``. ``--help`` explains each command.
 """
 
 from __future__ import annotations
 
+import argparse
 import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-USAGE = """usage: python -m fluxlite COMMAND
+from . import __version__
 
-  check           is this computer ready for the course? READY, or the one thing to do
-  doctor          what devices are here, which is used, and why
-  lab             hand out the lessons into my-course and open them in JupyterLab; more arguments are JupyterLab's
-  handin [NAME]   pack your notebooks and your progress into one zip file
-  class FOLDER    who solved what, from the zip files in FOLDER; with names, so for the teacher
-  class FOLDER 03 what was solved and guessed in lesson 03; without names, for the wall
-  class FOLDER --csv [FILE]   all of it as a table for a spreadsheet, class.csv"""
+Command = Callable[[argparse.Namespace], int]
 
 
-def check() -> int:
+def check(asked: argparse.Namespace) -> int:
     """Whether the course can begin here."""
     from .course.ready import READY, what_to_do
 
@@ -30,7 +25,7 @@ def check() -> int:
     return 1 if to_do else 0
 
 
-def doctor(*arguments: str) -> int:
+def doctor(asked: argparse.Namespace) -> int:
     """What devices are here, which is used, and why."""
     import fluxlite
 
@@ -38,58 +33,95 @@ def doctor(*arguments: str) -> int:
     return 0
 
 
-def lab(*arguments: str) -> int:
-    """The lessons in JupyterLab; the arguments are JupyterLab's."""
+def lab(asked: argparse.Namespace) -> int:
+    """The lessons in JupyterLab."""
     from .course.lab import lab
 
-    return lab(list(arguments))
+    return lab(asked.more)
 
 
-def handin(*name: str) -> int:
+def handin(asked: argparse.Namespace) -> int:
     """One zip file of what a learner did."""
     from .course.classroom import handin, user, what_to_say
 
-    signed = " ".join(name) or user()
+    signed = " ".join(asked.name) or user()
     print(*what_to_say(handin(signed), signed), sep="\n")
-    if not name:
+    if not asked.name:
         print("To sign it with another name: python -m fluxlite handin Ada")
     return 0
 
 
-def look_at_class(folder: str, *lessons: str) -> int:
+def look_at_class(asked: argparse.Namespace) -> int:
     """What a class handed in: all of it, some lessons for the wall, or a table in a file."""
     from .course.classroom import look_at_class
 
-    seen = look_at_class(Path(folder))
-    if lessons[:1] == ("--csv",):
-        file = Path(" ".join(lessons[1:]) or "class.csv")
+    if asked.csv is not None and asked.lesson:
+        raise ValueError(f"--csv writes all lessons: leave out {' '.join(asked.lesson)}, or --csv")
+    seen = look_at_class(asked.folder)
+    if asked.csv is not None:
+        file = Path(" ".join(asked.csv) or "class.csv")
         seen.write_csv(file)
         print(f"{file} is written.", *seen.notes(), sep="\n\n")
     else:
-        print("\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in lessons) or seen)
+        print("\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in asked.lesson) or seen)
     return 0
 
 
-# Each command, and how many arguments it takes at most.
-COMMANDS: dict[str, tuple[Callable[..., int], int]] = {
-    "check": (check, 0),
-    "doctor": (doctor, 0),
-    "lab": (lab, 99),
-    "handin": (handin, 99),
-    "class": (look_at_class, 99),
-}
+def parser() -> argparse.ArgumentParser:
+    """The commands and what they take. The program goes by the name that it was called by."""
+    called = Path(sys.argv[0]).stem
+    top = argparse.ArgumentParser(
+        prog="fluxlite" if called == "fluxlite" else "python -m fluxlite",
+        description="What you can ask fluxlite without starting Python first.",
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"fluxlite {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def command(name: str, run: Command, about: str, more: str = "") -> argparse.ArgumentParser:
+        described = f"{about[0].upper()}{about[1:]}. {more}"
+        one = commands.add_parser(name, help=about, description=described, allow_abbrev=False)
+        one.set_defaults(run=run, parser=one)
+        return one
+
+    command("check", check, "say READY, or the one thing to do before the course can begin here")
+    command("doctor", doctor, "tell which devices are here, which one is used, and why")
+    course = command(
+        "lab", lab, "hand out the lessons into my-course and open them in JupyterLab",
+        "Nothing of yours is overwritten. All other arguments go to JupyterLab, such as --port=8889; "
+        "python -m jupyterlab --help lists them.",
+    )  # fmt: skip
+    course.usage = f"{course.prog} [-h] [JUPYTERLAB'S ARGUMENT ...]"
+    packing = command("handin", handin, "pack your notebooks and your progress into one zip file")
+    packing.add_argument("name", metavar="NAME", nargs="*", help="sign it with this name; else with your user name")
+    looking = command(
+        "class", look_at_class, "show who solved what, from the zip files in a folder",
+        "The overview and the table have names in them: they're for the teacher. A lesson is shown without names, for "
+        "the wall.",
+    )  # fmt: skip
+    looking.add_argument("folder", metavar="FOLDER", type=Path, help="where the zip files are")
+    looking.add_argument("lesson", metavar="LESSON", nargs="*", default=[], help="show lesson 03, say, for the wall")
+    looking.add_argument("--csv", metavar="FILE", nargs="*", help="write all of it as a table, into class.csv or FILE")
+    return top
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command that the arguments name; 2 if there is no such command, 1 if it cannot do what it should."""
-    name, *rest = arguments or [""]
-    if name not in COMMANDS or len(rest) > COMMANDS[name][1] or (name == "class" and not rest):
-        print(USAGE, file=sys.stderr)
+    """Run the command that the arguments name; 2 if they make no sense, 1 if it can't do what it should."""
+    top = parser()
+    if not arguments:
+        top.print_help(sys.stderr)
         return 2
+    try:
+        asked, more = top.parse_known_args(arguments)
+        asked.more = more
+        if more and asked.run is not lab:
+            asked.parser.error(f"unrecognized arguments: {' '.join(more)}")
+    except SystemExit as stop:  # after --help, or after telling what's wrong
+        return int(stop.code or 0)
     if isinstance(sys.stdout, io.TextIOWrapper):  # in a file on Windows not every letter can be written
         sys.stdout.reconfigure(errors="replace")
     try:
-        return COMMANDS[name][0](*rest)
+        return int(asked.run(asked))
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1

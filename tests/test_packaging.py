@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from fluxlite.__main__ import USAGE
-
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -58,5 +56,6 @@ def test_installing_brings_the_command(monkeypatch, capsys):
     command = getattr(importlib.import_module(module), name)
     monkeypatch.setattr(sys, "argv", ["fluxlite", "doctor"])
     assert command() == 0 and "gpu uses" in capsys.readouterr().out
-    monkeypatch.setattr(sys, "argv", ["fluxlite"])
-    assert command() == 2 and capsys.readouterr().err == f"{USAGE}\n"
+    monkeypatch.setattr(sys, "argv", ["/somewhere/bin/fluxlite"])
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert command() == 2 and capsys.readouterr().err.startswith("usage: fluxlite [-h]")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import fluxlite
 from fluxlite.__main__ import main
 from fluxlite.course import classroom, exercises, progress, start
 from fluxlite.course import lab as lab_module
@@ -300,6 +301,7 @@ def test_an_empty_class(tmp_path):
     [
         (["class", "nowhere"], "nowhere is no folder"),
         (["class", ".", "99"], "there is no lesson '99'"),
+        (["class", ".", "03", "--csv"], "--csv writes all lessons: leave out 03, or --csv"),
         (["handin"], "there is no notebook and no progress.json in"),
         (["handin", "???"], "a name has letters in it, got '???'"),
         (["handin", "a" * 300, "???"], "File name too long. Another folder, "),
@@ -314,10 +316,49 @@ def test_mistakes_are_said_in_one_line(arguments, words, tmp_path, monkeypatch, 
     assert words in error and error.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["unknown"], ["class"], ["doctor", "x"], ["check", "x"]])
-def test_usage(arguments, capsys):
-    assert main(arguments) == 2
-    assert capsys.readouterr().err.startswith("usage: python -m fluxlite COMMAND")
+@pytest.mark.parametrize(
+    "line", ["", "unknown", "class", "doctor x", "check --no-browser", "--no-browser", "handin -x"]
+)
+def test_usage(line, monkeypatch, capsys):
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert main(line.split()) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("usage: python -m fluxlite ") and said.out == ""
+    assert line != "class" or said.err.endswith("required: FOLDER\n")
+
+
+@pytest.mark.parametrize("arguments", [[], ["check"], ["doctor"], ["lab"], ["handin"], ["class"]], ids=" ".join)
+@pytest.mark.parametrize("help", ["--help", "-h"])
+def test_help_of_each_command_does_nothing_else(arguments, help, tmp_path, monkeypatch, capsys):
+    """``handin --help`` once packed a zip file that was signed ``--help``."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "00.ipynb").write_text("{}")
+    assert main([*arguments, help]) == 0
+    assert capsys.readouterr().out.startswith(" ".join(["usage: python -m fluxlite", *arguments, "[-h]"]))
+    assert os.listdir(tmp_path) == ["00.ipynb"]
+
+
+def test_the_help_names_every_command_and_says_whose_the_arguments_of_lab_are(capsys):
+    main(["--help"])
+    listed = re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)
+    assert listed == ["check", "doctor", "lab", "handin", "class"]
+    main(["lab", "--help"])
+    assert "All other arguments go to JupyterLab" in " ".join(capsys.readouterr().out.split())
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0 and capsys.readouterr().out == f"fluxlite {fluxlite.__version__}\n"
+
+
+def test_what_lab_does_not_know_goes_to_jupyterlab_in_its_order(tmp_path, monkeypatch):
+    called = []
+    monkeypatch.setattr(lab_module.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(lab_module.subprocess, "call", lambda command, cwd: called.append(command) or 0)
+    monkeypatch.chdir(tmp_path)
+    jupyters = ["--no-browser", "--port", "8889", "-y", "--help-all", "--ServerApp.token=a b", "--he", "03-x.ipynb"]
+    assert main(["lab", *jupyters]) == 0
+    assert called[0][-len(jupyters) :] == jupyters
 
 
 def test_a_learner_and_a_teacher_at_the_command_line(learner, tmp_path):
