@@ -23,7 +23,7 @@ def place_of_call() -> Place:
 
 
 def text_of(place: Place) -> str:
-    """``line 3 of train.py: total += float(loss)``. A notebook's cell is "the cell", since its file name means nothing."""
+    """``line 3 of train.py: total += float(loss)``. A notebook's cell is "the cell": its file name means nothing."""
     path, number = place
     if not path:
         return "nobody's line"
