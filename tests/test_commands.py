@@ -190,7 +190,7 @@ class TestMakeFindsAPython:
 
 @pytest.fixture
 def project(bootstrap, monkeypatch, tmp_path):
-    """A folder with a pyproject.toml, and a bootstrap whose installer only records its calls."""
+    """A folder with a pyproject.toml, and a bootstrap whose installing only writes down that it was called."""
 
     class Project:
         root = tmp_path / "kit"
@@ -347,12 +347,12 @@ def test_an_extra_that_does_not_exist_is_refused(project, bootstrap):
     assert not project.venv.exists()
 
 
-# --- What runs then ---
+# --- What is then run ---
 
 
 @pytest.fixture
 def kit(bootstrap, tmp_path):
-    """A copy of the commands with a finished .venv, whose Python only reports how it was started."""
+    """A copy of the commands with a finished .venv, whose Python only tells how it was started."""
     root = tmp_path / "kit"
     for name in ("Makefile", "pyproject.toml", "tools/bootstrap.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
