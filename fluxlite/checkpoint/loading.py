@@ -22,7 +22,7 @@ class Loading:
 
     def __init__(self, filter: Callable[[Any], bool] | None = None, cast: bool = False) -> None:
         self.filter, self.cast = filter, cast
-        # By parameter: its first path, the array, the values as they are in the file, and as they are on the device.
+        # By parameter: its first path, the array, the source's values, and the same values on the array's device.
         self.copies: dict[tuple, tuple[KeyPath, Any, Any, Any]] = {}
         self.actions: list[Callable[[], None]] = []
 
@@ -33,7 +33,7 @@ class Loading:
             action()
 
     def add(self, path: KeyPath, x: Any, source: Any) -> None:
-        """Values for `x` at `path` from `source`, which is like `x`, or a `state` of it."""
+        """Values for `x` at `path` from `source`, which is an object like `x`, or the `state` of one."""
         if is_array(x):
             self._add_array(path, x, source)
         elif isinstance(x, Leaf):

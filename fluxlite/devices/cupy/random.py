@@ -10,7 +10,7 @@ from ..random import CountedGenerator
 
 
 class CupyGenerator(CountedGenerator):
-    """The methods of `cupy.random.Generator` that we use, counted. Each call makes a Philox generator, the fastest."""
+    """What we use of `cupy.random.Generator`, counted. Each call starts a Philox generator, the quickest to start."""
 
     def __init__(self, device: Any, seed: int | None = None) -> None:
         super().__init__(seed)
