@@ -1,6 +1,6 @@
 """For the tests in tests/ and the examples in fluxlite/'s docstrings.
 
-There is one such file, here: a second one in tests/ would be another module of the same name.
+There's only this one, since a second conftest.py in tests/ would be another module with the same name.
 """
 
 import os
@@ -14,16 +14,16 @@ from hypothesis import settings
 import fluxlite
 from tools.outputs import Output
 
-# A time limit for one example says more about the machine than about the code. Where a change is judged (CI is set)
-# the examples are the same each time; elsewhere each run tries others.
+# A time limit for one example says more about the machine than about the code. Where a change is judged (CI is set),
+# the examples are always the same; elsewhere, each run tries new ones.
 settings.register_profile("fluxlite", deadline=None, max_examples=60, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("fluxlite")
 
-# Whoever runs the tests must not find their answers in his own course; also not those of the notebooks' kernels.
+# If you run the tests, their answers mustn't end up in your own course. That goes for the notebooks' kernels too.
 os.environ["FLUXLITE_PROGRESS"] = str(Path(tempfile.mkdtemp(prefix="fluxlite-"), "progress.json"))
 
 def pytest_configure(config):
-    """nbval compares the outputs of notebooks by the rule of `tools/outputs.py`: the last digits may differ."""
+    """nbval compares notebook outputs by the rule in `tools/outputs.py`: the last digits may differ."""
     if config.pluginmanager.hasplugin("nbval"):
         from nbval.plugin import IPyNbCell
 
@@ -33,20 +33,20 @@ def pytest_configure(config):
 
 @pytest.fixture(autouse=True)
 def examples_know_numpy(doctest_namespace):
-    """What examples in docstrings may use without importing it."""
+    """The names that docstring examples can use without importing them."""
     doctest_namespace["np"] = np
     doctest_namespace["fl"] = fluxlite
 
 
 @pytest.fixture(scope="session")
 def empty_project(tmp_path_factory):
-    """A project without preferences: what a developer prefers must not decide what his tests do."""
+    """A project without preferences: a developer's own preferences mustn't affect the tests."""
     return tmp_path_factory.mktemp("project")
 
 
 @pytest.fixture(autouse=True)
 def no_simulation_and_nothing_said_yet(monkeypatch, empty_project):
-    """Each test starts as a program does: no simulated GPU, no preference, and every notice still to be given."""
+    """Each test starts like a program: no simulated GPU, no preference, and no notice given yet."""
     monkeypatch.setenv("FLUXLITE_PROJECT", str(empty_project))
     monkeypatch.delenv("FLUXLITE_GPU_BACKEND", raising=False)
     monkeypatch.delenv("FLUXLITE_WITHOUT_GPU", raising=False)
@@ -55,8 +55,8 @@ def no_simulation_and_nothing_said_yet(monkeypatch, empty_project):
         yield
 
 
-# ``@pytest.mark.on("Simulated", "CUDA")`` names the devices for which a test holds; it gets each as `device`. A rule
-# that holds on CUDA and Simulated and not on CPU is one that a learner on a laptop would not meet otherwise. The
+# ``@pytest.mark.on("Simulated", "CUDA")`` names the devices for which a test holds; the test gets each as `device`. If
+# a rule holds on CUDA and Simulated but not on CPU, a learner on a laptop would only meet it on the simulated GPU. The
 # devices are in `tests/kinds.py`.
 
 
@@ -76,7 +76,7 @@ def device(request):
 
 @pytest.fixture
 def simulated():
-    """One simulated GPU that is in use."""
+    """One simulated GPU, switched on."""
     from kinds import simulated_device
 
     return simulated_device()

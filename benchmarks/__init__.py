@@ -1,6 +1,6 @@
-"""Side by side against peers, in one run: ``python -m benchmarks`` (or ``make bench``).
+"""Compare fluxlite with its peers in one run: ``python -m benchmarks`` (or ``make bench``).
 
-Nothing here is a test: figures are printed beside the bars they are meant to reach, and the exit
-status stays 0 unless ``--strict`` asks otherwise. A time on a shared machine moves by 30% by itself,
-so what is compared is the ratio of medians of rounds that alternate between the contenders.
+Nothing here is a test. Figures are printed next to the bars that they should reach, and the exit status stays 0
+unless you pass ``--strict``. On a shared machine, times vary by 30% on their own. So the contenders take turns in
+rounds, and we compare the ratio of their medians.
 """

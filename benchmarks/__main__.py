@@ -17,7 +17,7 @@ FEWEST_ROUNDS = 5
 
 
 def header() -> str:
-    """The machine and the libraries: a figure without them says nothing."""
+    """The machine and the libraries, since a figure means nothing without them."""
     versions = []
     for library in LIBRARIES:
         try:
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     judgements: list[Judgement] = []
     for name in options.names or NAMES:
         judgements += importlib.import_module(f"benchmarks.{name}").report(options.rounds)
-        sys.stdout.flush()  # the figures so far, when a later benchmark takes long or fails
+        sys.stdout.flush()  # show the figures so far, in case a later benchmark takes long or fails
     print(summary(judgements))
     return int(options.strict and any(one.outcome in MISSED for one in judgements))
 

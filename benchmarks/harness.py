@@ -1,4 +1,4 @@
-"""Race contenders in alternating rounds, in one process per thread setting, and judge ratios of medians."""
+"""Race contenders in alternating rounds, one process per number of threads, and judge ratios of medians."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import TypeVar
 Result = TypeVar("Result")
 Run = Callable[[], object]
 ROOT = Path(__file__).resolve().parents[1]
-TOLERANCE = 1.05  # two runs of one and the same library differ by more than this on a busy machine
+TOLERANCE = 1.05  # on a busy machine, even two runs of the same library differ by more than this
 MISSED = ("not met", "not measured")
 
 
@@ -33,8 +33,8 @@ class Contender:
 @dataclass(frozen=True)
 class Bar:
     contender: str
-    at_most: float  # times the reference's median
-    reference: str = ""  # another one than the benchmark's
+    at_most: float  # times the median of the reference
+    reference: str = ""  # if it isn't the benchmark's
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Benchmark:
     contenders: tuple[Contender, ...]
     reference: str
     bars: tuple[Bar, ...]
-    check: Callable[[object], str]  # what is wrong with a result, "" when it is right
-    steps: int  # in one timed call, for the column of µs per step
+    check: Callable[[object], str]  # what's wrong with a result, "" if it's right
+    steps: int  # per timed call, for the column of µs per step
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Judgement:
 
 
 def judge(text: str, figure: float | None, limit: float, form: str = "{:.2f}x") -> Judgement:
-    """Compare one figure with its bar; None is a figure that could not be taken."""
+    """Compare one figure with its bar. None means that the figure couldn't be taken."""
     if figure is None:
         return Judgement(text, "-", "not measured")
     met = "met" if figure <= limit else "met within 5%" if figure <= limit * TOLERANCE else "not met"
@@ -80,12 +80,12 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _attempt(row: Measured, call: Callable[[], Result]) -> Result | None:
-    """The call's result; what goes wrong is kept in the row, so that the other contenders still run."""
+    """The call's result. An error is stored in the row, so that the other contenders still run."""
     try:
         return call()
     except ModuleNotFoundError as error:
         row.trouble = f"{error.name} not installed"
-    except Exception as error:  # a contender may be broken in any way
+    except Exception as error:  # a contender may fail in any way
         row.trouble = f"failed: {type(error).__name__}: {error}".splitlines()[0]
     return None
 
@@ -93,7 +93,7 @@ def _attempt(row: Measured, call: Callable[[], Result]) -> Result | None:
 def race(benchmark: Benchmark, rounds: int, clock: Callable[[], float] = time.perf_counter) -> list[Measured]:
     """Time every contender once per round, A B C A B C …, after one untimed warm-up each.
 
-    Every result is checked: a contender that computes something else gets no time at all.
+    Every result is checked: a contender with a wrong result gets no time.
     """
     rows = [Measured(contender.name) for contender in benchmark.contenders]
     runs = []
@@ -102,13 +102,13 @@ def race(benchmark: Benchmark, rounds: int, clock: Callable[[], float] = time.pe
         runs.append(run)
         _timed(row, run, benchmark.check, clock)
         row.seconds.clear()
-    # The modules of every library imported so far are taken out of the collector's sight: otherwise
-    # each contender's garbage collections would walk through all its rivals' objects.
+    # Hide all modules imported so far from the collector. Otherwise each contender's garbage collections would walk
+    # through all its rivals' objects.
     gc.collect()
     gc.freeze()
     for _ in range(rounds):
         for row, run in zip(rows, runs):
-            gc.collect()  # nobody pays for the garbage of the one before
+            gc.collect()  # no contender pays for the previous one's garbage
             _timed(row, run, benchmark.check, clock)
     gc.unfreeze()
     return rows
@@ -126,7 +126,7 @@ def _timed(row: Measured, run: Run | None, check: Callable[[object], str], clock
 
 
 def thread_settings(threads: int) -> dict[str, str]:
-    """The environment that holds each library to so many threads; it counts only before the first import."""
+    """The environment that limits each library to this many threads. It only works before the first import."""
     count = str(threads)
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
     eigen = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()}"
@@ -134,13 +134,13 @@ def thread_settings(threads: int) -> dict[str, str]:
 
 
 def worker(module: str, rounds: int) -> None:
-    """Race `module.BENCHMARK` in this process; the figures are the last line of standard output."""
+    """Race `module.BENCHMARK` in this process. The figures are the last line of standard output."""
     rows = race(importlib.import_module(module).BENCHMARK, rounds)
     print(json.dumps([asdict(row) for row in rows]))
 
 
 def measure(module: str, threads: int, rounds: int) -> list[Measured]:
-    """All contenders in one fresh process with so many threads."""
+    """All contenders in one fresh process with this many threads."""
     code = f"from benchmarks.harness import worker; worker({module!r}, {rounds})"
     environment = os.environ | thread_settings(threads)
     done = subprocess.run(
@@ -150,19 +150,19 @@ def measure(module: str, threads: int, rounds: int) -> list[Measured]:
 
 
 def ratios(rows: Sequence[Measured], reference: str) -> dict[str, float]:
-    """Median over the reference's median, for every contender that has a time; empty without a reference."""
+    """Each contender's median over the reference's median. Empty if the reference has no time."""
     medians = {row.name: quartiles(row.seconds)[1] for row in rows if row.seconds}
     return {name: value / medians[reference] for name, value in medians.items() if reference in medians}
 
 
 def report(module: str, rounds: int, threads: Sequence[int] = (1, 2)) -> list[Judgement]:
-    """Measure one benchmark at each number of threads, print its tables, return what became of its bars."""
+    """Measure one benchmark at each number of threads, print its tables, and return how its bars were met."""
     benchmark: Benchmark = importlib.import_module(module).BENCHMARK
     judgements: list[Judgement] = []
     for count in threads:
         rows = measure(module, count, rounds)
         plural = "thread" if count == 1 else "threads"
-        judged: dict[str, Judgement] = {}  # in the table stands the first bar of a contender
+        judged: dict[str, Judgement] = {}  # the table shows a contender's first bar
         for bar in benchmark.bars:
             reference = bar.reference or benchmark.reference
             text = f"{bar.contender}, {count} {plural}: at most {bar.at_most:.2f}x {reference}"
@@ -192,7 +192,7 @@ def race_table(benchmark: Benchmark, rows: Sequence[Measured], judged: dict[str,
 
 
 def text_table(lines: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their widest entry; the last entry of a short line may run on."""
+    """Columns as wide as their widest entry. The last entry of a short line may be longer."""
     columns = range(max(len(line) for line in lines))
     widths = [max((len(line[i]) for line in lines if i < len(line) - 1), default=0) for i in columns]
     padded = [[cell.ljust(width) for cell, width in zip(line, widths)] for line in lines]

@@ -1,4 +1,4 @@
-"""What `import fluxlite` costs beyond the `import numpy` it needs: fresh processes, in turn."""
+"""What `import fluxlite` costs on top of `import numpy`: fresh processes, taking turns."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .harness import ROOT, Judgement, judge, quartiles, text_table
 
 MORE_SECONDS, MORE_BYTES = 0.015, 4e6  # allowed on top of NumPy
 AT_FIRST_USE = ("matplotlib", "IPython", "cupy", "mlx", "torch", "importlib.metadata")
-ROUNDS = 11  # at least: a process start varies more than a loop does
+ROUNDS = 11  # at least: starting a process varies more than a loop does
 
-# It imports nothing but `sys` and `time` itself, which are there in any case, so that nothing the
-# module needs has been loaded before the clock starts. /proc is Linux; elsewhere memory stays unknown.
+# It imports only `sys` and `time`, which Python has loaded anyway. So nothing that the module needs is loaded before
+# the clock starts. /proc exists on Linux only; elsewhere memory stays unknown.
 CHILD = """
 import sys, time
 before = set(sys.modules)
@@ -34,9 +34,9 @@ print(seconds, cpu, resident, *loaded)
 
 @dataclass(frozen=True)
 class Import:
-    wall: float  # seconds of the whole process
-    inside: float  # seconds of the import statement
-    cpu: float  # of these, what the processor worked for us: on a busy machine the rest is waiting
+    wall: float  # seconds for the whole process
+    inside: float  # seconds for the import statement
+    cpu: float  # seconds that the processor worked for us; on a busy machine the rest is waiting
     resident: float  # bytes, -1 where unknown
     loaded: frozenset[str]
 
@@ -44,7 +44,7 @@ class Import:
 def import_once(module: str) -> Import:
     """Import one module in a fresh process that starts in the repository."""
     start = time.perf_counter()
-    # As for a user: Python keeps the compiled modules, and the warm-up makes them.
+    # As for a user: Python keeps compiled modules, and the warm-up makes them.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-c", CHILD.format(module=module)],
@@ -56,7 +56,7 @@ def import_once(module: str) -> Import:
 
 
 def too_early(loaded: frozenset[str], by_numpy: frozenset[str]) -> list[str]:
-    """Of the libraries that should wait for their first use, those loaded beyond what NumPy loads itself."""
+    """The libraries that should wait for their first use but were loaded, except those that NumPy loads itself."""
     return [name for name in AT_FIRST_USE if name in loaded and name not in by_numpy]
 
 

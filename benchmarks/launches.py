@@ -1,7 +1,7 @@
-"""How many kernels a call launches: what the simulated GPU counts, beside what CuPy does on a real one.
+"""How many kernels a call launches: the simulated GPU's count, next to what CuPy does on a real one.
 
-The count of a real GPU comes from a CUDA graph: while a stream is captured nothing runs, and each kernel that is
-launched becomes a node. A call that has to wait for the GPU cannot be captured, and is shown with its error.
+The real GPU's count comes from a CUDA graph: during a capture nothing runs, and each launched kernel becomes a node. A
+call that must wait for the GPU can't be captured, and is shown with its error.
 
 This has not been run on a real GPU yet.
 """
@@ -21,8 +21,8 @@ from fluxlite.devices.cupy.device import CUDADevice
 from .harness import text_table
 
 Call = Callable[[Any, Any], Any]
-# By its entry in the simulated GPU's table, `fluxlite.simulated.kernels.KERNELS`: a call of it, of a square float32
-# array x and of whole numbers i that are indices of its rows.
+# For each entry of the simulated GPU's table, `fluxlite.simulated.kernels.KERNELS`: a call with a square float32 array
+# x, and integers i that are indices of its rows.
 TABLE: dict[str, Call] = {
     "zeros_like": lambda x, i: np.zeros_like(x),
     "empty_like": lambda x, i: np.empty_like(x),
@@ -57,7 +57,7 @@ TABLE: dict[str, Call] = {
     "outer": lambda x, i: np.outer(x[0], x[0]),
     "linalg.norm": lambda x, i: np.linalg.norm(x),
 }
-# And calls that lessons make often: most are one launch, because the table has no entry for them.
+# Calls that lessons use a lot. Most launch one kernel, since the table has no entry for them.
 OFTEN: dict[str, Call] = {
     "add": lambda x, i: x + x,
     "add a number": lambda x, i: x + 1,
@@ -87,49 +87,49 @@ def operands() -> tuple[np.ndarray, np.ndarray]:
 
 
 def expected(call: Call) -> int:
-    """The launches that a simulated GPU counts."""
+    """The simulated GPU's count of launches."""
     return int(fl.estimate(call, *operands(), like="NVIDIA T4").receipt.launches)
 
 
 def captured(call: Call, x: Any, i: Any) -> int | str:
-    """The kernels that CuPy launches for a call; for one that cannot be captured the error that came instead."""
+    """The kernels that CuPy launches for a call, or the error if it can't be captured."""
     import cupy
 
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         try:
-            for _ in range(2):  # loads kernels, and leaves memory of the right sizes in this stream's share of the pool
+            for _ in range(2):  # loads kernels, and reserves memory of the right sizes for this stream
                 call(x, i)
             stream.synchronize()
             graph = _graph(stream, lambda: call(x, i))
-        except Exception as error:  # what comes depends on which part of CUDA refused to wait; the other calls go on
+        except Exception as error:  # the error depends on which part of CUDA refused to wait; other calls go on
             return f"{type(error).__name__}: {error}".splitlines()[0][:90]
         return kernels_in(graph.debug_dot_str(cupy.cuda.runtime.cudaGraphDebugDotFlagsVerbose))
 
 
 def _graph(stream: Any, run: Callable[[], Any]) -> Any:
-    """What ``run()`` would launch. The capture is ended in any case, so that the next call finds none under way."""
+    """What ``run()`` would launch. The capture always ends, so that the next call can start its own."""
     stream.begin_capture()
     try:
         run()
     except Exception:
-        with contextlib.suppress(Exception):  # a capture that was spoilt cannot be ended without an error
+        with contextlib.suppress(Exception):  # ending a failed capture raises
             stream.end_capture()
         raise
     return stream.end_capture()
 
 
-# A kernel's node has this shape; where all is to be told, each node begins with its kind instead.
+# A kernel's node has this shape; in verbose output, each node starts with its kind instead.
 _KERNEL = re.compile(r'shape="octagon"|label="\{\s*KERNEL\b')
 
 
 def kernels_in(dot: str | bytes) -> int:
-    """The nodes that are kernels in the text that CUDA writes about a graph; others are copies and memsets."""
+    """The number of kernel nodes in CUDA's text for a graph. Other nodes are copies and memsets."""
     return len(_KERNEL.findall(dot if isinstance(dot, str) else dot.decode(errors="replace")))
 
 
 def rows(device: Any) -> Iterator[tuple[str, int, int | str]]:
-    """For each call what was expected, and what was captured."""
+    """For each call, what was expected and what was captured."""
     with device:
         x, i = (device.upload(array) for array in operands())
         for name, call in CALLS.items():
@@ -137,7 +137,7 @@ def rows(device: Any) -> Iterator[tuple[str, int, int | str]]:
 
 
 def table(found: list[tuple[str, int, int | str]]) -> str:
-    """Expected and captured, side by side, with what differs and a last line that counts."""
+    """Expected and captured counts side by side, the differences, and a last line with totals."""
     lines = [["call", "expected", "captured", ""]]
     for name, wanted, got in found:
         if isinstance(got, str):
@@ -149,7 +149,7 @@ def table(found: list[tuple[str, int, int | str]]) -> str:
 
 
 def report(device: Any) -> int:
-    """Print the table of an NVIDIA GPU. Raises `ValueError` for any other device."""
+    """Print the table for an NVIDIA GPU. Raises `ValueError` for any other device."""
     if not isinstance(device, CUDADevice):
         raise ValueError(f"{device!r} is no NVIDIA GPU: only there can launches be captured")
     print(table(list(rows(device))))

@@ -1,6 +1,6 @@
 """An epoch of mini-batches: 20,000 observations of 784 float32 numbers and a label, 64 at a time.
 
-What is timed is to get the batches: one gather for each, or a view where the order is the data's own.
+We time getting the batches: one gather for each, or a view if the data keeps its order.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def numpy_by_hand() -> Epoch:
 
 
 def _epoch(batches) -> tuple[int, int]:
-    """The number of batches, and the sum of all labels: each observation must be there once."""
+    """The number of batches, and the sum of all labels, since each observation must appear once."""
     count = total = 0
     for x, y in batches:
         total += int(y.sum())

@@ -15,22 +15,22 @@ from .harness import Judgement, judge, text_table
 from .sine_wave import problem
 
 CALLS, WARM_UP = 1_000, 100
-# The smallest Python object is 16 bytes: a call that leaves one behind adds at least 16 KB in 1,000.
+# The smallest Python object has 16 bytes: a call that leaks one adds at least 16 KB in 1,000 calls.
 MORE_BYTES = 16_000
-# One object that the collector knows, kept by one call in ten: less is a cache that is still filling.
+# One leaked object per ten calls. Less is a cache that's still filling.
 MORE_OBJECTS = CALLS // 10
 
 
 @dataclass(frozen=True)
 class Growth:
-    traced: int  # bytes that Python and NumPy have allocated and not freed, by tracemalloc
-    objects: int  # that the garbage collector knows
-    resident: int | None  # bytes of the process: information, as an allocator may keep freed pages
-    cycles: int  # unreachable objects that only the collector freed: on a GPU they hold memory meanwhile
+    traced: int  # bytes that Python and NumPy have allocated and not freed, according to tracemalloc
+    objects: int  # objects that the garbage collector tracks
+    resident: int | None  # the process's bytes, for information only: an allocator may keep freed pages
+    cycles: int  # unreachable objects that only the collector freed; on a GPU they'd hold memory until then
 
 
 def resident_bytes() -> int | None:
-    """VmRSS of this process, None where there is no /proc."""
+    """VmRSS of this process, or None without /proc."""
     status = Path("/proc/self/status")
     if not status.exists():
         return None
@@ -38,24 +38,24 @@ def resident_bytes() -> int | None:
 
 
 def _collect() -> int:
-    """Collect garbage, and empty the interpreter's own cache of attribute names, which is none of ours.
+    """Collect garbage, and empty the interpreter's own cache of attribute names, which isn't ours.
 
-    NumPy's `array.flags.writeable = …` looks up "setflags" by a new string each time, and that cache keeps
-    up to 4,096 of them: growth that ends by itself, but only after many thousand calls.
+    NumPy's `array.flags.writeable = …` looks up "setflags" with a new string each time, and that cache holds up to
+    4,096 of them. So it grows for many thousand calls, and then stops.
     """
     collected = gc.collect()
-    # Its name since Python 3.13, where the older one is deprecated
+    # Its name since Python 3.13, which deprecates the older one
     clear = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
     clear()
     return collected
 
 
 def growth(function: Callable[[], object], calls: int = CALLS, warm_up: int = WARM_UP) -> Growth:
-    """How much more memory is in use after so many calls, beyond what the warm-up calls have filled.
+    """How much more memory is in use after this many calls, beyond what the warm-up calls filled.
 
-    The collector is off meanwhile, so that what is left to it can be counted.
+    The collector is off meanwhile, so that we can count what's left to it.
     """
-    tracemalloc.start()  # before the warm-up: what that allocates and a later call frees must balance
+    tracemalloc.start()  # before the warm-up, whose memory a later call may free
     try:
         for _ in range(warm_up):
             function()
@@ -79,7 +79,7 @@ def growth(function: Callable[[], object], calls: int = CALLS, warm_up: int = WA
 
 
 def cases() -> dict[str, Callable[[], object]]:
-    """One step of the RNN in each of fluxlite's styles; each case is a function without arguments."""
+    """One step of the RNN in each of fluxlite's styles. Each case is a function without arguments."""
     import fluxlite as fl
 
     x, y, w1, w2 = problem()
@@ -103,7 +103,7 @@ def cases() -> dict[str, Callable[[], object]]:
 
 
 def report(rounds: int) -> list[Judgement]:
-    """Counts, not times: one round is enough, whatever `rounds` says."""
+    """These are counts, not times, so one round is enough, whatever `rounds` says."""
     measured = {name: growth(function) for name, function in cases().items()}
     lines = [["growth over 1,000 calls", "bytes", "objects", "left to the collector", "resident KB (info)"]]
     judgements = []

@@ -1,4 +1,4 @@
-"""Of what a record was made, when and with what."""
+"""What a record describes, and when and how it was made."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .record_cpu import processor
 
 
 def provenance(device: Any) -> dict[str, Any]:
-    """Of what, when and with what: nothing about whose machine it is."""
+    """What was measured, when and with what. It says nothing about whose machine it is."""
     return {
         **_card(device),
         "host": processor(),
@@ -61,12 +61,12 @@ def _version(number: int) -> str:
 
 
 def driver(told: Path = Path("/proc/driver/nvidia/version")) -> str:
-    """The NVIDIA driver's version; empty if nobody says it."""
+    """The NVIDIA driver's version. Empty if it's unknown."""
     try:
         text = told.read_text(encoding="utf-8")
     except OSError:
         text = _asked_smi()
-    found = re.search(r"\b\d{3,}\.\d+(\.\d+)?\b", text)  # alone: the line also says where the driver was built
+    found = re.search(r"\b\d{3,}\.\d+(\.\d+)?\b", text)  # the line also says where the driver was built
     return found[0] if found else ""
 
 

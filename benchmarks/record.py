@@ -1,14 +1,14 @@
-"""Record a GPU: what `fluxlite.calibrate` makes a preset of, and the times that lessons may show as *recorded*.
+"""Record a GPU: the measurements for `fluxlite.calibrate`, and the times that lessons show as *recorded*.
 
-    python -m benchmarks.record [FILE] [--repeats 9]            a GPU; FILE is fluxlite/course/recorded/CARD.json
-    python -m benchmarks.record FILE --simulated "NVIDIA T4"    the same of a simulated card, to try this program
-    python -m benchmarks.record --launches                      the kernels of each call, beside the simulated GPU's
+        python -m benchmarks.record [FILE] [--repeats 9]            a GPU; FILE is fluxlite/course/recorded/CARD.json
+        python -m benchmarks.record FILE --simulated "NVIDIA T4"    a simulated card, to try this program
+        python -m benchmarks.record --launches                      each call's kernels, next to the simulated GPU's
 
-This has not been run on a real GPU yet. On simulated ones it has: what is recorded there gives the card's preset back.
+This hasn't run on a real GPU yet. On simulated cards it has: there, the record gives the card's preset back.
 
-The record has two lists. ``"measurements"`` is what `calibrate` reads, so ``calibrate(json.load(file))`` works as it
-is; ``"lessons"`` has the rest: training steps, waits, and the clocks of one product. Their entries are made like those
-of `record_cpu`, with all repeats, and with the median and quartiles of these.
+The record has two lists. ``"measurements"`` is for `calibrate`, so ``calibrate(json.load(file))`` works directly.
+``"lessons"`` has the rest: training steps, waits, and one product's times. Entries look like those of `record_cpu`: all
+repeats, with their median and quartiles.
 """
 
 from __future__ import annotations
@@ -47,36 +47,36 @@ HOW = (
 )
 RECORDED = ROOT / "fluxlite" / "course" / "recorded"
 FIRST = (np.sinh, np.cosh, np.arctan, np.arcsinh, np.log1p, np.expm1, np.cbrt)
-TOO_LONG = 0.3  # seconds of one product, from which larger ones are left out
+TOO_LONG = 0.3  # if one product takes this many seconds, skip larger ones
 Entry = dict[str, Any]
 Run = Callable[[], Any]
 
 
 class Plan(NamedTuple):
-    """What is measured, and how often. Sizes of arrays and copies in bytes."""
+    """What to measure, and how often. Arrays and copies are in bytes."""
 
     repeats: int = 9
-    launches: int = 100  # in a row: fewer than a GPU keeps waiting before it makes the host wait
-    warm_up: float = 1.0  # seconds: a card that was idle runs at a lower clock at first
+    launches: int = 100  # in a row: few enough that the GPU's queue doesn't make the host wait
+    warm_up: float = 1.0  # seconds: an idle card starts at a lower clock rate
     elementwise: tuple[int, ...] = tuple(2**n for n in range(12, 29, 2))
     copies: tuple[int, ...] = (4, *(2**n for n in range(12, 29, 4)))
     products: tuple[int, ...] = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
     dtypes: tuple[str, ...] = ("float16", "float32", "float64")
     hidden: tuple[int, ...] = SIZES
     batches: tuple[int, ...] = BATCHES
-    clocks: int = 2048  # the side of the product that is told three times
+    clocks: int = 2048  # the size of the product that's timed in three ways
 
 
 # -- one measurement ----------------------------------------------------------------------------------------------
 
 
 def clock_of(device: Any) -> Callable[[], float]:
-    """The clock to time a device by. `fl.clock` first asks which device is in use, which on a real one takes time."""
+    """The clock to time a device with. On a real one, `fl.clock` first asks which device is in use: that takes time."""
     return fl.clock if isinstance(device, SimulatedDevice) else time.perf_counter
 
 
 def once(device: Any, run: Run) -> tuple[float, float]:
-    """The seconds until ``run()`` was asked for, and until it was done."""
+    """The seconds until ``run()`` was requested, and until it was done."""
     clock = clock_of(device)
     device.synchronize()
     start = clock()
@@ -84,12 +84,12 @@ def once(device: Any, run: Run) -> tuple[float, float]:
     asked = clock()
     device.synchronize()
     done = clock()
-    del result  # to give its memory back is no part of it
+    del result  # freeing its memory isn't part of the time
     return asked - start, done - start
 
 
 def timed(device: Any, run: Run, repeats: int) -> tuple[list[float], list[float]]:
-    """For each repeat the seconds until it was asked for, and until it was done, warmed up."""
+    """The seconds until it was requested, and until it was done, for each repeat, after a warm-up."""
     once(device, run)
     once(device, run)
     asked, done = zip(*(once(device, run) for _ in range(repeats)))
@@ -97,7 +97,7 @@ def timed(device: Any, run: Run, repeats: int) -> tuple[list[float], list[float]
 
 
 def entry(repeats: list[float], **what: Any) -> Entry:
-    """A measurement as it stands in the file."""
+    """A measurement as it appears in the file."""
     low, middle, high = map(_rounded, quartiles(repeats))
     return {**what, "repeats": list(map(_rounded, repeats)), "median": middle, "quartiles": [low, high]}
 
@@ -107,21 +107,21 @@ def _rounded(seconds: float) -> float:
 
 
 def filled(shape: tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
-    """A host array of random numbers: a GPU that multiplies zeros needs less power, and so runs faster.
+    """A host array of random numbers. A GPU that multiplies zeros needs less power, and so runs faster.
 
-    In a large one they come again and again, which spares the time to draw them.
+    In a large array they repeat, which saves the time to draw them.
     """
     numbers = np.random.default_rng(1).standard_normal(min(2**20, int(np.prod(shape))), np.float32)
     return np.resize(numbers / np.sqrt(shape[-1]), shape).astype(dtype)
 
 
 def fits(device: Any, nbytes: int) -> bool:
-    """Whether so much can be had with room to spare."""
+    """Whether there's room for this many bytes, with some to spare."""
     free = device.memory().free
     return free is None or 2 * nbytes < free
 
 
-# -- what `calibrate` reads ---------------------------------------------------------------------------------------
+# -- for `calibrate` ----------------------------------------------------------------------------------------------
 
 
 def launch(device: Any, plan: Plan) -> Iterator[Entry]:
@@ -136,15 +136,15 @@ def launch(device: Any, plan: Plan) -> Iterator[Entry]:
 
 
 def first_uses(device: Any) -> list[float]:
-    """For some functions that nothing used so far: the seconds that the first call took longer than the second."""
+    """For some unused functions: how many seconds longer the first call took than the second."""
     with device:
         x = device.upload(filled((16,)))
-        once(device, lambda: x + x)  # what the very first call of all does besides is no part of it
+        once(device, lambda: x + x)  # the very first call of all does other things too
         return [once(device, lambda: f(x))[1] - once(device, lambda: f(x))[1] for f in FIRST]  # noqa: B023
 
 
 def first_uses_apart() -> tuple[list[float], list[float]]:
-    """The same in two programs one after the other, with a new cache for CuPy: loaded from it, and compiled."""
+    """The same in two programs in a row, with a new cache for CuPy: kernels loaded from it, and kernels compiled."""
     code = "import json, fluxlite as fl, benchmarks.record as r; print(json.dumps(r.first_uses(fl.require_gpu())))"
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"CUPY_CACHE_DIR": folder}
@@ -157,7 +157,7 @@ def first_uses_apart() -> tuple[list[float], list[float]]:
 
 
 def elementwise(device: Any, plan: Plan) -> Iterator[Entry]:
-    """The sum of two arrays: three times the bytes of one."""
+    """The sum of two arrays, which moves three times the bytes of one."""
     for nbytes in plan.elementwise:
         if fits(device, 3 * nbytes):
             x, y = (device.upload(filled((nbytes // 4,))) for _ in range(2))
@@ -191,7 +191,7 @@ def copies(device: Any, plan: Plan) -> Iterator[Entry]:
 
 
 def _pinned(device: Any, host: np.ndarray) -> dict[str, Run]:
-    """Copies from and to pinned memory. With CuPy of memory pinned before: `copy_in_pinned` first copies to such."""
+    """Copies from and to pinned memory. CuPy's is pinned in advance, since `copy_in_pinned` would copy to it first."""
     if not isinstance(device, CupyDevice):
         return {"in": lambda: device.copy_in_pinned(host)}
     import cupy
@@ -206,11 +206,11 @@ def _pinned(device: Any, host: np.ndarray) -> dict[str, Run]:
     }
 
 
-# -- what lessons show --------------------------------------------------------------------------------------------
+# -- for lessons --------------------------------------------------------------------------------------------------
 
 
 def steps(device: Any, plan: Plan) -> Iterator[Entry]:
-    """A training step, as `fluxlite.course.crossing` estimates it. Copying the loss waits, so there it is all one."""
+    """A training step, as `fluxlite.course.crossing` estimates it. Copying the loss waits, so that's a single time."""
     for batch in plan.batches:
         for hidden in plan.hidden:
             host = [filled(array.shape, array.dtype) for array in arrays(hidden, batch)]
@@ -226,12 +226,12 @@ def steps(device: Any, plan: Plan) -> Iterator[Entry]:
 
 
 def _with_copies(x: np.ndarray, y: np.ndarray, *model: Any) -> Any:
-    loss, _ = training_step(fl.gpu(x), fl.gpu(y), *model, rate=0.0)  # as much work, and the numbers stay as they are
+    loss, _ = training_step(fl.gpu(x), fl.gpu(y), *model, rate=0.0)  # a rate of 0 takes the same work
     return fl.cpu(loss)
 
 
 def clocks(device: Any, plan: Plan) -> Iterator[Entry]:
-    """One product, told three times."""
+    """One product, timed in three ways."""
     host = filled((plan.clocks, plan.clocks))
     x = device.upload(host)
     what = {"what": "product", "n": plan.clocks, "dtype": "float32"}
@@ -247,13 +247,13 @@ def clocks(device: Any, plan: Plan) -> Iterator[Entry]:
 
 
 def waits(device: Any, plan: Plan) -> Iterator[Entry]:
-    """To wait for a GPU that has nothing to do, and to read a number that is there."""
+    """Waiting for an idle GPU, and reading a number that's ready."""
     number = device.upload(filled((1,)))
     yield entry(timed(device, lambda: None, plan.repeats)[1], what="wait")
     yield entry(timed(device, lambda: device.download(number), plan.repeats)[1], what="read a number")
 
 
-# -- the whole ----------------------------------------------------------------------------------------------------
+# -- the whole record ---------------------------------------------------------------------------------------------
 
 
 def warm_up(device: Any, plan: Plan) -> None:
@@ -270,7 +270,7 @@ def record(device: Any, plan: Plan | None = None) -> dict[str, Any]:
     loaded, compiled = first_uses_apart() if isinstance(device, CupyDevice) else (first_uses(device), [])
     found: dict[str, list[Entry]] = {"measurements": [], "lessons": []}
     for name, uses, what in (("measurements", loaded, "first use"), ("lessons", compiled, "first use, compiled")):
-        above = [seconds for seconds in uses if seconds > 0]  # not so where a function was used before after all
+        above = [seconds for seconds in uses if seconds > 0]  # not so if a function had been used after all
         found[name] += [entry(above, what=what)] if above else []
     with device:
         warm_up(device, plan)
@@ -282,7 +282,7 @@ def record(device: Any, plan: Plan | None = None) -> dict[str, Any]:
 
 
 def record_simulated(card: str, plan: Plan | None = None) -> dict[str, Any]:
-    """The record of a simulated card, of which only shapes are computed: so it takes seconds."""
+    """The record of a simulated card. Only shapes are computed, so it takes seconds."""
     found = fl.estimate(lambda: record(fl.gpu_device(), plan), like=card, shapes_only=True, first_use=True)
     return dict(found.result)
 
@@ -291,7 +291,7 @@ def record_simulated(card: str, plan: Plan | None = None) -> dict[str, Any]:
 
 
 def text(record: dict[str, Any]) -> str:
-    """A record as JSON with one measurement in each line."""
+    """A record as JSON with one measurement per line."""
     parts = []
     for name, value in record.items():
         if isinstance(value, list):
@@ -303,14 +303,14 @@ def text(record: dict[str, Any]) -> str:
 
 
 def save(record: dict[str, Any], path: Path, simulated: bool = False) -> None:
-    """Write a record: whole, or not at all. Raises `ValueError` for a simulated one unless that is what is wanted."""
+    """Write a record, whole or not at all. Raises `ValueError` for a simulated one, unless you ask for it."""
     if record["kind"] != "recorded" and not simulated:
         raise ValueError(f"{record['card']} is {record['kind']}: nothing was recorded on a card; --simulated allows it")
     write_whole(path, text(record).encode("utf-8"))
 
 
 def default_file(card: str) -> Path:
-    """Where the record of a card belongs: ``NVIDIA H200`` in ``nvidia-h200.json``."""
+    """Where a card's record belongs: ``NVIDIA H200`` in ``nvidia-h200.json``."""
     return RECORDED / f"{re.sub(r'[^a-z0-9]+', '-', card.lower()).strip('-')}.json"
 
 
@@ -341,7 +341,7 @@ def _recorded(options: argparse.Namespace) -> dict[str, Any]:
             raise ValueError("a simulated record does not belong with the recorded ones: name a file for it")
         return record_simulated(options.simulated, plan)
     device = fl.require_gpu()
-    if isinstance(device, SimulatedDevice):  # also said by `save`, but then after minutes
+    if isinstance(device, SimulatedDevice):  # `save` would say this too, but minutes later
         raise ValueError(f"{device!r} is a {device.name}: nothing can be recorded on it; --simulated allows it")
     return record(device, plan)
 

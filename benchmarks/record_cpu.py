@@ -1,9 +1,9 @@
-"""Record how long this machine's CPU takes for a training step: what lesson 07 and its widget draw as *recorded*.
+"""Record how long this machine's CPU takes for a training step. Lesson 07 and its widget draw this as *recorded*.
 
     python -m benchmarks.record_cpu fluxlite/course/recorded/NAME.json [--threads 1] [--rounds 9]
 
-The record says on which processor, when and with what it was made; for `fluxlite.course.crossing`. Like what
-`fluxlite.calibrate` reads, it is a list of measurements with all their repeats.
+The record says on which processor, when and with what it was made; `fluxlite.course.crossing` reads it. It's a list of
+measurements with all repeats, like the one for `fluxlite.calibrate`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ HOW = (
     "took the processor was made again."
 )
 PRODUCT = 2048
-# Of one thread, the clock's time and the time that it had the processor are the same, unless others had it too.
+# A thread's time on the clock equals its time on the processor, unless other programs used the processor too.
 DISTURBED, TRIES = 1.05, 400
 Case = dict[str, Any]
 
 
 def cases() -> Iterator[Case]:
-    """What is measured. Float64 for one batch alone: to see what precision does."""
+    """What to measure. Float64 only for one batch size, to see what precision does."""
     for batch in BATCHES:
         for hidden in SIZES:
             yield {"what": "training step", "hidden": hidden, "batch": batch, "dtype": "float32"}
@@ -51,7 +51,7 @@ def cases() -> Iterator[Case]:
 
 
 def once(case: Case, alone: bool) -> float:
-    """One repeat of a measurement; if `alone`, one during which no other program took the processor."""
+    """One repeat of a measurement. With `alone`, it's one that no other program disturbed."""
     run = ready(case)
     for _ in range(TRIES):
         start, used = time.perf_counter(), time.process_time()
@@ -64,7 +64,7 @@ def once(case: Case, alone: bool) -> float:
 
 
 def ready(case: Case) -> Callable[[], Any]:
-    """What is to be timed, run once already."""
+    """The function to time, which has run once already."""
     if case["what"] == "training step":
         return prepared(case["hidden"], case["batch"], case["dtype"])
     x = np.ones((case["n"], case["n"]), case["dtype"])
@@ -83,7 +83,7 @@ def measurements(rounds: int, alone: bool) -> list[Case]:
 
 
 def worker(rounds: int, alone: bool) -> None:
-    """Measure in this process; the figures are the last line of standard output."""
+    """Measure in this process. The figures are the last line of standard output."""
     print(json.dumps(measurements(rounds, alone)))
 
 
@@ -99,7 +99,7 @@ def processor() -> str:
 
 
 def record(threads: int, rounds: int) -> dict[str, Any]:
-    """The whole record, measured in a process of its own that is held to so many threads."""
+    """The whole record, measured in a process of its own with this many threads."""
     code = f"from benchmarks.record_cpu import worker; worker({rounds}, {threads == 1})"
     environment = os.environ | thread_settings(threads)
     done = subprocess.run(
@@ -123,7 +123,7 @@ def record(threads: int, rounds: int) -> dict[str, Any]:
 
 
 def text(record: dict[str, Any]) -> str:
-    """A record as JSON with one measurement in each line."""
+    """A record as JSON with one measurement per line."""
     head = json.dumps({name: value for name, value in record.items() if name != "measurements"}, indent=1)
     rows = ",\n".join(f"  {json.dumps(row)}" for row in record["measurements"])
     return head.removesuffix("\n}") + f',\n "measurements": [\n{rows}\n ]\n}}\n'

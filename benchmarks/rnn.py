@@ -1,7 +1,7 @@
-"""The sine-wave RNN of the blog post: 4,000 steps with 48 weights, so what is timed is the cost of a call.
+"""The sine-wave RNN of the blog post: 4,000 steps with 48 weights, so this times the cost of a call.
 
-Every contender is the program its library's users would write, updates its weights after every step,
-and reads each step's loss out as a Python number.
+Every contender is a program that its library's users would write. It updates its weights after every step, and reads
+each step's loss as a Python number.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ BENCHMARK = Benchmark(
         Contender("PyTorch eager", torch_eager),
         Contender("HIPS autograd", hips_autograd),
         Contender("MLX eager", mlx_eager),
-        # A compiled step is another kind of program: these two are here for information.
+        # A compiled step is a different kind of program, so these two are only for information.
         Contender("MLX compiled step (info)", lambda: mlx_eager(compiled=True)),
         Contender("JAX jit per step (info)", jax_jit),
     ),

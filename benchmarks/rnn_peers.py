@@ -40,7 +40,7 @@ def hips_autograd() -> Train:
 
     def train() -> float:
         x, y, w1, w2 = problem()
-        kept = {}  # autograd's value_and_grad hands out nothing but the loss
+        kept = {}  # autograd's value_and_grad returns only the loss
 
         def step(w1, w2, xh, target):
             kept["h"] = h = anp.tanh(xh @ w1)
@@ -98,7 +98,7 @@ def jax_jit() -> Train:
         return jnp.sum((h @ weights[1] - target) ** 2) / 2, h
 
     @jax.jit
-    def update(weights, h, x, y, j):  # j goes in as a number: slicing outside would cost as much again
+    def update(weights, h, x, y, j):  # pass j as a number: slicing outside would cost as much again
         inputs, target = (jax.lax.dynamic_slice_in_dim(array, j, 1) for array in (x, y))
         (loss, h), gradients = jax.value_and_grad(step, has_aux=True)(weights, h, inputs, target)
         return [w - RATE * g for w, g in zip(weights, gradients)], h, loss

@@ -1,7 +1,7 @@
-"""What it costs to simulate: the same calls on NumPy's arrays and on those of a simulated GPU, without a receipt.
+"""What simulating costs: the same calls on NumPy arrays and on a simulated GPU's, without a receipt.
 
-The simulated GPU computes with NumPy, counts and keeps its clocks; at 32 x 32 that shows, at 1024 x 1024 hardly. Calls
-that give a view are left out: they cost a microsecond where NumPy needs a tenth.
+The simulated GPU computes with NumPy, counts, and keeps its clocks. That shows at 32 x 32, and hardly at 1024 x 1024.
+We leave out calls that give a view: they cost a microsecond where NumPy needs a tenth of one.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "copy": lambda x, b, i: x.copy(),
     "zeros_like": lambda x, b, i: np.zeros_like(x),
 }
-# The side of the square arrays: how often a call is timed in one go, and how many times NumPy's time it may take.
+# The size of the square arrays: how often to time a call in one go, and the limit as a multiple of NumPy's time.
 SIZES = {32: (100, 8.0), 1024: (20, 1.1)}
-FEWEST_ROUNDS = 25  # short ones: what else runs on the machine disturbs some of them, and not their median
+FEWEST_ROUNDS = 25  # short ones, so that a disturbance spoils some of them, but not their median
 NUMPY, SIMULATED = "NumPy", "simulated"
 Move = Callable[[Any], Any]
-Result = tuple[Any, Any]  # what came out, and what should have
+Result = tuple[Any, Any]  # the result, and the correct result
 
 
 def _on_the_host(x: Any) -> Any:
@@ -55,14 +55,14 @@ def _moves() -> dict[str, Move]:
     from fluxlite.devices.simulation import simulate_gpu
     from fluxlite.messages import notice
 
-    notice("precision", "")  # said to nobody here
+    notice("precision", "")  # no message here
     simulate_gpu()
     return {NUMPY: _on_the_host, SIMULATED: require_gpu()}
 
 
 @functools.cache
 def _arguments(name: str, size: int) -> dict[str, tuple]:
-    """Both compute in the same memory: so neither is lucky with where it lies."""
+    """Both compute in the same memory, so neither has a better place by luck."""
     rng = np.random.default_rng(0)
     matrix, row = rng.standard_normal((size, size), np.float32), rng.standard_normal(size, np.float32)
     on_gpu = tuple(map(_moves()[SIMULATED], (matrix, row, np.arange(size)[::-1].copy())))
@@ -87,7 +87,7 @@ def call_contender(name: str, size: int, kind: str) -> Contender:
 
 
 def step_contender(width: int, classes: int, batch: int, times: int, kind: str) -> Contender:
-    """Training steps of a multilayer perceptron: forward, back, Adam."""
+    """Training steps of a multilayer perceptron: forward pass, backward pass, Adam."""
 
     def make() -> Callable[[], Result]:
         import fluxlite as fl
@@ -113,7 +113,7 @@ def step_contender(width: int, classes: int, batch: int, times: int, kind: str) 
 
 
 def check(result: object) -> str:
-    """The same numbers must come out on both."""
+    """Both must give the same numbers."""
     from fluxlite.devices.selection import cpu
 
     got, expected = result  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""The names of AMDGPU.jl that the guide refers to, for AMD's GPUs: hardware, also beside a simulation."""
+"""The AMDGPU.jl names that the guide refers to, for AMD GPUs. They're about hardware, even during a simulation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .devices.places import device_of
 
 
 def functional(part: str | None = None) -> Functional:
-    """Whether an AMD GPU can be used, or with `part` whether this library can (AMDGPU.jl: ``functional(:MIOpen)``).
+    """Whether an AMD GPU can be used, or with `part`, whether that library can (AMDGPU.jl: ``functional(:MIOpen)``).
 
     >>> with fl.pretend(AMDGPU="functional"):
     ...     functional(), functional(":rocBLAS"), functional(":MIOpen")
@@ -22,14 +22,14 @@ def functional(part: str | None = None) -> Functional:
 
 
 def devices() -> DeviceList:
-    """All of them, in order (AMDGPU.jl: ``AMDGPU.devices()``)."""
+    """All AMD GPUs, in order (AMDGPU.jl: ``AMDGPU.devices()``)."""
     return DeviceList(BACKENDS["AMDGPU"].devices(), functional().reason)
 
 
 def device(x: Any = None) -> Any:
-    """The current device, or the one on which `x` is (AMDGPU.jl: ``device()``, ``device(x)``).
+    """The current device, or the device of `x` (AMDGPU.jl: ``device()``, ``device(x)``).
 
-    Raises `RuntimeError` with the reason if there is none.
+    Raises `RuntimeError`, with the reason, if there's none.
 
     >>> with fl.pretend(AMDGPU=2):
     ...     device()

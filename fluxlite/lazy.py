@@ -1,4 +1,4 @@
-"""A table of contents whose names are loaded when they are first used, so that importing it costs little."""
+"""A table of contents whose names are loaded at their first use, so that importing it costs little."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def loaded_when_used(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a `package`.
 
-    `names_in` says which names are in which of its modules, `modules` which of them are names themselves, and
-    `computed` which function, of which module, gives what may be another thing at each reading.
+    `names_in` says which of its modules have which names. `modules` lists the modules that are names themselves.
+    `computed` lists names that may change: each has a module and the function in it that returns the current value.
     """
     module_of = {name: module for module, names in names_in.items() for name in names.split()}
     itself = modules.split()

@@ -1,4 +1,4 @@
-"""Things that are said once: plain lines on standard output, kept where they can be listed and forgotten.
+"""Messages that appear once: plain lines on standard output, which you can list and forget.
 
 ``[ Info: Float64 arrays become Float32 on their way to a GPU, …``
 """
@@ -14,7 +14,7 @@ _said: dict[Hashable, str] = {}
 
 
 def notice(key: Hashable, text: str) -> None:
-    """Print ``[ Info: text`` the first time that `key` is used, and never again (Julia: ``@info … maxlog=1``).
+    """Print ``[ Info: text`` the first time that `key` is used (Julia: ``@info … maxlog=1``).
 
     >>> reset_notices()
     >>> notice("greeting", "hello")
@@ -35,7 +35,7 @@ def warn(key: Hashable, text: str) -> None:
 
 
 def formatted(level: str, text: str) -> str:
-    """`text` as Julia's logger prints it, ``[ Info: …``; several lines behind ``┌``, ``│`` and ``└``.
+    """`text` as Julia's logger prints it: ``[ Info: …``, or several lines after ``┌``, ``│`` and ``└``.
 
     >>> print(formatted("Info", "New GPU backend set: CPU.\\nIt is used from now on."))
     ┌ Info: New GPU backend set: CPU.
@@ -49,12 +49,12 @@ def formatted(level: str, text: str) -> str:
 
 
 def was_said(key: Hashable) -> bool:
-    """Whether the notice of this `key` was given: whoever asks first need not compose it again."""
+    """Whether the message with this `key` has appeared. If so, you needn't compose it again."""
     return key in _said
 
 
 def notices() -> list[str]:
-    """All lines that were said so far, in order.
+    """All messages so far, in order.
 
     >>> reset_notices()
     >>> notices()
@@ -64,13 +64,13 @@ def notices() -> list[str]:
 
 
 def reset_notices() -> None:
-    """Forget what was said, so that it is said again when it next happens."""
+    """Forget all messages, so that they can appear again."""
     _said.clear()
 
 
 @contextlib.contextmanager
 def forgotten_afterwards() -> Iterator[None]:
-    """What is said inside the block does not count as said afterwards, and what was said before is not repeated."""
+    """Messages inside the block don't count afterwards, and earlier messages aren't repeated."""
     before = dict(_said)
     try:
         yield
@@ -85,15 +85,15 @@ def _say(key: Hashable, line: str) -> None:
         print(line)
 
 
-# -- who reads it --------------------------------------------------------------------------------------------------
+# -- where we run ---------------------------------------------------------------------------------------------------
 
 
 def ipython() -> Any:
-    """The shell of IPython's, a notebook's or one in a terminal, that runs this; None elsewhere. Imports nothing."""
+    """The IPython shell that runs this, in a notebook or a terminal, otherwise None. Imports nothing."""
     module = sys.modules.get("IPython")
     return None if module is None else module.get_ipython()
 
 
 def in_notebook() -> bool:
-    """Whether a kernel of Jupyter's runs this, so that what is said appears below a cell."""
+    """Whether a Jupyter kernel runs this, so that messages appear below a cell."""
     return "ipykernel" in sys.modules and ipython() is not None

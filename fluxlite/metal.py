@@ -1,4 +1,4 @@
-"""The names of Metal.jl that the guide refers to, for Apple's GPUs. They are about hardware, as in `amdgpu.py`."""
+"""The Metal.jl names that the guide refers to, for Apple GPUs. They're about hardware, as in `amdgpu.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .devices.places import device_of
 
 
 def functional(part: str | None = None) -> Functional:
-    """Whether an Apple GPU can be used (Metal.jl: ``Metal.functional()``). It has no parts to ask for.
+    """Whether an Apple GPU can be used (Metal.jl: ``Metal.functional()``). It has no parts to ask about.
 
     >>> with fl.pretend(Metal="functional"):
     ...     functional()
@@ -22,12 +22,12 @@ def functional(part: str | None = None) -> Functional:
 
 
 def devices() -> DeviceList:
-    """The one there is, if it can be used (Metal.jl: ``Metal.devices()``)."""
+    """The Apple GPU in a list, if it can be used (Metal.jl: ``Metal.devices()``)."""
     return DeviceList(BACKENDS["Metal"].devices(), functional().reason)
 
 
 def device(x: Any = None) -> Any:
-    """The device, or the one on which `x` is (Metal.jl: ``device()``). Raises `RuntimeError` if there is none.
+    """The device, or the device of `x` (Metal.jl: ``device()``). Raises `RuntimeError` if there's none.
 
     >>> with fl.pretend(Metal="functional"):
     ...     device()

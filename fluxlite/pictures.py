@@ -1,7 +1,7 @@
-"""Pictures: how they look, and how they are shown, each with a sentence that says what is to be seen.
+"""Pictures: how they look, and how they're shown, each with a sentence that says what's in it.
 
-Large enough to project, told apart without colour vision, one look for each kind of time. Matplotlib is imported when
-the first picture is drawn.
+They're large enough to project, readable without colour vision, and have one look for each kind of time. Matplotlib is
+imported when the first picture is drawn.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import html
 import io
 from typing import Any
 
-# Okabe and Ito's colours, which differ in brightness too.
+# Okabe and Ito's colours, which also differ in brightness.
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#737373"
 
 _LOOKS: dict[str, dict[str, Any]] = {
@@ -29,10 +29,10 @@ _STYLE: Any = {
 
 
 def look(kind: str) -> dict[str, Any]:
-    """How a line of this kind of time is drawn: a keyword for each of Matplotlib's line properties.
+    """How to draw a line for this kind of time: keywords for Matplotlib's line properties.
 
-    ``"measured"`` is a solid line with filled circles, ``"recorded"`` a dotted one with triangles, ``"simulated"`` a
-    dashed one with hollow squares. Raises `ValueError` for another kind.
+    ``"measured"`` is a solid line with filled circles, ``"recorded"`` is dotted with triangles, and ``"simulated"`` is
+    dashed with hollow squares. Raises `ValueError` for another kind.
 
     >>> look("simulated")["linestyle"]
     '--'
@@ -43,7 +43,7 @@ def look(kind: str) -> dict[str, Any]:
 
 
 def plots(rows: int = 1, columns: int = 1, height: float = 4.0, width: float = 9.0, **more: Any) -> tuple[Any, Any]:
-    """A figure and its axes, as ``pyplot.subplots``; and from now on all of Matplotlib's in the lessons' style.
+    """A figure and its axes, like ``pyplot.subplots``. From now on, Matplotlib uses the lessons' style.
 
     >>> figure, axes = plots()
     >>> _ = axes.plot([1, 2, 4], **look("measured"))
@@ -51,8 +51,8 @@ def plots(rows: int = 1, columns: int = 1, height: float = 4.0, width: float = 9
     import matplotlib
     from matplotlib.figure import Figure
 
-    matplotlib.rcParams.update(_STYLE)  # also what is added to the axes later, a legend for example
-    # No pyplot, which would keep every figure, show it a second time, and take 20 MB more.
+    matplotlib.rcParams.update(_STYLE)  # set globally, for what's added to the axes later, such as a legend
+    # We avoid pyplot, which would keep every figure, show it twice, and take 20 MB more.
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, **more)
 
@@ -76,7 +76,7 @@ class Picture:
         self.png = buffer.getvalue()
 
     def _repr_html_(self) -> str:
-        # An <img> of our own: JupyterLab drops the alternative text of an image output.
+        # We make our own <img>, since JupyterLab drops the alternative text of an image output.
         source = base64.b64encode(self.png).decode()
         text = html.escape(self.sentence, quote=True)
         return (
@@ -89,9 +89,9 @@ class Picture:
 
 
 def show(figure: Any, sentence: str) -> Picture:
-    """`figure`, a Matplotlib one, as the result of a notebook cell, with `sentence` as caption and alternative text.
+    """Show a Matplotlib `figure` as a notebook cell's result, with `sentence` as caption and alternative text.
 
-    Raises `ValueError` without a sentence: a learner who cannot see the picture needs it.
+    Raises `ValueError` without a sentence, since a learner who can't see the picture needs it.
 
     >>> from matplotlib.figure import Figure
     >>> figure = Figure()
@@ -102,7 +102,7 @@ def show(figure: Any, sentence: str) -> Picture:
     if not sentence.strip():
         raise ValueError("show(figure, sentence) takes a sentence that says what is to be seen")
     picture = Picture(figure, sentence)
-    close = getattr(figure.canvas.manager, "destroy", None)  # pyplot would show an open figure a second time
+    close = getattr(figure.canvas.manager, "destroy", None)  # pyplot would show an open figure again
     if close is not None:
         import matplotlib.pyplot as plt
 

@@ -1,7 +1,7 @@
 """Checks of derivatives: against finite differences, against NumPy, against PyTorch.
 
-`Call` is a call of a function with its arguments; every floating array in them is an operand, of which a gradient
-is taken. What a check finds wrong it says in an `AssertionError`.
+A `Call` is a function call with its arguments. Every floating-point array in them is an operand, and gets a gradient.
+A check that fails raises an `AssertionError` that says why.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STEP = 1e-5
 
 
 class Call:
-    """``function(*args, **kwargs)``, with the floating arrays in the arguments replaceable.
+    """``function(*args, **kwargs)``, with replaceable floating-point arrays in the arguments.
 
     >>> call = Call(np.sum, np.array([[1.0, 2.0]]), axis=1)
     >>> call
@@ -64,12 +64,12 @@ def _replaced(x: Any, new: Callable) -> Any:
 
 
 def parts_of(result: Any) -> tuple:
-    """The arrays of a result: some functions return several."""
+    """The arrays in a result, since some functions return several."""
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
 def weighted_sum(f: Callable) -> Callable:
-    """`f` followed by a sum with fixed weights, all different: an error at one element cannot be outweighed."""
+    """`f` followed by a sum with fixed weights, all different, so that errors can't cancel."""
 
     def loss(*operands: Any) -> Any:
         rng = np.random.default_rng(5)
@@ -88,7 +88,7 @@ def floating(arrays: Any) -> list[int]:
 
 
 def check_gradient(f: Callable, *arrays: Any, tolerance: float = 1e-6) -> None:
-    """The gradients of a weighted sum of ``f(*arrays)`` against central differences, and what arrays they are."""
+    """Compare the gradients of a weighted sum of ``f(*arrays)`` with central differences, and check their arrays."""
     loss = weighted_sum(f)
     gradients = gradient(loss, *arrays)
     chosen = floating(arrays)
@@ -107,7 +107,7 @@ def _moved(loss: Callable, arrays: Any, i: int, place: tuple, step: float) -> An
 
 
 def check_kind(g: Any, x: np.ndarray, others: Any) -> None:
-    """A gradient is a new array like its operand: shape, dtype, writable, sharing memory with no other array."""
+    """A gradient is a new array like its operand: same shape and dtype, writable, sharing no memory."""
     assert type(g) is np.ndarray, f"the gradient is no array but {type(g).__name__}"
     assert g.shape == x.shape, f"gradient of shape {g.shape} for an operand of shape {x.shape}"
     assert g.dtype == x.dtype, f"gradient of dtype {g.dtype} for an operand of dtype {x.dtype}"
@@ -117,7 +117,7 @@ def check_kind(g: Any, x: np.ndarray, others: Any) -> None:
 
 
 def check_second(f: Callable, *arrays: Any, tolerance: float = 1e-5) -> None:
-    """The gradient of the gradient, along one direction, against differences of the first gradient."""
+    """Compare the gradient of the gradient, along one direction, with differences of the first gradient."""
     loss = weighted_sum(f)
     chosen = floating(arrays)
     rng = np.random.default_rng(7)
@@ -139,7 +139,7 @@ def check_second(f: Callable, *arrays: Any, tolerance: float = 1e-5) -> None:
 
 
 def check_forward(f: Callable, *arrays: Any) -> None:
-    """The value inside a gradient is NumPy's, with its shape and dtype."""
+    """The value inside a gradient is NumPy's, with the same shape and dtype."""
     expected = parts_of(f(*arrays))
     seen: list[Any] = []
 
@@ -157,7 +157,7 @@ def check_forward(f: Callable, *arrays: Any) -> None:
 
 
 def check_float32(f: Callable, *arrays: Any, tolerance: float = 1e-3) -> None:
-    """With float32 operands nothing on the way back is of another dtype, and the gradient is about float64's."""
+    """With float32 operands, everything on the way back is float32, and the gradient is close to float64's."""
     singles = [x.astype(np.float32) if i in floating(arrays) else x for i, x in enumerate(arrays)]
     check_forward(f, *singles)
     loss = weighted_sum(f)
@@ -174,7 +174,7 @@ def check_float32(f: Callable, *arrays: Any, tolerance: float = 1e-3) -> None:
 
 
 def check_python_float(f: Callable, *arrays: Any) -> None:
-    """Operands without axes may be Python numbers: their gradients are Python numbers, the same ones."""
+    """Operands without axes may be Python numbers. Their gradients are then Python numbers, with the same values."""
     chosen = [i for i in floating(arrays) if arrays[i].shape == ()]
     if chosen:
         loss = weighted_sum(f)
@@ -186,7 +186,7 @@ def check_python_float(f: Callable, *arrays: Any) -> None:
 
 
 def check_call(call: Call, tolerance: float = 1e-6, second: bool = True) -> None:
-    """Everything that is asked of a rule."""
+    """Everything that we ask of a rule."""
     operands = call.operands
     check_forward(call, *operands)
     check_gradient(call, *operands, tolerance=tolerance)
@@ -197,7 +197,7 @@ def check_call(call: Call, tolerance: float = 1e-6, second: bool = True) -> None
 
 
 def check_against_torch(f: Callable, f_torch: Callable, *arrays: Any, tolerance: float = 1e-10) -> None:
-    """Values and gradients of `f` against those of `f_torch`; skips the test where PyTorch is not installed."""
+    """Compare values and gradients of `f` with those of `f_torch`. Skips the test if PyTorch isn't installed."""
     import pytest
 
     torch = pytest.importorskip("torch")

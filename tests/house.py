@@ -1,6 +1,6 @@
-"""The house: which room of fluxlite may import which, drawn as the picture in CONTRIBUTING.md.
+"""The house: which room of fluxlite may import which. CONTRIBUTING.md has its picture.
 
-A room is a package, or a module on the top floor. ``python tests/house.py`` draws the picture anew.
+A room is a package, or a module on the top floor. ``python tests/house.py`` redraws the picture.
 """
 
 import ast
@@ -12,7 +12,7 @@ PACKAGE = ROOT / "fluxlite"
 PAGE = ROOT / "CONTRIBUTING.md"
 TABLE_OF_CONTENTS = "fluxlite"
 
-# What each room is, and which others it may import, also inside functions. In reading order: only rooms above.
+# What each room is, and which others it may import, even inside functions. In reading order: only rooms above.
 ROOMS: dict[str, tuple[str, set[str]]] = {
     "tree": ("a model is a tree: how it comes apart, ties, walks, parameters", set()),
     "lazy": ("a table of contents whose names are loaded when they are first used", set()),
@@ -63,7 +63,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "__main__": ("python -m fluxlite …", {"course", TABLE_OF_CONTENTS}),
 }
 
-# One file each that may do what its room may not, and why.
+# Single files that may do what their room may not, and why.
 EXCEPTIONS = {
     ("devices.simulation", "simulated"): "loads the simulated GPU when it is first asked for",
     ("jupyter.crossover", "course"): "shows what lesson 07 measures, and its notebook imports it from jupyter",
@@ -72,16 +72,16 @@ EXCEPTIONS = {
 
 
 def modules() -> dict[str, str]:
-    """The source of each module, by its dotted name."""
+    """Each module's source, by its dotted name."""
     names = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in sorted(PACKAGE.rglob("*.py"))}
     return {name.removesuffix(".__init__"): path.read_text(encoding="utf-8") for name, path in names.items()}
 
 
 def imported(source: str, module: str, known: set[str], is_package: bool = False) -> set[str]:
-    """Which of the `known` modules this source, of the dotted `module`, imports, also inside functions.
+    """Which of the `known` modules this source imports, even inside functions. `module` is its own dotted name.
 
-    For a name that is no module, the module that it comes from. What only a type checker reads counts too, except in
-    the table of contents, which names everything there.
+    For a name that isn't a module, it's the module that the name comes from. Imports that only a type checker reads
+    count too, except in the table of contents, which names everything there.
     """
     package = module.split(".") if is_package else module.split(".")[:-1]
     found = set()
@@ -105,14 +105,14 @@ def _nodes(node: ast.AST, for_type_checkers: bool) -> Iterator[ast.AST]:
 
 
 def graph(sources: dict[str, str]) -> dict[str, set[str]]:
-    """For each module the modules that it imports."""
+    """For each module, the modules that it imports."""
     known = set(sources)
     packages = {name.rpartition(".")[0] for name in known}
     return {name: imported(source, name, known, name in packages) - {name} for name, source in sources.items()}
 
 
 def circle(arrows: dict[str, set[str]]) -> list[str]:
-    """The modules of one circle of imports, the first one again at the end; empty if there is none."""
+    """The modules in one circle of imports, with the first repeated at the end. Empty if there's none."""
     done: set[str] = set()
 
     def visit(name: str, path: list[str]) -> list[str]:
@@ -128,12 +128,12 @@ def circle(arrows: dict[str, set[str]]) -> list[str]:
 
 
 def room(module: str) -> str:
-    """The room in which a module is."""
+    """The room that a module is in."""
     return module.split(".")[1] if "." in module else TABLE_OF_CONTENTS
 
 
 def forbidden(module: str, others: set[str]) -> set[str]:
-    """The rooms that `module` must not import from, of those in which `others` are."""
+    """The rooms of `others` that `module` must not import from."""
     if module == TABLE_OF_CONTENTS:
         return set()
     here = room(module)
@@ -146,7 +146,7 @@ def forbidden(module: str, others: set[str]) -> set[str]:
 
 
 def floors() -> dict[str, int]:
-    """Each room stands one floor above the highest that it may import."""
+    """Each room is one floor above the highest that it may import."""
     found: dict[str, int] = {TABLE_OF_CONTENTS: 0}
     for name, (_, others) in ROOMS.items():
         found[name] = 1 + max((found[other] for other in others), default=0)
@@ -154,7 +154,7 @@ def floors() -> dict[str, int]:
 
 
 def picture() -> str:
-    """The house as text: the ground floor last, each room with what it is and whom it may import."""
+    """The house as text, ground floor last: each room with what it is and which rooms it may import."""
     floor, lines = floors(), []
     for number in range(max(floor.values()), 0, -1):
         lines.append(f"floor {number}")
@@ -171,7 +171,7 @@ BEGIN, END = "<!-- the house: drawn by tests/house.py -->\n```\n", "\n```\n<!-- 
 
 
 def drawn(page: str) -> str:
-    """`page` with the picture as it is today."""
+    """`page` with today's picture."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}{picture()}{END}{after}"

@@ -1,6 +1,6 @@
 """The kinds of devices that the conformance suite runs on: ``@pytest.mark.on(*EVERYWHERE)``, ``on(*GPUS)``.
 
-A new kind of device is entered here, and nowhere else in the suite.
+Enter a new kind of device here, and nowhere else in the suite.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from fluxlite.devices.cupy.device import cuda_devices, cuda_functional
 from fluxlite.devices.metal.device import MetalDevice
 from fluxlite.messages import reset_notices
 
-# A GPU has memory of its own: nothing mixes with arrays of the host, and nothing comes back without being asked for.
+# A GPU has its own memory: it never mixes with host arrays, and nothing comes back unless you ask.
 GPUS = ("Simulated", "CUDA", "Metal")
 EVERYWHERE = ("CPU", *GPUS)
 
@@ -36,7 +36,7 @@ def metal_device() -> Any:
     return MetalDevice()
 
 
-# How a test gets its device; what is not here is skipped, with the reason.
+# How a test gets its device. A test on any other is skipped, with the reason.
 DEVICE: dict[str, Callable[[], Any]] = {
     "CPU": lambda: CPU,
     "Simulated": simulated_device,

@@ -1,4 +1,4 @@
-"""Operands for the tests of derivatives, drawn by Hypothesis: their shapes, their numbers, how they lie in memory."""
+"""Operands for the tests of derivatives, drawn by Hypothesis: shapes, numbers, and memory layouts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-# The same examples at every run: what fails once fails again.
+# The same examples in every run, so that a failure repeats.
 few_examples = settings(
     max_examples=20, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 
 
-# -- numbers: each domain gives numbers by a generator. No two are equal, so nothing lies at a corner ----------
+# -- numbers: each domain draws numbers from a generator. No two are equal, so nothing is at a corner -----------
 
 Domain = Callable[[np.random.Generator, tuple], np.ndarray]
 
@@ -53,7 +53,7 @@ def laid_out(x: np.ndarray, layout: str) -> np.ndarray:
 
 @st.composite
 def arrays(draw: Any, shape: Any, domain: Domain = any_number, which: int = 0) -> np.ndarray:
-    """An array of a given shape, or of one drawn from a strategy of shapes. Each `which` has other numbers."""
+    """An array of a given shape, or of a shape drawn from a strategy. Each `which` has different numbers."""
     shape = draw(shape) if isinstance(shape, st.SearchStrategy) else shape
     rng = np.random.default_rng([draw(st.integers(0, 2**16)), which])
     return laid_out(np.asarray(domain(rng, shape)), draw(st.sampled_from(["C", "Fortran", "gaps", "backwards"])))
@@ -68,13 +68,13 @@ def axis_of(shape: tuple) -> Any:
     return st.integers(-len(shape), len(shape) - 1)
 
 
-# -- calls: for each kind of function, a strategy of calls of it -----------------------------------------------------
+# -- calls: a strategy for each kind of function ---------------------------------------------------------------------
 
 Calls = Callable[[Callable], Any]
 
 
 def elementwise(*domains: Domain) -> Calls:
-    """Calls with one operand for each domain, whose shapes broadcast."""
+    """Calls with one operand per domain, whose shapes broadcast."""
 
     def calls(function: Callable) -> Any:
         @st.composite

@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say. No time is asserted here: clocks are made up, memory is counted."""
+"""The benchmarks measure what they say. No times are asserted: clocks are made up, memory is counted."""
 
 import gc
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-# The benchmarks are not part of the installed package: they are found beside it in the repository.
+# The benchmarks aren't part of the installed package, so we find them next to it in the repository.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import harness, importing, loader, memory, rnn, sine_wave  # noqa: E402
@@ -24,7 +24,7 @@ class Clock:
         return self.now
 
     def contender(self, name, *seconds, result=1.0):
-        """The first of the seconds is the warm-up's."""
+        """The first number of seconds is for the warm-up."""
         left = list(seconds)
 
         def run():

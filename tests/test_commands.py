@@ -1,4 +1,4 @@
-"""`make lab`, `make test`, conda and Binder: what they do before and beside installing. No network is used."""
+"""`make lab`, `make test`, conda and Binder: what they do besides installing. No network is used."""
 
 import fcntl
 import glob
@@ -85,7 +85,7 @@ def test_the_oldest_python_is_the_one_in_pyproject(bootstrap, monkeypatch, versi
 
 
 def old_pythons():
-    """Pythons below 3.11 that really start, by version: on the PATH, and pyenv's."""
+    """Pythons below 3.11 that really start, by version: those on the PATH, and pyenv's."""
     found = {}
     names = ["python2", "python2.7"] + [f"python3.{minor}" for minor in range(6, 11)]
     candidates = [path for path in map(shutil.which, names) if path]
@@ -116,14 +116,14 @@ def test_real_old_pythons_can_say_what_helps(monkeypatch):
 
 
 def call_make(programs, *arguments, folder=ROOT, **environment):
-    """make, while only the programs of one folder are on the PATH."""
+    """make, with only one folder's programs on the PATH."""
     environment = {"PATH": str(programs), "HOME": str(programs)} | environment
     command = [shutil.which("make"), "-C", str(folder), "--no-print-directory", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
 
 
 def fake_python(path, version):
-    """A Python that only knows its version and otherwise tells how it was started."""
+    """A Python that knows only its version, and otherwise reports how it was started."""
     script(path, f'if [ "$1" = -c ]; then echo {version}; else echo "{path.name} $* [$FLUXLITE_FOUND]"; fi\n')
 
 
@@ -206,7 +206,7 @@ def project(prepare, monkeypatch, tmp_path):
         interrupted = None
 
         def prepare(self, *extras, version=sys.version_info):
-            """What `make` would have done now."""
+            """What `make` would do now."""
             self.calls.clear()
             prepare.prepare(self.root, set(extras), version)
             return list(self.calls)
@@ -266,7 +266,7 @@ def test_an_interrupted_install_is_done_anew(project, interruption, first):
     with pytest.raises(interruption):
         project.prepare("lab", "test")
     project.interrupted = None
-    # Half a package may be there, so from an empty .venv, and with what was wanted before.
+    # Half a package may be left, so it starts over with an empty .venv, and the extras that were wanted before.
     assert project.prepare("lab") == ["create", "install lab,test"]
     assert project.prepare("lab", "test") == []
 
@@ -482,11 +482,11 @@ def test_ci_is_a_script_that_can_be_started():
     assert set(extras) == {"bench", "browser", "cuda12", "nbgrader", "nox"} <= set(EXTRAS)
 
 
-# --- What is promised about packages ---
+# --- What we promise about packages ---
 
 
 def names(requirements):
-    """The packages asked for, with those of extras that are named in them."""
+    """The requested packages, including those of the extras named among them."""
     result = set()
     for requirement in map(Requirement, requirements):
         if requirement.name == "fluxlite":
@@ -551,14 +551,14 @@ def test_conda_environment():
     assert name == "python" and Version(version) >= Version("3.11")
     local, cupy = pip["pip"]
     assert local_extras(local) == {"lab", "test"} and "nbval" in names(EXTRAS["test"])
-    # What its first line tells opens the learners' copies, not the solved lessons.
+    # The command in its first line opens the learners' copies, not the solved lessons.
     assert text.splitlines()[0].endswith("; conda activate fluxlite; python -m fluxlite lab")
     for path in re.findall(r"pytest (?:--nbval )?([^;\n]+)", text):
         assert all((ROOT / name).exists() for name in path.split())
     cupy = Requirement(cupy)
     (in_project,) = map(Requirement, EXTRAS["cuda12"])
     assert (cupy.name, cupy.specifier) == (in_project.name, in_project.specifier)
-    # There is none for macOS, where asking for it would stop the whole environment.
+    # There's none for macOS, where requesting it would break the whole environment.
     assert cupy.marker.evaluate({"sys_platform": "linux"}) and not cupy.marker.evaluate(
         {"sys_platform": "darwin"}
     )
@@ -578,7 +578,7 @@ def test_binder_gets_the_lab_and_no_cupy():
 
 @pytest.fixture
 def repository(tmp_path):
-    """A copy of what Binder builds, as far as it looks at it."""
+    """A copy of the files that Binder's build reads."""
     shutil.copytree(ROOT / "binder", tmp_path / "binder")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     shutil.copytree(ROOT / "fluxlite" / "course" / "jupyterlab", tmp_path / "fluxlite" / "course" / "jupyterlab")
@@ -586,7 +586,7 @@ def repository(tmp_path):
 
 
 def test_binder_gets_the_courses_settings(repository):
-    """By a Python that says it lives elsewhere, so that nothing is changed here."""
+    """Uses a Python that claims to live elsewhere, so nothing changes here."""
     script(repository / "bin" / "python", f"echo {repository / 'env'}\n")
     environment = dict(os.environ, PATH=f"{repository / 'bin'}{os.pathsep}{os.environ['PATH']}")
     subprocess.run([str(repository / "binder" / "postBuild")], cwd=repository, env=environment, check=True)
@@ -601,7 +601,7 @@ def test_binder_understands_what_is_asked_of_it(repository):
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()
     install = next(i for i, line in enumerate(lines) if '-r "binder/requirements.txt"' in line)
-    # What is installed is this very folder, so it has to be there before.
+    # It installs this very folder, which must be there first.
     assert any(line.startswith("COPY") and " src/ " in line for line in lines[:install])
     assert any(line == "RUN ./binder/postBuild" for line in lines[install:])
     python = (ROOT / "binder" / "runtime.txt").read_text().strip().partition("-")[2]
@@ -620,7 +620,7 @@ def test_readme_on_windows(readme):
     (block,) = re.findall(r"```powershell\n(.*?)```", readme, re.DOTALL)
     make, install, start = block.splitlines()
     assert make == "py -m venv .venv"
-    # PowerShell may forbid activation scripts, so none is used.
+    # PowerShell may forbid activation scripts, so we use none.
     folder, _, command = install.partition(" ")
     assert folder == r".venv\Scripts\python" and command.startswith("-m pip install -e ")
     assert local_extras(command.removeprefix("-m pip install ")) == {"lab"}

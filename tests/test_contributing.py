@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md names what is there."""
+"""What CONTRIBUTING.md names exists."""
 
 import re
 from pathlib import Path
@@ -12,11 +12,11 @@ from fluxlite.simulated.surface import LACKING
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 NAMED = sorted(set(re.findall(r"`([\w/.*-]+(?:\.py|\.md|\.csv|\.toml|/))`", PAGE)))
-FILES = [name for name in NAMED if "NN" not in name and "NAME" not in name]  # those are the reader's own
-# A name without a folder is of one that the same recipe names before it, or of the package.
+FILES = [name for name in NAMED if "NN" not in name and "NAME" not in name]  # those are for the reader to write
+# A name without a folder is in a folder that the same recipe names before, or in the package.
 FOLDERS = ("", "fluxlite", "fluxlite/autodiff/derivatives", "fluxlite/devices", "fluxlite/devices/metal",
            "fluxlite/layers", "fluxlite/course/lessons", "tests/devices")  # fmt: skip
-# What the page says to be in a file: `choose` in `devices/choosing.py`.
+# What the page says about a file's contents: `choose` in `devices/choosing.py`.
 INSIDE = sorted(set(re.findall(r"`(\w+)`\s+(?:in|of)\s+`([\w/.]+\.py)`", PAGE)))
 
 

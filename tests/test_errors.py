@@ -36,7 +36,7 @@ def test_they_survive_another_process():
 
 
 def test_the_cause_is_kept():
-    """What the array library said is below, for who wants to know; the Chains in between are not."""
+    """The array library's own error is below it, if you want to know. The Chains in between are not."""
     model = fl.Chain(fl.Chain(fl.Dense(3, 2)))
     with pytest.raises(ShapeError) as error:
         model(np.ones(4))

@@ -1,7 +1,6 @@
-"""Who imports whom, what ``import fluxlite`` costs, what is named how, and how long the files are: the house, held by a
-test. The table of who may import whom is in `house.py`.
+"""What may import what, what ``import fluxlite`` costs, how things are named, and how long files are.
 
-The code is course material. A reader who opens `tree/` must be able to read it without the rest.
+The table of imports is in `house.py`. The code is course material, so you can read `tree/` without the rest.
 """
 
 import ast
@@ -21,7 +20,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 SOURCES = house.modules()
 KNOWN = set(SOURCES)
 ARROWS = house.graph(SOURCES)
-# The core: the length of what is to be read to understand gradients and models.
+# The core: its length is what you read to understand gradients and models.
 CORE = [
     "tree/*", "arrays", "autodiff/rules", "autodiff/levels", "autodiff/tracked", "autodiff/way_back",
     "autodiff/marking", "autodiff/collecting", "autodiff/assigned", "autodiff/gradients", "autodiff/jacobians",
@@ -36,7 +35,7 @@ def dotted(file: Path) -> str:
     return ".".join(("fluxlite", *file.relative_to(PACKAGE).with_suffix("").parts))
 
 
-# -- who imports whom ------------------------------------------------------------------------------------------------
+# -- what imports what -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("module", sorted(SOURCES))
@@ -122,7 +121,7 @@ def test_the_picture_in_CONTRIBUTING_is_up_to_date(monkeypatch):
 
 
 def named_alike(package: ModuleType) -> set[str]:
-    """The modules inside `package` under whose names it has something else: importing them gives that instead."""
+    """The modules in `package` whose names it uses for something else. Importing such a module gives you that."""
     inside = {path.stem for path in Path(package.__file__).parent.glob("*.py")} | {
         path.parent.name for path in Path(package.__file__).parent.glob("*/__init__.py")
     }
@@ -132,13 +131,13 @@ def named_alike(package: ModuleType) -> set[str]:
 
 @pytest.mark.parametrize("name", [name for name in SOURCES if (PACKAGE.parent / name.replace(".", "/")).is_dir()])
 def test_no_module_is_hidden_by_a_function_of_its_package(name):
-    """``import fluxlite.notices as n`` gave the function `notices`, not the module."""
+    """``import fluxlite.notices as n`` used to give the function `notices`, not the module."""
     __import__(name)
     assert named_alike(sys.modules[name]) == set()
 
 
 def test_no_module_is_named_like_a_public_function():
-    """Outside the course and its widgets, whose paths notebooks import."""
+    """Outside the course and its widgets, since notebooks import those by path."""
     functions = {name for name in fluxlite.__all__ if inspect.isroutine(getattr(fluxlite, name))}
     rooms = [name for name in SOURCES if house.room(name) not in ("course", "jupyter")]
     assert {name for name in rooms if name.rpartition(".")[2] in functions} == set()
@@ -159,7 +158,7 @@ def test_a_hidden_module_is_noticed(tmp_path, monkeypatch):
 
 
 def test_import_fluxlite_loads_no_more_than_it_needs():
-    """No GPU library, nothing for plots or notebooks, and nothing of ours before it is used."""
+    """No GPU library, nothing for plots or notebooks, and nothing of ours before its first use."""
     program = (
         "import sys, numpy\n"
         "before = set(sys.modules)\n"
@@ -189,7 +188,7 @@ def test_unknown_names_raise_what_python_raises():
 
 
 def code_lines(source: str) -> int:
-    """The lines that hold code: without docstrings, comments, empty ones, and imports, which only tell where."""
+    """The lines of code: no docstrings, comments, empty lines or imports."""
     tree = ast.parse(source)
     lines = {number for number, line in enumerate(source.splitlines(), 1) if line.strip() and line.strip()[0] != "#"}
     for node in ast.walk(tree):

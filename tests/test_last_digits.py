@@ -65,7 +65,7 @@ def test_a_product_has_other_digits_and_the_rest_has_not():
         assert np.array_equal(result, function(*arguments)) is not differs
 
 
-# -- one command finds what depends on them ------------------------------------------------------------------------
+# -- one command finds everything that depends on them --------------------------------------------------------------
 
 TRAIN = """import numpy as np
 import fluxlite as fl
@@ -84,7 +84,7 @@ DIGITS = {"eight": 'print(f"loss {float(value):.8}")', "two": 'print(f"loss {flo
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory):
-    """Two notebooks with a trained number, stored with their outputs: one prints eight digits, one prints two."""
+    """Two notebooks with a trained number, stored with outputs: one prints eight digits, one prints two."""
     folder = tmp_path_factory.mktemp("planted")
     for name, line in DIGITS.items():
         cells = [nbformat.v4.new_code_cell(source) for source in (TRAIN, line)]

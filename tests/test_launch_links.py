@@ -1,4 +1,4 @@
-"""The links to Colab, Binder and GitHub: all lead to the one place that pyproject.toml names, and to what is there."""
+"""The links to Colab, Binder and GitHub: all lead to the place that pyproject.toml names, and to existing files."""
 
 import importlib.util
 import json
@@ -21,7 +21,7 @@ LEARNERS = sorted((ROOT / "notebooks" / "learner").glob("*.ipynb"))
 TEACHING = ROOT / "notebooks" / "TEACHING.md"
 HOSTS = {"colab.research.google.com", "mybinder.org", "github.com", "YOUR-HUB"}
 PICTURES = {"/assets/colab-badge.svg", "/badge_logo.svg"}
-OURS = {"fluxlite", PLACE[0].partition("/")[2]}  # a repository of any other name on GitHub is somebody else's
+OURS = {"fluxlite", PLACE[0].partition("/")[2]}  # a GitHub repository with any other name isn't ours
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def tool():
 
 
 def written(path):
-    """What is written in a page or in the cells of a notebook."""
+    """The text of a page, or of a notebook's cells."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         return text
@@ -41,19 +41,19 @@ def written(path):
 
 
 def links(text):
-    """The links in a text that lead to Colab, Binder or GitHub."""
+    """The links in a text to Colab, Binder or GitHub."""
     found = map(urlsplit, re.findall(r"https?://[^\s)\"'<>`]+", text))
     return [link for link in found if link.netloc in HOSTS and link.path not in PICTURES]
 
 
 def target(link):
-    """Where a link leads: the repository, the tag, and the path in it, None for the whole of it."""
+    """Where a link leads: the repository, the tag, and the path in it, or None for the whole repository."""
     parts = link.path.strip("/").split("/")
     if link.netloc == "mybinder.org":
         assert parts[:2] == ["v2", "gh"]
         path = parse_qs(link.query)["urlpath"][0].removeprefix("lab/tree/")
         return "/".join(parts[2:4]), "/".join(parts[4:]), path
-    if link.netloc == "YOUR-HUB":  # a branch of a teacher's own, in a folder called as the repository
+    if link.netloc == "YOUR-HUB":  # a teacher's own branch, in a folder named like the repository
         asked = parse_qs(link.query)
         repository = asked["repo"][0].removeprefix("https://github.com/")
         folder, _, path = asked["urlpath"][0].removeprefix("lab/tree/").partition("/")
@@ -69,7 +69,7 @@ def target(link):
 
 
 def wrong(text):
-    """The links that lead elsewhere, or to what is not there."""
+    """The links that lead elsewhere, or to something that doesn't exist."""
     found = []
     for link in links(text):
         repository, tag, path = target(link)
@@ -145,7 +145,7 @@ def test_one_line_moves_every_link(tool, monkeypatch, tmp_path):
 
 
 def test_where_installing_fails_one_line_says_so():
-    """In place of a bare ModuleNotFoundError of the cell below."""
+    """Instead of a bare ModuleNotFoundError in the cell below."""
     (cell,) = [cell for cell in json.loads(LEARNERS[3].read_text(encoding="utf-8"))["cells"] if cell["id"] == "install"]
     program = f"""
 import sys

@@ -1,4 +1,4 @@
-"""Lines that are said once."""
+"""Messages that appear once."""
 
 import sys
 from types import SimpleNamespace
@@ -30,4 +30,4 @@ def test_which_shell_reads_it_is_found_without_importing_one(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipykernel", SimpleNamespace())
     assert in_notebook()
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
-    assert ipython() is None and not in_notebook()  # imported by a program; no shell runs
+    assert ipython() is None and not in_notebook()  # imported by a program, so no shell runs

@@ -14,7 +14,7 @@ def cells(path):
 
 
 def misplaced_examples(notebook):
-    """Tags ``example:ID`` of cells that do not stand under a heading with that id, and headings without their cell."""
+    """Tags ``example:ID`` of cells without a heading with that id, and headings without their cell."""
     wrong, heading, announced = [], "", set()
     for cell in notebook:
         source = "".join(cell["source"])

@@ -1,4 +1,4 @@
-"""What is published: the files of the source distribution, the command, and what an index shows. No network is used."""
+"""What we publish: the source distribution's files, the command, and what an index shows. No network is used."""
 
 import importlib
 import subprocess
@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory):
-    """The source distribution, as it is built of this folder: each file's path in it, and its bytes."""
+    """The source distribution built from this folder: each file's path and bytes."""
     pytest.importorskip("hatchling")
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder)]

@@ -1,4 +1,4 @@
-"""The tables of contents: `__all__`, what a type checker reads, and what is loaded at first use say the same."""
+"""The tables of contents: `__all__`, the imports for type checkers and the names loaded at first use agree."""
 
 import ast
 import importlib
@@ -17,7 +17,7 @@ ROOT = Path(fluxlite.__file__).parents[1]
 
 
 class Table:
-    """What a table of contents says, read from its source: names, each with its module (empty: it is one itself)."""
+    """What a table of contents says, according to its source: names, each with its module (empty for modules)."""
 
     def __init__(self, source: str):
         tree = ast.parse(source)
@@ -92,7 +92,7 @@ def test_what_may_change_is_read_each_time():
 
 
 def test_a_typo_is_an_error_to_mypy_and_a_name_has_its_type(tmp_path):
-    """A package that answers for every name, as a typed `__getattr__` does, hides both."""
+    """A package that answers for every name, as a typed `__getattr__` does, would hide both mistakes."""
     pytest.importorskip("mypy")
     (tmp_path / "right.py").write_text(
         "import fluxlite as fl\n"
@@ -119,7 +119,7 @@ def test_a_typo_is_an_error_to_mypy_and_a_name_has_its_type(tmp_path):
 
 
 def imported_by_readers() -> list[tuple[str, str]]:
-    """What notebooks and pages import of fluxlite: module and name."""
+    """What notebooks and pages import from fluxlite: module and name."""
     pages = [*(ROOT / "notebooks").rglob("*.ipynb"), *(ROOT / "notebooks").glob("*.md"), ROOT / "README.md"]
     text = "\n".join(path.read_text(encoding="utf-8").replace("\\n", "\n") for path in pages)
     lines = re.findall(r"(?<![\w.])from (fluxlite[\w.]*) import ([\w, ]+)", text)

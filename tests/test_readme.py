@@ -1,4 +1,4 @@
-"""What the README shows is run as it stands, and what it names is there."""
+"""The README's code runs as it is, and what it names exists."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def test_the_example_prints_what_stands_below_it(capsys):
     ((example, printed),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
-    with fl.pretend():  # where there is no GPU
+    with fl.pretend():  # as on a machine without a GPU
         exec(compile(example, "README.md", "exec"), {})
     assert capsys.readouterr().out == printed
 

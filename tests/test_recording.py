@@ -1,4 +1,4 @@
-"""Recording a GPU: what is recorded of a simulated card is that card again, and what a record says of itself."""
+"""Recording a GPU: the record of a simulated card gives that card again, and says how it was made."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from fluxlite.devices.cupy.device import CUDADevice
 from fluxlite.simulated import kernels
 from fluxlite.simulated.presets import PRESETS
 
-# The benchmarks are not part of the installed package: they are found beside it in the repository.
+# The benchmarks aren't part of the installed package, so we find them next to it in the repository.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import launches, provenance, record as recording  # noqa: E402, I001
@@ -23,7 +23,7 @@ from benchmarks.harness import ROOT  # noqa: E402
 
 T4 = "NVIDIA T4"
 FIGURES = PRESETS[T4]._fields[3:-1]
-# What a CPU computes in a second or two: a simulated GPU that is used like any other computes values.
+# What a CPU computes in a second or two, since a simulated GPU that's used normally computes values.
 SMALL = recording.Plan(
     repeats=3, launches=10, warm_up=0.0, elementwise=(2**12, 2**20, 2**23), copies=(4, 2**12, 2**20, 2**24),
     products=(64, 256, 512), hidden=(8, 64), batches=(1, 4), clocks=256,
@@ -53,14 +53,14 @@ def assert_near(found, card):
 
 
 def test_what_is_recorded_of_a_simulated_card_is_the_card_again(record):
-    # From another card's figures: nothing may be left of them.
+    # It starts from another card's figures, and none of them may remain.
     assert_near(fl.calibrate(record, like="A100"), PRESETS[T4])
 
 
 def test_a_device_that_computes_is_recorded_like_any_other():
     with fl.simulate_gpu(like=T4) as device:
         found = recording.record(device, SMALL)
-        # Products of 512 tell float16 from the floor only if one does not begin with a much faster card.
+        # Products of size 512 can tell float16 from the floor only if we don't start from a much faster card.
         assert_near(fl.calibrate(found, like="GTX 1650"), PRESETS[T4])
 
 
@@ -94,7 +94,7 @@ def test_the_entries_are_read_by_the_reader_of_the_cpus_record(record, monkeypat
     for copies, wait in ((True, True), (False, True), (False, False)):
         times = crossing.times("training step", hidden=64, batch=4, copies=copies, wait=wait)
         assert float(times.median) == pytest.approx(crossing.simulated(64, 4, T4, copies, wait), rel=1e-3)
-    # Asked for nothing else, it is the step that `crossover` shows by itself.
+    # It's the step that `crossover` shows by default.
     assert crossing.recorded(4)[64].median == crossing.times("training step", hidden=64, batch=4, copies=True).median
 
 
@@ -281,7 +281,7 @@ def test_what_is_expected_is_what_the_table_says(name):
 
 
 class FakeStream:
-    """A stream that captures, unless the call has waited in between."""
+    """A stream that captures, unless the call waited meanwhile."""
 
     def __init__(self, non_blocking):
         assert non_blocking

@@ -1,4 +1,4 @@
-"""The sine-wave RNN of the notebooks, with fixed weights: one figure for both styles and both kinds of device."""
+"""The notebooks' sine-wave RNN with fixed weights: the same result for both styles and both kinds of device."""
 
 import numpy as np
 import pytest

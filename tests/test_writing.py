@@ -1,4 +1,4 @@
-"""A file is written whole or not at all. What killed programs leave: checkpoint/test_checkpoint_files.py."""
+"""A file is written whole or not at all. For leftovers of killed programs: checkpoint/test_checkpoint_files.py."""
 
 import os
 import re
@@ -44,7 +44,7 @@ def test_a_file_keeps_its_mode_and_a_link_its_target(tmp_path):
 
 
 def test_nothing_else_in_the_library_renames_a_file_it_has_written():
-    """`course/progress.py` puts an unreadable record aside, which it has not written."""
+    """`course/progress.py` moves aside an unreadable record, which it didn't write."""
     found = {
         path.name: len(re.findall(r"os\.(?:replace|rename)\(", path.read_text(encoding="utf-8")))
         for folder in ("fluxlite", "benchmarks")

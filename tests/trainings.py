@@ -1,6 +1,6 @@
-"""One training with everything random in it, to be run whole, stopped, killed, interrupted and gone on with.
+"""A training run with everything random in it, to run whole, stop, kill, interrupt and resume.
 
-``python trainings.py path how [step]`` runs it in a process of its own and prints its fingerprint.
+``python trainings.py path how [step]`` runs it in its own process and prints its fingerprint.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ EPOCHS, BATCHES = 3, 5
 
 
 def make(kind="cpu", seed=0):
-    """Model, optimizer's state and data on the CPU or a simulated GPU; another seed, other numbers everywhere."""
+    """Model, optimizer state and data on the CPU or a simulated GPU. Another seed changes the numbers everywhere."""
     X = np.random.default_rng(5).random((18, 3)).astype(np.float32)
     Y = X.sum(axis=1, keepdims=True)
     rng = np.random.default_rng(seed)
@@ -39,7 +39,7 @@ def loss(m, x, y):
 
 
 def fingerprint(model, opt_state, history):
-    """Different if a single bit of the parameters, of what the optimizer remembers, or of a loss is."""
+    """Differs if a single bit of the parameters, the optimizer's memory, or a loss does."""
     digest = hashlib.sha256()
     for leaf in fl.leaves((fl.cpu(model), fl.cpu(opt_state), history.losses, history.epoch_losses)):
         if not callable(leaf):

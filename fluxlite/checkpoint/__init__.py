@@ -1,4 +1,4 @@
-"""Models and training runs in files: `save` and `load`, and what they are made of."""
+"""Saving models and training runs in files, with `save` and `load`."""
 
 from .files import FileFormatError
 from .saving import load, loadmodel, save

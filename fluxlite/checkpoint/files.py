@@ -1,6 +1,4 @@
-"""Files that are whole or not there: safetensors with a checksum, so that a file that was damaged later is noticed,
-whichever bit of it changed.
-"""
+"""Safetensors files, written completely or not at all, with a checksum that reveals any later damage."""
 
 from __future__ import annotations
 
@@ -15,14 +13,14 @@ import numpy as np
 from ..writing import write_whole
 
 FORMAT = 1
-# One entry of the header's metadata is ours: the checksum of the whole file, a blank, and a description in JSON. Of two
-# entries safetensors would choose the order anew each time, and equal contents would not be equal files.
+# The header's metadata has one entry of ours: the checksum of the whole file, a space, and a description in JSON. With
+# two entries, safetensors would choose a new order each time, and equal contents wouldn't give equal files.
 _NAME, _BEGINS = "fluxlite", '{"format": '
 _NOTHING = "00000000"
 
 
 class FileFormatError(ValueError):
-    """A file is not what it should be: cut off, damaged, of another kind, or too new."""
+    """A file is incomplete, damaged, of another kind, or too new."""
 
 
 # ---------------------------------------------------------------------------------------------
@@ -31,9 +29,9 @@ class FileFormatError(ValueError):
 
 
 def write(path: Any, arrays: dict[str, np.ndarray], values: Any) -> None:
-    """Store host arrays, contiguous ones, under their names, and `values`, which are fit for JSON.
+    """Store contiguous host arrays under their names, and `values`, which must fit JSON.
 
-    Raises `OSError` if that is not possible; what was at `path` before is then still there.
+    Raises `OSError` if that fails. Then the old contents of `path` are still there.
     """
     import safetensors.numpy
 
@@ -46,9 +44,9 @@ def write(path: Any, arrays: dict[str, np.ndarray], values: Any) -> None:
 
 
 def read(path: Any) -> tuple[dict[str, np.ndarray], Any]:
-    """The arrays and the values of a file; None for the values if `write` did not write it.
+    """The arrays and the values of a file. The values are None if `write` didn't write it.
 
-    Nothing stays open or mapped. Raises `FileFormatError` for a file that is damaged or of another kind.
+    Leaves nothing open or mapped. Raises `FileFormatError` for a file that's damaged or of another kind.
     """
     with open(path, "rb") as file:
         data = file.read()
@@ -59,7 +57,7 @@ def read(path: Any) -> tuple[dict[str, np.ndarray], Any]:
 
 
 class _Unfit(Exception):
-    """Why a file cannot be read."""
+    """Why a file can't be read."""
 
 
 def _contents(data: bytes) -> tuple[dict[str, np.ndarray], Any]:
@@ -68,7 +66,7 @@ def _contents(data: bytes) -> tuple[dict[str, np.ndarray], Any]:
 
     header = _header(data)
     metadata = header.get("__metadata__", {})
-    # Its name may be damaged, or how it begins, but not both by one flip.
+    # Damage may hit the entry's name or its beginning, but a single flip can't hit both.
     ours = any(name == _NAME or str(text)[len(_NOTHING) + 1 :].startswith(_BEGINS) for name, text in metadata.items())
     values = _values(data, header, metadata) if ours else None
     try:
@@ -81,7 +79,7 @@ def _contents(data: bytes) -> tuple[dict[str, np.ndarray], Any]:
 
 
 def _header(data: bytes) -> dict[str, Any]:
-    """What stands at the beginning of a safetensors file: its length in 8 bytes, and JSON."""
+    """The beginning of a safetensors file: its length in 8 bytes, and JSON."""
     length = int.from_bytes(data[:8], "little")
     if len(data) < 8 or length > len(data) - 8:
         raise _Unfit(_other_kind(data) or "is cut off, or no safetensors file")
@@ -98,7 +96,7 @@ def _header(data: bytes) -> dict[str, Any]:
     return header
 
 
-# What files begin with that are taken for ours.
+# A file that begins like this may be one of ours.
 _BEGINNINGS = {
     b"": "",
     b"PK": "is a zip archive, as np.savez and torch.save write them, and no safetensors file",
@@ -146,8 +144,8 @@ def _crc32(*parts: Any) -> str:
 
 
 def _place_of_checksum(data: Any) -> slice:
-    """Where the checksum of the whole file stands, which counts as zeros when it is computed."""
-    # Inside a text of JSON a quote is written \", so this can be found nowhere else before it.
+    """Where the whole file's checksum is. It counts as zeros when we compute it."""
+    # Inside a JSON string a quote is written \", so this can't appear anywhere earlier.
     start = data.find(f'"{_NAME}":"'.encode())
     if start < 0:
         raise _Unfit("is damaged: its checksum cannot be found")
@@ -156,11 +154,11 @@ def _place_of_checksum(data: Any) -> slice:
 
 
 # ---------------------------------------------------------------------------------------------
-# Writing it at once
+# Writing a file whole
 # ---------------------------------------------------------------------------------------------
 
 def replace(path: str, data: Any) -> None:
-    """Make `data` the contents of the file `path`, whole or not at all. Raises `OSError` if that is not possible."""
+    """Make `data` the contents of the file `path`, completely or not at all. Raises `OSError` if that fails."""
     path = os.path.realpath(path)
     check_place(path)
     try:
@@ -171,7 +169,7 @@ def replace(path: str, data: Any) -> None:
 
 
 def check_place(path: str) -> None:
-    """Raises `OSError` for a path, a whole one, where there can be no file."""
+    """Raises `OSError` for a full path where there can't be a file."""
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, "could not save a file where a folder is", path)
     folder = os.path.dirname(path)

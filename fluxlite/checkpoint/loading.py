@@ -1,4 +1,4 @@
-"""Values into the arrays of an object that is there already: all checked, and brought to where they go, at first."""
+"""Copying values into an object's arrays: first everything is checked and moved to the right device."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .states import generator_of, kept, resuming, state
 
 
 class Loading:
-    """What is going to be copied where. Nothing is changed before `finish`, and that has nothing left to check."""
+    """What to copy where. Nothing changes before `finish`, which has nothing left to check."""
 
     def __init__(self, filter: Callable[[Any], bool] | None = None, cast: bool = False) -> None:
         self.filter, self.cast = filter, cast
-        # By parameter: its first place, the array, the values as they were there, and as they are brought to the array.
+        # By parameter: its first path, the array, the source's values, and the same values on the array's device.
         self.copies: dict[tuple, tuple[KeyPath, Any, Any, Any]] = {}
         self.actions: list[Callable[[], None]] = []
 
@@ -33,7 +33,7 @@ class Loading:
             action()
 
     def add(self, path: KeyPath, x: Any, source: Any) -> None:
-        """Values for `x`, which stands at `path`, from `source`: the like of `x`, or its `state`."""
+        """Values for `x` at `path` from `source`, which is an object like `x`, or the `state` of one."""
         if is_array(x):
             self._add_array(path, x, source)
         elif isinstance(x, Leaf):
@@ -49,7 +49,7 @@ class Loading:
     # -- containers ------------------------------------------------------------------------------
 
     def _pairs(self, path: KeyPath, x: Any, source: Any) -> list[tuple[Any, Any, Any]]:
-        """(step, part, part of the source); they must have the same names, or be as many."""
+        """(step, part, part of the source). Both must have the same names, or the same number of parts."""
         ours, theirs = self._parts(x), self._parts(source)
         named = [isinstance(children(node)[0], Mapping) for node in (x, source)]
         if named[0] != named[1] or len(ours) != len(theirs) or named[0] and set(dict(ours)) != set(dict(theirs)):
@@ -69,7 +69,7 @@ class Loading:
     # -- arrays ----------------------------------------------------------------------------------
 
     def _add_array(self, path: KeyPath, x: Any, source: Any) -> None:
-        if source is None or source is False:  # a bias that is absent there is one of zeros here
+        if source is None or source is False:  # a missing bias counts as zeros
             source = np.zeros(x.shape, x.dtype)
         if isinstance(source, np.generic):
             source = np.asarray(source)
@@ -84,7 +84,7 @@ class Loading:
                 f"{name} is read-only, as an array is while a gradient call uses it; to load into another, give the "
                 "model a copy: x.copy()"
             )
-        values = source.astype(x.dtype)  # a copy: what is loaded may come from these very arrays
+        values = source.astype(x.dtype)  # a copy, since the source may be these very arrays
         key = parameter_key(x)
         if key not in self.copies:
             self.copies[key] = path, x, values, device_of(x).receive(values)
@@ -98,11 +98,11 @@ class Loading:
         how = "which cast=True does not do: convert it yourself" if self.cast else "cast=True converts it"
         raise ValueError(f"{name}: the source has dtype {source.dtype}, expected {x.dtype}; {how}")
 
-    # -- what has no parts -------------------------------------------------------------------------
+    # -- leaves without arrays -----------------------------------------------------------------------
 
     def _check_leaf(self, path: KeyPath, x: Any, source: Any) -> None:
-        """Numbers, functions, rates stay what they are; but no array may get lost."""
-        kept(path, x)  # raises if there are arrays in it that cannot be reached
+        """Numbers, functions and rates stay as they are, but no array may get lost."""
+        kept(path, x)  # raises if it has arrays that can't be reached
         name = path or f"this {type(x).__name__}"
         if is_array(source) and (x is None or x is False):
             if CPU.receive(source).any():
@@ -110,7 +110,7 @@ class Loading:
         elif is_array(source) or not is_leaf(source) and len(children(source)[0]):
             raise ValueError(f"{name} is {_brief(x)}, the source has {_brief(source)}")
 
-    # -- what an optimizer remembers -----------------------------------------------------------------
+    # -- an optimizer's memory -----------------------------------------------------------------------
 
     def _add_memory_of(self, path: KeyPath, leaf: Leaf, source: Any) -> None:
         name, ours = path or "this Leaf", type(leaf.rule).__name__
@@ -121,7 +121,7 @@ class Loading:
         self._add_memory(path + (Attribute("memory"),), leaf.memory, source["memory"])
 
     def _add_memory(self, path: KeyPath, x: Any, source: Any) -> None:
-        """Here numbers are taken over too, such as how many steps were made."""
+        """An optimizer's numbers are copied too, such as the number of steps."""
         for step, part, other in self._pairs(path, x, source):
             place = path + (step,)
             if is_array(part):
@@ -137,7 +137,7 @@ class Loading:
 
 
 def _equal(x: Any, y: Any) -> bool:
-    """Also where there are NaNs."""
+    """Equal, even if there are NaNs."""
     return CPU.receive(x).tobytes() == CPU.receive(y).tobytes()
 
 

@@ -1,11 +1,11 @@
 """Models in files: `save`, `load`, and `loadmodel`, which puts one model's values into another.
 
-``save("run.safetensors", model=model, opt_state=opt_state, rng=rng, epoch=3)`` writes all that a training needs to
-go on exactly as if it had never stopped; ``load("run.safetensors", model=model, opt_state=opt_state, rng=rng)`` puts it
-back. The file holds numbers and text, no code: reading one runs nothing, whoever it is from. Pickle is not like that,
-and breaks the tie between ``W`` and ``W.T``.
+``save("run.safetensors", model=model, opt_state=opt_state, rng=rng, epoch=3)`` writes all that a training run needs to
+continue exactly as if it had never stopped. ``load("run.safetensors", model=model, opt_state=opt_state, rng=rng)`` puts
+it back. The file holds numbers and text, no code, so it's safe to read a file from anyone. Pickle would run code, and
+would break the tie between ``W`` and ``W.T``.
 
-What is kept of an object stands in `states.py`, how values get into one in `loading.py`, the file itself in `files.py`.
+`states.py` says what we keep of an object, `loading.py` copies values into one, and `files.py` handles the file.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ __all__ = ["FileFormatError", "load", "loadmodel", "save", "state"]
 
 
 def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
-    """Write models, optimizers' states, generators, arrays, numbers and text to a safetensors file, under names.
+    """Write models, optimizer states, generators, arrays, numbers and text to a safetensors file, by name.
 
-    ``save(path, model)`` is ``save(path, model=model)``. The file holds the `state` of each value: arrays, from
-    whatever device, as they are on the host; ties once. What is saved stays as and where it is. Of a generator, or a
-    device or a loader with one, the file has its state; functions are left out. The file is written beside the old one
-    and then takes its place: it is whole at every moment. Flux's guide has BSON's ``@save`` for this, after ``cpu``.
+    ``save(path, model)`` means ``save(path, model=model)``. The file holds the `state` of each value. Arrays are stored
+    as host arrays, from any device; tied arrays once. Your values don't change or move. A generator's state is stored,
+    also that of a device or a loader with one; functions are left out. The new file is written next to the old one,
+    then replaces it, so there's always a complete one. Flux's guide uses BSON's ``@save`` for this, after ``cpu``.
 
-    Raises `TypeError`, naming the place, for what a file cannot hold, `OSError` where it cannot be written.
+    Raises `TypeError`, naming the place, for what a file can't hold, and `OSError` if it can't be written.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -56,16 +56,16 @@ def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
 
 
 def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets: Any) -> dict[str, Any]:
-    """What `save` wrote, by name; with ``model=model`` and so on, put into these objects.
+    """What `save` wrote, by name. With ``model=model`` and so on, it goes into these objects.
 
-    The values are copied into the arrays that a target has, wherever those are, as `loadmodel` does; a generator, or
-    one of a device or loader, goes on from where the saved one was; an optimizer's memory is restored with its
-    numbers. All targets are checked before any is changed. In the result stand the targets, and under names without one
-    numbers, text and plain containers of host arrays, as `state` makes them. ``load(path, model)`` is
-    ``load(path, model=model)``. Of a safetensors file that is not by `save`, the arrays, by name.
+    Values are copied into a target's arrays, on their device, as `loadmodel` does. A generator, or one in a device or
+    loader, continues where the saved one was. An optimizer's memory includes its numbers. All targets are checked
+    before any changes. The result holds the targets; names without one get numbers, text and plain containers of host
+    arrays, as `state` makes them. ``load(path, model)`` means ``load(path, model=model)``. If `save` didn't write the
+    safetensors file, you get its arrays by name.
 
-    Raises `FileFormatError`, a `ValueError`, for a file that is damaged or none of ours, `ValueError` for what does
-    not fit, with its place, and `OSError` for a file that is not there or cannot be read.
+    Raises `FileFormatError`, a `ValueError`, for a file that's damaged or not one of ours, `ValueError` for what
+    doesn't fit, with its place, and `OSError` for a file that's missing or can't be read.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "W.safetensors")
@@ -93,14 +93,14 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
 def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = None, *, cast: bool = False) -> Any:
     """Copy the values of `source`, a model or a `state`, into the arrays of `model`; returns it (Flux: ``loadmodel!``).
 
-    Both must have the same structure; a tuple and a list are alike, and an absent bias is one of zeros. The arrays stay
-    the same objects on the same device. Numbers and functions are not copied. ``filter(part)`` tells which parts count,
-    in both. In a state these are dicts, not layers: to filter what is in a file, load it into a model of its own first.
-    Arrays of another dtype raise, unless ``cast=True`` converts them. All is checked before anything is changed, and
-    the values are brought to the device first, which needs room for them.
+    Both must have the same structure, but a tuple may match a list, and a missing bias counts as zeros. The arrays stay
+    the same objects on the same device. Numbers and functions aren't copied. ``filter(part)`` says which parts count,
+    in both. In a state they're dicts, not layers: to filter what's in a file, load it into a separate model first.
+    Arrays of another dtype raise, unless ``cast=True`` converts them. Everything is checked before anything changes.
+    The values are moved to the device first, which needs room for them.
 
-    Raises `ValueError` for another structure, shape or dtype, a tie that the source has not, and an array that cannot
-    be changed; `TypeError` for arrays that cannot be reached. Each names the place.
+    Raises `ValueError` for another structure, shape or dtype, a tie that the source lacks, or a read-only array, and
+    `TypeError` for arrays that can't be reached. Each error names the place.
 
     >>> W = np.zeros(2)
     >>> loadmodel({"W": W}, {"W": np.ones(2)})["W"] is W, W
@@ -144,7 +144,7 @@ def _foreign(path: Any, arrays: dict[str, np.ndarray], targets: dict[str, Any]) 
 # What is not an array becomes JSON
 # ---------------------------------------------------------------------------------------------
 
-# Kinds of dtype that a file has no room for, and what to do. Wider numbers than 8 bytes are left out as well.
+# Kinds of dtype that the file format lacks, and what to do. Numbers wider than 8 bytes are missing too.
 _FIXES = {
     "f": "save x.astype(np.float64)",
     "c": "save x.astype(np.complex128)",
@@ -155,11 +155,11 @@ _FIXES = {
 
 
 class _Writer:
-    """The arrays of a file, and in their places their names."""
+    """A file's arrays, and the names that take their places."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
-        self.first: dict[tuple, tuple[str, Any]] = {}  # also keeps what is made on the way: its address must not recur
+        self.first: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
 
     def top(self, name: str, x: Any) -> Any:
         path = KeyPath([Attribute(name)])
@@ -205,7 +205,7 @@ class _Writer:
 
 
 def _storable(path: KeyPath, x: np.ndarray) -> np.ndarray:
-    """`x` as safetensors takes it, which does not look at strides: contiguous; complex numbers as pairs."""
+    """`x` as safetensors needs it, since it ignores strides: contiguous, with complex numbers as pairs."""
     kind = x.dtype.kind
     if kind not in "biufc" or x.itemsize > (16 if kind == "c" else 8):
         fix = _FIXES.get(kind, "save a list: x.tolist()")
@@ -251,7 +251,7 @@ def _(x: tuple, path: KeyPath, writer: _Writer) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------
-# And back
+# And back again
 # ---------------------------------------------------------------------------------------------
 
 
@@ -277,7 +277,7 @@ def _read_array(x: dict, arrays: dict[str, np.ndarray]) -> np.ndarray:
     values, dtype = arrays[x["array"]], np.dtype(x["dtype"])
     if dtype.kind == "c":
         values = values.view(dtype.newbyteorder("="))[..., 0]
-    arrays[x["array"]] = values = values.astype(dtype, copy=False)  # ties to it come later
+    arrays[x["array"]] = values = values.astype(dtype, copy=False)  # arrays tied to it follow later
     return values
 
 

@@ -1,4 +1,4 @@
-"""What is worth keeping of a model, an optimizer's memory, a generator: nested plain containers."""
+"""What to keep of a model, an optimizer's memory or a generator: nested plain containers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ..tree.walks import Attribute, KeyPath, Walk
 
 
 def state(x: Any) -> Any:
-    """All that `x` holds, in dicts, lists and tuples; its arrays are the same objects (Flux: ``state``).
+    """Everything in `x`, as dicts, lists and tuples. Its arrays are the same objects (Flux: ``state``).
 
-    Registered objects become dicts of their fields, also of those that no optimizer changes. Numbers, text and None
-    stay; a function becomes ``()``; a generator, or a device or a loader that has one, becomes its state; an
-    optimizer's `Leaf` becomes a dict: which rule, and its memory. `loadmodel` puts all this into a model again.
+    Registered objects become dicts of all their fields, even those that no optimizer changes. Numbers, text and None
+    stay; a function becomes ``()``. A generator, or a device or a loader that has one, becomes its state. An
+    optimizer's `Leaf` becomes a dict with its rule and its memory. `loadmodel` puts all this back into a model.
 
-    Raises `TypeError` for arrays in an object that is not registered, and for tracked ones.
+    Raises `TypeError` for arrays in an unregistered object, and for tracked arrays.
 
     >>> state(fl.Dense.of(np.ones((1, 2)), None, np.tanh))
     {'weight': array([[1., 1.]]), 'bias': None, 'activation': ()}
@@ -36,9 +36,9 @@ def state(x: Any) -> Any:
 
 
 def walk_of_state(x: Any, path: KeyPath, leaf: Callable, container: Callable) -> Any:
-    """The walk that `state` is: ``leaf(path, x)`` for what is no container, ``container(parts)`` for what is one.
+    """The walk behind `state`: ``leaf(path, x)`` for leaves, ``container(parts)`` for containers.
 
-    The same array at two places is met at both.
+    An array at two paths is visited at both.
     """
     return _StateWalk(leaf, container).visit(path, x)
 
@@ -62,7 +62,7 @@ class _StateWalk(Walk):
 
 
 def kept(path: KeyPath, x: Any) -> Any:
-    """What is kept of a leaf, or of what has a state of its own."""
+    """What to keep of a leaf, or of something with a state of its own."""
     return _kept(x, path)
 
 
@@ -99,13 +99,13 @@ def _(x: TrackedArray, path: KeyPath) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------
-# Generators of random numbers
+# Random number generators
 # ---------------------------------------------------------------------------------------------
 
 
 @functools.singledispatch
 def generator_of(x: Any) -> Any:
-    """The generator of random numbers that is the state of `x`, or None. A method for each type that has one."""
+    """The random number generator that is `x`'s state, or None. One method for each type that has one."""
     return None
 
 
@@ -127,7 +127,7 @@ def _(x: MovedLoader) -> Any:
 
 
 def resuming(path: KeyPath, x: Any, state: Any) -> Callable[[], None]:
-    """What makes the generator of `x` go on from `state`. Raises `ValueError` if it cannot, changing nothing."""
+    """A function that makes `x`'s generator continue from `state`. Raises `ValueError` now if that can't work."""
     generator = generator_of(x)
     counted = isinstance(generator, CountedGenerator)
     owner = generator if counted else generator.bit_generator

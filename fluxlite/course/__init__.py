@@ -1,6 +1,6 @@
 """What the lessons use: ``from fluxlite.course import answer, check, expect_error, guess, start, todo``.
 
-A table of contents; each name is loaded when it is first used.
+This is a table of contents. Each name is loaded at its first use.
 """
 
 from __future__ import annotations

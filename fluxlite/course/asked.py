@@ -1,4 +1,4 @@
-"""What a question says: its words and its options, as they stand in the lesson that asks it."""
+"""A question's words and options, read from the lesson that asks it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _OPTION = re.compile(r"^- \*\*([a-z])\*\* (.+?)(?=\n- \*\*|\n\n|\Z)", re.DOTALL 
 
 
 class Asked(NamedTuple):
-    """The words of a question, and of each of its options by their letters."""
+    """The words of a question, and of each option by its letter."""
 
     words: str
     options: dict[str, str]
 
 
 def asked(number: str) -> dict[str, Asked]:
-    """The questions of a lesson by their ids, without Markdown; none where there is no such lesson to read.
+    """A lesson's questions by id, without Markdown. Empty if there's no such lesson to read.
 
     >>> asked("03")["03-A"].options["d"]
     'there is an error'
@@ -35,5 +35,5 @@ def asked(number: str) -> dict[str, Asked]:
 
 
 def _plain(text: str) -> str:
-    """A text without the marks of Markdown, in one line."""
+    """A text on one line, without Markdown."""
     return " ".join(re.sub(r"\*\*|`|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)", "", text).split())

@@ -1,8 +1,8 @@
-"""Handing in and looking at a class: one zip file per learner, and no server.
+"""Handing in work and viewing a class's results: one zip file per learner, no server.
 
-``python -m fluxlite handin NAME`` packs a learner's notebooks with his record of progress; ``python -m fluxlite class
-FOLDER`` shows a folder of such files as a table of learners and exercises, ``class FOLDER 03`` a lesson without names,
-for the wall, ``class FOLDER --csv`` writes a table for a spreadsheet.
+``python -m fluxlite handin NAME`` packs a learner's notebooks and progress. ``python -m fluxlite class FOLDER`` shows a
+folder of these files as a table of learners and exercises. ``class FOLDER 03`` shows a lesson without names, for the
+wall. ``class FOLDER --csv`` writes a table for a spreadsheet.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from .copies import FOLDER
 from .guesses import Question
 from .handins import ABOUT, Handin, by_learner, collect
 
-# What the last row of a room can read: so many characters in a line, of them for an option, and for a bar.
+# For the last row of a room: at most this many characters per line, per option, and per bar.
 WIDTH, OPTION, LONGEST = 96, 50, 30
-# What a teacher sees on one screen: the characters of a line and of a name, and the lines about files.
+# For a teacher's screen: at most this many characters per line and per name, and lines about files.
 SCREEN, NAME, NOTES = 100, 20, 20
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
 TRIED = {exercises.RIGHT: "right", exercises.NOT_RIGHT: "tried", exercises.STOPPED: "tried"}
 
 
 def handin(name: str = "", folder: Path | None = None) -> Path:
-    """Pack the notebooks and the progress in `folder` into one zip file there, and return its path.
+    """Pack the notebooks and the progress in `folder` into one zip file there; returns its path.
 
-    `name` is the learner's, by default the one he is logged in with. `folder` is ``my-course`` if there is one, else
-    the current folder. On Colab there is no notebook to be found, and the progress goes alone. Raises `ValueError`
-    where there is neither, or the name has no letter.
+    `name` is the learner's, by default their login name. `folder` is ``my-course`` if it exists, otherwise the current
+    folder. On Colab there are no notebooks to find, so the progress goes alone. Raises `ValueError` if there's
+    neither, or if the name has no letter.
     """
     folder = (Path(FOLDER) if Path(FOLDER).is_dir() else Path()) if folder is None else folder
     name = name.strip() or user()
@@ -64,7 +64,7 @@ def handin(name: str = "", folder: Path | None = None) -> Path:
 
 
 def what_to_say(file: Path, name: str) -> list[str]:
-    """Of a hand-in that was just made: what is in it, what is not, and what is still to be done."""
+    """What to say about a new hand-in: what's in it, what isn't, and what's still to do."""
     with zipfile.ZipFile(file) as archive:
         packed = archive.namelist()
     lines = [f"Hand in this file: {file.absolute()}"]
@@ -85,7 +85,7 @@ def what_to_say(file: Path, name: str) -> list[str]:
 
 
 def user() -> str:
-    """The name of who is logged in. Raises `ValueError` where there is none."""
+    """The login name. Raises `ValueError` if there is none."""
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):
@@ -93,10 +93,10 @@ def user() -> str:
 
 
 class Class:
-    """A class: what is in the zip files of a folder.
+    """A class: the contents of a folder's zip files.
 
-    Prints as a table of names and lessons, for the teacher; `on_the_wall` shows a lesson to all, without names; `csv`
-    is a table for a spreadsheet.
+    Prints as a table of names and lessons, for the teacher. `on_the_wall` shows a lesson to everyone, without names.
+    `csv` is a table for a spreadsheet.
     """
 
     def __init__(self, handins: list[Handin], to_say: list[str]) -> None:
@@ -114,7 +114,7 @@ class Class:
         return "\n\n".join([*table, *self.notes()])
 
     def notes(self) -> list[str]:
-        """What there is to say about the files, as one block of lines; none if there is nothing."""
+        """Remarks about the files, as one block of lines. Empty if there are none."""
         lines = [*self._of_one_name(), *self._taken_together(), *self.to_say]
         if len(lines) > NOTES:
             lines[NOTES:] = [f"and {len(lines) - NOTES} more that something is to be said about"]
@@ -122,7 +122,7 @@ class Class:
         return ["\n".join(line for lines in wrapped for line in lines)] if lines else []
 
     def _of_one_name(self) -> list[str]:
-        """The people who cannot be told apart by their names, each with his file."""
+        """Learners that share a name and can't be told apart, each with their file."""
         files: dict[str, list[str]] = {}
         for label, one in zip(self.labels, self.handins):
             files.setdefault(one.name.casefold(), []).append(f"{label} is {', '.join(one.files)}")
@@ -134,7 +134,7 @@ class Class:
         ]
 
     def _taken_together(self) -> list[str]:
-        """Who handed in more than once, and is one row all the same."""
+        """Learners who handed in more than once, and still get one row."""
         again = "handed in more than once"
         by_name = "handed in from Colab or Binder, where the name alone tells who it is"
         labels: dict[str, list[str]] = {again: [], by_name: []}
@@ -146,7 +146,7 @@ class Class:
     # -- for the teacher ----------------------------------------------------------------------------------------------
 
     def _table(self) -> str:
-        """Learners below each other, lessons side by side: for each exercise one sign, and below how many are right."""
+        """One row per learner, with lessons side by side: a sign for each exercise. The last row counts those right."""
         shown = [number for number in exercises.lessons() if self._begun(number)]
         widths = [max(len(exercises.exercises(number)), len(_questions(number)), 2) + 1 for number in shown]
         rows = [("", shown, "all"), *self._rows(shown), ("", [], "")]
@@ -161,7 +161,7 @@ class Class:
         return "\n".join(lines)
 
     def _rows(self, shown: list[str]) -> list[tuple[str, list[str], str]]:
-        """Of each learner the label, the signs of each lesson, and how many are right in all."""
+        """For each learner: their label, the signs for each lesson, and how many are right in total."""
         return [
             (
                 label,
@@ -185,7 +185,7 @@ class Class:
         return Counter(one.guesses[id] for one in self.handins if id in one.guesses)
 
     def csv(self) -> str:
-        """A row for each learner: name, how many are right, files, each exercise in a word, each guess in a letter."""
+        """One row per learner: name, number right, files, a word for each exercise, a letter for each guess."""
         checks = [id for number in exercises.lessons() for id in _ids(number)]
         guesses = [id for number in exercises.lessons() for id in _questions(number)]
         page = io.StringIO(newline="")
@@ -199,7 +199,7 @@ class Class:
         return page.getvalue()
 
     def write_csv(self, file: Path) -> None:
-        """Write `csv` into a file, so that spreadsheets read its letters. Raises `ValueError` for another ending."""
+        """Write `csv` into a file so that spreadsheets read its letters. Raises `ValueError` for another file type."""
         if file.suffix.lower() != ".csv":
             raise ValueError(f"{file} has another ending than .csv: python -m fluxlite class FOLDER --csv class.csv")
         file.write_text(self.csv(), encoding="utf-8-sig", newline="")
@@ -207,7 +207,7 @@ class Class:
     # -- for the wall -------------------------------------------------------------------------------------------------
 
     def on_the_wall(self, number: str) -> str:
-        """A lesson's exercises, and its questions with what was guessed. Raises `ValueError` for an unknown lesson."""
+        """A lesson's exercises, its questions, and the guesses. Raises `ValueError` for an unknown lesson."""
         lines = [f"lesson {number}   {_learners(self.handins)}", ""]
         for id, exercise in exercises.exercises(number).items():
             right = self._right(id)
@@ -233,7 +233,7 @@ def _questions(number: str) -> dict[str, Question]:
 
 
 def _below_each_other(label: str, counts: list[list[int]]) -> list[tuple[str, list[str], str]]:
-    """Numbers in columns of one character: the tens above the ones."""
+    """Numbers in columns one character wide: the tens above the ones."""
     height = len(str(max((count for of_lesson in counts for count in of_lesson), default=0)))
     return [
         (label * (row == 0), ["".join(f"{count:{height}}"[row] for count in of_lesson) for of_lesson in counts], "")
@@ -242,14 +242,14 @@ def _below_each_other(label: str, counts: list[list[int]]) -> list[tuple[str, li
 
 
 def _wide(text: str) -> int:
-    """How many columns of a terminal a text takes: an ideograph two, an accent that stands above a letter none."""
+    """How many terminal columns a text takes: an ideograph takes two, a combining accent none."""
     return sum(
         0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text
     )
 
 
 def _cut(name: str, end: str = "") -> str:
-    """A name with its end, in NAME columns."""
+    """A name with its ending, cut to NAME columns."""
     if _wide(name + end) <= NAME:
         return name + end
     while _wide(f"{name}…{end}") > NAME:
@@ -258,12 +258,12 @@ def _cut(name: str, end: str = "") -> str:
 
 
 def _no_formula(text: str) -> str:
-    """A text that a spreadsheet takes for a text, also if it begins like a formula."""
+    """A text that a spreadsheet reads as text, even if it starts like a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def _histogram(id: str, question: Question, counts: Counter[str], text: Asked) -> list[str]:
-    """A question, and a bar for each of its options; the text of an option in as many lines as it takes."""
+    """A question, and a bar for each option. An option's text takes as many lines as it needs."""
     lines = textwrap.wrap(f"{id}  {text.words}", WIDTH, subsequent_indent=" " * 6)
     scale = min(1, LONGEST / max(counts.values()))
     for letter in question.replies:
@@ -276,9 +276,9 @@ def _histogram(id: str, question: Question, counts: Counter[str], text: Asked) -
 
 
 def look_at_class(folder: Path) -> Class:
-    """What the learners handed in, from the zip files in `folder` and below; several of one learner taken together.
+    """What the learners handed in: the zip files in `folder` and below, with one learner's files combined.
 
-    Raises `ValueError` if there is no such folder.
+    Raises `ValueError` if there's no such folder.
     """
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder; name the one with the files that were handed in")

@@ -1,7 +1,7 @@
-"""A learner's copies of the lessons: made where there is none, and never overwritten once they were changed.
+"""Learners' copies of the lessons: we make missing ones, and never overwrite one that was changed.
 
-A copy carries, in its metadata, a hash of its cells as they were handed out. As long as the cells still have that hash,
-nobody has written in it, and a newer version may take its place. In any other case the newer one is put beside it.
+A copy's metadata has a hash of its cells at the time it was handed out. As long as the cells still match, a newer
+version may replace it, since nothing was written in it. Otherwise the newer one goes next to it.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import Any
 
 from ..writing import write_whole
 
-FOLDER = "my-course"  # where learners have their copies
+FOLDER = "my-course"  # for learners' copies
 
 HASH, VERSION, LESSON = "sources", "version", "lesson"
 
 
 def learner_folder() -> Path:
-    """Where the lessons for learners are: inside an installed fluxlite, or in the project's ``notebooks/learner``."""
+    """The folder with the lessons for learners: in an installed fluxlite, or the project's ``notebooks/learner``."""
     inside = Path(__file__).parent / "notebooks"
     return inside if inside.is_dir() else Path(__file__).parents[2] / "notebooks" / "learner"
 
 
 def fingerprint(notebook: dict[str, Any]) -> str:
-    """A hash of what a learner can write: the kind and the text of each cell, without outputs."""
+    """A hash of what a learner can edit: each cell's kind and text, without outputs."""
     cells = [[cell["cell_type"], "".join(cell["source"])] for cell in notebook["cells"]]
     return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:16]
 
 
 def hand_out(target: Path, source: Path | None = None) -> list[str]:
-    """Copy the lessons into the folder `target`, made if need be; what there is to say about it, a line each.
+    """Copy the lessons into the folder `target`, which is made if needed; returns messages, one per line.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +52,7 @@ def _hand_out_one(file: Path, copy: Path) -> str:
         return ""
     theirs = copy.read_bytes()
     if _handed_out(theirs) == _handed_out(fresh):
-        return ""  # they have this version, changed or not
+        return ""  # they have this version, edited or not
     if _unchanged(theirs):
         write_whole(copy, fresh)
         return f"{copy.name} is new, version {_about(fresh).get(VERSION)}; yours was as it was handed out."
@@ -61,7 +61,7 @@ def _hand_out_one(file: Path, copy: Path) -> str:
 
 
 def _beside(newer: Path, fresh: bytes, copy: Path) -> str:
-    """The new version under its own name; that, too, may have been written in by now."""
+    """Put the new version under its own name, which may also be edited by now."""
     number = 1
     while not _made(newer, fresh):
         if _handed_out(newer.read_bytes()) == _handed_out(fresh):
@@ -72,7 +72,7 @@ def _beside(newer: Path, fresh: bytes, copy: Path) -> str:
 
 
 def renew(copy: Path, source: Path | None = None) -> Path | None:
-    """Put a fresh copy of a lesson in the place of `copy`, whose content goes on under the name returned, if any."""
+    """Replace `copy` with a fresh copy. Returns the name under which the old content was kept, if it was."""
     source = learner_folder() if source is None else source
     fresh = (source / copy.name).read_bytes()
     if _made(copy, fresh):
@@ -81,11 +81,11 @@ def renew(copy: Path, source: Path | None = None) -> Path | None:
     while True:
         kept = copy.with_name(f"{copy.stem}.mine-{number}{copy.suffix}")
         try:
-            os.link(copy, kept)  # unlike a rename, it never takes the place of a file that is there
+            os.link(copy, kept)  # unlike a rename, this never replaces an existing file
             break
         except FileExistsError:
             number += 1
-        except (OSError, AttributeError):  # a file system without links
+        except (OSError, AttributeError):  # the file system has no links
             if _made(kept, copy.read_bytes()):
                 break
             number += 1
@@ -94,7 +94,7 @@ def renew(copy: Path, source: Path | None = None) -> Path | None:
 
 
 def _made(path: Path, content: bytes) -> bool:
-    """Write a file that is not there yet; False if it is."""
+    """Write a new file. False if it already exists."""
     try:
         with path.open("xb") as file:
             file.write(content)
@@ -104,7 +104,7 @@ def _made(path: Path, content: bytes) -> bool:
 
 
 def _about(content: bytes) -> dict[str, Any]:
-    """What a handed out notebook says of itself; empty for any other file."""
+    """What a handed-out notebook says about itself. Empty for any other file."""
     try:
         return dict(json.loads(content)["metadata"]["fluxlite"])
     except (ValueError, KeyError, TypeError):

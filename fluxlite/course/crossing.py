@@ -1,7 +1,7 @@
-"""From which size does a GPU win? One training step of the RNN on a CPU, by the clock, and on a card, by the model.
+"""At which size does a GPU start to win? The same training step of the RNN, on a real CPU and on a simulated card.
 
-The CPU's times were recorded once, by ``python -m benchmarks.record_cpu``, and lie in ``recorded/``; the card's are
-estimates that look at shapes alone. So a question is answered in some milliseconds, and by the same numbers everywhere.
+The CPU's times were recorded once, with ``python -m benchmarks.record_cpu``, and are in ``recorded/``. The card's times
+are estimates, computed from shapes alone. So an answer takes milliseconds, and is the same everywhere.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HERE = "this machine, measured now."
 
 
 class Crossover:
-    """What `crossover` found: for each hidden size the `cpu`'s times and the `gpu`'s time of one training step."""
+    """What `crossover` found: for each hidden size, a training step's time on the `cpu` and on the `gpu`."""
 
     def __init__(
         self, settings: Mapping[str, Any], cpu: dict[int, Timing], gpu: dict[int, Seconds], about: str
@@ -39,12 +39,12 @@ class Crossover:
 
     @property
     def faster(self) -> dict[int, float]:
-        """For each hidden size the CPU's time over the GPU's: above 1 the GPU is faster."""
+        """For each hidden size, the CPU's time divided by the GPU's: above 1 the GPU is faster."""
         return {size: float(self.cpu[size].median) / float(self.gpu[size]) for size in self.cpu}
 
     @property
     def smallest(self) -> int | None:
-        """The smallest hidden size of the table from which on the GPU is faster; None if it never is."""
+        """The smallest hidden size in the table from which the GPU stays faster. None if there isn't one."""
         sizes = sorted(self.cpu)
         losses = [size for size in sizes if self.faster[size] <= 1]
         winners = [size for size in sizes if not losses or size > losses[-1]]
@@ -52,17 +52,17 @@ class Crossover:
 
     @property
     def crossing(self) -> float | None:
-        """The hidden size at which the lines cross, between two of the table; None if they do not."""
+        """The hidden size where the lines cross, possibly between two in the table. None if they don't."""
         sizes, right = sorted(self.cpu), self.smallest
         if right is None or right == sizes[0]:
             return None
         left = sizes[sizes.index(right) - 1]
         below, above = math.log(self.faster[left]), math.log(self.faster[right])
-        return left * (right / left) ** (below / (below - above))  # straight lines, both axes logarithmic
+        return left * (right / left) ** (below / (below - above))  # straight lines on logarithmic axes
 
     @property
     def kinds(self) -> tuple[str, str]:
-        """The CPU's kind of time, and the GPU's."""
+        """The kind of time for the CPU, and for the GPU."""
         return next(iter(self.cpu.values())).median.kind, next(iter(self.gpu.values())).kind
 
     # -- in words --------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ class Crossover:
 
     @property
     def conditions(self) -> str:
-        """What the GPU's line is made of, in words."""
+        """What the GPU's line includes, in words."""
         copies, wait, card = (self.settings[name] for name in ("copies", "wait", "card"))
         moved = "x and y copied in and the loss copied out at each step" if copies else "no copies"
         if wait:
@@ -116,7 +116,7 @@ class Crossover:
         return figure
 
     def draw(self, axes: Any) -> None:
-        """The two lines, and where they cross, on a figure's axes."""
+        """Draw the two lines, and where they cross, on a figure's axes."""
         from ..pictures import GREY, look
 
         (cpu, gpu), sizes = self.kinds, sorted(self.cpu)
@@ -159,10 +159,10 @@ def crossover(
 ) -> Crossover:
     """From which hidden size is a card faster? One training step of lesson 05's RNN, for hidden sizes 8 to 4096.
 
-    The card's times are simulated. The CPU's were recorded; with ``live=True`` they are measured on this machine,
-    which takes some seconds. With `copies` x and y come from the host at each step, and the loss goes back to it.
-    Without `wait` the clock stops when the step was asked for, not when it is done. Raises `ValueError` for a card that
-    cannot be simulated, and for a `batch` that was not recorded.
+    The card's times are simulated. The CPU's are recorded; ``live=True`` measures them on this machine, which takes a
+    few seconds. With `copies`, x and y come from the host at each step, and the loss goes back to it. Without `wait`,
+    the clock stops when the step has been requested, not when it's done. Raises `ValueError` for a card that can't be
+    simulated, and for a `batch` that wasn't recorded.
 
     >>> c = crossover(batch=64)
     >>> round(c.crossing), c.smallest
@@ -174,7 +174,7 @@ def crossover(
 
 
 def compared(cpu: dict[int, Timing], about: str, batch: int, card: str, copies: bool, wait: bool) -> Crossover:
-    """These times of a CPU beside a card's."""
+    """Compare a CPU's times with a card's."""
     card = preset(card).name
     gpu = {size: simulated(size, batch, card, copies, wait) for size in SIZES}
     return Crossover({"batch": batch, "card": card, "copies": copies, "wait": wait}, cpu, gpu, about)
@@ -182,7 +182,7 @@ def compared(cpu: dict[int, Timing], about: str, batch: int, card: str, copies: 
 
 @functools.cache
 def simulated(hidden: int, batch: int, card: str, copies: bool = True, wait: bool = True) -> Seconds:
-    """How long one step takes on a simulated card; nothing but shapes is computed."""
+    """How long one step takes on a simulated card. Only shapes are computed."""
     x, y, *model = arrays(hidden, batch)
 
     def step(x_there: Any, y_there: Any, *model: Any) -> float:
@@ -198,7 +198,7 @@ def simulated(hidden: int, batch: int, card: str, copies: bool = True, wait: boo
 
 
 def arrays(hidden: int, batch: int, dtype: Any = np.float32) -> list[np.ndarray]:
-    """x, y, memory, w1 and w2 of a step, all zeros: to look at shapes, or to fill."""
+    """A step's x, y, memory, w1 and w2, all zeros: use their shapes, or fill them."""
     shapes = (batch, 1), (batch, 1), (batch, hidden), (1 + hidden, hidden), (hidden, 1)
     return [np.zeros(shape, dtype) for shape in shapes]
 
@@ -208,7 +208,7 @@ def arrays(hidden: int, batch: int, dtype: Any = np.float32) -> list[np.ndarray]
 
 @functools.cache
 def record(name: str = RECORD) -> dict[str, Any]:
-    """A record as ``python -m benchmarks.record_cpu`` wrote it. Raises `ValueError` for a name that there is not."""
+    """A record that ``python -m benchmarks.record_cpu`` wrote. Raises `ValueError` for an unknown name."""
     path = os.path.join(os.path.dirname(__file__), "recorded", f"{name}.json")
     if not os.path.exists(path):
         raise ValueError(f"there is no record {name!r}")
@@ -223,9 +223,9 @@ def described(record: Mapping[str, Any]) -> str:
 
 
 def times(what: str, name: str = RECORD, **settings: Any) -> Timing:
-    """The times recorded for one thing, such as ``times("product", n=2048)``; the dtype is float32 unless given.
+    """The times recorded for one case, such as ``times("product", n=2048)``. The dtype is float32 unless you give one.
 
-    Raises `ValueError` for what was not recorded.
+    Raises `ValueError` for a case that wasn't recorded.
     """
     kept, wanted = record(name), {"dtype": "float32", "what": what, **settings}
     for entry in kept["measurements"]:
@@ -248,32 +248,32 @@ def measured(batch: int) -> dict[int, Timing]:
 
 
 def step_times(hidden: int, batch: int, dtype: Any = np.float32) -> Timing:
-    """The times of one training step, measured on this machine's CPU, warmed up: up to 25 of them, within 0.4 s."""
+    """The times of one training step on this machine's CPU, after a warm-up: up to 25 of them, within 0.4 s."""
     run = prepared(hidden, batch, dtype)
     found: list[Seconds] = []
     end = time.perf_counter() + 0.4
     while len(found) < 3 or (len(found) < 25 and time.perf_counter() < end):
-        # Short ones: whatever else runs here then disturbs some of them, and not their median.
+        # Short runs: a disturbance then spoils some of them, but not their median.
         found.append(Seconds(mean_time(run, 3e-4), "measured"))
     return Timing(found)
 
 
 def prepared(hidden: int, batch: int, dtype: Any = np.float32) -> Callable[[], Any]:
-    """A training step on the CPU as a function to time, run once already."""
+    """A training step on the CPU as a function to time. It has run once already."""
     random = np.random.default_rng(1)
     x, y, memory, w1, w2 = arrays(hidden, batch, dtype)
     for array in (x, y, memory, w1, w2):
         array[...] = random.standard_normal(array.shape, np.float32) / np.sqrt(array.shape[-1])
 
     def run() -> Any:
-        return training_step(x, y, memory, w1, w2, rate=0.0)  # as much work, and the numbers stay as they are
+        return training_step(x, y, memory, w1, w2, rate=0.0)  # a rate of 0 takes the same work, and keeps the numbers
 
     run()
     return run
 
 
 def mean_time(run: Callable[[], Any], at_least: float = 2e-3) -> float:
-    """The mean time of as many runs as fill so many seconds: a single one is too short for the clock."""
+    """The mean time of enough runs to fill this many seconds, since one run is too short for the clock."""
     start, count = time.perf_counter(), 0
     while True:
         run()

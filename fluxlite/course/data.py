@@ -1,4 +1,4 @@
-"""The handwritten digits that the lessons learn from. They come with fluxlite: nothing is downloaded."""
+"""The handwritten digits that the lessons learn from. They come with fluxlite, so there's nothing to download."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Digits(NamedTuple):
 
 
 def digits() -> Digits:
-    """1,797 digits written by 13 people, as 8 x 8 images, and which digit each one is.
+    """1,797 digits written by 13 people: 8 x 8 images and their labels.
 
-    `images` is uint8 of shape ``(1797, 64)``, row by row, from 0 (paper) to 16 (ink everywhere): so many of the 4 x 4
-    dots that a pixel stands for are black. `labels` is uint8 of shape ``(1797,)``, 0 to 9. New arrays at each call.
-    Shuffle before a split: in the order of the file the last part is harder.
+    `images` is uint8 of shape ``(1797, 64)``, row by row, from 0 (paper) to 16 (all ink): the number of black dots
+    among the 4 x 4 that a pixel stands for. `labels` is uint8 of shape ``(1797,)``, 0 to 9. Each call returns new
+    arrays. Shuffle before you split: in file order, the last part is harder.
 
     Source: Optical Recognition of Handwritten Digits, the test part, by E. Alpaydin and C. Kaynak (1998), UCI Machine
-    Learning Repository, https://doi.org/10.24432/C50P49, as it is shipped with scikit-learn. Licence: CC BY 4.0,
+    Learning Repository, https://doi.org/10.24432/C50P49, as shipped with scikit-learn. Licence: CC BY 4.0,
     https://creativecommons.org/licenses/by/4.0/. Changed: stored as uint8.
 
     >>> images, labels = digits()

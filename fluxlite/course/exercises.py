@@ -1,7 +1,7 @@
-"""Exercises: what a lesson's file of checks is written with, and the verdict that a learner reads.
+"""Exercises: the tools for writing a lesson's checks, and the verdict that a learner reads.
 
-A check takes the learner's own object, a function, a class or a number, and looks at what it does on a simulated
-NVIDIA T4. It never reads the notebook, compares no time, and tells in words what is right or not.
+A check takes the learner's own object, such as a function, a class or a number, and tries it on a simulated NVIDIA T4.
+It never reads the notebook or compares times, and says in words what's right and what isn't.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST = 2_000
 
 
 class NotRight(Exception):
-    """Raised by a check: the answer is wrong, and this is how. The words are for a learner."""
+    """Raised by a check: the answer is wrong, and this is how. The message is for the learner."""
 
     def __init__(self, message: str, yours: Any = None, expected: Any = None, look_at: str | None = None) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class NotRight(Exception):
 
 
 class NotDone(Exception):
-    """Raised by `todo` in a function that is still to be written."""
+    """Raised by `todo` in a function that hasn't been written yet."""
 
 
 class Exercise(NamedTuple):
@@ -73,9 +73,9 @@ def _indented(text: str) -> str:
 
 
 def exercise(id: str, title: str, look_at: str = "") -> Callable[[Callable[..., str]], Callable[..., str]]:
-    """Marks a function as the check of exercise `id`; `look_at` is where a learner finds out more.
+    """Mark a function as the check of exercise `id`. `look_at` is where a learner can find out more.
 
-    The function takes the learner's objects. It returns what to say when they are right, and raises `NotRight`.
+    The function takes the learner's objects. It returns what to say if they're right, and raises `NotRight` otherwise.
     """
 
     def register(check: Callable[..., str]) -> Callable[..., str]:
@@ -86,17 +86,17 @@ def exercise(id: str, title: str, look_at: str = "") -> Callable[[Callable[..., 
 
 
 def lesson(number: str) -> types.ModuleType:
-    """The module of a lesson's checks and guesses. Raises `ValueError` for a number that no lesson has."""
+    """The module with a lesson's checks and guesses. Raises `ValueError` for an unknown lesson."""
     try:
         return importlib.import_module(f"fluxlite.course.lessons.lesson{number}")
     except ModuleNotFoundError as error:
-        if not str(error.name).endswith(f"lessons.lesson{number}"):  # it is there, and imports what is not
+        if not str(error.name).endswith(f"lessons.lesson{number}"):  # the module exists, but an import in it fails
             raise
         raise ValueError(f"there is no lesson {number!r}; the lessons are {', '.join(lessons())}") from None
 
 
 def number_in(id: Any) -> str:
-    """The lesson's number in the id of an exercise or of a question, whichever of the two is asked for.
+    """The lesson's number in the id of an exercise or a question.
 
     >>> number_in("03.1"), number_in("03-A")
     ('03', '03')
@@ -115,7 +115,7 @@ def lessons() -> list[str]:
 
 
 def exercises(number: str) -> dict[str, Exercise]:
-    """The exercises of a lesson by their ids, in the order of its file."""
+    """A lesson's exercises by id, in the order of its file."""
     found = (getattr(value, "exercise", None) for value in vars(lesson(number)).values())
     return {e.id: e for e in found if isinstance(e, Exercise) and e.id.startswith(number + ".")}
 
@@ -124,26 +124,26 @@ def exercises(number: str) -> dict[str, Exercise]:
 
 
 def todo() -> None:
-    """Stands where a learner's lines will stand.
+    """Stands in for lines that a learner will write.
 
-    In a function it raises, which `check` takes as *not yet*; in a cell it does nothing, so that *Run All Cells* goes
-    on.
+    In a function it raises, which `check` reports as *not yet*. In a cell it does nothing, so that *Run All Cells* can
+    continue.
     """
     caller = sys._getframe(1).f_code
-    if caller.co_flags & inspect.CO_OPTIMIZED:  # a function's own code, not that of a cell or of a class
+    if caller.co_flags & inspect.CO_OPTIMIZED:  # a function's own code, not a cell's or a class's
         raise NotDone("replace todo() by your line or lines")
 
 
 def check(id: str, *answers: Any) -> None:
-    """Look at the answers to exercise `id` and print: right, not right, not yet, or where the code stopped.
+    """Check the answers to exercise `id` and print: right, not right, not yet, or where the code stopped.
 
-    Never raises for a learner; where nbgrader runs the notebook, anything but *right* raises `AssertionError`.
+    Never raises for a learner. If nbgrader runs the notebook, anything but *right* raises `AssertionError`.
 
     >>> check("03.3", ..., ...)
     03.3  not yet     put your answer in place of the three dots in the cell above
     """
     verdict = judge(id, *answers)
-    if verdict.word != NOT_YET and progress.read()["checks"].get(id) != RIGHT:  # what was right once stays so
+    if verdict.word != NOT_YET and progress.read()["checks"].get(id) != RIGHT:  # once right, always right
         progress.keep("checks", id, verdict.word)
     print(f"{verdict}{_count(id) if verdict.word == RIGHT else ''}")
     if verdict.word != RIGHT and "NBGRADER_EXECUTION" in os.environ:
@@ -182,11 +182,11 @@ def judge(id: str, *answers: Any) -> Verdict:
 
 
 class _Printed(io.StringIO):
-    """What the code of a learner prints: the end of it, if he prints without end; and he cannot close it."""
+    """Collects what a learner's code prints: only the end if there's a lot. The learner's code can't close it."""
 
     def write(self, text: str) -> int:
         super().write(text)
-        if self.tell() > 100 * _MOST:  # not at each line: to cut takes its time
+        if self.tell() > 100 * _MOST:  # not at every line, since cutting takes time
             kept = self.getvalue()
             self.seek(0)
             self.truncate()
@@ -200,7 +200,7 @@ class _Printed(io.StringIO):
 def _tried(exercise: Exercise, answers: tuple) -> Verdict:
     id = exercise.id
     try:
-        # Off and on again: a card of its own, beside the one that the lesson may be using.
+        # Off, then on again: this gives a separate card, in case the lesson is using one.
         with forgotten_afterwards(), simulate_gpu(False), simulate_gpu(like="NVIDIA T4"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return Verdict(id, RIGHT, exercise.check(*answers))
@@ -212,13 +212,13 @@ def _tried(exercise: Exercise, answers: tuple) -> Verdict:
         return Verdict(id, NOT_RIGHT, str(wrong), tuple(row for row in rows if row[1]))
     except KeyboardInterrupt:
         return Verdict(id, STOPPED, "you interrupted it", _where(None, exercise))
-    except BaseException as error:  # also SystemExit, which would end the cell without a word
+    except BaseException as error:  # even SystemExit, which would end the cell silently
         word = f"your code raised {type(error).__name__}: {_text(error)}"
         return Verdict(id, STOPPED, word, _where(_line_of_learner(error), exercise))
 
 
 def _text(value: Any) -> str:
-    """A value in words, even where the class of a learner cannot say them, or says too many."""
+    """A value in words, even if the learner's class can't print itself, or prints too much."""
     try:
         text = str(value)
     except Exception as error:
@@ -232,7 +232,7 @@ def _where(line: str | None, exercise: Exercise) -> tuple[tuple[str, str], ...]:
 
 
 def _line_of_learner(error: BaseException) -> str | None:
-    """The innermost line of the traceback that is neither ours nor a library's."""
+    """The innermost line in the traceback that's neither ours nor a library's."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if not frame.filename.startswith((_PACKAGE, sys.prefix, sys.base_prefix, "<frozen")):
             return frame.line
@@ -240,10 +240,10 @@ def _line_of_learner(error: BaseException) -> str | None:
 
 
 def _is_starter(answer: Any) -> bool:
-    """Whether the answer was made in a cell that still holds a ``todo()``: a starter can be code that runs."""
+    """Whether the answer's cell still has a ``todo()``. A starter can be code that runs."""
     functions = vars(answer).values() if isinstance(answer, type) else [answer]
     for function in functions:
-        with contextlib.suppress(Exception):  # an object may answer anything when it is asked for its code
+        with contextlib.suppress(Exception):  # an object may raise anything when we look for its code
             code = inspect.unwrap(function).__code__ if callable(function) else None
             if code is not None and not os.path.exists(code.co_filename) and _calls_todo(code.co_filename):
                 return True
@@ -251,6 +251,6 @@ def _is_starter(answer: Any) -> bool:
 
 
 def _calls_todo(cell: str) -> bool:
-    """Whether the code of a cell calls `todo`: a comment or a text about it is no call."""
+    """Whether a cell's code calls `todo`. A comment or a string about it doesn't count."""
     nodes = ast.walk(ast.parse("".join(linecache.getlines(cell))))
     return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo" for node in nodes)

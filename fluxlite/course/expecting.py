@@ -1,4 +1,4 @@
-"""Deliberate errors: a lesson shows them, and fails if they do not come."""
+"""Deliberate errors: a lesson shows them, and fails if they don't appear."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 @contextlib.contextmanager
 def expect_error(kind: type[BaseException], words: str, traceback: bool = False) -> Iterator[None]:
-    """What follows raises a `kind` whose message contains `words`: print the message and go on.
+    """The code inside must raise a `kind` whose message contains `words`. Prints the message and goes on.
 
-    With ``traceback=True`` the way to it is printed too, as Jupyter would, without the steps inside libraries. Raises
-    `AssertionError` if nothing is raised, or something else.
+    With ``traceback=True`` it also prints the traceback, as Jupyter would, but without steps inside libraries. Raises
+    `AssertionError` if there's no error, or a different one.
 
     >>> with expect_error(ZeroDivisionError, "division"):
     ...     1 / 0
@@ -38,7 +38,7 @@ def expect_error(kind: type[BaseException], words: str, traceback: bool = False)
 
 
 def _way_to(error: BaseException) -> str:
-    """The steps that led to an error: which line, in which function; those inside libraries are left out."""
+    """The lines and functions that led to an error, without steps inside libraries."""
     frames = extract_tb(error.__traceback__)[1:]  # the first is the `yield` above
     libraries = (_PACKAGE, sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
     ours = [frame for frame in frames if not frame.filename.startswith(libraries)]

@@ -1,4 +1,4 @@
-"""Guesses: asked before a cell is run, kept, and answered after it."""
+"""Guesses: asked before a cell runs, stored, and answered afterwards."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from . import exercises, progress
 
 
 class Question:
-    """A question with lettered options: the right letter, and for each option what to say to who chose it.
+    """A question with lettered options: the right letter, and a reply to each option.
 
     >>> q = Question("b", a="a plus sign would be needed", b="two and two are joined", c="text is not added")
     """
@@ -20,7 +20,7 @@ class Question:
 
 
 def question(id: str) -> Question:
-    """The question of this id, ``"03-A"``. Raises `ValueError` if there is none."""
+    """The question with this id, ``"03-A"``. Raises `ValueError` if there's none."""
     known: dict[str, Question] = getattr(exercises.lesson(exercises.number_in(id)), "QUESTIONS", {})
     if id not in known:
         raise ValueError(f"there is no question {id!r} in this lesson; there are {', '.join(known) or 'none'}")
@@ -28,7 +28,7 @@ def question(id: str) -> Question:
 
 
 def guess(id: str, option: Any = ...) -> None:
-    """Keep your guess, a letter such as ``"b"``; three dots pass. Wrong guesses are the useful ones.
+    """Store your guess, a letter such as ``"b"``; three dots pass. Wrong guesses are the useful ones.
 
     >>> guess("03-A", ...)
     03-A  passed
@@ -48,14 +48,14 @@ def guess(id: str, option: Any = ...) -> None:
 
 
 def answer(id: str) -> None:
-    """Print the answer to a question, beside what was guessed.
+    """Print the answer to a question, and what you guessed.
 
     >>> answer("03-A")  # doctest: +SKIP
     03-A  you guessed a; it is b: fmap enters only what is registered.
     """
     asked, guessed = question(id), progress.read()["guesses"].get(id)
     right = f"it is {asked.right}: {asked.replies[asked.right]}"
-    if guessed not in asked.replies:  # none, or what is no option of it any more
+    if guessed not in asked.replies:  # no guess, or an option that no longer exists
         print(f"{id}  {right}")
     elif guessed == asked.right:
         print(f"{id}  you guessed {guessed}, and {right}")

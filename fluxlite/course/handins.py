@@ -1,8 +1,8 @@
-"""Reading what was handed in: zip files, also within zip files, from people you may not know.
+"""Reading hand-ins: zip files, possibly inside zip files, from people you may not know.
 
-A learning platform packs the hand-ins of a class into one zip file, and learners pack theirs a second time. So what is
-looked for is ``handin.json``, in whatever folder of whatever zip file. No size is believed before it was read, nothing
-is unpacked onto the disk, and what a file says is made printable before anybody sees it.
+A learning platform packs a class's hand-ins into one zip file, and learners may zip theirs a second time. So we look
+for ``handin.json`` in any folder of any zip file. We don't trust a size before we've read the data, unpack nothing onto
+the disk, and make all text printable before showing it.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from typing import IO, Any, NamedTuple
 from . import exercises, progress
 
 ABOUT = "handin.json"
-# Bytes: a record of progress has some thousand, a learner's notebooks some million. And for all that is unpacked of one
-# file, the hand-ins of a large class.
+# In bytes: a record of progress takes a few thousand, and a learner's notebooks a few million. The last limit is for
+# all that one file unpacks to: the hand-ins of a large class.
 LARGEST, LARGEST_ZIP, MOST = 1_000_000, 64_000_000, 500_000_000
-# Zip files within a zip file: the platform's, the learner's own, handin's.
+# Zip files inside a zip file: the platform's, the learner's own, handin's.
 DEEPEST = 2
 WORDS = (exercises.RIGHT, exercises.NOT_RIGHT, exercises.STOPPED)
 
 
 class Handin(NamedTuple):
-    """What one learner handed in, in one file or, taken together, in several."""
+    """What one learner handed in, in one file or combined from several."""
 
     name: str
     time: str
     checks: dict[str, str]
     guesses: dict[str, str]
-    learner: str = ""  # the id in his record of progress
-    place: str = ""  # where that record ends with the session: each hand-in from there has another id
+    learner: str = ""  # the id in their record of progress
+    place: str = ""  # set if the record ends with the session: then each hand-in from there has a different id
     files: tuple[str, ...] = ()
 
 
 class TooMuch(ValueError):
-    """Raised where a file unpacks into more than a class can hand in: nothing more of it is read."""
+    """Raised when a file unpacks to more than a class can hand in. We then stop reading it."""
 
 
 def collect(folder: Path) -> tuple[list[Handin], list[str]]:
-    """Every hand-in in the zip files in `folder` and below; and what there is to say about them, a line each."""
+    """All hand-ins in the zip files in `folder` and below, and messages about them, one per line."""
     found: list[Handin] = []
     to_say: list[str] = []
     for file in _zips(folder):
@@ -59,14 +59,14 @@ def collect(folder: Path) -> tuple[list[Handin], list[str]]:
 
 
 def _zips(folder: Path) -> Iterator[Path]:
-    """Whatever is called .zip or .ZIP, sorted by name."""
+    """All files named .zip or .ZIP, sorted by name."""
     for place, folders, files in os.walk(folder):
         folders.sort()
         yield from (Path(place, name) for name in sorted(files + folders) if name.lower().endswith(".zip"))
 
 
 def printable(text: str) -> str:
-    """A text in one line, without what would move a terminal's cursor or hide what comes after it.
+    """A text on one line, without characters that move a terminal's cursor or hide text.
 
     >>> printable("Ada\\nL. \\x1b[31m")
     'Ada L. [31m'
@@ -75,7 +75,7 @@ def printable(text: str) -> str:
 
 
 class _Search:
-    """What is found in one file, and in the zip files within it."""
+    """What we find in one file, and in the zip files inside it."""
 
     def __init__(self) -> None:
         self.found: list[Handin] = []
@@ -83,12 +83,12 @@ class _Search:
         self.left = MOST
 
     def try_to(self, do: Callable[..., None], *arguments: Any, where: str) -> None:
-        """Do something; where that cannot be done, say so and go on."""
+        """Do something. If it fails, say so and go on."""
         try:
             do(*arguments, where)
         except TooMuch:
             raise
-        except Exception as error:  # damaged, locked by a password, or no zip file at all: there are many ways
+        except Exception as error:  # damaged, locked by a password, or not a zip file: there are many ways
             why = printable(str(error))[:200] or type(error).__name__
             self.to_say.append(f"{where}: cannot be read ({why}); ask for it again")
 
@@ -99,8 +99,8 @@ class _Search:
             self.walk(archive, 0, where)
 
     def walk(self, archive: zipfile.ZipFile, depth: int, where: str) -> None:
-        """Read all hand-ins of an archive, and those of the archives in it. Raises `ValueError` if there is none."""
-        empty: dict[str, bool] = {}  # of Moodle's zip file, for each learner: was no hand-in of his found?
+        """Read all hand-ins in an archive, and in the archives inside it. Raises `ValueError` if there are none."""
+        empty: dict[str, bool] = {}  # for each learner in Moodle's zip file: is a hand-in still missing?
         seen = 0
         for info in archive.infolist():
             name = info.filename.replace("\\", "/")
@@ -130,7 +130,7 @@ class _Search:
             self.walk(inside, depth, where)
 
     def read(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
-        """The content of a member, if it is really no larger than `most`, whatever its size is said to be."""
+        """A member's content, if it's really no larger than `most`, whatever size the archive claims."""
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError("it is packed in a way that handin does not use")
         most = min(most, self.left)
@@ -189,10 +189,10 @@ def _questions() -> dict[str, list[str]]:
 
 
 def by_learner(handins: list[Handin]) -> list[Handin]:
-    """One for each learner, sorted by name: several files of one are taken together.
+    """One hand-in per learner, sorted by name. Several files by one learner are combined.
 
-    They are one's if they have one name and come from one record of progress. On Colab and Binder each session has a
-    record of its own, so there the name decides.
+    Files belong together if they have the same name and come from the same record of progress. On Colab and Binder each
+    session has its own record, so there the name decides.
     """
     groups: dict[tuple[str, str], list[Handin]] = {}
     for one in handins:
@@ -203,7 +203,7 @@ def by_learner(handins: list[Handin]) -> list[Handin]:
 
 
 def _together(group: list[Handin]) -> Handin:
-    """What was right once stays so; of two guesses the later one counts."""
+    """Combine hand-ins. What was right once stays right. If guesses differ, the later one counts."""
     checks: dict[str, str] = {}
     for one in group:
         checks |= {id: word for id, word in one.checks.items() if checks.get(id) != exercises.RIGHT}

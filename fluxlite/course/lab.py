@@ -11,19 +11,19 @@ from pathlib import Path
 from .copies import FOLDER, hand_out
 
 FIRST = "00-start-here.ipynb"
-# JupyterLab for who sees it for the first time: no question about news, and a kernel without being asked.
+# JupyterLab for newcomers: no question about news, and a kernel that starts without asking.
 SETTINGS = Path(__file__).parent / "jupyterlab"
 
 
 def course_folder() -> Path:
-    """``my-course``; the current folder where that is one already, so that there is none within another."""
+    """``my-course``, or the current folder if that's one already, so that we never nest them."""
     return Path() if Path.cwd().name == FOLDER and Path(FIRST).exists() else Path(FOLDER)
 
 
 def lab(arguments: list[str]) -> int:
-    """Make the learner's copies in `course_folder` and open the first in JupyterLab; what JupyterLab returns.
+    """Make the learner's copies in `course_folder` and open the first in JupyterLab; returns JupyterLab's exit code.
 
-    `arguments` are JupyterLab's. Nothing of the learner's is overwritten.
+    `arguments` are JupyterLab's. Nothing that the learner wrote is overwritten.
     """
     if importlib.util.find_spec("jupyterlab") is None:
         from .ready import NEEDED, TO_START, broken, missing
@@ -36,8 +36,8 @@ def lab(arguments: list[str]) -> int:
         print(line)
     print(f"Your copies of the lessons are in {folder.absolute()}. Ctrl-C here ends JupyterLab.", flush=True)
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    # A root folder of its own, so that its file browser shows the lessons and nothing else; /doc is one lesson in one
-    # column, without side panels.
+    # Its own root folder, so that the file browser shows only the lessons. /doc shows one lesson in one column, without
+    # side panels.
     options = {
         "ServerApp.root_dir": folder.absolute(),
         "LabApp.app_settings_dir": SETTINGS,

@@ -1,4 +1,4 @@
-"""*My GPU report*: a page to keep, of a learner's own guesses and checks, a receipt, and where a GPU begins to win."""
+"""*My GPU report*: a page to keep, with a learner's guesses and checks, a receipt, and where a GPU starts to win."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BATCH = 64
 
 
 class Report:
-    """The page: as text, and as a picture in a notebook. It lies in two files too, `text_file` and `picture_file`."""
+    """The page, shown as text or as a picture in a notebook. It's also in two files, `text_file` and `picture_file`."""
 
     def __init__(self, lines: list[str], crossing: Crossover, folder: Path) -> None:
         self.lines, self.crossing, self.saved = lines, crossing, False
@@ -54,9 +54,9 @@ class Report:
 
 
 def report() -> Report:
-    """Make *My GPU report* from what you guessed and solved, and keep it beside your lessons as text and as a picture.
+    """Make *My GPU report* from what you guessed and solved, and store it next to your lessons, as text and picture.
 
-    The times on it are simulated ones of an NVIDIA T4, and recorded ones of a CPU, so that two reports can be compared.
+    Its times are simulated for an NVIDIA T4 and recorded on a CPU, so you can compare two reports.
     """
     crossing = crossover(batch=BATCH)
     lines = ["My GPU report", *_progress(), *_open_question(), _receipt(), _crossing(crossing)]
@@ -85,7 +85,7 @@ def _progress() -> list[str]:
 
 
 def _open_question() -> list[str]:
-    """What was said in lesson 00, and what the receipt says."""
+    """What the learner said in lesson 00, and what the receipt says."""
     question = getattr(exercises.lesson("00"), "QUESTIONS", {}).get("00-A")
     letter = progress.read()["guesses"].get("00-A")
     if question is None or letter is None:
@@ -97,7 +97,7 @@ def _open_question() -> list[str]:
 def _receipt() -> str:
     arrays = problem()
     epoch = fl.estimate(lambda x, y, w1, w2: train(x, y, w1, w2, epochs=[1]), *arrays, like=CARD)
-    assert epoch.receipt.launches is not None  # a simulated GPU tells them
+    assert epoch.receipt.launches is not None  # a simulated GPU always reports them
     launches, seconds, sent = 200 * epoch.receipt.launches, 200 * epoch.seconds, sum(x.nbytes for x in arrays)
     return (
         f"The sine-wave RNN, 200 epochs: {launches:,} launches, {sent:,} bytes to the GPU, {seconds}. What costs "

@@ -1,4 +1,4 @@
-"""What a learner has guessed and solved so far: a small file of his own, beside the notebooks."""
+"""What a learner has guessed and solved so far, in a small file next to the notebooks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..messages import notice
 from ..writing import write_whole
 
 FILE = "progress.json"
-PATIENCE = 2.0  # seconds that one notebook waits for another to write
-# `learner` holds an id drawn at random: two people may have one name, and one person may hand in twice.
+PATIENCE = 2.0  # how many seconds one notebook waits for another to write
+# `learner` holds a random id, since two people may share a name, and one person may hand in twice.
 _EMPTY: dict[str, dict[str, Any]] = {"guesses": {}, "checks": {}, "learner": {}}
-# What is not in the file yet, so that a lesson in a read-only folder still remembers what it was told.
+# What isn't in the file yet, so that a lesson in a read-only folder still remembers it.
 _unwritten: dict[str, dict[str, Any]] = {}
 
 
@@ -29,14 +29,14 @@ def path() -> Path:
 
 
 def passing() -> str:
-    """``"Colab"`` or ``"Binder"`` where this runs there, and the record ends with the session; else empty."""
+    """``"Colab"`` or ``"Binder"`` if we run there, where the record ends with the session; otherwise empty."""
     if "COLAB_RELEASE_TAG" in os.environ or "google.colab" in sys.modules:
         return "Colab"
     return "Binder" if "BINDER_LAUNCH_HOST" in os.environ or "BINDER_SERVICE_HOST" in os.environ else ""
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """All that is kept: ``{"guesses": {"03-A": "b"}, "checks": {"03.1": "right"}}``."""
+    """Everything stored: ``{"guesses": {"03-A": "b"}, "checks": {"03.1": "right"}}``."""
     try:
         written = _read_file()
     except OSError:
@@ -46,13 +46,13 @@ def read() -> dict[str, dict[str, Any]]:
 
 
 def keep(part: str, key: str, value: str) -> None:
-    """Keep one guess, or what became of one check."""
+    """Store one guess, or one check's outcome."""
     if read()[part].get(key) == value:
         return
     file = path()
     try:
         with _alone(file):
-            known = _together(_read_file(), _unwritten, {part: {key: value}})  # anew: others may have written
+            known = _together(_read_file(), _unwritten, {part: {key: value}})  # others may have written
             known["learner"].setdefault("id", secrets.token_hex(8))
             write_whole(file, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode("utf-8"))
             _unwritten.clear()
@@ -62,23 +62,23 @@ def keep(part: str, key: str, value: str) -> None:
 
 
 def _together(*records: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """One record of several; of two that know the same, the later one counts."""
+    """Combine records. If two have the same entry, the later one counts."""
     return {name: {key: word for one in records for key, word in one.get(name, {}).items()} for name in _EMPTY}
 
 
 @contextlib.contextmanager
 def _alone(file: Path) -> Iterator[None]:
-    """One at a time: two notebooks that read, and then write, would lose what the other has written meanwhile."""
+    """One at a time: otherwise two notebooks that read and then write would lose each other's entries."""
     lock = file.with_name(f".{file.name}.lock")
     end = time.monotonic() + PATIENCE
     while True:
         try:
             os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
             break
-        except (FileExistsError, PermissionError) as error:  # on Windows also PermissionError, while it is taken away
+        except (FileExistsError, PermissionError) as error:  # on Windows also PermissionError, while it's being removed
             if isinstance(error, PermissionError) and os.name != "nt":
                 raise
-            if time.monotonic() > end:  # a kernel was killed just then, and has left it behind
+            if time.monotonic() > end:  # a kernel was killed at that moment, and left it behind
                 break
             time.sleep(0.01)
     try:
@@ -89,15 +89,15 @@ def _alone(file: Path) -> Iterator[None]:
 
 
 def _read_file() -> dict[str, dict[str, Any]]:
-    """What the file says, without what is no word in it. Raises `OSError` if it is there and cannot be opened."""
+    """The file's entries, leaving out those that aren't words. Raises `OSError` if it's there but can't be opened."""
     file = path()
     try:
-        known = json.loads(file.read_text(encoding="utf-8-sig"))  # Windows' Notepad may put a mark in front
+        known = json.loads(file.read_text(encoding="utf-8-sig"))  # Windows' Notepad may write a byte order mark
         if not isinstance(known, dict) or not all(isinstance(known.get(part, {}), dict) for part in _EMPTY):
             raise ValueError("it is no record of progress")
     except FileNotFoundError:
         return {}
-    except (ValueError, RecursionError):  # also what is no JSON, or no text
+    except (ValueError, RecursionError):  # not JSON, or not even text
         aside = file.with_name(file.stem + ".unreadable" + file.suffix)
         with contextlib.suppress(OSError):
             os.replace(file, aside)

@@ -1,6 +1,6 @@
-"""``python -m fluxlite check``: is this computer ready for the course? One word, or the one thing to do.
+"""``python -m fluxlite check``: is this computer ready for the course? It prints one word, or the one thing to do.
 
-It leaves no file behind: a learner may run it anywhere, and as often as he likes.
+It leaves no files behind, so learners can run it anywhere, and as often as they like.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from . import progress
 from .copies import FOLDER
 
 READY = "READY"
-# The oldest versions that will do, as in pyproject.toml; and what is needed only where JupyterLab has to be started.
+# The oldest versions that work, as in pyproject.toml; and what's needed only to start JupyterLab.
 NEEDED = {"numpy": "2.0", "safetensors": "0.4.3", "tqdm": "4.60", "ipywidgets": "7.7", "matplotlib": "3.8"}
 TO_START = {"jupyterlab": "4"}
-# The loss of the first epoch of lesson 05.
+# The loss of lesson 05's first epoch.
 FIRST_LOSS = 3.9155
 
-# Run in a process of its own: an import may end Python, and that of Matplotlib makes a folder.
+# This runs in a separate process, since an import may end Python, and Matplotlib's makes a folder.
 IMPORTS = """
 import importlib, sys
 for name in sys.argv[1:]:
@@ -38,7 +38,7 @@ for name in sys.argv[1:]:
 
 
 def what_to_do() -> str:
-    """The one thing to do before the course can begin; empty if it can.
+    """The one thing to do before the course can begin. Empty if it's ready.
 
     >>> what_to_do()
     ''
@@ -48,7 +48,7 @@ def what_to_do() -> str:
 
 
 def missing(needed: dict[str, str]) -> str:
-    """All that is not installed or too old, and the one command that brings it."""
+    """Everything that's missing or too old, and the one command that installs it."""
     absent, old, wanted = [], [], []
     for name, oldest in needed.items():
         try:
@@ -82,13 +82,13 @@ def broken(names: dict[str, str]) -> str:
 
 
 def wrong_numbers() -> str:
-    """One epoch of lesson 05, on the simulated GPU."""
+    """Run one epoch of lesson 05 on the simulated GPU."""
     from .. import estimate, gpu
     from .sine_wave import problem, train
 
     def one_epoch() -> list[float]:
         x, y, w1, w2 = gpu(problem())
-        return train(x, y, w1, w2, epochs=[10])  # the loss of each tenth one is returned
+        return train(x, y, w1, w2, epochs=[10])  # returns the loss of every tenth epoch
 
     (loss,) = estimate(one_epoch, like="NVIDIA T4").result
     if abs(loss - FIRST_LOSS) < 1e-3:
@@ -109,14 +109,14 @@ def _install(*what: str) -> str:
 
 
 def _python() -> str:
-    """This Python as one types it here: ``.venv/bin/python`` where that leads to it."""
+    """How to type this Python here: ``.venv/bin/python`` if that leads to it."""
     path = sys.executable
-    with contextlib.suppress(ValueError):  # on Windows: it is on another drive
+    with contextlib.suppress(ValueError):  # on Windows, it may be on another drive
         near = os.path.relpath(path)
         path = near if os.sep in near and len(near) < len(path) else path
     return f'"{path}"' if " " in path else path
 
 
 def _numbers(version: str) -> list[int]:
-    """What is compared of a version: ``"4.5.0rc1"`` is [4, 5, 0]."""
+    """The numbers in a version, for comparing: ``"4.5.0rc1"`` is [4, 5, 0]."""
     return [int(number) for number in re.match(r"\d+(\.\d+)*", version)[0].split(".")]  # type: ignore[index]

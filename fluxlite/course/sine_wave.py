@@ -1,10 +1,10 @@
-"""The sine-wave RNN of lesson 05 as a program, with a stopwatch at each of its phases.
+"""Lesson 05's sine-wave RNN as a program, with a stopwatch for each of its phases.
 
     python -m fluxlite.course.sine_wave          on the CPU
     python -m fluxlite.course.sine_wave --gpu    on the GPU
 
-Its last line is JSON: the seconds of each phase. What passes before the first of them and after the last, only whoever
-starts the program can see.
+Its last line is JSON: each phase's seconds. It can't see the time before the first phase or after the last; for that,
+time the whole program from outside.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def problem() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 
 def training_step(x: Any, y: Any, memory: Any, w1: Any, w2: Any, rate: float = 0.1) -> tuple[Any, Any]:
-    """One step of training, which changes `w1` and `w2` in place: the loss, and the memory for the next step.
+    """One training step, which changes `w1` and `w2` in place: returns the loss, and the memory for the next step.
 
-    x (N, 1), y (N, 1), memory (N, H), w1 (1 + H, H), w2 (H, 1), all of one dtype and on one device.
+    x (N, 1), y (N, 1), memory (N, H), w1 (1 + H, H), w2 (H, 1), all with one dtype and on one device.
     """
 
     def loss(w1: Any, w2: Any) -> tuple[Any, Any]:
@@ -47,7 +47,7 @@ def training_step(x: Any, y: Any, memory: Any, w1: Any, w2: Any, rate: float = 0
 
 
 def train(x: Any, y: Any, w1: Any, w2: Any, epochs: Iterable[int] = range(1, 201)) -> list[float]:
-    """Train `w1` and `w2` in place, with one step for each point in each epoch: the loss of every tenth epoch."""
+    """Train `w1` and `w2` in place, one step per point in each epoch; returns every tenth epoch's loss."""
     history = []
     for epoch in epochs:
         memory, total = np.zeros_like(w2.T), 0
@@ -60,7 +60,7 @@ def train(x: Any, y: Any, w1: Any, w2: Any, epochs: Iterable[int] = range(1, 201
 
 
 def predict(x: Any, w1: Any, w2: Any) -> np.ndarray:
-    """For each of the 20 points the network's guess of the next one, on the CPU."""
+    """For each of the 20 points, the network's prediction of the next one, on the CPU."""
     memory, guesses = np.zeros_like(w2.T), []
     for point in x:
         memory = np.tanh(np.concatenate([point, memory], axis=1) @ w1)
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> int:
     x, y, w1, w2 = device(problem())
     watch.lap("data and weights")
     train(x, y, w1, w2, epochs=[1])
-    device.synchronize()  # a stopwatch read before the GPU is done reads too little
+    device.synchronize()  # if you stop the clock before the GPU is done, the time is too short
     watch.lap("train: first epoch")
     history = train(x, y, w1, w2, epochs=range(2, 201))
     device.synchronize()

@@ -1,4 +1,4 @@
-"""The first cell of a lesson: what is installed, which device is used, how far the learner has come."""
+"""A lesson's first cell: what's installed, which device is used, and how far the learner has come."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ CARD = "NVIDIA T4"
 
 
 def start(number: str, made_for: str | None = None) -> None:
-    """Begin lesson `number`: turn the simulated GPU on where there is no real one, and print what there is.
+    """Begin lesson `number`: print what's there, and turn on the simulated GPU if there's no real one.
 
-    Checks, guesses and progress then work. `made_for` is the version that the notebook was made for; where another is
-    installed, that is said. Raises `ValueError` for a number that no lesson has.
+    Then checks, guesses and progress work. `made_for` is the version that the notebook was made for; if you have a
+    different one, the box says so. Raises `ValueError` for an unknown lesson.
     """
     exercises.lesson(number)
     versions = f"fluxlite {fluxlite.__version__} · Python {platform.python_version()} · NumPy {np.__version__}"
@@ -40,7 +40,7 @@ def start(number: str, made_for: str | None = None) -> None:
 def _gpu_line() -> str:
     if gpu_device() is None:
         reason = why_no_gpu()
-        with contextlib.redirect_stdout(io.StringIO()):  # the box says it
+        with contextlib.redirect_stdout(io.StringIO()):  # the box says it instead
             simulate_gpu(like=CARD)
         reason = reason.split(";")[0].split(". ")[0].rstrip(".")
         stands_in = f"A simulated {CARD} stands in: wherever it does, you see the word simulated."
@@ -61,7 +61,7 @@ def _progress_line() -> str:
 
 
 def _passing_line() -> list[str]:
-    """Where a session ends with all that is in it: that it does, and what helps."""
+    """If all files are lost with the session, a warning, and what to do about it."""
     keeps = {
         "Colab": "Colab: each lesson counts for itself here, and forgets when its session ends. Hand in after each "
         "one, as its last cell says: your teacher gets them together.",
@@ -83,14 +83,14 @@ def _show(lines: list[str]) -> None:
 
 
 class _Box:
-    """Lines in a grey box: facts, not errors."""
+    """Lines in a grey box, for facts rather than errors."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
 
     def _repr_html_(self) -> str:
         text = "<br>".join(map(html.escape, self.lines))
-        # Colours of our own for both: a dark theme would put its light text on the light box.
+        # We set both colours: a dark theme would put its light text on the light box.
         style = "background:#eef1f4;color:#1a1a1a;padding:.6em 1em;border-left:4px solid #8899aa"
         return f'<div style="{style}">{text}</div>'
 
@@ -99,9 +99,9 @@ class _Box:
 
 
 def reset(number: str) -> None:
-    """Put a fresh copy of lesson `number` into this folder; the one that is there is kept under another name.
+    """Put a fresh copy of lesson `number` into this folder. Your own is kept under another name.
 
-    Raises `ValueError` for a number that no lesson has.
+    Raises `ValueError` for an unknown lesson.
     """
     exercises.lesson(number)
     found = sorted(copies.learner_folder().glob(f"{number}-*.ipynb"))

@@ -1,4 +1,4 @@
-"""Times taken as they should be: warmed up, waited for before and after, repeated, and with a word for their kind."""
+"""Times taken properly: warmed up, waiting before and after, repeated, and labelled with their kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..receipts.seconds import Seconds, clock, clocked, duration
 
 
 class Timing:
-    """Several times of the same work: their `median`, and the `quartiles` that half of them lie between."""
+    """Several times of the same work: their `median`, and the `quartiles` around the middle half."""
 
     def __init__(self, times: list[Seconds]) -> None:
         self.times = sorted(times)
@@ -32,15 +32,16 @@ class Timing:
 
     def __repr__(self) -> str:
         low, high = self.quartiles
-        apart = duration(round(float(high - low), 9))  # equal simulated times differ in the last of their digits
+        apart = duration(round(float(high - low), 9))  # equal simulated times may differ in the last digit
         return f"{self.median} (median of {len(self.times)}; half of them within {apart})"
 
 
 def bench(f: Callable[[], Any], repeats: int = 7) -> Timing:
-    """How long ``f()`` takes on the device in use: a first call to warm up, then `repeats` times wait, clock, run,
-    wait, clock.
+    """How long ``f()`` takes on the device in use.
 
-    The times are *simulated* where a simulated GPU is on, and *measured* otherwise (CUDA.jl: ``CUDA.@elapsed``).
+    The first call is a warm-up. Then it repeats this `repeats` times: wait, read the clock, run, wait, read the clock.
+
+    The times are *simulated* if a simulated GPU is on, otherwise *measured* (CUDA.jl: ``CUDA.@elapsed``).
 
     >>> x = np.ones((2048, 2048), np.float32)
     >>> with fl.simulate_gpu():

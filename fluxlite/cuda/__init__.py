@@ -1,7 +1,7 @@
-"""The names of CUDA.jl that the guide refers to, for NVIDIA's GPUs: ``fluxlite.cuda.devices()``.
+"""The CUDA.jl names that the guide refers to, for NVIDIA GPUs: ``fluxlite.cuda.devices()``.
 
-While `simulate_gpu` is on all of this is about the simulated GPUs, except `functional`, which is about hardware.
-Where CUDA.jl writes ``device!(i)`` this is ``set_device(i)``, or ``with using(i):``; ``@sync`` is `sync`.
+While `simulate_gpu` is on, all of this uses the simulated GPUs, except `functional`, which is about hardware. For
+CUDA.jl's ``device!(i)``, write ``set_device(i)`` or ``with using(i):``. For ``@sync``, write `sync`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..receipts.recording import receipt
 
 
 def functional(part: str | None = None) -> Functional:
-    """Whether an NVIDIA GPU can be used, or with `part`, such as ``"cuBLAS"``, whether this library can.
+    """Whether an NVIDIA GPU can be used, or with `part`, such as ``"cuBLAS"``, whether that library can.
 
     True or false, with the reason in ``.reason`` (CUDA.jl: ``CUDA.functional()``).
 
@@ -32,7 +32,7 @@ def functional(part: str | None = None) -> Functional:
 
 
 def devices() -> DeviceList:
-    """All of them, in order (CUDA.jl: ``CUDA.devices()``).
+    """All NVIDIA GPUs, in order (CUDA.jl: ``CUDA.devices()``).
 
     >>> with fl.simulate_gpu(2, like="RTX 2080 Ti"):
     ...     devices()
@@ -45,9 +45,9 @@ def devices() -> DeviceList:
 
 
 def device(x: Any = None) -> Any:
-    """The current device, or the one on which `x` is, an array or a model (CUDA.jl: ``device()``, ``device(x)``).
+    """The current device, or the device of `x`, an array or a model (CUDA.jl: ``device()``, ``device(x)``).
 
-    Raises `RuntimeError` with the reason if there is none.
+    Raises `RuntimeError`, with the reason, if there's none.
 
     >>> with fl.simulate_gpu(2):
     ...     device(), device(fl.get_device("Simulated", 1)(np.ones(2, np.float32)))
@@ -58,9 +58,9 @@ def device(x: Any = None) -> Any:
 
 
 def set_device(index: int) -> Device:
-    """Make this one the current device, to which `gpu` moves, in this thread (CUDA.jl: ``device!(i)``).
+    """Make this the current device in this thread, so `gpu` moves to it (CUDA.jl: ``device!(i)``).
 
-    Raises `IndexError` if there is none of this number.
+    Raises `IndexError` if there's no device with this number.
     """
     chosen = using(index)
     chosen.use()
@@ -68,7 +68,7 @@ def set_device(index: int) -> Device:
 
 
 def using(index: int) -> Device:
-    """In ``with using(1):`` it is the current device; what was before comes back (CUDA.jl: ``device!(f, i)``).
+    """Make it the current device inside ``with using(1):``; then the earlier one returns (CUDA.jl: ``device!(f, i)``).
 
     >>> with fl.simulate_gpu(2):
     ...     with using(1):
@@ -76,17 +76,17 @@ def using(index: int) -> Device:
     [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
     Simulated:1
     """
-    current = selection.cuda_device()  # says what is wrong if there is none
+    current = selection.cuda_device()  # raises the right error if there's none
     return selection.get_device(current.backend, index)
 
 
 def synchronize() -> None:
-    """Wait until the current device has done everything it was asked to (CUDA.jl: ``synchronize()``)."""
+    """Wait until the current device has finished all its work (CUDA.jl: ``synchronize()``)."""
     selection.cuda_device().synchronize()
 
 
 def sync(function: Callable[[], Any]) -> Any:
-    """What `function` returns, when the device is done with it (CUDA.jl: ``@sync``).
+    """Call `function` and return its result once the device is done (CUDA.jl: ``@sync``).
 
     >>> with fl.simulate_gpu():
     ...     x = cu(np.ones(2, np.float32))
@@ -100,9 +100,9 @@ def sync(function: Callable[[], Any]) -> Any:
 
 
 def time(function: Callable[[], Any]) -> Any:
-    """Run `function`, print how long it took and what it asked of the GPU; its result (CUDA.jl: ``CUDA.@time``).
+    """Run `function`, print its time and what it asked of the GPU; returns its result (CUDA.jl: ``CUDA.@time``).
 
-    Waits for the device before and after, so that no other work is in the time, and all of this one's is.
+    It waits for the device before and after, so the time includes all of this work and nothing else.
 
     >>> with fl.simulate_gpu():
     ...     x = cu(np.ones((1024, 1024), np.float32))

@@ -1,4 +1,4 @@
-"""Data in batches: what counts as data, loaders that shuffle it, and loaders that bring it to a GPU."""
+"""Data in batches: what counts as data, loaders that shuffle it, and loaders that move it to a GPU."""
 
 from .batching import batch
 from .loader import DataLoader

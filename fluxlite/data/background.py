@@ -1,4 +1,4 @@
-"""Work that is done ahead of its use, in the order in which it is asked for, by a thread in the background."""
+"""Work that a background thread does ahead of its use, in order."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 Job = Callable[[], Any]
-ROOM = 4  # so many results wait at most
-_PATIENCE = 1.0  # seconds: who interrupts because a job hangs wants out
+ROOM = 4  # at most this many results wait
+_PATIENCE = 1.0  # seconds: if you interrupt because a job hangs, you want to get out
 
 
 def done_ahead(jobs: Iterator[Job]) -> Iterator[Any]:
-    """The results of `jobs`, in order; while one is used a thread works on the next ones.
+    """The results of `jobs`, in order. While you use one, a thread works on the next.
 
-    An exception in a job, or in `jobs`, comes out in its turn, with its traceback, and ends it all. When the results
-    are no longer wanted the thread ends, after the job that it is at.
+    An exception in a job, or in `jobs`, is raised when its turn comes, with its traceback, and ends everything. When
+    you stop asking for results, the thread ends after its current job.
 
     >>> list(done_ahead(iter([lambda: "a", lambda: "b"])))
     ['a', 'b']
@@ -30,21 +30,21 @@ def done_ahead(jobs: Iterator[Job]) -> Iterator[Any]:
 
 
 class _Worker:
-    """Starts a thread when there is room for results; it ends when there is none.
+    """Starts a thread when there's room for results. The thread ends when there's none.
 
-    So none is left waiting where nobody comes for the results any more, not even while the traceback of an interrupt
+    So no thread is left waiting when the results aren't wanted any more, not even while the traceback of an interrupt
     keeps the whole loop alive.
     """
 
     def __init__(self, jobs: Iterator[Job]) -> None:
         self._jobs = jobs
         self._ready: deque[tuple[Any, BaseException | None]] = deque()
-        self._changed = threading.Condition()  # guards what is below
+        self._changed = threading.Condition()  # guards the fields below
         self._thread: threading.Thread | None = None
         self._finished = False
 
     def has_next(self) -> bool:
-        """Waits until a result is there; False when there will be none."""
+        """Wait until there's a result. False if there won't be one."""
         with self._changed:
             if self._thread is None and not self._finished and len(self._ready) <= ROOM // 2:
                 self._thread = threading.Thread(target=self._work, name="fluxlite batches", daemon=True)
@@ -61,7 +61,7 @@ class _Worker:
         try:
             raise error
         finally:
-            del error  # or the traceback would hold this frame, and this frame the traceback
+            del error  # otherwise the traceback would hold this frame, and this frame the traceback
 
     def stop(self) -> None:
         with self._changed:
@@ -82,7 +82,7 @@ class _Worker:
     def _goes_on(self) -> bool:
         with self._changed:
             if self._finished or len(self._ready) >= ROOM:
-                self._thread = None  # said under the lock: `has_next` then knows that it has to start another
+                self._thread = None  # set under the lock, so that `has_next` knows to start another
                 return False
             return True
 
@@ -90,5 +90,5 @@ class _Worker:
         try:
             job = next(self._jobs, None)
             return None if job is None else (job(), None)
-        except BaseException as error:  # whatever it is, it belongs to whoever wants the result
+        except BaseException as error:  # any exception is passed on to the loop that wants the result
             return None, error

@@ -1,4 +1,4 @@
-"""Observations become one batch, and a batch becomes observations again (MLUtils: ``batch``, ``unbatch``)."""
+"""Turning observations into a batch, and a batch into observations (MLUtils: ``batch``, ``unbatch``)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _TEXT = (str, bytes)
 
 
 def batch(observations: Iterable[Any]) -> Any:
-    """One batch of these observations, which come to lie along a new first axis (MLUtils: ``batch``).
+    """Put observations into one batch, along a new first axis (MLUtils: ``batch``).
 
-    Arrays are stacked, on the device where they are; numbers become an array on the host; tuples, named tuples and
-    dicts become one of batches; a list is taken for rows, ``[[1, 2], [3, 4]]`` for an array; text stays a list.
+    Arrays are stacked on their device. Numbers become an array on the host. Tuples, named tuples and dicts become one
+    of batches. A list counts as rows: ``[[1, 2], [3, 4]]`` becomes an array. Text stays a list.
 
-    Raises `ValueError` if there are none, and for arrays of different shapes; `TypeError` for observations of
-    different kinds, or of a kind that no array can hold; both name the place.
+    Raises `ValueError` for no observations or arrays of different shapes, and `TypeError` for observations of different
+    kinds, or of a kind that no array can hold. The error names the place.
 
     >>> batch([(np.zeros(3), 1), (np.ones(3), 2)])
     (array([[0., 0., 0.],
@@ -94,7 +94,7 @@ def _check_kinds(together: list, path: KeyPath) -> None:
 
 
 def _kind(x: Any) -> Any:
-    """Equal for observations that can be in one batch."""
+    """Equal for observations that can share a batch."""
     if isinstance(x, (tuple, dict)):
         parts = children(x)[0]
         return (type(x), frozenset(parts)) if isinstance(parts, dict) else (type(x), len(parts))

@@ -1,8 +1,8 @@
-"""`DataLoader`: mini-batches, in a new order each epoch. What data is, is said in `observations.py`.
+"""`DataLoader`: mini-batches, in a new order each epoch. `observations.py` says what counts as data.
 
-Four ways lead to batches on a GPU: ``gpu(x)`` in the loop; ``gpu(loader)`` or ``CuIterator(loader)``, which copy the
-next batch while the GPU computes (`moved.py`); ``DataLoader(gpu((X, Y)), …)``, all of it at once, if it fits;
-and ``DataLoader(mapobs(gpu, (X, Y)), …)``. They give the same batches.
+There are four ways to get batches on a GPU, and all give the same batches. ``gpu(x)`` in the loop is one.
+``gpu(loader)`` and ``CuIterator(loader)`` copy the next batch while the GPU computes (`moved.py`).
+``DataLoader(gpu((X, Y)), …)`` moves everything at once, if it fits. The last is ``DataLoader(mapobs(gpu, (X, Y)), …)``.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from .observations import MappedObs, Observations, Places, generator, numbers_of
 class DataLoader:
     """Iterates over `data` in batches of `batchsize` observations (MLUtils, Flux: ``DataLoader``).
 
-    `data` is an array, whose first axis is the observation; a tuple, named tuple or dict of such, whose batches are of
-    the same kind; or a sequence of observations, a list or whatever has ``len(data)`` and ``data[i]``, which `batch`
-    puts together. Where the arrays are the batches are. Without `shuffle` they are views of the data: who writes into
-    them writes into it.
+    `data` is an array, whose first axis is the observation; a tuple, named tuple or dict of arrays, whose batches have
+    the same form; or a sequence of observations, a list or anything with ``len(data)`` and ``data[i]``, which `batch`
+    puts together. Batches are on the same device as the arrays. Without `shuffle`, they're views of the data: if you
+    write into a batch, you write into the data.
 
-    `shuffle`: a new order each epoch, drawn by `rng` when the epoch begins: a generator, a seed, or None for one that
-    nobody can foresee. `partial`: the last batch may be smaller; otherwise what would be in it is left out.
-    `collate`: None makes batches as said above; False gives lists of observations, True has `batch` put such a list
-    together, and a function is called with it. `parallel`: a thread prepares the next batches in the background. Data
-    on a GPU, and moves by ``mapobs(gpu, …)``, are left to the thread that iterates, so that receipts count alike.
+    `shuffle`: a new order each epoch, drawn when it begins from `rng`: a generator, a seed, or None for an
+    unpredictable one. `partial`: whether the last batch may be smaller; otherwise it's left out. `collate`: None makes
+    batches as above; False gives lists of observations; True lets `batch` put such a list together; a function is
+    called with it. `parallel`: a background thread prepares the next batches. Data on a GPU, and moves by
+    ``mapobs(gpu, …)``, stay in the thread that iterates, so that receipts count the same.
 
-    To go on in the middle of an epoch, give `rng` the state that it had when the epoch began, and skip what is done:
-    ``for x, y in loader.batches(skip=100)``.
+    To continue in the middle of an epoch, give `rng` the state that it had when the epoch began, and skip the batches
+    that are done: ``for x, y in loader.batches(skip=100)``.
 
-    Raises `ValueError` for a batchsize below 1 and for parts of different length, `TypeError` for what is no data; a
-    batchsize above the number of observations is reduced to it, which is said.
+    Raises `ValueError` for a batchsize below 1 and for parts of different lengths, and `TypeError` for anything that
+    isn't data. A batchsize above the number of observations is reduced to it, with a message.
 
     >>> loader = DataLoader((np.arange(12).reshape(6, 2), np.arange(6)), batchsize=4)
     >>> loader
@@ -90,7 +90,7 @@ class DataLoader:
         return self.batches()
 
     def batches(self, skip: int = 0) -> Iterator[Any]:
-        """Begin an epoch, which draws its order, and leave out its first `skip` batches without looking at them."""
+        """Begin an epoch, which draws its order, and skip its first `skip` batches without reading them."""
         _check_number("skip", skip, 0)
         order = Places.of(self.rng.permutation(self._count)) if self.shuffle else None
         return self._batches(order, skip)
@@ -121,7 +121,7 @@ class DataLoader:
         return batch(observations) if self.collate is True else self.collate(observations)
 
     def _for_thread(self) -> tuple[Any, list]:
-        """The data without the moves that a ``mapobs(gpu, data)`` does last, and these."""
+        """The data without the final moves of ``mapobs(gpu, data)``, and a list of these moves."""
         data: Any = self.data
         moves: list = []
         while self.collate is None and isinstance(data, MappedObs) and _is_move(data.function):
@@ -155,7 +155,7 @@ def _is_move(function: Any) -> bool:
 
 
 def _needs_device(data: Any) -> bool:
-    """Whether to take observations from `data` asks something of a GPU."""
+    """Whether reading observations from `data` uses a GPU."""
     if isinstance(data, (tuple, dict)):
         return any(map(_needs_device, data.values() if isinstance(data, dict) else data))
     if isinstance(data, Observations):

@@ -1,8 +1,8 @@
-"""Loaders whose batches come out on a device: what ``gpu(loader)`` gives, and `CuIterator`.
+"""Loaders whose batches arrive on a device: ``gpu(loader)`` and `CuIterator`.
 
-The next batch is copied while the GPU computes with the present one: from memory that the GPU can read by itself
-("pinned"), beside the computing, which waits on the GPU for its own batch and for nothing else. The program waits for
-neither. A device that cannot do this copies as ``device(batch)`` does.
+The next batch is copied while the GPU computes with the current one. It comes from "pinned" memory, which the GPU can
+read on its own. On the GPU, computations wait only for the batch that they need; the program waits for neither. A
+device that can't do this copies as ``device(batch)`` does.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ..tree.walks import KeyPath, leaves
 
 
 class MovedLoader:
-    """`loader` whose batches are moved to `device`, each when its turn comes; what ``gpu(loader)`` gives.
+    """`loader`, with each batch moved to `device` when its turn comes: this is ``gpu(loader)``.
 
-    Each batch is what ``device(batch, dtype)`` gives. The order is the loader's: a new one each epoch if it shuffles,
-    with its `rng`, and ``batches(skip=k)`` leaves out the first `k` batches. When a batch is handed out the copy of the
-    next one has begun, and nothing here refers to the one handed out: its memory is free when the program drops it.
+    Each batch is ``device(batch, dtype)``. The order is the loader's: a new one each epoch if it shuffles, with its
+    `rng`. ``batches(skip=k)`` leaves out the first `k` batches. When you get a batch, the copy of the next one has
+    begun, and nothing here refers to yours: its memory is free as soon as you drop it.
 
     >>> from fluxlite.data import DataLoader
     >>> with fl.simulate_gpu():
@@ -42,7 +42,7 @@ class MovedLoader:
 
     @property
     def rng(self) -> Any:
-        """The generator that shuffles, which is the loader's."""
+        """The loader's generator, which shuffles."""
         return self.loader.rng  # type: ignore[attr-defined]
 
     @rng.setter
@@ -56,7 +56,7 @@ class MovedLoader:
         return self.batches()
 
     def batches(self, skip: int = 0) -> Iterator[Any]:
-        """Begin an epoch, and leave out its first `skip` batches; what is left out is not copied."""
+        """Begin an epoch, and skip its first `skip` batches without copying them."""
         if hasattr(self.loader, "batches"):
             return self._one_ahead(self.loader.batches(skip))
         return self._one_ahead(itertools.islice(self.loader, skip, None))
@@ -67,12 +67,12 @@ class MovedLoader:
             while coming is not None:
                 present, coming = coming, self._send_next(batches) if coming.error is None else None
                 yield present.arrived()
-        finally:  # the loop was left: what is still being copied keeps its memory until that is done
+        finally:  # after a break, a copy that's still running keeps its memory until it's done
             if coming is not None:
                 coming.wait()
 
     def _send_next(self, batches: Iterator[Any]) -> _Sent | None:
-        """The next batch on its way, or what went wrong with it, which has to wait for its turn; None at the end."""
+        """The next batch on its way, or an error to raise when its turn comes; None at the end."""
         lane = _Lane(self.device)
         try:
             return _Sent(self._moved(next(batches), lane), lane)
@@ -92,15 +92,14 @@ class MovedLoader:
 class CuIterator(MovedLoader):
     """Copies every batch of `loader` to the GPU in use (CUDA.jl: ``CuIterator``).
 
-    `loader` is a `DataLoader` or any other iterable of batches, a generator too; a batch is an array or a tuple, named
-    tuple, list or dict of arrays. Float64 stays Float64, unlike with `gpu`; ``dtype=np.float32`` converts.
+    `loader` is a `DataLoader` or any other iterable of batches, a generator too. A batch is an array, or a tuple, named
+    tuple, list or dict of arrays. Unlike with `gpu`, Float64 stays Float64; ``dtype=np.float32`` converts it.
 
-    When a batch is handed out nothing here refers to the one before, whose memory is so free as soon as the program
-    lets go of it. CUDA.jl frees it by force, which makes ``collect(CuIterator(…))`` return freed batches; here
-    ``list(CuIterator(loader))`` is safe, and so are arrays that were on the GPU already: they are not copied and stay
-    the program's.
+    When you get a batch, nothing here refers to the one before, so its memory is free as soon as you drop it. CUDA.jl
+    frees it by force, which makes ``collect(CuIterator(…))`` return freed batches. Here, ``list(CuIterator(loader))``
+    is safe. Arrays that were on the GPU already are safe too: they aren't copied, and remain yours.
 
-    Raises `RuntimeError` without a usable GPU, `TypeError` for batches that hold no arrays.
+    Raises `RuntimeError` without a usable GPU, and `TypeError` for batches without arrays.
 
     >>> with fl.simulate_gpu():
     ...     for x, y in CuIterator((np.full(2, i), i) for i in range(2)):
@@ -131,11 +130,11 @@ class CuIterator(MovedLoader):
 
 
 class _Lane:
-    """Stands for a device in one move, and receives arrays of the host beside the device's computing."""
+    """Stands for a device during one move, and copies host arrays to it while the device computes."""
 
     def __init__(self, device: Device) -> None:
         self.device, self.usual_dtypes = device, device.usual_dtypes
-        self.times: list[Any] = []  # when each copy is there, in whatever the device says it
+        self.times: list[Any] = []  # when each copy will be there, in the device's own terms
 
     def receive(self, x: Any) -> Any:
         if self.device == CPU or device_of(x) != CPU:
@@ -160,7 +159,7 @@ class _Sent:
         self.batch, self.lane, self.error = batch, lane, error
 
     def arrived(self) -> Any:
-        """The batch, for which the device waits before it computes anything more. This lets go of it."""
+        """The batch, after making the device wait for it. This forgets the batch."""
         if self.error is not None:
             raise self.error
         self.wait()
@@ -173,7 +172,7 @@ class _Sent:
 
 
 def send_loader(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
-    """What ``device(loader)`` does: nothing moves before it is its turn."""
+    """Implements ``device(loader)``: each batch moves only when its turn comes."""
     if path:
         raise TypeError(
             f"a {type(x).__name__}, at {path}, is moved by itself and not inside something: gpu(train), gpu(test), or "

@@ -1,9 +1,9 @@
-"""Data is many observations: how many there are, one or several of them, a part of them, a batch made of them.
+"""Data is many observations: count them, pick one or several, take a part, make a batch.
 
-An array holds its observations along its first axis. A tuple, a named tuple or a dict holds several such arrays, whose
-observations belong together: ``(X, Y)``. Anything else with ``len(data)`` and ``data[i]``, a list too, is a sequence:
-each element is an observation. Wherever the arrays are they stay: of an array on a GPU the observations are picked
-there, by an index array that was copied there, never one number at a time.
+An array's observations are along its first axis. A tuple, named tuple or dict holds several arrays whose observations
+belong together: ``(X, Y)``. Anything else with ``len(data)`` and ``data[i]``, such as a list, is a sequence, and each
+element is an observation. Arrays stay on their device. From an array on a GPU, observations are picked there, by an
+index array that was copied there, never one number at a time.
 
 The names are MLUtils.jl's: `numobs`, `getobs`, `mapobs`, `splitobs`, `shuffleobs`, `kfolds`, `batch`, `unbatch`.
 """
@@ -31,8 +31,8 @@ from .batching import batch
 def numobs(data: Any) -> int:
     """How many observations `data` holds (MLUtils: ``numobs``).
 
-    Raises `TypeError` for what holds none, such as a set, a generator or a number, and `ValueError` if the parts of a
-    tuple or dict do not have equally many, naming two of them.
+    Raises `TypeError` for what has none, such as a set, a generator or a number. Raises `ValueError` if the parts of a
+    tuple or dict have different numbers of observations, naming two of them.
 
     >>> numobs((np.zeros((5, 3)), np.zeros(5))), numobs(["a", "b"])
     (5, 2)
@@ -53,7 +53,7 @@ def numobs(data: Any) -> int:
 
 
 def _parts(data: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    """(path, part) of the arrays and sequences in a tuple or dict, or of one alone."""
+    """(path, part) for the arrays and sequences in a tuple or dict, or for a single one."""
     if not isinstance(data, (tuple, dict)):
         yield path, data
         return
@@ -78,7 +78,7 @@ def _count(x: Any, path: KeyPath) -> int:
 
 
 class Places:
-    """Which observations: their numbers, on the host and on every device where they have been asked for."""
+    """Which observations: their numbers, on the host and on each device that needed them."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self._make = make
@@ -86,7 +86,7 @@ class Places:
 
     @classmethod
     def of(cls, numbers: Any) -> Places:
-        """These numbers, an array of whole numbers on any device."""
+        """These numbers: an array of integers on any device."""
         return cls(lambda device: device.receive(numbers))
 
     def on(self, device: Any) -> Any:
@@ -96,7 +96,7 @@ class Places:
         return self._made[device]
 
     def part(self, these: slice) -> Places:
-        """Some of them: of what is on a device already, a view, so that it is copied there once."""
+        """Some of them. On a device that has the numbers already, it's a view, so they're copied there only once."""
         return Places(lambda device: self.on(device)[these])
 
 
@@ -104,13 +104,13 @@ Index = int | slice | Places
 
 
 def getobs(data: Any, index: Any) -> Any:
-    """Observation number `index` of `data`; several, given by a slice or integers, as a batch (MLUtils: ``getobs``).
+    """Observation number `index` of `data`; for a slice or integers, a batch of several (MLUtils: ``getobs``).
 
-    Gives what `data` is made of: of an array an array, a view where `index` is a number or a slice; of a tuple a
-    tuple, of a dict a dict. Of a sequence ``data[i]``, and several of these as `batch` puts them together.
+    The result has the form of `data`. For an array it's an array, and a view if `index` is a number or a slice. For a
+    tuple it's a tuple, for a dict a dict. For a sequence it's ``data[i]``, or several put together by `batch`.
 
-    Raises `IndexError` for a number that is out of range (of whole numbers on a GPU nobody looks at them), `TypeError`
-    for what is no index, and what `numobs` raises.
+    Raises `IndexError` for a number out of range (integers on a GPU aren't checked), `TypeError` for an invalid index,
+    and what `numobs` raises.
 
     >>> x, y = np.arange(6).reshape(3, 2), np.array([7, 8, 9])
     >>> getobs((x, y), 1)
@@ -130,7 +130,7 @@ def _checked(index: Any, count: int) -> Index:
     if is_array(index) and type(index) is not np.ndarray:
         if index.dtype.kind in "iu" and index.ndim == 1:
             return Places.of(index)
-        index = CPU.receive(index)  # of True and False the number that are True decides on the shape of the result
+        index = CPU.receive(index)  # the number of True values determines the result's shape
     numbers = np.asarray(index, None if np.size(index) else np.intp)
     if numbers.dtype == bool and numbers.shape == (count,):
         numbers = np.flatnonzero(numbers)
@@ -148,9 +148,9 @@ def _checked(index: Any, count: int) -> Index:
 
 @functools.singledispatch
 def pick(data: Any, index: Index) -> Any:
-    """`getobs` without its checks: a method per kind of data."""
+    """`getobs` without its checks: one method per kind of data."""
     if is_array(data):
-        # One gather, where the data is; np.take is faster than data[...] for whole rows.
+        # A single gather, on the data's device. For whole rows, np.take is faster than data[...].
         return np.take(data, index.on(device_of(data)), axis=0) if isinstance(index, Places) else data[index]
     return batch([data[i] for i in numbers_of(index, len(data))]) if isinstance(index, (slice, Places)) else data[index]
 
@@ -162,12 +162,12 @@ def _(data: Any, index: Index) -> Any:
 
 
 def numbers_of(index: slice | Places, count: int) -> Any:
-    """The numbers of the observations, as Python's numbers."""
+    """The observations' numbers, as Python numbers."""
     return range(count)[index] if isinstance(index, slice) else index.on(CPU).tolist()
 
 
 def _with_parts(data: Any, function: Callable[[Any], Any]) -> Any:
-    """A tuple or dict like `data` with ``function(part)`` in each place."""
+    """A tuple or dict like `data`, with ``function(part)`` for each part."""
     parts, rebuild = children(data)
     if isinstance(parts, dict):
         return rebuild({name: function(part) for name, part in parts.items()})
@@ -180,7 +180,7 @@ def _with_parts(data: Any, function: Callable[[Any], Any]) -> Any:
 
 
 class Observations:
-    """Observations that are made when they are asked for: has a length and is indexed, as `getobs` does it."""
+    """Observations that are made on demand. Has a length, and an index works as in `getobs`."""
 
     data: Any
 
@@ -189,7 +189,7 @@ class Observations:
 
 
 class MappedObs(Observations):
-    """What `mapobs` gives."""
+    """The result of `mapobs`."""
 
     def __init__(self, function: Callable[[Any], Any], data: Any) -> None:
         self.function, self.data = function, data
@@ -204,7 +204,7 @@ class MappedObs(Observations):
 
 
 class ObsView(Observations):
-    """Some of the observations of a sequence, by their numbers; nothing is read before it is asked for."""
+    """Some of a sequence's observations, by number. Nothing is read until you ask for it."""
 
     def __init__(self, data: Any, numbers: np.ndarray) -> None:
         self.data, self.numbers = data, numbers
@@ -229,10 +229,10 @@ def _(data: ObsView, index: Index) -> Any:
 
 
 def mapobs(function: Callable[[Any], Any], data: Any) -> MappedObs:
-    """`data` with `function` applied to what is taken from it, when it is taken (MLUtils: ``mapobs``).
+    """`data`, with `function` applied to what you take from it, when you take it (MLUtils: ``mapobs``).
 
-    To one observation, or to a batch as a whole: first the batch is picked, then `function` is called with it. So
-    ``DataLoader(mapobs(gpu, (X, Y)), batchsize=16)`` moves batches. Raises `TypeError` if `function` cannot be called,
+    `function` gets one observation, or a whole batch: the batch is picked first, then `function` is called with it. So
+    ``DataLoader(mapobs(gpu, (X, Y)), batchsize=16)`` moves batches. Raises `TypeError` if `function` isn't callable,
     and what `numobs` raises.
 
     >>> mapped = mapobs(lambda x: x / 10, np.arange(4))
@@ -246,7 +246,7 @@ def mapobs(function: Callable[[Any], Any], data: Any) -> MappedObs:
 
 @functools.singledispatch
 def part(data: Any, index: slice | Places) -> Any:
-    """`data` of some observations only: views where that can be, of arrays by an index array a copy."""
+    """Some observations of `data`: views if possible; an index array copies arrays."""
     if is_array(data):
         return pick(data, index)
     numbers = np.arange(len(data))
@@ -270,7 +270,7 @@ def _(data: MappedObs, index: slice | Places) -> Any:
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """The generator `rng`, one that starts from the seed `rng`, or if it is None one that nobody can foresee."""
+    """The generator `rng`, or a new one with the seed `rng`; for None, an unpredictable one."""
     if isinstance(rng, np.random.Generator):
         return rng
     if rng is not None and (isinstance(rng, bool) or not hasattr(type(rng), "__index__")):
@@ -279,9 +279,9 @@ def generator(rng: Any) -> np.random.Generator:
 
 
 def shuffleobs(data: Any, rng: Any = None) -> Any:
-    """`data` in an order that is drawn once, by the generator or seed `rng` (MLUtils: ``shuffleobs``).
+    """`data` in a random order, drawn once with the generator or seed `rng` (MLUtils: ``shuffleobs``).
 
-    Arrays are copied, where they are; a sequence's observations are not read before they are asked for. A
+    Arrays are copied on their device. A sequence's observations are read only when you ask for them. A
     ``DataLoader(data, shuffle=True)`` draws a new order each epoch instead. Raises what `numobs` raises.
 
     >>> shuffleobs((np.arange(4), ["a", "b", "c", "d"]), rng=0)
@@ -291,11 +291,11 @@ def shuffleobs(data: Any, rng: Any = None) -> Any:
 
 
 def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -> tuple:
-    """`data` in parts: the fraction `at`, and the rest (MLUtils: ``splitobs``).
+    """`data` in two parts: the fraction `at`, and the rest (MLUtils: ``splitobs``).
 
-    With ``at=(0.6, 0.2)`` three parts; fractions that add up to 1 leave no rest. Each part is of the kind that `data`
-    is; arrays in it are views, or with ``shuffle=True``, which draws an order first, copies. Raises `ValueError` for
-    fractions that are not between 0 and 1, or are more than 1 together, and what `numobs` raises.
+    ``at=(0.6, 0.2)`` gives three parts; fractions that add up to 1 leave no rest. Each part has the form of `data`.
+    Arrays in it are views, or copies with ``shuffle=True``, which draws an order first. Raises `ValueError` for
+    fractions that aren't between 0 and 1 or add up to more than 1, and what `numobs` raises.
 
     >>> (x_train, y_train), (x_test, y_test) = splitobs((np.zeros((10, 3)), np.arange(10)), at=0.7)
     >>> x_train.shape, y_test
@@ -319,10 +319,10 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
 
 
 def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
-    """`k` pairs ``(train, validation)``: each observation is in one of the validation parts (MLUtils: ``kfolds``).
+    """`k` pairs ``(train, validation)``, with each observation in one validation part (MLUtils: ``kfolds``).
 
-    The pairs are made one after the other. In each, the arrays of the validation part are views, of the other part
-    copies. Shuffle first by `shuffleobs` if the order has a meaning. Raises `ValueError` unless ``2 <= k <= numobs``.
+    The pairs are made one at a time. A pair's validation arrays are views, its training arrays copies. If the order has
+    a meaning, call `shuffleobs` first. Raises `ValueError` unless ``2 <= k <= numobs``.
 
     >>> for train, validation in kfolds(np.arange(5), k=2):
     ...     print(train, validation)
@@ -341,7 +341,7 @@ def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
 
 
 def summary(data: Any) -> str:
-    """`data` in a few words, for a loader's repr: what it is made of and of which shapes."""
+    """`data` in a few words, for a loader's repr: what it's made of, and its shapes."""
     if is_array(data):
         return f"{data.dtype}{list(data.shape)}"
     if isinstance(data, dict):
@@ -358,7 +358,7 @@ def summary(data: Any) -> str:
 
 
 def unbatch(data: Any) -> list:
-    """The observations of `data`, a batch for example, one by one; arrays among them are views (MLUtils: ``unbatch``).
+    """The observations of `data`, such as a batch, in a list. Arrays in it are views (MLUtils: ``unbatch``).
 
     Raises what `numobs` raises.
 

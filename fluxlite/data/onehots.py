@@ -1,7 +1,7 @@
-"""Labels as rows of zeros with a single one, and back: what a loss of classes compares scores with.
+"""Labels as rows of zeros with a single one, and back. A classification loss compares scores with these rows.
 
-Flux has a matrix of its own for this, which keeps the numbers of the labels and shows booleans; observations are its
-columns. Here it is a plain float32 array with observations as rows: it goes into a loss or a matrix product as it is.
+Flux has its own matrix type for this. It stores label numbers and shows booleans, and its observations are columns.
+Here it's a plain float32 array with observations as rows, so you can pass it straight to a loss or a matrix product.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _NONE = object()
 
 
 def onehot(label: Any, labels: Any, default: Any = _NONE) -> Any:
-    """A float32 array of shape ``(K,)``, zero but for a 1 at the place of `label` in the K `labels` (Flux: ``onehot``).
+    """A float32 array of shape ``(K,)``: 1 where `label` is in the K `labels`, otherwise 0 (Flux: ``onehot``).
 
-    Raises `ValueError` for a label that is not among them, unless there is a `default`, which then counts instead.
+    Raises `ValueError` for an unknown label, unless there's a `default`, which is used instead.
 
     >>> onehot("b", ["a", "b", "c"])
     array([0., 1., 0.], dtype=float32)
@@ -29,13 +29,13 @@ def onehot(label: Any, labels: Any, default: Any = _NONE) -> Any:
 
 
 def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
-    """A float32 array of shape ``(N, K)``: for each of the N elements of `data` its `onehot` (Flux: ``onehotbatch``).
+    """A float32 array of shape ``(N, K)``: the `onehot` of each of `data`'s N elements (Flux: ``onehotbatch``).
 
-    `data` is a list of labels or an array, of shape ``(N,)`` or more axes; `labels` are numbers, such as ``range(10)``,
-    or text. Of an array on a GPU the result is there too; to see whether all labels are known, the program waits for
-    it once. With a `default` there is nothing to see, and no wait.
+    `data` is a list of labels or an array, of shape ``(N,)`` or with more axes. `labels` are numbers, such as
+    ``range(10)``, or text. For an array on a GPU, the result is there too, and the program waits for it once, to check
+    that all labels are known. With a `default` there's nothing to check, and no wait.
 
-    Raises `ValueError` for a label that is not among `labels`, unless there is a `default`, which then counts instead.
+    Raises `ValueError` for a label that isn't in `labels`, unless there's a `default`, which is used instead.
 
     >>> onehotbatch([2, 0], range(3))
     array([[0., 0., 1.],
@@ -48,12 +48,13 @@ def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
 
 
 def onecold(y: Any, labels: Any = None) -> Any:
-    """The label with the highest score, for each row of `y`, of shape ``(…, K)`` (Flux: ``onecold``).
+    """The label with the highest score in each row of `y`, of shape ``(…, K)`` (Flux: ``onecold``).
 
-    Without `labels` their numbers, 0 to K-1, as integers where `y` is; with K numbers as `labels` these, there too;
-    with text, an array of text on the host, which is a copy and a wait. The first of several equal scores counts.
+    Without `labels`, the result is positions, 0 to K-1, as integers on `y`'s device. With K numbers as `labels`, it's
+    those, on the same device. With text, it's an array of text on the host, which takes a copy and a wait. If scores
+    are equal, the first counts.
 
-    Raises `ValueError` if there are not K labels.
+    Raises `ValueError` unless there are K labels.
 
     >>> scores = np.array([[0.1, 0.7, 0.2], [0.8, 0.1, 0.1]])
     >>> onecold(scores), onecold(scores, ["a", "b", "c"])
@@ -75,14 +76,14 @@ def onecold(y: Any, labels: Any = None) -> Any:
 
 
 def _known(labels: Any, what: str) -> np.ndarray:
-    """The labels as an array on the host. Raises if one is there twice."""
+    """The labels as an array on the host. Raises if a label appears twice."""
     if not isinstance(labels, (Sequence, np.ndarray)) or isinstance(labels, (str, bytes)):
         raise TypeError(
             f"{what}: labels are a list, tuple, range or array in a fixed order, got a {type(labels).__name__}"
         )
     known = np.asarray(labels)
     if known.dtype.kind in "SU" and not all(isinstance(label, (str, bytes)) for label in labels):
-        known = np.array(labels, dtype=object)  # numbers and text: NumPy would have made text of all
+        known = np.array(labels, dtype=object)  # a mix of numbers and text, which NumPy would turn into text
     if known.ndim != 1 or not known.size:
         raise ValueError(f"{what}: labels are one after the other, and at least one, got shape {known.shape}")
     seen = known.tolist()
@@ -110,7 +111,7 @@ def _encoded(data: Any, labels: Any, default: Any, what: str, axes: int) -> Any:
 
 
 def _beside(data: Any, constants: np.ndarray) -> Any:
-    """`constants` on the device of `data`, in a type that this has."""
+    """`constants` on `data`'s device, in a dtype that the device has."""
     if constants.dtype == np.float64 and data.dtype.kind == "f":
         constants = constants.astype(data.dtype)
     return device_of(data).receive(constants)

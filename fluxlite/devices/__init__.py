@@ -1,4 +1,4 @@
-"""Where arrays live: the CPU, a GPU of NVIDIA, AMD or Apple, a simulated GPU; and how they get there.
+"""Where arrays live (the CPU, an NVIDIA, AMD or Apple GPU, a simulated GPU) and how they get there.
 
 Read `base.py` (what a device is), `moving.py` (what ``gpu(model)`` does), `selection.py` (which GPU that is) and
 `choosing.py` (why that one).

@@ -1,6 +1,6 @@
-"""The kinds of devices there are, and whether each can be used here.
+"""The kinds of devices, and whether each can be used here.
 
-A kind counts if its library is installed and finds a GPU. Libraries are imported when they are first asked about.
+A kind counts if its library is installed and finds a GPU. A library is imported only when we first ask it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .host import CPU
 
 
 class Backend(NamedTuple):
-    """How a kind of device is asked: whether it can be used, for its devices, and about its parts.
+    """One kind of device: whether it can be used, its devices, and the libraries it's made of.
 
-    `by_itself`: whether it is chosen where nobody asks for it by name.
+    `by_itself`: whether it may be chosen without being named.
     """
 
     functional: Callable[[], Functional]
@@ -43,7 +43,7 @@ def _metal_devices() -> list[Device]:
     return metal_devices()
 
 
-# In the order in which they are tried; `pretend` puts others in their places.
+# in the order we try them; `pretend` swaps entries
 BACKENDS = {
     "CUDA": Backend(lambda: cuda.cuda_functional(), lambda: cuda.cuda_devices(), CUDA_PARTS),
     "AMDGPU": Backend(lambda: cuda.amdgpu_functional(), lambda: cuda.amdgpu_devices(), AMDGPU_PARTS),
@@ -54,9 +54,9 @@ BACKENDS = {
 
 
 def supported_devices() -> tuple[str, ...]:
-    """The kinds of devices that are chosen by themselves, in this order (Flux: ``supported_devices``).
+    """The kinds of devices that can be chosen automatically, in order (Flux: ``supported_devices``).
 
-    Supported does not mean present. ``"Simulated"`` is never chosen by itself.
+    Supported doesn't mean present. ``"Simulated"`` is never chosen automatically.
 
     >>> supported_devices()
     ('CUDA', 'AMDGPU', 'Metal', 'CPU')
@@ -65,17 +65,17 @@ def supported_devices() -> tuple[str, ...]:
 
 
 def check_backend(name: object) -> str:
-    """`name` if it is that of a backend. Raises `ValueError` with those there are."""
+    """Return `name` if it's a backend's name. Raises `ValueError`, which lists the backends."""
     if name not in BACKENDS:
         raise ValueError(f"Unsupported backend: {name}. Supported backends are {', '.join(BACKENDS)}.")
     return str(name)
 
 
 def functional(backend: str = "CUDA", part: str | None = None) -> Functional:
-    """Whether devices of this kind can be used here, and why not (CUDA.jl: ``CUDA.functional()``).
+    """Whether devices of this kind can be used here, and if not, why (CUDA.jl: ``CUDA.functional()``).
 
-    With `part`, whether this library of theirs can (AMDGPU.jl: ``functional(:MIOpen)``). The answer is true or
-    false, and prints with its reason. Raises `ValueError` for an unknown kind or part, naming the known ones.
+    `part` asks about one of their libraries instead (AMDGPU.jl: ``functional(:MIOpen)``). The answer is true or
+    false, and prints with its reason. Raises `ValueError` for an unknown kind or part; the error lists the known ones.
 
     >>> functional("CPU")
     True

@@ -1,4 +1,4 @@
-"""What a device is: a place that arrays are moved to by calling it, ``device(model)``."""
+"""What a device is: a place for arrays. Call it to move them there: ``device(model)``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .moving import DEFAULT, moved
 
 
 class Memory(NamedTuple):
-    """A device's memory in bytes. What cannot be known there is None."""
+    """A device's memory in bytes. None stands for what the device can't tell."""
 
     used: int | None
     free: int | None
@@ -23,7 +23,7 @@ class Memory(NamedTuple):
 
 
 class DeviceID(NamedTuple):
-    """Which card a device is, in the words of its library: ``CuDevice(0): NVIDIA GeForce GTX 1650``."""
+    """Which card this is, in its library's words: ``CuDevice(0): NVIDIA GeForce GTX 1650``."""
 
     kind: str
     number: int
@@ -34,10 +34,10 @@ class DeviceID(NamedTuple):
 
 
 class Device:
-    """A place where arrays live and are computed with (Flux: ``AbstractDevice``).
+    """A place where arrays live and are computed (Flux: ``AbstractDevice``).
 
-    ``device(x)`` gives `x` with all its arrays on the device. A device of each kind says how arrays come from the
-    host and go back, in `upload` and `download`; everything else follows.
+    ``device(x)`` gives `x` with all its arrays on the device. Each kind of device says how to copy an array in,
+    `upload`, and out, `download`. Everything else follows.
 
     >>> from fluxlite.devices import CPU
     >>> CPU({"W": np.zeros(2)})
@@ -45,9 +45,9 @@ class Device:
     """
 
     backend = ""
-    # Of which kind a time is that was read on its `clock`, and of which card if it is not a real one's.
+    # What kind of time its `clock` shows, and on which card, if it isn't a real one.
     kind_of_time, card = "measured", ""
-    # Types that become others when arrays move here, unless the caller says which type he wants.
+    # Types that change when arrays move here, unless the caller asks for a type.
     usual_dtypes: dict[np.dtype, np.dtype] = {}
 
     def __init__(self, index: int = 0, name: str = "") -> None:
@@ -57,20 +57,20 @@ class Device:
 
     @property
     def deviceID(self) -> DeviceID | None:
-        """Which card this is; None for the CPU, and for a GPU that cannot be used (Flux: ``device.deviceID``)."""
+        """Which card this is. None for the CPU, and for a GPU that can't be used (Flux: ``device.deviceID``)."""
         return None
 
     def __call__(self, x: Any, dtype: Any = DEFAULT) -> Any:
-        """`x`, an array, a container or a registered model, with its arrays on this device; `x` stays as it is.
+        """`x`, an array, a container or a registered model, with its arrays on this device. `x` itself doesn't change.
 
-        On the way to a GPU Float64 becomes Float32 and complex128 complex64; ``dtype=None`` keeps them, and
-        ``dtype=np.float16`` gives all floating-point arrays that type. An array that is already as wanted is the
-        same object. Raises `TypeError` for what cannot move, naming its path.
+        On the way to a GPU, Float64 becomes Float32 and complex128 becomes complex64. ``dtype=None`` keeps them;
+        ``dtype=np.float16`` gives all floating-point arrays that type. An array that needs no change is the same object
+        in the result. Raises `TypeError` for what can't move, with its path.
         """
         return moved(self, x, dtype)
 
     def receive(self, x: Any) -> Any:
-        """The array `x` of any device, here: itself if it is here already, otherwise an explicit copy."""
+        """The array `x`, from any device, here: `x` itself if it's here already, otherwise an explicit copy."""
         source = device_of(x)
         if source == self:
             return x
@@ -79,61 +79,61 @@ class Device:
         return self.upload(source.download(x))
 
     def upload(self, x: np.ndarray) -> Any:
-        """A host array, here."""
+        """Copy a host array to this device."""
         raise NotImplementedError
 
     def copy_in_pinned(self, x: np.ndarray) -> tuple[Any, Any]:
-        """A host array, here, copied beside the computing if this device can do that; and for what to `wait_for`.
+        """Copy a host array here, during computations if this device can; returns the copy and what to `wait_for`.
 
-        A device that cannot has nothing to wait for: then the copy is there when this returns.
+        A device that can't do both at once has nothing to wait for: its copy is finished when this returns.
         """
         return self.upload(x), None
 
     def wait_for(self, time: Any) -> None:
-        """What this device is asked to compute from now on waits for a `copy_in_pinned`; the program does not."""
+        """Later computations on this device wait for a `copy_in_pinned`. The program itself doesn't wait."""
 
     def download(self, x: Any) -> np.ndarray:
-        """An array of this device, on the host."""
+        """Copy an array of this device to the host."""
         raise NotImplementedError
 
     def copy_from(self, source: Device, x: Any) -> Any:
-        """An array of another device of the same kind, here."""
+        """Copy an array here from another device of the same kind."""
         return self.upload(source.download(x))
 
     def synchronize(self) -> None:
-        """Wait until everything that this device was asked to do is done (CUDA.jl: ``synchronize``)."""
+        """Wait until this device has finished all its work (CUDA.jl: ``synchronize``)."""
 
     def memory(self) -> Memory:
-        """Bytes used, free, used at most so far, and there in all (CUDA.jl: ``CUDA.memory_status``)."""
+        """The device's memory in bytes: used, free, peak and total (CUDA.jl: ``CUDA.memory_status``)."""
         return Memory(None, None, None, None)
 
     def watch_peak(self) -> bool:
-        """From now on remember the most memory in use, for `watched_peak`; False if this device cannot tell."""
+        """Start watching for the most memory in use, for `watched_peak`. False if this device can't tell."""
         return False
 
     def watched_peak(self) -> int:
-        """The most bytes in use since the last `watch_peak` that was not asked for yet."""
+        """The most bytes in use since the matching `watch_peak`. The two nest like brackets."""
         raise NotImplementedError
 
     def clock(self) -> float:
-        """The host's time in seconds, as a program that uses this device reads it (`fluxlite.clock`)."""
+        """The time in seconds, as a program that uses this device sees it (`fluxlite.clock`)."""
         return time.perf_counter()
 
     @property
     def rng(self) -> Any:
-        """This device's own generator of random numbers (CUDA.jl: ``CUDA.default_rng()``)."""
+        """This device's random number generator (CUDA.jl: ``CUDA.default_rng()``)."""
         if self._rng is None:
             self.seed(None)
         return self._rng
 
     def seed(self, seed: int | None) -> None:
-        """Start this device's generator anew from `seed` (CUDA.jl: ``CUDA.seed!``)."""
+        """Restart this device's generator with `seed` (CUDA.jl: ``CUDA.seed!``)."""
         raise NotImplementedError
 
     def use(self) -> None:
         """Make this the current device of its kind, in this thread (CUDA.jl: ``device!(i)``).
 
-        In a ``with device:`` block, until the block ends.
+        Inside a ``with device:`` block, it lasts until the block ends.
         """
         _stack(self.backend)[-1:] = [self]
 
@@ -157,7 +157,7 @@ class Device:
 
 
 class DeviceList(list):
-    """Devices of one kind; prints them below each other with their numbers. If empty, `reason` says why."""
+    """Devices of one kind, printed as a numbered list. If it's empty, `reason` says why."""
 
     def __init__(self, devices: list[Device], reason: str = "") -> None:
         super().__init__(devices)
@@ -171,9 +171,9 @@ class DeviceList(list):
 
 
 class GPU(Device):
-    """What all GPUs have in common: they are made for Float32, and hold nothing but numbers and booleans."""
+    """What all GPUs share: they're made for Float32, and hold only numbers and booleans."""
 
-    # What the card is called by its library.
+    # What its library calls a card.
     kind_of_id = ""
 
     usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
@@ -184,14 +184,14 @@ class GPU(Device):
 
     @staticmethod
     def check(x: np.ndarray) -> None:
-        """Raises `TypeError` for a host array of what a GPU has no type for: objects, text, dates, long doubles."""
+        """Raises `TypeError` for a host array of a type that GPUs lack: objects, text, dates, long doubles."""
         if x.dtype.kind in "OSUMm" or x.dtype.char in "gG" or x.dtype.type is np.void:
             kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
             raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
 
 
 class _Entered(threading.local):
-    """The devices made current by ``with device:`` and ``device.use()``; each thread has its own, as in CUDA."""
+    """The devices made current by ``with device:`` and ``device.use()``. Each thread has its own, as in CUDA."""
 
     def __init__(self) -> None:
         self.stacks: dict[str, list[Device]] = {}
@@ -200,7 +200,7 @@ class _Entered(threading.local):
 _entered = _Entered()
 
 
-# Arrays that were pickled go to the GPU in use. They must not know `selection.py`, so it enters `require_gpu` here.
+# Unpickled arrays go to the GPU in use. This file can't import `selection.py`, so that registers `require_gpu` here.
 gpu_in_use: list[Callable[[], Device]] = []
 
 
@@ -209,14 +209,14 @@ def _stack(backend: str) -> list[Device]:
 
 
 def entered(backend: str) -> Device | None:
-    """The device of this kind that ``with device:`` or ``device.use()`` made the current one, or None."""
+    """The device of this kind that ``with device:`` or ``device.use()`` made current, or None."""
     stack = _stack(backend)
     return stack[-1] if stack else None
 
 
 def current(found: list[Device]) -> Device | None:
-    """Of these devices of one kind the current one, otherwise the first; None if there are none."""
+    """The current one of these devices of one kind, otherwise the first. None if the list is empty."""
     if not found:
         return None
     wanted = entered(found[0].backend)
-    return next((device for device in found if device is wanted), found[0])  # not one of an earlier simulation
+    return next((device for device in found if device is wanted), found[0])  # it may belong to an earlier simulation

@@ -1,4 +1,4 @@
-"""Which backend is used: what `simulate_gpu`, the environment and the preference file say, then what is there."""
+"""Which backend to use: first what `simulate_gpu`, the environment or the preference file say, then what's there."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class Line(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A backend, and how it came to be chosen."""
+    """A backend, and why it was chosen."""
 
     backend: str
     lines: tuple[Line, ...]
     why: str
 
     def tell(self, verbose: bool) -> None:
-        """Print the warnings, and if `verbose` the rest too."""
+        """Print the warnings, and if `verbose` everything else too."""
         for line in self.lines:
             if verbose or line.level == "Warning":
                 print(formatted(*line))
 
 
 def choose() -> Choice:
-    """The backend to use. `simulate_gpu` counts first, then a wish, then the first that works."""
+    """The backend to use: `simulate_gpu` comes first, then a preference, then the first backend that works."""
     if simulation.is_on():
         backend = "Simulated" if functional("Simulated") else "CPU"
         why = "simulate_gpu() was called" if backend == "Simulated" else functional("Simulated").reason
@@ -72,11 +72,11 @@ def _fulfilled(wish: Wish) -> Choice:
 
 
 def gpu_backend(name: str | None) -> None:
-    """Prefer a backend, from now on and in later sessions; None deletes the preference (Flux: ``gpu_backend!``).
+    """Prefer a backend, now and in later sessions. None deletes the preference (Flux: ``gpu_backend!``).
 
-    `name` is ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"CPU"`` or ``"Simulated"``. Kept in ``LocalPreferences.toml``,
-    table ``[fluxlite]``, of the project, or of the folder that the environment variable FLUXLITE_PROJECT names.
-    Raises `ValueError` for another name.
+    `name` is ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"CPU"`` or ``"Simulated"``. It's stored in
+    ``LocalPreferences.toml``, table ``[fluxlite]``, in the project's folder or in the folder that the environment
+    variable FLUXLITE_PROJECT names. Raises `ValueError` for another name.
 
     >>> with fl.pretend():
     ...     gpu_backend("CPU")
@@ -99,7 +99,7 @@ def gpu_backend(name: str | None) -> None:
 
 
 def _when() -> str:
-    """When a new preference takes effect: what counts more may be in the way."""
+    """When a new preference takes effect, since something else may take precedence."""
     wish = preferences.wish()
     if simulation.is_on():
         return "gpu and get_device use it after simulate_gpu(False)"
@@ -109,6 +109,6 @@ def _when() -> str:
 
 
 def current_backend() -> str:
-    """What `fluxlite.GPU_BACKEND` is: the backend that was asked for; if none was, the one that is chosen."""
+    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen."""
     wish = None if simulation.is_on() else preferences.wish()
     return choose().backend if wish is None else wish.backend

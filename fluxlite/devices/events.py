@@ -1,4 +1,4 @@
-"""What happens on devices, told to whoever listens: an open receipt, and nobody most of the time."""
+"""What happens on devices, reported to listeners. A listener is an open receipt; most of the time there's none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 LAUNCH = "launch"
-FIRST_USE = "first use"  # of an operation: its kernel is loaded
+FIRST_USE = "first use"  # the first use of an operation, which loads its kernel
 MEMSET = "memset"
 HOST_TO_DEVICE = "host to device"
 DEVICE_TO_HOST = "device to host"
@@ -15,11 +15,11 @@ SYNCHRONIZE = "synchronize"
 
 
 class Event(NamedTuple):
-    """One thing that a device was asked to do.
+    """One thing that a device did.
 
-    `kind` is one of the words above, `name` the operation, `times` how many launches or copies, `bytes` what
-    they carried. A copy is `explicit` if the program asked for it, as ``gpu(x)`` does, and implicit if it only
-    came with something else, as in ``if loss < 1:``. `span` says when, on a device whose clock can be read.
+    `kind` is one of the words above and `name` the operation. `times` counts launches or copies, and `bytes` is what
+    they carried. A copy is `explicit` if the program asked for it, as ``gpu(x)`` does, and implicit if it's a side
+    effect, as in ``if loss < 1:``. `span` says when, on a device with a readable clock.
     """
 
     device: Any
@@ -31,14 +31,14 @@ class Event(NamedTuple):
     span: Any = None
 
 
-# Asked with `if listeners:` before an event is even made, so that nobody listening costs next to nothing.
+# Check `if listeners:` before you make an event. Then it costs next to nothing when nothing listens.
 listeners: list[Callable[[Event], None]] = []
 
 
 def tell(
     device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True, span: Any = None
 ) -> None:
-    """Tell all listeners."""
+    """Report an event to all listeners."""
     event = Event(device, kind, name, times, nbytes, explicit, span)
     for listener in list(listeners):
         listener(event)

@@ -1,4 +1,4 @@
-"""The CPU and the computer's memory: where NumPy's arrays are, and where every program starts."""
+"""The CPU and its memory: where NumPy's arrays are, and where every program starts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .base import Device, Memory
 
 
 class CPUDevice(Device):
-    """The processor and the host's memory (Flux: ``FluxCPUDevice``)."""
+    """The processor and the computer's memory (Flux: ``FluxCPUDevice``)."""
 
     backend = "CPU"
 
@@ -29,7 +29,7 @@ class CPUDevice(Device):
         try:
             page = os.sysconf("SC_PAGE_SIZE")
             capacity, free = page * os.sysconf("SC_PHYS_PAGES"), page * os.sysconf("SC_AVPHYS_PAGES")
-        except (AttributeError, OSError, ValueError):  # Windows and macOS do not tell in this way
+        except (AttributeError, OSError, ValueError):  # Windows and macOS have no sysconf for this
             return Memory(None, None, None, None)
         return Memory(capacity - free, free, None, capacity)
 

@@ -1,4 +1,4 @@
-"""What brings values of a device array to the host, asked for by name or not: the program waits for the device."""
+"""Reading a device array's values on the host, explicitly or as a side effect. The program waits for the device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .scalars import scalar_read
 
 
 class HostReads:
-    """For an array type of ours with a ``device`` that can copy out. Each read is told to receipts."""
+    """For our own array types, whose ``device`` can copy out. Receipts hear of each read."""
 
     __slots__ = ()
 
@@ -18,11 +18,11 @@ class HostReads:
     size: Any
 
     def get(self) -> np.ndarray:
-        """A copy on the host, as a NumPy array; what ``cpu(x)`` does."""
+        """A copy on the host, as a NumPy array, like ``cpu(x)``."""
         return self.device.copy_out(self)
 
     def _on_host(self, name: str) -> np.ndarray:
-        """A copy on the host that the program did not ask for by name."""
+        """A copy on the host that the program didn't ask for explicitly."""
         scalar_read(name, self.device)
         return self.device.copy_out(self, name, explicit=False)
 

@@ -1,4 +1,4 @@
-"""Which line of the user's program is running: what a message or a receipt can point at."""
+"""Which line of the user's program is running, so that a message or a receipt can point at it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from types import FrameType
 
 import numpy as np
 
-Place = tuple[str, int]  # a file and the number of a line in it
+Place = tuple[str, int]  # a file, and a line number in it
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LIBRARIES = tuple(folder + os.sep for folder in (_PACKAGE, os.path.dirname(os.path.abspath(str(np.__file__)))))
 
 
 def place_of_call() -> Place:
-    """The innermost line that is neither fluxlite's nor NumPy's; ``("", 0)`` if there is none."""
+    """The innermost line outside fluxlite and NumPy; ``("", 0)`` if there's none."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
         frame = frame.f_back
@@ -23,7 +23,7 @@ def place_of_call() -> Place:
 
 
 def text_of(place: Place) -> str:
-    """``line 3 of train.py: total += float(loss)``; a cell of a notebook is a file whose name says nothing."""
+    """``line 3 of train.py: total += float(loss)``. A notebook's cell is "the cell": its file name means nothing."""
     path, number = place
     if not path:
         return "nobody's line"
@@ -34,7 +34,7 @@ def text_of(place: Place) -> str:
 
 
 def users_line() -> str:
-    """Where the program outside fluxlite is.
+    """The line of the user's program that's running.
 
     >>> users_line()
     'line 1 of <doctest ...>: users_line()'

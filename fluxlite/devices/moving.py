@@ -1,4 +1,4 @@
-"""What ``gpu(model)`` does: a walk over the tree that sends each leaf to where it belongs."""
+"""What ``gpu(model)`` does: it walks the tree and moves each leaf to its device."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..tree.ties import is_array, overlaps
 from ..tree.walks import KeyPath, fmap_with_path
 from .unmoved import explain_globals, explain_unmoved
 
-# Printed in signatures, so it says what it stands for.
+# It shows up in signatures, so it says what it stands for.
 DEFAULT = "Float32 for Float64"
 
 
 def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
-    """`x` with all its arrays on `device`; what `Device.__call__` does."""
+    """`x` with all its arrays on `device`. This is `Device.__call__`."""
     trip = _Trip(device, dtype)
     if _moves(x):
         return trip.array(KeyPath(), x)
@@ -31,7 +31,7 @@ def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
 
 
 def _moves(x: Any) -> bool:
-    """An array, also one that is tracked for a gradient."""
+    """Whether `x` is an array, possibly one that's tracked for a gradient."""
     return is_array(x) or hasattr(type(x), "__primitive__")
 
 
@@ -69,9 +69,9 @@ class _Trip:
 
 @functools.singledispatch
 def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
-    """Send a leaf that is no array to `device`: a method per type. `path` is where it stands in what is moved.
+    """Move a leaf that isn't an array to `device`: one method per type. `path` is where it is in the tree.
 
-    Most leaves are at home everywhere. An object that holds arrays and cannot be entered stays, and that is said.
+    Most leaves work on any device. An object that holds arrays and can't be walked stays, and we say so.
     """
     explain_unmoved(x, device, path)
     return x
@@ -113,7 +113,7 @@ def _send_iterator(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
 
 
 def _warn_of_overlaps(departed: list[tuple[KeyPath, np.ndarray]]) -> None:
-    """Say which arrays shared memory before the move and share none after it. Ties departed only once."""
+    """Warn about arrays that shared memory before the move and don't after it. Tied arrays are moved as one."""
     for first, second in overlaps(departed):
         warn(
             ("overlap", str(first), str(second)),

@@ -1,4 +1,4 @@
-"""Where things are: the device of an array, and of all that a model or a container holds."""
+"""Which device an array is on, or everything in a model or a container."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .unmoved import arrays_inside, why_shut
 
 
 def device_of(x: Any) -> Any:
-    """The device on which `x` is, an array, or everything in a model or container (CUDA.jl: ``device(x)``).
+    """The device of `x`: an array, or everything in a model or container (CUDA.jl: ``device(x)``).
 
-    None if there is no array in it: it is at home everywhere. Raises `DeviceError` if its arrays are on different
-    devices, naming two of them, and `TypeError` for arrays inside an object that no walk can enter.
+    None if it has no arrays, since it then works on any device. Raises `DeviceError` if its arrays are on different
+    devices, naming two of them, and `TypeError` for arrays inside an object that can't be walked.
 
     >>> device_of({"x": np.zeros(3), "n": 3})
     CPU

@@ -1,4 +1,4 @@
-"""Which backend the user prefers: an environment variable, and a file in the project's folder.
+"""The user's preferred backend, from an environment variable or a file in the project's folder.
 
 The file is ``LocalPreferences.toml``, the table is ``[fluxlite]``:
 
@@ -21,14 +21,14 @@ FOLDER_VARIABLE = "FLUXLITE_PROJECT"
 
 
 class Wish(NamedTuple):
-    """The backend that the user prefers, whatever he wrote, and where he said so."""
+    """The backend that the user prefers, exactly as written, and where it was set."""
 
     backend: str
     source: str
 
 
 class Pretended:
-    """What `pretend` puts in the place of file and environment."""
+    """What `pretend` uses instead of the file and the environment."""
 
     def __init__(self, stored: str | None, environment: str | None) -> None:
         self.stored, self.environment = stored, environment
@@ -38,7 +38,7 @@ pretended: list[Pretended] = []  # the last one counts
 
 
 def wish() -> Wish | None:
-    """What the user prefers: the environment first, then the file. Both are looked at anew each time."""
+    """The user's preference: the environment first, then the file. We look at both each time."""
     if pretended:
         environment, stored = pretended[-1].environment, pretended[-1].stored
     else:
@@ -50,28 +50,28 @@ def wish() -> Wish | None:
 
 
 def preference_file() -> str:
-    """Where the preference is kept: in the folder FLUXLITE_PROJECT, or in the project that the program runs in.
+    """Where the preference is stored: in the folder FLUXLITE_PROJECT, or in the current project.
 
-    A project is the nearest folder upwards with a ``pyproject.toml``; without one it is the working directory.
+    The project is the nearest folder upwards with a ``pyproject.toml``. If there's none, it's the working directory.
     """
     return _file(os.environ.get(FOLDER_VARIABLE), os.getcwd())
 
 
-@functools.cache  # each move to a GPU asks
+@functools.cache  # every move to a GPU asks
 def _file(named: str | None, working: str) -> str:
     if named:
         return os.path.join(working, named, FILE)
     folder = working
     while not os.path.isfile(os.path.join(folder, "pyproject.toml")):
         above = os.path.dirname(folder)
-        if above == folder:  # the root, and no project on the way
+        if above == folder:  # we reached the root without finding a project
             return os.path.join(working, FILE)
         folder = above
     return os.path.join(folder, FILE)
 
 
 def stored_backend() -> str | None:
-    """The backend that the file names; None without file or entry."""
+    """The backend named in the file; None if there's no file or no entry."""
     if pretended:
         return pretended[-1].stored
     path = preference_file()
@@ -82,7 +82,7 @@ def stored_backend() -> str | None:
     return _stored(path, status.st_mtime_ns, status.st_size, status.st_ino)
 
 
-@functools.lru_cache(maxsize=1)  # one file, read again when it has changed
+@functools.lru_cache(maxsize=1)  # one file, read again when it changes
 def _stored(path: str, *status: int) -> str | None:
     import tomllib
 
@@ -96,10 +96,10 @@ def _stored(path: str, *status: int) -> str | None:
 
 
 def store_backend(name: str | None) -> None:
-    """Write `name` into the file, or with None delete the entry; everything else in the file stays as it is.
+    """Write `name` into the file; None deletes the entry. The rest of the file stays as it is.
 
-    Raises `ValueError`, and changes nothing, if the file is not valid TOML or writes the entry in a way that is
-    not understood here.
+    Raises `ValueError`, and changes nothing, if the file isn't valid TOML or writes the entry in a way that we can't
+    edit.
     """
     if pretended:
         pretended[-1].stored = name
@@ -119,12 +119,12 @@ def store_backend(name: str | None) -> None:
 
 
 def _text(path: str) -> str:
-    with open(path, encoding="utf-8", newline="") as file:  # the ends of lines as they are
+    with open(path, encoding="utf-8", newline="") as file:  # keeps the line endings
         return file.read()
 
 
 def _tables(text: str) -> dict[str, Any]:
-    """The TOML `text` as dicts; an empty table [fluxlite] is none."""
+    """The TOML `text` as dicts. An empty table [fluxlite] counts as missing."""
     import tomllib
 
     tables = tomllib.loads(text)
@@ -151,7 +151,7 @@ _ENTRY = r"""(?s)([ \t]*gpu_backend[ \t]*=[ \t]*)("[^"]*"|'[^']*'|[^\s#]+)(.*)$"
 
 
 def edited(text: str, name: str | None) -> str:
-    """The TOML `text` with another ``gpu_backend`` in its table ``[fluxlite]``; None takes the entry out.
+    """The TOML `text` with another ``gpu_backend`` in its table ``[fluxlite]``. None removes the entry.
 
     >>> print(edited('[other]\\nx = 1  # mine', "CPU"))
     [other]
@@ -171,7 +171,7 @@ def edited(text: str, name: str | None) -> str:
 
 
 def _edited_table(lines: list[str], name: str | None) -> list[str]:
-    """The same for the lines of the one table, of which the first is its header."""
+    """The same for the lines of one table, header first."""
     header, *body = lines
     found = [re.match(_ENTRY, line) for line in body]
     if name is None:
@@ -184,8 +184,8 @@ def _edited_table(lines: list[str], name: str | None) -> list[str]:
 
 
 def _replace(path: str, text: str) -> None:
-    """Write the file anew, or remove it if nothing is left in it."""
-    from ..writing import write_whole  # who changes no preference need not read it
+    """Rewrite the file, or remove it if it would be empty."""
+    from ..writing import write_whole  # only needed when a preference changes
 
     path = os.path.realpath(path)
     if not text.strip():

@@ -1,4 +1,4 @@
-"""What a GPU says to an operand that is not in its memory."""
+"""What a GPU says about an operand that isn't in its memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SCALARS = (np.generic, int, float, complex)
 
 
 def refusal(function: Any, x: Any, device: Any) -> TypeError:
-    """The error that says why `function` does not take `x` beside an array on `device`."""
+    """The error that says why `function` can't take `x` together with an array on `device`."""
     if isinstance(x, np.ndarray):
         return TypeError(
             f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
@@ -24,7 +24,7 @@ def refusal(function: Any, x: Any, device: Any) -> TypeError:
 
 
 def one_number(value: Any) -> Any:
-    """`value`, which is to be written to a part of a device array and is none itself, if it is one number."""
+    """`value`, to be written to part of a device array, as one number. It isn't a device array itself."""
     if isinstance(value, SCALARS):
         return value
     if isinstance(value, (np.ndarray, list, tuple)):
@@ -35,4 +35,4 @@ def one_number(value: Any) -> Any:
                 "move it first: x[2:4] = gpu(values)"
             )
         return value.item()
-    return float(value)  # an array that is tracked for a gradient refuses this, and says why
+    return float(value)  # an array that's tracked for a gradient refuses this, and says why

@@ -1,7 +1,7 @@
-"""Reading single numbers from a GPU: allowed, forbidden, or pointed out (CUDA.jl: ``allowscalar``).
+"""Reading single numbers from a GPU: allow it, forbid it, or point it out (CUDA.jl: ``allowscalar``).
 
-``float(loss)``, ``x[0].item()`` and ``if loss < 1:`` copy one number to the host and wait for everything before it.
-Once per epoch that is nothing, once per element it is the slowest way to use a GPU.
+``float(loss)``, ``x[0].item()`` and ``if loss < 1:`` copy one number to the host, and wait for all earlier work.
+Once per epoch, that's nothing. Once per element, it's the slowest way to use a GPU.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _READS = {
 
 
 class _State:
-    """What was asked for last; None until somebody asks."""
+    """The latest setting; None until `allowscalar` is called."""
 
     allowed: bool | None = None
 
 
 def allowscalar(allow: bool = True) -> AllowScalar:
-    """Allow or forbid reading single numbers from a GPU from now on; in ``with allowscalar(…):``, inside it.
+    """Allow or forbid reading single numbers from a GPU, from now on or inside ``with allowscalar(…):``.
 
-    Forbidden, ``float(x)``, ``int(x)``, ``bool(x)``, ``if x`` and ``x.item()`` of a device array raise
-    `RuntimeError` with the line to change; `cpu` stays allowed: whoever writes it knows what it costs. Until this
-    is called scripts may do what they like, and a notebook's first read of this kind is pointed out. On CUDA the
-    check is CuPy's, is deprecated there, and holds for this thread (CUDA.jl: ``allowscalar``).
+    If it's forbidden, ``float(x)``, ``int(x)``, ``bool(x)``, ``if x`` and ``x.item()`` of a device array raise
+    `RuntimeError` with the line to change. `cpu` stays allowed, since you write it knowing what it costs. Until you
+    call this, scripts may read freely, and a notebook points out the first such read. On CUDA, CuPy does the check:
+    it's deprecated there, and applies to this thread only (CUDA.jl: ``allowscalar``).
 
     >>> with fl.simulate_gpu(), allowscalar(False):
     ...     x = fl.gpu(np.ones(3, np.float32))
@@ -48,7 +48,7 @@ def allowscalar(allow: bool = True) -> AllowScalar:
 
 
 class AllowScalar:
-    """What `allowscalar` gives: can be used with ``with``, and then what was before comes back."""
+    """What `allowscalar` returns. At the end of its ``with`` block, the earlier setting comes back."""
 
     def __init__(self, before: bool | None) -> None:
         self._before = before
@@ -64,7 +64,7 @@ class AllowScalar:
 
 
 def scalar_read(name: str, device: Any) -> None:
-    """An array of `device` is about to be read: raise if `name` is a read of one number, and that is forbidden."""
+    """Called before a read from an array on `device`: raises if `name` reads one number and that's forbidden."""
     if name not in _READS:
         return
     if _State.allowed is False:

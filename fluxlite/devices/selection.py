@@ -1,4 +1,4 @@
-"""Moving to the GPU, whichever that is: ``gpu(x)``; and devices to move to by name: ``get_device("CUDA", 1)``."""
+"""Moving to a GPU: ``gpu(x)`` uses the one that's there, ``get_device("CUDA", 1)`` finds one by name."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .without import without_gpu as without_gpu
 
 
 def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
-    """`x` with its arrays on the GPU; without a usable GPU `x` itself, and once a line that says why (Flux: ``gpu``).
+    """`x` with its arrays on the GPU. Without one, it returns `x` and says why, once (Flux: ``gpu``).
 
     Takes arrays, containers and registered models. Float64 becomes Float32; ``dtype=None`` keeps it. `x` itself
-    stays where it is, so write ``model = gpu(model)``: a `gpu(model)` alone makes copies, which a receipt shows, and
-    drops them. `without_gpu` can let it simulate a GPU, or raise, where there is none. Raises `TypeError` for what
-    cannot move.
+    stays where it is, so write ``model = gpu(model)``. A bare ``gpu(model)`` makes copies and drops them, which a
+    receipt shows. `without_gpu` can make it simulate a GPU, or raise, if there's none. Raises `TypeError` for what
+    can't move.
 
     >>> with simulate_gpu():
     ...     gpu({"W": np.ones((1, 2), np.float32), "name": "first"})
@@ -43,9 +43,9 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
 
 
 def cpu(x: Any, dtype: Any = DEFAULT) -> Any:
-    """`x` with its arrays on the CPU; one that is there already is the same object (Flux: ``cpu``).
+    """`x` with its arrays on the CPU; an array that's there already is the same object (Flux: ``cpu``).
 
-    Does not restore a precision that `gpu` reduced.
+    It can't restore the precision that `gpu` reduced.
 
     >>> cpu([1, "a"])
     [1, 'a']
@@ -54,7 +54,7 @@ def cpu(x: Any, dtype: Any = DEFAULT) -> Any:
 
 
 def cu(x: Any, dtype: Any = DEFAULT) -> Any:
-    """`x` with its arrays on the NVIDIA GPU, or the simulated one (CUDA.jl: ``cu``). Raises `RuntimeError` without.
+    """`x` with its arrays on the NVIDIA GPU, or a simulated one (CUDA.jl: ``cu``). Raises `RuntimeError` without one.
 
     >>> with simulate_gpu(2):
     ...     cu(np.ones(2, np.float32))
@@ -65,9 +65,9 @@ def cu(x: Any, dtype: Any = DEFAULT) -> Any:
 
 
 def require_gpu() -> Device:
-    """The device that `gpu` moves to. Raises `RuntimeError` with the reason if there is none.
+    """The device that `gpu` moves to. Raises `RuntimeError`, with the reason, if there's none.
 
-    After ``without_gpu("simulate")`` there is one, unless CUDA_VISIBLE_DEVICES hides it.
+    After ``without_gpu("simulate")`` there always is one, unless CUDA_VISIBLE_DEVICES hides it.
 
     >>> with simulate_gpu(3):
     ...     require_gpu().name
@@ -87,7 +87,7 @@ gpu_in_use.append(require_gpu)
 
 
 def gpu_device() -> Device | None:
-    """The GPU in use, or None: the one whose ``with device:`` block this is, otherwise the first.
+    """The GPU in use, or None: inside a ``with device:`` block that device, otherwise the first.
 
     >>> with simulate_gpu(2, like="GTX 1650"):
     ...     with devices()[1]:
@@ -99,9 +99,9 @@ def gpu_device() -> Device | None:
 
 
 def gpu_name() -> str:
-    """The backend that `gpu` uses: ``"CUDA"``, ``"AMDGPU"``, ``"Metal"`` or ``"Simulated"``; ``"CPU"`` if none.
+    """The backend that `gpu` uses: ``"CUDA"``, ``"AMDGPU"``, ``"Metal"``, ``"Simulated"``, or ``"CPU"`` without a GPU.
 
-    `fluxlite.GPU_BACKEND` is the one that is preferred, whether it can be used or not.
+    `fluxlite.GPU_BACKEND` is the preferred one, whether or not it can be used.
 
     >>> with simulate_gpu(like="GTX 1650"):
     ...     gpu_name()
@@ -112,7 +112,7 @@ def gpu_name() -> str:
 
 
 def devices() -> list[Device]:
-    """All GPUs of the kind that `gpu` uses; ``devices()[1](x)`` moves to the second (CUDA.jl: ``devices``).
+    """All GPUs of the kind that `gpu` uses. ``devices()[1](x)`` moves to the second one (CUDA.jl: ``devices``).
 
     >>> with simulate_gpu(2, like="A100"):
     ...     devices()
@@ -124,7 +124,7 @@ def devices() -> list[Device]:
 
 
 def _chosen() -> Choice:
-    """The choice for `gpu`, which is called all the time: a wish that cannot be fulfilled is said once."""
+    """The choice for `gpu`, which is called all the time, so an unusable preference is reported only once."""
     choice = choose()
     for level, text in choice.lines:
         if level == "Warning":
@@ -133,14 +133,14 @@ def _chosen() -> Choice:
 
 
 def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = False) -> Device:
-    """The device to use, or with `backend` the one of this kind and number, counted from 0 (Flux: ``get_device``).
+    """The device to use, or the one with this backend and number, counted from 0 (Flux: ``get_device``).
 
-    Without `backend` it is that of the preference, set by `gpu_backend`, if there is one and it can be used;
-    otherwise the first that can be used of CUDA, AMDGPU, Metal, and last the CPU. ``verbose=True`` says how it was
-    chosen; that a preferred one is missing is said in any case. `simulate_gpu` counts more than any preference.
+    Without `backend`, it's the preferred one, set by `gpu_backend`, if it can be used. Otherwise it's the first usable
+    one of CUDA, AMDGPU, Metal, and finally the CPU. ``verbose=True`` says how it was chosen; you always hear if the
+    preferred one is missing. `simulate_gpu` overrides any preference.
 
-    Raises `ValueError` for an unknown backend, `RuntimeError` for one that cannot be used here, `IndexError` for a
-    device that is not there. Of the CPU there is one, whatever `idx` says.
+    Raises `ValueError` for an unknown backend, `RuntimeError` for one that can't be used here, and `IndexError` for
+    a device that doesn't exist. There's only one CPU, so its `idx` doesn't matter.
 
     >>> get_device("CPU")
     CPU
@@ -172,7 +172,7 @@ def _numbered(backend: str, idx: int) -> Device:
 
 
 def cuda_device() -> Device:
-    """The NVIDIA GPU in use, or the simulated one. Raises `RuntimeError` with the reason if there is none."""
+    """The NVIDIA GPU in use, or the simulated one. Raises `RuntimeError`, with the reason, if there's none."""
     device = current(cuda_or_simulated())
     if device is None:
         raise RuntimeError(f"there is no NVIDIA GPU to use. {_end(why_no_cuda())}{_simulated_instead()}")
@@ -180,7 +180,7 @@ def cuda_device() -> Device:
 
 
 def cuda_or_simulated() -> list[Device]:
-    """What `cu` and `fluxlite.cuda` speak of: the simulated GPUs if they are on, otherwise the NVIDIA GPUs."""
+    """The devices for `cu` and `fluxlite.cuda`: the simulated GPUs if they're on, otherwise the NVIDIA GPUs."""
     return BACKENDS["Simulated" if _simulated_is_meant() else "CUDA"].devices()
 
 
@@ -195,7 +195,7 @@ def _simulated_is_meant() -> bool:
 
 
 def why_no_gpu() -> str:
-    """Why `gpu` leaves everything where it is, and what helps."""
+    """Why `gpu` moves nothing, and what to do about it."""
     wish = preferences.wish()
     if simulation.is_on():
         return _end(functional("Simulated").reason)

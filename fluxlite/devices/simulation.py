@@ -1,4 +1,4 @@
-"""The simulated GPUs, while they are on."""
+"""The simulated GPUs, while they're on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .base import Device, current
 
 
 class _State:
-    """The simulated GPUs that can be seen; none while the simulation is off, or while they are hidden."""
+    """The visible simulated GPUs. There are none while the simulation is off or they're hidden."""
 
     on = False
     devices: list[Device] = []
@@ -23,14 +23,14 @@ class _State:
 def simulate_gpu(
     count: int | bool = 1, like: Any = "NVIDIA T4", memory: int | None = None, *, deterministic: bool = True
 ) -> Simulation:
-    """Use `count` simulated GPUs from now on, also beside a real one; ``simulate_gpu(False)`` ends it.
+    """Use `count` simulated GPUs from now on, even if there's a real one. ``simulate_gpu(False)`` ends it.
 
-    `like` names the card that is imitated, or is a preset such as `calibrate` gives; `memory`, in bytes, replaces
-    that card's. Time on it is `fluxlite.clock()`, which moves only by what the program asks of the GPU: it is the same
-    in each run; with ``deterministic=False`` the time of the program itself is added. Called again with the same
-    arguments, as when a cell is run again, it goes on with the same devices. In ``with simulate_gpu():`` what was
-    before comes back at the end. The environment variable CUDA_VISIBLE_DEVICES, as it is at the time of the call,
-    hides simulated GPUs as it hides real ones. Raises `ValueError` for an unknown card.
+    `like` names the card to imitate, or is a preset such as `calibrate` gives. `memory`, in bytes, replaces that
+    card's. Its time is `fluxlite.clock()`, which moves only when the program asks the GPU for work, so it's the same
+    in each run. ``deterministic=False`` adds the program's own time. Another call with the same arguments, as when
+    you rerun a cell, keeps the same devices. ``with simulate_gpu():`` restores the earlier state at the end. The
+    environment variable CUDA_VISIBLE_DEVICES hides simulated GPUs as it hides real ones; its value at the time of the
+    call counts. Raises `ValueError` for an unknown card.
 
     >>> with simulate_gpu(like="RTX 2080 Ti", memory=2**20) as device:
     ...     device.memory().capacity
@@ -48,7 +48,7 @@ def simulate_gpu(
 
 
 def _make(count: int, like: Any, memory: int | None, deterministic: bool = True) -> list[Device]:
-    from ..simulated.device import SimulatedDevice  # who has a GPU need not read it
+    from ..simulated.device import SimulatedDevice  # not needed with a real GPU
     from ..simulated.presets import preset
 
     new: list[Device] = [SimulatedDevice(index, preset(like), memory, deterministic) for index in range(count)]
@@ -60,7 +60,7 @@ def _settings(device: Any) -> Any:
 
 
 def _visible(count: int) -> int:
-    """How many of `count` GPUs CUDA_VISIBLE_DEVICES leaves; as in CUDA, nothing after a number that is none counts."""
+    """How many of `count` GPUs CUDA_VISIBLE_DEVICES shows. As in CUDA, the list ends at the first invalid number."""
     wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
         return count
@@ -86,7 +86,7 @@ def _say(count: int, devices: list[Device]) -> None:
 
 
 class Simulation:
-    """What `simulate_gpu` gives: can be used with ``with``."""
+    """What `simulate_gpu` returns; it works with ``with``."""
 
     def __init__(self, on: bool, before: list[Device]) -> None:
         self._before = on, before
@@ -102,23 +102,23 @@ class Simulation:
 
 
 def off() -> Simulation:
-    """The simulation is off; ``with off():`` brings it back at the end. Says nothing."""
+    """Turn the simulation off silently; ``with off():`` turns it back on at the end."""
     before = Simulation(_State.on, _State.devices)
     _State.on, _State.devices = False, []
     return before
 
 
-# The device of the `estimate` that this code runs in, which comes before all others there; other threads do not see it.
+# The device of the `estimate` that this code runs in. It overrides all others there. Other threads don't see it.
 estimating: ContextVar[Device | None] = ContextVar("estimating", default=None)
 
 
 def is_on() -> bool:
-    """Whether `simulate_gpu` was called, and not ended."""
+    """Whether `simulate_gpu` was called, and hasn't been ended."""
     return _State.on or estimating.get() is not None
 
 
 def devices() -> list[Device]:
-    """The simulated GPUs. If `simulate_gpu` was not called, the one that a preference for "Simulated" brings."""
+    """The simulated GPUs. Without `simulate_gpu`, it's the one that a preference for "Simulated" asks for."""
     estimated = estimating.get()
     if estimated is not None:
         return [estimated]
@@ -140,7 +140,7 @@ def _standing_in(visible: int) -> list[Device]:
 
 
 def functional() -> Functional:
-    """Whether there is a simulated GPU, and why not."""
+    """Whether there's a simulated GPU, and if not, why."""
     if devices():
         return Functional()
     if _State.on or _is_preferred():

@@ -1,4 +1,4 @@
-"""What `gpu` does where there is no GPU: one switch with three positions."""
+"""What `gpu` does without a GPU: one switch with three settings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _chosen: list[str] = []  # the last one counts
 
 
 def without_gpu(mode: str | None = None) -> str:
-    """Choose what `gpu` does on a machine without a usable GPU; gives the mode that is in force then.
+    """Choose what `gpu` does on a machine without a usable GPU; returns the current mode.
 
-    ``"cpu"``, as in Flux and unless told otherwise: `gpu` returns its argument and says why once. ``"simulate"``: it
-    calls `simulate_gpu` first. ``"raise"``: it raises `RuntimeError`, for a program that must not run for hours on the
-    CPU by mistake. Without an argument nothing changes. The environment variable FLUXLITE_WITHOUT_GPU sets it from
-    outside; a call counts more. Raises `ValueError` for another word.
+    ``"cpu"``, the default and Flux's behaviour: `gpu` returns its argument and says why once. ``"simulate"``: it calls
+    `simulate_gpu` first. ``"raise"``: it raises `RuntimeError`, for a program that mustn't run on the CPU for hours by
+    mistake. Without an argument nothing changes. The environment variable FLUXLITE_WITHOUT_GPU sets the mode from
+    outside; a call overrides it. Raises `ValueError` for another word.
 
     >>> without_gpu()
     'cpu'

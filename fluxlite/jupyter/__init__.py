@@ -1,4 +1,4 @@
-"""What the notebooks use beside the library: pictures with words, a timeline to look through, and ``%device_time``."""
+"""What notebooks add to the library: pictures with words, a timeline to browse, and ``%device_time``."""
 
 from typing import Any
 
@@ -25,14 +25,14 @@ __all__ = [
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """What ``%load_ext fluxlite.jupyter`` does: ``%device_time`` is there."""
+    """``%load_ext fluxlite.jupyter`` calls this. It adds ``%device_time``."""
     from .magics import DeviceMagics
 
     shell.register_magics(DeviceMagics)
 
 
 def _load_here() -> None:
-    """In a notebook an import is enough; elsewhere IPython is not even looked for."""
+    """In a notebook, importing this is enough. Elsewhere we don't even look for IPython."""
     shell = ipython()
     if shell is not None:
         load_ipython_extension(shell)

@@ -1,4 +1,4 @@
-"""The host and its GPUs as boxes: what is in each memory, and what was copied from where to where."""
+"""The host and its GPUs as boxes: what's in each memory, and what was copied between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..receipts.recording import Receipt
 from ..tree.ties import is_array
 from ..tree.walks import leaves
 
-# Where things are, in inches: the host's box, the cards' boxes, and the arcs between cards right of them.
+# The layout in inches: the host's box, the cards' boxes, and the arcs between cards to their right.
 _HOST, _HOST_WIDTH = 0.0, 2.2
 _CARD, _CARD_WIDTH = 4.9, 3.3
 _WIDTH = 10.4
@@ -22,7 +22,7 @@ _ROW, _GAP = 0.36, 0.5
 
 
 class Route(NamedTuple):
-    """Copies that went the same way, together. None is the host."""
+    """Copies along the same route, together. None is the host."""
 
     source: int | None
     target: int | None
@@ -37,11 +37,11 @@ class Route(NamedTuple):
 
 
 def cards(receipt: Receipt, **things: Any) -> Picture:
-    """A picture of the host and all its GPUs: an arrow for what `receipt` saw copied each way.
+    """A picture of the host and all its GPUs, with an arrow for each route of copies in `receipt`.
 
-    Solid arrows are copies that the program asked for, dashed ones came with something else. `things`, arrays or
-    models that are in one memory each, are written into it under the names that you give them. Raises `DeviceError`
-    for a model that is in several, and `ValueError` without a GPU.
+    Solid arrows are copies that the program asked for; dashed ones are side effects. `things` are arrays or models,
+    each in one memory, where they're shown under your names for them. Raises `DeviceError` for a model that's in
+    several memories, and `ValueError` without a GPU.
 
     >>> with fl.simulate_gpu(2):
     ...     device0, device1 = fl.cuda.devices()
@@ -72,11 +72,11 @@ def cards(receipt: Receipt, **things: Any) -> Picture:
     return show(figure, _sentence(routes, inside))
 
 
-# -- what there is to draw ------------------------------------------------------------------------------------------
+# -- what to draw ---------------------------------------------------------------------------------------------------
 
 
 def _routes(receipt: Receipt) -> list[Route]:
-    """The copies between different memories, those of one way and kind together, in the order of the first."""
+    """The copies between different memories, grouped by route and kind, in order of first appearance."""
     found: dict[tuple[int | None, int | None, bool], tuple[int, int]] = {}
     for moment in receipt.timeline():
         way = _way(moment)
@@ -94,11 +94,11 @@ def _way(moment: Moment) -> tuple[int | None, int | None] | None:
         return here, None
     if moment.kind == DEVICE_TO_DEVICE and moment.name.startswith("copy from "):
         return int(moment.name.split(":")[1].split()[0]), here
-    return None  # nothing was copied, or beside itself
+    return None  # nothing was copied, or it stayed in one memory
 
 
 def _is_left(route: Route, card: int) -> bool:
-    """Whether it is a copy between this card and the host, whose box is on the left."""
+    """Whether it's a copy between this card and the host, whose box is on the left."""
     return (route.source, route.target) in ((None, card), (card, None))
 
 
@@ -117,7 +117,7 @@ def _what(x: Any) -> str:
 
 
 def _tops(rows: dict[int, int]) -> list[float]:
-    """Where each card's box begins, and last where the picture ends."""
+    """Where each card's box begins, and finally where the picture ends."""
     tops = [0.0]
     for count in rows.values():
         tops.append(tops[-1] + count * _ROW + 0.1 + _GAP)
@@ -159,7 +159,7 @@ def _look(route: Route) -> dict[str, Any]:
 
 
 def _arrow(axes: Any, route: Route, y: float) -> None:
-    """Between the host and a card."""
+    """An arrow between the host and a card."""
     ends = (_HOST + _HOST_WIDTH + 0.08, y), (_CARD - 0.08, y)
     start, end = ends if route.source is None else ends[::-1]
     axes.annotate("", end, start, arrowprops={"arrowstyle": "->", **_look(route)})
@@ -167,12 +167,12 @@ def _arrow(axes: Any, route: Route, y: float) -> None:
 
 
 def _arcs(axes: Any, routes: list[Route], tops: list[float], rows: dict[int, int]) -> None:
-    """Between cards, right of their boxes; what they carried is written beside them, one below the other."""
+    """Arcs between cards, to the right of their boxes. What they carried is written next to them, line by line."""
     right = _CARD + _CARD_WIDTH + 0.08
     texts, widest, middle = [], 0.0, 0.0
     for number, route in enumerate(routes):
         start, end = (tops[i] + (rows[i] * _ROW + 0.1) / 2 + 0.12 * number for i in _cards_of(route))
-        bend = 0.35 * (number + 1)  # each outside of the one before
+        bend = 0.35 * (number + 1)  # each arc outside the one before
         style = {"arrowstyle": "->", "connectionstyle": f"arc3,rad={-bend if end > start else bend}"}
         axes.annotate("", (right, end), (right, start), arrowprops={**style, **_look(route)})
         widest = max(widest, bend * abs(end - start) / 2)

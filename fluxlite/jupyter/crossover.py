@@ -1,4 +1,4 @@
-"""The crossover explorer: a CPU's and a card's time for a training step, with everything to choose that moves them."""
+"""The crossover explorer: a training step's time on a CPU and on a card, with controls for everything that matters."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ RECORDED, LIVE = "recorded", "this machine, measured now (takes some seconds)"
 
 
 class Explorer(Shown):
-    """Five controls, the picture that belongs to what they say, and where the lines cross, in words.
+    """Five controls, the picture for their settings, and a sentence that says where the lines cross.
 
-    `now` is what is shown, the `Crossover` that the plain call gives for the same choice.
+    `now` is the `Crossover` shown, the same that the plain call returns for these settings.
     """
 
     def __init__(self, batch: int, card: str, copies: bool, wait: bool) -> None:
         widgets = ipywidgets("crossover(batch=64)")
-        crossover(batch, card, copies, wait)  # says what cannot be chosen, better than the controls do
+        crossover(batch, card, copies, wait)  # raises with a better message than the controls would
         style = {"description_width": "4em"}
         self.card = widgets.Dropdown(options=list(PRESETS), value=card, description="card", style=style)
         self.batch = widgets.ToggleButtons(options=BATCHES, value=batch, description="batch", style=style)
@@ -35,14 +35,14 @@ class Explorer(Shown):
         self.controls = [self.card, self.batch, self.copies, self.wait, self.cpu]
         self.picture, self.words = widgets.HTML(), widgets.HTML()
         box = widgets.VBox([*self.controls, self.words, self.picture])
-        self._here: dict[int, dict[int, Timing]] = {}  # what was measured on this machine, for each batch
+        self._here: dict[int, dict[int, Timing]] = {}  # times measured on this machine, for each batch
         self._lock = threading.Lock()
         super().__init__(box, *self._drawn())
         for control in self.controls:
             control.observe(self.redraw, names="value")
 
     def redraw(self, change: Any = None) -> None:
-        """Show what the controls say now: of two threads that come at once, the later one finds the last choice."""
+        """Show the controls' current settings. If two threads call this, the later one finds the latest settings."""
         self.page, self.sentence = self._drawn()
 
     def _drawn(self) -> tuple[str, str]:
@@ -63,10 +63,10 @@ class Explorer(Shown):
 
 
 def crossover_explorer(batch: int = 64, card: str = "NVIDIA T4", copies: bool = True, wait: bool = True) -> Explorer:
-    """`crossover` with buttons: which card, which batch, with copies or without, waited for or not.
+    """`crossover` with buttons: choose the card, the batch, with or without copies, waiting or not.
 
-    The CPU's line was recorded; it is measured on this machine when that is chosen. Raises `ImportError` without
-    ipywidgets; ``crossover(batch=64)`` needs none.
+    The CPU's line is recorded, unless you choose to measure it on this machine. Raises `ImportError` without
+    ipywidgets. You can call ``crossover(batch=64)`` without it.
 
     >>> crossover_explorer()
     One training step, ... The lines cross at a hidden size of about 213. From 256 on the GPU wins; ...

@@ -8,12 +8,12 @@ from ..pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 
 
 class Step(NamedTuple):
-    """A question, with what it is about, and what is used if the answer is yes."""
+    """A question, what it's about, and what is used if the answer is yes."""
 
     about: str
     question: str
     outcome: str
-    is_wish: bool = False  # it can be refused: then there is a warning, and the last question is asked
+    is_wish: bool = False  # it can't always be granted: then there's a warning, and we go to the last question
 
 
 STEPS = (
@@ -24,13 +24,13 @@ STEPS = (
     Step("CUDA, AMDGPU, Metal", "can one of them be used?", "the first that can"),
 )
 LAST = "the CPU"
-_ROW, _HEIGHT = 0.92, 0.66  # from one question to the next, and of a box, in inches
+_ROW, _HEIGHT = 0.92, 0.66  # the distance between questions, and a box's height, in inches
 _LEFT, _LEFT_WIDTH, _RIGHT, _RIGHT_WIDTH = 0.0, 3.1, 4.3, 3.0
 _WIDTH = 9.4
 
 
 def decision() -> Picture:
-    """A picture of the questions that `get_device` asks, in their order.
+    """A picture of the questions that `get_device` asks, in order.
 
     >>> decision()
     Five questions, the first yes counts. get_device("CUDA"): this one, or an error. simulate_gpu(): ...
@@ -83,7 +83,7 @@ def _arrow(axes: Any, start: tuple[float, float], end: tuple[float, float], word
 
 
 def _refused(axes: Any, wishes: list[int]) -> None:
-    """From the wishes that cannot be fulfilled to the last question: one line right of the boxes."""
+    """One line, to the right of the boxes, from wishes that can't be granted to the last question."""
     edge, line = _RIGHT + _RIGHT_WIDTH, _RIGHT + _RIGHT_WIDTH + 0.35
     first, last = wishes[0] * _ROW + _HEIGHT / 2, (len(STEPS) - 1) * _ROW - (_ROW - _HEIGHT) / 2
     dashed = {"color": ORANGE, "linestyle": "--", "linewidth": 2}

@@ -1,4 +1,4 @@
-"""Models drawn as trees: where each array is, by colour and by letter. For print; `explain` is the one that unfolds."""
+"""Models drawn as trees: where each array is, by colour and letter. This is for print; `explain` unfolds."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ..pictures import GREY, plots
 from ..reports.explanation import explain
 from ..reports.outline import COLOURS, Row
 
-MOST = 30  # leaves of one tree: beyond, nothing can be read any more
+MOST = 30  # leaves in a tree; with more, nothing would be readable
 _SHUT = "#c77700"
-_HEIGHT, _WIDTH = 0.3, 5.4  # of a line, and of a tree, in inches
+_HEIGHT, _WIDTH = 0.3, 5.4  # a line's height and a tree's width, in inches
 _INDENT, _BOX = 0.3, 0.23
 
 
 def trees(models: Mapping[str, Any]) -> tuple[dict[str, list[str]], Any]:
-    """The models side by side, each under its name: for each the lines as text, and a Matplotlib figure.
+    """Draw models side by side, each under its name: returns each one's lines as text, and a Matplotlib figure.
 
-    A blue C is an array on the CPU, a green G one on a GPU, C+G a part with both; a dashed frame is a shut box, which
-    no move enters. Raises `ValueError` for a model with more than 30 leaves.
+    A blue C is an array on the CPU, a green G is one on a GPU, and C+G is a part with both. A dashed frame is a shut
+    box, which no move can enter. Raises `ValueError` for a model with more than 30 leaves.
 
     >>> lines, figure = trees({"model": fl.Chain(fl.Dense(2, 1, np.tanh))})
     >>> lines["model"]
@@ -37,12 +37,12 @@ def trees(models: Mapping[str, Any]) -> tuple[dict[str, list[str]], Any]:
 
 
 class _Node(NamedTuple):
-    """A line of the picture."""
+    """One line of the picture."""
 
     row: Row
     depth: int
     label: str
-    above: int  # the line of what it is in, -1 for the whole
+    above: int  # its parent's line, -1 for the root
 
     @property
     def is_leaf(self) -> bool:
@@ -54,7 +54,7 @@ class _Node(NamedTuple):
 
 
 def _nodes(root: Row) -> Iterator[_Node]:
-    """The rows with their depths. A list or tuple that is all there is in an object is not drawn: its parts are."""
+    """The rows with their depths. If a list or tuple is an object's only part, its parts are drawn instead of it."""
     waiting = [(root, 0, root.what, "", -1)]
     count = 0
     while waiting:

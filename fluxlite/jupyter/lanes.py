@@ -1,4 +1,4 @@
-"""Copies beside the computing: for one or more receipts, which batch is copied and which is computed with, and when."""
+"""Copies during computations: for some receipts, when each batch is copied and when it's computed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _LOOKS = {
     "copy": {"facecolor": "#fbe3d6", "edgecolor": ORANGE, "hatch": "///"},
     "compute": {"facecolor": "#d6e6f2", "edgecolor": BLUE},
 }
-Spans = dict[str, list[tuple[float, float]]]  # by lane, from when to when each batch is worked on, in seconds
+Spans = dict[str, list[tuple[float, float]]]  # by lane: when the work on each batch starts and ends, in seconds
 
 
 def lanes(receipts: dict[str, Receipt], batches: int) -> Picture:
-    """A picture with a copy lane and a compute lane for each of the named receipts, above one axis of time.
+    """A picture with a copy lane and a compute lane for each named receipt, on a common time axis.
 
-    Each receipt is of `batches` batches that ask for equally many copies and launches. Raises `ValueError` where this
-    is not so, and for a receipt whose device does not say when it works.
+    Each receipt covers `batches` batches with equally many copies and launches. Raises `ValueError` if that's not so,
+    or if a receipt's device doesn't report times.
 
     >>> x = np.zeros((4, 8), np.float32)
     >>> loader = fl.DataLoader(x, batchsize=2)

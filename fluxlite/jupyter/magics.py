@@ -1,4 +1,4 @@
-"""``%device_time``: how long a line takes, waited for rightly, and what it asked of the GPU (CUDA.jl: ``@time``)."""
+"""``%device_time``: how long a line takes, waiting included, and what it asked of the GPU (CUDA.jl: ``@time``)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _MEMORY = "--memory"
 
 @magics_class
 class DeviceMagics(Magics):
-    """What a notebook gets by ``%load_ext fluxlite.jupyter``, and by importing `fluxlite.jupyter`."""
+    """The magics that ``%load_ext fluxlite.jupyter``, or importing `fluxlite.jupyter`, adds to a notebook."""
 
     @line_cell_magic
     def device_time(self, line: str, cell: str | None = None) -> Any:
-        """Run a line or a cell once; print the time and what was asked of the GPU; give the last line's value.
+        """Run a line or a cell once; print the time and what it asked of the GPU; return the last line's value.
 
-        ``%device_time model(x)``, or ``%%device_time`` above a cell. Waits for the GPU before and after, so that the
-        time is that of the work and not only of asking for it. ``--memory`` measures the host's memory in place of
-        the time: to trace each allocation makes Python several times slower.
+        ``%device_time model(x)``, or ``%%device_time`` above a cell. It waits for the GPU before and after, so the time
+        is that of the work, not only of requesting it. ``--memory`` measures the host's memory instead of the time,
+        since tracing allocations makes Python several times slower.
         """
         option, _, rest = line.strip().partition(" ")
         traced = option == _MEMORY
@@ -40,9 +40,9 @@ class DeviceMagics(Magics):
 
 
 def _compiled(shell: Any, code: str) -> Any:
-    """A function that runs `code`, as IPython would understand it, in a namespace and gives its last line's value."""
+    """A function that runs `code`, as IPython understands it, in a namespace, and returns the last line's value."""
     source = shell.transform_cell(code)
-    name = shell.compile.cache(source)  # an error can then show the line that it comes from
+    name = shell.compile.cache(source)  # lets an error show the line that it comes from
     tree = shell.transform_ast(shell.compile.ast_parse(source))
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     first = shell.compile(tree, name, "exec")
@@ -64,7 +64,7 @@ def _reported(run: Any, traced: bool) -> Any:
         with receipt() as seen:
             start = time.perf_counter()
             value = run()
-        _wait(gpus)  # belongs to the time, but is none of what the code asked for
+        _wait(gpus)  # part of the time, but not of what the code asked for
         seconds = time.perf_counter() - start
         rows = {"time": _time(seconds, seen, traced), "host memory": _HINT if memory is None else memory.report()}
     finally:
@@ -96,7 +96,7 @@ def _more(nbytes: int) -> str:
 
 
 class _HostMemory:
-    """What Python and NumPy allocate on the host from now on. What was there before is not seen, nor that it goes."""
+    """What Python and NumPy allocate on the host from now on. It doesn't see earlier memory, even when it's freed."""
 
     def __init__(self) -> None:
         self.was_on = tracemalloc.is_tracing()

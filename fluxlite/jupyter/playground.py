@@ -1,6 +1,6 @@
 """The RNN playground: the sine-wave network of lessons 00 and 05, trained again at each move of a slider.
 
-`rnn_demo` is the plain call: numbers and a picture. `playground` puts sliders around it.
+`rnn_demo` is the plain call, which gives numbers and a picture. `playground` adds sliders.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .widgets import Shown, ipywidgets, said
 
 EPOCHS = 200
 STEP = 0.4  # between two points of the wave
-TIMES = 2 + STEP * np.arange(41)  # 21 points of data, and 20 more that nobody has shown it
+TIMES = 2 + STEP * np.arange(41)  # 21 points of data, and 20 more that the network never sees
 RATES = (0.01, 0.03, 0.1, 0.3, 1.0)
 
 
@@ -23,7 +23,7 @@ RATES = (0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 class Trained(NamedTuple):
-    """The weights after training, and the loss of each epoch: the sum of half the squared errors of 20 steps."""
+    """The weights after training, and each epoch's loss: half the sum of the squared errors of 20 steps."""
 
     w1: np.ndarray
     w2: np.ndarray
@@ -31,7 +31,7 @@ class Trained(NamedTuple):
 
 
 def wave(first: int = 0, last: int = 21) -> np.ndarray:
-    """Points of the sine wave, 0.4 apart, from t = 2 on; the data are the first 21."""
+    """Points of the sine wave, 0.4 apart, starting at t = 2. The first 21 are the data."""
     return np.sin(TIMES[first:last]).astype(np.float32)
 
 
@@ -44,16 +44,16 @@ def weights(hidden: int = 6, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 def train(hidden: int = 6, seed: int = 1, carry: bool = True, lr: float = 0.1) -> Trained:
-    """200 epochs of the lesson's program. Without `carry` the memory is empty at each step.
+    """200 epochs of the lesson's program. Without `carry`, the memory is empty at each step.
 
-    The gradient of one step is written by hand, because that is six times as fast as to record it, and a slider should
-    not make anyone wait. A test compares it with `gradient`.
+    One step's gradient is written by hand, which is six times as fast as recording it: a slider shouldn't make you
+    wait. A test compares it with `gradient`.
     """
     w1, w2 = weights(hidden, seed)
     inputs, targets = wave()[:-1].reshape(20, 1, 1), wave()[1:].reshape(20, 1, 1)
     empty = np.zeros((1, hidden), np.float32)
     losses = []
-    with np.errstate(all="ignore"):  # too large a rate: the loss says it
+    with np.errstate(all="ignore"):  # if the rate is too large, the loss shows it
         for _ in range(EPOCHS):
             memory, total = empty, 0.0
             for point, target in zip(inputs, targets):
@@ -70,8 +70,10 @@ def train(hidden: int = 6, seed: int = 1, carry: bool = True, lr: float = 0.1) -
 
 
 def run(w1: np.ndarray, w2: np.ndarray, steps: int, carry: bool = True, own: bool = False) -> tuple[Any, Any]:
-    """The predictions for `steps` points, and the memory after each. With `own` it is given the first point only, and
-    from then on its own output."""
+    """The predictions for `steps` points, and the memory after each.
+
+    With `own`, the network sees only the first point, and then its own output.
+    """
     points = wave(0, steps).reshape(steps, 1, 1)
     point, empty = points[0], np.zeros((1, len(w2)), np.float32)
     memory, predictions, memories = empty, [], []
@@ -94,12 +96,12 @@ def rnn_demo(
 ) -> tuple[dict[str, float], Picture]:
     """Train the sine-wave RNN and look at it: ``(numbers, picture)``.
 
-    `hidden` is how many numbers its memory has, `seed` chooses the weights it starts with, `lr` is the learning rate;
-    without `carry` the memory is wiped at each step; with `closed_loop` the picture shows the wave that it makes from
-    the first point and its own output. Raises `ValueError` without a memory.
+    `hidden` is the size of its memory, `seed` chooses the initial weights, and `lr` is the learning rate. Without
+    `carry`, the memory is cleared at each step. With `closed_loop`, the picture shows the wave that it makes from the
+    first point and its own output. Raises `ValueError` if `hidden` is 0.
 
-    The numbers, to three digits: ``loss`` of the last epoch; mean squared errors one step ahead (``one_step``), and fed
-    with its own output over the 20 points that it learned (``own``) and over the 20 after them (``own_later``).
+    The numbers, to three digits: ``loss`` of the last epoch; mean squared errors one step ahead (``one_step``), and
+    with its own output as input, over the 20 points that it learned (``own``) and the 20 after them (``own_later``).
 
     >>> numbers, picture = rnn_demo()
     >>> numbers
@@ -138,7 +140,7 @@ def _sentence(numbers: dict[str, float], hidden: int, seed: int, carry: bool, cl
 
 
 def baselines() -> dict[str, float]:
-    """The losses of two predictions that nobody had to learn."""
+    """The losses of two predictions that need no learning."""
     now, target = wave()[:-1], wave()[1:]
     line = np.concatenate([now[:1], 2 * now[1:] - now[:-1]])
     return {
@@ -152,7 +154,7 @@ def baselines() -> dict[str, float]:
 
 def _figure(losses: list[float], ahead: tuple[Any, Any], own: tuple[Any, Any] | None) -> Any:
     figure, axes = plots(2, 2, width=9.6, height=4.8, width_ratios=[2, 1], height_ratios=[3, 2])
-    axes[1, 1].remove()  # the loss takes the whole height
+    axes[1, 1].remove()  # the loss plot uses the full height
     axes[0, 1].set_subplotspec(axes[0, 1].get_gridspec()[:, 1])
     axes[1, 0].sharex(axes[0, 0])
     axes[0, 0].tick_params(labelbottom=False)
@@ -178,10 +180,10 @@ def _draw_wave(axes: Any, ahead: np.ndarray, own: np.ndarray | None) -> None:
 
 
 def _draw_memory(axes: Any, times: np.ndarray, memories: np.ndarray) -> None:
-    """A row for each number of the memory: a bar up for a positive value, down for a negative one."""
+    """A row for each number in the memory: a bar points up for a positive value, down for a negative one."""
     memories = np.nan_to_num(memories)
     longest = float(np.abs(memories).max())
-    bar = 180 / len(times)  # its width in points
+    bar = 180 / len(times)  # the bar's width in points
     for row, values in enumerate(memories.T):
         axes.axhline(-row, color="0.85", lw=0.8)
         axes.vlines(times, -row, -row + 0.48 * values / (longest or 1), color="0.25", lw=bar)
@@ -202,7 +204,7 @@ def _draw_loss(axes: Any, losses: list[float]) -> None:
 
 
 def playground() -> Shown:
-    """`rnn_demo` with controls: when one is let go of, the network is trained again. All of them by Tab and arrow keys.
+    """`rnn_demo` with controls: release one, and the network is trained again. Tab and the arrow keys reach them all.
 
     Raises `ImportError` without ipywidgets.
     """
@@ -226,7 +228,7 @@ def playground() -> Shown:
 
 
 class _Drawing:
-    """Keeps the picture at what the controls say."""
+    """Keeps the picture in step with the controls."""
 
     def __init__(self, controls: dict[str, Any], status: Any, view: Any) -> None:
         self.controls, self.status, self.view = controls, status, view
@@ -235,7 +237,7 @@ class _Drawing:
         self.lock = threading.Lock()  # changes may come from several threads
 
     def redraw(self, change: Any = None) -> None:
-        """Train with the controls' values of now. Who waited here may find that it has been done: the last one wins."""
+        """Train with the controls' current settings. A thread that waited may find it done: the latest setting wins."""
         with self.lock:
             wanted = {name: control.value for name, control in self.controls.items()}
             if wanted == self.drawn:

@@ -1,7 +1,7 @@
-"""The tape of a gradient, to look at: what a tracked result depends on, and how that list grows line by line.
+"""A gradient's tape, made visible: what a tracked result depends on, and how that list grows line by line.
 
-There is no tape object. Each tracked result holds its own entry (`tracked.py`); the list is found by following the
-operands of the results that one has.
+There's no tape object. Each tracked result holds its own entry (`tracked.py`). We find the list by following the
+operands of a result.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from ..autodiff.rules import RULES, Rule, name_of
 from ..autodiff.tracked import TrackedArray
 from ..pictures import GREY, ORANGE, Picture, plots, show
 
-_BOX, _GAP, _HEIGHT = 1.95, 0.15, 0.35  # widths, and the height of an entry, in inches
+_BOX, _GAP, _HEIGHT = 1.95, 0.15, 0.35  # an entry's width, the gap, and its height, in inches
 
 
 class Entry(NamedTuple):
-    """One entry: the running number of a result, which function made it, and of what (``#3`` is another entry)."""
+    """One entry: a result's number, the function that made it, and its operands (``#3`` is another entry)."""
 
     number: int
     function: str
@@ -28,16 +28,16 @@ class Entry(NamedTuple):
 
 
 class Tape(list):
-    """Entries from the lowest number up; prints one in each line."""
+    """Entries in order of their numbers. Prints one per line."""
 
     def __repr__(self) -> str:
         return "\n".join(map(str, self))
 
 
 def tape(*results: TrackedArray) -> Tape:
-    """The entries that `results` depend on, their own among them, from the lowest number up.
+    """The entries that `results` depend on, including their own, in order of their numbers.
 
-    Raises `TypeError` for what is not tracked.
+    Raises `TypeError` for a result that isn't tracked.
 
     >>> w = fl.param(np.ones(2))
     >>> entries = tape(np.tanh(w * 3.0))
@@ -59,9 +59,9 @@ def tape(*results: TrackedArray) -> Tape:
 
 
 def growing_tape(lines: Mapping[str, Any]) -> Picture:
-    """A picture with a column for each line of a program: the tape after it, new entries in bold; and the way back.
+    """A picture with one column per line of a program: the tape after it, new entries in bold, and the backward pass.
 
-    `lines` has, for the text of each line, the tracked result that it made, or a tuple of such.
+    `lines` maps each line's text to the tracked result that it made, or to a tuple of them.
 
     >>> w = fl.param(np.ones(2))
     >>> h = np.tanh(w)
@@ -105,7 +105,7 @@ def _entry(node: TrackedArray, names: dict[int, str]) -> Entry:
 
 
 def _operands(rule: Rule, arguments: Any, parents: Any) -> Iterator[str]:
-    """The operands as text: those that are tracked by their numbers, which come in the order of the arguments."""
+    """The operands as text. Tracked ones are shown by their numbers, which come in argument order."""
     tracked = [parent for _, parent in parents]
     for argument in arguments[0] if rule.sequence else arguments:
         value = tracked[0].value if tracked else None
@@ -125,7 +125,7 @@ def _column(axes: Any, left: float, line: str, entries: Tape, old: int) -> None:
         new = row >= old
         look: Any = _NEW if new else _OLD
         axes.add_patch(Rectangle((left, row * _HEIGHT), _BOX, _HEIGHT * 0.86, zorder=2 + new, **look))
-        text = str(entry).replace(" np.", " ").replace("array", "…")  # no wider than its box
+        text = str(entry).replace(" np.", " ").replace("array", "…")  # so that it fits its box
         middle, weight = (row + 0.43) * _HEIGHT, "bold" if new else "normal"
         axes.text(left + 0.08, middle, text, va="center", fontsize=11, weight=weight, zorder=4)
     above = len(entries) * _HEIGHT + 0.04

@@ -1,4 +1,4 @@
-"""The timeline viewer: a receipt's picture with a window that can be moved. The plain call is ``receipt.plot()``."""
+"""The timeline viewer: a receipt's picture with a movable window. The plain call is ``receipt.plot()``."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ EVENTS, WAITS = "all events", "only waits"
 
 
 def timeline(receipt: Receipt, first: int = 0, count: int = 200, only_waits: bool = False) -> Viewer:
-    """Who works when, in one lane each, with a window to move: ``receipt.plot(first, count, only_waits)`` with buttons.
+    """What ran when, one lane each, with a movable window: ``receipt.plot(first, count, only_waits)`` plus buttons.
 
-    The arguments are where it begins. Below the picture stand a sentence that says the same, and the plain call.
-    Raises `ValueError` where a device does not tell when it works, and for an empty window; `ImportError` without
-    ipywidgets.
+    The arguments choose the first view. Below the picture there's a sentence that says the same, and the plain call.
+    Raises `ValueError` if a device doesn't report times or the window is empty, and `ImportError` without ipywidgets.
     """
     return Viewer(receipt, first, count, only_waits)
 
 
 class Viewer(widgets.Shown):
-    """The widget that `timeline` gives; `sentence` says what is to be seen now, `call` which plain call shows the same.
+    """The widget that `timeline` returns. `sentence` describes the current view; `call` is the plain call for it.
 
-    Its controls are ``.which``, ``.window`` and ``.first``, and each can be set: ``viewer.first.value = 400``.
+    Its controls are ``.which``, ``.window`` and ``.first``. You can set each: ``viewer.first.value = 400``.
     """
 
     def __init__(self, receipt: Receipt, first: int, count: int, only_waits: bool) -> None:
         module = widgets.ipywidgets("receipt.plot()")
         self._timeline, self._lock = Timeline(receipt), threading.RLock()
-        shown = self._timeline.picture(first, count, only_waits)  # raises before anything is shown
+        shown = self._timeline.picture(first, count, only_waits)  # raises before we show anything
         self.which = module.ToggleButtons(
             options=[EVENTS, WAITS], value=WAITS if only_waits else EVENTS, description="Show",
             tooltips=["every launch, copy and wait", "the synchronizations, and what the GPU did until then"],
@@ -56,26 +55,26 @@ class Viewer(widgets.Shown):
 
     @property
     def call(self) -> str:
-        """The plain call that shows the same."""
+        """The plain call for the current view."""
         more = ", only_waits=True" if self.which.value == WAITS else ""
         return f"receipt.plot(first={self.first.value}, count={self.window.value}{more})"
 
     def _changed(self, change: dict[str, Any]) -> None:
-        # Two callbacks may run at once, each in its thread: the later one draws what is set then. And a slider that
-        # is made shorter may move, which calls this again from within.
+        # Two callbacks may run at once, each in its own thread: the later one draws the latest settings. And shortening
+        # the slider may move it, which calls this again from inside.
         with self._lock:
             self._bound()
             try:
                 shown = self._timeline.picture(self.first.value, self.window.value, self.which.value == WAITS)
                 self._show(shown._repr_html_(), shown.sentence)
-            except ValueError as error:  # no waits at all: no mistake here, but the answer
+            except ValueError as error:  # no waits at all: that's an answer, not a mistake
                 self._show(widgets.said(f"Nothing to show: {error}."), str(error))
 
     def _bound(self) -> None:
-        """The slider goes to the last event, or wait, there is, in steps of a quarter of the window."""
+        """Set the slider's end to the last event or wait, and its step to a quarter of the window."""
         timeline = self._timeline
         number = len(timeline.waits if self.which.value == WAITS else timeline.moments)
-        self.first.max = max(1, number - 1)  # of one alone too there is a slider, which goes back
+        self.first.max = max(1, number - 1)  # a single one gets a slider too, which jumps back
         if self.first.value >= number:
             self.first.value = 0
         self.first.step = max(1, self.window.value // 4)

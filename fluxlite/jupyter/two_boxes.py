@@ -1,4 +1,4 @@
-"""Two boxes, host and device: which arrays are in them, and what was copied from one to the other."""
+"""Two boxes, host and device: which arrays are in them, and what was copied between them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..receipts.counts import Moment
 from ..receipts.recording import Receipt
 
 MOST_ARROWS = 6
-# Where things are, in units that have no meaning: the boxes, and the arrows between them.
+# The layout, in arbitrary units: the boxes, and the arrows between them.
 _HOST, _DEVICE, _BOX = 0.0, 7.2, 2.8
 _BETWEEN = (_HOST + _BOX + 0.15, _DEVICE - 0.15)
 _ROW = 0.66
 
 
 class Arrow(NamedTuple):
-    """A copy, or several at once, as the picture shows it."""
+    """One or more copies, as the picture shows them."""
 
     to_device: bool
     copies: int
@@ -29,11 +29,11 @@ class Arrow(NamedTuple):
 
 
 def boxes(receipt: Receipt, **arrays: Any) -> Picture:
-    """A picture of what `receipt` saw: an arrow for each copy between host and device, the first six of them.
+    """A picture of `receipt`: an arrow for each copy between host and device, for the first six.
 
-    Solid arrows are copies that the program asked for, dashed ones came with something else. `arrays` are drawn in the
-    box of the memory that they are in now, under the names that you give them. Raises `TypeError` for what is neither
-    an array nor a number.
+    Solid arrows are copies that the program asked for; dashed ones are side effects. `arrays` are drawn in the box of
+    the memory that they're in now, under your names for them. Raises `TypeError` for anything that's neither an array
+    nor a number.
 
     >>> with fl.simulate_gpu():
     ...     with fl.receipt() as r:
@@ -59,7 +59,7 @@ def boxes(receipt: Receipt, **arrays: Any) -> Picture:
 
 
 def host_and_device() -> Picture:
-    """A picture of what the course talks about, in its six words."""
+    """A picture of the course's six basic words."""
     figure, axes = _canvas(4 * _ROW + 0.15)
     _box(axes, _HOST, "host", 4, ["the CPU and its memory", "runs your Python", "holds NumPy's arrays"])
     _box(axes, _DEVICE, "device", 4, ["the GPU and its memory", "computes when told to", "holds arrays you moved"])
@@ -82,7 +82,7 @@ _WORDS = (
 )
 
 
-# -- what there is to draw ------------------------------------------------------------------------------------------
+# -- what to draw ---------------------------------------------------------------------------------------------------
 
 
 def _arrows(receipt: Receipt) -> list[Arrow]:
@@ -165,7 +165,7 @@ def _arrow(axes: Any, row: int, look: dict[str, Any]) -> None:
 
 
 def _words(axes: Any, row: int, above: str, below: str, **font: Any) -> None:
-    """What an arrow carries, and the line of the program that it comes from."""
+    """What an arrow carries, and the line of the program behind it."""
     x, y = sum(_BETWEEN) / 2, (row - 0.42) * _ROW
     axes.text(x, y - 0.05, above, ha="center", va="bottom", fontsize=12, **font)
     axes.text(x, y + 0.06, _short(below), ha="center", va="top", fontsize=10, color="#404040")

@@ -1,8 +1,8 @@
-"""What the widgets share: ipywidgets, found or asked for; pictures as their values; a stored output that needs none.
+"""What the widgets share: finding ipywidgets, pictures as values, and a stored output that works without ipywidgets.
 
-Every widget stands around a plain function that gives numbers and a figure. It uses only what ipywidgets 7.7 has too
-(Colab): HTML, Image, Button, IntSlider, Dropdown, ToggleButtons, VBox; and no Output, which needs a second channel.
-Its callbacks may run in another thread than the cells do.
+Every widget wraps a plain function that returns numbers and a figure. Widgets use only what ipywidgets 7.7 has too, for
+Colab: HTML, Image, Button, IntSlider, Dropdown, ToggleButtons, VBox. They don't use Output, which needs a second
+channel. Callbacks may run in a different thread from the cells.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ _VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def ipywidgets(plain_call: str) -> ModuleType:
-    """The module `ipywidgets`. Raises `ImportError` where it is missing, with what to install and `plain_call`, the
-    call that shows the same without it.
+    """The module `ipywidgets`.
+
+    Raises `ImportError` if it's missing, with what to install, and `plain_call`, which shows the same without it.
 
     >>> ipywidgets("rnn_demo()").__name__
     'ipywidgets'
@@ -39,7 +40,7 @@ def picture(figure: Any, sentence: str) -> str:
 
 
 def said(sentence: str) -> str:
-    """A sentence as the value of an HTML widget, marked so that a screen reader reads it out when it changes.
+    """A sentence as the value of an HTML widget. A screen reader reads it out when it changes.
 
     >>> said("2 < 3")
     '<div role="status" aria-live="polite">2 &lt; 3</div>'
@@ -48,17 +49,17 @@ def said(sentence: str) -> str:
 
 
 class Shown:
-    """A widget as the result of a cell, with the HTML and the sentence that stand in its place where it does not live:
-    in a stored notebook, on GitHub, after the kernel's end.
+    """A widget as the result of a cell, and HTML and a sentence for where the widget can't run.
 
-    `page` is what `picture` gives; `widget` stays reachable under its name.
+    That's in a stored notebook, on GitHub, or after the kernel has ended. `page` is what `picture` returns; `widget` is
+    the widget itself.
     """
 
     def __init__(self, widget: Any, page: str, sentence: str) -> None:
         self.widget, self.page, self.sentence = widget, page, sentence
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        # Not the widget's own: ipywidgets 7 has none, it displays itself and nothing beside it.
+        # The widget's own won't do: ipywidgets 7 has none, it displays itself and nothing else.
         view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
         return {_VIEW: view, "text/html": self.page, "text/plain": self.sentence}
 

@@ -1,1 +1,1 @@
-"""What a program asked of the devices: `receipt` counts it, `estimate` and `clock` say how long it takes."""
+"""What a program asks of its devices: `receipt` counts it, `estimate` and `clock` say how long it takes."""

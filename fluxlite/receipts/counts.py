@@ -1,5 +1,6 @@
-"""What a receipt holds: counts, single events, lines of the program, and times. How they come to be counted is in
-`recording.py`, how they are shown in `views.py` and `timelines.py`.
+"""What a receipt holds: counts, events, lines of the program, and times.
+
+`recording.py` fills it in; `views.py` and `timelines.py` show it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .seconds import Seconds
 
 @dataclass
 class Copies:
-    """Copies in one direction. The program asked for an explicit one; an implicit one came with something else."""
+    """Copies in one direction. The program asked for the explicit ones; the implicit ones are side effects."""
 
     count: int = 0
     bytes: int = 0
@@ -42,9 +43,9 @@ class Copies:
 class Moment(NamedTuple):
     """One event of a receipt. Times are in seconds since the receipt was opened.
 
-    `asked` is when the host asked for it and `went_on` when the host did something else; `start` and `end` are when
-    the device worked on it, in its `lane`: ``"compute"``, ``"copies in"`` or ``"copies out"``; a wait, and loading
-    a kernel at its first use, are in the lane ``"host"``. On a real GPU only `asked` is known, the others are None.
+    `asked` is when the host requested it, and `went_on` when the host could continue. `start` and `end` are when the
+    device worked on it, in its `lane`: ``"compute"``, ``"copies in"`` or ``"copies out"``. A wait is in the lane
+    ``"host"``, and so is loading a kernel at its first use. On a real GPU we know only `asked`; the others are None.
     `line` is the line of the program.
     """
 
@@ -64,7 +65,7 @@ class Moment(NamedTuple):
 
 @dataclass
 class LineCosts:
-    """What one line of the program asked for. `seconds` is how long the devices worked on it, None on a real GPU."""
+    """What one line of the program cost. `seconds` is how long the devices worked on it, None on a real GPU."""
 
     line: str = ""
     launches: int = 0
@@ -111,28 +112,28 @@ class Counts:
         self._invisible: list[Any] = []
         self._events: list[tuple[Event, float, Place]] = []
         self._lines: dict[Place, LineCosts] = {}
-        self._used: list[Any] = []  # the simulated devices that did something
+        self._used: list[Any] = []  # the simulated devices that did work
         self._host: Any = None  # the clock of a simulated GPU's host
         self._begin = self._wall_begin = 0.0
-        self._end: tuple[float, float] | None = None  # on the host's clock or the real one, and on the real one
+        self._end: tuple[float, float] | None = None  # on the host's clock, simulated or real, and on the real one
 
     # -- time ------------------------------------------------------------------------------------
 
     def _until(self) -> float:
-        """When what was asked for is done, on the clock that counts here."""
+        """When all requested work is done, on the host's clock."""
         if self._host is None:
             return time.perf_counter()
         return max(self._host.now, *(device.lanes.busy_until() for device in self._used))
 
     @property
     def seconds(self) -> Seconds:
-        """The time until all that was asked for is done; while the receipt is open, so far."""
+        """The time until all requested work is done. While the receipt is open, it's the time so far."""
         simulated = self.simulated_seconds
         return Seconds(self.wall_seconds, "measured") if simulated is None else simulated
 
     @property
     def simulated_seconds(self) -> Seconds | None:
-        """The same if it is simulated, otherwise None."""
+        """`seconds` if it's simulated, otherwise None."""
         if self._host is None:
             return None
         end = self._until() if self._end is None else self._end[0]
@@ -140,13 +141,13 @@ class Counts:
 
     @property
     def wall_seconds(self) -> float:
-        """The time that passed on this machine, in seconds."""
+        """The real time on this machine, in seconds."""
         return (time.perf_counter() if self._end is None else self._end[1]) - self._wall_begin
 
-    # -- single events, and lines of the program -------------------------------------------------
+    # -- events, and lines of the program ---------------------------------------------------------
 
     def timeline(self) -> list[Moment]:
-        """The events in their order, at most 100,000; `events_left_out` says how many there were beyond."""
+        """The events in order, at most 100,000. `events_left_out` says how many more there were."""
         texts = {place: text_of(place) for place in self._lines}
         return [self._moment(*entry, texts) for entry in self._events]
 
@@ -161,13 +162,13 @@ class Counts:
         )  # fmt: skip
 
     def lines(self) -> list[LineCosts]:
-        """What each line of the program asked for, most launches first."""
+        """What each line of the program cost, most launches first."""
         found = [replace(costs, line=text_of(place)) for place, costs in self._lines.items()]
         return sorted(found, key=lambda costs: (-costs.launches, -costs.copies, -costs.waits, costs.line))
 
     @property
     def hidden_on(self) -> str:
-        """The devices that do not say what they do, empty if there are none."""
+        """The devices that don't report their work. Empty if there are none."""
         return ", ".join(map(repr, self._invisible))
 
 

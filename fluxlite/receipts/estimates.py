@@ -1,4 +1,4 @@
-"""`estimate`: how long something would take on a GPU, computed on a simulated one; the same on every machine."""
+"""`estimate`: how long something would take on a GPU, according to a simulated one. It's the same on every machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .seconds import Seconds
 
 
 class Estimate:
-    """What `estimate` found: `seconds`, the `receipt`, and the `result` of the function, on the estimate's device."""
+    """What `estimate` found: `seconds`, the `receipt`, and the function's `result`, on the estimate's device."""
 
     def __init__(self, receipt: Receipt, result: Any) -> None:
         self.receipt, self.result = receipt, result
@@ -34,7 +34,7 @@ class Estimate:
         return f"{self.receipt._repr_html_()}{self._remark()}"
 
     def _remark(self) -> str:
-        """Nothing happening is nearly always a mistake."""
+        """A remark if nothing happened, since that's nearly always a mistake."""
         return "" if self.receipt.timeline() else f"\n{_NOTHING}"
 
 
@@ -42,7 +42,7 @@ _NOTHING = "Nothing ran on the GPU. Only arguments are moved to it: estimate(f, 
 
 
 class EstimatedDevice(SimulatedDevice):
-    """A simulated GPU for one estimate: its own clock, unknown to everybody else's receipts."""
+    """A simulated GPU for one estimate: it has its own clock, and only the estimate's receipt sees it."""
 
     def __init__(self, like: Preset, shapes_only: bool) -> None:
         super().__init__(0, like, host=HostClock())
@@ -52,7 +52,7 @@ class EstimatedDevice(SimulatedDevice):
             self.instead = outcome
 
     def receive(self, x: Any) -> Any:
-        """A copy, also of what is on a simulated GPU already, which is not told."""
+        """A copy, even of an array that's on a simulated GPU already. It isn't reported."""
         if not isinstance(x, Stored):
             return super().receive(x)
         return x if x.device is self else self.copy_in(x._values)
@@ -67,7 +67,7 @@ class EstimatedDevice(SimulatedDevice):
 
 
 class _Unseen:
-    """A generator of random numbers whose values nobody asks for."""
+    """A random number generator for when values don't matter."""
 
     def __init__(self, device: EstimatedDevice) -> None:
         self._device = device
@@ -93,17 +93,17 @@ class _Unseen:
 def estimate(
     fn: Callable, *args: Any, like: Any = "NVIDIA T4", shapes_only: bool = False, first_use: bool = False
 ) -> Estimate:
-    """How long ``fn(*args)`` would take on a card, `like`: its ``.seconds``, ``.receipt`` and ``.result``.
+    """How long ``fn(*args)`` would take on the card `like`: see its ``.seconds``, ``.receipt`` and ``.result``.
 
-    `like` is a name or a preset. The arguments, arrays and models, are copied to a simulated GPU of its own, as by
-    `gpu`; the caller's stay as they are, and so do a simulation that is on, its clock and its receipts. Inside `fn`,
-    `gpu` and `clock` mean this GPU. The time ends when all that `fn` asked for is done. To copy the arguments does not
-    count, nor does to load each operation's kernel at its first use, unless ``first_use=True``. What `fn` reads from
-    outside is not copied.
+    `like` is a name or a preset. The arguments, arrays and models, are copied to a separate simulated GPU, as by `gpu`.
+    Yours don't change, and neither does a simulation that's on, its clock or its receipts. Inside `fn`, `gpu` and
+    `clock` mean the estimate's GPU. The time ends when all work that `fn` asked for is done. It leaves out copying
+    the arguments, and loading each operation's kernel at its first use, unless ``first_use=True``. What `fn` reads
+    from outside isn't copied.
 
-    With ``shapes_only=True`` nothing is computed but shapes and dtypes: all values are 0, in `fn` and in the result,
-    so what depends on them (an ``if loss < 1:``, the length of ``x[x > 0]``) goes as it goes with zeros. The seconds
-    are those of the whole computation. A function whose rule for shapes is not known is computed all the same.
+    With ``shapes_only=True``, only shapes and dtypes are computed. All values are 0, in `fn` and in the result, so
+    whatever depends on them (an ``if loss < 1:``, the length of ``x[x > 0]``) behaves as it would with zeros. The
+    seconds are still those of the whole computation. A function without a shape rule is computed anyway.
 
     Raises `ValueError` for an unknown card. CUDA.jl has no such function.
 
@@ -118,7 +118,7 @@ def estimate(
     device = EstimatedDevice(card if first_use else card._replace(first_use=0.0), shapes_only)
     before = simulation.estimating.set(device)
     try:
-        # As it is first: to make Float32 of Float64 where it lies would be work for the caller's GPU.
+        # Unchanged at first: converting Float64 to Float32 where the array is would be work for the caller's GPU.
         moved = [device(device(argument, dtype=None)) for argument in args]
         device.synchronize()
         with Receipt() as receipt:

@@ -1,11 +1,11 @@
-"""What a piece of a program asked of the devices: kernels launched, bytes copied, waits, memory, time.
+"""What part of a program asked of its devices: kernels launched, bytes copied, waits, memory, time.
 
     with receipt() as r:
         y = model(gpu(x))
     print(r)
 
-Counts on a simulated GPU are exact and the same in every run, so that an exercise can be checked by them. How a
-receipt is shown is in `views.py`.
+Counts on a simulated GPU are exact and the same in every run, so an exercise can be checked with them. `views.py`
+shows a receipt.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ MOST_EVENTS = 100_000
 
 @dataclass(repr=False, eq=False)
 class Receipt(Counts):
-    """Counts of what happened on all devices, in any thread, while it was open (CUDA.jl: ``CUDA.@profile``).
+    """Counts what happens on all devices, in any thread, while it's open (CUDA.jl: ``CUDA.@profile``).
 
-    `launches` counts kernels and `launched` says by which operations; `host_to_device`, `device_to_host` and
-    `device_to_device` have ``.count``, ``.bytes``, ``.explicit`` and ``.implicit``; `synchronizations` counts the
-    times that the host waited, `first_uses` the operations whose kernel had to be loaded; `peak_memory` is the most
-    bytes in use on a device. A real GPU does not say what it launched: there `launches` and `peak_memory` are None,
-    and only moves by `gpu`, `cpu` and the like count.
+    `launches` counts kernels, and `launched` says which operations they belong to. `host_to_device`, `device_to_host`
+    and `device_to_device` have ``.count``, ``.bytes``, ``.explicit`` and ``.implicit``. `synchronizations` counts how
+    often the host waited, `first_uses` the operations whose kernel had to be loaded. `peak_memory` is the most bytes
+    in use on a device. A real GPU doesn't say what it launched: there, `launches` and `peak_memory` are None, and only
+    moves by `gpu`, `cpu` and the like count.
 
-    `seconds` is the time until all that was asked for is done, on a simulated GPU simulated, otherwise measured (to
-    close a receipt waits for a real GPU). What the GPU was still busy with when the receipt was opened belongs to it,
-    as on a stopwatch: synchronize before. What the host computes by itself does not count on a simulated GPU.
+    `seconds` is the time until all requested work is done: simulated on a simulated GPU, otherwise measured. (Closing a
+    receipt waits for a real GPU.) Like a stopwatch, it includes work that was still running when the receipt was
+    opened, so synchronize first. On a simulated GPU, the host's own computations take no time.
 
-    `timeline()` gives the events, at most 100,000 of them; `by_line()` what each line of the program asked for, where
-    the launches of a way back belong to the line that called `gradient` or `back`; `compare(other)` sets two receipts
-    side by side; `plot()` draws who works when.
+    `timeline()` gives the events, at most 100,000. `by_line()` says what each line of the program cost; the launches of
+    a backward pass belong to the line that called `gradient` or `back`. `compare(other)` shows two receipts side by
+    side, and `plot()` draws what ran when.
     """
 
     def __enter__(self) -> Receipt:
@@ -61,12 +61,12 @@ class Receipt(Counts):
                 device.synchronize()
         self._end = self._until(), time.perf_counter()
         peaks = [device.watched_peak() for device in self._watched]
-        # Devices that came while it was open were in use for no longer than that.
+        # Devices that appeared while it was open were only in use since then.
         peaks += [device.memory().peak or 0 for device in devices() if device not in self._watched + self._invisible]
         self.peak_memory = max(peaks, default=0)
         if self._invisible:
             self.launches = self.peak_memory = None
-        for place, costs in self._lines.items():  # now, while the files are as they were
+        for place, costs in self._lines.items():  # now, before the files can change
             costs.line = text_of(place)
 
     def _simulated(self, device: Any, since: int) -> None:
@@ -90,10 +90,10 @@ class Receipt(Counts):
             else:
                 self.events_left_out += 1
 
-    # -- as text, page and picture ---------------------------------------------------------------
+    # -- as text, table and picture ---------------------------------------------------------------
 
     def by_line(self) -> Lines:
-        """What each line of the program asked for, most launches first; prints as a table."""
+        """What each line of the program cost, most launches first. Prints as a table."""
         return Lines(self.lines())
 
     def __repr__(self) -> str:
@@ -103,22 +103,22 @@ class Receipt(Counts):
         return as_html(self)
 
     def compare(self, other: Receipt) -> str:
-        """A table of this receipt and another, with what is more or less in the other."""
+        """A table of this receipt and another, with the differences."""
         return comparison(self, other)
 
     def plot(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Any:
-        """A picture of `count` events from number `first` on: who works when, in one lane each.
+        """A picture of `count` events, starting with number `first`: what ran when, with one lane each.
 
-        Lanes of the host, of computing, of copies in and out. With ``only_waits=True`` it is `count` synchronizations
-        from number `first` on, and what the host asks for between them is left out. Of more than some 200 events the
-        picture shows shares: how much of each short stretch of time a lane is busy. `fluxlite.jupyter.timeline` has
-        buttons for all of this. Raises `ValueError` where a device does not tell, and where there are no such events.
+        The lanes are the host, computing, copies in and copies out. ``only_waits=True`` shows `count` synchronizations
+        instead, starting with number `first`, and leaves out the host's other steps between them. With more than about
+        200 events, the picture shows how busy each lane is in each short interval. `fluxlite.jupyter.timeline` has
+        buttons for all of this. Raises `ValueError` if a device doesn't report times, or if there are no such events.
         """
         return Timeline(self).picture(first, count, only_waits)
 
 
 def receipt() -> Receipt:
-    """A receipt for what happens in ``with receipt() as r:``; several may be open, each counts everything.
+    """A receipt for what happens in ``with receipt() as r:``. You can open several; each counts everything.
 
     >>> from fluxlite.devices import gpu, simulate_gpu
     >>> with simulate_gpu(like="H200"):

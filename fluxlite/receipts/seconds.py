@@ -1,7 +1,7 @@
-"""Times that say what kind of time they are, and the clock that a program reads to take them.
+"""Times that say what kind of time they are, and the clock that a program reads.
 
-A time is `measured` on this machine, `recorded` on a named card and date, or `simulated`: computed by a model of a
-named card. These do not mix.
+A time is `measured` on this machine, `recorded` on a named card and date, or `simulated`, which means computed by a
+model of a named card. You can't mix these.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ KINDS = ("measured", "recorded", "simulated")
 
 
 def clock() -> float:
-    """The host's time in seconds, to be read twice: virtual while a simulated GPU is current, otherwise the real one.
+    """The time in seconds, to be read twice: virtual while a simulated GPU is in use, otherwise real.
 
-    Launching a kernel takes the virtual host 8 µs on most cards; nothing else passes until something waits for the
-    GPU. So read it as on a real GPU: after a wait, before and after (CUDA.jl: ``CUDA.@elapsed``). What the program
-    does by itself costs nothing on it, unless ``simulate_gpu(deterministic=False)``; `time.perf_counter` shows the
-    time of the machine that simulates.
+    Launching a kernel takes the virtual host 8 µs on most cards. Nothing else passes until something waits for the GPU.
+    So read it as you would on a real GPU: before and after, each time after a wait (CUDA.jl: ``CUDA.@elapsed``). The
+    program's own work costs nothing on it, unless you use ``simulate_gpu(deterministic=False)``. `time.perf_counter`
+    shows the time of the machine that simulates.
 
     >>> with fl.simulate_gpu() as device:
     ...     x = fl.gpu(np.ones((2048, 2048), np.float32))
@@ -38,9 +38,9 @@ def clock() -> float:
 
 
 class Seconds(float):
-    """A number of seconds that says of which kind it is, and of which card.
+    """A number of seconds that knows its kind, and its card.
 
-    A sum or difference of two kinds, or of two cards, raises `TypeError`; a plain number takes on the kind.
+    Adding or subtracting two kinds, or two cards, raises `TypeError`. A plain number takes on the kind.
 
     >>> Seconds(0.83, "simulated", "NVIDIA T4") + Seconds(0.17, "simulated", "NVIDIA T4")
     1 s simulated (NVIDIA T4)
@@ -92,7 +92,7 @@ class Seconds(float):
 
     def __mul__(self, factor: Any) -> Any:
         value = float.__mul__(self, factor)
-        bare = value is NotImplemented or isinstance(factor, Seconds)  # seconds times seconds are no seconds
+        bare = value is NotImplemented or isinstance(factor, Seconds)  # seconds times seconds aren't seconds
         return value if bare else Seconds(value, self.kind, self.card)
 
     __rmul__ = __mul__
@@ -104,7 +104,7 @@ class Seconds(float):
 
 
 def clocked(seconds: float) -> Seconds:
-    """The time between two readings of `clock`: simulated while a simulated GPU is current, otherwise measured.
+    """The time between two readings of `clock`: simulated while a simulated GPU is in use, otherwise measured.
 
     >>> clocked(0.5)
     0.5 s measured
@@ -114,7 +114,7 @@ def clocked(seconds: float) -> Seconds:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in a unit that fits, in two or three digits.
+    """Seconds in a suitable unit, with two or three digits.
 
     >>> [duration(x) for x in (83.04, 0.831, 0.01129, 2.87e-3, 8e-6, 5e-9, 0.0)]
     ['83 s', '0.83 s', '11.3 ms', '2.87 ms', '8 µs', '5 ns', '0 s']

@@ -1,4 +1,4 @@
-"""The picture of a receipt: a lane each for the host, the computing, and the copies in and out."""
+"""A receipt as a picture: one lane each for the host, the computing, and the copies in and out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .counts import Counts, Moment
 from .seconds import duration
 
 LANES = ("host", "compute", "copies in", "copies out")
-# Bars can be told apart without colours, by their lane and their pattern.
+# You can tell bars apart without colour, by their lane and pattern.
 _LOOKS: dict[str, dict[str, Any]] = {
     "order": {"facecolor": "#f2c14e", "edgecolor": "#8a6508"},
     "load": {"facecolor": "#d9cbe8", "edgecolor": "#5b3a87", "hatch": "...."},
@@ -21,12 +21,12 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "work": {"facecolor": "#4f83c4", "edgecolor": "#1b3a63"},
 }
 _NAMES = {"order": "asks", "load": "first use", "wait": "waits", "work": "works"}
-MOST_BARS = 400  # two for most events, the host's and the device's; more than that are drawn as shares
+MOST_BARS = 400  # two for most events, the host's and the device's; with more, we draw shares
 COLUMNS = 300
 
 
 class Bar(NamedTuple):
-    """From when to when, in seconds, who does what."""
+    """One activity: from when to when, in seconds, in which lane."""
 
     start: float
     end: float
@@ -35,9 +35,9 @@ class Bar(NamedTuple):
 
 
 class Timeline:
-    """The events of a receipt, to be drawn a window at a time; `waits` are the numbers of the synchronizations.
+    """A receipt's events, drawn one window at a time. `waits` are the numbers of the synchronizations.
 
-    Raises `ValueError` where a device does not tell when it works.
+    Raises `ValueError` if a device doesn't report when it works.
     """
 
     def __init__(self, receipt: Counts) -> None:
@@ -49,7 +49,7 @@ class Timeline:
         self.waits = [number for number, moment in enumerate(self.moments) if moment.kind == SYNCHRONIZE]
 
     def picture(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Any:
-        """The picture that `Receipt.plot` gives."""
+        """The picture that `Receipt.plot` returns."""
         shown = self._window(first, count, only_waits)
         bars = [bar for moment in shown for bar in _bars(moment) if bar.end > bar.start]
         if not bars:
@@ -63,7 +63,7 @@ class Timeline:
         return display.show(_drawn(bars, span, self.receipt.seconds.card), f"{what} {_sentence(shown, bars)}")
 
     def _window(self, first: int, count: int, only_waits: bool) -> list[Moment]:
-        """The events to be drawn; for waits also those between them, which the host waits for."""
+        """The events to draw; for waits, that includes the events between them, which the host waits for."""
         if first < 0 or count < 1:
             raise ValueError(f"first is at least 0 and count at least 1, got first={first}, count={count}")
         numbers: Any = self.waits if only_waits else range(len(self.moments))
@@ -96,14 +96,14 @@ _GPU_DOES = {"compute": "computes", "copies in": "copies in", "copies out": "cop
 
 
 def _doings(bars: list[Bar], what: dict[str, str], nothing: str) -> str:
-    """``asks for 16 µs and waits for 29 µs``: for each look or lane, how long, if at all."""
+    """``asks for 16 µs and waits for 29 µs``: how long for each look or lane, leaving out zeros."""
     spent = {name: sum(b.end - b.start for b in bars if key in (b.lane, b.look)) for key, name in what.items()}
     parts = [f"{name} for {duration(time)}" for name, time in spent.items() if time]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts) or nothing
 
 
 def _part(first: int, count: int, total: int, what: str) -> str:
-    """``waits 3 to 4 of 10``, ``wait 3 of 10``, or ``10 waits`` if these are all."""
+    """``waits 3 to 4 of 10``, ``wait 3 of 10``, or ``10 waits`` if that's all of them."""
     if count == total:
         return f"1 {what}" if total == 1 else f"{total:,} {what}s"
     until = f"s {first + 1:,} to {first + count:,}" if count > 1 else f" {first + 1:,}"
@@ -111,22 +111,22 @@ def _part(first: int, count: int, total: int, what: str) -> str:
 
 
 def _waiting(moment: Moment) -> tuple[float, float] | None:
-    """From when to when the host waits for this; None if it goes on."""
+    """From when to when the host waits for this, or None if it goes on."""
     asked, went_on, start, end = (float(x or 0.0) for x in moment[:4])
     if moment.kind == SYNCHRONIZE:
         return asked, went_on
-    if moment.lane.startswith("copies") and went_on >= end:  # from or to memory that is not pinned
-        # Before a copy out there is a synchronization, which is an event of its own.
+    if moment.lane.startswith("copies") and went_on >= end:  # from or to pageable memory
+        # A copy out is preceded by a synchronization, which is an event of its own.
         return start if moment.kind == DEVICE_TO_HOST else asked, went_on
     return None
 
 
 def _waits(shown: list[Moment]) -> Iterable[tuple[float, str]]:
-    """How long each wait is, and in which line: to read a number is one wait, for the device and for the copy."""
+    """How long each wait is, and on which line. Reading a number is one wait, for the device and for the copy."""
     copying = 0.0
     for moment in shown:
         start, end = _waiting(moment) or (0.0, 0.0)
-        if moment.kind == DEVICE_TO_HOST:  # its synchronization is the next event
+        if moment.kind == DEVICE_TO_HOST:  # the next event is its synchronization
             copying = end - start
         elif end > start or copying:
             yield end - start + copying, moment.line
@@ -134,7 +134,7 @@ def _waits(shown: list[Moment]) -> Iterable[tuple[float, str]]:
 
 
 def _bars(moment: Moment) -> Iterable[Bar]:
-    """What the device does, and what the host does meanwhile, asking or waiting; what takes no time is left out."""
+    """What the device does, and what the host does meanwhile, requesting or waiting. Empty spans are left out."""
     asked, went_on, start, end = (float(x or 0.0) for x in moment[:4])
     waiting = _waiting(moment)
     if waiting is not None:
@@ -179,16 +179,16 @@ def _height(lane: str) -> int:
 
 
 def _one_by_one(axes: Any, rows: dict[tuple[str, str], list[tuple[float, float]]], length: float) -> None:
-    least = length / 2000  # what is shorter could not be seen
+    least = length / 2000  # anything shorter would be invisible
     for (lane, look), spans in rows.items():
         widths = [(start, max(stop - start, least)) for start, stop in spans]
         axes.broken_barh(widths, (_height(lane), 0.8), linewidth=0.6, **_LOOKS[look])
 
 
 def _as_shares(axes: Any, rows: dict[tuple[str, str], list[tuple[float, float]]], edges: np.ndarray) -> None:
-    """Too many bars to be told apart: columns between these edges, each as high as the share of its time."""
+    """Too many bars to tell apart: draw columns between these edges, as high as each interval's busy share."""
     below = {lane: np.full(len(edges), float(_height(lane))) for lane in LANES}
-    for look in _LOOKS:  # in this order, so that what the host does is stacked alike in all pictures
+    for look in _LOOKS:  # the same order in all pictures, so that the host's parts are always stacked alike
         for lane in LANES:
             if (lane, look) in rows:
                 shares = _shares(np.array(rows[lane, look]), edges)
@@ -198,10 +198,10 @@ def _as_shares(axes: Any, rows: dict[tuple[str, str], list[tuple[float, float]]]
 
 
 def _shares(spans: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """For each column the share of it that these spans, which do not overlap, cover."""
+    """For each column, the share that these spans cover. The spans don't overlap."""
     starts, stops = spans[np.argsort(spans[:, 0])].T
     done = np.concatenate([[0.0], np.cumsum(stops - starts)])
-    last = np.searchsorted(starts, edges, side="right") - 1  # the last span that has begun at each edge
+    last = np.searchsorted(starts, edges, side="right") - 1  # for each edge, the last span that has begun
     inside = np.clip(edges - starts[last], 0.0, (stops - starts)[last])
     covered = np.where(last < 0, 0.0, done[np.maximum(last, 0)] + inside)
     return np.clip(np.diff(covered) / np.diff(edges), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""How a receipt is shown: as text, as a table on a page, line by line, and beside another."""
+"""How a receipt is shown: as text, as an HTML table, by line, and next to another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_LINES = 20
 
 
 class Table(str):
-    """Text that prints as such where its value is shown, in a notebook or after ``>>>``."""
+    """Text that prints as it is when it's the value of a notebook cell or after ``>>>``."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -52,7 +52,7 @@ def _rows(receipt: Counts) -> Iterator[tuple[str, str]]:
 
 
 def _operations(receipt: Counts) -> str:
-    """By which operations, those with the most launches first."""
+    """The launches by operation, the most frequent first."""
     names = sorted(receipt.launched.items(), key=lambda item: (-item[1], item[0]))
     text = ", ".join(f"{name} {count:,}" for name, count in names[:MOST_NAMES])
     return f": {text}{', …' if len(names) > MOST_NAMES else ''}" if names else ""
@@ -70,7 +70,7 @@ def _time(receipt: Counts) -> str:
 
 
 class Lines(list):
-    """What each line of the program asked for; prints as a table of the first twenty."""
+    """What each line of the program cost. Prints as a table of the first twenty."""
 
     def __repr__(self) -> str:
         rows = [("launches", "copies", "bytes", "waits", "device's time", "line"), *map(_line_row, self[:MOST_LINES])]
@@ -84,7 +84,7 @@ def _line_row(costs: LineCosts) -> tuple[str, ...]:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> str:
-    """Numbers to the right, the last column, which is text, to the left."""
+    """Align numbers to the right, and the last column, which is text, to the left."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
     return "\n".join("  ".join([*(f"{cell:>{width}}" for cell, width in zip(row, widths)), row[-1]]) for row in rows)
 
@@ -124,7 +124,7 @@ def _figure(x: Any) -> str:
 
 
 def _difference(a: Any, b: Any) -> str:
-    """As a number, and for times of one kind as a factor; times of two kinds are not set against each other."""
+    """The difference as a number; for times of one kind, as a factor. Times of two kinds aren't compared."""
     if a is None or b is None:
         return "unknown"
     if isinstance(a, Seconds):

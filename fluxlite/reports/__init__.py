@@ -1,1 +1,1 @@
-"""What is where, said in words: `explain` draws a model with its devices, `doctor` what this computer can use."""
+"""What is where, in words: `explain` draws a model with its devices, `doctor` says what this computer can use."""

@@ -1,4 +1,4 @@
-"""`doctor()`: which device is used here and why, what of each backend is there, and how to get what is missing."""
+"""`doctor()`: which device is used here and why, the state of each backend, and how to install what's missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..devices.base import current
 from ..devices.choosing import choose
 from ..devices.selection import why_no_gpu
 
-# The library that each kind of GPU is reached through, and how it gets here.
+# The library for each kind of GPU, and how to install it.
 _LIBRARIES = {"CUDA": "cupy", "AMDGPU": "cupy", "Metal": "mlx.core"}
 _NAMES = {"cupy": "CuPy", "mlx.core": "MLX"}
 _HOW = {
@@ -20,20 +20,20 @@ _HOW = {
     "Metal": "a Mac with Apple's own processor, and pip install mlx",
 }
 _VARIABLES = (preferences.VARIABLE, preferences.FOLDER_VARIABLE, without.VARIABLE, "CUDA_VISIBLE_DEVICES")
-_OTHERS = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # said only if they are set
+_OTHERS = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")  # mentioned only if they're set
 
 
 class Report(str):
-    """Text that prints as such where its value is shown, in a notebook or after ``>>>``."""
+    """Text that prints as it is when it's the value of a notebook cell or after ``>>>``."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 def doctor() -> Report:
-    """A report on the GPUs of this computer, as text: which one `gpu` uses and why, and what is missing for others.
+    """A report on this computer's GPUs, as text: which one `gpu` uses and why, and what the others lack.
 
-    Also ``python -m fluxlite doctor``. Flux has no such function; CUDA.jl's is ``CUDA.versioninfo()``.
+    You can also run ``python -m fluxlite doctor``. Flux has no such function; CUDA.jl's is ``CUDA.versioninfo()``.
 
     >>> with fl.pretend(CUDA="no driver", preference="AMDGPU"):
     ...     print(doctor().splitlines()[1])
@@ -74,11 +74,11 @@ def _in_use(choice: Any) -> str:
 
 
 def _state_of(name: str) -> str:
-    """Whether it is installed, with its version; whether it works; if not, why, and how to get it."""
+    """Whether the library is installed, its version, and whether it works; if not, why, and how to get it."""
     answer = functional(name)
     devices = BACKENDS[name].devices()
     version = _version(name)
-    told = answer.reason + ("" if version.strip(" ()") in answer.reason else version)  # it may be in the reason
+    told = answer.reason + ("" if version.strip(" ()") in answer.reason else version)  # already there?
     lines = [f"functional{version}" if answer else f"not functional: {told}"]
     if name != "CPU":
         lines += [f"{device!r}  {device.name}" for device in devices]
@@ -88,7 +88,7 @@ def _state_of(name: str) -> str:
 
 
 def _version(name: str) -> str:
-    """Of the library, if it is installed and could be imported: `functional` tried."""
+    """The library's version, if it's installed and could be imported when `functional` tried."""
     import sys
 
     library = sys.modules.get(_LIBRARIES.get(name, ""))

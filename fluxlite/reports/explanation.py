@@ -25,10 +25,10 @@ from .outline import Row, as_html, as_text
 
 
 def explain(model: Any) -> Explanation:
-    """What is in `model`: each place with its path, what stands there, on which device, whether it moves and trains.
+    """What is in `model`: each part with its path, what it is, its device, and whether it moves and trains.
 
-    Shows which places hold one array (ties), and what cannot move: objects of classes that are not registered (shut
-    boxes), the fields that a subset leaves out, globals that a function reads. Nothing is copied, nothing waits.
+    It also shows which paths share one array (ties), and what can't move: objects of unregistered classes (shut
+    boxes), fields that a subset leaves out, and globals that a function reads. It copies nothing and waits for nothing.
 
     >>> explain({"W": np.zeros((2, 3), np.float32), "f": np.tanh})
     dict of 2  C CPU
@@ -42,10 +42,10 @@ def explain(model: Any) -> Explanation:
 
 
 class Explanation:
-    """What `explain` found: prints as text, and shows in a notebook as a tree that unfolds.
+    """What `explain` found. Prints as text; a notebook shows a tree that unfolds.
 
-    `arrays` counts the arrays that can move, a tied one once; `parameters` the numbers that train; `bytes` has the
-    arrays' bytes by device; `shut` the paths of the arrays that are out of reach.
+    `arrays` counts the arrays that can move, a tied one once. `parameters` counts the numbers that train. `bytes` has
+    the arrays' bytes per device. `shut` lists the paths of the arrays that are out of reach.
     """
 
     def __init__(self, survey: _Survey) -> None:
@@ -98,10 +98,10 @@ def _arrays(number: int) -> str:
 
 
 class _Survey:
-    """One look through a model. Unlike a walk it also shows the repeated places, and looks behind closed doors."""
+    """One look through a model. Unlike a walk, it also shows repeated arrays, and looks into shut boxes."""
 
     def __init__(self, model: Any) -> None:
-        self.arrays: list[tuple[Row, Any]] = []  # that move; a tied one at its first place
+        self.arrays: list[tuple[Row, Any]] = []  # that move; a tied one at its first path
         self.out_of_reach: list[tuple[Row, Any]] = []
         self.contains_itself = False
         self.first: dict[tuple, tuple[KeyPath, Any]] = {}
@@ -114,7 +114,7 @@ class _Survey:
         self._remark_overlaps()
 
     def row(self, path: KeyPath, x: Any, frozen: str) -> Row:
-        """The row for `x`, which stands at `path`; `frozen` says why nothing in it trains, if so."""
+        """The row for `x` at `path`. `frozen` says why nothing in it trains, if that's so."""
         if is_array(untracked_leaf(x)):
             return self._array(path, x, frozen)
         if id(x) in self.inside:
@@ -163,7 +163,7 @@ class _Survey:
         return f"does not train: {frozen if is_trainable_array(array) else f'it holds {array.dtype}'}".rstrip(": ")
 
     def _fields_left_out(self, path: KeyPath, x: Any) -> Iterator[Row]:
-        """A row for each field of a registered object that is none of its children."""
+        """A row for each field of a registered object that isn't one of its children."""
         if is_leaf(x) or isinstance(x, _OPEN):
             return
         parts = children(x)[0]
@@ -184,7 +184,7 @@ class _Survey:
                 yield row
 
     def _shut(self, kind: str, row: Row, why: str, x: Any, path: KeyPath) -> Row | None:
-        """`row` for `x` as a box with the arrays in `x`, where no move reaches them; None if it holds none."""
+        """`row` for `x` as a box, with the arrays in `x` that no move reaches; None if it holds none."""
         found = [(_array_row(str(place), array, "stays"), array) for place, array in arrays_inside(x, path)]
         if not found:
             return None
@@ -198,7 +198,7 @@ class _Survey:
         return row
 
     def _remark_overlaps(self) -> None:
-        """Say at both places where arrays share memory without being tied, unless both stay anyway."""
+        """Note, on both rows, arrays that share memory without being tied, unless both stay anyway."""
         moving = {id(row) for row, _ in self.arrays}
         for device in _bytes_by_device(self.arrays):
             here = [place for place in self.arrays + self.out_of_reach if str(device_of(place[1])) == device]
@@ -225,13 +225,13 @@ def _moves(array: Any) -> str:
 
 
 # ---------------------------------------------------------------------------------------------
-# What a thing is called: a method per type
+# What each thing is called: one method per type
 # ---------------------------------------------------------------------------------------------
 
 
 @functools.singledispatch
 def described(x: Any) -> str:
-    """`x` in a few words, without the values of any array.
+    """`x` in a few words, without any array's values.
 
     >>> described(np.tanh), described([1, 2]), described("relu"), described(None)
     ('function tanh', 'list of 2', "text 'relu'", 'None')

@@ -1,4 +1,4 @@
-"""Rows inside rows, drawn as text with branches or as HTML that folds. Neither needs colours or JavaScript."""
+"""Nested rows, drawn as text with branches or as HTML that folds. Neither needs colours or JavaScript."""
 
 from __future__ import annotations
 
@@ -6,54 +6,54 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 
-MOST = 500  # rows that are drawn; a page with more is neither fast nor read
+MOST = 500  # rows drawn; a page with more is slow, and too long to read
 
 
 @dataclass(eq=False)
 class Row:
-    """One line of an outline: the path to a thing, what it is, on which devices its arrays are, what else there is."""
+    """One line of an outline: the path to a thing, what it is, its arrays' devices, and further remarks."""
 
     name: str
     what: str
     places: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    shut: bool = False  # a box that nothing can enter
+    shut: bool = False  # a box that can't be entered
     rows: list[Row] = field(default_factory=list)
 
     def add(self, rows: list[Row]) -> None:
-        """Put `rows` into this one, which then is where they are."""
+        """Put `rows` into this one. Their devices become this row's devices too."""
         self.rows += rows
         self.places = list(dict.fromkeys([*self.places, *(place for row in rows for place in row.places)]))
 
     @property
     def letter(self) -> str:
-        """C for the CPU, G for a GPU, C+G for both, beside the devices' names: seen without reading."""
+        """C for the CPU, G for a GPU, C+G for both. You see it at a glance, next to the devices' names."""
         return "+".join(sorted({"C" if place == "CPU" else "G" for place in self.places}))
 
 
 class Cut:
-    """The first `most` rows, those nearest to the root, so that something is seen of each branch.
+    """The first `most` rows, those nearest to the root, so that each branch shows something.
 
-    Nearest in the drawing: one step to the first row inside, two to the second.
+    Nearest in the drawing: the first row inside is one step away, the second is two.
     """
 
     def __init__(self, root: Row, most: int) -> None:
         found = [(0, root)]
-        for distance, row in found:  # grows meanwhile
+        for distance, row in found:  # the list grows meanwhile
             found += [(distance + step, inner) for step, inner in enumerate(row.rows, 1)]
         found.sort(key=lambda pair: pair[0])
         self.shown = {row for _, row in found[:most]}
         self.left_out = len(found) - len(self.shown)
 
     def rows(self, row: Row) -> list[Row]:
-        """The rows in `row` that are drawn, and one in place of those that are not."""
+        """The rows in `row` to draw, and one that stands for the rest."""
         shown = [inner for inner in row.rows if inner in self.shown]
         if len(shown) < len(row.rows):
             shown.append(Row("…", f"{len(row.rows) - len(shown):,} more"))
         return shown
 
     def sentence(self) -> str:
-        """What to say about the rows that are left out; nothing if there are none."""
+        """What to say about the rows that were left out. Empty if there are none."""
         total = len(self.shown) + self.left_out
         return f"{len(self.shown):,} of {total:,} nodes are shown, {self.left_out:,} left out." if self.left_out else ""
 
@@ -64,7 +64,7 @@ class Cut:
 
 
 def as_text(root: Row, below: list[str], most: int = MOST) -> str:
-    """`root` and what is in it, one line each, in columns; then the lines `below`.
+    """`root` and its rows, one line each, in columns; then the lines `below`.
 
     >>> print(as_text(Row("", "list", ["CPU"], rows=[Row("[0]", "float32 (3,)", ["CPU"], ["moves"])]), ["1 array"]))
     list   C CPU
@@ -93,19 +93,19 @@ def _sentence(row: Row) -> str:
 
 
 # ---------------------------------------------------------------------------------------------
-# HTML. It uses the page's own colours for text, so that it can be read on a light and on a dark page, and where all
-# styles are taken away, as on GitHub, there are still lists in lists.
+# HTML. It uses the page's own text colours, so you can read it on a light or a dark page. Where all styles are
+# removed, as on GitHub, nested lists remain.
 # ---------------------------------------------------------------------------------------------
 
-COLOURS = {"C": "#1f5fa8", "G": "#2a6f3c", "C+G": "#6b4a9e"}  # white on each of these can be read
+COLOURS = {"C": "#1f5fa8", "G": "#2a6f3c", "C+G": "#6b4a9e"}  # white text is readable on each of these
 _LIST = "list-style:none;margin:0 0 0 .45em;padding-left:1em;border-left:1px solid #8888"
-_BESIDE_A_TRIANGLE = ' style="padding-left:1.15em"'  # what does not unfold begins where the others' names do
+_BESIDE_A_TRIANGLE = ' style="padding-left:1.15em"'  # what doesn't unfold starts where the others' names do
 _BADGE = "color:#fff;border-radius:.25em;padding:0 .35em;font-size:.85em;background:"
 _BOX = "border:2px dashed #c77700;border-radius:.3em;padding:.1em .5em;margin:.2em 0;width:fit-content"
 
 
 def as_html(root: Row, below: list[str], most: int = MOST) -> str:
-    """`root` and what is in it as lists in ``<details>``, which unfold; then the lines `below`."""
+    """`root` and its rows as lists in ``<details>``, which unfold; then the lines `below`."""
     cut = Cut(root, most)
     sentences = "<br>".join(escape(line) for line in [*below, *filter(None, [cut.sentence()])])
     tree = _element(root, cut, levels_open=MOST if len(cut.shown) <= 60 else 2)

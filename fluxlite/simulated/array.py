@@ -1,7 +1,7 @@
-"""The simulated GPU's array: NumPy's values, and a GPU's manners.
+"""The simulated GPU's array: NumPy's values, a GPU's behaviour.
 
-What may be written with a `cupy.ndarray` may be written with this, what may not raises, and what costs a wait or a
-copy there is counted here.
+What works with a `cupy.ndarray` works with this array. What doesn't work there raises here. What costs a wait or a copy
+there is counted here.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Axis = int | tuple[int, ...] | None
 
 
 class SimulatedArray(HostReads, Operators):
-    """An array on a simulated GPU (CUDA.jl: ``CuArray``). Made by ``device(x)``, or from other such arrays."""
+    """An array on a simulated GPU (CUDA.jl: ``CuArray``). ``device(x)`` makes one, and so do operations on them."""
 
     __slots__ = ()
 
-    # -- NumPy's functions come here (NEP 13, NEP 18) --------------------------------------------
+    # -- NumPy calls these (NEP 13, NEP 18) ------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return array_ufunc(ufunc, method, inputs, kwargs)
@@ -48,7 +48,7 @@ class SimulatedArray(HostReads, Operators):
         return SimulatedArray(values, self.device, self._buffer, self if self.base is None else self.base)
 
     def _view_or_copy(self, values: np.ndarray, name: str) -> SimulatedArray:
-        """As NumPy decided: a view where the memory's order allows it, otherwise a copy, which takes a kernel."""
+        """What NumPy made: a view where the memory order allows it, otherwise a copy, which takes a kernel."""
         if root_of(values) is self._buffer.root:
             return self._view(values)
         self.device.launch(name, 2 * values.nbytes)
@@ -57,7 +57,7 @@ class SimulatedArray(HostReads, Operators):
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         return call(function, (self, *args), kwargs, self.device)
 
-    # -- what the host knows without asking the device -------------------------------------------
+    # -- what the host knows without waiting for the device ---------------------------------------
 
     shape = property(lambda self: self._values.shape)
     dtype = property(lambda self: self._values.dtype)
@@ -71,7 +71,7 @@ class SimulatedArray(HostReads, Operators):
     def __len__(self) -> int:
         return len(self._values)
 
-    # -- views: no kernel runs -------------------------------------------------------------------
+    # -- views, which launch no kernel ------------------------------------------------------------
 
     T = property(lambda self: self._view(self._values.T))
     mT = property(lambda self: self._view(self._values.mT))
@@ -148,7 +148,7 @@ class SimulatedArray(HostReads, Operators):
         self.device.compute(np.ndarray.sort, self._values, axis)
         self.device.launch_function("sort", [self._values], [], (), {}, 1)
 
-    # -- the methods of NumPy's functions --------------------------------------------------------
+    # -- NumPy's functions as methods -------------------------------------------------------------
 
     def sum(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
         return self._reduced("sum", out, axis, dtype, keepdims)
@@ -235,7 +235,7 @@ class SimulatedArray(HostReads, Operators):
 
 
 def _unpickled(x: np.ndarray) -> Any:
-    """What was pickled goes to the GPU in use when it is read, as CuPy's arrays do."""
+    """An unpickled array goes to the GPU in use, as CuPy's arrays do."""
     return gpu_in_use[0]().receive(x)
 
 

@@ -1,4 +1,4 @@
-"""`calibrate`: from times taken on a real card to the figures of a preset."""
+"""`calibrate`: turns times from a real card into a preset."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _ROUNDS = 30
 
 
 def calibrate(recorded: dict, *, name: str | None = None, like: Any = "NVIDIA T4") -> Preset:
-    """A preset whose figures fit the times in `recorded`; what was not measured is as in the preset `like`.
+    """A preset that fits the times in `recorded`. Figures that weren't measured come from the preset `like`.
 
-    ``estimate(…, like=calibrate(recorded))`` and ``simulate_gpu(like=…)`` use it. `recorded` is a dict, as read from a
-    JSON file: ``"card"``, the name; optionally ``"memory"`` in bytes and ``"multiprocessors"``; and ``"measurements"``,
-    a list of dicts that each have ``"repeats"``, a list of seconds, after a warm-up, and say in ``"what"`` of what:
+    Use it as ``estimate(…, like=calibrate(recorded))`` or ``simulate_gpu(like=…)``. `recorded` is a dict, as read from
+    a JSON file: ``"card"``, the name; optionally ``"memory"`` in bytes and ``"multiprocessors"``; and
+    ``"measurements"``, a list of dicts. Each has ``"repeats"``, a list of seconds after a warm-up, and ``"what"``:
 
-    ``"launch"``: to launch one small kernel, not waited for. ``"first use"``: what the first call takes longer.
+    ``"launch"``: launching one small kernel, without waiting. ``"first use"``: the extra time of the first call.
     ``"elementwise"``, with ``"bytes"`` read and written: one kernel such as ``x + x``, launched and waited for.
     ``"product"``, with ``"n"`` and ``"dtype"``: an n by n matrix product, launched and waited for.
     ``"copy"``, with ``"bytes"`` and ``"pinned"``, true or false: to the device or back, waited for.
 
-    Of the repeats the median counts, and a measurement that does not fit the others counts less. The new preset's
-    `version` is one more than that of the preset of this name. Raises `ValueError` for what it cannot read.
+    We use the median of the repeats. A measurement that doesn't fit the others counts less. The new preset's
+    `version` is one more than that of the preset with this name. Raises `ValueError` for what it can't read.
 
     >>> copies = [
     ...     {"what": "copy", "bytes": n, "pinned": False, "repeats": [1e-5 + n / 5e9]} for n in (10**3, 10**6, 10**8)
@@ -58,7 +58,7 @@ _FIELDS = {
 
 
 def _median(entry: dict) -> float:
-    """The median of a measurement's repeats. Raises `ValueError` for what is no measurement."""
+    """The median of a measurement's repeats. Raises `ValueError` if it isn't a measurement."""
     what = entry.get("what")
     if what not in _FIELDS:
         raise ValueError(f"a measurement is one of {', '.join(_FIELDS)}; got {what!r}")
@@ -99,7 +99,7 @@ def _fit_kernels(card: Preset, measured: Measured) -> Preset:
     table = np.array([work for work, _ in kernels])
 
     def longest(theta: np.ndarray) -> np.ndarray:
-        """Of each kernel only what decides about it, if the figures are these."""
+        """For each kernel only the term that determines its time, given these figures."""
         rows = np.zeros_like(table)
         deciding = (table * theta).argmax(axis=1)
         rows[range(len(rows)), deciding] = table[range(len(rows)), deciding]
@@ -123,10 +123,10 @@ def _work(entry: dict, card: Preset) -> list[float]:
 
 
 def _robust(rows_for: Callable, times: Sequence[float], start: Sequence[float]) -> np.ndarray:
-    """`theta` such that ``rows_for(theta) @ theta`` is near `times`, relative to each.
+    """Find `theta` so that ``rows_for(theta) @ theta`` is near `times`, in relative terms.
 
-    Least squares again and again, in which what is further off than most counts less the further it is. A figure that
-    decides about nothing that was measured stays as it was.
+    This repeats least squares, giving less weight to a measurement the further off it is compared with the others.
+    A figure that no measurement depends on keeps its value.
     """
     theta, target = np.array(start, dtype=float), np.array(times, dtype=float)
     weights = np.ones(len(target))
@@ -134,7 +134,7 @@ def _robust(rows_for: Callable, times: Sequence[float], start: Sequence[float]) 
         rows = rows_for(theta)
         decides = rows.any(axis=0)
         scale = weights / (rows @ theta)
-        # In units of `theta`, for the figures are of very different sizes.
+        # In units of `theta`, since the figures differ widely in size.
         found = np.linalg.lstsq(rows[:, decides] * theta[decides] * scale[:, None], target * scale, rcond=None)[0]
         theta[decides] *= np.maximum(found, 0.01)
         off = np.abs(target / (rows_for(theta) @ theta) - 1)

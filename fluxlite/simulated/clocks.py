@@ -1,9 +1,9 @@
-"""Two clocks: the host's, and for each lane of a simulated GPU the time at which it is free.
+"""Two kinds of clock: the host's time, and for each lane of a simulated GPU the time when it's free.
 
-To launch a kernel takes the host some microseconds; then it goes on, and the GPU works through what it was asked to
-do, one after the other. So the host's clock says nothing about the GPU's work until something makes the host wait.
+Launching a kernel takes the host a few microseconds. Then it goes on, and the GPU does its work in order. So the host's
+clock says nothing about the GPU's work until something makes the host wait.
 
-Times are whole nanoseconds: then a program takes the same time whenever it starts, to the last digit.
+Times are whole nanoseconds. So a program takes exactly the same time whenever it starts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .presets import Preset
 
 
 class HostClock:
-    """The time of the host, `now`, which moves when something is asked of a simulated GPU."""
+    """The host's time, `now`, which moves when the program asks a simulated GPU for something."""
 
     __slots__ = ("now", "lock", "_seen")
 
@@ -26,14 +26,14 @@ class HostClock:
         self._seen = time.perf_counter_ns()
 
     def catch_up(self) -> None:
-        """Add the real time that the program took for itself since the last `mark`, or the last call of this."""
+        """Add the real time that the program spent since the latest `mark` or call of this."""
         with self.lock:
             seen = time.perf_counter_ns()
             self.now += seen - self._seen
             self._seen = seen
 
     def mark(self) -> None:
-        """A call ends here: what follows is the program's own time."""
+        """A call ends here. What follows is the program's own time."""
         self._seen = time.perf_counter_ns()
 
 
@@ -43,7 +43,7 @@ COPY, MEMSET = NOTHING_TO_LOAD = ("copy of memory", "memset")  # on the device, 
 
 
 class Span(NamedTuple):
-    """When something was asked for, when the host went on, when it began and ended on the device; nanoseconds."""
+    """When work was requested, when the host went on, and when it began and ended on the device, in nanoseconds."""
 
     asked: int
     went_on: int
@@ -52,7 +52,7 @@ class Span(NamedTuple):
 
 
 class Lanes:
-    """When the compute lane and the two copy lanes of one device are free, and what each step costs."""
+    """When one device's compute lane and two copy lanes are free, and what each step costs."""
 
     __slots__ = (
         "host", "compute", "copies_in", "copies_out", "launch_time", "_used", "_first_use", "_latency", "_floor",
@@ -66,7 +66,7 @@ class Lanes:
         self.launch_time, self._first_use = _nanoseconds(like.launch), _nanoseconds(like.first_use)
         self._latency, self._floor = _nanoseconds(like.latency), _nanoseconds(like.floor)
         self._per_byte = 1e9 / like.bandwidth
-        # A complex product is four of real numbers; what is not here, integers too, is as fast as float32.
+        # A complex product is four real ones. Types not listed here, integers too, are as fast as float32.
         self._per_operation = {
             "e": 1e9 / like.float16, "f": 1e9 / like.float32, "d": 1e9 / like.float64,
             "F": 4e9 / like.float32, "D": 4e9 / like.float64,
@@ -80,10 +80,10 @@ class Lanes:
     def launch(
         self, name: str, nbytes: float, operations: float = 0.0, kind: str = "f", count: int = 1
     ) -> tuple[int, int, int, int]:
-        """`count` kernels, which share these bytes and operations on numbers of this `kind`, a NumPy type character.
+        """`count` kernels that share these bytes and operations. `kind` is the numbers' NumPy type character.
 
-        The first time that a device does the operation `name`, its kernel has to be loaded, which the host waits for.
-        Gives what a `Span` holds; every call that computes comes by here, so it is made for speed.
+        The first time a device runs the operation `name`, it has to load the kernel, and the host waits for that.
+        Returns a `Span`'s fields. Every computation comes through here, so it's written for speed.
         """
         if nbytes > self._few_bytes or operations > self._few_operations:
             each = self._duration(nbytes / count, operations / count, kind)
@@ -113,7 +113,7 @@ class Lanes:
     # -- the copy lanes --------------------------------------------------------------------------
 
     def copy_in(self, nbytes: int) -> Span:
-        """From pageable memory: in the order of everything asked for, and the host waits until it is done."""
+        """A copy from pageable memory: it runs in order with other work, and the host waits until it's done."""
         with self.host.lock:
             asked = self.host.now
             start = max(asked, self.compute, self.copies_in)
@@ -122,7 +122,7 @@ class Lanes:
             return Span(asked, end, start, end)
 
     def copy_in_pinned(self, nbytes: int) -> Span:
-        """From pinned memory: the host goes on, and the copy runs beside the computing, which may need `wait_for`."""
+        """A copy from pinned memory: the host goes on and the copy overlaps computations, which may need `wait_for`."""
         with self.host.lock:
             asked = self.host.now
             self.host.now += self.launch_time
@@ -131,12 +131,12 @@ class Lanes:
             return Span(asked, self.host.now, start, self.copies_in)
 
     def wait_for(self, time: int) -> None:
-        """What is launched from now on begins no sooner than at this `time`; the host does not wait."""
+        """Later launches start at this `time` or after. The host doesn't wait."""
         with self.host.lock:
             self.compute = max(self.compute, time)
 
     def copy_out(self, nbytes: int) -> Span:
-        """To the host, which waits until the device has done everything before it, and then for the copy."""
+        """A copy to the host, which waits for all earlier work on the device, and then for the copy."""
         with self.host.lock:
             asked = self.host.now
             start = max(asked, self.compute, self.copies_out)
@@ -145,7 +145,7 @@ class Lanes:
             return Span(asked, end, start, end)
 
     def copy_from(self, source: Lanes, nbytes: int) -> Span:
-        """From another device, over the link: in the order of what both were asked to do; the host goes on."""
+        """A copy from another device over the link, after all earlier work of both. The host goes on."""
         with self.host.lock:
             asked = self.host.now
             self.host.now += self.launch_time
@@ -157,7 +157,7 @@ class Lanes:
     # -- waiting ---------------------------------------------------------------------------------
 
     def busy_until(self) -> int:
-        """When everything asked for so far will be done."""
+        """When all work requested so far will be done."""
         return max(self.compute, self.copies_in, self.copies_out)
 
     def synchronize(self) -> Span:

@@ -1,7 +1,7 @@
-"""How much work a call is: the bytes that it reads and writes, and the operations that it takes.
+"""How much work a call is: the bytes that it reads and writes, and its operations.
 
-A kernel needs as long as the longer of the two, the bytes through the card's memory or the operations; most
-functions of arrays wait for memory. Operations are counted roughly: one for each element, unless it stands here.
+A kernel takes as long as the slower of the two: moving the bytes, or doing the operations. Most array functions wait
+for memory. We count operations roughly: one per element, unless it's listed here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from .surface import names
 
-# Each element of these takes a series or a division by steps, not one instruction.
+# Each element of these takes a series or a division in steps, not one instruction.
 TEN_EACH = names(
     """
     exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 power float_power sqrt cbrt divmod remainder fmod
@@ -25,29 +25,29 @@ TEN_EACH = names(
 
 
 def of_matmul(x: Any, y: Any, out: np.ndarray) -> float:
-    """2·m·n·k for each pair of matrices: a product and a sum for each element of the result and each k."""
+    """2·m·n·k for each pair of matrices: one product and one sum for each element of the result and each k."""
     return 2.0 * out.size * x.shape[-1]
 
 
 def tiles(x: Any, y: Any, out: np.ndarray) -> int:
-    """A product is computed in squares of 64 x 64 results, one multiprocessor each."""
+    """A product is computed in tiles of 64 x 64 results, one per multiprocessor."""
     rows, columns = x.shape[-2] if x.ndim > 1 else 1, y.shape[-1] if y.ndim > 1 else 1
     batch = out.size // max(1, rows * columns)
     return batch * -(-rows // 64) * -(-columns // 64)
 
 
 def _contracted(arrays: Sequence[np.ndarray], out: int, *rest: Any, **kwargs: Any) -> float:
-    """A product in which each index stands in two of three arrays: (m·k)·(k·n)·(m·n) is the square of m·n·k.
+    """A product where each index is in two of three arrays: (m·k)·(k·n)·(m·n) is the square of m·n·k.
 
-    Exact for two operands without a batch; with a batch of b too large by the root of b.
+    Exact for two operands without a batch; for a batch of b, too large by the square root of b.
     """
     return 2.0 * math.sqrt(math.prod(float(x.size) for x in arrays[:2]) * out)
 
 
 def _einsum(arrays: Sequence[np.ndarray], out: int, subscripts: Any = "", *rest: Any, **kwargs: Any) -> float:
-    """As in one loop over all labels; too much for three and more operands, which are taken in pairs.
+    """The operations of one loop over all labels. That's too many for more than two operands, contracted in pairs.
 
-    Axes under an ellipsis count through the result.
+    Axes under an ellipsis are counted by way of the result.
     """
     if not isinstance(subscripts, str):
         return float(out)
@@ -60,7 +60,7 @@ def _einsum(arrays: Sequence[np.ndarray], out: int, subscripts: Any = "", *rest:
 
 
 def _cubed(factor: float) -> Callable[..., float]:
-    """`factor`·n³ for each square matrix: the count that textbooks give, at the full rate, which is optimistic."""
+    """`factor`·n³ for each square matrix. That's the textbook count, at the full rate, which is optimistic."""
     return lambda arrays, *rest, **kwargs: factor * arrays[0].size * min(arrays[0].shape[-2:])
 
 
@@ -69,7 +69,7 @@ def _sorted(arrays: Sequence[np.ndarray], *rest: Any, **kwargs: Any) -> float:
     return size * math.log2(size + 1)
 
 
-# The function's name: its operations, from the arrays among its arguments, the size of its result, and its arguments.
+# Each function's operations, given its array arguments, the size of its result, and all its arguments.
 _OPERATIONS: dict[str, Callable[..., float]] = {
     "dot": _contracted, "vdot": _contracted, "inner": _contracted, "tensordot": _contracted, "convolve": _contracted,
     "einsum": _einsum,
@@ -81,19 +81,19 @@ _OPERATIONS: dict[str, Callable[..., float]] = {
 }  # fmt: skip
 _PRODUCTS = names("dot inner tensordot einsum")
 
-# They look at their argument's shape and dtype only.
+# These look only at their argument's shape and dtype.
 _NOT_READ = names("zeros_like ones_like full_like empty_like")
-# They read as much as they write, however large what they pick from is.
+# These read as much as they write, however large the array that they pick from.
 PICKING = names("choose compress extract take_along_axis")
 
 
 def is_special(name: str) -> bool:
-    """Whether more is to be asked about this function than how large its arrays are."""
+    """Whether this function's cost depends on more than the size of its arrays."""
     return name in _OPERATIONS or name in TEN_EACH or name in _NOT_READ or name in PICKING
 
 
 def operations(name: str, arrays: Sequence[np.ndarray], made: Iterable[Any], args: Sequence, kwargs: dict) -> float:
-    """Operations of the NumPy function of this name, for these arrays among its arguments and these results."""
+    """The operations of the NumPy function `name`, given its array arguments and its results."""
     out = sum(result.size for result in made)
     if name in _OPERATIONS and arrays:
         operands = [x for x in args if isinstance(x, np.ndarray)] or arrays  # here x @ x has two
@@ -103,7 +103,7 @@ def operations(name: str, arrays: Sequence[np.ndarray], made: Iterable[Any], arg
 
 
 def nbytes(name: str, arrays: Iterable[np.ndarray], made: Iterable[Any]) -> int:
-    """Bytes that it reads and writes."""
+    """The bytes that it reads and writes."""
     written = sum(result.nbytes for result in made)
     if name in _NOT_READ:
         return written
@@ -113,5 +113,5 @@ def nbytes(name: str, arrays: Iterable[np.ndarray], made: Iterable[Any]) -> int:
 
 
 def share(name: str, out: int, multiprocessors: int) -> float:
-    """Which share of a card's multiprocessors such a result keeps busy; 1 for all but products."""
+    """The share of a card's multiprocessors that such a result keeps busy. It's 1 except for products."""
     return min(1.0, -(-out // 4096) / multiprocessors) if name in _PRODUCTS and out else 1.0

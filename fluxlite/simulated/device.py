@@ -1,4 +1,4 @@
-"""The simulated device: memory that runs out, a generator of its own, and work that takes time and can be counted."""
+"""The simulated device: memory that can run out, a random generator, and work that takes time and is counted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .random import SimulatedGenerator
 
 
 class SimulatedDevice(GPU):
-    """A GPU that is not there. Its arrays compute real values, on the CPU, under a GPU's rules.
+    """A GPU that isn't there. Its arrays hold real values, computed on the CPU under a GPU's rules.
 
     >>> from fluxlite.simulated.presets import preset
     >>> device = SimulatedDevice(0, preset("NVIDIA T4"))
@@ -30,9 +30,9 @@ class SimulatedDevice(GPU):
     backend = "Simulated"
     kind_of_time = "simulated"
 
-    # What computes in NumPy's place, called like ``compute(np.add, x, y)``; None is NumPy itself.
+    # Computes instead of NumPy, called like ``compute(np.add, x, y)``; None means NumPy itself.
     instead: Callable[..., Any] | None = None
-    # The estimate that this device belongs to, which other receipts than its own know nothing of.
+    # The estimate that this device belongs to. Only its own receipts see this device.
     estimate: object = None
 
     def __init__(
@@ -48,34 +48,34 @@ class SimulatedDevice(GPU):
         self.card, self._multiprocessors = like.name, like.multiprocessors
         self.pool = Pool(like.memory if memory is None else memory, f"{self!r} ({self.name})")
         self.host, self.lanes = host, Lanes(like, host)
-        self.live = not deterministic  # the host's clock counts the program's own time too
+        self.live = not deterministic  # whether the host's clock counts the program's own time too
 
     def __repr__(self) -> str:
         return f"Simulated:{self.index}"
 
     def __eq__(self, other: object) -> bool:
-        """The same number of the same card: what is simulated after another card was does not own its arrays."""
+        """Equal if number and card are the same: a device simulated later as another card doesn't own these arrays."""
         same = super().__eq__(other)
         return self.settings[0] == other.settings[0] if same is True else same  # type: ignore[attr-defined]
 
     __hash__ = GPU.__hash__
 
-    # -- arrays come, go and are made ------------------------------------------------------------
+    # -- arrays: copying and making them ---------------------------------------------------------
 
     def upload(self, x: np.ndarray) -> SimulatedArray:
         return self.copy_in(x)
 
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
-        """A copy of a host array on this device; `explicit` if the program asked for it."""
+        """A copy of a host array on this device. `explicit` means the program asked for it."""
         result = self._copy_of(x)
         self._tell(events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
         return result
 
     def copy_in_pinned(self, x: np.ndarray) -> tuple[SimulatedArray, int]:
-        """A copy of a host array in pinned memory, and when it will be there; the host does not wait for it.
+        """A copy of a host array in pinned memory, and when it will be there. The host doesn't wait for it.
 
-        It runs beside the computing: before the copy is used, ``device.wait_for(time)`` (CUDA: ``cudaMemcpyAsync`` on
-        a stream of its own, ``cudaStreamWaitEvent``).
+        It overlaps computations, so call ``device.wait_for(time)`` before you use the copy (CUDA: ``cudaMemcpyAsync``
+        on a stream of its own, ``cudaStreamWaitEvent``).
         """
         result = self._copy_of(x)
         span = self.lanes.copy_in_pinned(x.nbytes)
@@ -83,7 +83,7 @@ class SimulatedDevice(GPU):
         return result, span.end
 
     def wait_for(self, time: int) -> None:
-        """What is launched from now on waits for what `copy_in_pinned` said; the host does not."""
+        """Later launches wait for the time that `copy_in_pinned` returned. The host doesn't wait."""
         self.lanes.wait_for(time)
 
     def _copy_of(self, x: np.ndarray) -> SimulatedArray:
@@ -95,7 +95,7 @@ class SimulatedDevice(GPU):
         return self.copy_out(x)
 
     def copy_out(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
-        """A copy of `x` on the host, which waits for the device: everything that makes `x` must be done."""
+        """A copy of `x` on the host, which waits until the device has finished everything that computes `x`."""
         self.catch_up()
         values = self.compute(np.array, x._values, order="K", copy=True)
         self.wait(name, x.nbytes, explicit)
@@ -109,10 +109,10 @@ class SimulatedDevice(GPU):
         return result
 
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
-        """A copy of `x` beside it. If nothing has to be reordered, no kernel runs: memory is copied as it lies."""
+        """A copy of `x` on this device. If the elements keep their order, memory is copied as is, without a kernel."""
         if self.live:
             self.host.catch_up()
-        buffer = Buffer(self.pool, x._values.nbytes, None)  # as in _buffered, for speed
+        buffer = Buffer(self.pool, x._values.nbytes, None)  # as in _buffered, but faster
         values = x._values.copy(order) if self.instead is None else self.instead(np.ndarray.copy, x._values, order)
         buffer.root = values
         if values.strides == x._values.strides:
@@ -124,22 +124,22 @@ class SimulatedDevice(GPU):
         return SimulatedArray(values, self, buffer, None)
 
     def _buffered(self, nbytes: int, make: Any) -> SimulatedArray:
-        """Room first, values after: a copy that does not fit must not fill the host's memory instead."""
+        """Reserve memory first, then make the values: a copy that doesn't fit mustn't fill the host's memory."""
         buffer = Buffer(self.pool, nbytes, None)
         buffer.root = values = make()
         return SimulatedArray(values, self, buffer, None)
 
     def new(self, values: np.ndarray) -> SimulatedArray:
-        """An array of values that were computed here."""
-        if type(values) is not np.ndarray:  # NumPy makes a number of what is an array of shape () on a GPU
+        """Wrap values that were computed here."""
+        if type(values) is not np.ndarray:  # NumPy returns a number where a GPU returns an array of shape ()
             values = np.asarray(values)
         root = values if values.base is None else root_of(values)
         return SimulatedArray(values, self, Buffer(self.pool, values.nbytes, root), None)
 
-    # -- what happens: it takes time, and receipts are told ---------------------------------------
+    # -- events, which take time and are reported to receipts -------------------------------------
 
     def launch(self, name: str, nbytes: float, operations: float = 0.0, kind: str = "f", count: int = 1) -> None:
-        """`count` kernels were launched by the operation `name`, for so many bytes and operations together."""
+        """Record `count` kernels launched by the operation `name`, with their total bytes and operations."""
         span = self.lanes.launch(name, nbytes, operations, kind, count)
         if listeners:
             asked, went_on, start, end = span
@@ -151,7 +151,7 @@ class SimulatedDevice(GPU):
             self.host.mark()
 
     def launch_product(self, x: Any, y: Any, out: Any) -> None:
-        """A matrix product was launched, which may be too small for all multiprocessors."""
+        """Record a matrix product, which may be too small to use all multiprocessors."""
         share = min(1.0, costs.tiles(x, y, out) / self._multiprocessors)
         work = costs.of_matmul(x, y, out) / share if share else 0.0
         self.launch("matmul", x.nbytes + y.nbytes + out.nbytes, work, out.dtype.char)
@@ -159,18 +159,18 @@ class SimulatedDevice(GPU):
     def launch_function(
         self, name: str, arrays: list[np.ndarray], made: list[Any], args: Any, kwargs: dict, count: int
     ) -> None:
-        """The NumPy function of this name launched `count` kernels, to make what is new in its result."""
+        """Record `count` kernels of the NumPy function `name`, for the new arrays in its result."""
         work = costs.operations(name, arrays, made, args, kwargs)
         work /= costs.share(name, sum(result.size for result in made), self._multiprocessors)
         kind = (made or arrays)[0].dtype.char if made or arrays else "f"
         self.launch(name, costs.nbytes(name, arrays, made), work, kind, count)
 
     def memset(self, name: str, nbytes: int) -> None:
-        """Memory was set to zero, which needs no kernel."""
+        """Record that memory was set to zero, which needs no kernel."""
         self._tell(events.MEMSET, name, Span(*self.lanes.launch(MEMSET, nbytes)), nbytes=nbytes)
 
     def wait(self, name: str, nbytes: int, explicit: bool = False) -> None:
-        """The program needs `nbytes` from the device to go on: it waits until they are made, and copied."""
+        """The program needs `nbytes` from the device, so it waits until they're computed and copied."""
         span = self.lanes.copy_out(nbytes)
         self._tell(events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
         self._tell(events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
@@ -190,7 +190,7 @@ class SimulatedDevice(GPU):
         return self.host.now / 1e9
 
     def catch_up(self) -> None:
-        """A call begins: with ``deterministic=False`` the time since the last one counts."""
+        """A call begins. With ``deterministic=False``, the time since the previous call counts."""
         if self.live:
             self.host.catch_up()
 

@@ -1,7 +1,7 @@
-"""The one way that every call with simulated arrays takes: unwrap, compute with NumPy, count, wrap.
+"""The path that every call with simulated arrays takes: unwrap, compute with NumPy, count, wrap.
 
-NumPy hands over its own functions through two protocols: ufuncs (`np.add`, `np.tanh`: element by element) through
-``__array_ufunc__``, NEP 13, and all others (`np.sum`, `np.concatenate`) through ``__array_function__``, NEP 18.
+NumPy passes its functions on through two protocols: ufuncs, which work element by element (`np.add`, `np.tanh`),
+through ``__array_ufunc__`` (NEP 13); all others (`np.sum`, `np.concatenate`) through ``__array_function__`` (NEP 18).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .rules import device_among, host_operand, is_foreign, one_device, values_on
 
 
 class _Quiet(threading.local):
-    """Runs a ufunc without NumPy's warnings, as a GPU makes inf and NaN without a word.
+    """Runs a ufunc without NumPy's warnings, since a GPU makes inf and NaN silently.
 
-    `np.errstate` does the same; entering a context in which it is set once takes a tenth of the time.
+    `np.errstate` would do too, but entering a prepared context takes a tenth of the time.
     """
 
     def __init__(self) -> None:
@@ -42,26 +42,26 @@ _quiet = _Quiet()
 
 
 def binary(ufunc: np.ufunc, x: Any, y: Any) -> Any:
-    """The operator of `ufunc` between `x`, an array of ours, and anything."""
+    """The operator of `ufunc` between `x`, one of our arrays, and anything."""
     if isinstance(y, (Stored, *SCALARS)):
         return call_ufunc(ufunc, (x, y))
     if getattr(y, "__array_ufunc__", "none") is None:
         return NotImplemented
-    return ufunc(x, y)  # NumPy asks each of the two
+    return ufunc(x, y)  # NumPy asks both operands
 
 
 def reflected(ufunc: np.ufunc, x: Any, y: Any) -> Any:
-    """The operator of `ufunc` between anything and `x`, an array of ours on the right-hand side."""
+    """The operator of `ufunc` between anything and `x`, one of our arrays, on the right."""
     return call_ufunc(ufunc, (y, x)) if isinstance(y, SCALARS) else ufunc(y, x)
 
 
 def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
-    """``x += y``: the result is written to where `x` is. Nothing else is asked whether it knows better."""
+    """``x += y``: write the result to `x`. The other operand's type gets no say."""
     device = x.device
     if isinstance(y, Stored):
         y = values_on(device, y)
     elif not isinstance(y, SCALARS):
-        return call_ufunc(ufunc, (x, y), {"out": (x,)})  # which says why not
+        return call_ufunc(ufunc, (x, y), {"out": (x,)})  # this raises the right error
     if device.live:
         device.host.catch_up()
     values = x._values
@@ -73,7 +73,7 @@ def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
-    """What ``__array_ufunc__`` does: NotImplemented gives another operand's type the turn."""
+    """Implements ``__array_ufunc__``. NotImplemented passes the call to another operand's type."""
     for x in inputs + kwargs["out"] if "out" in kwargs else inputs:
         if not isinstance(x, Stored) and is_foreign(x):
             return NotImplemented
@@ -96,7 +96,7 @@ _METHODS = {"reduce": ("add", "multiply"), "accumulate": ("add", "multiply"), "r
 
 
 def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, method: str = "__call__") -> Any:
-    """The value of ``ufunc(*inputs)``, or of one of its methods, where at least one array is ours."""
+    """The result of ``ufunc(*inputs)``, or of one of its methods, where at least one array is ours."""
     device: Any = None
     values = []
     nbytes = 0
@@ -106,7 +106,7 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             nbytes += x._values.nbytes
             values.append(x._values)
         else:
-            # A method's further inputs, such as reduceat's indices, are parameters.
+            # A method's other inputs, such as reduceat's indices, are parameters.
             values.append(host_operand(ufunc, x, inputs, kwargs) if method == "__call__" else x)
     if kwargs:
         return _call_with_keywords(ufunc, inputs, values, kwargs, method, device)
@@ -125,7 +125,7 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
 
 
 def _many(device: Any, ufunc: np.ufunc, values: list, result: Any) -> Any:
-    """The rarer ufuncs: with two results, and methods such as ``np.add.reduce``, which read more than they write."""
+    """The rarer ufuncs: two results, or methods such as ``np.add.reduce`` that read more than they write."""
     results = result if type(result) is tuple else (result,)
     arrays = [x for x in values if isinstance(x, np.ndarray)]
     device.launch_function(ufunc.__name__, arrays, list(results), (), {}, 1)
@@ -156,7 +156,7 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     return given[0]
 
 
-# Atomic operations exist for these types.
+# The types with atomic operations.
 _ATOMIC = {
     "add": "i4 i8 u4 u8 f2 f4 f8",
     "subtract": "i4 u4",
@@ -196,7 +196,7 @@ def _add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> Any:
 
 
 def array_function(function: Callable, types: Sequence[type], args: tuple, kwargs: dict, device: Any) -> Any:
-    """What ``__array_function__`` does: NotImplemented gives another operand's type the turn, or raises."""
+    """Implements ``__array_function__``. NotImplemented passes the call to another operand's type, or raises."""
     for kind in types:
         if not issubclass(kind, (Stored, np.ndarray)):
             return NotImplemented
@@ -209,20 +209,20 @@ def array_function(function: Callable, types: Sequence[type], args: tuple, kwarg
 
 
 _PLAIN = frozenset((int, float, bool, str, type, type(None)))
-# They call a function of the user's, and a context cannot be entered twice.
+# These call a function of the user's, and a context can't be entered twice.
 _CALLING_BACK = surface.names("apply_along_axis apply_over_axes piecewise fromfunction")
 
 
 class Plan(NamedTuple):
-    """What there is to know about one of NumPy's functions, looked up once."""
+    """What we know about one of NumPy's functions, looked up once."""
 
     name: str
-    way: Callable | None  # of its own, called with the function, its arguments and the device
+    way: Callable | None  # its special path, called with the function, its arguments and the device
     calls_back: bool
     is_about_arrays: bool
-    is_simple: bool  # kernels that read its arguments once and write its result, and nothing more
-    is_lacking: bool  # CuPy has no such function
-    refused_keywords: frozenset[str]  # CuPy's does not take them
+    is_simple: bool  # its kernels read the arguments once and write the result, nothing else
+    is_lacking: bool  # CuPy lacks it
+    refused_keywords: frozenset[str]  # CuPy's version doesn't take them
 
 
 @functools.cache
@@ -238,7 +238,7 @@ def plan_of(function: Callable) -> Plan:
 
 
 def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    """The value of ``function(*args, **kwargs)`` with arrays of ours among the arguments."""
+    """The result of ``function(*args, **kwargs)``, where some arguments are our arrays."""
     plan = plan_of(function)
     if plan.way is not None:
         return plan.way(function, args, kwargs, device)
@@ -253,7 +253,7 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
         result = (device.instead or _quiet.run)(function, *plain_args, **plain_kwargs)
     if plan.is_about_arrays:
         return result
-    made: list[Any] = []  # what is new memory, not a view of an argument
+    made: list[Any] = []  # new memory, not views of an argument
     wrapped_result = _wrap(result, device, found, made)
     if made or result is None or kwargs.get("out") is not None:
         _launch(plan, device, [x._values for x in found.values()], made, plain_args, plain_kwargs)
@@ -261,7 +261,7 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
 
 
 def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwargs: dict) -> None:
-    """The kernels of a call with these arrays among its arguments, and what was `made`; and what else it does."""
+    """Record the kernels of a call with these array arguments and new results, and its other effects."""
     count = kernels.launches_of(plan.name, args, kwargs)
     if count and plan.is_simple:
         nbytes = most = 0
@@ -278,12 +278,12 @@ def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwarg
 
 
 def quietly(device: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
-    """A function of NumPy's on NumPy's arrays, without warnings."""
+    """Call a NumPy function on NumPy's arrays without warnings."""
     return (device.instead or _quiet.run)(function, *args, **kwargs)
 
 
 def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
-    """``x.sum(axis, …)`` and the like: the method of this name of NumPy's arrays."""
+    """``x.sum(axis, …)`` and the like: calls the array method `name`."""
     device, values = x.device, x._values
     device.catch_up()
     result = (device.instead or _quiet.run)(getattr(np.ndarray, name), values, *args, **kwargs)
@@ -294,7 +294,7 @@ def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -> Any:
-    """`x` with NumPy arrays in place of ours, which are collected in `found`."""
+    """`x` with NumPy arrays in place of ours, which go into `found`."""
     if isinstance(x, Stored):
         one_device(device, x)
         found[id(x._values)] = x
@@ -316,7 +316,7 @@ def _host_argument(function: Callable, x: np.ndarray, device: Any, found: dict[i
 
 
 def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -> Any:
-    """`result` with our arrays in place of NumPy's; new memory, which is no view of an argument, goes to `made`."""
+    """`result` with our arrays in place of NumPy's. New memory, not a view of an argument, goes into `made`."""
     if isinstance(result, (list, tuple)):
         parts = [_wrap(part, device, found, made) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
@@ -337,7 +337,7 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
 
 
 # ---------------------------------------------------------------------------------------------
-# Functions that a GPU does in its own way
+# Functions with a path of their own
 # ---------------------------------------------------------------------------------------------
 
 
@@ -346,7 +346,7 @@ def _take(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
 
 
 def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
-    """`np.take`, where an index out of range wraps around: a kernel cannot raise."""
+    """`np.take`, where an index out of range wraps around, since a kernel can't raise."""
     if isinstance(indices, (Stored, int, np.integer)):
         places = indices._values if isinstance(indices, Stored) else indices
     else:
@@ -383,14 +383,14 @@ def _ordered_copy(a: Any, order: str = "K") -> Any:
 
 
 def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    """Functions that print or store values: all of them have to come to the host."""
+    """Functions that print or store values, so all values must come to the host."""
     name = surface.name_of(function)
     there = [x.device.copy_out(x, name, explicit=False) if isinstance(x, Stored) else x for x in args]
     return function(*there, **kwargs)
 
 
 def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    """``np.asarray(values, like=x)`` makes a device array of values on the host."""
+    """``np.asarray(values, like=x)`` makes a device array from host values."""
     if isinstance(args[0], Stored):
         return call(np.copy, args[:1], {}, device) if function is np.array else args[0]
     return device.copy_in(np.asarray(function(*args, **kwargs)))

@@ -1,4 +1,4 @@
-"""Reading and writing at an index: views of a device array cost nothing, index arrays launch kernels."""
+"""Reading and writing at an index: views of a device array are free, index arrays launch kernels."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
 
 def is_basic(index: Any) -> bool:
-    """Whether `index` names a regular part of an array, so that reading gives a view."""
+    """Whether `index` has only numbers and slices, so that reading gives a view."""
     if type(index) is tuple:
         return all(map(is_basic, index))
     return isinstance(index, _BASIC) and not isinstance(index, bool)
 
 
 def _ending_in_ellipsis(index: Any) -> tuple:
-    """With an Ellipsis NumPy gives a view also where a single element is meant, as a GPU does."""
+    """Add an Ellipsis, so that NumPy gives a view even of a single element, as a GPU does."""
     if type(index) is not tuple:
         return (index,) if index is Ellipsis else (index, Ellipsis)
     return index if Ellipsis in index else (*index, Ellipsis)
 
 
 def getitem(x: Any, index: Any) -> Any:
-    """``x[index]``: a view for numbers and slices; with a list or an array as index, a new array."""
+    """``x[index]``: a view for numbers and slices, a new array for a list or an array."""
     if is_basic(index):
         return x._view(x._values[_ending_in_ellipsis(index)])
     device = x.device
     device.catch_up()
     place, arrays = index_arrays(device, index, x._values.shape)
     values = np.asarray(x._values[place])
-    if root_of(values) is x._buffer.root:  # NumPy takes an index array of shape () for a number
+    if root_of(values) is x._buffer.root:  # NumPy treats an index array of shape () as a number
         values = values.copy()
     _count(device, "getitem", arrays, values.nbytes)
     return device.new(values)
@@ -59,7 +59,7 @@ def setitem(x: Any, index: Any, value: Any) -> None:
 
 
 def scatter_add(x: Any, index: Any, values: Any) -> None:
-    """``x[index] += values`` with an index array: what occurs several times counts each time (`cupyx.scatter_add`)."""
+    """``x[index] += values`` with an index array. Repeated positions add up (`cupyx.scatter_add`)."""
     device = one_device(x.device, values)
     device.catch_up()
     place, arrays = index_arrays(device, index, x._values.shape)
@@ -70,19 +70,19 @@ def scatter_add(x: Any, index: Any, values: Any) -> None:
 
 
 def write(x: Any, place: Any, values: Any) -> None:
-    """Write the values to a part of `x`; where nobody computes values there is nothing to write."""
+    """Write the values to part of `x`. If only shapes are computed, there's nothing to write."""
     if x.device.instead is None:
         x._values[place] = values
 
 
 def _set_part(x: Any, place: tuple, value: Any) -> None:
-    """Write to a regular part of `x`: from an array of the same device, or one number to all its elements."""
+    """Write to a part of `x`: an array on the same device, or one number for all its elements."""
     part = x._values[place]
     x.device.catch_up()
     if isinstance(value, Stored):
         one_device(x.device, value)
         value = value._values
-        if _is_same_memory(part, value):  # the last step of x[0] += 1, which is done by then
+        if _is_same_memory(part, value):  # x[0] += 1 ends with this assignment, which has nothing left to do
             return
     else:
         value = one_number(value)
@@ -98,11 +98,11 @@ def _is_same_memory(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, list[np.ndarray]]:
-    """`index` with NumPy arrays in place of ours and of lists, and these arrays.
+    """`index` with NumPy arrays in place of ours and of lists, and a list of these arrays.
 
-    Lists and host arrays are copied to the device. Indices out of range wrap around: a kernel cannot raise.
+    Lists and host arrays are copied to the device. Indices out of range wrap around, since a kernel can't raise.
     """
-    if isinstance(index, Stored) and shape and index._values.dtype.kind in "iu":  # the usual case, for speed
+    if isinstance(index, Stored) and shape and index._values.dtype.kind in "iu":  # the usual case, made fast
         one_device(device, index)
         return wrapped(index._values, shape[0]), [index._values]
     parts = [_index_part(device, part) for part in (index if type(index) is tuple else (index,))]
@@ -116,7 +116,7 @@ def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, 
 
 
 def wrapped(indices: np.ndarray, length: int) -> np.ndarray:
-    """Indices into an axis of this length, those out of range wrapped around."""
+    """Indices into an axis of this length; those out of range wrap around."""
     return indices % length if length else indices
 
 
@@ -131,7 +131,7 @@ def _index_part(device: Any, part: Any) -> Any:
 
 
 def _axes_of(part: Any) -> int:
-    """How many axes of the array this part of an index stands for."""
+    """How many of the array's axes this part of an index uses."""
     if part is None or part is Ellipsis:
         return 0
     return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
@@ -141,4 +141,4 @@ def _count(device: Any, name: str, arrays: list[np.ndarray], moved: int) -> None
     nbytes = 2 * moved + sum(array.nbytes for array in arrays)
     device.launch(name, nbytes, count=kernels.launches_of_index(arrays))
     if [array for array in arrays if array.dtype.kind == "b"]:
-        device.wait(f"{name} with a mask", 4)  # how many are True is the length of the result
+        device.wait(f"{name} with a mask", 4)  # the number of True values is the result's length

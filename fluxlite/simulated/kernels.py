@@ -1,7 +1,7 @@
-"""How many kernels a call launches on a GPU: what CuPy 14 launches for it.
+"""How many kernels a call launches on a GPU. These are CuPy 14's numbers.
 
-One, unless it stands here. A result that is a view of an operand launches none, which needs no entry.
-An entry is a number or a function of the call's arguments (their values, as NumPy arrays).
+It's one, unless the function is listed here. A result that's a view of an operand launches none, and needs no entry.
+An entry is a number, or a function of the call's arguments (NumPy arrays with their values).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 
 from .surface import names
 
-_MANY = 2 * 1024 * 1024  # bytes per array from which CuPy joins arrays one by one, however many they are
+_MANY = 2 * 1024 * 1024  # bytes per array, from which CuPy copies arrays one by one, however many there are
 
 
 def _joined(arrays: Sequence[Any], *rest: Any, **kwargs: Any) -> int:
-    """One copy per array; more than eight small ones of one type are joined by a single kernel."""
+    """One copy per array, but a single kernel joins more than eight small ones of one type."""
     if len(arrays) <= 8:
         return len(arrays)
     arrays = [np.asarray(array) for array in arrays]
@@ -26,12 +26,12 @@ def _joined(arrays: Sequence[Any], *rest: Any, **kwargs: Any) -> int:
 
 
 def _along_axis(x: Any, indices: Any, *rest: Any, **kwargs: Any) -> int:
-    """For each other axis an arange; then zeros, one kernel per axis that adds up the places, and the take."""
+    """An arange for each other axis; then zeros, one kernel per axis to add up the positions, and the take."""
     return (x.ndim - 1) + (1 + x.ndim) + 1 if x.ndim > 1 else 1
 
 
 def _rolled(x: Any, shift: Any, axis: Any = None) -> int:
-    """Each axis that is rolled cuts the array in two; each piece is copied."""
+    """Each rolled axis cuts the array in two, and each piece is copied."""
     return 2 ** np.broadcast(shift, 0 if axis is None else axis).size
 
 
@@ -39,7 +39,7 @@ Count = int | Callable[..., int]
 
 KERNELS: dict[str, Count] = {
     # numpy function: launches
-    "zeros": 0,  # a memset, which is counted apart
+    "zeros": 0,  # a memset, counted separately
     "zeros_like": 0,
     "empty": 0,
     "empty_like": 0,
@@ -64,7 +64,7 @@ KERNELS: dict[str, Count] = {
     "diff": 1,
     "tril": 2,
     "triu": 2,
-    "nonzero": 4,  # not_equal, two of a scan, the places
+    "nonzero": 4,  # not_equal, two for a scan, the positions
     "flatnonzero": 4,
     "argwhere": 4,
     "unique": 5,
@@ -89,35 +89,35 @@ MEMSETS = names("zeros zeros_like")
 # Their result's shape depends on values, so the host waits for a number from the device.
 SYNCHRONIZING = names("nonzero flatnonzero argwhere unique compress extract trim_zeros bincount")
 
-# They answer on the host, about what the host knows.
+# These answer on the host, from what the host knows.
 ABOUT_ARRAYS = names(
     "ndim shape size result_type can_cast min_scalar_type common_type iscomplexobj isrealobj may_share_memory "
     "shares_memory"
 )
 
-# They need all values on the host.
+# These need all values on the host.
 ON_HOST = names("array_repr array_str array2string save savez savez_compressed savetxt")
 
-# With ``like=x`` they make a device array of what is on the host.
+# With ``like=x``, these make a device array from host values.
 FROM_HOST = names("array asarray asanyarray ascontiguousarray asfortranarray frombuffer fromiter fromstring loadtxt")
 
-# An operand of these may be a host array: CuPy takes it from the host (parameters), or copies it (indices).
+# These accept host arrays: CuPy uses them on the host (parameters), or copies them (indices).
 HOST_PARAMETERS = names("split array_split hsplit vsplit dsplit pad tile reshape transpose repeat")
 HOST_INDICES = names("take take_along_axis put_along_axis put choose compress delete")
 
-MASK_READ = 3  # two kernels of a scan, and the read
+MASK_READ = 3  # two kernels for a scan, and the read
 MASK_WRITE = 3
 
 
 def launches_of(name: str, args: Sequence, kwargs: dict) -> int:
-    """Kernels that a call of the NumPy function of this name launches."""
+    """The number of kernels that a call of the NumPy function `name` launches."""
     count = KERNELS.get(name, 1)
     return count if isinstance(count, int) else count(*args, **kwargs)
 
 
 def launches_of_index(arrays: Sequence[np.ndarray]) -> int:
-    """Kernels that reading or writing with these index arrays launches."""
+    """The number of kernels for reading or writing with these index arrays."""
     if [array for array in arrays if array.dtype.kind == "b"]:
         return MASK_READ
-    # One array is one kernel. Several are first made one: a fill, a kernel for each, then the read or write.
+    # One array takes one kernel. Several are combined first: a fill, a kernel for each, then the read or write.
     return 1 if len(arrays) == 1 else len(arrays) + 2

@@ -1,4 +1,4 @@
-"""A device's memory is finite. A buffer is a piece of it, which a result owns and its views share."""
+"""A device's memory is limited. A buffer is a piece of it: a result owns one, and its views share it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ UNIT = 512  # CuPy's memory pool hands out multiples of this many bytes
 
 
 class OutOfMemoryError(MemoryError):
-    """The device has no room for an array; says how much is used, free and asked for (CUDA.jl: OutOfGPUMemoryError)."""
+    """The device has no room for an array. Says how much is used, free and requested (CUDA.jl: OutOfGPUMemoryError)."""
 
 
 class Pool:
-    """How many bytes of a device are in use."""
+    """How many bytes of a device's memory are in use."""
 
     __slots__ = ("capacity", "used", "peak", "earlier_peaks", "device_name")
 
     def __init__(self, capacity: int, device_name: str) -> None:
         self.capacity, self.device_name = capacity, device_name
         self.used = self.peak = 0
-        self.earlier_peaks: list[int] = []  # one for each open receipt: what `peak` was when it was opened
+        self.earlier_peaks: list[int] = []  # for each open receipt, `peak` at the time it was opened
 
     def make_room(self, size: int) -> None:
-        """Raises `OutOfMemoryError` if there is no room for `size` bytes."""
-        gc.collect()  # as CuPy does: models that refer to themselves may wait to be found
+        """Raises `OutOfMemoryError` if `size` bytes don't fit."""
+        gc.collect()  # CuPy does this too: models that refer to themselves may be garbage already
         if self.used + size > self.capacity:
             raise OutOfMemoryError(
                 f"{self.device_name} is out of memory: {size:,} bytes asked for, {self.capacity - self.used:,} "
@@ -35,12 +35,12 @@ class Pool:
 
 
 class Buffer:
-    """A piece of a device's memory. It is given back when the last array in it is gone."""
+    """A piece of a device's memory. It's freed when the last array in it is gone."""
 
     __slots__ = ("pool", "size", "root")
 
     def __init__(self, pool: Pool, nbytes: int, root: Any) -> None:
-        self.size = 0  # in case there is no room
+        self.size = 0  # in case make_room raises
         self.pool = pool
         size = -(-nbytes // UNIT) * UNIT
         if pool.used + size > pool.capacity:
@@ -56,14 +56,14 @@ class Buffer:
 
 
 def root_of(values: Any) -> Any:
-    """The array whose memory `values` is a view of; itself if it has its own."""
+    """The array whose memory `values` is a view of, or `values` itself if it has its own."""
     while isinstance(base := getattr(values, "base", None), np.ndarray):
         values = base
     return values
 
 
 class Stored:
-    """Values in a buffer on a device: what there is to a simulated array, without what can be done with it."""
+    """Values in a buffer on a device: a simulated array's data, without its operations."""
 
     __slots__ = ("_values", "device", "_buffer", "base", "__weakref__")
 

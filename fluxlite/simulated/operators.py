@@ -1,4 +1,4 @@
-"""The operators of a simulated array: each is NumPy's function of the same meaning."""
+"""A simulated array's operators. Each calls the NumPy function with the same meaning."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Operators(Stored):
         return binary(np.remainder, self, other)
 
     def __pow__(self, other: Any) -> Any:
-        # NumPy's own ** does the same: squaring is far cheaper than a power.
+        # NumPy's own ** does this too: squaring is far cheaper than a power.
         return call_ufunc(np.square, (self,)) if type(other) is int and other == 2 else binary(np.power, self, other)
 
     def __matmul__(self, other: Any) -> Any:
@@ -161,7 +161,7 @@ class Operators(Stored):
     def __invert__(self) -> Any:
         return call_ufunc(np.invert, (self,))
 
-    # Nothing that has no equality of its own equals a number: `x == None` is False everywhere, as on a GPU.
+    # An object without its own equality never equals a number: `x == None` is False everywhere, as on a GPU.
 
     def __eq__(self, other: Any) -> Any:
         if other is None or type(other).__eq__ is object.__eq__:  # type: ignore[comparison-overlap]

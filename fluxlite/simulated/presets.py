@@ -1,8 +1,8 @@
-"""The cards that can be simulated: what each does in a second, and what each step of its host costs.
+"""The cards that can be simulated: how much each does in a second, and what each step costs its host.
 
-A rate is the maker's peak figure times the share of it that programs reach. The peaks have sources; the shares are
-estimates, as are the host's costs, until `fluxlite.calibrate` fits them to measurements. A preset does not change:
-other figures make a preset with another version.
+A rate is the maker's peak figure times the share that programs reach. The peaks have sources. The shares and the host's
+costs are estimates, until `fluxlite.calibrate` fits them to measurements. A preset never changes: new figures make a
+preset with a new version.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ GiB = 2**30
 
 
 class Preset(NamedTuple):
-    """What a card is like. Memory in bytes; times in seconds; rates in bytes or operations per second."""
+    """What a card can do. Memory is in bytes, times in seconds, rates in bytes or operations per second."""
 
     name: str
     memory: int
     multiprocessors: int
     bandwidth: float  # of the card's memory
-    float16: float  # operations per second; on cards with tensor cores these do the products
+    float16: float  # operations per second; cards with tensor cores use them for products
     float32: float
     float64: float
-    pageable: float  # the link to the host, from memory that the system may move: NumPy's arrays
-    pinned: float  # and from memory that stays where it is
+    pageable: float  # the link to the host, from memory that the system may move, like NumPy's arrays
+    pinned: float  # the same from memory that stays in place
     launch: float = 8e-6  # the host's time for one launch through CuPy, Python included
-    floor: float = 3e-6  # no kernel is done sooner
-    latency: float = 13e-6  # of a copy, however small
-    first_use: float = 20e-3  # a kernel is loaded from CuPy's cache on disk; to compile it takes 10 times that
+    floor: float = 3e-6  # no kernel is faster
+    latency: float = 13e-6  # of any copy, however small
+    first_use: float = 20e-3  # loading a kernel from CuPy's cache on disk; compiling it takes 10 times as long
     version: int = 1
 
 
-# The links, pageable and pinned: PCI Express carries 16, 32 or 64 GB/s each way in generation 3, 4 or 5 (16 lanes);
-# about 3/4 arrives. What is pageable is first copied on the host, which holds it to what the host's memory gives.
+# The links, pageable and pinned: PCI Express carries 16, 32 or 64 GB/s each way in generation 3, 4 or 5 (16 lanes).
+# About 3/4 of that arrives. Pageable memory is first copied on the host, so the host's memory limits its rate.
 _PCIE_3 = (6e9, 12e9)
 _PCIE_4 = (10e9, 24e9)
 _PCIE_5 = (12e9, 48e9)
@@ -61,7 +61,7 @@ PRESETS = {
 
 
 def preset(name: Any) -> Preset:
-    """The card of this name; a preset itself stays as it is. Raises `ValueError`, with the names there are."""
+    """The card with this name; a preset is returned unchanged. Raises `ValueError`, which lists the names."""
     if isinstance(name, Preset):
         return name
     if name not in PRESETS:

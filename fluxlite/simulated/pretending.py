@@ -1,4 +1,4 @@
-"""As if this computer had other GPUs: to see what is chosen then, and what is said."""
+"""Pretend that this computer has other GPUs, to see what's chosen and which messages appear."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .presets import preset
 
 _KINDS_OF_ID = {"CUDA": "CuDevice", "AMDGPU": "HIPDevice", "Metal": "MTLDevice"}
 
-# The situations that have a name. Any other text is the reason why a backend is not functional.
+# Situations with a name. Any other text is the reason why a backend isn't functional.
 _SITUATIONS = {
     **{
         name: {
@@ -42,13 +42,13 @@ def pretend(
     preference: str | None = None,
     environment: str | None = None,
 ) -> Iterator[None]:
-    """In ``with pretend(…):`` choose devices as if backends, preference and environment were these.
+    """Inside ``with pretend(…):``, choose devices as if backends, preference and environment were these.
 
-    A backend is ``"functional"``, or a number of GPUs; or ``"not installed"``, ``"no driver"``, ``"hidden"``, or
-    any reason why it cannot be used. `preference` is what the preference file says, `environment` the variable
-    FLUXLITE_GPU_BACKEND; `gpu_backend` changes the pretended preference and no file. Simulations are off at first.
+    A backend is ``"functional"``, a number of GPUs, ``"not installed"``, ``"no driver"``, ``"hidden"``, or any other
+    reason why it can't be used. `preference` stands for the preference file, `environment` for the variable
+    FLUXLITE_GPU_BACKEND. `gpu_backend` changes the pretended preference, not a file. Simulations start switched off.
 
-    A pretended GPU says that it is one: ``CUDA:0 (pretended)``. Arrays do move to it: it is simulated inside.
+    A pretended GPU says that it is one: ``CUDA:0 (pretended)``. Arrays do move to it, since it's simulated inside.
 
     >>> with pretend(CUDA=2):
     ...     fl.gpu_name(), fl.get_device("CUDA", 1)
@@ -90,7 +90,7 @@ def _devices(name: str, count: int) -> list[Device]:
 
 
 class PretendedDevice(SimulatedDevice):
-    """A GPU of this backend as far as choosing, naming and comparing go: simulated inside, and honest about it.
+    """A GPU of this backend, as far as choosing, naming and comparing go. It's simulated inside, and says so.
 
     >>> PretendedDevice("AMDGPU", 0).deviceID
     HIPDevice(0): pretended AMDGPU, a simulated NVIDIA T4 inside

@@ -1,4 +1,4 @@
-"""Random numbers made on the simulated device."""
+"""Random numbers on the simulated device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..devices.random import CountedGenerator
 
 
 class SimulatedGenerator(CountedGenerator):
-    """What `cupy.random.Generator` is on a GPU: numbers come into being on the device, one launch a call."""
+    """The counterpart of `cupy.random.Generator`: draws numbers on the device, one launch per call."""
 
     def __init__(self, device: Any, seed: int | None = None) -> None:
         super().__init__(seed)

@@ -1,6 +1,6 @@
-"""Whom a device array computes with: itself, its neighbours on the device, numbers. The host's memory is elsewhere.
+"""What a device array computes with: itself, other arrays on its device, and numbers. Host memory is out of reach.
 
-Each refusal says what was got, from where, and what to write instead.
+Each refusal says what it got, where that is, and what to write instead.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ COMPARISONS = frozenset(
 
 
 def is_foreign(x: Any) -> bool:
-    """Whether `x` is of an array type that we do not know and that may know us, so that it is asked instead."""
+    """Whether `x` has an array type that isn't ours and may know ours. Then NumPy should ask it instead."""
     return not isinstance(x, (Stored, np.ndarray, *SCALARS)) and hasattr(x, "__array_ufunc__")
 
 
 def host_operand(function: Any, x: Any, operands: tuple, kwargs: dict | None) -> Any:
-    """`x`, an operand that is no array of the device, if it may be one; raises `TypeError` if not."""
+    """`x`, an operand that isn't a device array, if that's allowed. Raises `TypeError` if not."""
     if isinstance(x, SCALARS):
         return x
     if isinstance(x, np.ndarray) and x.ndim == 0 and function in COMPARISONS:
@@ -32,13 +32,13 @@ def host_operand(function: Any, x: Any, operands: tuple, kwargs: dict | None) ->
 
 
 def device_among(operands: Any) -> Any:
-    """The device of the first array of ours."""
+    """The device of our first array among the operands."""
     return next(operand.device for operand in operands if isinstance(operand, Stored))
 
 
 def one_device(device: Any, x: Stored) -> Any:
-    """`device`, or that of `x` if none was seen yet. Raises `ValueError` if they are two."""
-    if device is None or x.device == device:  # equal, not the same: simulate_gpu() may have been called again
+    """`device`, or `x`'s device if we had none yet. Raises `ValueError` if they differ."""
+    if device is None or x.device == device:  # equal, not identical: simulate_gpu() may have been called again
         return device or x.device
     raise ValueError(
         f"arrays of two devices: one is on {_named(device, x.device)}, another, of shape {x._values.shape}, on "
@@ -48,11 +48,11 @@ def one_device(device: Any, x: Stored) -> Any:
 
 
 def values_on(device: Any, x: Stored) -> np.ndarray:
-    """The values of `x`, which is on this `device`. Raises `ValueError` if it is on another."""
+    """The values of `x`, which must be on this `device`. Raises `ValueError` if it's on another."""
     one_device(device, x)
     return x._values
 
 
 def _named(device: Any, other: Any) -> str:
-    """Also with the card's name where the number does not tell two devices apart."""
+    """The device's name, with the card's name if the number alone can't tell the two devices apart."""
     return f"{device} ({device.name})" if str(device) == str(other) else str(device)

@@ -1,7 +1,7 @@
-"""What NumPy's functions would give, as far as shape and dtype go: what `estimate(…, shapes_only=True)` runs on.
+"""The shapes and dtypes of NumPy's results, without the values: `estimate(…, shapes_only=True)` runs on this.
 
-An array here is zeros that nobody has touched: the system gives it memory page by page when it is used, so that a
-4,096-wide network needs none. Views are made by NumPy itself. A function without a rule here is computed.
+An array here is zeros that nothing has touched. The system allocates memory page by page at first use, so a
+4,096-wide network needs none. NumPy itself makes the views. A function without a rule here is computed.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any
 
 import numpy as np
 
-_LARGE = 2**16  # bytes; less is as fast from NumPy
+_LARGE = 2**16  # bytes; smaller arrays are just as fast from NumPy
 
 
 def untouched(shape: tuple[int, ...], dtype: Any, like: tuple = ()) -> np.ndarray:
-    """Zeros of this shape, in the memory order that NumPy's "K" takes from the arrays `like`."""
+    """Zeros of this shape, in the memory order that NumPy's "K" would choose for the arrays `like`."""
     arrays = [x for x in like if isinstance(x, np.ndarray) and x.ndim == len(shape) > 1]
     columns = bool(arrays) and all(x.flags.f_contiguous and not x.flags.c_contiguous for x in arrays)
     order: Any = "F" if columns else "C"
     nbytes = math.prod(shape) * np.dtype(dtype).itemsize
     if nbytes < _LARGE or not hasattr(mmap, "MAP_PRIVATE"):
         return np.zeros(shape, dtype, order)
-    # np.zeros takes back what was freed and writes zeros to it; a mapping of its own is fresh.
+    # np.zeros may reuse freed memory and write zeros to it. A mapping of our own is fresh.
     memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     return np.ndarray(shape, dtype, memory, order=order)
 
 
 def outcome(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    """In place of ``function(*args, **kwargs)``: an array of its shape and dtype; writes to nothing."""
+    """An array with the shape and dtype of ``function(*args, **kwargs)``. Writes to nothing."""
     method = getattr(function, "__name__", "")
     ufunc = getattr(function, "__self__", None)
     if isinstance(function, np.ufunc):
@@ -52,7 +52,7 @@ def _ufunc(ufunc: np.ufunc, args: tuple, kwargs: dict) -> Any:
     if kwargs.get("out"):
         return kwargs["out"][0]
     shape = np.broadcast_shapes(*(np.shape(x) for x in args))
-    # Without elements NumPy says which dtypes come out, and whether it can be done at all.
+    # Tried without elements, NumPy gives the dtypes, or raises if it can't be done.
     kinds = ufunc(*(np.empty(0, x.dtype) if isinstance(x, np.ndarray) else x for x in args), **_without(kwargs))
     results = [untouched(shape, kind.dtype, args) for kind in (kinds if ufunc.nout > 1 else (kinds,))]
     return tuple(results) if ufunc.nout > 1 else results[0]
@@ -63,7 +63,7 @@ def _without(kwargs: dict) -> dict:
 
 
 def _product(ufunc: np.ufunc, args: tuple, kwargs: dict) -> np.ndarray:
-    """Rows and columns without elements, so that NumPy checks everything else."""
+    """Tries the product with empty rows and columns, so that NumPy checks everything else."""
     x, y = args
     small = np.matmul(x[..., :0, :] if x.ndim > 1 else x, y[..., :0] if y.ndim > 1 else y, **_without(kwargs))
     if kwargs.get("out"):
@@ -89,9 +89,9 @@ def _method(ufunc: np.ufunc, method: str, args: tuple, kwargs: dict) -> Any:
 
 
 def _reduced(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
-    """A function along axes, tried on one element: the axes that are left keep their lengths."""
+    """A function along axes, tried on one element: the remaining axes keep their lengths."""
     x, *rest = args
-    default = 0 if isinstance(getattr(function, "__self__", None), np.ufunc) else None  # that of np.add.reduce
+    default = 0 if isinstance(getattr(function, "__self__", None), np.ufunc) else None  # the default of np.add.reduce
     axis = rest[0] if rest else kwargs.get("axis", default)
     if not isinstance(x, np.ndarray) or kwargs.get("out") is not None or x.size == 0:
         return function(*args, **kwargs)
@@ -134,17 +134,17 @@ def _retyped(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
 
 
 def _joined(function: Callable, args: tuple, kwargs: dict) -> Any:
-    """`np.concatenate` and `np.stack`, tried with another axis cut to nothing."""
+    """`np.concatenate` and `np.stack`, tried with another axis cut to length 0."""
     arrays = args[0]
     axis = args[1] if len(args) > 1 else kwargs.get("axis", 0)
     shapes = {x.shape for x in arrays}
     ndim = len(next(iter(shapes)))
     if axis is None or ndim < 2 or any(len(shape) != ndim for shape in shapes) or set(kwargs) - {"axis"}:
         return function(*args, **kwargs)
-    cut = 1 if function is np.concatenate and axis % ndim == 0 else 0  # an axis that is not joined
+    cut = 1 if function is np.concatenate and axis % ndim == 0 else 0  # an axis that isn't joined
     lengths = {shape[cut] for shape in shapes}
     if len(lengths) > 1:
-        return function(*args, **kwargs)  # which says what is wrong
+        return function(*args, **kwargs)  # this raises the right error
     small = function([x[(slice(None),) * cut + (slice(0),)] for x in arrays], axis)
     shape = list(small.shape)
     at = cut if function is np.concatenate or axis % (ndim + 1) > cut else cut + 1
@@ -181,7 +181,7 @@ def _picked(function: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def _nothing(function: Callable, args: tuple, kwargs: dict) -> None:
-    """Changes its argument in place, whose values nobody knows."""
+    """Changes its argument in place; without values there's nothing to change."""
 
 
 def _functions(text: str) -> list[Any]:

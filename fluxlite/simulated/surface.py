@@ -1,6 +1,6 @@
-"""NumPy functions and keywords that CuPy 14 does not have, so that a simulated GPU refuses them too.
+"""NumPy functions and keywords that CuPy 14 lacks. A simulated GPU refuses them too.
 
-Found by comparing the two libraries' signatures; ``tests/simulated/test_surface.py`` compares again.
+They come from comparing the two libraries' signatures; ``tests/simulated/test_surface.py`` compares again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def names(text: str) -> frozenset[str]:
-    """The words of a text as a set: a table that reads like a list."""
+    """The words of a text as a set, so that a table reads like a list."""
     return frozenset(text.split())
 
 
@@ -26,7 +26,7 @@ LACKING_MODULES = ("lib.recfunctions", "lib.scimath")
 LACKING_UFUNCS = names("isnat matvec spacing vecdot vecmat")
 UFUNC_KEYWORDS = names("out dtype casting where")
 
-# keyword: the functions that have it in NumPy and not in CuPy
+# keyword: the functions that take it in NumPy but not in CuPy
 _REFUSED = {
     "a": "array_str histogram linalg.matrix_power",
     "A": "linalg.matrix_rank",
@@ -75,23 +75,23 @@ def name_of(function: Any) -> str:
 
 @functools.cache
 def is_lacking(function: Any) -> bool:
-    """Whether CuPy has no such function."""
+    """Whether CuPy lacks this function."""
     return name_of(function) in LACKING or name_of(function).startswith(LACKING_MODULES)
 
 
 @functools.cache
 def refused_keywords(function: Any) -> frozenset[str]:
-    """The keywords of this NumPy function that CuPy's does not take."""
+    """The keywords of this NumPy function that CuPy's version doesn't take."""
     return frozenset(keyword for keyword, names in _REFUSED.items() if name_of(function) in names.split())
 
 
 def lacking(name: str) -> TypeError:
-    """The error for a function that CuPy does not have."""
+    """The error for a function that CuPy lacks."""
     return TypeError(
         f"np.{name} does not exist for arrays on a GPU (CuPy has none). Build it from other functions, or use cpu(x)."
     )
 
 
 def refused(name: str, keywords: Any) -> TypeError:
-    """The error for keywords that CuPy's function does not take."""
+    """The error for keywords that CuPy's function doesn't take."""
     return TypeError(f"np.{name} takes no keyword {min(keywords)!r} for arrays on a GPU (CuPy's has none)")

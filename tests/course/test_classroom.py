@@ -22,7 +22,7 @@ from fluxlite.course.guesses import Question
 
 @pytest.fixture(autouse=True)
 def at_home(monkeypatch):
-    """Neither on Colab nor on Binder, and with nothing in mind from other tests."""
+    """Not on Colab or Binder, and with nothing left over from other tests."""
     for name in ("COLAB_RELEASE_TAG", "BINDER_LAUNCH_HOST", "BINDER_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(progress, "_unwritten", {})
@@ -30,7 +30,7 @@ def at_home(monkeypatch):
 
 @pytest.fixture
 def learner(tmp_path, monkeypatch):
-    """A learner's folder, in which he has guessed and solved something."""
+    """A learner's folder, with some guesses and solved exercises."""
     folder = tmp_path / "ada" / "my-course"
     folder.mkdir(parents=True)
     (folder / "03-your-own-model.ipynb").write_text("{}")
@@ -118,7 +118,7 @@ def test_thirty_learners_and_all_lessons_fit_on_one_screen():
     assert len(shown) <= 40 and max(map(classroom._wide, shown)) <= 100
     heads, signs = shown[2], [line for line in shown if re.search(rf"\+ +{len(class_of(3)[0].checks)}$", line)]
     assert re.findall(r"\d\d", heads) == exercises.lessons() and len(signs) == 30
-    # Below each other: the lesson, what each learner did in it, and how many have it right, read downwards.
+    # Aligned columns: the lesson, what each learner did in it, and how many have it right, read downwards.
     assert {classroom._wide(line[: line.index("+")]) for line in signs} == {heads.index("00")}
     tens = next(line for line in shown if line.startswith("right"))
     ones = shown[shown.index(tens) + 1]
@@ -157,7 +157,7 @@ def test_a_table_for_a_spreadsheet(learner, tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def one_question(monkeypatch):
-    """Lesson 03 with one question, whose words do not change when those of the lesson do."""
+    """Lesson 03 with one question, whose words don't change when the lesson's do."""
     text = Asked("Where is it?", {"a": "here", "b": "in a place whose name is so long that it takes two lines"})
     monkeypatch.setattr(classroom, "asked", lambda number: {"03-A": text})
     monkeypatch.setattr(classroom, "_questions", lambda number: {"03-A": Question("b", a="no", b="yes")})
@@ -261,7 +261,7 @@ def test_elsewhere_a_missing_notebook_is_said(tmp_path, monkeypatch, capsys):
 
 
 def test_the_sessions_of_one_learner_on_colab_are_taken_together(tmp_path, monkeypatch):
-    """Each lesson has a runtime of its own there, and each a record of its own."""
+    """There, each lesson has its own runtime, and so its own record."""
     monkeypatch.setenv("COLAB_RELEASE_TAG", "release")
     for number, word in (("03.1", "right"), ("04.1", "right"), ("03.2", "stopped")):
         session = tmp_path / number

@@ -1,4 +1,4 @@
-"""What a learner has written never disappears from his folder, whatever is updated and reset."""
+"""What a learner has written never disappears from their folder, whatever is updated and reset."""
 
 import json
 import shutil
@@ -97,7 +97,7 @@ steps = st.lists(st.sampled_from(["edit", "update", "reset", "lab", "edit the ne
 
 
 def story(folder, steps):
-    """Play these steps; the texts that a learner saved, and all that is in his folder at the end."""
+    """Run these steps; return the texts that a learner saved, and everything in the folder at the end."""
     source, target = folder / "source", folder / "my-course"
     source.mkdir()
     write(source / NAME, notebook("start"))
@@ -108,7 +108,7 @@ def story(folder, steps):
             found = sorted(target.glob("*.ipynb"), key=lambda path: (".v" in path.name, path.name))
             path = found[-1] if step == "edit the newer" else target / NAME
             content = json.loads(path.read_text())
-            # His own cell, below: what he wrote before is still his when he goes on.
+            # A cell of the learner's own, below: earlier cells stay theirs when they go on.
             content["cells"].append({"cell_type": "code", "source": [f"mine {number}"], "outputs": []})
             write(path, content)
             saved.add(f"mine {number}")

@@ -1,4 +1,4 @@
-"""The handwritten digits: that they are there, whose they are, and that a network learns them."""
+"""The handwritten digits: they're there, their source is named, and a network learns them."""
 
 import zipfile
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_the_file_says_where_it_comes_from_and_what_is_allowed():
 
 
 def test_a_network_learns_to_read_digits():
-    """As a learner would write it."""
+    """The code that a learner would write."""
     images, labels = fl.course.digits()
     data = images.astype(np.float32) / 8 - 1, fl.onehotbatch(labels, range(10))
     train, (x_test, y_test) = fl.splitobs(data, at=0.8, shuffle=True, rng=0)

@@ -1,4 +1,4 @@
-"""From which size a GPU wins: the estimates and the record that the answer is made of, and the explorer around it."""
+"""When a GPU starts to win: the estimates and the record behind the answer, and the explorer around it."""
 
 import json
 import subprocess
@@ -15,14 +15,14 @@ from fluxlite.course.crossing import BATCHES, SIZES, Crossover
 from fluxlite.course.timing import Timing
 from fluxlite.jupyter.crossover import LIVE, crossover_explorer
 
-# The benchmarks are not part of the installed package: they are found beside it in the repository.
+# The benchmarks aren't part of the installed package, so we find them next to it in the repository.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks import record_cpu  # noqa: E402
 
 
 def made_up(cpu, gpu=1.0):
-    """A comparison of times that nobody took: of the CPU for hidden sizes 8, 16 and so on, of the GPU always one."""
+    """A comparison of invented times: the CPU's for hidden sizes 8, 16 and so on, and the GPU's, always one."""
     times = {2 ** (3 + i): Timing([fl.Seconds(each, "recorded")]) for i, each in enumerate(cpu)}
     settings = {"batch": 1, "card": "NVIDIA T4", "copies": True, "wait": True}
     return Crossover(settings, times, {size: fl.Seconds(gpu, "simulated") for size in times}, "made up")
@@ -70,7 +70,7 @@ def test_what_the_lesson_says_about_the_line():
     assert ordered.faster[4096] > 10 * waited.faster[4096]
     assert crossover(64, card="H200").crossing == pytest.approx(crossover(64).crossing, rel=0.01)
     assert 8 < crossover(1).crossing / crossover(1024).crossing < 12
-    assert crossover(64, wait=False).gpu == crossover(64).gpu  # to copy the loss back waits
+    assert crossover(64, wait=False).gpu == crossover(64).gpu  # copying the loss back waits
 
 
 def test_an_unknown_card_and_a_batch_that_nobody_recorded_are_refused():

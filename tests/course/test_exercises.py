@@ -1,4 +1,4 @@
-"""check, todo, guess, expect_error and start: what a learner sees of them."""
+"""check, todo, guess, expect_error and start, as a learner sees them."""
 
 import linecache
 import sys
@@ -42,7 +42,7 @@ def a_lesson_of_our_own(monkeypatch):
 
 
 def cell(code, name="<cell 1>"):
-    """Run code as a notebook does: from text that is no file, and can be looked up."""
+    """Run code as a notebook does: from text that isn't a file but can be looked up."""
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     space = {"todo": todo, "fl": fl, "np": np}
     exec(compile(code, name, "exec"), space)
@@ -147,7 +147,7 @@ class Mute(Exception):
 
 
 class Endless:
-    """Whatever it is asked for, it is that."""
+    """Has every attribute, and each of them is itself."""
 
     def __getattr__(self, name):
         return self
@@ -346,7 +346,7 @@ def test_bench_warms_up_and_waits_on_both_sides():
     with fl.simulate_gpu() as device:
         x = fl.gpu(np.ones((2048, 2048), np.float32))
         for _ in range(3):
-            x @ x  # earlier work, which is not billed
+            x @ x  # earlier work, which the time leaves out
         timing = bench(lambda: x @ x, repeats=3)
         assert str(timing.median) == "2.87 ms simulated (NVIDIA T4)" and len(timing.times) == 3
         low, high = timing.quartiles

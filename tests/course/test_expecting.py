@@ -1,4 +1,4 @@
-"""Deliberate errors: shown when they come, an AssertionError when they do not."""
+"""Deliberate errors: shown if they appear, an AssertionError if they don't."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Reading hand-ins: in whatever folder of whatever zip file they come, and whatever is in the file."""
+"""Reading hand-ins, from any folder in any zip file, whatever the file contains."""
 
 import io
 import json
@@ -16,7 +16,7 @@ RIGHT = {"03.1": "right"}
 
 
 def packed(files, method=zipfile.ZIP_DEFLATED):
-    """A zip file in memory: what is in it by its name."""
+    """A zip file in memory, given its contents by name."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", method) as archive:
         for name, content in files.items():
@@ -25,7 +25,7 @@ def packed(files, method=zipfile.ZIP_DEFLATED):
 
 
 def contents(name, checks=RIGHT, guesses=(), learner="", folder="", **about):
-    """What `handin` packs, by the names in the zip file."""
+    """What `handin` packs, by name in the zip file."""
     record = {"checks": checks, "guesses": dict(guesses), "learner": {"id": learner or name}}
     return {
         f"{folder}handin.json": json.dumps({"name": name, "time": "1", **about}),
@@ -35,7 +35,7 @@ def contents(name, checks=RIGHT, guesses=(), learner="", folder="", **about):
 
 
 def names(folder):
-    """Who is found, after it was seen that there is nothing to be said."""
+    """The hand-ins found, after checking that there are no remarks."""
     found, to_say = collect(folder)
     assert to_say == []
     return [one.name for one in found]
@@ -131,8 +131,8 @@ def test_files_of_one_learner_are_taken_together_and_others_are_not():
         one("Ada", "2", {"03.1": "not right", "03.2": "right"}, "b", learner="x"),
         one("ada", "1", {"03.1": "right"}, "a", learner="x"),
         one("Ada", "1", {"03.1": "right"}, "c", learner="y"),  # another Ada
-        one("Ada", "1", {}, "d"),  # without a record: who knows?
-        one("Bob", "1", {}, "e", learner="x"),  # two learners at one computer
+        one("Ada", "1", {}, "d"),  # without a record, so we can't know
+        one("Bob", "1", {}, "e", learner="x"),  # two learners on one computer
         one("Ada", "2", {"04.1": "right"}, "f", learner="z", place="Colab"),
         one("Ada", "1", {"03.1": "right"}, "g", learner="w", place="Colab"),
     ])  # fmt: skip
@@ -147,7 +147,7 @@ def test_files_of_one_learner_are_taken_together_and_others_are_not():
     assert taken[3].checks == {"03.1": "right", "04.1": "right"}
 
 
-# -- files that cannot be read, and those that were made to do harm ---------------------------------------------------
+# -- files that can't be read, and files made to do harm --------------------------------------------------------------
 
 
 def test_files_that_cannot_be_read_are_named_and_stop_nothing(tmp_path):
@@ -176,7 +176,7 @@ def test_damaged_and_locked_files_stop_nothing(tmp_path):
     start = content.index(b"handin.json") + len(b"handin.json")
     (tmp_path / "damaged.zip").write_bytes(content[:start] + b"\xff" * 9 + content[start + 9 :])
     end = content.rfind(b"PK\x01\x02", 0, content.rfind(b"handin.json"))
-    for at in (6, end + 8):  # the mark of a password, in both places where it stands
+    for at in (6, end + 8):  # the password flag, in both places
         content = content[:at] + b"\x01\x00" + content[at + 2 :]
     (tmp_path / "locked.zip").write_bytes(content)
     seen = look_at_class(tmp_path)
@@ -185,7 +185,7 @@ def test_damaged_and_locked_files_stop_nothing(tmp_path):
 
 
 def lying_about_its_size(content, name, size):
-    """A zip file that says of a member that it unpacks into `size` bytes."""
+    """A zip file that claims that a member unpacks to `size` bytes."""
     entry = content.index(b"PK\x01\x02", content.rindex(name.encode()) - 46)
     for at in (content.index(name.encode()) - 30 + 22, entry + 24):
         content = content[:at] + struct.pack("<I", size) + content[at + 4 :]
@@ -238,7 +238,7 @@ def test_zip_files_within_zip_files_within_zip_files_come_to_an_end(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes on Windows")
 def test_what_is_no_file_is_not_opened(tmp_path):
     (tmp_path / "class").mkdir()
-    os.mkfifo(tmp_path / "class" / "pipe.zip")  # to open it would wait for ever
+    os.mkfifo(tmp_path / "class" / "pipe.zip")  # opening it would wait forever
     (tmp_path / "Ada.zip").write_bytes(packed(contents("Ada")))
     (tmp_path / "class" / "link.zip").symlink_to(tmp_path / "Ada.zip")
     found, to_say = collect(tmp_path / "class")

@@ -1,4 +1,4 @@
-"""Lesson 02's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+"""Lesson 02's checks: each likely wrong answer gets its own helpful message."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def through_the_host(tree):
 
 
 def forward(**wrong):
-    """A forward pass with one thing done differently: a function of the layer and its input."""
+    """A forward pass with one change: a function of the layer and its input."""
 
     def answer(model, x):
         for layer in model:

@@ -1,4 +1,4 @@
-"""Lesson 04's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+"""Lesson 04's checks: each likely wrong answer gets its own helpful message."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def of_the_sum(w, x, y, rate):
 
 
 def fit(**wrong):
-    """The loop of 04.2 with something done differently."""
+    """The loop of 04.2 with one change."""
 
     def answer(model, x, y):
         first_setup = wrong.get("setup_first")
@@ -81,7 +81,7 @@ def always_a_half(model, x, y):
 
 
 def losses_of(keeps, collect, move=keep, steps=None):
-    """The loop of 04.4: `keeps` is what is done with each loss, `collect` with all of them."""
+    """The loop of 04.4: `keeps` is what to do with each loss, `collect` with all of them."""
 
     def answer(model, x, y, count):
         model, x, y = move((model, x, y))

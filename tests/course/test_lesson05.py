@@ -1,4 +1,4 @@
-"""Lesson 05's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+"""Lesson 05's checks: each likely wrong answer gets its own helpful message."""
 
 import numpy as np
 import pytest
@@ -193,7 +193,7 @@ YOUNGER = [
 
 
 def continued(fed="own", memory="kept", first=0, extra=0, form=float):
-    """A wave from x0 on, with mistakes."""
+    """A wave starting at x0, with mistakes."""
     truth = np.sin(np.linspace(2, 10, 21)).astype(np.float32).reshape(21, 1, 1)
 
     def continue_wave(x0, n, w1, w2):

@@ -1,4 +1,4 @@
-"""Lesson 07's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+"""Lesson 07's checks: each likely wrong answer gets its own helpful message."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Lesson 09's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+"""Lesson 09's checks: each likely wrong answer gets its own helpful message."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def loss(m, x, y):
 
 
 def training(batches, model=lambda model: model):
-    """An answer to 09.2 that takes its batches from a function of X, Y and the batch size."""
+    """An answer to 09.2 that gets its batches from a function of X, Y and the batch size."""
 
     def train_epoch(m, opt_state, X, Y, batchsize=64):
         for x, y in batches(X, Y, batchsize):
@@ -58,7 +58,7 @@ def spoiled(X, Y, n):
 
 
 def drawn(order, rng_of=lambda rng: rng, sizes=None, pair=lambda x, y: (x, y)):
-    """An answer to 09.3: `order` makes the epoch's order of a generator and the number of observations."""
+    """An answer to 09.3: `order` makes the epoch's order from a generator and the number of observations."""
 
     def my_batches(X, Y, batchsize, rng):
         numbers = order(rng_of(rng), len(X))
@@ -109,7 +109,7 @@ def with_a_loader(X, Y, batchsize, rng):
 
 
 def chosen(nbytes, share=0.5, **options):
-    """An answer to 09.4 that counts the bytes in its own way."""
+    """An answer to 09.4 with its own way to count bytes."""
 
     def loader_for(X, Y, batchsize, free):
         options.setdefault("shuffle", True)
@@ -213,7 +213,7 @@ def test_right_answers_other_than_the_lessons_own():
     assert judge("09.4", by_hand).word == "right"
 
 
-# -- the picture of copies beside the computing ---------------------------------------------------------------------
+# -- the picture of copies during computations ----------------------------------------------------------------------
 
 
 def receipt(way, count=3, like="NVIDIA T4"):

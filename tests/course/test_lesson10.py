@@ -1,4 +1,4 @@
-"""Lesson 10's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+"""Lesson 10's checks: each likely wrong answer gets its own helpful message."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def cuda_or_cpu(model, x):
 
 
 def first_functional(model, x):
-    """Right but for the preference."""
+    """Right, except for the preference."""
     device = fl.get_device(next(name for name in fl.supported_devices() if fl.functional(name)))
     return fl.cpu(device(model)(device(x)))
 

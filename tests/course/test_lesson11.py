@@ -1,4 +1,4 @@
-"""Lesson 11's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+"""Lesson 11's checks: each likely wrong answer gets its own helpful message."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def halves(model, devices):
 
 
 def on_two(move, last=lambda y: y):
-    """A `split` whose function moves x and what the first half gives by `move`."""
+    """A `split` whose function moves x, and the first half's result, with `move`."""
 
     def split(model, devices):
         first, second = halves(model, devices)
@@ -57,7 +57,7 @@ def each_time(model, devices):
 
 
 def second_half_fetched(model, devices):
-    """Both halves lie where they should, and card 0 does all the work."""
+    """Both halves are where they should be, but card 0 does all the work."""
     first, second = halves(model, devices)
     return lambda x: devices[1](devices[0](second)(first(devices[0](x))))
 
@@ -87,7 +87,7 @@ def forgotten(model, devices):
 
 
 def to_other_cards(model, devices):
-    """`device0` and `device1` of the notebook in place of the two that were given."""
+    """Uses the notebook's `device0` and `device1` instead of the two arguments."""
     with fl.simulate_gpu(2, like="NVIDIA T4", memory=3 * 2**20):
         first, second = halves(model, fl.cuda.devices())
     return lambda x: second(first(x))
@@ -128,7 +128,7 @@ def gradient_on(device, loss, model, x, y):
 
 
 def parallel(join, shared=parts, count=2):
-    """A `parallel_gradient` that shares a batch out by `shared` and joins the gradients, on the host, by `join`."""
+    """A `parallel_gradient` that splits a batch with `shared` and combines the gradients on the host with `join`."""
 
     def parallel_gradient(loss, model, x, y, devices):
         found = []
@@ -156,7 +156,7 @@ def on_the_host(loss, model, x, y, devices):
 
 
 def on_a_card(loss, model, x, y, devices):
-    """Right, and what it gives is on card 1, not on the host."""
+    """Right, except that the result is on card 1, not on the host."""
     return devices[1](parallel(mean)(loss, model, x, y, devices))
 
 
@@ -235,7 +235,7 @@ def test_two_gradients_added_across_the_cards_stop_with_the_librarys_own_words()
 
 @pytest.mark.parametrize("hidden", [None, "-1", "0"])
 def test_right_answers_other_than_the_lessons_own(hidden, monkeypatch):
-    """Also where the computer's own cards are hidden, or all but one."""
+    """Even if all the computer's own cards are hidden, or all but one."""
     if hidden is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
     assert judge("11.1", "1", np.int64(1), 0, fl.get_device("CPU")).word == "right"

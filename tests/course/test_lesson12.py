@@ -1,4 +1,4 @@
-"""Lesson 12's checks: each wrong answer that a learner may give is told apart, in the words that help."""
+"""Lesson 12's checks: each likely wrong answer gets its own helpful message."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def last_returned(path, model, loss, best):
 
 
 def taken_up(*names, given=lambda contents: contents["epoch"]):
-    """An answer to 12.4 that loads only what is named."""
+    """An answer to 12.4 that loads only what's named."""
 
     def take_up(path, **targets):
         return given(fl.load(path, **{name: targets[name] for name in names}))
@@ -141,7 +141,7 @@ def test_right_answers_other_than_the_lessons_own():
 
 
 def test_a_program_that_runs_elsewhere_says_its_errors_in_plain_letters():
-    """Jupyter sets FORCE_COLOR for its kernels; since Python 3.13 the line that the lesson shows would be coloured."""
+    """Jupyter sets FORCE_COLOR for its kernels. Since Python 3.13, the line that the lesson shows would be coloured."""
     lesson = Path(__file__).parents[2] / "notebooks" / "12-saving-and-sharing.ipynb"
     cells = ["".join(cell["source"]) for cell in json.loads(lesson.read_text(encoding="utf-8"))["cells"]]
     [cell] = [cell for cell in cells if "def elsewhere(" in cell]

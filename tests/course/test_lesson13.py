@@ -1,4 +1,4 @@
-"""Lesson 13's checks: each wrong answer that a learner may give is told apart, and no rule of a check stays behind."""
+"""Lesson 13's checks: each likely wrong answer gets its own message, and no rule from a check stays behind."""
 
 from collections import Counter
 
@@ -24,7 +24,7 @@ def the_table_as_it_was():
 
 
 def mini_array(method=None, **changed):
-    """A MiniArray with this method; or with parts of the right one exchanged."""
+    """A MiniArray with this method, or with parts of the correct one replaced."""
 
     class MiniArray(NDArrayOperatorsMixin):
         asked = Counter()
@@ -254,7 +254,7 @@ def test_right_orders():
 
 
 def test_the_order_is_the_one_of_the_library():
-    """What the puzzle says of 30 lines is so in `pull_back` too."""
+    """The puzzle's claim about 30 lines holds for `pull_back` too."""
     visited = []
 
     @fl.primitive

@@ -1,6 +1,6 @@
-"""The lessons, their learners' copies and the list of the guide's examples: held together.
+"""The lessons, the learners' copies and the list of the guide's examples agree.
 
-What a solved lesson prints is compared by nbval; here a learner's copy is run to its end.
+nbval compares what a solved lesson prints. Here we run a learner's copy to its end.
 """
 
 import csv
@@ -103,7 +103,7 @@ def test_every_question_is_guessed_before_it_is_answered_and_has_its_options(pat
 
 
 def too_often(right):
-    """The letters that are right in more than half of these answers: learners would notice."""
+    """The letters that are right in more than half of these answers, since learners would notice."""
     return [letter for letter, times in Counter(right).items() if 2 * times > len(right)]
 
 
@@ -157,7 +157,7 @@ def test_a_copy_says_at_its_end_how_to_hand_in(path, tmp_path):
     assert "".join(words["source"]).startswith("## Hand in\n") and "On Colab" in "".join(words["source"])
     source = "".join(line["source"])
     assert line["cell_type"] == "code" and source == "# %run -m fluxlite handin Ada Lovelace"
-    if path == LEARNERS[0]:  # and this is what the line does, without its first sign
+    if path == LEARNERS[0]:  # and this is what the line does, without its first character
         (tmp_path / path.name).write_bytes(path.read_bytes())
         command = [sys.executable, "-m", *source.removeprefix("# %run -m ").split()]
         subprocess.run(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True)
@@ -166,7 +166,7 @@ def test_a_copy_says_at_its_end_how_to_hand_in(path, tmp_path):
 
 @every_copy
 def test_a_lesson_begins_small(path):
-    """Thirty learners may share one computer: what draws, or what drives a GPU, comes when it is first needed."""
+    """Thirty learners may share one computer, so plotting and GPU libraries are loaded only when needed."""
     large = {"matplotlib", "torch", "ipywidgets", "pandas"} | ({"cupy"} if not functional("CUDA") else set())
     program = f"{code(path)[1]}\nimport sys\nprint('NEEDED', *{large} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
@@ -176,7 +176,7 @@ def test_a_lesson_begins_small(path):
 
 @every_copy
 def test_a_copy_runs_to_its_end_and_every_exercise_is_not_yet(path, tmp_path, monkeypatch):
-    """As a learner does who chooses *Run All Cells* before he has done anything."""
+    """Like a learner who chooses *Run All Cells* before doing anything."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -229,7 +229,7 @@ def listed():
 
 
 def shown():
-    """Each example's tag, and the lessons that carry it."""
+    """Each example's tag, and the lessons that have it."""
     found = {}
     for path in LESSONS:
         for cell in cells(path):

@@ -1,4 +1,4 @@
-"""The course as an nbgrader course: generated, handed in by three learners, graded, and given back."""
+"""The course as an nbgrader course: generated, handed in by three learners, graded, and returned."""
 
 import importlib.util
 import json
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("nbgrader") is None, re
 
 
 def nbgrader(folder, *arguments):
-    # nbgrader calls other programs of its environment by their names.
+    # nbgrader calls other programs in its environment by name.
     path = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
     home = {name: str(folder / "home") for name in ("HOME", "JUPYTER_CONFIG_DIR", "IPYTHONDIR")}
     environment = {**os.environ, **home, "PATH": path, "PYTHONPATH": str(ROOT)}
@@ -54,7 +54,7 @@ def submit(course, learner, notebook):
 
 
 def with_solutions(course, change=lambda source: source):
-    """The released lesson with the solutions of our own in it, as a learner would have written them."""
+    """The released lesson with our solutions in it, as a learner would write them."""
     solved = json.loads((course / "source" / "lesson-03" / LESSON).read_text(encoding="utf-8"))
     by_id = {cell["metadata"].get("nbgrader", {}).get("grade_id"): cell for cell in solved["cells"]}
     notebook = released(course)
@@ -75,7 +75,7 @@ def test_a_right_an_untouched_and_a_wrong_learner_are_graded_and_get_feedback(co
     submit(course, "ann", with_solutions(course))
     submit(course, "bob", released(course))
     wrong = with_solutions(course, lambda source: source.replace("functor(TwoHeads)", 'functor(TwoHeads, ("body",))'))
-    for cell in wrong["cells"]:  # she also changes a locked check, which is put right again
+    for cell in wrong["cells"]:  # they also change a locked check, which nbgrader restores
         if "".join(cell["source"]) == 'check("03.1", TwoHeads)':
             cell["source"] = 'print("03.1  right")'
     submit(course, "eve", wrong)

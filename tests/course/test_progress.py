@@ -1,4 +1,4 @@
-"""The record of progress: nothing in it is lost, whoever else writes, and whatever was written into it."""
+"""The record of progress: nothing in it gets lost, even if other programs write too or its contents are broken."""
 
 import json
 import subprocess

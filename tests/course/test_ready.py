@@ -1,4 +1,4 @@
-"""check: one word where the course can begin, otherwise the one thing to do; and no file left behind."""
+"""check: one word if the course can begin, otherwise the one thing to do; it leaves no files behind."""
 
 import importlib.metadata
 import os
@@ -127,7 +127,7 @@ def test_at_the_command_line(monkeypatch, capsys):
 
 
 def test_in_a_cell(tmp_path, monkeypatch):
-    """``%run -m fluxlite …``, which a learner can type where he is; also a mistake is no traceback there."""
+    """``%run -m fluxlite …``, which a learner can type in a notebook. Even a mistake gives no traceback."""
     import nbformat
     from nbclient import NotebookClient
 

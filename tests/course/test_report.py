@@ -1,4 +1,4 @@
-"""My GPU report: what is on the page, and where it lies."""
+"""My GPU report: what's on the page, and where it's stored."""
 
 import pytest
 

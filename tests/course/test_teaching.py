@@ -1,4 +1,4 @@
-"""TEACHING.md: whatever it says of the lessons is what the lessons say, and what it tells a teacher to type runs."""
+"""TEACHING.md: what it says about the lessons is true, and what it asks a teacher to type runs."""
 
 import contextlib
 import io
@@ -32,7 +32,7 @@ def text(number):
 
 
 def section(number, page=PAGE):
-    """What the page says of a lesson."""
+    """What the page says about a lesson."""
     return re.search(rf"^### {number} · .*?(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)[0]
 
 
@@ -46,7 +46,7 @@ def questions(number):
 
 
 def minutes(number):
-    """How long a lesson takes, and each of its exercises, as the lesson says."""
+    """How long a lesson and each of its exercises take, according to the lesson."""
     whole = int(re.search(r"^\*(\d+) minutes", text(number), re.MULTILINE)[1])
     return whole, {
         id: int(n) for id, n in re.findall(r"^### Exercise (\S+) .*\*\((\d+) minute", text(number), re.MULTILINE)
@@ -88,7 +88,7 @@ def test_every_guess_that_is_named_exists():
 
 
 def solutions(number):
-    """The solved code of each exercise of a lesson, without spaces."""
+    """The solved code of each exercise in a lesson, without spaces."""
     found, waiting = {}, ""
     for kind, source in cells(number):
         if kind == "code":
@@ -99,7 +99,7 @@ def solutions(number):
 
 
 def typed(answer):
-    """The code in an answer, up to the first full stop, colon or semicolon; what follows explains."""
+    """The code in an answer, up to the first full stop, colon or semicolon. The rest explains."""
     pieces = []
     for i, piece in enumerate(answer.split("`")):
         if i % 2:
@@ -138,7 +138,7 @@ def test_sections_that_are_named_exist(number):
 
 
 def typed_live():
-    """Of each lesson what is typed, and what is then to be seen."""
+    """For each lesson, what to type and what you should then see."""
     return {number: [body for _, body in BLOCK.findall(section(number))] for number in NUMBERS}
 
 
@@ -165,7 +165,7 @@ def test_what_is_typed_live_is_short_enough_to_be_typed(number):
 
 
 def plans():
-    """For each plan: the minutes of its heading, those for lunch, and the rows: from, minutes, what, exercises."""
+    """For each plan: its heading's minutes, the lunch minutes, and the rows: from, minutes, what, exercises."""
     found = re.findall(
         r"^### .*? \((\d+) minutes(?:, and (\d+) for lunch)?\)\n\n(\|.*?)\n\n", PAGE, re.MULTILINE | re.DOTALL
     )
@@ -206,8 +206,8 @@ def test_a_plan_leaves_time_for_the_exercises_that_it_keeps():
 
 
 def anchors(path):
-    """What one can link to in a page or a lesson."""
-    if path.suffix == ".ipynb":  # as JupyterLab does it
+    """What you can link to in a page or a lesson."""
+    if path.suffix == ".ipynb":  # JupyterLab's rule
         return {heading.replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text(path.name[:2]), re.MULTILINE)}
     headings = re.findall(r"^#+ (.*)$", BLOCK.sub("", path.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}

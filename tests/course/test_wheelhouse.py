@@ -1,4 +1,4 @@
-"""A class without a network: missing wheels are noticed here, not in the room; the installer says what helps."""
+"""A class without a network: missing wheels show up here, not in the room, and the installer says what to do."""
 
 import ast
 import importlib.util
@@ -33,7 +33,7 @@ def wheel(folder, name, version="1.0", tags="py3-none-any", requires=()):
 
 @pytest.fixture
 def wheels(tmp_path):
-    """What fluxlite needs, except for what each test leaves out."""
+    """What fluxlite needs, except what each test leaves out."""
     requires = ["numpy>=2.0", 'jupyterlab>=4; extra == "lab"', 'torch; extra == "bench"']
     wheel(tmp_path, "fluxlite", "0.1.0", requires=requires)
     windows = 'pywinpty; os_name == "nt"'

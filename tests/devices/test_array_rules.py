@@ -1,4 +1,4 @@
-"""The rules for arrays on a device: what may be written, what raises, what comes out."""
+"""The rules for arrays on a device: what you can write, what raises, what the results are."""
 
 import copy
 import pickle
@@ -15,7 +15,7 @@ def numbers(device, shape=(2, 3)):
 
 
 class Foreign:
-    """An array type that no library knows, and that knows them: as tracked arrays are."""
+    """An array type that no library knows, but that knows them, like tracked arrays."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return "foreign", ufunc.__name__, method
@@ -103,7 +103,7 @@ def test_operators_are_numpys(device):
         (x >= 2, h >= 2), (x == 2, h == 2), (x != 2, h != 2), (divmod(x, 2)[1], divmod(h, 2)[1]),
     ]:  # fmt: skip
         assert type(result) is type(x)
-        np.testing.assert_array_equal(cpu(result), right.astype(result.dtype))  # on Metal Float32 for Float64
+        np.testing.assert_array_equal(cpu(result), right.astype(result.dtype))  # on Metal, Float32 instead of Float64
 
 
 @pytest.mark.on(*EVERYWHERE)
@@ -150,7 +150,7 @@ def test_infinity_and_nan_come_without_a_warning(device):
     assert np.isnan(cpu(x[:1] / x[:1])).all()
 
 
-# -- other array types get their turn --------------------------------------------------------------
+# -- other array types get a say -------------------------------------------------------------------
 
 
 @pytest.mark.on(*GPUS)
@@ -179,7 +179,7 @@ def test_a_foreign_array_cannot_be_written_in(device, index):
         x[index] = Foreign()
 
 
-# -- to the host only by name ----------------------------------------------------------------------
+# -- copies to the host must be explicit -----------------------------------------------------------
 
 
 @pytest.mark.on(*GPUS)

@@ -1,4 +1,4 @@
-"""Whether a kind of device can be used, and its parts; NVIDIA's and AMD's GPUs share their code."""
+"""Whether a kind of device, or one of its parts, can be used. NVIDIA's and AMD's GPUs share their code."""
 
 import importlib.util
 import subprocess
@@ -17,11 +17,11 @@ from fluxlite.devices.cupy import parts
 
 
 class Trouble(Exception):
-    """As CuPy's errors: the text begins with the error's name."""
+    """Like CuPy's errors: the text starts with the error's name."""
 
 
 class FakeCuPyDevice:
-    """As CuPy's: which one is current is not kept in it."""
+    """Like CuPy's: the object doesn't store which device is current."""
 
     def __init__(self, cupy, index):
         self.cupy, self.index = cupy, index
@@ -37,7 +37,7 @@ class FakeCuPyDevice:
 
 
 class FakeCuPy:
-    """As much of CuPy as asking for devices needs, for either maker, on a computer without a GPU."""
+    """The parts of CuPy that asking for devices needs, for either maker, on a computer without a GPU."""
 
     __version__ = "14.2.0"
 
@@ -65,7 +65,7 @@ class FakeCuPy:
 
 @pytest.fixture
 def with_cupy(monkeypatch):
-    """With this CuPy in the place of the one that is installed; None for none."""
+    """With this CuPy instead of the installed one; None means no CuPy."""
 
     def put(fake):
         real = importlib.util.find_spec
@@ -90,7 +90,7 @@ def with_cupy(monkeypatch):
 
 
 def test_S1_1_and_S3_1_CUDA_functional():
-    """True where there is a GPU; what it is where there is none, it says."""
+    """True if there's a GPU. Without one, it says what's missing."""
     with fl.pretend(CUDA="functional"):
         assert fl.cuda.functional() and repr(fl.cuda.functional()) == "True"
     with fl.pretend(CUDA="no driver"):
@@ -105,7 +105,7 @@ def test_S3_R6_functional_is_about_hardware_also_beside_a_simulation():
 
 
 def test_S1_2_AMDGPU_functional_and_its_part_MIOpen():
-    """The guide's `functional(:MIOpen)` is true; no CuPy has MIOpen, which is said, and no layer of ours needs it."""
+    """The guide's `functional(:MIOpen)` is true. No CuPy has MIOpen, so we say that; none of our layers needs it."""
     with fl.pretend(AMDGPU="functional"):
         assert fl.amdgpu.functional()
         for spelling in ("MIOpen", ":MIOpen", "miopen"):
@@ -143,7 +143,7 @@ def test_a_part_that_CuPy_cannot_load_says_so():
     if cuda.cuda_functional():
         assert parts.cupy_part("cuBLAS") and parts.cupy_part("cuRAND")
     for name in ("cuBLAS", "cuRAND", "cuFFT", "cuSOLVER", "NCCL", "cuTENSOR", "NVRTC"):
-        answer = parts.cupy_part(name)  # nothing raises, whatever is there
+        answer = parts.cupy_part(name)  # nothing raises, whatever is installed
         assert answer or (name in answer.reason and "\n" not in answer.reason)
 
 
@@ -225,7 +225,7 @@ def test_a_CuPy_that_cannot_be_imported_is_a_reason(with_cupy, monkeypatch):
 
 @pytest.fixture
 def package(monkeypatch, tmp_path):
-    """With these packages of CuPy installed, not imported, with or without NVIDIA's driver."""
+    """With these CuPy packages installed but not imported, with or without NVIDIA's driver."""
 
     def put(*names, driver=False):
         (tmp_path / "cupy").mkdir()
@@ -255,9 +255,9 @@ def test_a_CuPy_without_a_driver_is_not_imported(package, monkeypatch):
     ("names", "driver", "backend"),
     [
         (["cupy_cuda12x-14.2.0"], True, "CUDA"),  # it may have a GPU
-        (["cupy_rocm_7_0-14.2.0"], False, "AMDGPU"),  # nothing is known of AMD's driver
-        (["cupy-14.2.0"], False, "CUDA"),  # built from source, or from conda-forge: for whom?
-        (["cupy_cuda12x-14.2.0", "cupy_cuda13x-14.2.0"], False, "CUDA"),  # which of them is it?
+        (["cupy_rocm_7_0-14.2.0"], False, "AMDGPU"),  # we know nothing about AMD's driver
+        (["cupy-14.2.0"], False, "CUDA"),  # built from source, or from conda-forge: for which maker?
+        (["cupy_cuda12x-14.2.0", "cupy_cuda13x-14.2.0"], False, "CUDA"),  # which of the two?
     ],
 )
 def test_a_CuPy_of_which_one_cannot_tell_is_asked(package, names, driver, backend):
@@ -265,7 +265,7 @@ def test_a_CuPy_of_which_one_cannot_tell_is_asked(package, names, driver, backen
     assert cuda.package.of_no_use(backend) is None
 
 
-# -- F1: nobody pays for what is not used ---------------------------------------------------------------------------
+# -- F1: you don't pay for what you don't use -----------------------------------------------------------------------
 
 
 def test_F1_importing_fluxlite_imports_no_GPU_library_and_not_what_only_choosing_needs():

@@ -1,4 +1,4 @@
-"""Which device is chosen, and what is said about it: all that the guide documents, in pretended situations."""
+"""Which device is chosen, and which messages appear: everything that the guide documents, in pretended situations."""
 
 import numpy as np
 import pytest
@@ -19,12 +19,12 @@ NOT_INSTALLED = {
 
 @pytest.fixture
 def said(capsys):
-    """The lines printed since it was asked last."""
+    """The lines printed since the last call."""
     return lambda: capsys.readouterr().out.splitlines()
 
 
 def missing(backend, source="preferences"):
-    """What is said when the preferred backend is not installed."""
+    """The message if the preferred backend isn't installed."""
     reason = f"{_what(backend)} is not installed: {NOT_INSTALLED[backend]}"
     return [
         f"┌ Warning: Trying to use backend: {backend}, but {reason}.",
@@ -77,7 +77,7 @@ def test_S1_22_and_S1_28_a_missing_preferred_backend_is_said_and_the_CPU_used(ba
 
 
 def test_S1_29_a_preference_is_not_exclusive(said):
-    """AMDGPU is preferred and missing, CUDA is there: a warning, then CUDA."""
+    """AMDGPU is preferred but missing, and CUDA is there: a warning, then CUDA."""
     with pretend(CUDA="functional", preference="AMDGPU"):
         device = fl.get_device(verbose=True)
         assert said() == [
@@ -111,7 +111,7 @@ def test_S1_24_and_S1_30_devices_by_backend_and_number():
     assert fl.get_device("CPU") is CPU is fl.get_device("CPU", 7)
 
 
-# -- F31 to F38: the rest of what is documented -------------------------------------------------------------------
+# -- F31 to F38: everything else that's documented ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_pretended_devices_say_so_and_can_be_compared():
             assert fl.device_of(y) == there and fl.cpu(y).sum() == 3
         with pytest.raises(ValueError, match=r"CUDA:0 \(pretended\).*CUDA:1 \(pretended\)"):
             x + second(x)
-    assert fl.cpu(x * 2).sum() == 6  # what is on it stays usable
+    assert fl.cpu(x * 2).sum() == 6  # arrays on it stay usable
 
 
 def test_a_pretended_device_is_no_real_one_of_the_same_name():

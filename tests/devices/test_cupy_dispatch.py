@@ -1,7 +1,7 @@
-"""Dispatch over CuPy, without a GPU: real `cupy.ndarray`s over the host's memory.
+"""Dispatch over CuPy without a GPU: real `cupy.ndarray`s over the host's memory.
 
 Operators, NumPy's protocols, views, strides and addresses work on them. Only kernels, copies and printing need a GPU.
-Where there is one no test here may launch a kernel: it would read memory that is not the GPU's.
+With a real GPU, no test here may launch a kernel, since it would read memory that isn't the GPU's.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ def x(host):
 
 
 class Foreign:
-    """As tracked arrays are: speaks both protocols, forwards no unknown attributes."""
+    """Like tracked arrays: implements both protocols, forwards no unknown attributes."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return "foreign", ufunc.__name__, method

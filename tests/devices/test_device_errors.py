@@ -1,4 +1,4 @@
-"""Models and data on several devices: what a model says of itself, and what the errors say."""
+"""Models and data on several devices: how a model prints, and what the errors say."""
 
 from dataclasses import dataclass
 
@@ -188,7 +188,7 @@ def test_gradients_on_another_device(two, rule):
     before = CPU(model[0].weight).copy()
     with pytest.raises(TypeError, match=r"layers\[1\].weight is on Simulated:0, its gradient on CPU"):
         update(state, model, grads)
-    np.testing.assert_array_equal(CPU(model[0].weight), before)  # nothing was changed before all was checked
+    np.testing.assert_array_equal(CPU(model[0].weight), before)  # everything is checked before anything changes
 
 
 def test_a_state_that_was_set_up_before_the_move(two):
@@ -212,7 +212,7 @@ def test_out_of_memory_in_a_model_says_used_free_and_asked_for():
     for compute in (model, lambda x: fl.withgradient(lambda model: np.sum(model(x)), model)):
         with pytest.raises(MemoryError, match=rf"Simulated:0 \(simulated NVIDIA T4\) is out of memory: {figures}"):
             compute(x)
-    assert device.memory().used == 4096  # the model and x; the rest is given back
+    assert device.memory().used == 4096  # the model and x; everything else is freed
 
 
 def test_a_model_that_does_not_fit_leaves_nothing_behind():

@@ -1,4 +1,4 @@
-"""A device's memory is finite, views share it, and it is given back. And each device is its own."""
+"""A device's memory is limited, views share it, and it gets freed. And each device has its own."""
 
 import gc
 

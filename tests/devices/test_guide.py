@@ -1,6 +1,7 @@
-"""The guide's examples of arrays and models on a GPU; and the table that says where each of its examples is shown.
+"""The guide's examples of arrays and models on a GPU, and the table of which test shows which example.
 
-Those of choosing a device are in `test_choosing.py` and `test_preferences.py`, of several in `test_several_gpus.py`.
+Examples of choosing a device are in `test_choosing.py` and `test_preferences.py`, of several devices in
+`test_several_gpus.py`.
 """
 
 import ast
@@ -25,7 +26,7 @@ def on_gpu(x):
 
 
 def test_S1_7_and_S3_2_the_basic_example():
-    """W and b moved, x and y moved; the same predict and loss as on the CPU, and a gradient, which is there too."""
+    """W and b moved, x and y moved: the same predict and loss as on the CPU, and a gradient on the GPU."""
     rng = np.random.default_rng(0)
     W, b, x, y = (rng.random(shape) for shape in ((2, 5), 2, 5, 2))
 
@@ -40,7 +41,7 @@ def test_S1_7_and_S3_2_the_basic_example():
 
 
 def test_S1_8_and_S3_3_fmap_cu_over_a_layer_and_a_chain():
-    """S3-3 calls `d` where `m` is meant; S1-8 is the mended one."""
+    """S3-3 calls `d` where it means `m`; S1-8 is the corrected version."""
     d = fl.fmap(fl.cu, fl.Dense(10, 5, fl.σ))
     assert on_gpu(d.weight) and on_gpu(d(fl.cu(np.ones(10))))
     m = fl.fmap(fl.cu, fl.Chain(fl.Dense(10, 5, fl.σ), fl.Dense(5, 2), fl.softmax))
@@ -56,7 +57,7 @@ def test_S1_9_and_S3_4_and_S3_R2_gpu():
 
 
 def test_S1_10_and_S3_5_and_S3_R1_cpu():
-    """The values come back, the precision that `gpu` took does not."""
+    """The values come back, but not the precision that `gpu` reduced."""
     before = np.random.default_rng(0).random(10)
     x = fl.cpu(fl.gpu(before))
     assert type(x) is np.ndarray and x.dtype == np.float32
@@ -64,7 +65,7 @@ def test_S1_10_and_S3_5_and_S3_R1_cpu():
 
 
 def test_S3_R3_cu_converts_as_the_guide_says():
-    """F11: Float64 and its complex become half as wide; half precision, integers and ranges stay what they are."""
+    """F11: Float64 and complex128 become half as wide. Half precision, integers and ranges don't change."""
     kinds = {"f8": "f4", "c16": "c8", "f2": "f2", "i8": "i8", "b1": "b1"}
     assert {kind: fl.cu(np.ones(2, kind)).dtype.str[1:] for kind in kinds} == kinds
     assert fl.cu([range(1, 4), np.ones(1)])[0] == range(1, 4)
@@ -77,7 +78,7 @@ def test_S1_15_and_S3_11_a_model_goes_back_before_it_is_saved():
 
 
 def test_S3_R9_time_waits_before_and_after_and_says_what_was_asked_of_the_gpu(capsys):
-    """F49: earlier work is not billed, and the time is that of the sum, not of giving the order for it."""
+    """F49: earlier work doesn't count, and the time is that of the sum, not of launching it."""
     device, x = fl.require_gpu(), fl.cu(np.ones((2048, 2048), np.float32))
     earlier = x @ x
     device.synchronize()
@@ -108,7 +109,7 @@ def test_F44_the_same_code_for_any_backend():
 
 # -- the table ----------------------------------------------------------------------------------------------------
 
-# For each row of the guide's features, the test that shows it, or where it comes to stand.
+# For each of the guide's features, the test that shows it, or where it will be shown.
 FEATURES = {
     "F1": "test_backends.py::test_F1",
     "F2": "test_backends.py::test_F2",
@@ -167,7 +168,7 @@ FEATURES = {
     "F55": "later: the lesson that measures",
     "F56": "test_rnn.py::test_after_200_epochs",
 }
-# The guide's examples that are not shown in tests of devices.
+# The guide's examples that are shown outside the device tests.
 EXAMPLES_ELSEWHERE: dict[str, str] = {}
 EXAMPLES = [f"S1_{i}" for i in range(1, 31)] + [f"S3_{i}" for i in range(1, 15)] + [f"S3_R{i}" for i in range(1, 11)]
 
@@ -192,7 +193,7 @@ def test_every_example_is_shown_by_a_test_of_its_name_or_said_to_be_elsewhere():
 
 
 def _ids(name):
-    """The examples that a test's name begins with: test_S1_17_and_S3_13_minus_one shows S1_17 and S3_13."""
+    """The examples that a test's name starts with: test_S1_17_and_S3_13_minus_one shows S1_17 and S3_13."""
     words = name.split("_")[1:]
     found = []
     while words[:1] and words[0] in ("S1", "S3"):

@@ -1,4 +1,4 @@
-"""What is particular to Metal: dtypes, views that a library without views is given, what MLX lacks, when it starts."""
+"""What's special about Metal: dtypes, views for a library without views, what MLX lacks, when it starts work."""
 
 import functools
 import pickle
@@ -46,7 +46,7 @@ def host(x):
     return fl.cpu(x).tolist()
 
 
-# -- whether it is there ------------------------------------------------------------------------------
+# -- whether it's there --------------------------------------------------------------------------------
 
 
 def test_mlx_is_imported_when_it_is_used_and_not_before():
@@ -95,7 +95,7 @@ def test_the_device():
     device.synchronize()
     memory = device.memory()
     assert isinstance(memory, Memory) and memory.used > 0 and memory.peak >= memory.used
-    assert not device.watch_peak()  # so a receipt says that launches are not visible
+    assert not device.watch_peak()  # so a receipt says that it can't see launches
 
 
 def test_its_generator_makes_float32_on_the_device():
@@ -433,13 +433,13 @@ def started(monkeypatch):
 
 
 def test_a_loop_that_reads_nothing_does_not_grow_without_bound(started):
-    fresh = MetalDevice()  # which has nothing to start yet
+    fresh = MetalDevice()  # it has nothing to start yet
     x, total = (fresh(np.arange(3, dtype=np.float32)) for _ in range(2))
     for _ in range(1000):
         x += 1
         total = total + x
     assert len(started) >= 3000 // metal._STARTED_TOGETHER
-    assert max(started) <= 3  # what was dropped is not computed
+    assert max(started) <= 3  # dropped arrays aren't computed
     assert host(x) == [1000, 1001, 1002] and host(total) == [500_500, 501_501, 502_502]
 
 
@@ -542,7 +542,7 @@ def test_mlx_refuses_what_is_done_otherwise(way):
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (0, 0)])
 def test_arrays_without_elements(shape):
-    """MLX reads memory that is not theirs."""
+    """MLX would read memory outside the arrays."""
     h = np.zeros(shape, np.float32)
     x = device(h)
     for f in (np.sum, np.prod, np.any, np.all, np.count_nonzero, np.cumsum, np.sort, np.argsort, np.exp, np.ravel):

@@ -1,4 +1,4 @@
-"""gpu(x) and cpu(x): what moves, what stays the same object, what is said, what raises."""
+"""gpu(x) and cpu(x): what moves, what stays the same object, which messages appear, what raises."""
 
 import collections
 import io
@@ -77,7 +77,7 @@ def test_types_on_the_way_to_a_gpu(device, before, after):
     x = np.array([0, 1, 1]).astype(before)
     there = device(x)
     assert there.dtype == after
-    if (device.backend, before) != ("Metal", "complex128"):  # which MLX does not have
+    if (device.backend, before) != ("Metal", "complex128"):  # MLX doesn't have it
         assert device(x, dtype=None).dtype == before
     assert cpu(there).dtype == after
     assert cpu(there).tolist() == x.tolist()
@@ -175,7 +175,7 @@ def test_arrays_that_only_look_as_if_they_overlap_are_not_mentioned(simulated):
     assert notices() == []
 
 
-# -- what cannot be entered -----------------------------------------------------------------------------
+# -- what can't be entered ---------------------------------------------------------------------------
 
 
 def test_an_unregistered_object_stays_and_that_is_said(simulated):

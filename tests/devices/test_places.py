@@ -1,4 +1,4 @@
-"""device_of: where an array is, or all that a model holds."""
+"""device_of: the device of an array, or of everything in a model."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The preference for a backend: the file, its table, and who counts more."""
+"""The preference for a backend: the file, its table, and what takes precedence."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ from fluxlite.devices.preferences import edited, preference_file, stored_backend
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A project of its own, whose preferences may be written."""
+    """A separate project, where tests may write preferences."""
     monkeypatch.setenv("FLUXLITE_PROJECT", str(tmp_path))
     return tmp_path
 
@@ -50,7 +50,7 @@ def test_S1_6_GPU_BACKEND_is_what_is_preferred_also_if_it_is_not_there(project):
 
 
 def test_S1_20_the_CPU_can_be_preferred(project, capsys):
-    """S1-20: an info of two lines; no restart is needed."""
+    """S1-20: a two-line info. You don't need to restart."""
     fl.gpu_backend("CPU")
     first, second = capsys.readouterr().out.splitlines()
     assert first == "┌ Info: New GPU backend set: CPU." and second.startswith("└ ")
@@ -58,7 +58,7 @@ def test_S1_20_the_CPU_can_be_preferred(project, capsys):
 
 
 def test_already_set_compares_with_what_is_stored(project, capsys):
-    """In Flux it was compared with the session's backend: CUDA, then CPU, then CUDA left CPU in the file."""
+    """Flux compared it with the session's backend, so CUDA, then CPU, then CUDA left CPU in the file."""
     for name in ("CUDA", "CPU", "CUDA"):
         fl.gpu_backend(name)
         assert stored_backend() == name
@@ -201,7 +201,7 @@ def test_a_broken_file_is_no_preference_and_is_not_overwritten(project, capsys):
 
 
 def test_a_reader_never_sees_half_a_file(project):
-    """Written beside it and renamed; the mode stays, and nothing is left over."""
+    """It's written next to the file, then renamed. The mode stays, and nothing is left over."""
     path = project / "LocalPreferences.toml"
     fl.gpu_backend("CUDA")
     path.chmod(0o640)

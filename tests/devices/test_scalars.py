@@ -63,7 +63,7 @@ def test_what_waits_by_name_or_reads_nothing_stays_allowed(x):
         assert repr(x[0]) and str(x) and f"{x.sum()}" and x.tolist() == [2, 3]
         x[0] = 7
         assert [row.shape for row in x] == [(), ()] and (x + 1).shape == (2,)
-        assert bool(np.ones(1)) and float(np.float32(1)) == 1  # the CPU is not meant
+        assert bool(np.ones(1)) and float(np.float32(1)) == 1  # the CPU isn't affected
 
 
 def test_it_stays_until_it_is_called_again(x):
@@ -95,7 +95,7 @@ def test_F46_a_notebook_points_out_the_first_one(x, capsys, monkeypatch):
 
 
 def test_in_a_real_kernel():
-    """The cell's line is shown; a file name such as 123.py would say nothing."""
+    """It shows the cell's line, since a file name such as 123.py would mean nothing."""
     client = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     cell = nbformat.v4.new_code_cell(
@@ -135,7 +135,7 @@ def test_the_line_is_the_users_not_ours(tmp_path):
 
 
 def test_on_CUDA_it_is_CuPys_own_check(monkeypatch, capsys):
-    """What CuPy knows is seen here without a GPU; that its arrays ask before they wait, only with one."""
+    """CuPy's own setting shows here without a GPU. That its arrays check before they wait shows only with one."""
     cupyx = pytest.importorskip("cupyx")
     from cupy._core import syncdetect
 

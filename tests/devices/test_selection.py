@@ -1,4 +1,4 @@
-"""Which device gpu, cu and cpu mean."""
+"""Which device gpu, cu and cpu use."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from fluxlite.messages import notices
 
 @pytest.fixture
 def no_gpu():
-    """As if this machine had none."""
+    """Pretends that this machine has no GPU."""
     with fl.pretend():
         yield
 

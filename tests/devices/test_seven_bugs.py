@@ -1,7 +1,7 @@
-"""Seven mistakes that a program on a CPU never notices, and a GPU punishes: each a small wrong program.
+"""Seven mistakes that go unnoticed on a CPU and hurt on a GPU, each in a small wrong program.
 
-They were found in other learning libraries. The simulated GPU refuses the program, or its receipt shows what is
-wrong; beside each stands the right program, on which nothing is to be seen. So both can be told apart without a GPU.
+They come from other learning libraries. The simulated GPU refuses the program, or its receipt shows what's wrong. Next
+to each is the correct program, which shows nothing wrong. So you can tell the two apart without a GPU.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ def f32(*shape):
 
 
 class Momentum:
-    """An optimizer as many write it: what it remembers of a parameter is kept under the parameter's id."""
+    """An optimizer as many people write it: it stores what it remembers about a parameter under the parameter's id."""
 
     def __init__(self):
         self.memory = {}
@@ -107,11 +107,11 @@ def test_3_right_values_are_written_to_where_the_model_is():
     assert cpu(model(x)).tolist() == [[8.0] * 4] * 2
 
 
-# -- 4: what a recurrent layer remembers stays behind ---------------------------------------------------------
+# -- 4: a recurrent layer's memory stays behind ---------------------------------------------------------------
 
 
 class Recurrent:
-    """Keeps its state in an attribute that no move knows of."""
+    """Keeps its state in an attribute that no move knows about."""
 
     def __init__(self):
         self.w, self.h = f32(3, 3), None
@@ -146,11 +146,11 @@ def test_4_right_the_state_is_an_argument():
     assert (r.launches, r.host_to_device.count) == (3, 0)
 
 
-# -- 5: layers that the move does not find ----------------------------------------------------------------
+# -- 5: layers that a move doesn't find -------------------------------------------------------------------
 
 
 class Sealed:
-    """Layers in a list, in an object that nobody registered."""
+    """Layers in a list, in an object that isn't registered."""
 
     def __init__(self):
         self.layers = [fl.Dense(3, 3), fl.Dense(3, 2)]
@@ -227,7 +227,7 @@ def test_7_right_the_index_is_there_before_the_loop():
 
 
 def test_on_a_cpu_all_seven_go_unnoticed():
-    """That is why they are found so late."""
+    """That's why people find them so late."""
     fl.simulate_gpu(False)
     w, rule = f32(3), Momentum()
     rule.step("w", w, f32(3))

@@ -1,4 +1,4 @@
-"""Several GPUs: listing them, naming one, moving between them, hiding them; on simulated ones."""
+"""Several GPUs: listing, naming and hiding them, and moving between them, on simulated ones."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ def test_S1_23_the_list_of_devices(three):
 
 
 def test_S1_25_and_S1_26_a_layer_moves_from_one_device_to_another(three):
-    """`CUDA.device(weight)` says where it is. What is there already is not copied; printing works anywhere (F41)."""
+    """`CUDA.device(weight)` says where it is. Arrays already there aren't copied; printing works anywhere (F41)."""
     device0, device1 = (fl.get_device(fl.gpu_name(), i) for i in (0, 1))
     layer = device0(fl.Dense(2, 3))
     assert fl.cuda.device(layer.weight) is device0 is fl.cuda.device(layer)
@@ -53,7 +53,7 @@ def test_S3_R8_setting_the_current_device(three):
         assert fl.cuda.device() is three[0]
     assert fl.cuda.device() is three[1]
     with fl.simulate_gpu(2, like="A100"):
-        assert fl.cuda.device() is devices()[0]  # a new simulation begins at its first device
+        assert fl.cuda.device() is devices()[0]  # a new simulation starts at its first device
     for index in (-1, 3):
         with pytest.raises(IndexError, match=f"no Simulated device {index}: there are 3, numbers 0 to 2"):
             fl.cuda.set_device(index)
@@ -130,7 +130,7 @@ def test_S1_17_and_S3_13_minus_one_hides_all():
     [("0,1", 2), ("2", 1), ("1,0,2", 3), ("0,7,1", 1), ("0,0,1", 1), ("0, 1 ", 2), ("", 0), ("GPU-1f", 0)],
 )
 def test_S1_18_and_S3_14_numbers_select(visible, seen):
-    """Those selected are numbered anew from 0; as in CUDA, what follows a number that is none does not count."""
+    """The selected ones are renumbered from 0. As in CUDA, the list ends at the first invalid number."""
     *_, last = run("fl.simulate_gpu(3)\nprint([device.index for device in fl.cuda.devices()])", visible)
     assert last == str(list(range(seen)))
 

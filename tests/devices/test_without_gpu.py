@@ -64,4 +64,4 @@ def test_a_program_started_with_the_variable_simulates():
     environment = os.environ | {without.VARIABLE: "simulate", "CUDA_VISIBLE_DEVICES": ""}
     environment.pop("CUDA_VISIBLE_DEVICES")
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] in ("Simulated:0", "CUDA:0")  # the second where there is a real one
+    assert done.stdout.splitlines()[-1] in ("Simulated:0", "CUDA:0")  # the second on a machine with a real one

@@ -1,4 +1,4 @@
-"""Lesson 00, start here: the question that stays open until lesson 07, and the first check."""
+"""Lesson 00, start here: a question that stays open until lesson 07, and the first check."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def _on_device(x: Any) -> bool:
 
 
 def _host(x: Any) -> Any:
-    """The values, wherever they are; None for what are no numbers."""
+    """The values on the host. None for anything that isn't numbers."""
     try:
         return np.asarray(fl.cpu(x), np.float64)
     except (TypeError, ValueError):

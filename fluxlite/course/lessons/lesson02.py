@@ -131,7 +131,7 @@ def half(half: Any) -> str:
 
 
 def _arrays(tree: Any) -> dict[str, Any]:
-    """The arrays of a tree by their paths; a path in the words of who wrote the tree."""
+    """The arrays of a tree by path, written as in the tree's own code."""
     layers = tree["model"].layers if isinstance(tree["model"], fl.Chain) else ()
     found = {f"{i}.{name}": getattr(layers[i], name) for i in range(min(2, len(layers))) for name in ("weight", "bias")}
     return {f"layers[{path[0]}]{path[1:]}": array for path, array in found.items()} | {
@@ -164,7 +164,7 @@ def _check_dtypes(arrays: dict[str, Any]) -> None:
 @exercise("02.3", "copies and bytes, predicted", look_at="section 5: what counts as one array")
 def copies_and_bytes(copies: Any, nbytes: Any) -> str:
     layer, x = fl.Dense(8, 8), np.ones((100, 8), np.float32)
-    # What this move says, about x and a part of it, is not the learner's.
+    # Messages about this move, which concern x and a part of it, aren't for the learner.
     with fl.receipt() as r, contextlib.redirect_stdout(io.StringIO()):
         fl.gpu({"model": fl.Chain(layer, np.tanh, layer), "x": x, "once more": x, "the first ten": x[:10]})
     paid = (r.host_to_device.count, r.host_to_device.bytes)
@@ -188,7 +188,7 @@ def copies_and_bytes(copies: Any, nbytes: Any) -> str:
 
 
 class _Sealed(fl.Dense):
-    """A layer for those who compute by hand."""
+    """A layer that refuses to be called, since the learner is to compute by hand."""
 
     def __call__(self, x: Any) -> Any:
         raise NotRight("a layer was called; this time compute with its weight, bias and activation yourself")

@@ -63,7 +63,7 @@ def two_heads(TwoHeads: Any) -> str:
 
 
 def _arrays(model: Any) -> list[tuple[str, Any]]:
-    """The arrays of a TwoHeads with their paths, however it is registered."""
+    """A TwoHeads' arrays with their paths, however it's registered."""
     layers = [("body", model.body), *((f"heads[{i}]", head) for i, head in enumerate(model.heads))]
     return [(f"{path}.{name}", getattr(layer, name)) for path, layer in layers for name in ("weight", "bias")]
 

@@ -138,7 +138,7 @@ def fit(fit: Any) -> str:
 
 
 def _product() -> tuple[fl.Chain, np.ndarray, np.ndarray]:
-    """A small network, and what it is to learn: to multiply."""
+    """A small network, and its task: to multiply."""
     rng = np.random.default_rng(7)
     x = rng.uniform(-1, 1, (64, 2)).astype(np.float32)
     return fl.Chain(fl.Dense(2, 16, np.tanh, rng=rng), fl.Dense(16, 1, rng=rng)), x, x[:, :1] * x[:, 1:]

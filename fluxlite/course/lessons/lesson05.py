@@ -42,7 +42,7 @@ QUESTIONS = {
 
 
 def _wave() -> tuple[np.ndarray, np.ndarray]:
-    """The inputs and the targets of the lesson."""
+    """The lesson's inputs and targets."""
     points = playground.wave().reshape(21, 1, 1)
     return points[:-1].copy(), points[1:].copy()
 
@@ -86,7 +86,7 @@ def step(step: Any) -> str:
 
 
 def _two(returned: Any) -> tuple[Any, Any]:
-    """What step returned, if it is what a step returns."""
+    """What `step` returned, if it has the right form."""
     if returned is None:
         raise NotRight("step returned None", expected="return out, h")
     if not isinstance(returned, tuple) or len(returned) != 2:
@@ -165,7 +165,7 @@ def train_again(train_again: Any) -> str:
 
 
 def _reference(w1: Any, w2: Any, xs: Any, ys: Any) -> Any:
-    """One epoch as the solution runs it, for its receipt."""
+    """One epoch of the solution, for its receipt."""
     w1, w2, total, memory = w1.copy(), w2.copy(), 0, np.zeros_like(w2.T)
     for x, y in zip(xs, ys):
 
@@ -181,7 +181,7 @@ def _reference(w1: Any, w2: Any, xs: Any, ys: Any) -> Any:
 
 
 def _last(returned: Any, name: str) -> float:
-    """The loss of the last epoch, whether that or a list of all of them was returned."""
+    """The last epoch's loss, whether that or a list of all losses was returned."""
     if returned is None:
         raise NotRight(f"{name} returned None", expected="return total")
     if isinstance(returned, list) and returned:
@@ -245,7 +245,7 @@ def continue_wave(continue_wave: Any) -> str:
 
 
 def _from(x: Any, n: int, w1: Any, w2: Any, following: Callable[[Any, int], Any]) -> Iterator[float]:
-    """The outputs of n steps, where ``following(out, step)`` says what is fed in after each."""
+    """The outputs of n steps. ``following(out, step)`` gives the next input after each."""
     h = _empty()
     for number in range(1, n + 1):
         out, h = _step(x, h, w1, w2)

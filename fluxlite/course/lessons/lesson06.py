@@ -47,7 +47,7 @@ QUESTIONS = {
 
 
 def _program(x: Any, W: Any) -> Any:
-    """The lesson's program, of which the waits are to be counted."""
+    """The lesson's program, whose waits the learner counts."""
     h = np.tanh(x @ W)
     first = h[0]
     for row in h[:3]:
@@ -93,7 +93,7 @@ def time_it(time_it: Any) -> str:
             return A @ B
 
         for _ in range(3):
-            A @ B  # ordered, and nobody waits
+            A @ B  # launched, but nothing waits
         found = time_it(product)
         fl.cuda.synchronize()
         start = fl.clock()
@@ -102,7 +102,7 @@ def time_it(time_it: Any) -> str:
         return found, fl.clock() - start
 
     A = np.zeros((2048, 2048), np.float32)
-    # Only the shapes: what a product of this size contains is not needed to know how long it takes.
+    # Only the shapes: the time of such a product doesn't depend on its values.
     found, right = fl.estimate(stopwatch, A, A, like="NVIDIA T4", shapes_only=True).result
     expected = f"{duration(right)} simulated (NVIDIA T4)"
     if not calls:
@@ -145,7 +145,7 @@ def _shown(x: Any) -> str:
 
 
 def _task() -> tuple[Any, list[tuple[Any, Any]]]:
-    """A model and forty batches, on the simulated device."""
+    """A model and forty batches on the simulated device."""
     random = np.random.default_rng(6)
 
     def numbers(*shape: int) -> Any:

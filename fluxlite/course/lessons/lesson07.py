@@ -57,7 +57,7 @@ QUESTIONS = {
 
 
 def _number(given: Any, what: str) -> float:
-    """A learner's number, however written. Raises `NotRight` for what is none."""
+    """A learner's number, however it's written. Raises `NotRight` if it isn't a number."""
     if isinstance(given, str):
         raise NotRight(f"{what} is text; write a number, without quotes", repr(given), "a number")
     try:
@@ -125,7 +125,7 @@ def own_bench(bench: Any) -> str:
 
 
 def _bench_of_product(bench: Any, x: np.ndarray, first_use: bool) -> float:
-    """What a learner's `bench` says of a product that is asked for behind three others. Nothing is computed."""
+    """What a learner's `bench` reports for a product launched after three others. Only shapes are computed."""
 
     def run(x: Any) -> Any:
         device = fl.gpu_device()
@@ -163,9 +163,9 @@ def _wrong_bench(bench: Any, given: float, once: float) -> NotRight:
 
 # -- 07.3 -------------------------------------------------------------------------------------------------------------
 
-EPOCHS = 20  # of the run that is counted; the one for the loss has 200
+EPOCHS = 20  # for the run whose launches count; the one for the loss has 200
 STEPS = 20 * EPOCHS
-FEWEST, MOST = 23 * STEPS, 25 * STEPS  # launches: one of a step's 24 adds up the loss, wherever that is done
+FEWEST, MOST = 23 * STEPS, 25 * STEPS  # launches: 24 per step, and one of these adds to the loss, wherever that's done
 
 
 @exercise(
@@ -194,7 +194,7 @@ def fewer_waits(train: Any) -> str:
 
 
 def _losses(history: Any) -> None:
-    """Whether a history holds the losses of 200 epochs, one in ten."""
+    """Check that a history holds the losses of 200 epochs, one in ten."""
     if history is None or not hasattr(history, "__len__"):
         raise NotRight("train returns no list of losses", repr(history), "the history: 20 losses")
     if len(history) == 0:

@@ -32,11 +32,11 @@ QUESTIONS = {
     ),
 }
 
-LAUNCHES = 260  # of exercise 08.3
+LAUNCHES = 260  # for exercise 08.3
 
 
 def _waves(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The inputs and targets of n different waves, the first of them the lesson's."""
+    """The inputs and targets of n different waves. The first is the lesson's."""
     shifts = np.linspace(0, 5, n) if n > 1 else np.zeros(1)
     data = np.sin(np.linspace(2, 10, 21)[:, None] + shifts).astype(np.float32)[:, :, None]
     return data[:-1].copy(), data[1:].copy()

@@ -142,7 +142,7 @@ def train_epoch(train_epoch: Any) -> str:
 
 
 def _steps(made: Any, X: Any, Y: Any, slices: list[slice]) -> Any:
-    """The weights that these steps lead to."""
+    """The weights after these steps."""
     model = fl.fmap(lambda x: x.copy() if isinstance(x, np.ndarray) else x, made)
     opt_state = fl.setup(fl.Descent(0.3), model)
     for these in slices:
@@ -175,7 +175,7 @@ def _check_trained(model: Any, made: Any, X: Any, Y: Any) -> None:
 
 @exercise("09.3", "a loader in five lines", look_at="one order for the whole epoch, used for X and for Y")
 def my_batches(my_batches: Any) -> str:
-    X = np.arange(20, dtype=np.float32).reshape(10, 2)  # observation i is [2i, 2i + 1], its label i
+    X = np.arange(20, dtype=np.float32).reshape(10, 2)  # observation i is [2i, 2i + 1], and its label is i
     Y = np.arange(10)
     rng = np.random.default_rng(1)
     orders = [_epoch(my_batches, X, Y, 4, rng) for _ in range(3)]
@@ -200,7 +200,7 @@ def my_batches(my_batches: Any) -> str:
 
 
 def _epoch(my_batches: Any, X: Any, Y: Any, batchsize: int, rng: Any) -> list[int]:
-    """The labels in the order in which they came, of an epoch that is as it should be."""
+    """The labels in the order that they came in. Raises if the epoch isn't correct."""
     made = my_batches(X, Y, batchsize, rng)
     if not hasattr(made, "__iter__"):
         raise NotRight("a loop cannot go through what my_batches gives", type(made).__name__, "pairs (x, y), by yield")

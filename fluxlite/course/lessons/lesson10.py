@@ -102,13 +102,13 @@ def three_computers(server: Any, mac: Any, workstation: Any, warnings: Any) -> s
 
 
 def _backend_word(answer: Any) -> str:
-    """What was meant: ``"CUDA"``, in any letters, or a device itself."""
+    """The backend that was meant: ``"CUDA"`` in any case, or a device."""
     return str(getattr(answer, "backend", answer)).strip().lower()
 
 
 # -- 10.2 ---------------------------------------------------------------------------------------------------------
 
-# Each with whether a GPU should be used.
+# Each with whether to use a GPU there.
 _PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
     ("on the laptop with nothing", {}, False),
     ("on the workstation with CUDA", {"CUDA": "functional"}, True),
@@ -154,7 +154,7 @@ def predict_everywhere(predict: Any) -> str:
 
 
 def _run(predict: Any, model: Any, x: Any, place: str, computer: dict[str, Any]) -> tuple[Any, int, bool]:
-    """What `predict` gives on that computer, how many launches it took, and whether they were simulated ones."""
+    """What `predict` returns on that computer, its number of launches, and whether these were simulated."""
     printed = io.StringIO()
     try:
         with fl.pretend(**computer), contextlib.redirect_stdout(printed), fl.receipt() as r:
@@ -169,7 +169,7 @@ def _run(predict: Any, model: Any, x: Any, place: str, computer: dict[str, Any])
         else:
             message = f"{place} yours raised an error"
         raise NotRight(message, text) from None
-    finally:  # the learner's own lines are shown, not those of the library
+    finally:  # show the learner's own lines, not the library's
         for line in printed.getvalue().splitlines():
             if not line.startswith(("[ ", "┌ ", "│ ", "└ ")):
                 print(line)

@@ -53,7 +53,7 @@ QUESTIONS = {
 
 @contextlib.contextmanager
 def _two_cards() -> Iterator[list[Any]]:
-    """Two simulated cards, whatever CUDA_VISIBLE_DEVICES hides."""
+    """Two simulated cards, even if CUDA_VISIBLE_DEVICES hides some."""
     hidden = os.environ.pop("CUDA_VISIBLE_DEVICES", None)
     try:
         with fl.simulate_gpu(False), fl.simulate_gpu(2, like="NVIDIA T4"):
@@ -97,7 +97,7 @@ def where_is_what(b: Any, c: Any, d: Any, e: Any) -> str:
 
 
 def _place(answer: Any) -> str:
-    """``"0"``, ``"1"`` or ``"cpu"``, for a number, a text or a device itself."""
+    """``"0"``, ``"1"`` or ``"cpu"``, for a number, a text or a device."""
     if isinstance(answer, fl.Device):
         return "cpu" if answer.backend == "CPU" else str(answer.index)
     return "not a place" if isinstance(answer, bool) else str(answer).strip().strip("'\"").lower()
@@ -137,11 +137,11 @@ def split(split: Any) -> str:
     return "half of the weights on each card, and one copy between them for each call"
 
 
-_LAYER = 64 * 64 * 4 + 512  # bytes of a layer on a card: the weight, and the bias in its smallest piece of memory
+_LAYER = 64 * 64 * 4 + 512  # a layer's bytes on a card: the weight, and the bias in the smallest unit of memory
 
 
 def _check_halves(held: list[Any], moves: int) -> None:
-    """Raises if the weights do not lie half on each card; bytes on the cards are all we look at."""
+    """Raises unless each card holds half of the weights. We look only at the bytes on the cards."""
     layers = [round(nbytes / _LAYER, 1) for nbytes in held]
     yours = f"{held[0]:,} bytes on card 0, {held[1]:,} on card 1"
     expected = f"{2 * _LAYER:,} on each: two layers"
@@ -170,7 +170,7 @@ def _called(run: Any, x: Any) -> Any:
 
 
 def _check_call(r: Any, cards: list[Any]) -> None:
-    """Raises for copies that one call should not make, and for a card that has nothing to do."""
+    """Raises if one call makes copies that it shouldn't, or leaves a card idle."""
     activations = 8 * 64 * 4
     if r.device_to_host.count and r.host_to_device.count <= 1:
         down = f"{r.device_to_host.count} copy down to the host"
@@ -280,7 +280,7 @@ def _flat(gradient: Any) -> np.ndarray:
 
 
 def _check_rows(rows: dict[int, list[Any]], x: Any) -> None:
-    """Raises if the rows of the batch were not shared out between the two cards."""
+    """Raises unless the batch's rows were split between the two cards."""
     if not rows:
         raise NotRight("loss was never called", None, "once on each card")
     if -1 in rows:

@@ -91,7 +91,7 @@ def _tried_mini_array(MiniArray: Any) -> str:
 
 @contextlib.contextmanager
 def _not_much_deeper(calls: int = 150) -> Iterator[None]:
-    """Stop early what calls itself for ever: NumPy 2.0 on Python 3.12, as on Colab, crashes before Python's limit."""
+    """Stop endless recursion early: NumPy 2.0 on Python 3.12, as on Colab, crashes before Python's own limit."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(len(inspect.stack(0)) + calls)
     try:
@@ -101,7 +101,7 @@ def _not_much_deeper(calls: int = 150) -> Iterator[None]:
 
 
 def _same_mini(MiniArray: Any, text: str, call: Callable, wanted: Any) -> None:
-    """The result of `call` is a `MiniArray` with the values `wanted`."""
+    """Check that the result of `call` is a `MiniArray` with the values `wanted`."""
     try:
         with _not_much_deeper():
             got = call()
@@ -145,7 +145,7 @@ def softsign_rule(softsign: Any) -> str:
     x, s = rng.uniform(-2, 2, (4, 3)), rng.uniform(0.5, 2, 3)
     if not np.allclose(softsign(x, s), x / (s + np.abs(x))):
         raise NotRight("softsign itself was changed", expected="x / (s + np.abs(x))")
-    for rows in (4, 3):  # 3 rows of 3 columns: the sum along the wrong axis has the right shape
+    for rows in (4, 3):  # with 3 rows of 3 columns, even a sum along the wrong axis has the right shape
         _check_softsign(softsign, x[:rows], s, rng.uniform(0.5, 2, (rows, 3)))
     there = fl.gpu((x.astype(np.float32), s.astype(np.float32)))
     gradients = fl.gradient(lambda x, s: np.sum(softsign(x, s)), *there)
@@ -262,7 +262,7 @@ def _planted_rules(x: Any) -> list[tuple[str, Callable, set[tuple[int, ...]]]]:
 
 
 def _with_rule(pullback: Callable, weights: Any) -> Callable:
-    """The weighted sum of squares, by a function whose rule is `pullback`."""
+    """The weighted sum of squares, as a function whose rule is `pullback`."""
 
     @fl.primitive
     def squares(x: Any) -> Any:
@@ -274,7 +274,7 @@ def _with_rule(pullback: Callable, weights: Any) -> Callable:
 
 @contextlib.contextmanager
 def _rules_as_they_were() -> Iterator[None]:
-    """The table of rules is the learner's too: what a check enters is taken out again."""
+    """The learner uses the same table of rules, so we remove what a check adds."""
     before = dict(RULES)
     try:
         yield
@@ -310,7 +310,7 @@ def order_of_visits(order: Any, pieces: Any) -> str:
         given = [int(number) for number in order]
     except (TypeError, ValueError):
         raise NotRight("order is a list of numbers", repr(order), "[7, …]") from None
-    while given and given[-1] in (1, 2):  # `back` takes them up, and finds no call
+    while given and given[-1] in (1, 2):  # `back` would visit them, and find no call
         given.pop()
     if given != [7, 6, 4, 3]:
         raise NotRight(_why_not(given), str(given))

@@ -1,1 +1,1 @@
-"""NVIDIA's and AMD's GPUs, through CuPy."""
+"""NVIDIA and AMD GPUs, through CuPy."""

@@ -1,6 +1,6 @@
-"""NVIDIA's and AMD's GPUs, through CuPy, of which there is a build for each.
+"""NVIDIA and AMD GPUs, through CuPy. There's a CuPy build for each of the two.
 
-CuPy is imported when it is first needed, never by ``import fluxlite``.
+CuPy is imported when it's first needed, never by ``import fluxlite``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .waits import waiting
 
 
 class CupyArray(abc.ABC):  # noqa: B024
-    """Stands for `cupy.ndarray`, which it knows by its name, so that CuPy need not be imported to speak of it."""
+    """Stands for `cupy.ndarray`. It recognizes the class by name, so we don't need to import CuPy to refer to it."""
 
     @classmethod
     def __subclasshook__(cls, kind: type) -> bool:
@@ -36,7 +36,7 @@ class CupyArray(abc.ABC):  # noqa: B024
 
 
 class CupyDevice(GPU):
-    """A GPU whose arrays are `cupy.ndarray`s. What CuPy can do it does alike on both makers' GPUs."""
+    """A GPU whose arrays are `cupy.ndarray`s. CuPy works the same on NVIDIA's and AMD's."""
 
     def upload(self, x: np.ndarray) -> Any:
         self.check(x)
@@ -58,7 +58,7 @@ class CupyDevice(GPU):
 
     @functools.cached_property
     def _copies(self) -> PinnedCopies:
-        """Made inside ``with self._current():``, since a stream belongs to a device."""
+        """Made inside ``with self._current():``, since a stream belongs to one device."""
         return PinnedCopies(_cupy())
 
     def download(self, x: Any) -> np.ndarray:
@@ -81,7 +81,7 @@ class CupyDevice(GPU):
             self._current().synchronize()
 
     def memory(self) -> Memory:
-        """As CuPy's pool of this device sees it; the most that was used is not known."""
+        """What CuPy's memory pool on this device reports. The peak is unknown."""
         with self._current():
             pool = _cupy().get_default_memory_pool()
             free, capacity = _cupy().cuda.runtime.memGetInfo()
@@ -103,7 +103,7 @@ class CupyDevice(GPU):
         self._current().__exit__(*exc_info)
 
     def _current(self) -> Any:
-        """CuPy's own object for this device, which makes it the current one inside ``with``."""
+        """CuPy's object for this device; ``with`` makes it the current one."""
         return _cupy().cuda.Device(self.index)
 
 
@@ -128,13 +128,13 @@ def _cupy() -> ModuleType:
 
 
 def _kind() -> type[CupyDevice]:
-    """The devices of the CuPy that is installed."""
+    """The device class for the installed CuPy."""
     return AMDGPUDevice if _cupy().cuda.runtime.is_hip else CUDADevice
 
 
 @functools.cache
 def cupy_device(index: int) -> CupyDevice:
-    """The GPU of this number; always the same object."""
+    """The GPU with this number. It's always the same object."""
     properties = _cupy().cuda.runtime.getDeviceProperties(index)
     return _kind()(index, properties["name"].decode())
 
@@ -144,29 +144,29 @@ def _devices() -> list[Device]:
 
 
 def cuda_devices() -> list[Device]:
-    """All NVIDIA GPUs that can be used, in order; empty if there is none."""
+    """All usable NVIDIA GPUs, in order. The list may be empty."""
     return _devices() if cuda_functional() else []
 
 
 def amdgpu_devices() -> list[Device]:
-    """All AMD GPUs that can be used, in order; empty if there is none."""
+    """All usable AMD GPUs, in order. The list may be empty."""
     return _devices() if amdgpu_functional() else []
 
 
 @functools.cache
 def cuda_functional() -> Functional:
-    """Whether CuPy and an NVIDIA GPU for it are here. Asked once: neither comes or goes while a program runs."""
+    """Whether CuPy and a matching NVIDIA GPU are here. Checked once: neither comes or goes while a program runs."""
     return _functional(CUDADevice)
 
 
 @functools.cache
 def amdgpu_functional() -> Functional:
-    """Whether CuPy for ROCm and an AMD GPU for it are here."""
+    """Whether CuPy for ROCm and a matching AMD GPU are here."""
     return _functional(AMDGPUDevice)
 
 
 class Needs(NamedTuple):
-    """What the GPUs of one maker need, in the words of messages."""
+    """What one maker's GPUs need, as messages put it."""
 
     maker: str
     install: str
@@ -197,7 +197,7 @@ def _functional(wanted: type[CupyDevice]) -> Functional:
     unusable = package.of_no_use(wanted.backend)
     try:
         backend, version = unusable or (_kind().backend, _cupy().__version__)
-    except Exception as error:  # what a broken installation raises can be anything
+    except Exception as error:  # a broken installation can raise anything
         return Functional(f"CuPy is installed and cannot be imported: {error}")
     version = f"CuPy {version}"
     if backend != wanted.backend:
@@ -207,17 +207,17 @@ def _functional(wanted: type[CupyDevice]) -> Functional:
 
 
 def _hidden(needs: Needs) -> str:
-    """By which setting the GPUs are hidden, if by any."""
+    """The setting that hides the GPUs, or an empty string."""
     hidden_by = [name for name in needs.hidden_by if os.environ.get(name, "0").strip() in ("", "-1")]
     return f"the GPUs are hidden: the environment variable {hidden_by[0]} is set to none" if hidden_by else ""
 
 
 def _why_no_gpu(needs: Needs, version: str) -> str:
-    """Why CuPy has no GPU to use; empty if it has one."""
+    """Why CuPy has no GPU to use. Empty if it has one."""
     runtime = _cupy().cuda.runtime
     try:
         count, error = runtime.getDeviceCount(), ""
-    except Exception as trouble:  # CUDARuntimeError, and whatever a half-installed driver brings
+    except Exception as trouble:  # CUDARuntimeError, and anything else that a half-installed driver raises
         count, error = 0, str(trouble)
     if count:
         return ""
@@ -241,7 +241,7 @@ def _(x: CupyArray) -> Any:
     return cupy_device(index) if cuda_functional() or amdgpu_functional() else _kind()(index)
 
 
-# CuPy adds with atomic operations, which exist for these types; others are added up in one of them.
+# CuPy adds with atomic operations, which exist for these types only. Sums of other types are computed in one of these.
 _ATOMIC = ("i4", "u4", "u8", "f2", "f4", "f8")
 _ADDED_AS = {"b1": "i4", "i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "i8": "u8", "c8": "f4", "c16": "f8"}
 
@@ -256,7 +256,7 @@ def _add_at(total: Any, index: Any, values: Any) -> None:
     elif total.dtype.kind == "c":
         cupyx.scatter_add(total.real, index, values.real)
         cupyx.scatter_add(total.imag, index, values.imag)
-    else:  # integers come back unchanged from the wider type, also negative ones from an unsigned one
+    else:  # integers survive the round trip through the wider type, even negative ones that started as unsigned
         wide = total.astype(_ADDED_AS.get(kind, "f4"))
         cupyx.scatter_add(wide, index, values.astype(wide.dtype))
         total[...] = wide.astype(total.dtype)

@@ -1,4 +1,4 @@
-"""The libraries behind a GPU's arrays, each of which can be there or not: ``functional("AMDGPU", "MIOpen")``."""
+"""The libraries that a GPU's arrays use. Each may be missing, so you can ask: ``functional("AMDGPU", "MIOpen")``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ..availability import Functional
 
-# Under the maker's name, what CuPy calls it on both makers' GPUs.
+# The maker's name for each library, and CuPy's, which is the same for NVIDIA and AMD.
 CUDA_PARTS = {
     "cuBLAS": "cublas", "cuRAND": "curand", "cuFFT": "cufft", "cuSOLVER": "cusolver", "cuSPARSE": "cusparse",
     "NVRTC": "nvrtc", "NCCL": "nccl", "cuTENSOR": "cutensor", "cuDNN": "cudnn",
@@ -17,7 +17,7 @@ AMDGPU_PARTS = {
     "HIPRTC": "nvrtc", "RCCL": "nccl", "MIOpen": "cudnn",
 }  # fmt: skip
 
-# What the guide asks for, and no CuPy that we use has.
+# The guide asks about these, but no CuPy that we support has them.
 _GONE = {
     "cuDNN": "CuPy works without cuDNN since its version 14, and fluxlite's layers do too",
     "MIOpen": "CuPy works without MIOpen, and fluxlite's layers do too",
@@ -25,9 +25,9 @@ _GONE = {
 
 
 def known_part(backend: str, name: str, parts: dict[str, str]) -> str:
-    """The name of a part as its maker writes it; Julia's ``:MIOpen`` and lower case are understood.
+    """A library's name as its maker spells it. Julia's ``:MIOpen`` and lower case work too.
 
-    Raises `ValueError` with those that `backend` has.
+    Raises `ValueError`, which lists the ones that `backend` has.
 
     >>> known_part("AMDGPU", ":miopen", AMDGPU_PARTS)
     'MIOpen'
@@ -40,20 +40,20 @@ def known_part(backend: str, name: str, parts: dict[str, str]) -> str:
 
 
 def cupy_part(name: str) -> Functional:
-    """Whether CuPy can use this library; a GPU is there."""
+    """Whether CuPy can use this library, given that there's a GPU."""
     if name in _GONE:
         return Functional(_GONE[name], installed=False)
     try:
         _load_and_ask((CUDA_PARTS | AMDGPU_PARTS)[name])
     except ImportError as error:
         return Functional(f"CuPy cannot load {name}: {_first_line(error)}", installed=False)
-    except Exception as error:  # each of the libraries has errors of its own
+    except Exception as error:  # each library raises its own errors
         return Functional(f"{name} does not start: {_first_line(error)}")
     return Functional()
 
 
 def pretended_part(name: str) -> Functional:
-    """The same for a GPU that is only pretended: what no CuPy has is not there either."""
+    """The same for a pretended GPU: what no CuPy has isn't here either."""
     return Functional(_GONE.get(name, ""), installed=name not in _GONE)
 
 
@@ -62,7 +62,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _load_and_ask(name: str) -> Any:
-    """Raises what the library raises. Some are loaded only when they are asked for something."""
+    """Use the library once, since some are loaded only then. Raises whatever the library raises."""
     import cupy
 
     try:

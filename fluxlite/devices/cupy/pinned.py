@@ -1,8 +1,8 @@
-"""Copies that run beside the computing, with CuPy: from pinned memory, on a stream of their own.
+"""Copies that run while CuPy computes: from pinned memory, on a stream of their own.
 
-The GPU reads "pinned" memory by itself: the driver does not move its pages. So the program need not wait for the copy,
-and the GPU can do it while it computes. What may go wrong with that is guarded by events, marks in a stream of work
-that another stream, or the program, can wait for.
+The driver never moves the pages of "pinned" memory, so the GPU can read it on its own. The program needn't wait for
+the copy, and the GPU can make it while it computes. Events keep this safe: they're marks in a stream that another
+stream, or the program, can wait for.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any
 
 import numpy as np
 
-_MOST = 8  # pieces of pinned memory in use: where the program is far ahead of the GPU it waits here
+_MOST = 8  # pieces of pinned memory in use: a program far ahead of the GPU waits here
 
 
 class PinnedCopies:
-    """The copies to one GPU, which is the current one when this is made and used."""
+    """Copies to one GPU, which must be the current one when you make and use this."""
 
     def __init__(self, cupy: ModuleType) -> None:
         self._cuda, self._empty = cupy.cuda, cupy.empty
-        # Non-blocking: work on the default stream, where CuPy computes, and work here do not wait for each other.
+        # Non-blocking: work on this stream and on the default stream, where CuPy computes, don't wait for each other.
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._under_way: deque[tuple[Any, Any]] = deque()  # (event, pinned memory), the oldest copy first
 
     def copy_in(self, x: np.ndarray) -> tuple[Any, Any]:
-        """`x` on the GPU, and the event that marks when it is there. Whoever computes with it waits for that first.
+        """Copy `x` to the GPU; returns the copy and the event that marks when it's there. Wait for it before computing.
 
-        Also whoever drops it unused: its memory comes from the computing stream's share of CuPy's pool, which gives it
-        to the next array that is computed while the copy may still write to it.
+        Wait even if you drop the copy unused. Its memory comes from the computing stream's share of CuPy's pool,
+        which gives it to the next new array, perhaps while the copy is still writing to it.
         """
         order: Any = "C" if x.flags.c_contiguous or not x.flags.f_contiguous else "F"
         result = self._empty(x.shape, x.dtype, order=order)
@@ -45,7 +45,7 @@ class PinnedCopies:
         return result, done
 
     def _after_computing(self) -> None:
-        """The copy comes after all launched so far, which may still use what the pool has just handed out."""
+        """Start the copy after all work launched so far, which may still use the memory that the pool handed out."""
         self._stream.wait_event(self._mark(self._cuda.get_current_stream()))
 
     def _mark(self, stream: Any) -> Any:
@@ -54,7 +54,7 @@ class PinnedCopies:
         return event
 
     def _pinned(self, nbytes: int) -> Any:
-        """Pinned memory: CuPy has a pool of it, which takes back what is dropped here, once its copy is done."""
+        """Pinned memory from CuPy's pool. What we drop goes back to the pool, once its copy is done."""
         while self._under_way and (self._under_way[0][0].done or len(self._under_way) >= _MOST):
             event, _ = self._under_way.popleft()
             event.synchronize()

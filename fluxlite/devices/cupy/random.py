@@ -1,4 +1,4 @@
-"""The generator of random numbers of a GPU that CuPy computes on."""
+"""Random numbers on a GPU, made by CuPy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..random import CountedGenerator
 
 
 class CupyGenerator(CountedGenerator):
-    """What is used of `cupy.random.Generator`, counted. Each call starts a Philox generator, the quickest to start."""
+    """What we use of `cupy.random.Generator`, counted. Each call starts a Philox generator, the quickest to start."""
 
     def __init__(self, device: Any, seed: int | None = None) -> None:
         super().__init__(seed)

@@ -1,4 +1,4 @@
-"""Waiting for a GPU of CuPy's: `allowscalar(False)` lets CuPy forbid it, except where a program asks for it by name."""
+"""Waiting for a CuPy GPU: `allowscalar(False)` makes CuPy forbid it, except where a program asks for it explicitly."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 
 
 class _State:
-    """CuPy's own prohibition, while it is in force."""
+    """CuPy's own check, while it's on."""
 
     forbidden: Any = None
 
 
 def forbid() -> None:
-    """From now on every wait raises `cupyx.DeviceSynchronized`, in this thread."""
+    """From now on, every wait raises `cupyx.DeviceSynchronized` in this thread."""
     _State.forbidden = _allow_synchronize(False)
     _State.forbidden.__enter__()
 
 
 def allow() -> None:
-    """The end of what `forbid` did, if it did."""
+    """Undo `forbid`, if it was called."""
     if _State.forbidden is not None:
         _State.forbidden.__exit__(None, None, None)
         _State.forbidden = None
 
 
 def waiting() -> Any:
-    """``with waiting():`` around a wait of our own, which is asked for by name and so never forbidden."""
+    """``with waiting():`` goes around our own explicit waits, which are never forbidden."""
     return contextlib.nullcontext() if _State.forbidden is None else _allow_synchronize(True)
 
 
@@ -38,7 +38,7 @@ def _allow_synchronize(allow: bool) -> Iterator[None]:
 
     context = cupyx.allow_synchronize(allow)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says that it is deprecated; there is nothing else
+        warnings.simplefilter("ignore")  # it's deprecated and says so, but nothing replaces it
         context.__enter__()
     try:
         yield

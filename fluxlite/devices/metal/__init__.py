@@ -1,1 +1,1 @@
-"""Apple's GPUs, through MLX."""
+"""Apple GPUs, through MLX."""

@@ -1,8 +1,8 @@
-"""MLX's types and NumPy's: which is which, and what comes out of an operation.
+"""How MLX's types map to NumPy's, and which type an operation gives.
 
-NumPy's rules decide, with one difference: where NumPy would make Float64 of other types, as of integers in ``x / 2``,
-Float32 comes out, since an Apple GPU has nothing wider. Float64 exists only where MLX runs on the CPU, for
-``device(x, dtype=None)`` and what is computed from it.
+NumPy's rules hold, with one exception. Where NumPy makes Float64 out of other types, as in ``x / 2`` for integers,
+we give Float32, since an Apple GPU has nothing wider. Float64 exists only where MLX runs on the CPU, for
+``device(x, dtype=None)`` and what's computed from it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 
 
 class _MLX:
-    """`mlx.core`, imported when something of it is first used: what refers to it can be read without."""
+    """`mlx.core`, imported at its first use, so that code that mentions it can be loaded without MLX."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked by those who inspect modules, not for something of MLX's
+        if name.startswith("__"):  # Python's inspection tools ask for these, and they aren't MLX's
             raise AttributeError(name)
         value = getattr(importlib.import_module("mlx.core"), name)
         setattr(self, name, value)
@@ -27,7 +27,7 @@ class _MLX:
 
 mx: Any = _MLX()
 
-_NAMES = (  # of the same name in both; and bool
+_NAMES = (  # the names that both libraries share, except bool
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
     "float64", "complex64",
 )  # fmt: skip
@@ -46,13 +46,13 @@ def bfloat16() -> np.dtype:
 
 @functools.cache
 def numpy_dtype(dtype: Any) -> np.dtype:
-    """NumPy's dtype for MLX's."""
+    """NumPy's dtype for an MLX one."""
     name = str(dtype).removeprefix("mlx.core.")
     return bfloat16() if name == "bfloat16" else np.dtype(name)
 
 
 def mlx_dtype(dtype: np.dtype) -> Any:
-    """MLX's dtype for NumPy's. Raises `TypeError` for what MLX has none for, or has none for on a GPU."""
+    """MLX's dtype for a NumPy one. Raises `TypeError` if MLX has none, or none on a GPU."""
     found = _mlx_dtype(dtype)
     if found == mx.float64 and mx.default_device() != mx.cpu:
         raise TypeError(
@@ -73,7 +73,7 @@ def _mlx_dtype(dtype: np.dtype) -> Any:
 
 
 def number(value: Any, dtype: np.dtype) -> Any:
-    """One number as an MLX array. Raises `OverflowError` for an integer that `dtype` cannot hold."""
+    """One number as an MLX array. Raises `OverflowError` for an integer that doesn't fit `dtype`."""
     if dtype.kind in "iu" and isinstance(value, int):
         value = int(dtype.type(value))
     elif isinstance(value, np.generic):
@@ -84,13 +84,13 @@ def number(value: Any, dtype: np.dtype) -> Any:
 
 
 def kind(x: Any) -> Any:
-    """What decides about a result's dtype: an array's dtype; of a Python number, which adapts, only its class."""
+    """What determines a result's dtype: an array's dtype, or a Python number's class, since numbers adapt."""
     return type(x) if type(x) in (int, float, complex) else np.dtype(bool) if type(x) is bool else x.dtype
 
 
 @functools.cache
 def loop(ufunc: np.ufunc, kinds: tuple) -> tuple[np.dtype, ...]:
-    """The dtypes that a ufunc computes with, its operands' and then its results', for operands of these kinds.
+    """The dtypes that a ufunc computes with for operands of these kinds: the operands', then the results'.
 
     Raises `TypeError` where NumPy does.
 
@@ -104,7 +104,7 @@ def loop(ufunc: np.ufunc, kinds: tuple) -> tuple[np.dtype, ...]:
 
 @functools.cache
 def result_type(*kinds: Any) -> np.dtype:
-    """The dtype that holds what these kinds hold: that of ``np.where`` and ``np.concatenate``.
+    """The dtype that can hold all of these kinds, as ``np.where`` and ``np.concatenate`` need.
 
     >>> result_type(np.dtype("float32"), float), result_type(np.dtype("int64"), np.dtype("float32"))
     (dtype('float32'), dtype('float32'))
@@ -114,7 +114,7 @@ def result_type(*kinds: Any) -> np.dtype:
 
 
 def _without_bfloat16(kinds: tuple) -> tuple[bool, tuple]:
-    """Whether bfloat16 is among them, and float16 in its place: it takes part in NumPy's rules as that does."""
+    """Whether bfloat16 is among them, and the kinds with float16 in its place, which follows the same NumPy rules."""
     half = any(isinstance(k, np.dtype) and k.name == "bfloat16" for k in kinds)
     return half, tuple(np.dtype("f2") if isinstance(k, np.dtype) and k.name == "bfloat16" else k for k in kinds)
 
@@ -126,15 +126,15 @@ def _restored(dtype: np.dtype, half: bool, kinds: tuple) -> np.dtype:
 
 
 def narrowed(dtype: np.dtype, *kinds: Any) -> np.dtype:
-    """Float32 for Float64 that came of none."""
+    """Float32 instead of Float64, unless Float64 was among the kinds."""
     return dtype if any(k in _WIDE for k in kinds if isinstance(k, np.dtype)) else _WIDE.get(dtype, dtype)
 
 
 def total_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of sums and products: integers are added up in 64 bits."""
+    """The dtype of sums and products: integers are accumulated in 64 bits."""
     return np.dtype({"b": "i8", "i": "i8", "u": "u8"}.get(dtype.kind, dtype))
 
 
 def mean_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of means: not that of integers."""
+    """The dtype of means, which is never an integer type."""
     return np.dtype("f4") if dtype.kind in "biu" else dtype

@@ -1,8 +1,8 @@
-"""NumPy's functions in MLX's words, with our arrays as arguments and results; and the way that every call takes.
+"""NumPy's functions in terms of MLX, on our arrays; and the path that every call takes.
 
-Ufuncs are in `ufuncs.py`, functions of MLX's arrays in `values.py`; here are those that give views, need
-the host, or say what an array is. What is in no table is made of other NumPy functions where the derivatives know how
-(`rules.COMPOSED`), and otherwise raises `TypeError`.
+Ufuncs are in `ufuncs.py` and functions on MLX arrays in `values.py`. Here are those that give views, need the host,
+or describe an array. A function in no table is composed of other NumPy functions if the derivatives know how
+(`rules.COMPOSED`). Otherwise it raises `TypeError`.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ def _padded(array: Wrapped, pad_width: Any, mode: str = "constant", constant_val
 
 def _repeat(a: Wrapped, repeats: Any, axis: int | None = None) -> Wrapped:
     a, axis = (views.reshape(a, -1), 0) if axis is None else (a, axis)
-    if isinstance(repeats, Wrapped):  # they decide the shape of the result
+    if isinstance(repeats, Wrapped):  # they determine the result's shape
         repeats = a.device.copy_out(repeats, "repeat", explicit=False)
     return _take(a, np.repeat(np.arange(a.shape[axis]), repeats), axis)
 
 
 def _nonzero(a: Wrapped) -> tuple:
-    """How many there are decides the shape of the result: the host finds them."""
+    """The host finds the elements: their number determines the result's shape."""
     found = np.nonzero(a.device.copy_out(a, "nonzero", explicit=False))
     return tuple(a.device.copy_in(places, explicit=False) for places in found)
 
@@ -141,7 +141,7 @@ ON_ARRAYS: dict[str, Callable] = {
     "array_str": _printed(np.array_str),
     "array2string": _printed(np.array2string),
 }
-# What NumPy has and MLX does not, and what becomes of it here; `tests/devices/test_metal.py` asks the installed MLX.
+# NumPy functions that MLX lacks, and what we do instead. `tests/devices/test_metal.py` checks the installed MLX.
 LACKING: dict[str, frozenset[str]] = {
     "computed otherwise, in a line": names(
         """
@@ -186,7 +186,7 @@ LACKING: dict[str, frozenset[str]] = {
 NEEDING_THEMSELVES = names("bincount histogram linalg.eigh linalg.svd linalg.svdvals unique")
 LACKING_MODULES = ("lib.recfunctions", "lib.scimath")  # raise as well
 
-# What MLX's functions and arrays do not take, where NumPy's do, and what is done instead.
+# Arguments that MLX doesn't take but NumPy does, and what we do instead.
 LACKING_WAYS = {
     "add(out=)": "computed, then written",
     "sum(dtype=)": "converted first",
@@ -198,17 +198,17 @@ LACKING_WAYS = {
     "nan_to_num of Float64": "chosen by np.where",
 }
 
-# They make an array of values on the host, at the side of ``like=x``.
+# These make an array from host values, on the device of ``like=x``.
 FROM_HOST = names("array asarray asanyarray arange zeros ones full empty eye identity")
 
 
 # ---------------------------------------------------------------------------------------------
-# The way every call takes
+# The path that every call takes
 # ---------------------------------------------------------------------------------------------
 
 
 def call(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
-    """The value of ``function(*args, **kwargs)`` with arrays of ours among the arguments."""
+    """The result of ``function(*args, **kwargs)``, where some arguments are our arrays."""
     name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
     if name in FROM_HOST:
         return _from_host(device, function, args, kwargs)
@@ -226,7 +226,7 @@ def call(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def _composition(function: Callable, name: str) -> Callable:
-    """How `function` is made of others: what the derivatives know serves plain arrays as well."""
+    """How to compose `function` of others. The derivatives' recipes work for plain arrays too."""
     from ...autodiff import derivatives  # noqa: F401  (fills the table)
 
     if function not in COMPOSED or name in NEEDING_THEMSELVES:
@@ -235,7 +235,7 @@ def _composition(function: Callable, name: str) -> Callable:
 
 
 def call_on_values(device: Any, ours: Callable, function: Callable, args: tuple, kwargs: dict) -> Any:
-    """Take MLX's arrays out of ours, compute, and put the results into ours."""
+    """Unwrap the MLX arrays, compute, and wrap the results."""
 
     def unwrapped(x: Any) -> Any:
         if isinstance(x, Wrapped):
@@ -251,9 +251,9 @@ def call_on_values(device: Any, ours: Callable, function: Callable, args: tuple,
 
 
 def _of_nothing(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
-    """`function` of an array without elements: there are no numbers to compute with, so NumPy can do it."""
+    """`function` of an array without elements. There are no numbers to compute with, so NumPy can do it."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # the mean of nothing is NaN, on a GPU without a word
+        warnings.simplefilter("ignore")  # the mean of nothing is NaN, and a GPU doesn't warn about it
         result = function(np.zeros(args[0].shape, args[0].dtype), *args[1:], **kwargs)
     results = [np.asarray(part) for part in (result if isinstance(result, tuple) else (result,))]
     made = [device.copy_in(x.astype(narrowed(x.dtype, args[0].dtype)), explicit=False) for x in results]
@@ -261,7 +261,7 @@ def _of_nothing(device: Any, function: Callable, args: tuple, kwargs: dict) -> A
 
 
 def _checked(name: str, ours: Callable, kwargs: dict) -> Callable:
-    """`ours`, if it takes these keywords."""
+    """Return `ours` if it takes these keywords."""
     known = parameter_names(ours)
     for keyword in kwargs:
         if keyword not in known and not ours.__code__.co_flags & inspect.CO_VARKEYWORDS:
@@ -270,7 +270,7 @@ def _checked(name: str, ours: Callable, kwargs: dict) -> Callable:
 
 
 def _from_host(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
-    """``np.asarray(values, like=x)``; NumPy's Float64 for numbers without a type becomes Float32."""
+    """``np.asarray(values, like=x)``. Numbers without a dtype become Float32, not NumPy's Float64."""
     if args and isinstance(args[0], Wrapped):
         return args[0].copy() if function is np.array else args[0]
     made = np.asarray(function(*args, **kwargs))

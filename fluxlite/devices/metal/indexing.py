@@ -1,7 +1,7 @@
-"""Reading and writing wrapped arrays at an index: numbers and slices give views, index arrays give new arrays.
+"""Indexing wrapped arrays: numbers and slices give views, index arrays give new arrays.
 
-An index array wraps around where it is out of range, as on other GPUs; a single number out of range raises. A mask is
-turned into places on the host, which waits: how many of it are True decides the shape of the result.
+In an index array, numbers out of range wrap around, as on other GPUs. A single number out of range raises. A mask
+becomes positions on the host, which waits, since the number of True values determines the result's shape.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
 
 def is_basic(index: Any) -> bool:
-    """Whether `index` names a regular part of an array, so that reading gives a view."""
+    """Whether `index` has only numbers and slices, so that reading gives a view."""
     if type(index) is tuple:
         return all(map(is_basic, index))
     return isinstance(index, _BASIC) and not isinstance(index, bool)
 
 
 def getitem(x: Any, index: Any) -> Any:
-    """``x[index]``: a view for numbers and slices; with a list or an array as index, a new array."""
+    """``x[index]``: a view for numbers and slices, a new array for a list or an array."""
     if is_basic(index):
         return part_of(x, index)
     places = _places(x, index)
@@ -42,10 +42,10 @@ def part_of(x: Any, index: Any) -> Any:
 
 
 def setitem(x: Any, index: Any, value: Any) -> None:
-    """``x[index] = value``, converted to the dtype of `x`."""
+    """``x[index] = value``, converted to `x`'s dtype."""
     if is_basic(index):
         part = part_of(x, index)
-        if not _is_same_memory(part, value):  # the last step of x[0] += 1, which is done by then
+        if not _is_same_memory(part, value):  # x[0] += 1 ends with this assignment, which has nothing left to do
             part.replace(_spread(x.device, _to_write(x, value), part))
         return
     if isinstance(value, (list, tuple, np.ndarray)):
@@ -56,14 +56,14 @@ def setitem(x: Any, index: Any, value: Any) -> None:
 
 
 def scatter_add(x: Any, index: Any, values: Any) -> None:
-    """``x[index] += values`` with an index array: what occurs several times counts each time."""
+    """``x[index] += values`` with an index array. Repeated positions add up."""
     places = _places(x, index)
     if not _names_nothing(x, places):
         x.replace(_scattered(x, places, x.device.cast(values.values, x.dtype), add=True))
 
 
 def write_all(x: Any, values: Any) -> Any:
-    """``x[...] = values`` for an array of the library that was just computed; gives `x`."""
+    """``x[...] = values`` for a library array that was just computed. Returns `x`."""
     x.replace(_spread(x.device, x.device.cast(values, x.dtype), x))
     return x
 
@@ -73,7 +73,7 @@ def _spread(device: Any, values: Any, part: Any) -> Any:
 
 
 def _to_write(x: Any, value: Any) -> Any:
-    """What may be written to a regular part of `x`: an array of the same device, or one number."""
+    """What can be written to a part of `x`: an array on the same device, or one number."""
     if isinstance(value, type(x)):
         return x.device.cast(value.values, x.dtype)
     return x.device.number(one_number(value), x.dtype)
@@ -86,7 +86,7 @@ def _is_same_memory(part: Any, value: Any) -> bool:
 
 
 def _places(x: Any, index: Any) -> tuple:
-    """`index` as the library takes it: arrays of places in the axes of `x`, numbers from the start, slices."""
+    """`index` in the library's terms: arrays of positions along the axes, numbers from the start, slices."""
     parts = [_index_part(x, part) for part in (index if type(index) is tuple else (index,))]
     if views.has_idle_ellipsis(tuple(parts), x.ndim):
         raise TypeError(
@@ -96,7 +96,7 @@ def _places(x: Any, index: Any) -> tuple:
     result: list[Any] = []
     axis = 0
     for part in views.without_ellipsis(tuple(parts), x.ndim):
-        if isinstance(part, np.ndarray):  # a mask: as many arrays of places as it has axes
+        if isinstance(part, np.ndarray):  # a mask becomes one array of positions per axis
             if part.shape != x.shape[axis : axis + part.ndim]:
                 raise IndexError(f"a mask of shape {part.shape} does not fit axis {axis} of an array of {x.shape}")
             result += [x.device.places(found) for found in np.nonzero(part)]
@@ -114,11 +114,11 @@ def _places(x: Any, index: Any) -> tuple:
 
 
 def _scattered(x: Any, places: tuple, values: Any, add: bool = False) -> Any:
-    """What `x` holds after `values` were written, or added, to these places."""
+    """`x`'s values after writing `values` to these positions, or adding them."""
     into = x.values
     has_slices = any(isinstance(part, slice) for part in places)
     has_arrays = not all(part is None or isinstance(part, (slice, int)) for part in places)
-    # MLX reads with new axes, and with arrays beside slices as NumPy does, but does not write so.
+    # MLX reads with new axes, and with arrays next to slices, as NumPy does. It can't write that way.
     if any(part is None for part in places) or has_slices and has_arrays:
         numbered = x.device.places(np.arange(x.size)).reshape(x.shape)
         into, places = into.reshape(-1), (numbered[places],)
@@ -127,7 +127,7 @@ def _scattered(x: Any, places: tuple, values: Any, add: bool = False) -> Any:
 
 
 def _names_nothing(x: Any, places: tuple) -> bool:
-    """Whether there are no elements at these places: MLX divides by their number."""
+    """Whether no elements are selected. MLX divides by their number."""
     sizes = [
         len(range(*part.indices(length))) if isinstance(part, slice) else getattr(part, "size", 1)
         for part, length in zip((part for part in places if part is not None), x.shape, strict=True)
@@ -136,18 +136,18 @@ def _names_nothing(x: Any, places: tuple) -> bool:
 
 
 def _host_part(x: Any, places: tuple) -> np.ndarray:
-    """The part of `x`, which has no elements: its shape is all there is to find out."""
+    """The selected part of `x`, which has no elements: only its shape matters."""
     like = tuple(np.zeros(part.shape, np.intp) if hasattr(part, "shape") else part for part in places)
     return np.broadcast_to(np.zeros((), x.dtype), x.shape)[like]
 
 
 def wrapped_around(places: Any, length: int) -> Any:
-    """Places in an axis of this length, those out of range wrapped around."""
+    """Positions along an axis of this length; those out of range wrap around."""
     return places % length if length else places
 
 
 def _index_part(x: Any, part: Any) -> Any:
-    """A mask as a host array, places as an array of the library; lists and host arrays are copied to the device."""
+    """A mask as a host array; positions as a library array. Lists and host arrays are copied to the device."""
     if is_basic(part):
         return part
     device = x.device

@@ -1,4 +1,4 @@
-"""Random numbers made on an Apple GPU."""
+"""Random numbers on an Apple GPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .dtypes import mlx_dtype, mx
 
 
 class MetalGenerator(CountedGenerator):
-    """What NumPy's `Generator` is on the CPU: numbers come into being on the device, Float32 unless asked otherwise."""
+    """The counterpart of NumPy's `Generator`: draws numbers on the device, Float32 by default."""
 
     def __init__(self, device: Any, seed: int | None = None) -> None:
         super().__init__(seed)

@@ -1,6 +1,6 @@
-"""Which of MLX's functions is which of NumPy's ufuncs: those that compute element by element, and matmul.
+"""Which MLX function stands for which NumPy ufunc: element-wise functions, and matmul.
 
-Most have the same name and are listed by it in `SAME_UFUNCS`. What is computed otherwise stands in `UFUNCS`, in a line.
+Most have the same name in both and are listed in `SAME_UFUNCS`. `UFUNCS` has those that we compute differently.
 All others raise `TypeError`.
 """
 
@@ -19,17 +19,17 @@ from .wrapped import Wrapped
 
 
 def names(text: str) -> frozenset[str]:
-    """The words of a text: a table that reads like a list."""
+    """The words of a text, so that a table reads like a list."""
     return frozenset(text.split())
 
 
 def same_names(table: str) -> dict[str, str]:
-    """``{"sin": "sin", "power": "power"}`` of words; ``absolute=abs`` where MLX calls it otherwise."""
+    """Turn words into ``{"sin": "sin", "power": "power"}``. ``absolute=abs`` means that MLX's name is abs."""
     pairs = (word.partition("=") for word in table.split())
     return {name: theirs or name for name, _, theirs in pairs}
 
 
-# NumPy's name, and MLX's where it is another. The operands have been converted to the loop's dtypes by then.
+# NumPy's name, and MLX's if it differs. The operands already have the loop's dtypes.
 SAME_UFUNCS = same_names(
     """
     add subtract multiply divide floor_divide remainder power float_power=power negative positive absolute=abs fabs=abs
@@ -43,7 +43,7 @@ SAME_UFUNCS = same_names(
 
 
 def _inner_of_integers(x: Any, y: Any) -> Any:
-    """A product of matrices of integers, which MLX has only for floating-point numbers."""
+    """A matrix product of integers. MLX multiplies floating-point matrices only."""
     rows, columns = x[None] if x.ndim == 1 else x, y[:, None] if y.ndim == 1 else y
     products = rows[..., :, :, None] * columns[..., None, :, :]
     result = mx.sum(products, axis=-2) if products.size else mx.zeros(products.shape[:-2] + products.shape[-1:])
@@ -62,19 +62,19 @@ def _matmul(x: Any, y: Any) -> Any:
 def _hypot(x: Any, y: Any) -> Any:
     x, y = mx.abs(x), mx.abs(y)
     larger = mx.maximum(x, y)
-    ratio = mx.minimum(x, y) / mx.maximum(larger, 1e-37)  # of squares one may overflow
+    ratio = mx.minimum(x, y) / mx.maximum(larger, 1e-37)  # squares could overflow
     return mx.where(mx.isinf(x) | mx.isinf(y), np.inf, larger * mx.sqrt(1 + ratio * ratio))
 
 
 def _exp(x: Any) -> Any:
-    # Of Float64 MLX's exp has 8 digits (sin and cos as well, and those stay so), its power has 16.
+    # For Float64, MLX's exp is good to 8 digits and its power to 16. (sin and cos have 8 too, and stay that way.)
     return mx.power(math.e, x) if x.dtype == mx.float64 else mx.exp(x)
 
 
 def _logaddexp(x: Any, y: Any) -> Any:
     if x.dtype != mx.float64:
         return mx.logaddexp(x, y)
-    apart = mx.where(x == y, 0, mx.abs(x - y))  # also of two infinities
+    apart = mx.where(x == y, 0, mx.abs(x - y))  # equal infinities differ by 0, not NaN
     return mx.maximum(x, y) + mx.log1p(_exp(-apart))
 
 
@@ -83,7 +83,7 @@ def _divmod(x: Any, y: Any) -> tuple:
 
 
 def _chosen(better: Callable) -> Callable:
-    """Of two the better one, but never NaN."""
+    """The better of two values, never NaN if there's a choice."""
     return lambda x, y: mx.where(mx.isnan(x), y, mx.where(mx.isnan(y), x, better(x, y)))
 
 
@@ -91,7 +91,7 @@ UFUNCS: dict[str, Callable] = {
     "matmul": _matmul,
     "vecdot": lambda x, y: mx.sum(x * y, axis=-1),
     "divmod": _divmod,
-    "sign": lambda x: mx.where(mx.isnan(x), x, mx.sign(x)),  # MLX says 0 for NaN
+    "sign": lambda x: mx.where(mx.isnan(x), x, mx.sign(x)),  # MLX gives 0 for NaN
     "exp": _exp,
     "logaddexp": _logaddexp,
     "exp2": lambda x: mx.power(2, x),
@@ -101,12 +101,12 @@ UFUNCS: dict[str, Callable] = {
     "fmod": lambda x, y: mx.sign(x) * mx.remainder(mx.abs(x), mx.abs(y)),
     "fmax": _chosen(lambda x, y: mx.maximum(x, y)),
     "fmin": _chosen(lambda x, y: mx.minimum(x, y)),
-    "signbit": lambda x: (x < 0) | (mx.isinf(1 / x) & (1 / x < 0)),  # also of -0.0
+    "signbit": lambda x: (x < 0) | (mx.isinf(1 / x) & (1 / x < 0)),  # true for -0.0 too
     "copysign": lambda x, y: mx.where(UFUNCS["signbit"](y), -mx.abs(x), mx.abs(x)),
     "heaviside": lambda x, y: mx.where(mx.isnan(x), x, mx.where(x == 0, y, (x > 0).astype(x.dtype))),
 }
 
-# What ufuncs' methods are in other words.
+# the equivalent of each ufunc method
 _REDUCE: dict[str, Any] = {
     "add": np.sum, "multiply": np.prod, "maximum": np.max, "minimum": np.min, "logical_and": np.all,
     "logical_or": np.any,
@@ -115,7 +115,7 @@ _ACCUMULATE: dict[str, Any] = {"add": np.cumsum, "multiply": np.cumprod}
 
 
 def call_ufunc(device: Any, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
-    """The value of a ufunc, or of one of its methods. Raises `TypeError` for operands that are on the host."""
+    """The result of a ufunc, or of one of its methods. Raises `TypeError` for operands on the host."""
     if method == "reduce" and ufunc.__name__ in _REDUCE:
         return _REDUCE[ufunc.__name__](*inputs, **({"axis": 0} | kwargs))
     if method == "accumulate" and ufunc.__name__ in _ACCUMULATE:
@@ -152,7 +152,7 @@ _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.g
 
 
 def _number(function: Any, x: Any, device: Any) -> Any:
-    """`x`, an operand that is no array of ours, if it is a number; raises `TypeError` if not."""
+    """`x`, an operand that isn't one of our arrays, if it's a number. Raises `TypeError` if not."""
     if isinstance(x, SCALARS):
         return x
     if isinstance(x, np.ndarray) and x.ndim == 0 and function in _COMPARISONS:
@@ -161,7 +161,7 @@ def _number(function: Any, x: Any, device: Any) -> Any:
 
 
 def written(function: Any, out: Any, result: Wrapped) -> Any:
-    """`result`, written to `out` as far as NumPy would: no numbers are cut off."""
+    """Write `result` to `out` wherever NumPy would: no number may lose its fraction."""
     if out is None:
         return result
     if not isinstance(out, Wrapped):
@@ -172,7 +172,7 @@ def written(function: Any, out: Any, result: Wrapped) -> Any:
 
 
 def lacking(name: str) -> TypeError:
-    """The error for a function that is in no table."""
+    """The error for a function that's in no table."""
     return TypeError(
         f"np.{name} does not exist for arrays on Metal. Build it from other functions, or compute on the host: cpu(x)."
     )

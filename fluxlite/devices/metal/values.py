@@ -1,6 +1,6 @@
-"""NumPy's functions in MLX's words, with MLX's arrays as arguments and results: the table `ON_VALUES`.
+"""NumPy's functions in terms of MLX, on MLX arrays: the table `ON_VALUES`.
 
-All have NumPy's parameters, except for ``out=``, which `functions.py` sees to.
+All take NumPy's parameters, except ``out=``, which `functions.py` handles.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _position(name: str) -> Callable:
 
 
 def _deviation(power: float) -> Callable:
-    """The mean square deviation to this power. MLX's takes no fractions as ddof."""
+    """The variance to this power: 1, or 0.5 for the standard deviation. MLX's takes no fractional ddof."""
 
     def deviation(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
         wide = a.astype(mlx_dtype(np.dtype(dtype) if dtype else mean_dtype(_of(a))))
@@ -68,7 +68,7 @@ def _running(name: str) -> Callable:
 
 
 def together(*xs: Any) -> list:
-    """MLX arrays and numbers as arrays of the one dtype that holds them all."""
+    """MLX arrays and numbers as arrays of one dtype that can hold them all."""
     dtype = result_type(*(kind(x) if isinstance(x, SCALARS) else _of(x) for x in xs))
     return [number(x, dtype) if isinstance(x, SCALARS) else x.astype(mlx_dtype(dtype)) for x in xs]
 
@@ -101,7 +101,7 @@ def _argsort(a: Any, axis: int | None = -1) -> Any:
 
 
 def pad(array: Any, pad_width: Any, constant_values: Any) -> Any:
-    """Axis by axis: MLX takes one constant for all sides, NumPy one for each."""
+    """Pad axis by axis: MLX takes one constant for all sides, NumPy one per side."""
     widths = np.broadcast_to(pad_width, (array.ndim, 2)).tolist()
     values = np.broadcast_to(constant_values, (array.ndim, 2)).tolist()
     for axis, (lengths, fills) in enumerate(zip(widths, values, strict=True)):
@@ -118,7 +118,7 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def _linalg(name: str) -> Callable:
-    """MLX has these on the CPU only, with which an Apple GPU shares its memory."""
+    """MLX has these on the CPU only. An Apple GPU shares its memory with the CPU."""
 
     def of_matrices(*matrices: Any) -> Any:
         wide = [x.astype(mx.float32) if _of(x).kind in "biu" else x for x in together(*matrices)]
@@ -208,7 +208,7 @@ ON_VALUES: dict[str, Callable] = {
 # Second names.
 ON_VALUES |= {"amax": ON_VALUES["max"], "amin": ON_VALUES["min"], "around": ON_VALUES["round"]}
 
-# Of an array without elements MLX reads memory that is not the array's, and computes for ever or crashes.
+# Given an array without elements, MLX reads memory beyond the array, and then hangs or crashes.
 NOT_OF_NOTHING = names(
     "sum prod mean var std max min argmax argmin any all count_nonzero cumsum cumprod sort argsort linalg.inv "
     "linalg.det linalg.slogdet linalg.cholesky"

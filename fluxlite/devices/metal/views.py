@@ -1,8 +1,8 @@
-"""Views for a library whose arrays have none: how a part of an array is read from it, and written back into it.
+"""Views for a library without views: how to read part of an array, and write it back.
 
-An MLX array that was cut out of another keeps the values it had then. So a view of ours remembers the array that it
-shows, its parent, and one of the windows below. When the parent has been written it is read through the window again;
-what is written to the view goes back through the window.
+An MLX array cut from another keeps the values it had at that moment. So each of our views remembers the array that it
+shows, its parent, and one of the windows below. After a write to the parent, the view reads through its window again.
+A write to the view goes back through the window.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Window(Protocol):
-    """What lies between a view and its parent. `values` and `part` are arrays of the library."""
+    """How to get from a parent to its view and back. `values` and `part` are library arrays."""
 
     def read(self, values: Any) -> Any:
         """The view's values, given its parent's."""
 
     def write(self, values: Any, part: Any) -> Any:
-        """The parent's values, as new ones, after `part` has been written to the view."""
+        """The parent's new values, after `part` was written to the view."""
 
 
 class Part(NamedTuple):
@@ -32,7 +32,7 @@ class Part(NamedTuple):
         return values[self.where]
 
     def write(self, values: Any, part: Any) -> Any:
-        changed = copy.copy(values)  # MLX copies when it must; `values` stay what they are for whoever holds them
+        changed = copy.copy(values)  # MLX copies if it has to; other users of `values` see no change
         changed[self.where] = part
         return changed
 
@@ -62,7 +62,7 @@ class Reshaped(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """``np.broadcast_to(x, shape)``. Several of its places are one element, so it cannot be written."""
+    """``np.broadcast_to(x, shape)``. Read-only, since one element stands in several positions."""
 
     broadcast_to: Any
     shape: tuple[int, ...]
@@ -74,11 +74,11 @@ class Spread(NamedTuple):
         raise ValueError("assignment destination is read-only")
 
 
-# -- where the elements lie: strides in bytes, as in NumPy ---------------------------------------------------
+# -- memory layout: strides in bytes, as in NumPy -----------------------------------------------------------
 
 
 def strides_in_order(shape: tuple[int, ...], itemsize: int, like: tuple[int, ...] | None = None) -> tuple[int, ...]:
-    """The strides of a new array without gaps: row by row, or its axes in the order that the strides `like` have.
+    """The strides of a new array without gaps: row by row, or with its axes in the same order as in `like`.
 
     >>> strides_in_order((2, 3), 4), strides_in_order((2, 3), 4, like=(400, 8))
     ((12, 4), (12, 4))
@@ -94,12 +94,12 @@ def strides_in_order(shape: tuple[int, ...], itemsize: int, like: tuple[int, ...
 
 
 def axes_by_stride(strides: tuple[int, ...]) -> list[int]:
-    """The axes, the one with the longest steps first."""
+    """The axes, from the largest stride to the smallest."""
     return sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))
 
 
 def lies_in_order(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    """Whether the elements lie row by row without gaps. Axes of length 1 do not count.
+    """Whether the elements lie row by row without gaps. Axes of length 1 don't count.
 
     >>> lies_in_order((2, 3), (12, 4), 4), lies_in_order((3, 2), (4, 12), 4), lies_in_order((2, 1), (4, 77), 4)
     (True, False, True)
@@ -111,7 +111,7 @@ def lies_in_order(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: in
 def strides_of_reshaped(
     shape: tuple[int, ...], strides: tuple[int, ...], new: tuple[int, ...], itemsize: int
 ) -> tuple[int, ...] | None:
-    """The strides of a view with the shape `new`; None if the elements do not lie so that there is one.
+    """The strides of a view with shape `new`, or None if no view can have that shape.
 
     >>> strides_of_reshaped((4, 3), (24, 4), (2, 2, 3, 1), 4), strides_of_reshaped((3, 2), (4, 12), (6,), 4)
     ((48, 24, 4, 4), None)
@@ -121,7 +121,7 @@ def strides_of_reshaped(
     old = [(length, stride) for length, stride in zip(shape, strides, strict=True) if length > 1]
     result = [itemsize] * len(new)
     axis = len(new) - 1
-    while old:  # from the last axis on: as many old and new axes as hold the same number of elements
+    while old:  # from the last axis backwards, in groups of old and new axes with the same number of elements
         length, step = old.pop()
         covered = 1
         while covered != length:
@@ -129,7 +129,7 @@ def strides_of_reshaped(
                 result[axis] = step * covered
                 covered *= new[axis]
                 axis -= 1
-            else:  # one more old axis is needed: it has to go on where the last one ends
+            else:  # the group needs another old axis, and it must continue where the last one ends
                 if not old or old[-1][1] != step * length:
                     return None
                 length *= old.pop()[0]
@@ -137,9 +137,9 @@ def strides_of_reshaped(
 
 
 def part_of_layout(index: tuple, shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[tuple, tuple, int]:
-    """For ``x[index]``: the index in full with non-negative numbers, the view's strides, and where it starts.
+    """For ``x[index]``: the full index with non-negative numbers, the view's strides, and its offset in bytes.
 
-    Raises `IndexError` as NumPy does.
+    Raises `IndexError` where NumPy does.
 
     >>> part_of_layout((-1, slice(None, None, 2)), (2, 3), (12, 4))
     ((1, slice(None, None, 2)), (8,), 12)
@@ -165,7 +165,7 @@ def part_of_layout(index: tuple, shape: tuple[int, ...], strides: tuple[int, ...
 
 
 def without_ellipsis(index: tuple, ndim: int) -> tuple:
-    """`index` with a slice for each axis that it does not name."""
+    """`index` with a slice for every axis that it doesn't mention."""
     dots = [i for i, step in enumerate(index) if step is Ellipsis]
     named = sum(_axes_of(step) for step in index)
     if named > ndim or len(dots) > 1:
@@ -176,9 +176,9 @@ def without_ellipsis(index: tuple, ndim: int) -> tuple:
 
 
 def has_idle_ellipsis(index: tuple, ndim: int) -> bool:
-    """Whether an Ellipsis stands for no axis but parts two places of an index with arrays.
+    """Whether an Ellipsis stands for no axis, but separates two parts of an index with arrays.
 
-    NumPy puts the axes of such arrays first in the result, although there is nothing between them; MLX does not.
+    NumPy then puts these arrays' axes first in the result, although nothing lies between them. MLX doesn't.
     """
     dots = [i for i, step in enumerate(index) if step is Ellipsis]
     if len(dots) != 1 or sum(map(_axes_of, index)) != ndim:
@@ -189,14 +189,14 @@ def has_idle_ellipsis(index: tuple, ndim: int) -> bool:
 
 
 def _axes_of(step: Any) -> int:
-    """How many axes of the array one part of an index stands for."""
+    """How many of the array's axes one part of an index uses."""
     if step is None or step is Ellipsis:
         return 0
     return step.ndim if str(getattr(step, "dtype", "")) == "bool" else 1
 
 
 def place(number: Any, axis: int, shape: tuple[int, ...]) -> int:
-    """The index `number` counted from the start. Raises `IndexError` where MLX would read garbage."""
+    """The index `number`, counted from the start. Raises `IndexError` where MLX would read garbage."""
     number = operator.index(number)
     if not -shape[axis] <= number < shape[axis]:
         raise IndexError(f"index {number} is out of bounds for axis {axis} with size {shape[axis]}")
@@ -275,7 +275,7 @@ def flip(m: Any, axis: Any = None) -> Any:
 
 
 def broadcast_to(array: Any, shape: Any) -> Any:
-    """`np.broadcast_to`: read-only, since several of its places are one element."""
+    """`np.broadcast_to`. The view is read-only, since one element stands in several positions."""
     shape = (shape,) if isinstance(shape, int) else tuple(map(operator.index, shape))
     added = len(shape) - array.ndim
     steps = zip(array.shape, array.strides, shape[added:], strict=True)

@@ -1,8 +1,8 @@
-"""`Wrapped`: makes an array library without NumPy's protocols look like NumPy, in one thin class.
+"""`Wrapped`: one thin class that makes an array library look like NumPy.
 
-It holds one array of the library, and answers to operators, NumPy's functions (NEP 13 and 18), indexing and methods.
-Which of the library's functions is which of NumPy's, its device says. In-place writes replace the array that is held;
-views know their parent (`views.py`), so that a write is seen wherever NumPy would show it.
+It holds one array of a library that lacks NumPy's protocols. It handles operators, NumPy's functions (NEP 13 and 18),
+indexing and methods. Its device knows which library function to call. A write in place replaces the array inside;
+views know their parent (`views.py`), so a write shows up wherever NumPy would show it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..events import listeners, tell
 from ..host_reads import HostReads
 from . import indexing, views
 
-_addresses = itertools.count(1 << 44, 1 << 44)  # further apart than any array is long
+_addresses = itertools.count(1 << 44, 1 << 44)  # farther apart than any array is long
 
 
 class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
-    """An array of a library on `device`. `base` is the array that it is a view of, or None.
+    """A library's array on `device`. `base` is the array that this is a view of, or None.
 
-    The library's arrays do not say how they lie in memory; `strides` says how NumPy's would lie here, so that ``W`` and
-    ``W.T`` can be known as one parameter (`fluxlite.ties`).
+    The library doesn't say how its arrays lie in memory. `strides` says how NumPy would lay them out, so that we can
+    see that ``W`` and ``W.T`` are one parameter (`fluxlite.ties`).
     """
 
     __slots__ = (
@@ -45,11 +45,11 @@ class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         self.base: Any = None
         self._parent: Any = None
         self._window: Any = None
-        self._version = 0  # how often it was written; of a view: how often its base had been when it was read
+        self._version = 0  # how often this was written; for a view, how often its base was written at the latest read
         self._is_writeable = True
 
     def view(self, window: views.Window, strides: tuple[int, ...], start: int = 0) -> Any:
-        """The view of this array through `window`."""
+        """A view of this array through `window`."""
         result = type(self)(window.read(self.values), self.device, strides)
         result.base = self if self.base is None else self.base
         result._parent, result._window = self, window
@@ -60,14 +60,14 @@ class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
 
     @property
     def values(self) -> Any:
-        """The library's array, with everything that has been written so far."""
+        """The library's array, with all writes so far."""
         if self.base is not None and self._version != self.base._version:
             self._values = self._window.read(self._parent.values)
             self._version = self.base._version
         return self._values
 
     def replace(self, values: Any) -> None:
-        """Write `values`, of this array's shape and dtype: to it, and so to all arrays that share its memory."""
+        """Write `values`, with this array's shape and dtype, here and to all arrays that share its memory."""
         if not self._is_writeable or self.base is not None and not self.base._is_writeable:
             raise ValueError("assignment destination is read-only")
         owner: Any = self
@@ -78,10 +78,10 @@ class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         owner._version += 1
         owner.device.made(owner)
 
-    # -- NumPy's functions come here (NEP 13, NEP 18) --------------------------------------------
+    # -- NumPy calls these (NEP 13, NEP 18) ------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        is_written = any(out is self for out in kwargs.get("out", ()))  # as in x += y: nobody else is asked
+        is_written = any(out is self for out in kwargs.get("out", ()))  # as in x += y: then no other type gets a say
         if not is_written and any(map(is_foreign, (*inputs, *kwargs.get("out", ())))):
             return NotImplemented
         return self.device.ufunc(ufunc, method, inputs, kwargs)
@@ -96,7 +96,7 @@ class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
             f"this array is on {self.device}; NumPy does not copy it to the host by itself. Write cpu(x) to do so."
         )
 
-    # What has no equality of its own equals no number: `x == None` is False everywhere, as in NumPy.
+    # An object without its own equality never equals a number: `x == None` is False everywhere, as in NumPy.
 
     def __eq__(self, other: Any) -> Any:
         if other is None or type(other).__eq__ is object.__eq__:  # type: ignore[comparison-overlap]
@@ -108,7 +108,7 @@ class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
             return np.ones_like(self, dtype=bool)
         return super().__ne__(other)
 
-    # -- what the host knows without asking the device -------------------------------------------
+    # -- what the host knows without waiting for the device ---------------------------------------
 
     shape = property(lambda self: self._values.shape)
     ndim = property(lambda self: self._values.ndim)
@@ -148,7 +148,7 @@ class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
     def sort(self, axis: int = -1) -> None:
         self[...] = np.sort(self, axis)
 
-    # -- methods; the others are in ArrayMethods --------------------------------------------------
+    # -- methods; ArrayMethods has the others -----------------------------------------------------
 
     @property
     def mT(self) -> Any:  # noqa: N802
@@ -163,7 +163,7 @@ class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         return np.imag(self)
 
     def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
-        """With another dtype: a new array, or with ``copy=False`` this one, if it has that dtype already."""
+        """Convert to a dtype: a new array, or with ``copy=False`` this one if it has that dtype already."""
         if not copy and np.dtype(dtype) == self.dtype:
             return self
         return self.device.converted(self, np.dtype(dtype))
@@ -186,7 +186,7 @@ class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
 
 
 class Flags:
-    """``x.flags``: how the array lies in memory, and whether it may be written; ``x.flags.writeable`` can be set."""
+    """``x.flags``: how the array lies in memory, and whether it's writeable. You can set ``x.flags.writeable``."""
 
     __slots__ = ("_array",)
 
@@ -224,7 +224,7 @@ class Flags:
 
 
 def is_foreign(x: Any) -> bool:
-    """Whether `x` is of an array type that we do not know and that may know us, so that it is asked instead."""
+    """Whether `x` has an array type that isn't ours and may know ours. Then NumPy should ask it instead."""
     return not isinstance(x, (Wrapped, np.ndarray, np.generic)) and hasattr(x, "__array_ufunc__")
 
 
