@@ -17,6 +17,7 @@ from ..tree.parameters import is_trainable_array
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, Walk, fmap, fmap_with_path
 from .levels import Level, numbers, set_writeable
+from .rules import RULES
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
@@ -72,7 +73,8 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
 
 def new_level() -> Level:
     """A level for one call. From the first one on, the table of derivatives is full."""
-    from . import derivatives  # noqa: F401  (only a program that differentiates needs to load it)
+    if np.add not in RULES:
+        from . import derivatives  # noqa: F401  (only a program that differentiates needs to load it)
 
     return Level(next(numbers))
 
