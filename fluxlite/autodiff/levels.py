@@ -42,29 +42,26 @@ class Level:
             return
         base = array.base
         if base is not None:
-            if not _can_be_released(array):
-                return
             if type(base) in read_only_types:  # what is written into W changes W.T as well
                 self.freeze(base)
+            elif not _is_writable_memory(base):
+                return
         self.frozen[key] = array
         set_writeable(array, False)
 
     def close(self) -> None:
         """Make what was frozen writable again, unless another level, perhaps of another thread, still holds it."""
         self.is_open = False
-        views = []
         with _lock:
             _open_levels.remove(self)
-            for key, array in self.frozen.items():
-                if _open_levels and any(key in level.frozen for level in _open_levels):
-                    continue
-                if array.base is None:
-                    set_writeable(array, True)
-                else:
-                    views.append(array)
-            # Views come second: one cannot be made writable before the array that it views.
-            if views or _waiting_views:
-                _release(views)
+            for key, array in self.frozen.items():  # an array comes before its views, as it has to
+                if not (_open_levels and any(key in level.frozen for level in _open_levels)):
+                    _release(array)
+            if _waiting_views:
+                views = _waiting_views.copy()
+                _waiting_views.clear()
+                for view in views:
+                    _release(view)
         self.frozen = {}
 
 
@@ -73,14 +70,11 @@ _lock = threading.Lock()
 _waiting_views: list[Any] = []
 
 
-def _release(views: list[Any]) -> None:
-    views = views + _waiting_views
-    _waiting_views.clear()
-    for array in views:
-        try:
-            set_writeable(array, True)
-        except ValueError:  # another level has frozen the array that it views, and will release both
-            _waiting_views.append(array)
+def _release(array: Any) -> None:
+    try:
+        set_writeable(array, True)
+    except ValueError:  # another level has frozen the array that it views, and will release both
+        _waiting_views.append(array)
 
 
 def set_writeable(array: Any, value: bool) -> None:
@@ -90,12 +84,10 @@ def set_writeable(array: Any, value: bool) -> None:
         array.flags.writeable = value
 
 
-def _can_be_released(view: Any) -> bool:
+def _is_writable_memory(base: Any) -> bool:
     """NumPy makes a view writable again if it views an array, or memory that Python can write (not PyTorch's)."""
-    if type(view.base) in read_only_types:
-        return True
     try:
-        return not memoryview(view.base).readonly
+        return not memoryview(base).readonly
     except TypeError:
         return False
 

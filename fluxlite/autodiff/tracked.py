@@ -8,7 +8,7 @@ is dropped is freed, and walking back (`way_back.py`) means visiting calls from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Rational
 from typing import Any, NoReturn
 
@@ -20,6 +20,15 @@ from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, name_of
 
 _NO_KEYWORDS: dict[str, Any] = {}
 _NUMBERS = {int, float, np.float32, np.float64, type(None)}
+
+
+def _operators(function: np.ufunc) -> tuple[Callable, Callable]:
+    """The methods behind ``x + y``: for a tracked `x`, and, where only `y` is tracked, the reflected one."""
+    return lambda self, other: record(function, (self, other)), lambda self, other: record(function, (other, self))
+
+
+def _comparison(function: np.ufunc) -> Callable[[Any, Any], Any]:
+    return lambda self, other: compute(function, self, other)
 
 
 class TrackedArray(ArrayMethods):
@@ -116,29 +125,13 @@ class TrackedArray(ArrayMethods):
 
     # -- operators ---------------------------------------------------------------------------------
 
-    def __add__(self, other: Any) -> Any:
-        return record(np.add, (self, other))
-
-    def __radd__(self, other: Any) -> Any:
-        return record(np.add, (other, self))
-
-    def __sub__(self, other: Any) -> Any:
-        return record(np.subtract, (self, other))
-
-    def __rsub__(self, other: Any) -> Any:
-        return record(np.subtract, (other, self))
-
-    def __mul__(self, other: Any) -> Any:
-        return record(np.multiply, (self, other))
-
-    def __rmul__(self, other: Any) -> Any:
-        return record(np.multiply, (other, self))
-
-    def __truediv__(self, other: Any) -> Any:
-        return record(np.true_divide, (self, other))
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return record(np.true_divide, (other, self))
+    __add__, __radd__ = _operators(np.add)
+    __sub__, __rsub__ = _operators(np.subtract)
+    __mul__, __rmul__ = _operators(np.multiply)
+    __truediv__, __rtruediv__ = _operators(np.true_divide)
+    __matmul__, __rmatmul__ = _operators(np.matmul)
+    __mod__, __rmod__ = _operators(np.remainder)
+    __floordiv__, __rfloordiv__ = _operators(np.floor_divide)
 
     def __pow__(self, other: Any) -> Any:
         # NumPy's own ** does the same: squaring is far cheaper than a power.
@@ -146,24 +139,6 @@ class TrackedArray(ArrayMethods):
 
     def __rpow__(self, other: Any) -> Any:
         return record(np.power, (other, self))
-
-    def __matmul__(self, other: Any) -> Any:
-        return record(np.matmul, (self, other))
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return record(np.matmul, (other, self))
-
-    def __mod__(self, other: Any) -> Any:
-        return record(np.remainder, (self, other))
-
-    def __rmod__(self, other: Any) -> Any:
-        return record(np.remainder, (other, self))
-
-    def __floordiv__(self, other: Any) -> Any:
-        return record(np.floor_divide, (self, other))
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return record(np.floor_divide, (other, self))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -181,24 +156,12 @@ class TrackedArray(ArrayMethods):
         return record(getitem, (self, index))
 
     # Comparisons are plain: a branch does not lose a gradient.
-
-    def __eq__(self, other: Any) -> Any:
-        return compute(np.equal, self, other)
-
-    def __ne__(self, other: Any) -> Any:
-        return compute(np.not_equal, self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return compute(np.less, self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return compute(np.less_equal, self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return compute(np.greater, self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return compute(np.greater_equal, self, other)
+    __eq__ = _comparison(np.equal)
+    __ne__ = _comparison(np.not_equal)
+    __lt__ = _comparison(np.less)
+    __le__ = _comparison(np.less_equal)
+    __gt__ = _comparison(np.greater)
+    __ge__ = _comparison(np.greater_equal)
 
     # -- methods; the others are in ArrayMethods ---------------------------------------------------
 
@@ -297,29 +260,34 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     operands = args[0] if rule.sequence else args
     level = PARAMETERS
     for operand in operands:
-        if type(operand) is TrackedArray and operand.level.number >= level.number:
+        if type(operand) is TrackedArray and operand.level is not level and operand.level.number > level.number:
             level = operand.level
     if not level.is_open:
         raise closed()
     arguments: Any = []
     parents = []
-    for position, operand in enumerate(operands):
-        kind = type(operand)
-        if kind is TrackedArray and operand.level is level:
-            parents.append((rule.pullbacks[position] or no_pullback(function, rule, position), operand))
+    for operand in operands:
+        if type(operand) is TrackedArray and operand.level is level:
+            pullback = rule.pullbacks[len(arguments)] or no_pullback(function, rule, len(arguments))
+            parents.append((pullback, operand))
             operand = operand.value
             if type(operand) is float and not isinstance(function, np.ufunc):  # the others' rules ask for its shape
                 operand = np.float64(operand)
-        elif kind is list or kind is tuple:
+        elif type(operand) in read_only_types and operand.dtype.kind != "O":
+            if level is not PARAMETERS:
+                level.freeze(operand)
+        elif type(operand) is list or type(operand) is tuple:
             operand = _kept(operand, level, rule.sequence or isinstance(function, np.ufunc))
-        elif kind not in _NUMBERS:
+        elif type(operand) not in _NUMBERS:
             operand = _kept(operand, level)
         arguments.append(operand)
     if rule.sequence:
         arguments = [arguments, *args[1:]]
     if kwargs:
         kwargs = {name: _kept(value, level) for name, value in kwargs.items()}
-    result = function(*arguments, **kwargs)
+        result = function(*arguments, **kwargs)
+    else:
+        result = function(*arguments)
     if level is not PARAMETERS and type(result) in read_only_types:
         set_writeable(result, False)
     return TrackedArray(result, level, (rule, arguments, kwargs, parents))

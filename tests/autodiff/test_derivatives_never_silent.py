@@ -213,3 +213,9 @@ def test_the_determinant_of_a_singular_matrix_has_a_slope(a):
 def test_a_large_singular_matrix_is_refused():
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         gradient_of(np.linalg.det, np.ones((20, 20)))
+
+
+def test_an_array_of_objects_is_a_constant_on_either_side():
+    for constant in (np.array([1, 2], object), np.array([Fraction(1), Fraction(2)])):
+        assert fl.gradient(lambda x, c=constant: np.sum(x * c), np.ones(2))[0].tolist() == [1, 2]
+        assert fl.gradient(lambda x, c=constant: np.sum(c * x + c), np.ones(2))[0].tolist() == [1, 2]

@@ -38,8 +38,10 @@ def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 def spread(g: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """The gradient of a reduction, the same for every element that went into it."""
-    if isinstance(g, np.generic):  # one number on the host: filling an array is quicker than a broadcast view
-        return np.full(shape_of(x), g)
+    if isinstance(g, np.generic):  # one number on the host: quicker than a broadcast view, and than np.full
+        filled = np.empty(shape_of(x), g.dtype)
+        filled.fill(g)
+        return filled
     return np.broadcast_to(kept(g, x, axis, keepdims), shape_of(x))
 
 
