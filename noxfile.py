@@ -4,6 +4,7 @@
     .venv/bin/nox -l                  what there is
     .venv/bin/nox                     all of it; more than an hour
     .venv/bin/nox -s "processors(other digits)" -- notebooks/05-sine-wave-rnn.ipynb      a part: any arguments of pytest
+    .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
 
 NumPy picks its code by the processor: OpenBLAS has a kernel for each family, NumPy's own loops one for each set of
 instructions. They round differently. The environment can choose another one, as long as the processor can run it.
@@ -11,6 +12,7 @@ instructions. They round differently. The environment can choose another one, as
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from glob import glob
@@ -24,6 +26,7 @@ nox.options.reuse_existing_virtualenvs = True
 # The project's own .venv, which has NumPy, is what runs this file.
 from numpy._core._multiarray_umath import __cpu_features__ as CAN  # noqa: E402
 
+from tools import wheelhouse  # noqa: E402
 from tools.last_digits import kernels_too  # noqa: E402
 
 # NumPy 2.4 gave the sets of instructions these names; before, each instruction had its own.
@@ -75,3 +78,23 @@ def numpys(session: nox.Session, numpy: str) -> None:
     """The oldest NumPy that we support, and the newest."""
     session.install("-e", ".[test]", numpy)
     session.run("python", *PYTEST, *(session.posargs or EVERYTHING))
+
+
+@nox.session(default=False)  # it changes a file
+def constraints(session: nox.Session) -> None:
+    """Choose the versions in constraints.txt anew: the newest that have wheels for every computer in a class."""
+    session.install("uv")
+    oldest, newest = wheelhouse.PYTHONS[0], int(wheelhouse.PYTHONS[-1].partition(".")[2])
+    pythons = f"python_version < '3.{newest + 1}'"
+    systems = [f"{pythons} and sys_platform == '{sys}' and platform_machine == '{machine}'"
+               for sys, _, _, machine in wheelhouse.SYSTEMS.values()]  # fmt: skip
+    # uv takes these two from a pyproject.toml only. In ours they would also bind `uv run`.
+    settings = f"\n[tool.uv]\nenvironments = {json.dumps([pythons])}\nrequired-environments = {json.dumps(systems)}\n"
+    project = Path("pyproject.toml").read_text(encoding="utf-8")
+    with session.chdir(session.create_tmp()):
+        Path("pyproject.toml").write_text(project + settings, encoding="utf-8")
+        session.run(
+            "uv", "pip", "compile", "--quiet", "--upgrade", "pyproject.toml", "--extra=lab", "--universal",
+            f"--python-version={oldest}", "--only-binary=:all:", "--no-annotate",
+            "--custom-compile-command=nox -s constraints", f"--output-file={wheelhouse.CONSTRAINTS}",
+        )  # fmt: skip

@@ -115,8 +115,12 @@ def test_real_old_pythons_can_say_what_helps(monkeypatch):
         assert answer.stderr == ""
 
 
-def call_make(programs, *arguments, folder=ROOT, **environment):
-    """make, with only one folder's programs on the PATH."""
+def call_make(programs, *arguments, folder=None, **environment):
+    """make, with only one folder's programs on the PATH; in a folder with nothing but the Makefile, so no .venv."""
+    if folder is None:
+        folder = programs / "nothing but the Makefile"
+        folder.mkdir()
+        shutil.copy(ROOT / "Makefile", folder)
     environment = {"PATH": str(programs), "HOME": str(programs)} | environment
     command = [shutil.which("make"), "-C", str(folder), "--no-print-directory", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
@@ -570,8 +574,10 @@ def test_binder_gets_the_lab_and_no_cupy():
         "requirements.txt",
         "runtime.txt",
     ]
-    lines = (ROOT / "binder" / "requirements.txt").read_text().splitlines()
-    assert [local_extras(line) for line in lines] == [{"lab"}]
+    versions, ours = (ROOT / "binder" / "requirements.txt").read_text().splitlines()
+    option, path = versions.split()
+    assert option == "-c" and (ROOT / "binder" / path).resolve() == ROOT / "constraints.txt"
+    assert local_extras(ours) == {"lab"}
     python = re.fullmatch(r"python-(3\.\d+)\n", (ROOT / "binder" / "runtime.txt").read_text())
     assert Version(python[1]) >= Version("3.11")
 

@@ -3,7 +3,8 @@
     python tools/wheelhouse.py FOLDER [linux-3.12 windows-3.13 macos-arm64-3.12 …]
 
 Downloads the wheels of fluxlite[lab] for Windows, macOS and Linux and all Pythons that fluxlite supports, or for those
-named; no CuPy. Copies `install_offline.py` beside them, which is all that a learner starts.
+named; no CuPy. Their versions are those of constraints.txt. Copies `install_offline.py` beside them, which is all that
+a learner starts.
 """
 
 from __future__ import annotations
@@ -11,135 +12,80 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import tempfile
-import zipfile
-from collections.abc import Iterable, Iterator
-from email.parser import Parser
 from pathlib import Path
 
 from packaging.requirements import Requirement
-from packaging.tags import Tag, compatible_tags, cpython_tags, mac_platforms
-from packaging.utils import canonicalize_name, parse_wheel_filename
+from packaging.tags import mac_platforms
 
 ROOT = Path(__file__).resolve().parents[1]
+CONSTRAINTS = ROOT / "constraints.txt"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-# What pip calls each system, and what the markers of requirements ask it.
-_LINUX = [f"manylinux_2_{n}_x86_64" for n in range(34, 4, -1)] + ["manylinux2014_x86_64", "linux_x86_64"]
+# What the markers of requirements ask each system, and what pip calls it.
+_MARKERS = ("sys_platform", "platform_system", "os_name", "platform_machine")
 SYSTEMS = {
-    "linux": (_LINUX, {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"}),
-    "windows": (["win_amd64"], {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"}),
-    "macos-arm64": (
-        list(mac_platforms((14, 0), "arm64")),
-        {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix", "platform_machine": "arm64"},
-    ),
-    "macos-x86": (
-        list(mac_platforms((14, 0), "x86_64")),
-        {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
-    ),
+    "linux": ("linux", "Linux", "posix", "x86_64"),
+    "windows": ("win32", "Windows", "nt", "AMD64"),
+    "macos-arm64": ("darwin", "Darwin", "posix", "arm64"),
+    "macos-x86": ("darwin", "Darwin", "posix", "x86_64"),
+}
+PLATFORMS = {
+    "linux": [f"manylinux_2_{n}_x86_64" for n in range(34, 4, -1)] + ["manylinux2014_x86_64", "linux_x86_64"],
+    "windows": ["win_amd64"],
+    "macos-arm64": list(mac_platforms((14, 0), "arm64")),
+    "macos-x86": list(mac_platforms((14, 0), "x86_64")),
 }
 TARGETS = [f"{system}-{python}" for system in SYSTEMS for python in PYTHONS]
 
 
-class Target:
-    """One system and one version of Python."""
-
-    def __init__(self, name: str) -> None:
-        system, _, self.python = name.rpartition("-")
-        if name not in TARGETS:
-            raise ValueError(f"there is no target {name!r}; there are {', '.join(TARGETS)}")
-        self.name = name
-        self.platforms, markers = SYSTEMS[system]
-        version = tuple(map(int, self.python.split(".")))
-        self.tags: set[Tag] = {*cpython_tags(version, platforms=self.platforms)}
-        self.tags |= {*compatible_tags(version, f"cp{version[0]}{version[1]}", self.platforms)}
-        self.environment = {
-            "platform_machine": "x86_64", "python_version": self.python, "python_full_version": f"{self.python}.9",
-            "implementation_name": "cpython", "platform_python_implementation": "CPython", "platform_release": "",
-            "platform_version": "", "implementation_version": f"{self.python}.9", **markers,
-        }  # fmt: skip
-
-    def fits(self, wheel: Path) -> bool:
-        return not self.tags.isdisjoint(parse_wheel_filename(wheel.name)[3])
-
-    def download(self, folder: Path, requirements: Iterable[str]) -> None:
-        """What pip finds for this target. It asks the markers of the Python it runs in, so some may be missing."""
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--dest",
-            str(folder),
-        ]
-        command += ["--only-binary=:all:", "--find-links", str(folder), "--python-version", self.python]
-        command += [f"--platform={platform}" for platform in self.platforms]
-        subprocess.run([*command, *requirements], check=True)
+def environment(system: str, version: str) -> dict[str, str]:
+    """What a system with a Python, such as 3.11.5, answers to markers."""
+    return dict(zip(_MARKERS, SYSTEMS[system])) | {
+        "python_version": version.rpartition(".")[0], "python_full_version": version, "implementation_version": version,
+        "implementation_name": "cpython", "platform_python_implementation": "CPython", "platform_release": "",
+        "platform_version": "",
+    }  # fmt: skip
 
 
-def missing(folder: Path, target: Target, wanted: str = "fluxlite[lab]") -> list[str]:
-    """The requirements that installing `wanted` from `folder` alone would not find for `target`."""
-    wheels: dict[str, list[Path]] = {}
-    for wheel in sorted(folder.glob("*.whl")):
-        if target.fits(wheel):
-            wheels.setdefault(parse_wheel_filename(wheel.name)[0], []).append(wheel)
-    lacking, seen, open_ = [], set(), [Requirement(wanted)]
-    while open_:
-        requirement = open_.pop()
-        key = (canonicalize_name(requirement.name), frozenset(requirement.extras))
-        if key in seen:
-            continue
-        seen.add(key)
-        fitting = [w for w in wheels.get(key[0], []) if _version(w) in requirement.specifier]
-        if not fitting:
-            lacking.append(str(requirement).partition(";")[0].strip())
-            continue
-        newest = max(fitting, key=_version)
-        open_ += _asked_for(newest, requirement.extras, target)
-    return sorted(lacking)
+def pinned(system: str, version: str) -> list[str]:
+    """The packages, each with one version, that constraints.txt has for a system with a Python."""
+    requirements = [line for line in CONSTRAINTS.read_text().splitlines() if not line.startswith("#")]
+    about = environment(system, version)
+    return [
+        f"{one.name}{one.specifier}" for one in map(Requirement, requirements)
+        if one.marker is None or one.marker.evaluate(about)
+    ]  # fmt: skip
 
 
-def _version(wheel: Path):  # type: ignore[no-untyped-def]
-    return parse_wheel_filename(wheel.name)[1]
-
-
-def _asked_for(wheel: Path, extras: Iterable[str], target: Target) -> Iterator[Requirement]:
-    """What a wheel requires on the target."""
-    with zipfile.ZipFile(wheel) as archive:
-        name = next(n for n in archive.namelist() if n.endswith(".dist-info/METADATA") and n.count("/") == 1)
-        lines = Parser().parsestr(archive.read(name).decode()).get_all("Requires-Dist") or []
-    for requirement in map(Requirement, lines):
-        marker = requirement.marker
-        if marker is None or any(marker.evaluate({**target.environment, "extra": extra}) for extra in (*extras, "")):
-            yield requirement
-
-
-def fill(folder: Path, target: Target) -> None:
-    """Download all that is missing for the target, and what that needs in turn."""
-    while lacking := missing(folder, target):
-        before = set(folder.iterdir())
-        target.download(folder, lacking if "fluxlite[lab]" not in lacking else ["fluxlite[lab]"])
-        if set(folder.iterdir()) == before:
-            raise RuntimeError(f"{target.name}: no wheel was found for {', '.join(missing(folder, target))}")
+def download(folder: Path, target: str) -> None:
+    """Download the wheels for one target. Raises `ValueError` if it's unknown, `RuntimeError` if a wheel is missing."""
+    if target not in TARGETS:
+        raise ValueError(f"there is no target {target!r}; there are {', '.join(TARGETS)}")
+    system, _, python = target.rpartition("-")
+    first, last = f"{python}.0", f"{python}.99"  # a package may want 3.11.5, so 3.11 alone doesn't say which version
+    before = pinned(system, first)
+    later = [package for package in pinned(system, last) if package not in before]
+    platforms = [f"--platform={name}" for name in PLATFORMS[system]]
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--dest", str(folder),
+           "--only-binary=:all:", "--no-deps", *platforms]  # fmt: skip
+    for version, packages in ((first, before), (last, later)):
+        if packages and subprocess.run([*pip, f"--python-version={version}", *packages]).returncode:
+            raise RuntimeError(f"{target}: a wheel is missing; pip's own words are above")
 
 
 def main(arguments: list[str]) -> int:
     if not arguments:
         print((__doc__ or "").strip())
         return 2
-    folder, targets = Path(arguments[0]), [Target(name) for name in arguments[1:] or TARGETS]
+    folder, targets = Path(arguments[0]), arguments[1:] or TARGETS
     wheels = folder / "wheels"
     wheels.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as place:
-        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        subprocess.run([*pip, "--wheel-dir", place, str(ROOT)], check=True)
-        for old in wheels.glob("fluxlite-*.whl"):
-            old.unlink()
-        shutil.copy(next(Path(place).glob("*.whl")), wheels)
     for number, target in enumerate(targets, 1):
-        print(f"{number} of {len(targets)}: {target.name}", flush=True)
-        fill(wheels, target)
+        print(f"{number} of {len(targets)}: {target}", flush=True)
+        download(wheels, target)
+    for old in wheels.glob("fluxlite-*.whl"):
+        old.unlink()
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*pip, "--wheel-dir", str(wheels), str(ROOT)], check=True)
     shutil.copy(ROOT / "tools" / "install_offline.py", folder)
     size = sum(file.stat().st_size for file in wheels.iterdir()) / 1e6
     print(f"{folder} has {len(list(wheels.iterdir()))} files, {size:,.0f} MB. Copy it to a stick; there:")

@@ -2,12 +2,16 @@
 
 import ast
 import importlib.util
+import os
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,55 +26,91 @@ def tool(name):
 house, installer = tool("wheelhouse"), tool("install_offline")
 
 
-def wheel(folder, name, version="1.0", tags="py3-none-any", requires=()):
+OUR = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def wheel(folder, name, version="1.0", tags="py3-none-any", python=">=3.11"):
     path = folder / f"{name}-{version}-{tags}.whl"
+    about = f"{name}-{version}.dist-info"
     with zipfile.ZipFile(path, "w") as archive:
-        lines = [f"Requires-Dist: {requirement}" for requirement in requires]
-        metadata = "\n".join(["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *lines, ""])
-        archive.writestr(f"{name}-{version}.dist-info/METADATA", metadata)
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Python: {python}\n"
+        archive.writestr(f"{about}/METADATA", metadata)
+        archive.writestr(f"{about}/WHEEL", f"Wheel-Version: 1.0\nTag: {tags}\n")
+        archive.writestr(f"{about}/RECORD", "")
     return path
 
 
+# -- constraints.txt ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", house.TARGETS)
+def test_every_computer_gets_one_version_of_all_that_the_lessons_ask_for(target):
+    system, _, python = target.rpartition("-")
+    for version in (f"{python}.0", f"{python}.99"):
+        pins = list(map(Requirement, house.pinned(system, version)))
+        versions = {one.name: str(one.specifier).removeprefix("==") for one in pins}
+        assert len(versions) == len(pins) and all(one.url is None for one in pins)
+        for wanted in map(Requirement, OUR["dependencies"] + OUR["optional-dependencies"]["lab"]):
+            assert versions[wanted.name] in wanted.specifier
+
+
+def test_the_constraints_are_for_the_pythons_that_we_support():
+    listed = [line.rpartition(" :: ")[2] for line in OUR["classifiers"] if "Python :: 3." in line]
+    assert list(house.PYTHONS) == listed
+
+
+def test_no_registry_and_no_machine_is_named_in_the_constraints():
+    lines = house.CONSTRAINTS.read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert pins and [line for line in pins if not re.match(r"[a-z0-9-]+==[\w.]+( ; .+)?$", line)] == []
+    assert [line for line in lines if "://" in line or line.startswith("-") or "/" in line] == []
+
+
+# -- the wheels -----------------------------------------------------------------------------------------------------
+
+
 @pytest.fixture
-def wheels(tmp_path):
-    """What fluxlite needs, except what each test leaves out."""
-    requires = ["numpy>=2.0", 'jupyterlab>=4; extra == "lab"', 'torch; extra == "bench"']
-    wheel(tmp_path, "fluxlite", "0.1.0", requires=requires)
-    windows = 'pywinpty; os_name == "nt"'
-    wheel(tmp_path, "jupyterlab", "4.5", requires=[windows, 'tomli; python_version < "3.11"'])
-    wheel(tmp_path, "numpy", "2.3", "cp312-cp312-manylinux_2_27_x86_64.manylinux_2_28_x86_64")
-    return tmp_path
+def registry(tmp_path, monkeypatch):
+    """A folder of wheels in place of the network, and constraints for them."""
+    folder = tmp_path / "registry"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setattr(house, "CONSTRAINTS", tmp_path / "constraints.txt")
+    house.CONSTRAINTS.write_text(
+        "# made by hand\nnumpy==2.4 ; python_full_version < '3.12'\nnumpy==2.5 ; python_full_version >= '3.12'\n"
+        "pywinpty==3.0 ; os_name == 'nt'\n"
+        "soup==2.0 ; python_full_version < '3.11.5'\nsoup==4.0 ; python_full_version >= '3.11.5'\n"
+    )
+    wheel(folder, "numpy", "2.4", "cp311-cp311-manylinux_2_28_x86_64")
+    wheel(folder, "numpy", "2.5", "cp312-cp312-win_amd64")
+    wheel(folder, "pywinpty", "3.0", "cp312-cp312-win_amd64")
+    wheel(folder, "soup", "2.0")
+    wheel(folder, "soup", "4.0", python=">=3.11.5")
+    return folder
 
 
-def missing(wheels, name):
-    return house.missing(wheels, house.Target(name))
+def downloaded(folder, target):
+    house.download(folder, target)
+    return sorted("-".join(path.name.split("-")[:2]) for path in folder.iterdir())
 
 
-def test_nothing_is_missing_where_every_wheel_fits(wheels):
-    assert missing(wheels, "linux-3.12") == []
+def test_each_computer_gets_its_own_wheels(registry, tmp_path):
+    """Those of Windows are asked for there only; where a package's version depends on Python's third number, both."""
+    assert downloaded(tmp_path / "linux", "linux-3.11") == ["numpy-2.4", "soup-2.0", "soup-4.0"]
+    assert downloaded(tmp_path / "windows", "windows-3.12") == ["numpy-2.5", "pywinpty-3.0", "soup-4.0"]
 
 
-def test_a_wheel_of_another_python_or_system_does_not_fit(wheels):
-    assert missing(wheels, "linux-3.13") == ["numpy>=2.0"]
-    assert missing(wheels, "macos-arm64-3.12") == ["numpy>=2.0"]
-    wheel(wheels, "numpy", "2.3", "cp312-cp312-macosx_14_0_arm64")
-    assert missing(wheels, "macos-arm64-3.12") == [] and missing(wheels, "macos-x86-3.12") == ["numpy>=2.0"]
+@pytest.mark.parametrize("target", ["linux-3.12", "windows-3.11", "macos-arm64-3.11"])
+def test_a_missing_wheel_is_noticed_here_and_not_in_the_room(registry, tmp_path, target):
+    with pytest.raises(RuntimeError, match=f"{target}: a wheel is missing"):
+        house.download(tmp_path, target)
 
 
-def test_what_only_windows_needs_is_asked_for_there(wheels):
-    wheel(wheels, "numpy", "2.3", "cp312-cp312-win_amd64")
-    assert missing(wheels, "windows-3.12") == ["pywinpty"]
-
-
-def test_a_wheel_that_is_too_old_does_not_count(wheels):
-    next(wheels.glob("numpy*")).unlink()
-    wheel(wheels, "numpy", "1.26", "cp312-cp312-manylinux_2_28_x86_64")
-    assert missing(wheels, "linux-3.12") == ["numpy>=2.0"]
-
-
-def test_an_unknown_target_is_named():
+def test_an_unknown_target_is_named(tmp_path):
     with pytest.raises(ValueError, match="there is no target 'amiga-3.12'; there are linux-3.11"):
-        house.Target("amiga-3.12")
+        house.download(tmp_path, "amiga-3.12")
 
 
 # -- the installer --------------------------------------------------------------------------------------------------
