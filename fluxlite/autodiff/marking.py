@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import read_only_types
+from ..tree.closures import captured
 from ..tree.contract import attributes, children, fields_of, trainable
 from ..tree.parameters import is_trainable_array
 from ..tree.ties import is_array, parameter_key, same_view
@@ -32,7 +33,7 @@ class Marked(NamedTuple):
 
     stand_in: Any  # what `f` gets
     recipe: Any
-    copies: list  # (object or container, its copy, what the copy held when `f` got it)
+    copies: list  # (object or container, its copy, what the copy held when `f` got it, whether it may train there)
 
 
 def mark(argument: Any, level: Level) -> Marked:
@@ -180,14 +181,14 @@ class _Marking:
         kind = x.__class__
         new = kind([stand_in for stand_in, _ in pairs])
         if kind is list and not bare:
-            self.copies.append((x, new, list(new)))
+            self.copies.append((x, new, list(new), trains))
         return new, (kind, None, [recipe for _, recipe in pairs])
 
     def dict(self, x: dict, trains: bool, bare: bool) -> tuple[Any, Any]:
         pairs = {key: self.visit(part, trains, bare) for key, part in x.items()}
         new = {key: stand_in for key, (stand_in, _) in pairs.items()}
         if not bare:
-            self.copies.append((x, new, dict(new)))
+            self.copies.append((x, new, dict(new), trains))
         return new, (dict, tuple(x), [recipe for _, recipe in pairs.values()])
 
     def object(self, x: Any, fields: Any, trains: bool) -> tuple[Any, Any]:
@@ -200,7 +201,7 @@ class _Marking:
         for name in names:
             held[name], recipe = self.visit(held[name], trains and (trained is None or name in trained), False)
             recipes.append(recipe)
-        self.copies.append((x, new, held.copy()))
+        self.copies.append((x, new, held.copy(), trains))
         return new, (record_of, names, recipes)
 
     def other(self, x: Any, trains: bool, bare: bool) -> tuple[Any, Any]:
@@ -225,13 +226,19 @@ class _Marking:
         ]
         stand_ins, recipes = [stand_in for stand_in, _ in pairs], [recipe for _, recipe in pairs]
         new = rebuild(dict(zip(parts, stand_ins)) if by_name else stand_ins)
-        if type(new) is type(x) and not isinstance(x, _WITHOUT_STATE):
-            self.copies.append((x, new, attributes(new)))
+        if type(new) is type(x) and not bare and not isinstance(x, _UNCHANGING):
+            self.copies.append((x, new, _held_by(new), trains))
         kind = rebuild if isinstance(x, (tuple, list, dict)) else record_of if by_name else type(parts)
         return new, (kind, tuple(parts) if by_name else None, recipes)
 
 
-_WITHOUT_STATE = (tuple, list, dict, functools.partial, types.FunctionType, types.MethodType)
+_UNCHANGING = (tuple, functools.partial, types.MethodType)
+
+
+def _held_by(x: Any) -> Any:
+    if isinstance(x, (list, dict)):
+        return list(x) if isinstance(x, list) else dict(x)
+    return captured(x) if isinstance(x, types.FunctionType) else attributes(x)
 
 
 def name_the_place(x: Any) -> None:

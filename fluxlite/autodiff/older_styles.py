@@ -17,6 +17,7 @@ from ..tree.contract import children
 from ..tree.parameters import is_trainable_array, trainables
 from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, every_place, nodes, put
+from .assigned import detach
 from .collecting import as_plain_gradient
 from .gradients import gradients_of, new_level, untracked
 from .levels import PARAMETERS
@@ -112,6 +113,7 @@ class Params:
         finally:
             for owner, step, array in places:
                 put(owner, step, array)
+            detach(self.models)
             level.close()
 
 
