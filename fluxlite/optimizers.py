@@ -15,6 +15,7 @@ import numpy as np
 
 from .arrays import device_of
 from .autodiff.collecting import Gradient, Record
+from .autodiff.levels import PARAMETERS, closed
 from .autodiff.tracked import TrackedArray
 from .messages import warn
 from .tree.contract import children, fields_of, functor, is_leaf, trainable
@@ -171,7 +172,7 @@ class _Setup(Walk):
         self.leaves: dict[tuple, Leaf] = {}
 
     def leaf(self, path: KeyPath, x: Any, *others: Any) -> Leaf | None:
-        if not is_trainable_array(x):
+        if type(x) is not TrackedArray and not is_trainable_array(x):
             return None
         _check_writable(path, x)
         key = parameter_key(x)
@@ -187,9 +188,17 @@ class _Setup(Walk):
 
 
 def _check_writable(path: KeyPath, x: Any) -> None:
+    tracked = type(x) is TrackedArray
+    if tracked and x.level is PARAMETERS:
+        raise ValueError(
+            f"{path or 'this array'} is a param, which is changed by w.data -= rate * w.grad after back; "
+            "setup and update take models of plain arrays"
+        )
+    if tracked and not x.level.is_open:
+        raise closed(str(path))
     flags = getattr(x, "flags", None)
     stretched = any(stride == 0 and length > 1 for stride, length in zip(getattr(x, "strides", ()), x.shape))
-    if stretched or not getattr(flags, "writeable", True):
+    if tracked or stretched or not getattr(flags, "writeable", True):
         raise ValueError(
             f"{path or 'this array'} cannot be changed in place, as nothing can inside a gradient call; "
             "outside of one, give the model a copy of it: x.copy()"
@@ -301,6 +310,8 @@ def _beside(path: KeyPath, x: Any, state: Any, grads: Any) -> Iterator[tuple[Key
     """(path, parameter, state, gradient) wherever there is a gradient."""
     if grads is None:  # a missing branch: no step
         return
+    if type(x) is TrackedArray:
+        _check_writable(path, x)
     if is_trainable_array(x):
         yield path, x, state, grads
         return

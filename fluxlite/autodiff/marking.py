@@ -209,7 +209,7 @@ class _Marking:
         if type(x) is TrackedArray:
             if not x.level.is_open:
                 raise _Nameless
-            return self.number(x) if trains else (x, None)
+            return self.array(x, trains)
         if is_array(x):
             return self.array(x, trains) if is_trainable_array(x) else (x, None)
         if isinstance(x, np.floating):

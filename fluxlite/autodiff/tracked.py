@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arrays import ArrayMethods, astype, getitem, of_type, read_only_types
+from ..tree.ties import parameter_key
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
 from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, name_of, no_pullback
 
@@ -59,6 +60,14 @@ class TrackedArray(ArrayMethods):
 
     def __primitive__(self, function: Any, args: Any, kwargs: Any) -> Any:
         return record(function, args, kwargs)
+
+    def __parameter_key__(self) -> tuple:
+        """Equal for what was tracked once and for all transpositions of it: the places of a tied parameter."""
+        source = self
+        while source.call is not None and source.call[0] in (RULES[np.transpose], RULES[np.reshape]):
+            source = source.call[3][0][1]
+        inner = parameter_key(self.value)
+        return ("object", id(self)) if inner[0] == "object" else ("tracked", id(source), *inner)
 
     # -- the plain value ---------------------------------------------------------------------------
 

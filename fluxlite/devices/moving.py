@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import arrays
 from ..messages import notice, warn
-from ..tree.ties import is_array, overlaps
+from ..tree.ties import is_array, is_tracked, overlaps
 from ..tree.walks import KeyPath, fmap_with_path
 from .unmoved import explain_globals, explain_unmoved
 
@@ -32,7 +32,7 @@ def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
 
 def _moves(x: Any) -> bool:
     """An array, also one that is tracked for a gradient."""
-    return is_array(x) or hasattr(type(x), "__primitive__")
+    return is_array(x) or is_tracked(x)
 
 
 class _Trip:

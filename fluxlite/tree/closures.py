@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .contract import Children, children, is_leaf
-from .ties import is_array
+from .ties import is_array, is_tracked
 
 
 @children.register(types.MethodType)
@@ -73,7 +73,7 @@ def _holds_parameters(x: Any, inside: tuple = ()) -> bool:
     if isinstance(x, types.MethodType):
         return _holds_parameters(x.__self__, inside)
     if not isinstance(x, _PLAIN):
-        return is_array(x) or hasattr(type(x), "__primitive__") or not is_leaf(x)  # the second: a tracked one
+        return is_array(x) or is_tracked(x) or not is_leaf(x)
     if any(x is above for above in inside):  # a cycle: if it is walked, the walk says where
         return False
     parts = captured(x) if isinstance(x, types.FunctionType) else children(x)[0]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .contract import children, is_leaf
-from .ties import is_array, lies_alike, parameter_key, same_view
+from .ties import is_array, is_tracked, lies_alike, parameter_key, same_view
 
 # ---------------------------------------------------------------------------------------------
 # Paths: layers[0].weight
@@ -136,7 +136,7 @@ class Walk:
 
     def repeat(self, path: KeyPath, first: Any, result: Any, x: Any, *others: Any) -> Any:
         """What stands at a later place of `first`, for which `result` stands: ties survive."""
-        if first is x or not is_array(x) or lies_alike(x, first):
+        if first is x or not (is_array(x) or is_tracked(x)) or lies_alike(x, first):
             return result
         if getattr(result, "shape", None) == first.shape:
             return same_view(x, first, result)
