@@ -22,6 +22,7 @@ from .tree.contract import children, fields_of, functor, is_leaf, trainable
 from .tree.parameters import is_trainable_array
 from .tree.ties import is_array, parameter_key, same_view
 from .tree.walks import KeyPath, Walk, fmap, steps
+from .unreached import say_what_is_not_trained
 
 # ---------------------------------------------------------------------------------------------
 # The rules
@@ -158,6 +159,7 @@ def setup(rule: Rule, model: Any) -> Any:
         raise TypeError(f"setup(rule, model) takes an optimizer such as Adam() first, got {type(rule).__name__}")
     walk = _Setup(rule)
     state = walk.run(model)
+    say_what_is_not_trained(model)
     if not walk.leaves:
         warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
     return state

@@ -23,6 +23,7 @@ from ..tree.contract import attributes, children, fields_of, trainable
 from ..tree.parameters import is_trainable_array
 from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import is_mutable, nodes
+from ..unreached import is_new, say_what_has_no_gradient
 from .collecting import record_of
 from .levels import Level, closed
 from .tracked import TrackedArray
@@ -57,6 +58,8 @@ def mark(argument: Any, level: Level) -> Marked:
         elif missed := marking.missed():
             trained |= missed
         else:
+            if marking.met_new:
+                say_what_has_no_gradient(argument)
             return Marked(stand_in, recipe, marking.copies)
 
 
@@ -81,6 +84,7 @@ class _Marking:
         self.level = level
         self.trained = trained  # parameters that are known to train at a later place
         self.by_address = by_address
+        self.met_new = False  # a leaf of a class, or a function, that was not met before: there may be arrays in it
         self.met_foreign = False  # memory that is not NumPy's own: only addresses say who shares it
         self.arrays: dict[Any, list] = {}  # by memory: the arrays of a parameter's first place, tracked
         self.idle: set[tuple] = set()  # parameters that were left plain, where they do not train
@@ -215,7 +219,10 @@ class _Marking:
         if isinstance(x, np.floating):
             return self.number(x) if bare else (x, None)
         parts, rebuild = children(x)
-        if isinstance(parts, tuple) and parts == ():
+        is_leaf = isinstance(parts, tuple) and parts == ()
+        if trains and (is_leaf or isinstance(x, types.FunctionType)) and is_new(x):
+            self.met_new = True
+        if is_leaf:
             return x, None
         bare = bare and isinstance(x, (tuple, list, dict))
         trained = trainable(x)

@@ -13,11 +13,11 @@ from ..data import DataLoader
 from ..data.moved import MovedLoader
 from ..devices.base import Device
 from ..devices.random import CountedGenerator
-from ..devices.unmoved import arrays_inside, why_shut
 from ..optimizers import Leaf
 from ..tree.contract import is_leaf
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath, Walk
+from ..unreached import arrays_inside, why_shut
 
 
 def state(x: Any) -> Any:

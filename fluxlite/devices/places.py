@@ -10,7 +10,7 @@ from ..errors import DeviceError
 from ..tree.contract import is_leaf
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, nodes
-from .unmoved import arrays_inside, why_shut
+from ..unreached import arrays_inside, why_shut
 
 
 def device_of(x: Any) -> Any:
