@@ -15,7 +15,7 @@ import numpy as np
 
 from .arrays import device_of
 from .autodiff.collecting import Gradient, Record
-from .autodiff.levels import PARAMETERS, closed
+from .autodiff.levels import PARAMETERS
 from .autodiff.tracked import TrackedArray
 from .messages import warn
 from .tree.contract import children, fields_of, functor, is_leaf, trainable
@@ -196,8 +196,8 @@ def _check_writable(path: KeyPath, x: Any) -> None:
             f"{path or 'this array'} is a param, which is changed by w.data -= rate * w.grad after back; "
             "setup and update take models of plain arrays"
         )
-    if tracked and not x.level.is_open:
-        raise closed(str(path))
+    if tracked:
+        x.check_open(str(path))
     flags = getattr(x, "flags", None)
     stretched = any(stride == 0 and length > 1 for stride, length in zip(getattr(x, "strides", ()), x.shape))
     if tracked or stretched or not getattr(flags, "writeable", True):

@@ -14,7 +14,7 @@ import numpy as np
 from .messages import first_time, warn, warn_again
 from .tree.closures import captured
 from .tree.contract import attributes, is_leaf, registered_under_name, trainable
-from .tree.ties import is_array
+from .tree.ties import is_array, is_tracked
 from .tree.walks import Attribute, KeyPath, nodes
 
 _OPAQUE = (str, bytes, int, float, complex, np.generic, type, types.ModuleType, types.BuiltinFunctionType,
@@ -82,7 +82,7 @@ def _untrained(model: Any, start: KeyPath, inside: tuple = ()) -> Iterator[tuple
                     yield from _untrained(value, path + (Attribute(name),), (*inside, node))
         elif is_leaf(node):
             x = node.__self__ if isinstance(node, types.MethodType) else node
-            yield from () if is_array(x) else _first_array(path, x, x, why_shut(x))
+            yield from () if is_array(x) or is_tracked(x) else _first_array(path, x, x, why_shut(x))
 
 
 def _first_array(path: KeyPath, x: Any, owner: Any, why: str) -> Iterator[tuple[KeyPath, Any, str]]:

@@ -104,8 +104,11 @@ def _can_be_released(view: Any) -> bool:
 PARAMETERS = Level(0)
 
 
-def closed(place: str = "this array") -> RuntimeError:
-    return RuntimeError(
-        f"{place or 'this array'} was computed inside a gradient call that has ended, and is only kept for its value: "
-        "return it from the function that is differentiated, or use its .data"
-    )
+CLOSED = (
+    "was computed inside a gradient call that has ended, and is only kept for its value: return it from the function "
+    "that is differentiated, or use its .data"
+)
+
+
+def closed(place: str = "") -> RuntimeError:
+    return RuntimeError(f"{place or 'this array'} {CLOSED}")

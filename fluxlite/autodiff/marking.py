@@ -25,7 +25,7 @@ from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import is_mutable, nodes
 from ..unreached import is_new, say_what_has_no_gradient
 from .collecting import record_of
-from .levels import Level, closed
+from .levels import Level
 from .tracked import TrackedArray
 
 
@@ -251,5 +251,5 @@ def _held_by(x: Any) -> Any:
 def name_the_place(x: Any) -> None:
     """Raise what names the place in `x` that cannot be walked through: a cycle, or a left-over tracked array."""
     for path, node in nodes(x):
-        if type(node) is TrackedArray and not node.level.is_open:
-            raise closed(str(path))
+        if type(node) is TrackedArray:
+            node.check_open(str(path))

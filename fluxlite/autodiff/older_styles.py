@@ -190,6 +190,7 @@ def _places(models: tuple, arrays: list) -> Iterator[tuple[Any, Any, Any]]:
 
 def _check_plain(path: KeyPath, node: Any) -> None:
     if type(node) is TrackedArray:
+        node.check_open(str(KeyPath(path[1:])))
         raise TypeError(
             f"{KeyPath(path[1:])} is already tracked, by param or by another gradient: this style takes plain models; "
             "use gradient(f, model) with a function of the model"

@@ -61,6 +61,11 @@ class TrackedArray(ArrayMethods):
     def __primitive__(self, function: Any, args: Any, kwargs: Any) -> Any:
         return record(function, args, kwargs)
 
+    def check_open(self, place: str = "") -> None:
+        """Raises `RuntimeError`, with the place, if the gradient call that this belongs to has ended."""
+        if not self.level.is_open:
+            raise closed(place)
+
     def __parameter_key__(self) -> tuple:
         """Equal for what was tracked once and for all transpositions of it: the places of a tied parameter."""
         source = self
@@ -357,8 +362,7 @@ def compute(function: Any, *args: Any, **kwargs: Any) -> Any:
 def plain(x: Any) -> Any:
     """`x` without any tracking; also inside lists, tuples and dicts."""
     while type(x) is TrackedArray:
-        if not x.level.is_open:
-            raise closed()
+        x.check_open()
         x = x.value
     if type(x) in (list, tuple):
         return type(x)(map(plain, x))

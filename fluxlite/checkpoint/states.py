@@ -94,6 +94,7 @@ def _(x: Leaf, path: KeyPath) -> Any:
 
 @_kept.register
 def _(x: TrackedArray, path: KeyPath) -> Any:
+    x.check_open(str(path))
     name = path or "x"
     raise TypeError(f"{path or 'this array'} is tracked for a gradient; its value is in {name}.data")
 

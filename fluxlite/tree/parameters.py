@@ -9,7 +9,7 @@ import numpy as np
 
 from .contract import trainable
 from .ties import is_array, is_tracked, parameter_key, same_view
-from .walks import KeyPath, fmap, nodes
+from .walks import KeyPath, check_open, fmap, nodes
 
 
 def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
@@ -21,7 +21,10 @@ def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
     >>> [(str(path), array.shape) for path, array in trainables({"W": np.zeros((2, 3)), "steps": np.arange(3)})]
     [("['W']", (2, 3))]
     """
-    return ((path, node) for path, node in nodes(x, parts_of=trainable) if _trains(node))
+    found = [(path, node) for path, node in nodes(x, parts_of=trainable) if _trains(node)]
+    for path, node in found:
+        check_open(path, node)
+    return iter(found)
 
 
 def _trains(x: Any) -> bool:

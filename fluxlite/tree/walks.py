@@ -153,7 +153,11 @@ class Walk:
         key = self.key(x)
         if key in self.seen:
             return self.repeat(path, *self.seen[key], x, *others)
-        result = self.leaf(path, x, *others) if self.is_end(path, x) else self.descend(path, x, *others)
+        try:
+            result = self.leaf(path, x, *others) if self.is_end(path, x) else self.descend(path, x, *others)
+        except RuntimeError:
+            check_open(path, x)
+            raise
         if key is not None:
             self.seen[key] = (x, result)
         return result
@@ -174,6 +178,12 @@ class Walk:
         if isinstance(parts, Mapping):
             return self.combine(x, dict(zip(parts, results)), rebuild)
         return self.combine(x, results if isinstance(parts, list) else tuple(results), rebuild)
+
+
+def check_open(path: KeyPath, x: Any) -> None:
+    """Raises `RuntimeError` if `x` is a tracked array that a gradient call left behind, at `path`."""
+    if is_tracked(x):
+        x.check_open(str(path))
 
 
 def _place(path: KeyPath) -> str:
@@ -354,4 +364,9 @@ def leaves(x: Any) -> list:
     >>> leaves({"a": 1, "b": [2, (), 3]})
     [1, 2, 3]
     """
-    return [node for _, node in nodes(x) if is_leaf(node) and not (isinstance(node, tuple) and not node)]
+    found = []
+    for path, node in nodes(x):
+        if is_leaf(node) and not (isinstance(node, tuple) and not node):
+            check_open(path, node)
+            found.append(node)
+    return found
