@@ -6,18 +6,16 @@ is there, what was assigned goes from the copy to the object that the call was g
 
 from __future__ import annotations
 
-import functools
 import types
 from operator import is_
 from typing import Any
 
 from ..messages import warn
 from ..tree.closures import captured, cell_of
-from ..tree.contract import attributes, children, fields_of, is_leaf, put_attribute, trainable
+from ..tree.contract import is_leaf, put_attribute, trainable
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, fmap, nodes
-from .levels import PARAMETERS
-from .marking import Marked
+from .marking import Marked, held_by
 from .tracked import TrackedArray
 
 
@@ -37,7 +35,7 @@ def keep_state(arguments: tuple, marked: list[Marked]) -> None:
         if isinstance(x, (list, dict, types.FunctionType)):
             _say_that_it_is_lost(arguments, x, copy, before)
             continue
-        now = _held(copy)
+        now = held_by(copy)
         for name in [*now, *(name for name in before if name not in now)]:
             value, old = now.get(name, _ABSENT), before.get(name, _ABSENT)
             if value is not old:
@@ -48,26 +46,26 @@ def keep_state(arguments: tuple, marked: list[Marked]) -> None:
         if value is _ABSENT:
             object.__delattr__(x, name)
         else:
-            _put(x, name, value)
+            put_back(x, name, value)
 
 
 _ABSENT = object()
 
 
 def _is_as_it_was(x: Any, copy: Any, before: Any) -> bool:
-    now = _held(copy)
+    now = held_by(copy)
     if type(before) is list:
         return len(now) == len(before) and all(map(is_, now, before))
     return len(now) == len(before) and all(map(is_, now.values(), before.values())) and now.keys() == before.keys()
 
 
-def _held(x: Any) -> Any:
-    """What may have changed in `x`: a list or a dict itself, the variables of a function, an object's attributes."""
+def put_back(x: Any, step: Any, value: Any) -> None:
     if isinstance(x, (list, dict)):
-        return x
-    if isinstance(x, types.FunctionType):
-        return captured(x)
-    return x.__dict__ if fields_of(type(x)) is not None else attributes(x)
+        x[step] = value
+    elif isinstance(x, types.FunctionType):
+        cell_of(x, step).cell_contents = value
+    else:
+        put_attribute(x, step, value, step in getattr(x, "__dict__", ()))
 
 
 def _detached(value: Any, known: dict[int, Any]) -> Any:
@@ -78,14 +76,14 @@ def _detached(value: Any, known: dict[int, Any]) -> Any:
     if id(value) in known:
         return known[id(value)]
     if type(value) is TrackedArray:
-        known[id(value)] = plain = _value_of(value)
+        known[id(value)] = plain = value_of(value)
         return plain
     if is_leaf(value):
         return value
     return fmap(lambda leaf: _detached(leaf, known), value, exclude=lambda x: id(x) in known or is_leaf(x))
 
 
-def _value_of(x: TrackedArray) -> Any:
+def value_of(x: TrackedArray) -> Any:
     """The plain value, in memory of its own if it was computed."""
     inner, computed = x, False
     while type(inner) is TrackedArray:
@@ -128,43 +126,3 @@ def _place(arguments: tuple, x: Any, name: str = "") -> str:
             if node is x:
                 return str(path + ((Attribute(name),) if name else ())) or type(x).__name__
     return name or type(x).__name__
-
-
-# -- the implicit style: `f` assigns to the model itself ------------------------------------------------------------
-
-
-def detach(x: Any, known: dict[int, Any] | None = None) -> Any:
-    """`x` without tracking: changed in place, also the variables of functions; only tuples and partials are made anew.
-
-    A cycle, which `f` may have made, is no hindrance.
-    """
-    known = {} if known is None else known  # by id: what was met, and what it became
-    if id(x) in known:
-        return known[id(x)][1]
-    if type(x) is TrackedArray:
-        known[id(x)] = x, x if x.level is PARAMETERS else _value_of(x)
-        return known[id(x)][1]
-    if is_leaf(x):
-        return x
-    if isinstance(x, (tuple, functools.partial, types.MethodType)):
-        parts, rebuild = children(x)
-        by_name = parts if isinstance(parts, dict) else dict(enumerate(parts))
-        now = {step: detach(part, known) for step, part in by_name.items()}
-        if all(map(is_, now.values(), by_name.values())):
-            return x
-        return rebuild(now if parts is by_name else list(now.values()))
-    known[id(x)] = x, x
-    for step, value in list(enumerate(x) if isinstance(x, list) else _held(x).items()):
-        new = detach(value, known)
-        if new is not value:
-            _put(x, step, new)
-    return x
-
-
-def _put(x: Any, step: Any, value: Any) -> None:
-    if isinstance(x, (list, dict)):
-        x[step] = value
-    elif isinstance(x, types.FunctionType):
-        cell_of(x, step).cell_contents = value
-    else:
-        put_attribute(x, step, value, step in getattr(x, "__dict__", ()))

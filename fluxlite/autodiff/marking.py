@@ -234,7 +234,7 @@ class _Marking:
         stand_ins, recipes = [stand_in for stand_in, _ in pairs], [recipe for _, recipe in pairs]
         new = rebuild(dict(zip(parts, stand_ins)) if by_name else stand_ins)
         if type(new) is type(x) and not bare and not isinstance(x, _UNCHANGING):
-            self.copies.append((x, new, _held_by(new), trains))
+            self.copies.append((x, new, held_by(new).copy(), trains))
         kind = rebuild if isinstance(x, (tuple, list, dict)) else record_of if by_name else type(parts)
         return new, (kind, tuple(parts) if by_name else None, recipes)
 
@@ -242,10 +242,13 @@ class _Marking:
 _UNCHANGING = (tuple, functools.partial, types.MethodType)
 
 
-def _held_by(x: Any) -> Any:
+def held_by(x: Any) -> Any:
+    """What may have changed in `x`: a list or a dict itself, the variables of a function, an object's attributes."""
     if isinstance(x, (list, dict)):
-        return list(x) if isinstance(x, list) else dict(x)
-    return captured(x) if isinstance(x, types.FunctionType) else attributes(x)
+        return x
+    if isinstance(x, types.FunctionType):
+        return captured(x)
+    return x.__dict__ if fields_of(type(x)) is not None else attributes(x)
 
 
 def name_the_place(x: Any) -> None:

@@ -9,19 +9,20 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterator
+from operator import is_
 from typing import Any
 
 import numpy as np
 
-from ..tree.contract import children
+from ..tree.contract import children, is_leaf
 from ..tree.parameters import is_trainable_array, trainables
 from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, every_place, nodes, put
-from .assigned import detach
+from .assigned import put_back, value_of
 from .collecting import as_plain_gradient
 from .gradients import gradients_of, new_level, untracked
 from .levels import PARAMETERS
-from .marking import track_array
+from .marking import held_by, track_array
 from .tracked import TrackedArray
 
 # ---------------------------------------------------------------------------------------------
@@ -115,6 +116,34 @@ class Params:
                 put(owner, step, array)
             detach(self.models)
             level.close()
+
+
+def detach(x: Any, known: dict[int, Any] | None = None) -> Any:
+    """`x` without tracking: changed in place, also the variables of functions; only tuples and partials are made anew.
+
+    A cycle, which `f` may have made, is no hindrance.
+    """
+    known = {} if known is None else known  # by id: what was met, and what it became
+    if id(x) in known:
+        return known[id(x)][1]
+    if type(x) is TrackedArray:
+        known[id(x)] = x, x if x.level is PARAMETERS else value_of(x)
+        return known[id(x)][1]
+    if is_leaf(x):
+        return x
+    if isinstance(x, (tuple, functools.partial, types.MethodType)):
+        parts, rebuild = children(x)
+        by_name = parts if isinstance(parts, dict) else dict(enumerate(parts))
+        now = {step: detach(part, known) for step, part in by_name.items()}
+        if all(map(is_, now.values(), by_name.values())):
+            return x
+        return rebuild(now if parts is by_name else list(now.values()))
+    known[id(x)] = x, x
+    for step, value in list(enumerate(x) if isinstance(x, list) else held_by(x).items()):
+        new = detach(value, known)
+        if new is not value:
+            put_back(x, step, new)
+    return x
 
 
 class ImplicitGradients:
