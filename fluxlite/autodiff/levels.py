@@ -44,7 +44,7 @@ class Level:
         if base is not None:
             if not _can_be_released(array):
                 return
-            if type(base) in read_only_types:  # what is written into W changes W.T as well
+            if _is_array(base):  # what is written into W changes W.T as well
                 self.freeze(base)
         self.frozen[key] = array
         set_writeable(array, False)
@@ -90,9 +90,13 @@ def set_writeable(array: Any, value: bool) -> None:
         array.flags.writeable = value
 
 
+def _is_array(x: Any) -> bool:
+    return type(x) in read_only_types or isinstance(x, np.ndarray)
+
+
 def _can_be_released(view: Any) -> bool:
     """NumPy makes a view writable again if it views an array, or memory that Python can write (not PyTorch's)."""
-    if type(view.base) in read_only_types:
+    if _is_array(view.base):
         return True
     try:
         return not memoryview(view.base).readonly

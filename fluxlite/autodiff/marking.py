@@ -26,7 +26,7 @@ from ..tree.walks import is_mutable, nodes
 from ..unreached import is_new, say_what_has_no_gradient
 from .collecting import record_of
 from .levels import Level
-from .tracked import TrackedArray
+from .tracked import TrackedArray, as_base_class
 
 
 class Marked(NamedTuple):
@@ -48,7 +48,7 @@ def mark(argument: Any, level: Level) -> Marked:
         marking = _Marking(level, trained, by_address)
         try:
             stand_in, recipe = marking.visit(argument, True, True)
-        except _Nameless:
+        except (_Nameless, TypeError):
             name_the_place(argument)
             raise
         except RecursionError:
@@ -66,6 +66,9 @@ def mark(argument: Any, level: Level) -> Marked:
 def track_array(array: Any, level: Level) -> TrackedArray:
     if type(array) in read_only_types:
         level.freeze(array)
+    elif isinstance(array, np.ndarray):
+        level.freeze(array)
+        array = as_base_class(array)
     return TrackedArray(array, level)
 
 
@@ -256,3 +259,5 @@ def name_the_place(x: Any) -> None:
     for path, node in nodes(x):
         if type(node) is TrackedArray:
             node.check_open(str(path))
+        elif isinstance(node, np.ndarray) and type(node) is not np.ndarray and is_trainable_array(node):
+            as_base_class(node, str(path))

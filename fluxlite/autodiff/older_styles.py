@@ -20,7 +20,8 @@ from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, every_place, nodes, put
 from .assigned import put_back, value_of
 from .collecting import as_plain_gradient
-from .gradients import gradients_of, new_level, untracked
+from .fingerprints import check_unchanged
+from .gradients import called, gradients_of, new_level, untracked
 from .levels import PARAMETERS
 from .marking import held_by, track_array
 from .tracked import TrackedArray
@@ -55,13 +56,15 @@ def param(x: Any) -> TrackedArray:
 def back(loss: TrackedArray) -> None:
     """Add the gradients of `loss` to the ``.grad`` of every `param` it was computed from (Tracker: ``back!``).
 
-    The calls it walks through are cleared: a second `back` through the same ones raises `RuntimeError`. Raises
-    `TypeError` if `loss` is not one number, or depends on no `param`.
+    The calls it walks through are cleared: a second `back` through the same ones raises `RuntimeError`, and so does
+    one after a NumPy array that the loss was computed with was changed in place. (Arrays on a GPU are not looked at.)
+    Raises `TypeError` if `loss` is not one number, or depends on no `param`.
     """
     if type(loss) is not TrackedArray:
         raise TypeError(f"back takes a loss that was computed from a param, got a plain {type(loss).__name__}")
     if loss.level is not PARAMETERS:
         raise TypeError("this loss belongs to a gradient call: return it from the function, gradient does the rest")
+    check_unchanged(loss)
     given: set[int] = set()
     for parameter, g in gradients_of(loss, PARAMETERS).items():
         if parameter.grad is None:
@@ -102,7 +105,7 @@ class Params:
             for owner, step, array in places:
                 first, stand_in = tracked[parameter_key(array)]
                 put(owner, step, same_view(array, first, stand_in))
-            value = f()
+            value = called(f)
             plain_value = untracked(value, level)
             leaves = gradients_of(value, level)
             given: set[int] = set()
