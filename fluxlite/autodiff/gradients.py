@@ -39,7 +39,8 @@ def gradient(f: Callable, *args: Any) -> Any:
     (CuPy's arrays cannot be made read-only, a view made earlier can still be written through, and ``np.add.at`` and its
     like write all the same.)
 
-    Raises `TypeError` if the loss is not one number, or on a function that has no derivative rule.
+    Raises `TypeError` if there is nothing to differentiate by, if the loss is not one number, or on a function that has
+    no derivative rule.
 
     >>> gradient(lambda x, y: x**2 * y, 3.0, 2.0)
     (12.0, 9.0)
@@ -59,6 +60,11 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     """
     if not callable(f):
         raise TypeError(f"what is differentiated is a function: gradient(lambda w: …, w), got: {type(f).__name__}")
+    if not args:
+        raise TypeError(
+            "gradient(f, *args) differentiates by the arguments of f, and got none: write gradient(lambda w: …, w), "
+            "or, for a function that reaches the model by itself, gradient(f, params(model))"
+        )
     if len(args) == 1 and hasattr(type(args[0]), "withgradient"):  # the implicit style: params(model)
         return args[0].withgradient(f)
     level = new_level()
