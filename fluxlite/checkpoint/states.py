@@ -40,7 +40,10 @@ def walk_of_state(x: Any, path: KeyPath, leaf: Callable, container: Callable) ->
 
     The same array at two places is met at both.
     """
-    return _StateWalk(leaf, container).visit(path, x)
+    try:
+        return _StateWalk(leaf, container).visit(path, x)
+    except RecursionError:
+        raise RecursionError(f"the parts of this {type(x).__name__} are nested too deep to be walked") from None
 
 
 class _StateWalk(Walk):

@@ -62,8 +62,9 @@ def destructure(model: Any) -> tuple[Any, Callable]:
     as_it_was = fmap(lambda leaf: leaf, model)  # the model may get other arrays later
 
     def restructure(new: Any) -> Any:
-        if new.shape != vector.shape:
-            raise ValueError(f"this model is made from a vector of shape {vector.shape}, got shape {new.shape}")
+        if getattr(new, "shape", None) != vector.shape:
+            got = f"shape {new.shape}" if hasattr(new, "shape") else f"a {type(new).__name__}: np.asarray(x) makes one"
+            raise ValueError(f"this model is made from a vector of shape {vector.shape}, got {got}")
 
         def piece(leaf: Any) -> Any:
             if not _trains(leaf) or parameter_key(leaf) not in first:
