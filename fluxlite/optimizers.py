@@ -199,7 +199,8 @@ def _check_writable(path: KeyPath, x: Any) -> None:
     if tracked:
         x.check_open(str(path))
     flags = getattr(x, "flags", None)
-    stretched = any(stride == 0 and length > 1 for stride, length in zip(getattr(x, "strides", ()), x.shape))
+    axes = zip(getattr(x, "strides", ()), x.shape) if x.size else ()  # without elements all strides may be 0
+    stretched = any(stride == 0 and length > 1 for stride, length in axes)
     if tracked or stretched or not getattr(flags, "writeable", True):
         raise ValueError(
             f"{path or 'this array'} cannot be changed in place, as nothing can inside a gradient call; "
@@ -317,6 +318,11 @@ def _beside(path: KeyPath, x: Any, state: Any, grads: Any) -> Iterator[tuple[Key
     if is_trainable_array(x):
         yield path, x, state, grads
         return
+    if is_leaf(grads) and isinstance(x, (float, int, np.floating)) and not isinstance(x, bool):
+        raise TypeError(
+            f"{path or 'the model'} is the number {x!r}, which update cannot change in place: make it an array, "
+            f"np.array({float(x)!r})"
+        )
     parts, parts_of_grads = trainable(x), children(grads)[0]
     if len(parts) == 0 or isinstance(grads, tuple) and len(grads) == 0:
         return
