@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .arrays import device_of
-from .autodiff.tracked import plain
+from .autodiff.levels import CLOSED
+from .autodiff.tracked import TrackedArray, plain, untracked_leaf
 from .tree.ties import is_array
 from .tree.walks import KeyPath, nodes
 
@@ -41,16 +42,30 @@ class InputError(LayerError, TypeError):
     """An input is not an array."""
 
 
+class ClosedError(LayerError, RuntimeError):
+    """An array of a layer is left over from a gradient call that has ended."""
+
+    between = " "
+
+
+def left_over(layer: Any) -> ClosedError | None:
+    """The error to raise if `layer` holds a tracked array whose gradient call has ended; None if it does not."""
+    for path, leaf in nodes(layer):
+        if type(leaf) is TrackedArray and not leaf.level.is_open:
+            return ClosedError(path, CLOSED)
+    return None
+
+
 def other_device(layer: Any, x: Any) -> DeviceError | None:
     """The error to raise if an array of `layer` is not where the input `x` is; None if all are on one device.
 
     Asked only after the array library has refused: as long as all goes well it costs nothing.
     """
-    x = plain(x)
+    x = untracked_leaf(x)
     if not is_array(x):
         return None
     for path, leaf in nodes(layer):
-        leaf = plain(leaf)
+        leaf = untracked_leaf(leaf)
         if is_array(leaf) and device_of(leaf) != device_of(x):
             where, here = device_of(leaf), device_of(x)
             return DeviceError(path, f"is on {where}, the input is on {here}; move one of them: x = device(x)")

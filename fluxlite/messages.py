@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator
 from typing import Any
 
 _said: dict[Hashable, str] = {}
+_met: set[Hashable] = set()
 
 
 def notice(key: Hashable, text: str) -> None:
@@ -32,6 +33,25 @@ def warn(key: Hashable, text: str) -> None:
     ┌ Warning: the GPU is at 95 °C
     """
     _say(key, formatted("Warning", text))
+
+
+def warn_again(key: Hashable, text: str) -> None:
+    """`warn`, also if it was said before: for what matters each time."""
+    _said.pop(key, None)
+    warn(key, text)
+
+
+def first_time(key: Hashable) -> bool:
+    """Whether `key` is asked about for the first time: for what is looked for once.
+
+    >>> reset_notices()
+    >>> first_time("x"), first_time("x")
+    (True, False)
+    """
+    if key in _met:
+        return False
+    _met.add(key)
+    return True
 
 
 def formatted(level: str, text: str) -> str:
@@ -66,17 +86,19 @@ def notices() -> list[str]:
 def reset_notices() -> None:
     """Forget all messages, so that they can appear again."""
     _said.clear()
+    _met.clear()
 
 
 @contextlib.contextmanager
 def forgotten_afterwards() -> Iterator[None]:
     """Messages inside the block don't count afterwards, and earlier messages aren't repeated."""
-    before = dict(_said)
+    before, met = dict(_said), set(_met)
     try:
         yield
     finally:
-        _said.clear()
+        reset_notices()
         _said.update(before)
+        _met.update(met)
 
 
 def _say(key: Hashable, line: str) -> None:

@@ -15,12 +15,14 @@ import numpy as np
 
 from .arrays import device_of
 from .autodiff.collecting import Gradient, Record
+from .autodiff.levels import PARAMETERS
 from .autodiff.tracked import TrackedArray
 from .messages import warn
 from .tree.contract import children, fields_of, functor, is_leaf, trainable
 from .tree.parameters import is_trainable_array
 from .tree.ties import is_array, parameter_key, same_view
 from .tree.walks import KeyPath, Walk, fmap, steps
+from .unreached import say_what_is_not_trained
 
 # ---------------------------------------------------------------------------------------------
 # The rules
@@ -157,6 +159,7 @@ def setup(rule: Rule, model: Any) -> Any:
         raise TypeError(f"setup(rule, model) takes an optimizer such as Adam() first, got {type(rule).__name__}")
     walk = _Setup(rule)
     state = walk.run(model)
+    say_what_is_not_trained(model)
     if not walk.leaves:
         warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
     return state
@@ -171,7 +174,7 @@ class _Setup(Walk):
         self.leaves: dict[tuple, Leaf] = {}
 
     def leaf(self, path: KeyPath, x: Any, *others: Any) -> Leaf | None:
-        if not is_trainable_array(x):
+        if type(x) is not TrackedArray and not is_trainable_array(x):
             return None
         _check_writable(path, x)
         key = parameter_key(x)
@@ -187,9 +190,18 @@ class _Setup(Walk):
 
 
 def _check_writable(path: KeyPath, x: Any) -> None:
+    tracked = type(x) is TrackedArray
+    if tracked and x.level is PARAMETERS:
+        raise ValueError(
+            f"{path or 'this array'} is a param, which is changed by w.data -= rate * w.grad after back; "
+            "setup and update take models of plain arrays"
+        )
+    if tracked:
+        x.check_open(str(path))
     flags = getattr(x, "flags", None)
-    stretched = any(stride == 0 and length > 1 for stride, length in zip(getattr(x, "strides", ()), x.shape))
-    if stretched or not getattr(flags, "writeable", True):
+    axes = zip(getattr(x, "strides", ()), x.shape) if x.size else ()  # without elements all strides may be 0
+    stretched = any(stride == 0 and length > 1 for stride, length in axes)
+    if tracked or stretched or not getattr(flags, "writeable", True):
         raise ValueError(
             f"{path or 'this array'} cannot be changed in place, as nothing can inside a gradient call; "
             "outside of one, give the model a copy of it: x.copy()"
@@ -301,9 +313,16 @@ def _beside(path: KeyPath, x: Any, state: Any, grads: Any) -> Iterator[tuple[Key
     """(path, parameter, state, gradient) wherever there is a gradient."""
     if grads is None:  # a missing branch: no step
         return
+    if type(x) is TrackedArray:
+        _check_writable(path, x)
     if is_trainable_array(x):
         yield path, x, state, grads
         return
+    if is_leaf(grads) and isinstance(x, (float, int, np.floating)) and not isinstance(x, bool):
+        raise TypeError(
+            f"{path or 'the model'} is the number {x!r}, which update cannot change in place: make it an array, "
+            f"np.array({float(x)!r})"
+        )
     parts, parts_of_grads = trainable(x), children(grads)[0]
     if len(parts) == 0 or isinstance(grads, tuple) and len(grads) == 0:
         return

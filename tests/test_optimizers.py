@@ -437,3 +437,43 @@ def test_training_reaches_the_minimum():
             update(state, model, gradient(lambda m: np.mean((x @ m["w"] + m["b"] - y) ** 2), model)[0])
         np.testing.assert_allclose(model["w"], [1, -2, 0.5], atol=1e-3)
         np.testing.assert_allclose(model["b"], 3, atol=1e-3)
+
+
+# -- what an optimizer cannot change --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [lambda: fl.Dense(0, 2), lambda: fl.Dense(2, 0), lambda: [np.zeros((0, 3)).T],
+                                   lambda: {"a": np.zeros(0), "b": np.ones((2, 0, 3))[:, :, ::-1]}])  # fmt: skip
+@pytest.mark.parametrize("rule", [fl.Descent(0.1), fl.Momentum(), fl.Adam()])
+def test_parameters_without_elements_are_trained_like_others(model, rule):
+    model = [model(), np.ones(2)]
+    state = fl.setup(rule, model)
+    grads = fl.gradient(lambda m: sum(np.sum(a) for _, a in fl.trainables(m)), model)[0]
+    fl.update(state, model, grads)
+    assert (model[1] < 1).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "place", "fix"),
+    [
+        ({"w": 2.0, "v": np.ones(2)}, r"\['w'\]", r"np.array\(2.0\)"),
+        ([np.ones(2), (3, np.ones(2))], r"\[1\]\[0\]", r"np.array\(3.0\)"),
+        ((np.float32(1.5), np.ones(2)), r"\[0\]", r"np.array\(1.5\)"),
+    ],
+)
+@pytest.mark.parametrize("step", [fl.update, fl.updated])
+def test_a_number_that_was_differentiated_is_not_passed_over(model, place, fix, step):
+    def loss(m):
+        return sum(np.sum(x) for x in fl.leaves(m))
+
+    before = fl.fmap(np.copy, model)
+    with pytest.raises(TypeError, match=f"^{place} is the number .*, which update cannot change in place.*{fix}"):
+        step(fl.setup(fl.Descent(0.1), model), model, fl.gradient(loss, model)[0])
+    assert all(np.array_equal(x, y) for x, y in zip(fl.leaves(model), fl.leaves(before)))
+
+
+def test_an_array_of_one_number_is_changed():
+    model = {"w": np.array(2.0), "v": np.ones(2)}
+    grads = fl.gradient(lambda m: m["w"] * np.sum(m["v"]), model)[0]
+    fl.update(fl.setup(fl.Descent(0.5), model), model, grads)
+    assert model["w"] == 1.0 and model["v"].tolist() == [0, 0]

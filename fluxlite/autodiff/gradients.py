@@ -37,9 +37,11 @@ def gradient(f: Callable, *args: Any) -> Any:
 
     `f` may return ``(loss, extra, …)``; see `withgradient`. While it runs, the NumPy and simulated arrays that it
     computes with are read-only, so that changing one, which would make the gradient wrong, raises at that line.
-    (CuPy's arrays cannot be made read-only, and a view made earlier can still be written through.)
+    (CuPy's arrays cannot be made read-only, a view made earlier can still be written through, and ``np.add.at`` and its
+    like write all the same.)
 
-    Raises `TypeError` if the loss is not one number, or on a function that has no derivative rule.
+    Raises `TypeError` if there is nothing to differentiate by, if the loss is not one number, or on a function that has
+    no derivative rule.
 
     >>> gradient(lambda x, y: x**2 * y, 3.0, 2.0)
     (12.0, 9.0)
@@ -59,12 +61,17 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     """
     if not callable(f):
         raise TypeError(f"what is differentiated is a function: gradient(lambda w: …, w), got: {type(f).__name__}")
+    if not args:
+        raise TypeError(
+            "gradient(f, *args) differentiates by the arguments of f, and got none: write gradient(lambda w: …, w), "
+            "or, for a function that reaches the model by itself, gradient(f, params(model))"
+        )
     if len(args) == 1 and hasattr(type(args[0]), "withgradient"):  # the implicit style: params(model)
         return args[0].withgradient(f)
     level = new_level()
     try:
         marked = [mark(argument, level) for argument in args]
-        value = f(*[one.stand_in for one in marked])
+        value = called(f, *[one.stand_in for one in marked])
         plain_value = untracked(value, level)
         totals, given = gradients_of(value, level), set[int]()
         gradients = tuple([collect(one.recipe, totals, given) for one in marked])
@@ -72,6 +79,22 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         level.close()
     keep_state(args, marked)
     return plain_value, gradients
+
+
+def called(f: Callable, *args: Any) -> Any:
+    """``f(*args)``. Where it changes an array in place that is read-only for the gradient, NumPy does not know why."""
+    try:
+        return f(*args)
+    except ValueError as error:
+        if "read-only" in str(error) and _INSTEAD not in str(error):
+            error.args = (f"{error}: {_INSTEAD}",)
+        raise
+
+
+_INSTEAD = (
+    "an array that a gradient was computed with stays as it is until gradient is done, or the gradient would be wrong. "
+    "State is assigned instead: self.c = self.c + 1, or c = c + 1; parameters are changed by update, after gradient"
+)
 
 
 def new_level() -> Level:

@@ -42,7 +42,7 @@ class Level:
             return
         base = array.base
         if base is not None:
-            if type(base) in read_only_types:  # what is written into W changes W.T as well
+            if _is_array(base):  # what is written into W changes W.T as well
                 self.freeze(base)
             elif not _is_writable_memory(base):
                 return
@@ -84,6 +84,10 @@ def set_writeable(array: Any, value: bool) -> None:
         array.flags.writeable = value
 
 
+def _is_array(x: Any) -> bool:
+    return type(x) in read_only_types or isinstance(x, np.ndarray)
+
+
 def _is_writable_memory(base: Any) -> bool:
     """NumPy makes a view writable again if it views an array, or memory that Python can write (not PyTorch's)."""
     try:
@@ -96,8 +100,11 @@ def _is_writable_memory(base: Any) -> bool:
 PARAMETERS = Level(0)
 
 
-def closed(place: str = "this array") -> RuntimeError:
-    return RuntimeError(
-        f"{place or 'this array'} was computed inside a gradient call that has ended, and is only kept for its value: "
-        "return it from the function that is differentiated, or use its .data"
-    )
+CLOSED = (
+    "was computed inside a gradient call that has ended, and is only kept for its value: return it from the function "
+    "that is differentiated, or use its .data"
+)
+
+
+def closed(place: str = "") -> RuntimeError:
+    return RuntimeError(f"{place or 'this array'} {CLOSED}")

@@ -18,13 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import read_only_types
+from ..tree.closures import captured
 from ..tree.contract import attributes, children, fields_of, trainable
 from ..tree.parameters import is_trainable_array
 from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import is_mutable, nodes
+from ..unreached import is_new, say_what_has_no_gradient
 from .collecting import record_of
-from .levels import Level, closed
-from .tracked import TrackedArray
+from .levels import Level
+from .tracked import TrackedArray, as_base_class
 
 
 class Marked(NamedTuple):
@@ -32,7 +34,7 @@ class Marked(NamedTuple):
 
     stand_in: Any  # what `f` gets
     recipe: Any
-    copies: list  # (object or container, its copy, what the copy held when `f` got it)
+    copies: list  # (object or container, its copy, what the copy held when `f` got it, whether it may train there)
 
 
 def mark(argument: Any, level: Level) -> Marked:
@@ -46,7 +48,7 @@ def mark(argument: Any, level: Level) -> Marked:
         marking = _Marking(level, trained, by_address)
         try:
             stand_in, recipe = marking.visit(argument, True, True)
-        except _Nameless:
+        except (_Nameless, TypeError):
             name_the_place(argument)
             raise
         except RecursionError:
@@ -56,12 +58,17 @@ def mark(argument: Any, level: Level) -> Marked:
         elif missed := marking.missed():
             trained |= missed
         else:
+            if marking.met_new:
+                say_what_has_no_gradient(argument)
             return Marked(stand_in, recipe, marking.copies)
 
 
 def track_array(array: Any, level: Level) -> TrackedArray:
     if type(array) in read_only_types:
         level.freeze(array)
+    elif isinstance(array, np.ndarray):
+        level.freeze(array)
+        array = as_base_class(array)
     return TrackedArray(array, level)
 
 
@@ -80,6 +87,7 @@ class _Marking:
         self.level = level
         self.trained = trained  # parameters that are known to train at a later place
         self.by_address = by_address
+        self.met_new = False  # a leaf of a class, or a function, that was not met before: there may be arrays in it
         self.met_foreign = False  # memory that is not NumPy's own: only addresses say who shares it
         self.arrays: dict[Any, list] = {}  # by memory: the arrays of a parameter's first place, tracked
         self.idle: set[tuple] = set()  # parameters that were left plain, where they do not train
@@ -180,14 +188,14 @@ class _Marking:
         kind = x.__class__
         new = kind([stand_in for stand_in, _ in pairs])
         if kind is list and not bare:
-            self.copies.append((x, new, list(new)))
+            self.copies.append((x, new, list(new), trains))
         return new, (kind, None, [recipe for _, recipe in pairs])
 
     def dict(self, x: dict, trains: bool, bare: bool) -> tuple[Any, Any]:
         pairs = {key: self.visit(part, trains, bare) for key, part in x.items()}
         new = {key: stand_in for key, (stand_in, _) in pairs.items()}
         if not bare:
-            self.copies.append((x, new, dict(new)))
+            self.copies.append((x, new, dict(new), trains))
         return new, (dict, tuple(x), [recipe for _, recipe in pairs.values()])
 
     def object(self, x: Any, fields: Any, trains: bool) -> tuple[Any, Any]:
@@ -200,7 +208,7 @@ class _Marking:
         for name in names:
             held[name], recipe = self.visit(held[name], trains and (trained is None or name in trained), False)
             recipes.append(recipe)
-        self.copies.append((x, new, held.copy()))
+        self.copies.append((x, new, held.copy(), trains))
         return new, (record_of, names, recipes)
 
     def other(self, x: Any, trains: bool, bare: bool) -> tuple[Any, Any]:
@@ -208,13 +216,16 @@ class _Marking:
         if type(x) is TrackedArray:
             if not x.level.is_open:
                 raise _Nameless
-            return self.number(x) if trains else (x, None)
+            return self.array(x, trains)
         if is_array(x):
             return self.array(x, trains) if is_trainable_array(x) else (x, None)
         if isinstance(x, np.floating):
             return self.number(x) if bare else (x, None)
         parts, rebuild = children(x)
-        if isinstance(parts, tuple) and parts == ():
+        is_leaf = isinstance(parts, tuple) and parts == ()
+        if trains and (is_leaf or isinstance(x, types.FunctionType)) and is_new(x):
+            self.met_new = True
+        if is_leaf:
             return x, None
         bare = bare and isinstance(x, (tuple, list, dict))
         trained = trainable(x)
@@ -225,17 +236,28 @@ class _Marking:
         ]
         stand_ins, recipes = [stand_in for stand_in, _ in pairs], [recipe for _, recipe in pairs]
         new = rebuild(dict(zip(parts, stand_ins)) if by_name else stand_ins)
-        if type(new) is type(x) and not isinstance(x, _WITHOUT_STATE):
-            self.copies.append((x, new, attributes(new)))
+        if type(new) is type(x) and not bare and not isinstance(x, _UNCHANGING):
+            self.copies.append((x, new, held_by(new).copy(), trains))
         kind = rebuild if isinstance(x, (tuple, list, dict)) else record_of if by_name else type(parts)
         return new, (kind, tuple(parts) if by_name else None, recipes)
 
 
-_WITHOUT_STATE = (tuple, list, dict, functools.partial, types.FunctionType, types.MethodType)
+_UNCHANGING = (tuple, functools.partial, types.MethodType)
+
+
+def held_by(x: Any) -> Any:
+    """What may have changed in `x`: a list or a dict itself, the variables of a function, an object's attributes."""
+    if isinstance(x, (list, dict)):
+        return x
+    if isinstance(x, types.FunctionType):
+        return captured(x)
+    return x.__dict__ if fields_of(type(x)) is not None else attributes(x)
 
 
 def name_the_place(x: Any) -> None:
     """Raise what names the place in `x` that cannot be walked through: a cycle, or a left-over tracked array."""
     for path, node in nodes(x):
-        if type(node) is TrackedArray and not node.level.is_open:
-            raise closed(str(path))
+        if type(node) is TrackedArray:
+            node.check_open(str(path))
+        elif isinstance(node, np.ndarray) and type(node) is not np.ndarray and is_trainable_array(node):
+            as_base_class(node, str(path))

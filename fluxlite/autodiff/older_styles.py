@@ -9,18 +9,21 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterator
+from operator import is_
 from typing import Any
 
 import numpy as np
 
-from ..tree.contract import children
+from ..tree.contract import children, is_leaf
 from ..tree.parameters import is_trainable_array, trainables
 from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, every_place, nodes, put
+from .assigned import put_back, value_of
 from .collecting import as_plain_gradient
-from .gradients import gradients_of, new_level, untracked
+from .fingerprints import check_unchanged
+from .gradients import called, gradients_of, new_level, untracked
 from .levels import PARAMETERS
-from .marking import track_array
+from .marking import held_by, track_array
 from .tracked import TrackedArray
 
 # ---------------------------------------------------------------------------------------------
@@ -53,13 +56,15 @@ def param(x: Any) -> TrackedArray:
 def back(loss: TrackedArray) -> None:
     """Add the gradients of `loss` to the ``.grad`` of every `param` it was computed from (Tracker: ``back!``).
 
-    The calls it walks through are cleared: a second `back` through the same ones raises `RuntimeError`. Raises
-    `TypeError` if `loss` is not one number, or depends on no `param`.
+    The calls it walks through are cleared: a second `back` through the same ones raises `RuntimeError`, and so does
+    one after a NumPy array that the loss was computed with was changed in place. (Arrays on a GPU are not looked at.)
+    Raises `TypeError` if `loss` is not one number, or depends on no `param`.
     """
     if type(loss) is not TrackedArray:
         raise TypeError(f"back takes a loss that was computed from a param, got a plain {type(loss).__name__}")
     if loss.level is not PARAMETERS:
         raise TypeError("this loss belongs to a gradient call: return it from the function, gradient does the rest")
+    check_unchanged(loss)
     given: set[int] = set()
     for parameter, g in gradients_of(loss, PARAMETERS).items():
         if parameter.grad is None:
@@ -100,7 +105,7 @@ class Params:
             for owner, step, array in places:
                 first, stand_in = tracked[parameter_key(array)]
                 put(owner, step, same_view(array, first, stand_in))
-            value = f()
+            value = called(f)
             plain_value = untracked(value, level)
             leaves = gradients_of(value, level)
             given: set[int] = set()
@@ -112,7 +117,36 @@ class Params:
         finally:
             for owner, step, array in places:
                 put(owner, step, array)
+            detach(self.models)
             level.close()
+
+
+def detach(x: Any, known: dict[int, Any] | None = None) -> Any:
+    """`x` without tracking: changed in place, also the variables of functions; only tuples and partials are made anew.
+
+    A cycle, which `f` may have made, is no hindrance.
+    """
+    known = {} if known is None else known  # by id: what was met, and what it became
+    if id(x) in known:
+        return known[id(x)][1]
+    if type(x) is TrackedArray:
+        known[id(x)] = x, x if x.level is PARAMETERS else value_of(x)
+        return known[id(x)][1]
+    if is_leaf(x):
+        return x
+    if isinstance(x, (tuple, functools.partial, types.MethodType)):
+        parts, rebuild = children(x)
+        by_name = parts if isinstance(parts, dict) else dict(enumerate(parts))
+        now = {step: detach(part, known) for step, part in by_name.items()}
+        if all(map(is_, now.values(), by_name.values())):
+            return x
+        return rebuild(now if parts is by_name else list(now.values()))
+    known[id(x)] = x, x
+    for step, value in list(enumerate(x) if isinstance(x, list) else held_by(x).items()):
+        new = detach(value, known)
+        if new is not value:
+            put_back(x, step, new)
+    return x
 
 
 class ImplicitGradients:
@@ -188,6 +222,7 @@ def _places(models: tuple, arrays: list) -> Iterator[tuple[Any, Any, Any]]:
 
 def _check_plain(path: KeyPath, node: Any) -> None:
     if type(node) is TrackedArray:
+        node.check_open(str(KeyPath(path[1:])))
         raise TypeError(
             f"{KeyPath(path[1:])} is already tracked, by param or by another gradient: this style takes plain models; "
             "use gradient(f, model) with a function of the model"

@@ -15,6 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arrays import ArrayMethods, astype, getitem, of_type, read_only_types
+from ..tree.ties import parameter_key
+from .fingerprints import fingerprints
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
 from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, name_of, no_pullback
 
@@ -38,7 +40,8 @@ class TrackedArray(ArrayMethods):
     (``float(x)``, ``x[0] = 1``, ``x += 1``, ``np.asarray(x)``, pickling) raises `TypeError`. Flux: ``TrackedArray``.
     """
 
-    __slots__ = ("value", "level", "number", "call", "grad")
+    __slots__ = ("value", "level", "number", "call", "grad", "prints")
+    prints: list  # of a param's results: the fingerprints of what they were computed with
 
     def __init__(self, value: Any, level: Level, call: Any = None):
         self.value = value
@@ -68,6 +71,19 @@ class TrackedArray(ArrayMethods):
 
     def __primitive__(self, function: Any, args: Any, kwargs: Any) -> Any:
         return record(function, args, kwargs)
+
+    def check_open(self, place: str = "") -> None:
+        """Raises `RuntimeError`, with the place, if the gradient call that this belongs to has ended."""
+        if not self.level.is_open:
+            raise closed(place)
+
+    def __parameter_key__(self) -> tuple:
+        """Equal for what was tracked once and for all transpositions of it: the places of a tied parameter."""
+        source = self
+        while source.call is not None and source.call[0] in (RULES[np.transpose], RULES[np.reshape]):
+            source = source.call[3][0][1]
+        inner = parameter_key(self.value)
+        return ("object", id(self)) if inner[0] == "object" else ("tracked", id(source), *inner)
 
     # -- the plain value ---------------------------------------------------------------------------
 
@@ -290,7 +306,10 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
         result = function(*arguments)
     if level is not PARAMETERS and type(result) in read_only_types:
         set_writeable(result, False)
-    return TrackedArray(result, level, (rule, arguments, kwargs, parents))
+    tracked = TrackedArray(result, level, (rule, arguments, kwargs, parents))
+    if level is PARAMETERS:
+        tracked.prints = fingerprints(result, arguments)
+    return tracked
 
 
 def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
@@ -300,12 +319,31 @@ def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
         return _kept(np.asarray(copy), level) if as_array else copy  # x * [1, 2]: rules compute with arrays
     if type(x) is np.ndarray and x.dtype.kind == "O":
         return x.astype(float)
+    if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
+        if level is not PARAMETERS:
+            level.freeze(x)
+        return as_base_class(x)
     if type(x) in read_only_types:
         if level is not PARAMETERS:
             level.freeze(x)
     elif isinstance(x, Rational) and not isinstance(x, (int, np.integer)):
         return float(x)  # a fraction
     return x
+
+
+def as_base_class(x: np.ndarray, place: str = "") -> np.ndarray:
+    """An object of a subclass of NumPy's arrays as a plain array of the same memory.
+
+    Raises `TypeError` for a class that computes in another way: its gradient would be wrong.
+    """
+    kind = type(x)
+    if isinstance(x, (np.matrix, np.ma.MaskedArray)) or kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
+        name = f"np.{kind.__name__}" if isinstance(x, np.matrix) else f"a {kind.__name__}"
+        raise TypeError(
+            f"{place or 'an operand'} is {name}, which computes in a way of its own and cannot be differentiated: take "
+            "a plain array, np.asarray(x)"
+        )
+    return x.view(np.ndarray)
 
 
 def compute(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -316,8 +354,7 @@ def compute(function: Any, *args: Any, **kwargs: Any) -> Any:
 def plain(x: Any) -> Any:
     """`x` without any tracking; also inside lists, tuples and dicts."""
     while type(x) is TrackedArray:
-        if not x.level.is_open:
-            raise closed()
+        x.check_open()
         x = x.value
     if type(x) in (list, tuple):
         return type(x)(map(plain, x))

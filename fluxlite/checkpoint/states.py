@@ -13,11 +13,11 @@ from ..data import DataLoader
 from ..data.moved import MovedLoader
 from ..devices.base import Device
 from ..devices.random import CountedGenerator
-from ..devices.unmoved import arrays_inside, why_shut
 from ..optimizers import Leaf
 from ..tree.contract import is_leaf
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath, Walk
+from ..unreached import arrays_inside, why_shut
 
 
 def state(x: Any) -> Any:
@@ -40,7 +40,10 @@ def walk_of_state(x: Any, path: KeyPath, leaf: Callable, container: Callable) ->
 
     An array at two paths is visited at both.
     """
-    return _StateWalk(leaf, container).visit(path, x)
+    try:
+        return _StateWalk(leaf, container).visit(path, x)
+    except RecursionError:
+        raise RecursionError(f"the parts of this {type(x).__name__} are nested too deep to be walked") from None
 
 
 class _StateWalk(Walk):
@@ -94,6 +97,7 @@ def _(x: Leaf, path: KeyPath) -> Any:
 
 @_kept.register
 def _(x: TrackedArray, path: KeyPath) -> Any:
+    x.check_open(str(path))
     name = path or "x"
     raise TypeError(f"{path or 'this array'} is tracked for a gradient; its value is in {name}.data")
 

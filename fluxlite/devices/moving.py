@@ -12,9 +12,9 @@ import numpy as np
 
 from .. import arrays
 from ..messages import notice, warn
-from ..tree.ties import is_array, overlaps
+from ..tree.ties import is_array, is_tracked, overlaps
 from ..tree.walks import KeyPath, fmap_with_path
-from .unmoved import explain_globals, explain_unmoved
+from .unmoved import explain_defaults, explain_globals, explain_unmoved
 
 # It shows up in signatures, so it says what it stands for.
 DEFAULT = "Float32 for Float64"
@@ -32,7 +32,7 @@ def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
 
 def _moves(x: Any) -> bool:
     """Whether `x` is an array, possibly one that's tracked for a gradient."""
-    return is_array(x) or hasattr(type(x), "__primitive__")
+    return is_array(x) or is_tracked(x)
 
 
 class _Trip:
@@ -98,6 +98,7 @@ def _stays(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
 
 @send.register(types.FunctionType)
 def _send_function(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
+    explain_defaults(x, device, path)
     if not path:
         explain_globals(x, device)
     return x

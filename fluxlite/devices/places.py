@@ -9,8 +9,8 @@ from ..autodiff.tracked import TrackedArray, plain
 from ..errors import DeviceError
 from ..tree.contract import is_leaf
 from ..tree.ties import is_array
-from ..tree.walks import KeyPath, nodes
-from .unmoved import arrays_inside, why_shut
+from ..tree.walks import KeyPath, check_open, nodes
+from ..unreached import arrays_inside, why_shut
 
 
 def device_of(x: Any) -> Any:
@@ -28,6 +28,7 @@ def device_of(x: Any) -> Any:
     """
     first: tuple[KeyPath, Any] | None = None
     for path, node in nodes(x):
+        check_open(path, node)
         node = plain(node) if type(node) is TrackedArray else node
         if not is_array(node):
             if is_leaf(node):

@@ -1,24 +1,14 @@
-"""Arrays that a move could not reach, and what to do about it: said once per class or function."""
+"""Arrays that a move could not reach: said once per class or function."""
 
 from __future__ import annotations
 
-import dis
-import functools
 import types
-from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 from ..arrays import device_of
 from ..messages import notice
-from ..tree.contract import attributes, registered_under_name
-from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
-
-_OPAQUE = (str, bytes, int, float, complex, np.generic, type, types.ModuleType, types.BuiltinFunctionType,
-           types.FunctionType, types.MethodType)  # fmt: skip
-_ENOUGH = 1000  # objects looked into; an object of some library may hold the world
+from ..unreached import arrays_inside, defaults, globals_read, why_default, why_shut
 
 
 def explain_unmoved(x: Any, device: Any, path: KeyPath) -> None:
@@ -29,18 +19,14 @@ def explain_unmoved(x: Any, device: Any, path: KeyPath) -> None:
         notice(("unmoved", type(x).__module__, type(x).__qualname__), text)
 
 
-def why_shut(x: Any) -> str:
-    """Why no walk can enter `x`, and what to do about it."""
-    name = type(x).__name__
-    if isinstance(x, (set, frozenset)):
-        return f"it is in a {name}, whose elements have no places. Use a list or a tuple."
-    if registered_under_name(type(x)) not in (None, type(x)):
-        return (
-            f"class {name} was defined anew after @functor had registered a class of that name. If "
-            "@dataclass(slots=True) stands above @functor, write @functor above it; if a cell was run again, run "
-            "the one with functor again too."
-        )
-    return f"{name} is not registered. Write @functor above class {name}, and make the object again."
+def explain_defaults(function: types.FunctionType, device: Any, path: KeyPath) -> None:
+    """The same for the arrays among the defaults of `function`."""
+    for name, value in defaults(function):
+        for place, array in arrays_inside(value, path + (Attribute(name),)):
+            if device_of(array) != device:
+                text = f"{place} was not moved to {device}: {why_default(function, name)}"
+                notice(("unmoved", function.__module__, function.__qualname__), text)
+                return
 
 
 def explain_globals(function: types.FunctionType, device: Any) -> None:
@@ -53,55 +39,3 @@ def explain_globals(function: types.FunctionType, device: Any) -> None:
                 f"Move {name} itself, or make it an argument.",
             )
             return
-
-
-def globals_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """(name, value) of each global variable that `function`, or a function in it, reads."""
-    for name in dict.fromkeys(_global_names(function.__code__)):
-        if name in function.__globals__:
-            yield name, function.__globals__[name]
-
-
-def _global_names(code: types.CodeType) -> Iterator[str]:
-    yield from (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _global_names(constant)
-
-
-def arrays_inside(x: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    """(path, array) of the arrays in the attributes and containers of any object `x`, which stands at `path`."""
-    waiting: list[tuple[KeyPath, Any]] = [(path, x)]
-    seen: dict[int, Any] = {}
-    while waiting and len(seen) < _ENOUGH:
-        path, node = waiting.pop(0)
-        if is_array(node):
-            yield path, node
-        elif id(node) not in seen and not isinstance(node, _OPAQUE):
-            seen[id(node)] = node  # kept, or its id might be given again
-            waiting += [(path + KeyPath(step), part) for step, part in _insides(node)]
-
-
-Part = tuple[tuple, Any]  # the steps of the path to it, and the part
-
-
-@functools.singledispatch
-def _insides(x: Any) -> list[Part]:
-    return [((Attribute(name),), value) for name, value in attributes(x).items()]
-
-
-@_insides.register(dict)
-def _(x: dict) -> list[Part]:
-    return [((key,), value) for key, value in x.items()]
-
-
-@_insides.register(list)
-@_insides.register(tuple)
-def _(x: Any) -> list[Part]:
-    return [((i,), value) for i, value in enumerate(x)]
-
-
-@_insides.register(set)
-@_insides.register(frozenset)
-def _(x: Any) -> list[Part]:
-    return [((), value) for value in x]

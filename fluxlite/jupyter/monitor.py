@@ -122,7 +122,11 @@ class Monitor(Shown):
 
     def _start(self) -> Monitor:
         _running[self._key] = self
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:  # there are no threads to be had: nothing runs
+            _running.pop(self._key, None)
+            raise
         self._watch.begun.wait()
         if self._error is not None and not self._watch.stepped:
             raise self._error

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import LayerError
+from ..errors import LayerError, left_over
 from ..tree.contract import functor
 from ..tree.walks import Attribute
 from .printing import brief, count_of, name_of, places_of, said_where
@@ -49,6 +49,11 @@ class Chain:
                 x = layer(x)
             except LayerError as error:
                 raise error.within(Attribute("layers"), where) from error.__cause__
+            except RuntimeError as error:
+                why = left_over(layer)
+                if why is None:
+                    raise
+                raise why.within(Attribute("layers"), where) from error
         return x
 
     def _items(self) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..errors import InputError, LayerError, ShapeError, other_device
+from ..errors import InputError, LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
@@ -84,8 +84,8 @@ class Dense:
         try:
             y = x @ self.weight.T
             return self.activation(y if self.bias is None else y + self.bias)
-        except (TypeError, ValueError, AttributeError) as error:
-            why = self._why(x)
+        except (TypeError, ValueError, AttributeError, RuntimeError) as error:
+            why = left_over(self) or self._why(x)
             if why is None:
                 raise
             raise why from error

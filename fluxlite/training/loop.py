@@ -24,6 +24,7 @@ from ..optimizers import update
 from ..receipts.seconds import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves
+from ..unreached import say_what_is_not_trained
 from .arguments import check_arguments, check_call, check_gradient, length
 from .bar import Bar
 from .callbacks import Patience
@@ -117,6 +118,7 @@ def train(
     callbacks = check_arguments(loss, model, data, opt_state, epochs, callbacks, each_step, check_every)
     if resume and checkpoint is None:
         raise TypeError('resume=True needs the file to go on from: checkpoint="run.safetensors"')
+    say_what_is_not_trained(model)
     run = Run(model, data, opt_state, callbacks, History(int(epochs)))
     file = None if checkpoint is None else RunFile(checkpoint, run)
     if file is not None and resume and not file.restore():

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .contract import Children, children, is_leaf
-from .ties import is_array
+from .ties import is_array, is_tracked
 
 
 @children.register(types.MethodType)
@@ -22,14 +22,18 @@ def _(x: types.MethodType) -> Children:
 def _(x: types.FunctionType) -> Children:
     """A closure is a branch if it captured an array or a model; any other function is a leaf."""
     if _holds_parameters(x):
-        return _captured(x), functools.partial(_with_captured, x)
+        return captured(x), functools.partial(_with_captured, x)
     return (), lambda _: x
 
 
-def _captured(function: types.FunctionType) -> dict[str, Any]:
+def captured(function: types.FunctionType) -> dict[str, Any]:
     """The values of the variables that `function` captured, without itself: a recursive one holds itself."""
-    captured = {name: cell.cell_contents for name, cell in _cells(function) if _has_contents(cell)}
-    return {name: value for name, value in captured.items() if value is not function}
+    found = {name: cell.cell_contents for name, cell in _cells(function) if _has_contents(cell)}
+    return {name: value for name, value in found.items() if value is not function}
+
+
+def cell_of(function: types.FunctionType, name: str) -> types.CellType:
+    return dict(_cells(function))[name]
 
 
 def _with_captured(function: types.FunctionType, values: Mapping[str, Any]) -> types.FunctionType:
@@ -69,9 +73,9 @@ def _holds_parameters(x: Any, inside: tuple = ()) -> bool:
     if isinstance(x, types.MethodType):
         return _holds_parameters(x.__self__, inside)
     if not isinstance(x, _PLAIN):
-        return is_array(x) or hasattr(type(x), "__primitive__") or not is_leaf(x)  # the second: a tracked one
+        return is_array(x) or is_tracked(x) or not is_leaf(x)
     if any(x is above for above in inside):  # a cycle: if it is walked, the walk says where
         return False
-    parts = _captured(x) if isinstance(x, types.FunctionType) else children(x)[0]
+    parts = captured(x) if isinstance(x, types.FunctionType) else children(x)[0]
     values = parts.values() if isinstance(parts, Mapping) else parts
     return any(_holds_parameters(value, (*inside, x)) for value in values)

@@ -8,17 +8,30 @@ from typing import Any
 import numpy as np
 
 from .contract import trainable
-from .ties import is_array, parameter_key, same_view
-from .walks import KeyPath, fmap, nodes
+from .ties import is_array, is_tracked, parameter_key, same_view
+from .walks import KeyPath, check_open, fmap, nodes
 
 
 def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
     """(path, array) of every floating-point array that an optimizer may change; a tied one at its first place.
 
+    Inside `gradient` these are the tracked arrays: a penalty over them is part of the loss, and of its gradient
+    (Optimisers.jl: ``trainables``).
+
     >>> [(str(path), array.shape) for path, array in trainables({"W": np.zeros((2, 3)), "steps": np.arange(3)})]
     [("['W']", (2, 3))]
     """
-    return ((path, node) for path, node in nodes(x, parts_of=trainable) if is_trainable_array(node))
+    found = [(path, node) for path, node in nodes(x, parts_of=trainable) if _trains(node)]
+    for path, node in found:
+        check_open(path, node)
+    return iter(found)
+
+
+def _trains(x: Any) -> bool:
+    inner = x
+    while is_tracked(inner):
+        inner = inner.value
+    return is_trainable_array(inner)
 
 
 def is_trainable_array(x: Any) -> bool:
@@ -30,7 +43,8 @@ def destructure(model: Any) -> tuple[Any, Callable]:
     """All trainable numbers of `model` as one vector, and the function that makes a model from such a vector.
 
     Ties are in it once. Returns ``(vector, restructure)``: `vector` has shape ``(P,)`` and the arrays' common dtype;
-    ``restructure(vector)`` restores shapes, dtypes and ties, and can be differentiated (Flux: ``destructure``).
+    ``restructure(vector)`` restores shapes, dtypes and ties, and can be differentiated; inside `gradient` the vector
+    is tracked too (Flux: ``destructure``).
     Raises `ValueError` for a vector of another length.
 
     >>> vector, restructure = destructure({"W": np.ones((2, 2)), "b": np.zeros(2)})
@@ -48,11 +62,12 @@ def destructure(model: Any) -> tuple[Any, Callable]:
     as_it_was = fmap(lambda leaf: leaf, model)  # the model may get other arrays later
 
     def restructure(new: Any) -> Any:
-        if new.shape != vector.shape:
-            raise ValueError(f"this model is made from a vector of shape {vector.shape}, got shape {new.shape}")
+        if getattr(new, "shape", None) != vector.shape:
+            got = f"shape {new.shape}" if hasattr(new, "shape") else f"a {type(new).__name__}: np.asarray(x) makes one"
+            raise ValueError(f"this model is made from a vector of shape {vector.shape}, got {got}")
 
         def piece(leaf: Any) -> Any:
-            if not is_trainable_array(leaf) or parameter_key(leaf) not in first:
+            if not _trains(leaf) or parameter_key(leaf) not in first:
                 return leaf
             array, start = first[parameter_key(leaf)]
             part = np.reshape(new[start : start + array.size], array.shape).astype(array.dtype)

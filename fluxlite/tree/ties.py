@@ -43,9 +43,15 @@ def parameter_key(x: Any) -> tuple:
     >>> parameter_key(W) == parameter_key(W.T), parameter_key(W) == parameter_key(W[:, :2])
     (True, False)
     """
-    if not is_array(x) or x.size == 0:
-        return ("object", id(x))
-    return ("array", address(x), x.dtype, tuple(sorted(_axes(x))))
+    if is_array(x) and x.size:
+        return ("array", address(x), x.dtype, tuple(sorted(_axes(x))))
+    own = getattr(type(x), "__parameter_key__", None)
+    return ("object", id(x)) if own is None else own(x)
+
+
+def is_tracked(x: Any) -> bool:
+    """Whether `x` is an array that is tracked for a gradient. Walks take it for an array."""
+    return hasattr(type(x), "__primitive__")
 
 
 def lies_alike(x: Any, y: Any) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .contract import children, is_leaf
-from .ties import is_array, lies_alike, parameter_key, same_view
+from .ties import is_array, is_tracked, lies_alike, parameter_key, same_view
 
 # ---------------------------------------------------------------------------------------------
 # Paths: layers[0].weight
@@ -136,7 +136,7 @@ class Walk:
 
     def repeat(self, path: KeyPath, first: Any, result: Any, x: Any, *others: Any) -> Any:
         """What stands at a later place of `first`, for which `result` stands: ties survive."""
-        if first is x or not is_array(x) or lies_alike(x, first):
+        if first is x or not (is_array(x) or is_tracked(x)) or lies_alike(x, first):
             return result
         if getattr(result, "shape", None) == first.shape:
             return same_view(x, first, result)
@@ -153,7 +153,11 @@ class Walk:
         key = self.key(x)
         if key in self.seen:
             return self.repeat(path, *self.seen[key], x, *others)
-        result = self.leaf(path, x, *others) if self.is_end(path, x) else self.descend(path, x, *others)
+        try:
+            result = self.leaf(path, x, *others) if self.is_end(path, x) else self.descend(path, x, *others)
+        except RuntimeError:
+            check_open(path, x)
+            raise
         if key is not None:
             self.seen[key] = (x, result)
         return result
@@ -174,6 +178,12 @@ class Walk:
         if isinstance(parts, Mapping):
             return self.combine(x, dict(zip(parts, results)), rebuild)
         return self.combine(x, results if isinstance(parts, list) else tuple(results), rebuild)
+
+
+def check_open(path: KeyPath, x: Any) -> None:
+    """Raises `RuntimeError` if `x` is a tracked array that a gradient call left behind, at `path`."""
+    if is_tracked(x):
+        x.check_open(str(path))
 
 
 def _place(path: KeyPath) -> str:
@@ -354,4 +364,9 @@ def leaves(x: Any) -> list:
     >>> leaves({"a": 1, "b": [2, (), 3]})
     [1, 2, 3]
     """
-    return [node for _, node in nodes(x) if is_leaf(node) and not (isinstance(node, tuple) and not node)]
+    found = []
+    for path, node in nodes(x):
+        if is_leaf(node) and not (isinstance(node, tuple) and not node):
+            check_open(path, node)
+            found.append(node)
+    return found

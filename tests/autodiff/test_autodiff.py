@@ -630,3 +630,9 @@ def test_a_gradient_that_came_back_transposed_is_not_copied_again_on_the_gpu():
 def test_two_gradients_that_are_views_of_one_array_share_no_memory():
     a, b = gradient(lambda a, b: np.sum(np.reshape(a, 4) + np.reshape(b, 4)), np.ones((2, 2)), np.ones((2, 2)))
     assert not np.shares_memory(a, b)
+
+
+def test_nothing_to_differentiate_by_is_no_gradient():
+    for function in (fl.gradient, fl.withgradient):
+        with pytest.raises(TypeError, match=r"got none: write gradient\(lambda w: …, w\), or, .* params\(model\)"):
+            function(lambda: 3.0)

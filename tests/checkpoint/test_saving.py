@@ -330,3 +330,13 @@ def test_what_is_called_of_cupys_generator_is_there():
     for name, parameters in signatures.items():
         assert f"{name}(self, {parameters}" in getattr(cupy.random.Generator, name).__doc__
     assert "numpy.random.SeedSequence" in cupy.random.Philox4x3210.__doc__
+
+
+def test_a_tree_that_is_too_deep_says_so(tmp_path):
+    tree = np.ones(2)
+    for _ in range(3000):
+        tree = [tree]
+    for walk in (fl.state, lambda tree: fl.save(tmp_path / "deep.safetensors", tree)):
+        with pytest.raises(RecursionError, match="the parts of this list are nested too deep to be walked"):
+            walk(tree)
+    assert not list(tmp_path.iterdir())

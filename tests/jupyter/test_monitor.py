@@ -119,6 +119,20 @@ def test_a_second_monitor_of_the_model_stops_the_first(capsys):
     assert "a new one begins" in capsys.readouterr().out
 
 
+def test_where_no_thread_can_start_the_model_is_free_again(monkeypatch):
+    model, data, opt_state = fresh()
+
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            monitor(loss, model, data, opt_state)
+    assert of_module._running == {}
+    assert monitor(loss, model, data, opt_state).result().steps == 2
+
+
 def test_it_draws_at_the_first_step_and_at_the_end_and_in_between_no_oftener_than_it_may(monkeypatch):
     drawn = []
     real = of_module.loss_curve

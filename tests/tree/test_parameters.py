@@ -161,3 +161,12 @@ def all_arrays(x):
         return [x]
     parts = vars(x).values() if isinstance(x, Layer) else x.values() if isinstance(x, dict) else x
     return [array for part in parts for array in all_arrays(part)]
+
+
+@pytest.mark.parametrize(
+    ("vector", "got"), [([1.0, 2.0], r"a list: np.asarray\(x\) makes one"), (np.ones(3), r"shape \(3,\)")]
+)
+def test_restructure_says_what_it_takes(vector, got):
+    restructure = destructure([np.ones(2)])[1]
+    with pytest.raises(ValueError, match=rf"is made from a vector of shape \(2,\), got {got}"):
+        restructure(vector)

@@ -1,0 +1,159 @@
+"""Arrays of a model that no walk reaches: they are not moved, saved or trained. Where they are, and what helps."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections import deque
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .messages import first_time, warn, warn_again
+from .tree.closures import captured
+from .tree.contract import attributes, is_leaf, registered_under_name, trainable
+from .tree.ties import is_array, is_tracked
+from .tree.walks import Attribute, KeyPath, nodes
+
+_OPAQUE = (str, bytes, int, float, complex, np.generic, type, types.ModuleType, types.BuiltinFunctionType,
+           types.FunctionType, types.MethodType)  # fmt: skip
+_ENOUGH = 1000  # objects looked into; an object of some library may hold the world
+
+
+def why_shut(x: Any) -> str:
+    """Why no walk can enter `x`, and what to do about it."""
+    name = type(x).__name__
+    for kinds, what, instead in _INSTEAD:
+        if isinstance(x, kinds):
+            return f"it is in a {name}, {what}. Use {instead}."
+    if registered_under_name(type(x)) not in (None, type(x)):
+        return (
+            f"class {name} was defined anew after @functor had registered a class of that name. If "
+            "@dataclass(slots=True) stands above @functor, write @functor above it; if a cell was run again, run "
+            "the one with functor again too."
+        )
+    return f"{name} is not registered. Write @functor above class {name}, and make the object again."
+
+
+_INSTEAD: list[tuple[Any, str, str]] = [
+    ((set, frozenset), "whose elements have no places", "a list or a tuple"),
+    (deque, "which no walk enters", "a list or a tuple"),
+    (types.SimpleNamespace, "which no walk enters", "a dict, or a class with @functor above it"),
+    (Mapping, "which no walk enters", "a dict"),
+]
+
+
+# -- what is not trained -------------------------------------------------------------------------------------------
+
+
+def say_what_is_not_trained(model: Any) -> None:
+    """Warn, each time anew, of the arrays of `model` that no walk reaches: an optimizer leaves them as they are."""
+    for place, x, why in _untrained(model, KeyPath()):
+        warn_again(_key(x), f"{place or type(x).__name__} is not trained: {why}")
+
+
+def say_what_has_no_gradient(argument: Any) -> None:
+    """The same for what `gradient` was given, once for each class or function."""
+    for place, x, why in _untrained(argument, KeyPath()):
+        warn(_key(x), f"{place or type(x).__name__} gets no gradient: {why}")
+
+
+def is_new(leaf: Any) -> bool:
+    """Whether an object of this class, or this function, is met for the first time: only then it is looked into."""
+    return first_time(("met", leaf.__code__ if type(leaf) is types.FunctionType else type(leaf)))
+
+
+def _key(x: Any) -> Hashable:
+    named = x if isinstance(x, types.FunctionType) else type(x)
+    return "not trained", named.__module__, named.__qualname__
+
+
+def _untrained(model: Any, start: KeyPath, inside: tuple = ()) -> Iterator[tuple[KeyPath, Any, str]]:
+    """(place of an array, what it is shut in, why) for all that no walk of `model`, which is at `start`, reaches."""
+    for steps, node in nodes(model, parts_of=trainable):
+        path = start + steps
+        if isinstance(node, types.FunctionType):
+            for name, value in defaults(node):
+                yield from _first_array(path + (Attribute(name),), value, node, why_default(node, name))
+            if is_leaf(node) and node not in inside:
+                for name, value in captured(node).items():
+                    yield from _untrained(value, path + (Attribute(name),), (*inside, node))
+        elif is_leaf(node):
+            x = node.__self__ if isinstance(node, types.MethodType) else node
+            yield from () if is_array(x) or is_tracked(x) else _first_array(path, x, x, why_shut(x))
+
+
+def _first_array(path: KeyPath, x: Any, owner: Any, why: str) -> Iterator[tuple[KeyPath, Any, str]]:
+    found = (place for place, array in arrays_inside(x, path) if array.dtype.kind == "f")
+    yield from ((place, owner, why) for place in list(found)[:1])
+
+
+def defaults(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    code, values = function.__code__, function.__defaults__ or ()
+    yield from zip(code.co_varnames[code.co_argcount - len(values) : code.co_argcount], values)
+    yield from (function.__kwdefaults__ or {}).items()
+
+
+def why_default(function: types.FunctionType, name: str) -> str:
+    return (
+        f"{name} is a default of the function {function.__name__}, and no walk enters those. Let the function capture "
+        "it as a variable, or make both a class with @functor above it."
+    )
+
+
+# -- looking behind closed doors -----------------------------------------------------------------------------------
+
+
+def globals_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """(name, value) of each global variable that `function`, or a function in it, reads."""
+    for name in dict.fromkeys(_global_names(function.__code__)):
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    yield from (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _global_names(constant)
+
+
+def arrays_inside(x: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    """(path, array) of the arrays in the attributes and containers of any object `x`, which stands at `path`."""
+    waiting: list[tuple[KeyPath, Any]] = [(path, x)]
+    seen: dict[int, Any] = {}
+    while waiting and len(seen) < _ENOUGH:
+        path, node = waiting.pop(0)
+        if is_array(node):
+            yield path, node
+        elif id(node) not in seen and not isinstance(node, _OPAQUE):
+            seen[id(node)] = node  # kept, or its id might be given again
+            waiting += [(path + KeyPath(step), part) for step, part in _insides(node)]
+
+
+Part = tuple[tuple, Any]  # the steps of the path to it, and the part
+
+
+@functools.singledispatch
+def _insides(x: Any) -> list[Part]:
+    return [((Attribute(name),), value) for name, value in attributes(x).items()]
+
+
+@_insides.register(Mapping)
+def _(x: Mapping) -> list[Part]:
+    return [((key,), value) for key, value in x.items()]
+
+
+@_insides.register(list)
+@_insides.register(tuple)
+@_insides.register(deque)
+def _(x: Any) -> list[Part]:
+    return [((i,), value) for i, value in enumerate(x)]
+
+
+@_insides.register(set)
+@_insides.register(frozenset)
+def _(x: Any) -> list[Part]:
+    return [((), value) for value in x]

@@ -1,0 +1,702 @@
+"""State: what `f` assigns to a model inside `gradient` is there afterwards, in the model itself, as plain values."""
+
+import copy
+import functools
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.arrays import device_of
+from fluxlite.autodiff.tracked import TrackedArray
+from fluxlite.devices import CPU
+from fluxlite.tree.contract import functor
+
+X = np.random.default_rng(0).normal(3.0, 2.0, (64, 4)).astype(np.float32)
+EVERYWHERE = ("CPU", "Simulated", "Metal")
+
+
+@functor(trainable=("scale", "shift"))
+class BatchNorm:
+    """Written the obvious way: it assigns what it has seen to itself."""
+
+    def __init__(self, size, mean=None, var=None):
+        self.scale, self.shift = np.ones(size, np.float32), np.zeros(size, np.float32)
+        self.mean = np.zeros(size, np.float32) if mean is None else mean
+        self.var = np.ones(size, np.float32) if var is None else var
+        self.count = 0
+        self.test = False
+
+    def __call__(self, x):
+        mean, var = (self.mean, self.var) if self.test else (np.mean(x, 0), np.var(x, 0))
+        if not self.test:
+            self.mean = 0.9 * self.mean + 0.1 * mean
+            self.var = 0.9 * self.var + 0.1 * var
+            self.count += 1
+        return self.scale * (x - mean) / np.sqrt(var + 1e-5) + self.shift
+
+
+@functor
+class Undeclared:
+    """Says nothing of what trains: each floating-point array does."""
+
+    def __init__(self, w):
+        self.w = w
+        self.seen = None
+
+    def __call__(self, x):
+        y = self.w * x
+        self.seen = np.mean(y, 0) if self.seen is None else 0.5 * self.seen + 0.5 * np.mean(y, 0)
+        return y
+
+
+@functor(trainable=("w",))
+class Memory:
+    """Remembers what it is told to."""
+
+    def __init__(self, w, **held):
+        self.w = w
+        self.__dict__.update(held)
+
+    def __call__(self, x):
+        return self.w * x
+
+
+def squares(m, x):
+    return np.sum(m(x) ** 2)
+
+
+def same_kind(x, y):
+    return type(x) is type(y) and x.dtype == y.dtype and device_of(x) == device_of(y)
+
+
+# -- a BatchNorm, everywhere ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_a_batchnorm_written_the_obvious_way_keeps_what_it_has_seen(device):
+    model = device(fl.Chain(fl.Dense(4, 3, rng=np.random.default_rng(1)), BatchNorm(3)))
+    x, layer = device(X), model[1]
+    before, scale = layer.mean, layer.scale
+    value, (grads,) = fl.withgradient(squares, model, x)[0], fl.gradient(lambda m: squares(m, x), model)
+    assert layer.count == 2 and layer.scale is scale
+    assert same_kind(layer.mean, before) and layer.mean is not before
+    seen = CPU(model[0](x))
+    expected = (1 - 0.9**2) * np.mean(seen, 0)
+    np.testing.assert_allclose(CPU(layer.mean), expected, rtol=1e-4)
+    np.testing.assert_allclose(CPU(layer.var), 0.81 + 0.19 * np.var(seen, 0), rtol=1e-4)
+    assert grads[1].mean is grads[1].var is None and same_kind(grads[1].scale, scale)
+    layer.test = True
+    assert device_of(layer(model[0](x))) == device and np.isfinite(float(CPU(value)))
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_a_trained_batchnorm_is_ready_for_test_mode(device):
+    model = device(fl.Chain(fl.Dense(4, 3, rng=np.random.default_rng(1)), BatchNorm(3)))
+    x, y = device(X), device(np.float32(np.arange(192).reshape(64, 3) % 5))
+    state = fl.setup(fl.Descent(0.01), model)
+    history = fl.train(lambda m, x, y: np.mean((m(x) - y) ** 2), model, [(x, y)] * 60, state)
+    assert model[1].count == 60 and history.steps == 60
+    inside = model[0](x)
+    np.testing.assert_allclose(CPU(model[1].mean), np.mean(CPU(inside), 0), rtol=0.2, atol=0.05)
+    np.testing.assert_allclose(CPU(model[1].var), np.var(CPU(inside), 0), rtol=0.2)
+
+
+def test_the_gradient_through_an_assigned_attribute_is_kept():
+    """0.9·mean + 0.1·np.mean(x) is state, and a value of this call: within it, it is differentiated."""
+    model = Memory(np.ones(2), mean=np.zeros(2))
+
+    def f(m):
+        m.mean = 0.5 * m.mean + m.w
+        m.mean = m.mean * m.mean
+        return np.sum(m.mean)
+
+    assert fl.gradient(f, model)[0].w.tolist() == [2, 2]
+    assert type(model.mean) is np.ndarray and model.mean.tolist() == [1, 1]
+    assert fl.gradient(f, model)[0].w.tolist() == [3, 3]  # 2 · (0.5 + 1)
+
+
+# -- what is assigned, and what that is afterwards ------------------------------------------------------------------
+
+
+def test_None_is_filled_and_then_it_trains_unless_it_is_declared():
+    """A filled place is an array like any other: from then on it takes a declaration to replace it."""
+    model = Undeclared(np.ones(4, np.float32))
+    fl.gradient(squares, model, X)
+    assert type(model.seen) is np.ndarray and model.seen.shape == (4,)
+    np.testing.assert_allclose(model.seen, np.mean(X, 0), rtol=1e-4)
+    seen = model.seen
+    with pytest.raises(TypeError, match=r"^seen is a parameter, and was replaced .* @functor\(trainable=\(…,\)\)"):
+        fl.gradient(squares, model, X)
+    assert model.seen is seen
+
+
+def test_integers_flags_texts_and_plain_arrays_are_written():
+    model = Memory(np.ones(2), count=0, steps=np.arange(3), name="a", active=False, pair=(1, 2))
+    fresh = np.array([1.5, 2.5])
+
+    def f(m):
+        m.count += 1
+        m.steps = m.steps + 1
+        m.name, m.active, m.pair = "b", True, (3, fresh)
+        m.new = fresh
+        m.number = np.sum(m.w)
+        return np.sum(m.w)
+
+    fl.gradient(f, model)
+    assert (model.count, model.steps.tolist(), model.name, model.active) == (1, [1, 2, 3], "b", True)
+    assert model.pair[1] is fresh and model.new is fresh  # it was plain: it is the same object
+    assert float(model.number) == 2 and not isinstance(model.number, TrackedArray)
+    fresh[:] = 7  # and writable again
+
+
+def test_what_is_written_is_the_models_own():
+    """Detached: a copy where it views what else is around, so that nothing changes it from afar."""
+    model = Memory(np.ones(3), last=None, all=None, given=None)
+    x = np.arange(3.0)
+
+    def f(m, x):
+        m.last, m.all, m.given = (m.w * x)[:2], [m.w * 2, {"a": m.w + 1}], m.w
+        return np.sum(m.w * x)
+
+    fl.gradient(f, model, x)
+    for array in (model.last, model.all[0], model.all[1]["a"]):
+        assert type(array) is np.ndarray and array.flags.writeable
+        array += 1
+    model.last[:] = 100
+    assert x.tolist() == [0, 1, 2] and model.w.tolist() == [1, 1, 1]
+    assert model.given is model.w  # assigned as it is: a tie
+
+
+def test_writable_afterwards_and_read_only_for_no_reason_never():
+    model = Memory(np.ones(2), mean=np.zeros(2))
+
+    def f(m):
+        m.mean = m.mean + m.w.data
+        return np.sum(m.w * m.mean)
+
+    for i in range(3):
+        fl.gradient(f, model)
+        assert model.mean.flags.writeable and model.w.flags.writeable and model.mean.tolist() == [i + 1] * 2
+    model.mean[:] = 0
+
+
+def test_a_deleted_attribute_is_deleted():
+    model = Memory(np.ones(2), cache=np.ones(2), other=1)
+
+    def f(m):
+        del m.cache
+        return np.sum(m.w)
+
+    fl.gradient(f, model)
+    assert not hasattr(model, "cache") and model.other == 1
+
+
+def test_an_attribute_that_was_swapped_and_put_back_is_not_written():
+    model = Memory(np.ones(2), mean=np.zeros(2))
+    mean, writes = model.mean, []
+
+    def f(m):
+        before, m.mean = m.mean, None
+        m.mean = before
+        return np.sum(m.w)
+
+    type(model).__setattr__ = lambda self, name, value: (writes.append(name), object.__setattr__(self, name, value))
+    try:
+        fl.gradient(f, model)
+    finally:
+        del type(model).__setattr__
+    assert model.mean is mean and writes == ["mean", "mean"]  # those of f itself, in its copy
+
+
+def test_the_models_own_objects_are_put_back_not_their_copies():
+    model = Memory(np.ones(2), inner=Memory(np.ones(2)), me=None)
+
+    def f(m):
+        m.me = m
+        m.other = m.inner
+        m.both = [m.inner, m.w]
+        return np.sum(m.w * m.inner.w)
+
+    fl.gradient(f, model)
+    assert model.me is model and model.other is model.inner and model.both[0] is model.inner
+    assert model.both[1] is model.w
+    del model.me, model.both
+    assert fl.gradient(lambda m: np.sum(m.w * m.other.w), model)[0].w.tolist() == [1, 1]
+
+
+def test_an_object_that_was_made_in_f_is_written_without_tracking():
+    model = Memory(np.ones(2), child=None)
+
+    def f(m):
+        m.child = Memory(m.w * 3, deep=[(m.w * 2,)])
+        m.layer = fl.Dense.of(np.ones((1, 2)))
+        return np.sum(m.child.w)
+
+    fl.gradient(f, model)
+    assert model.child.w.tolist() == [3, 3] and model.child.deep[0][0].tolist() == [2, 2]
+    assert model.layer(np.ones(2)).tolist() == [2]
+
+
+def test_two_attributes_that_share_what_was_computed_still_do():
+    model = Memory(np.ones(2), a=None, b=None)
+
+    def f(m):
+        m.a = m.b = m.w * 2
+        return np.sum(m.a)
+
+    fl.gradient(f, model)
+    assert model.a is model.b
+
+
+def test_a_closure_that_was_assigned_holds_plain_values():
+    model = Memory(np.ones(2), hook=None)
+
+    def f(m):
+        scaled = m.w * 2
+        m.hook = lambda: scaled + 1
+        return np.sum(scaled)
+
+    fl.gradient(f, model)
+    assert model.hook().tolist() == [3, 3]
+
+
+# -- kinds of classes ------------------------------------------------------------------------------------------------
+
+
+@functor(trainable=("w",))
+class Slots:
+    __slots__ = ("w", "mean", "__dict__")
+
+    def __init__(self):
+        self.w, self.mean = np.ones(2), None
+
+
+@functor(trainable=("w",))
+class OnlySlots:
+    __slots__ = ("w", "mean")
+
+    def __init__(self):
+        self.w, self.mean = np.ones(2), None
+
+
+@functor(children=("w", "mean"), trainable=("w",))
+class Property:
+    def __init__(self):
+        self.w, self._mean = np.ones(2), None
+
+    @property
+    def mean(self):
+        return self._mean
+
+    @mean.setter
+    def mean(self, value):
+        self._mean = value
+
+
+@functor(trainable=("w",))
+class OwnSetattr:
+    def __init__(self):
+        object.__setattr__(self, "w", np.ones(2))
+        object.__setattr__(self, "mean", None)
+
+    def __setattr__(self, name, value):
+        if name == "w":
+            raise AttributeError("w is for good")
+        object.__setattr__(self, name, value)
+
+
+@functor(trainable=("w",))
+@dataclass(frozen=True)
+class Frozen:
+    w: Any = None
+    mean: Any = None
+
+
+@functor(trainable=("w",))
+class Subclassed(OwnSetattr):
+    pass
+
+
+class OwnRule:
+    def __init__(self, w, mean=None):
+        self.w, self.mean = w, mean
+
+
+functor.register(OwnRule)(lambda x: ([x.w, x.mean], lambda parts: OwnRule(*parts)))
+
+
+@pytest.mark.parametrize("kind", [Slots, OnlySlots, Property, OwnSetattr, Frozen, Subclassed, OwnRule])
+def test_every_kind_of_class_keeps_what_is_assigned(kind):
+    model = kind(np.ones(2)) if kind in (Frozen, OwnRule) else kind()
+
+    def f(m):
+        if kind is Frozen:
+            object.__setattr__(m, "mean", m.w * 2)
+        else:
+            m.mean = m.w * 2
+        return np.sum(m.mean)
+
+    for _ in range(1 if kind is OwnRule else 3):  # of OwnRule all trains
+        grads = fl.gradient(f, model)[0]
+        w = grads[0] if kind is OwnRule else grads.w
+        assert w.tolist() == [2, 2] and type(model.mean) is np.ndarray and model.mean.tolist() == [2, 2]
+    assert model.w.tolist() == [1, 1] and type(model.w) is np.ndarray
+
+
+@pytest.mark.parametrize("kind", [Memory, OnlySlots, Property])
+def test_in_a_frozen_or_a_slotted_owner_a_part_is_found(kind):
+    inner = kind(np.ones(2)) if kind is Memory else kind()
+    model = {"a": (Frozen(np.ones(2), inner), [inner])}
+
+    def f(m):
+        m["a"][1][0].mean = np.sum(m["a"][0].w)
+        return np.sum(m["a"][0].w)
+
+    fl.gradient(f, model)
+    assert float(inner.mean) == 2
+
+
+def test_a_cached_property_is_not_written_back():
+    @functor(trainable=("w",))
+    class Cached:
+        def __init__(self):
+            self.w = np.ones(2)
+
+        @functools.cached_property
+        def double(self):
+            return self.w * 2
+
+    model = Cached()
+    assert fl.gradient(lambda m: np.sum(m.double), model)[0].w.tolist() == [2, 2]
+    assert "double" not in vars(model)
+    model.w = np.full(2, 5.0)
+    assert model.double.tolist() == [10, 10]
+    model.w = np.full(2, 6.0)
+    assert fl.gradient(lambda m: np.sum(m.double), model)[0].w.tolist() == [2, 2]  # computed anew in f
+    assert model.double.tolist() == [10, 10]
+
+
+def test_a_computed_property_keeps_its_gradient():
+    @functor
+    class Computed:
+        def __init__(self):
+            self.raw = np.ones(2)
+
+        @property
+        def w(self):
+            return np.exp(self.raw)
+
+    model = Computed()
+    np.testing.assert_allclose(fl.gradient(lambda m: np.sum(m.w), model)[0].raw, np.exp([1.0, 1.0]))
+    assert vars(model).keys() == {"raw"}
+
+
+# -- parameters -----------------------------------------------------------------------------------------------------
+
+
+def test_replacing_a_parameter_raises_before_anything_is_written():
+    model = {"layers": [Memory(np.ones(2), count=0), Memory(np.ones(2), count=0)]}
+
+    def f(m):
+        first, second = m["layers"]
+        first.count += 1
+        second.w = second.w * 2
+        second.count += 1
+        return np.sum(first.w * second.w)
+
+    before = [layer.w for layer in model["layers"]]
+    with pytest.raises(TypeError, match=r"\['layers'\]\[1\]\.w is a parameter, and was replaced inside a gradient"):
+        fl.gradient(f, model)
+    assert [layer.count for layer in model["layers"]] == [0, 0]
+    assert all(layer.w is w for layer, w in zip(model["layers"], before))
+
+
+def test_deleting_a_parameter_raises_too():
+    model = Memory(np.ones(2))
+
+    def f(m):
+        w = m.w
+        del m.w
+        return np.sum(w)
+
+    with pytest.raises(TypeError, match="^w is a parameter, and was deleted inside a gradient call"):
+        fl.gradient(f, model)
+    assert model.w.tolist() == [1, 1]
+
+
+def test_replacing_a_layer_that_has_parameters_raises():
+    """Its gradient would be that of a layer that is no longer there."""
+    model = Undeclared(fl.Dense.of(np.ones((1, 2))))
+    model.seen = 1
+
+    def f(m):
+        old, m.w = m.w, fl.Dense.of(np.zeros((1, 2)))
+        return np.sum(old(np.ones(2)))
+
+    with pytest.raises(TypeError, match="^w holds parameters, and was replaced inside a gradient call"):
+        fl.gradient(f, model)
+    assert model.w.weight.tolist() == [[1, 1]]
+
+
+def test_a_tied_layer_is_written_once_and_stays_tied():
+    layer = Memory(np.ones(2), count=0, mean=np.zeros(2))
+    model = fl.Chain(layer, layer)
+
+    def f(m):
+        for part in m:
+            part.count += 1
+            part.mean = part.mean + part.w
+        return np.sum(m[1].mean)
+
+    assert fl.gradient(f, model)[0][0].w.tolist() == [2, 2]
+    assert model[0] is model[1] is layer and layer.count == 2 and layer.mean.tolist() == [2, 2]
+
+
+def test_a_buffer_that_is_tied_to_a_parameter_may_be_replaced():
+    w = np.ones(2)
+    model = Memory(w, target=w)
+
+    def f(m):
+        m.target = 0.5 * m.target
+        return np.sum(m.w)
+
+    fl.gradient(f, model)
+    assert model.w is w and model.target.tolist() == [0.5, 0.5]
+
+
+def test_a_layer_at_a_frozen_and_at_a_trainable_place_is_trained():
+    @functor(trainable=("head",))
+    class Frozenly:
+        def __init__(self, body, head):
+            self.body, self.head = body, head
+
+    layer = fl.Dense.of(np.ones((1, 2)))
+    model = Frozenly(layer, [layer])
+    grads = fl.gradient(lambda m: np.sum(m.body(np.ones(2))) + np.sum(m.head[0](np.ones(2))), model)[0]
+    state = fl.setup(fl.Descent(0.5), model)
+    fl.update(state, model, grads)
+    assert layer.weight.tolist() == [[0, 0]]  # both uses count: 1 - 0.5 · 2
+    assert model.body is model.head[0] is layer
+
+
+# -- nested, threaded, interrupted -----------------------------------------------------------------------------------
+
+
+def test_in_a_nested_gradient_the_inner_call_writes_to_what_it_was_given():
+    model = Memory(np.ones(2), count=0, mean=np.zeros(2))
+
+    def inner(m):
+        m.count += 1
+        m.mean = m.mean + m.w
+        return np.sum(m.mean * m.w)
+
+    def outer(m):
+        g = fl.gradient(inner, m)[0].w
+        assert m.count == 1 and model.count == 0
+        return np.sum(g * g)
+
+    grads = fl.gradient(outer, model)[0]
+    assert model.count == 1 and type(model.mean) is np.ndarray and model.mean.tolist() == [1, 1]
+    # inner's loss is Σ (mean + w) w: its gradient w + (mean + w) = 2w + mean, the square's 2 (2w + mean) 2
+    assert grads.w.tolist() == [8, 8]
+
+
+def test_state_that_an_inner_call_wrote_is_a_value_to_the_outer_one():
+    model = Memory(np.ones(2), mean=np.zeros(2))
+
+    def inner(m):
+        m.mean = 3 * m.w
+        return np.sum(m.mean)
+
+    def outer(m):
+        fl.gradient(inner, m)
+        return np.sum(m.mean * m.w)
+
+    grads = fl.gradient(outer, model)[0].w
+    assert model.mean.tolist() == [3, 3] and type(model.mean) is np.ndarray
+    assert grads.tolist() == [3, 3]  # not 6: state is detached from every level
+
+
+def test_after_an_exception_nothing_is_written():
+    model = Memory(np.ones(2), count=0, mean=np.zeros(2))
+    mean = model.mean
+
+    def f(m):
+        m.count += 1
+        m.mean = m.mean + m.w
+        return np.sum(m.w) if m.count > 5 else 1 / 0
+
+    with pytest.raises(ZeroDivisionError):
+        fl.gradient(f, model)
+    assert model.count == 0 and model.mean is mean
+    with pytest.raises(TypeError, match="the loss must be one number"):
+        fl.gradient(lambda m: (setattr(m, "count", 9), m.w)[1], model)
+    assert model.count == 0 and mean.flags.writeable and model.w.flags.writeable
+
+
+def test_of_two_threads_the_later_wins():
+    model = Memory(np.ones(2), seen=None, count=0)
+    inside, may_end = threading.Barrier(2), threading.Event()
+
+    def run(name):
+        def f(m):
+            m.seen, m.count = name, m.count + 1
+            inside.wait(10)
+            if name == "later":
+                may_end.wait(10)
+            return np.sum(m.w)
+
+        fl.gradient(f, model)
+        if name == "first":
+            may_end.set()
+
+    threads = [threading.Thread(target=run, args=(name,)) for name in ("later", "first")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert model.seen == "later" and model.count == 1
+
+
+# -- containers, closures -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("held", "change", "place"),
+    [
+        ([], lambda m: m.seen.append(1), "a list"),
+        ([1, 2], lambda m: m.seen.pop(), "a list"),
+        ([1, 2], lambda m: m.seen.__setitem__(0, 5), "a list"),
+        ({}, lambda m: m.seen.update(a=1), "a dict"),
+        ({"a": 1}, lambda m: m.seen.pop("a"), "a dict"),
+        ({"a": 1}, lambda m: m.seen.update(a=2), "a dict"),
+        (OrderedDict(a=1), lambda m: m.seen.update(a=2), "an OrderedDict"),
+    ],
+)
+def test_a_container_is_a_copy_and_its_change_is_said_once(held, change, place, capsys):
+    model = fl.Chain(Memory(np.ones(2), seen=held))
+    before = copy.copy(held)
+
+    def f(m):
+        change(m[0])
+        return np.sum(m[0].w)
+
+    for _ in range(2):
+        fl.gradient(f, model)
+    assert model[0].seen is held and held == before
+    said = capsys.readouterr().out
+    assert said.count("Warning") == 1 and f"layers[0].seen, {place}, was changed inside a gradient call" in said
+    assert "self.seen = [*self.seen, x]" in said or "self.seen = {**self.seen" in said
+
+
+def test_an_assigned_list_stays(capsys):
+    model = Memory(np.ones(2), seen=[])
+
+    def f(m):
+        m.seen = [*m.seen, np.sum(m.w)]
+        return np.sum(m.w)
+
+    for _ in range(3):
+        fl.gradient(f, model)
+    assert [float(x) for x in model.seen] == [2, 2, 2] and capsys.readouterr().out == ""
+
+
+def test_a_container_that_is_the_argument_says_nothing(capsys):
+    """What is given bare is data; nobody keeps state in it."""
+    given = {"w": np.ones(2), "seen": []}
+
+    def f(m):
+        m["seen"].append(1)
+        return np.sum(m["w"])
+
+    fl.gradient(f, given)
+    assert given["seen"] == [] and capsys.readouterr().out == ""
+
+
+def counting(w):
+    count = 0
+
+    def layer(x):
+        nonlocal count
+        count += 1
+        return w * x
+
+    return layer, lambda: count
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_closure_variable_is_private_to_the_call_which_is_said_once(held, capsys):
+    layer, counted = counting(np.ones(2))
+    model = Memory(np.ones(2), layer=layer) if held else [layer]
+    for _ in range(2):
+        fl.gradient(lambda m: np.sum((m.layer if held else m[0])(np.ones(2))), model)
+    assert counted() == 0
+    said = capsys.readouterr().out
+    place = "layer" if held else "[0]"
+    assert said.count("Warning") == 1 and f"the variable count of the function at {place} was changed" in said
+
+
+def test_writing_into_a_buffer_acts_at_once_unless_a_gradient_needs_it():
+    model = Memory(np.ones(2), seen=np.zeros(2, int), mean=np.zeros(2))
+
+    def f(m):
+        m.seen[0] += 1
+        m.mean[:] = 5.0  # not computed with yet
+        return np.sum(m.w)
+
+    fl.gradient(f, model)
+    assert model.seen.tolist() == [1, 0] and model.mean.tolist() == [5, 5]
+    with pytest.raises(ZeroDivisionError):
+        fl.gradient(lambda m: (f(m), 1 / 0)[0], model)
+    assert model.seen.tolist() == [2, 0]  # also when the call fails
+
+
+# -- the implicit style ---------------------------------------------------------------------------------------------
+
+
+def test_with_params_the_model_itself_is_assigned_plain_values():
+    model = fl.Chain(BatchNorm(4))
+    layer = model[0]
+    for i in range(3):
+        grads = fl.gradient(lambda: squares(model, X), fl.params(model))
+        assert layer.count == i + 1 and type(layer.mean) is np.ndarray and layer.mean.flags.writeable
+    assert grads[layer.scale].shape == (4,)
+    np.testing.assert_allclose(layer.mean, (1 - 0.9**3) * np.mean(X, 0), rtol=1e-4)
+
+
+def test_with_params_tracked_values_are_detached_and_parameters_put_back():
+    model = fl.Chain(Memory(np.ones(2), mean=np.zeros(2), last=None, log=[]))
+    layer, w = model[0], model[0].w
+
+    def f():
+        layer.last = layer.w * 2
+        layer.mean = layer.mean + layer.last
+        layer.log.append(layer.last)
+        layer.new = {"a": [layer.last]}
+        return np.sum(layer.last)
+
+    for i in range(2):
+        fl.gradient(f, fl.params(model))
+        assert layer.w is w and type(w) is np.ndarray
+        assert layer.last.tolist() == [2, 2] and type(layer.last) is np.ndarray and layer.last.flags.writeable
+        assert layer.mean.tolist() == [2 * i + 2] * 2
+        assert [type(x) for x in layer.log] == [np.ndarray] * (i + 1) and type(layer.new["a"][0]) is np.ndarray
+
+
+def test_with_params_they_are_detached_also_after_an_exception():
+    model = Memory(np.ones(2), last=None)
+
+    def f():
+        model.last = model.w * 2
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fl.gradient(f, fl.params(model))
+    assert type(model.last) is np.ndarray and model.last.tolist() == [2, 2] and type(model.w) is np.ndarray
+    model.last[:] = 1
+    model.w[:] = 1
