@@ -38,7 +38,7 @@ class ShapeError(LayerError, ValueError):
 
 
 class InputError(LayerError, TypeError):
-    """An input is not an array."""
+    """An input is not an array of floating-point numbers."""
 
 
 def other_device(layer: Any, x: Any) -> DeviceError | None:

@@ -1,7 +1,9 @@
 """Losses: one number that says how far a prediction is from the target. ``loss(prediction, target)``, as in Flux.
 
 Both have the same shape, ``(N, classes)`` or whatever the model gives; a target that would only broadcast is an error,
-since it is nearly always one axis too few. `agg` makes one number of the observations' losses: ``np.mean``, ``np.sum``.
+since it is nearly always one axis too few. A target of a wider type becomes one of the prediction's, and that is said
+once: Float64 targets would make the way back through a Float32 model Float64. `agg` makes one number of the
+observations' losses: ``np.mean``, ``np.sum``.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .activations import logsoftmax
+from .arrays import astype
 from .errors import apart
+from .messages import notice
 
 Loss = TypeVar("Loss", bound=Callable[..., Any])
 
@@ -28,7 +32,7 @@ def compares(loss: Loss) -> Loss:
     def checked(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
         _check_shapes(loss.__name__, prediction, target)
         try:
-            return loss(prediction, target, *args, **kwargs)
+            return loss(prediction, _in_type_of(prediction, target, loss.__name__), *args, **kwargs)
         except (TypeError, ValueError, AttributeError) as error:
             why = apart(loss.__name__, prediction=prediction, target=target)
             if why is None:
@@ -86,3 +90,17 @@ def _check_shapes(name: str, prediction: Any, target: Any) -> None:
         if len(got) == 2 and len(wanted) == 1 and got[0] == wanted[0]:
             hint = "; give the target an axis, y[:, None]" if got[1] == 1 else "; classes as numbers need one-hot rows"
         raise ValueError(f"{name}(prediction, target) takes two of the same shape, got {got} and {wanted}{hint}")
+
+
+def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
+    """`target`, where it is, in a type that leaves the loss in that of the `prediction`."""
+    mine, its = getattr(prediction, "dtype", None), getattr(target, "dtype", None)
+    if its is mine or mine is None or its is None or mine.kind != "f" or np.result_type(mine, its) == mine:
+        return target
+    if its.kind == "f":  # integers stay the same numbers: no need to say it
+        notice(
+            ("target of a loss", its.name, mine.name),
+            f"{name}: the target is {its.name} and becomes {mine.name}, as the prediction is, at each call. "
+            f"y.astype(np.{mine.name}) does it once.",
+        )
+    return astype(target, mine)

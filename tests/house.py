@@ -26,7 +26,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     ),
     "errors": ("errors that name the place in a model", {"tree", "arrays", "autodiff"}),
     "activations": ("relu, tanh, softmax and their kin, with their derivatives", {"arrays", "autodiff"}),
-    "losses": ("what training makes small", {"tree", "arrays", "autodiff", "errors", "activations"}),
+    "losses": ("what training makes small", {"tree", "arrays", "autodiff", "errors", "messages", "activations"}),
     "layers": (
         "what networks are made of, and how they print",
         {"tree", "arrays", "autodiff", "errors", "messages", "activations"},
