@@ -35,11 +35,12 @@ class DataLoader:
     puts together. Where the arrays are the batches are. Without `shuffle` they are views of the data: who writes into
     them writes into it.
 
-    `shuffle`: a new order each epoch, drawn by `rng` when the epoch begins: a generator, a seed, or None for one that
-    nobody can foresee. `partial`: the last batch may be smaller; otherwise what would be in it is left out.
-    `collate`: None makes batches as said above; False gives lists of observations, True has `batch` put such a list
-    together, and a function is called with it. `parallel`: a thread prepares the next batches in the background. Data
-    on a GPU, and moves by ``mapobs(gpu, …)``, are left to the thread that iterates, so that receipts count alike.
+    `shuffle`: a new order each epoch, drawn by `rng` when the epoch begins: a generator, a seed, or None for one of its
+    own, which only `fluxlite.seed` makes repeatable. `partial`: the last batch may be smaller; otherwise what would be
+    in it is left out. `collate`: None makes batches as said above; False gives lists of observations, True has `batch`
+    put such a list together, and a function is called with it. `parallel`: a thread prepares the next batches in the
+    background. Data on a GPU, and moves by ``mapobs(gpu, …)``, are left to the thread that iterates, so that receipts
+    count alike.
 
     To go on in the middle of an epoch, give `rng` the state that it had when the epoch began, and skip what is done:
     ``for x, y in loader.batches(skip=100)``.

@@ -25,8 +25,8 @@ class Dense:
 
     ``Dense(inputs, outputs, activation)`` starts with random weights: `weight` has shape ``(outputs, inputs)``,
     `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it out. Both are Float32, and what `init`
-    gives in Float64, NumPy's usual type, becomes it. `x` has shape ``(N, inputs)`` or ``(inputs,)``. `Dense.of` takes
-    the arrays themselves, of any type.
+    gives in Float64, NumPy's usual type, becomes it. `rng` draws the weights; without it `fluxlite.seed` makes them
+    repeatable. `x` has shape ``(N, inputs)`` or ``(inputs,)``. `Dense.of` takes the arrays themselves, of any type.
 
     As in Flux, an input of another floating-point type is converted to that of the weight, and this is said once.
     Raises `ValueError` for an input of another width, `TypeError` for one on another device, and for integers,

@@ -10,19 +10,21 @@ import numpy as np
 
 from ..arrays import astype
 from ..messages import notice
+from ..seeds import WEIGHTS, next_generator
 from ..tree.ties import is_array
 
 
 def glorot_uniform(*shape: int, rng: np.random.Generator | None = None, gain: float = 1) -> Any:
     """Uniform in ``±gain * sqrt(6 / (inputs + outputs))``, float32, on the CPU (Flux: ``glorot_uniform``).
 
-    `shape` is ``(outputs, inputs)``; further axes count as a window that both see.
+    `shape` is ``(outputs, inputs)``; further axes count as a window that both see. Drawn by `rng`; without one,
+    `fluxlite.seed` makes it repeatable, `np.random.seed` doesn't.
 
     >>> w = glorot_uniform(5, 10, rng=np.random.default_rng(0))
     >>> w.shape, w.dtype, bool(abs(w).max() <= (6 / 15) ** 0.5)
     ((5, 10), dtype('float32'), True)
     """
-    rng = np.random.default_rng() if rng is None else rng
+    rng = next_generator(WEIGHTS) if rng is None else rng
     window = math.prod(shape[2:])
     inputs, outputs = (shape[1] * window, shape[0] * window) if len(shape) > 1 else (shape[0], shape[0])
     limit = gain * math.sqrt(6 / max(inputs + outputs, 1))

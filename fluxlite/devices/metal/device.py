@@ -157,8 +157,8 @@ class MetalDevice(GPU):
         """As MLX sees it. The GPU uses the computer's own memory; how much of it is free is not known."""
         return Memory(mx.get_active_memory(), None, mx.get_peak_memory(), mx.device_info().get("memory_size"))
 
-    def seed(self, seed: int | None) -> None:
-        self._rng = MetalGenerator(self, seed)
+    def new_generator(self, seed: int | None) -> MetalGenerator:
+        return MetalGenerator(self, seed)
 
 
 @functools.cache
