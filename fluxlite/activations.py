@@ -1,8 +1,9 @@
 """Activation functions: Flux's list, elementwise, on arrays of any device (NNlib's names and definitions).
 
 Each takes an array of any shape, or a number, and gives the same shape and dtype. All stay finite in float32 for
-inputs up to ±10,000, their gradients too. Where writing the formula down would not (``log(1 + exp(x))``), or where the
-derivative at a corner must be decided, the derivative stands beside the function; of the others it follows by itself.
+inputs up to ±10,000, their gradients too. A NaN comes out as NaN and its gradient isn't 0: it must not look like a
+unit at rest. Where writing the formula down would not do (``log(1 + exp(x))``), or where the derivative at a corner
+must be decided, the derivative stands beside the function; of the others it follows by itself.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def relu(x: Any) -> Any:
     return np.maximum(x, 0)
 
 
-rule(relu, lambda g, out, x: np.where(x > 0, g, 0))
+rule(relu, lambda g, out, x: np.where(x <= 0, 0, g))
 
 
 @primitive
@@ -66,16 +67,16 @@ def relu6(x: Any) -> Any:
     return np.clip(x, 0, 6)
 
 
-rule(relu6, lambda g, out, x: np.where((x > 0) & (x < 6), g, 0))
+rule(relu6, lambda g, out, x: np.where((x <= 0) | (x >= 6), 0, g))
 
 
 @primitive
 def trelu(x: Any, threshold: float = 1) -> Any:
     """`x` above the threshold, else 0 (NNlib: ``trelu``)."""
-    return np.where(x > threshold, x, 0)
+    return np.where(x <= threshold, 0, x)
 
 
-rule(trelu, lambda g, out, x, threshold=1: np.where(x > threshold, g, 0))
+rule(trelu, lambda g, out, x, threshold=1: np.where(x <= threshold, 0, g))
 
 
 @primitive
@@ -84,7 +85,7 @@ def hardtanh(x: Any) -> Any:
     return np.clip(x, -1, 1)
 
 
-rule(hardtanh, lambda g, out, x: np.where((x > -1) & (x < 1), g, 0))
+rule(hardtanh, lambda g, out, x: np.where((x <= -1) | (x >= 1), 0, g))
 
 
 @primitive
@@ -93,7 +94,7 @@ def hardsigmoid(x: Any) -> Any:
     return np.clip((x + 3) / 6, 0, 1)
 
 
-rule(hardsigmoid, lambda g, out, x: np.where((x > -3) & (x < 3), g / 6, 0))
+rule(hardsigmoid, lambda g, out, x: np.where((x <= -3) | (x >= 3), 0, g / 6))
 
 
 def hardswish(x: Any) -> Any:
@@ -107,7 +108,7 @@ def softshrink(x: Any, threshold: float = 0.5) -> Any:
     return x - np.clip(x, -threshold, threshold)
 
 
-rule(softshrink, lambda g, out, x, threshold=0.5: np.where(abs(x) > threshold, g, 0))
+rule(softshrink, lambda g, out, x, threshold=0.5: np.where(abs(x) <= threshold, 0, g))
 
 # -- sigmoids -------------------------------------------------------------------------------------------
 
@@ -150,14 +151,22 @@ def softsign(x: Any) -> Any:
 # -- bends: like relu, without the corner ----------------------------------------------------------------
 
 
+@primitive
 def softplus(x: Any) -> Any:
     """``log(exp(x) + 1)``, without the overflow (NNlib: ``softplus``)."""
     return np.logaddexp(x, 0)
 
 
+rule(softplus, lambda g, out, x: g * sigmoid(x))
+
+
+@primitive
 def logsigmoid(x: Any) -> Any:
     """``log(sigmoid(x))``, without the underflow (NNlib: ``logsigmoid``)."""
     return -np.logaddexp(-x, 0)
+
+
+rule(logsigmoid, lambda g, out, x: g * sigmoid(-x))
 
 
 @primitive
@@ -197,7 +206,8 @@ def mish(x: Any) -> Any:
 
 def gelu(x: Any) -> Any:
     """``x`` times the normal distribution's cumulative function, by its tanh approximation (NNlib: ``gelu``)."""
-    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+    near = np.clip(x, -10, 10)  # beyond it tanh is ±1, and in float16 the third power would overflow
+    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
 
 
 def lisht(x: Any) -> Any:

@@ -194,7 +194,9 @@ def crossentropy(
     np.float64(0.3466)
     """
     eps = np.finfo(prediction.dtype).eps if eps is None else eps
-    return agg(-_expected(np.log(prediction + float(eps)), target, axis))
+    if are_labels(prediction, target):
+        return agg(-np.log(_at(prediction, target, axis) + float(eps)))
+    return agg(-np.sum(target * np.log(prediction + float(eps)), axis=axis))
 
 
 @compares(_classes)
@@ -202,7 +204,8 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
     """`crossentropy` of the softmax of scores, in one step that does not lose accuracy (Flux: ``logitcrossentropy``).
 
     `target` holds probabilities, not negative and with the sum 1 along `axis`, as `onehotbatch` gives, or the numbers
-    of the classes, whole ones from 0, in the shape that `prediction` has without `axis`.
+    of the classes, whole ones from 0, in the shape that `prediction` has without `axis`. A class that is ruled out by a
+    score of -inf takes numbers: with rows, 0 * -inf is NaN.
 
     Raises `ValueError` for another shape, and for a target on the host that is neither. On a GPU values are not looked
     at, since the program would wait for them: there a number that is too large wraps around. Raises `TypeError` if the
@@ -213,15 +216,14 @@ def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callabl
     >>> logitcrossentropy(np.array([[1e4, 0.0]], np.float32), np.array([1]))
     np.float32(10000.0)
     """
-    return agg(-_expected(logsoftmax(prediction, axis), target, axis))
+    logs = logsoftmax(prediction, axis)
+    return agg(-(_at(logs, target, axis) if are_labels(logs, target) else np.sum(target * logs, axis=axis)))
 
 
-def _expected(logs: Any, target: Any, axis: Any) -> Any:
-    """`logs` weighted by the probabilities `target` along `axis`, or at the classes whose numbers it is."""
-    if not are_labels(logs, target):
-        return np.sum(target * logs, axis=axis)
-    if not is_array(target):
-        return logs[target]
-    if device_of(target) != device_of(plain(logs)):
+def _at(x: Any, labels: Any, axis: int) -> Any:
+    """The elements of `x` at the classes whose numbers are `labels`."""
+    if not is_array(labels):
+        return x[labels]
+    if device_of(labels) != device_of(plain(x)):
         raise TypeError  # `compares` explains it; a GPU's library might copy the labels, each time
-    return np.squeeze(np.take_along_axis(logs, np.expand_dims(target, axis), axis), axis)
+    return np.squeeze(np.take_along_axis(x, np.expand_dims(labels, axis), axis), axis)

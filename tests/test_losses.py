@@ -280,3 +280,50 @@ def test_on_a_gpu_nothing_waits_for_values(simulated, loss, prediction):
         loss(p, labels)
         loss(p, y * 2)  # not seen there
     assert r.synchronizations == 0 and r.host_to_device.count == r.device_to_host.count == 0
+
+
+# -- corners -----------------------------------------------------------------------------------------------------
+
+
+def test_a_class_that_is_ruled_out_takes_numbers():
+    scores = np.array([[0.0, -np.inf, 1.0], [2.0, 1.0, -np.inf]])
+    value, (g,) = fl.withgradient(lambda s: fl.logitcrossentropy(s, np.array([2, 0])), scores)
+    wanted, (wanted_g,) = fl.withgradient(
+        lambda s: fl.logitcrossentropy(s, np.array([1, 0])), np.array([[0.0, 1], [2, 1]])
+    )
+    assert value == pytest.approx(wanted)
+    np.testing.assert_allclose(g[[0, 0, 1, 1], [0, 2, 0, 1]], wanted_g.ravel())
+    assert (g[~np.isfinite(scores)] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("target", [np.array([0, 1]), np.array([[1, 0, 0], [0, 1, 0]])], ids=["numbers", "rows"])
+def test_a_probability_of_0(dtype, target):
+    """Flux's eps: the loss is -log(eps) at most, its slope -1/eps."""
+    eps = np.finfo(dtype).eps
+    p = np.array([[0, 0, 1], [0, 1, 0]], dtype)
+    value, (g,) = fl.withgradient(lambda p: fl.crossentropy(p, target, agg=np.sum), p)
+    assert value.dtype == g.dtype == dtype and value == pytest.approx(-math.log(eps), rel=2e-3)
+    assert g[0].tolist() == [-1 / eps, 0, 0] and g[1, 1] == pytest.approx(-1, rel=2e-3) and not g[1, [0, 2]].any()
+
+
+def test_without_eps_the_other_classes_may_be_0():
+    value, (g,) = fl.withgradient(lambda p: fl.crossentropy(p, np.array([1]), eps=0), np.array([[0.0, 0.5, 0.5]]))
+    assert value == pytest.approx(math.log(2)) and g.tolist() == [[0, -2, 0]]
+
+
+@of_classes
+@pytest.mark.parametrize("target", [LABELS, ONE_HOT.astype(np.float16)], ids=["numbers", "rows"])
+def test_float16(loss, prediction, target):
+    value, (g,) = fl.withgradient(lambda p: loss(p, target), prediction.astype(np.float16))
+    wanted, (wanted_g,) = fl.withgradient(lambda p: loss(p, target), prediction)
+    assert value.dtype == g.dtype == np.float16
+    np.testing.assert_allclose(value, wanted, rtol=5e-3)
+    np.testing.assert_allclose(g, wanted_g, rtol=2e-2, atol=2e-3)
+
+
+@pytest.mark.parametrize("target", [np.array([1, 0]), np.array([[0, 1, 0], [1, 0, 0]])], ids=["numbers", "rows"])
+def test_large_scores_in_float16(target):
+    scores = np.array([[1e4, -1e4, 0.0], [-1e4, 1e4, 1e4]], np.float16)
+    value, (g,) = fl.withgradient(lambda s: fl.logitcrossentropy(s, target), scores)
+    assert value == 2e4 and g.tolist() == [[0.5, -0.5, 0.0], [-0.5, 0.25, 0.25]]
