@@ -51,6 +51,7 @@ def no_simulation_and_nothing_said_yet(monkeypatch, empty_project):
     monkeypatch.delenv("FLUXLITE_GPU_BACKEND", raising=False)
     monkeypatch.delenv("FLUXLITE_WITHOUT_GPU", raising=False)
     fluxlite.reset_notices()
+    fluxlite.seed(None)
     with fluxlite.simulate_gpu(False):
         yield
 

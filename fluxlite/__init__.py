@@ -42,6 +42,7 @@ from .devices.selection import cpu, cu, functional, gpu, gpu_device, gpu_name, r
 from .devices.selection import get_device, gpu_backend, supported_devices, without_gpu
 from .devices.places import device_of
 from .messages import notices, reset_notices
+from .seeds import seed
 
 # What is loaded at first use stands twice: here for type checkers and editors, which then know it, and below.
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ __all__ = [
     "gradient", "withgradient", "Gradient", "jacobian", "hessian", "param", "back", "params", "TrackedArray",
     "rule", "primitive", "getitem", "scatter_add", "astype", "move",
     # layers and what they are made of
-    "Dense", "Chain", "glorot_uniform",
+    "Dense", "Chain", "glorot_uniform", "seed",
     "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
     "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
     "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",

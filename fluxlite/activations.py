@@ -1,8 +1,9 @@
 """Activation functions: Flux's list, elementwise, on arrays of any device (NNlib's names and definitions).
 
 Each takes an array of any shape, or a number, and gives the same shape and dtype. All stay finite in float32 for
-inputs up to ±10,000, their gradients too. Where writing the formula down would not (``log(1 + exp(x))``), or where the
-derivative at a corner must be decided, the derivative stands beside the function; of the others it follows by itself.
+inputs up to ±10,000, their gradients too. A NaN comes out as NaN and its gradient isn't 0: it must not look like a
+unit at rest. Where writing the formula down would not do (``log(1 + exp(x))``), or where the derivative at a corner
+must be decided, the derivative stands beside the function; of the others it follows by itself.
 """
 
 from __future__ import annotations
@@ -72,10 +73,10 @@ rule(relu6, lambda g, out, x: np.where((x <= 0) | (x >= 6), 0, g))
 @primitive
 def trelu(x: Any, threshold: float = 1) -> Any:
     """`x` above the threshold, else 0 (NNlib: ``trelu``)."""
-    return np.where(x > threshold, x, 0)
+    return np.where(x <= threshold, 0, x)
 
 
-rule(trelu, lambda g, out, x, threshold=1: np.where(x > threshold, g, 0))
+rule(trelu, lambda g, out, x, threshold=1: np.where(x <= threshold, 0, g))
 
 
 @primitive
@@ -150,14 +151,22 @@ def softsign(x: Any) -> Any:
 # -- bends: like relu, without the corner ----------------------------------------------------------------
 
 
+@primitive
 def softplus(x: Any) -> Any:
     """``log(exp(x) + 1)``, without the overflow (NNlib: ``softplus``)."""
     return np.logaddexp(x, 0)
 
 
+rule(softplus, lambda g, out, x: g * sigmoid(x))
+
+
+@primitive
 def logsigmoid(x: Any) -> Any:
     """``log(sigmoid(x))``, without the underflow (NNlib: ``logsigmoid``)."""
     return -np.logaddexp(-x, 0)
+
+
+rule(logsigmoid, lambda g, out, x: g * sigmoid(-x))
 
 
 @primitive
@@ -197,7 +206,8 @@ def mish(x: Any) -> Any:
 
 def gelu(x: Any) -> Any:
     """``x`` times the normal distribution's cumulative function, by its tanh approximation (NNlib: ``gelu``)."""
-    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+    near = np.clip(x, -10, 10)  # beyond it tanh is ±1, and in float16 the third power would overflow
+    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
 
 
 def lisht(x: Any) -> Any:

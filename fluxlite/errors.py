@@ -39,7 +39,7 @@ class ShapeError(LayerError, ValueError):
 
 
 class InputError(LayerError, TypeError):
-    """An input is not an array."""
+    """An input is not an array of floating-point numbers."""
 
 
 class ClosedError(LayerError, RuntimeError):

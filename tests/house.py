@@ -18,6 +18,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "lazy": ("a table of contents whose names are loaded when they are first used", set()),
     "writing": ("a file is written whole, or not at all", set()),
     "messages": ("what is said to the user, most of it once", set()),
+    "seeds": ("one number that decides all random ones", set()),
     "pictures": ("how pictures look, and how they are shown", set()),
     "unreached": ("arrays of a model that no walk reaches: where they are, and what helps", {"tree", "messages"}),
     "arrays": ("what is asked of an array without knowing whose it is", {"tree"}),
@@ -27,10 +28,10 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     ),
     "errors": ("errors that name the place in a model", {"tree", "arrays", "autodiff"}),
     "activations": ("relu, tanh, softmax and their kin, with their derivatives", {"arrays", "autodiff"}),
-    "losses": ("what training makes small", {"tree", "arrays", "autodiff", "errors", "activations"}),
+    "losses": ("what training makes small", {"tree", "arrays", "autodiff", "errors", "messages", "activations"}),
     "layers": (
         "what networks are made of, and how they print",
-        {"tree", "arrays", "autodiff", "errors", "messages", "activations"},
+        {"tree", "arrays", "autodiff", "errors", "messages", "seeds", "activations"},
     ),
     "optimizers": (
         "setup, update and the rules",
@@ -38,7 +39,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     ),
     "devices": (
         "where arrays live; which device gpu(x) chooses, and how it moves",
-        {"writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages"},
+        {"writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "seeds"},
     ),
     "simulated": ("the simulated GPU: real values, a real GPU's rules, estimated times", {"tree", "arrays", "devices"}),
     "receipts": ("what the devices were asked to do, and how long it takes", {"devices", "simulated", "pictures"}),
@@ -46,7 +47,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
         "explain and doctor: what is where, what can be used",
         {"tree", "unreached", "arrays", "autodiff", "devices"},
     ),
-    "data": ("observations, mini-batches, loaders", {"tree", "arrays", "devices", "messages"}),
+    "data": ("observations, mini-batches, loaders", {"tree", "arrays", "devices", "messages", "seeds"}),
     "checkpoint": (
         "save and load",
         {"writing", "tree", "unreached", "arrays", "autodiff", "messages", "optimizers", "devices", "data"},

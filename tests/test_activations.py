@@ -143,6 +143,68 @@ def test_corners_are_as_in_torch(function, x):
     check_against_torch(function, lambda x: in_torch(functional, x), np.array([float(x)]))
 
 
+ELEMENTWISE = [row[0] for row in TABLE if row[0] not in (fl.softmax, fl.logsoftmax)]
+each_elementwise = pytest.mark.parametrize("function", ELEMENTWISE)
+
+
+@each_elementwise
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.filterwarnings("ignore:invalid value encountered")  # NumPy's logaddexp says so
+def test_a_nan_is_not_hidden(function, dtype):
+    """A NaN comes out as NaN, and its gradient is not 0: neither looks like a unit at rest."""
+    x = np.array([np.nan, 1.25], dtype)
+    value, (g,) = fl.withgradient(lambda x: (np.sum(function(x)), function(x)), x)
+    assert np.isnan(value[1][0]) and np.isfinite(value[1][1]) and g[0] != 0 and np.isfinite(g[1])
+
+
+@pytest.mark.parametrize("function", [fl.relu, fl.relu6, fl.leakyrelu, fl.hardtanh, fl.softshrink, fl.trelu])
+def test_the_gradient_at_a_nan_is_as_in_torch(function):
+    functional = pytest.importorskip("torch.nn.functional")
+    in_torch = next(row[2] for row in TABLE if row[0] is function)
+    check_against_torch(function, lambda x: in_torch(functional, x), np.array([np.nan, 0.75, -2.0]))
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "slopes"),
+    [
+        (fl.relu, [0, np.inf], [0, 1]),
+        (fl.softplus, [0, np.inf], [0, 1]),
+        (fl.logsigmoid, [-np.inf, 0], [1, 0]),
+        (fl.sigmoid, [0, 1], [0, 0]),
+        (fl.elu, [-1, np.inf], [0, 1]),
+        (fl.logcosh, [np.inf, np.inf], [-1, 1]),
+    ],
+)
+def test_at_infinity(function, values, slopes):
+    ends = np.array([-np.inf, np.inf])
+    (_, got), (g,) = fl.withgradient(lambda x: (np.sum(function(x) * np.array([0.5, 2])), function(x)), ends)
+    assert got.tolist() == values and g.tolist() == [0.5 * slopes[0], 2 * slopes[1]]
+
+
+@each_elementwise
+def test_float16_has_finite_slopes_as_far_as_it_goes(function):
+    x = np.array([-3e4, -1e4, -300, -20, 20, 300, 1e4, 3e4], np.float16)
+    (_, y), (g,) = fl.withgradient(lambda x: (np.sum(function(x) / 8), function(x)), x)
+    assert y.dtype == g.dtype == np.float16 and np.isfinite(y).all() and np.isfinite(g).all()
+
+
+def test_classes_that_are_ruled_out():
+    """A score of -inf: probability 0, and no slope."""
+    x = np.array([[0.0, -np.inf, 1.0], [2.0, 1.0, -np.inf]])
+    keep = np.isfinite(x)
+    y = fl.softmax(x)
+    np.testing.assert_allclose(y[0, [0, 2]], fl.softmax(np.array([0.0, 1.0])))
+    assert (y[~keep] == 0).all() and (fl.logsoftmax(x)[~keep] == -np.inf).all()
+    weights = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
+    (g,) = fl.gradient(lambda x: np.sum(fl.softmax(x) * weights), x)
+    wanted = fl.gradient(lambda x: np.sum(fl.softmax(x) * weights[0, [0, 2]]), np.array([0.0, 1.0]))[0]
+    np.testing.assert_allclose(g[0, [0, 2]], wanted)
+    assert (g[~keep] == 0).all()
+    assert (
+        np.isnan(fl.softmax(np.array([np.nan, 1.0]))).all() and np.isnan(fl.logsoftmax(np.array([np.nan, 1.0]))).all()
+    )
+
+
 @each_function
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_large_inputs(function, dtype):

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..arrays import device_of
 from ..devices.host import CPU
+from ..seeds import ORDERS, next_generator
 from ..tree.contract import children
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, steps
@@ -270,12 +271,12 @@ def _(data: MappedObs, index: slice | Places) -> Any:
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """The generator `rng`, or a new one with the seed `rng`; for None, an unpredictable one."""
+    """The generator `rng`, or a new one with the seed `rng`; for None, the next that `fluxlite.seed` gives."""
     if isinstance(rng, np.random.Generator):
         return rng
     if rng is not None and (isinstance(rng, bool) or not hasattr(type(rng), "__index__")):
         raise TypeError(f"rng is a np.random.Generator, a whole number as seed, or None; got a {type(rng).__name__}")
-    return np.random.default_rng(rng)
+    return next_generator(ORDERS) if rng is None else np.random.default_rng(rng)
 
 
 def shuffleobs(data: Any, rng: Any = None) -> Any:

@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import device_of
+from ..seeds import Seeding, seed_of_device, seeding
 from .moving import DEFAULT, moved
+
+_one_at_a_time = threading.Lock()
 
 
 class Memory(NamedTuple):
@@ -54,6 +57,7 @@ class Device:
         self.index = index
         self.name = name
         self._rng: Any = None
+        self._seeded: Seeding | None = None  # the latest `fluxlite.seed` that its generator knows of
 
     @property
     def deviceID(self) -> DeviceID | None:
@@ -122,12 +126,20 @@ class Device:
     @property
     def rng(self) -> Any:
         """This device's random number generator (CUDA.jl: ``CUDA.default_rng()``)."""
-        if self._rng is None:
-            self.seed(None)
+        now = seeding()
+        if self._seeded is not now:
+            with _one_at_a_time:  # two threads would draw the same numbers
+                if self._seeded is not now:
+                    self.seed(seed_of_device(now, self.index))
         return self._rng
 
     def seed(self, seed: int | None) -> None:
-        """Restart this device's generator with `seed` (CUDA.jl: ``CUDA.seed!``)."""
+        """Restart this device's generator with `seed` (CUDA.jl: ``CUDA.seed!``). `fluxlite.seed` is for all devices."""
+        self._rng = self.new_generator(seed)
+        self._seeded = seeding()
+
+    def new_generator(self, seed: int | None) -> Any:
+        """A random number generator that draws arrays on this device; with None as seed, an unpredictable one."""
         raise NotImplementedError
 
     def use(self) -> None:

@@ -22,8 +22,8 @@ class CPUDevice(Device):
     def download(self, x: np.ndarray) -> np.ndarray:
         return x
 
-    def seed(self, seed: int | None) -> None:
-        self._rng = np.random.default_rng(seed)
+    def new_generator(self, seed: int | None) -> np.random.Generator:
+        return np.random.default_rng(seed)
 
     def memory(self) -> Memory:
         try:

@@ -13,7 +13,8 @@ from ..errors import InputError, LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
-from .initializers import glorot_uniform
+from .initializers import glorot_uniform, start
+from .inputs import matching, taken
 from .printing import brief, described, name_of, text_of
 
 
@@ -23,10 +24,13 @@ class Dense:
     """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
 
     ``Dense(inputs, outputs, activation)`` starts with random weights: `weight` has shape ``(outputs, inputs)``,
-    `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it out. `x` has shape ``(N, inputs)`` or
-    ``(inputs,)``. `Dense.of` takes the arrays themselves.
+    `bias` shape ``(outputs,)`` and starts at zero; ``bias=False`` leaves it out. Both are Float32, and what `init`
+    gives in Float64, NumPy's usual type, becomes it. `rng` draws the weights; without it `fluxlite.seed` makes them
+    repeatable. `x` has shape ``(N, inputs)`` or ``(inputs,)``. `Dense.of` takes the arrays themselves, of any type.
 
-    Raises `ValueError` for an input of another width, `TypeError` for one on another device.
+    As in Flux, an input of another floating-point type is converted to that of the weight, and this is said once.
+    Raises `ValueError` for an input of another width, `TypeError` for one on another device, and for integers,
+    booleans and complex numbers.
 
     >>> layer = Dense(10, 5)
     >>> layer
@@ -59,7 +63,7 @@ class Dense:
             raise TypeError(f"Dense's activation is a function such as np.tanh, got {activation!r}")
         if not isinstance(bias, (bool, type(None))):
             raise TypeError("Dense's bias is True or False; for arrays there is Dense.of(weight, bias, activation)")
-        self.weight = init(int(outputs), int(inputs), **({} if rng is None else {"rng": rng}))
+        self.weight = start(init, int(outputs), int(inputs), rng)
         self.bias = np.zeros_like(self.weight, shape=(int(outputs),)) if bias else None
         self.activation = activation
 
@@ -77,12 +81,14 @@ class Dense:
                 f"Dense.of: for a weight of shape {weight.shape}, bias has {weight.shape[:1]}, got {brief(bias)}"
             )
         layer = object.__new__(cls)
-        layer.weight, layer.bias, layer.activation = weight, bias, activation
+        layer.weight, layer.bias = weight, None if bias is None else matching(weight, bias)
+        layer.activation = activation
         return layer
 
     def __call__(self, x: Any) -> Any:
         try:
-            y = x @ self.weight.T
+            same = getattr(x, "dtype", None) is self.weight.dtype
+            y = (x if same else taken(self._name(), self.weight, x)) @ self.weight.T
             return self.activation(y if self.bias is None else y + self.bias)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
             why = left_over(self) or self._why(x)
@@ -92,9 +98,7 @@ class Dense:
 
     def _why(self, x: Any) -> LayerError | None:
         """After an error: what a learner needs to know about it; None if the layer sees nothing wrong."""
-        outputs, inputs = self.weight.shape
-        shape = getattr(x, "shape", None)
-        name = f"Dense({inputs} => {outputs})"
+        inputs, shape, name = self.weight.shape[1], getattr(x, "shape", None), self._name()
         if shape is None:
             return InputError(KeyPath(), f"{name} takes an array, got {brief(x)}; np.asarray(x) makes one")
         if shape == () or shape[-1] != inputs:
@@ -102,6 +106,9 @@ class Dense:
             hint = "; the observations are its rows: x.T?" if len(shape) == 2 and shape[0] == inputs else ""
             return ShapeError(KeyPath(), f"{name} {takes}, got shape {shape}{hint}")
         return other_device(self, x)
+
+    def _name(self) -> str:
+        return "Dense({1} => {0})".format(*self.weight.shape)
 
     def __repr__(self) -> str:
         return described(self)

@@ -57,10 +57,8 @@ class EstimatedDevice(SimulatedDevice):
             return super().receive(x)
         return x if x.device is self else self.copy_in(x._values)
 
-    def seed(self, seed: int | None) -> None:
-        super().seed(seed)
-        if self.shapes_only:
-            self._rng = _Unseen(self)
+    def new_generator(self, seed: int | None) -> Any:
+        return _Unseen(self) if self.shapes_only else super().new_generator(seed)
 
     def __repr__(self) -> str:
         return "Simulated:0 (estimate)"

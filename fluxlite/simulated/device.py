@@ -213,8 +213,8 @@ class SimulatedDevice(GPU):
         self.pool.peak = max(peak, self.pool.earlier_peaks.pop())
         return peak
 
-    def seed(self, seed: int | None) -> None:
-        self._rng = SimulatedGenerator(self, seed)
+    def new_generator(self, seed: int | None) -> SimulatedGenerator:
+        return SimulatedGenerator(self, seed)
 
 
 def _plainly(function: Callable, *args: Any, **kwargs: Any) -> Any:

@@ -87,8 +87,8 @@ class CupyDevice(GPU):
             free, capacity = _cupy().cuda.runtime.memGetInfo()
             return Memory(pool.used_bytes(), free + pool.free_bytes(), None, capacity)
 
-    def seed(self, seed: int | None) -> None:
-        self._rng = CupyGenerator(self, seed)
+    def new_generator(self, seed: int | None) -> CupyGenerator:
+        return CupyGenerator(self, seed)
 
     def use(self) -> None:
         self._current().use()

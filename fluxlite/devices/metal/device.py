@@ -157,8 +157,8 @@ class MetalDevice(GPU):
         """What MLX reports. The GPU shares the computer's memory, so how much is free is unknown."""
         return Memory(mx.get_active_memory(), None, mx.get_peak_memory(), mx.device_info().get("memory_size"))
 
-    def seed(self, seed: int | None) -> None:
-        self._rng = MetalGenerator(self, seed)
+    def new_generator(self, seed: int | None) -> MetalGenerator:
+        return MetalGenerator(self, seed)
 
 
 @functools.cache

@@ -1,0 +1,258 @@
+"""What a layer takes: floating-point inputs become its own type, which is said once; anything else raises."""
+
+import math
+
+import numpy as np
+import pytest
+from kinds import EVERYWHERE
+
+import fluxlite as fl
+from fluxlite import Chain, Dense
+from fluxlite.errors import DeviceError, InputError, ShapeError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(4, 3))
+INPUT = (
+    "┌ Info: Dense(3 => 2) computes in float32 and converts its float64 input, at each call. "
+    "x.astype(np.float32) does it once.\n"
+    "└ Numbers such as np.sqrt(64) are float64 too, and make arrays float64; math.sqrt(64) doesn't."
+)
+
+
+def dense(dtype=np.float32, activation=np.tanh):
+    rng = np.random.default_rng(1)
+    return Dense.of(rng.normal(size=(2, 3)).astype(dtype), rng.normal(size=2).astype(dtype), activation)
+
+
+# -- floating-point inputs ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("own", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("others", [np.float16, np.float32, np.float64])
+def test_the_output_has_the_type_of_the_layer(own, others):
+    layer, x = dense(own), X.astype(others)
+    y = layer(x)
+    assert y.dtype == own and (y == layer(x.astype(own))).all()
+    g, gx = fl.gradient(lambda d, x: d(x).sum(), layer, x)
+    assert g.weight.dtype == g.bias.dtype == own and gx.dtype == others
+    assert len(fl.notices()) == (np.dtype(own) != others)
+
+
+def test_it_is_said_once_with_the_types_and_what_to_do():
+    model = Chain(dense(), Dense(2, 2))
+    for _ in range(3):
+        model(X)
+    fl.gradient(lambda m: m(X).sum(), model)
+    assert fl.notices() == [INPUT]
+    model(X.astype(np.float16))
+    dense(np.float64)(X.astype(np.float32))
+    assert fl.notices()[1:] == [
+        f"[ Info: Dense(3 => 2) computes in {own} and converts its {other} input, at each call. "
+        f"x.astype(np.{own}) does it once."
+        for own, other in (("float32", "float16"), ("float64", "float32"))
+    ]
+
+
+def test_between_layers_a_float64_number_no_longer_makes_all_that_follows_float64():
+    scaled = Chain(dense(), lambda x: x / np.sqrt(64), Dense(2, 2))
+    assert scaled(X.astype(np.float32)).dtype == np.float32 and "np.sqrt(64)" in fl.notices()[0]
+    fl.reset_notices()
+    fixed = Chain(dense(), lambda x: x / math.sqrt(64) * 2 + 1, Dense(2, 2))
+    assert fixed(X.astype(np.float32)).dtype == np.float32 and fl.notices() == []
+
+
+def test_python_numbers_and_lists_of_them_have_no_type_of_their_own():
+    layer = dense()
+    for x in ([1.0, 2.0, 3.0], [1, 2, 3], [[1, 2, 3.5]], ((1, 2, 3), (True, False, True))):
+        y = layer(x)
+        assert y.dtype == np.float32 and (y == layer(np.array(x, np.float32))).all()
+    assert fl.notices() == []
+
+
+def test_the_same_type_in_another_byte_order_is_no_other_type():
+    layer, x = dense(), X.astype(np.float32)
+    assert (layer(x.astype(">f4")) == layer(x)).all() and fl.notices() == []
+
+
+def test_an_input_of_the_right_type_is_not_copied():
+    seen = []
+
+    class Watched(np.ndarray):
+        def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+            seen.append(inputs[0])
+            return np.ones((4, 2), np.float32)
+
+    x = X.astype(np.float32).view(Watched)
+    dense()(x)
+    assert seen[0] is x
+
+
+def test_derivatives_through_the_conversion():
+    """Float64's, but for float32's last digits: the first, with respect to all, and the second."""
+
+    def slope(model, x):
+        g, gx = fl.gradient(lambda d, x: np.sum(d(x) ** 3), model, x)
+        return np.sum(gx**2) + np.sum(g.weight**2) + np.sum(g.bias**2)
+
+    for loss in (lambda d, x: np.sum(d(x) ** 3), slope):
+        got, gx = fl.gradient(loss, dense(), X)
+        wanted, wanted_gx = fl.gradient(loss, dense(np.float64), X)
+        assert gx.dtype == np.float64 and got.weight.dtype == np.float32
+        for part, exact in ((gx, wanted_gx), (got.weight, wanted.weight), (got.bias, wanted.bias)):
+            np.testing.assert_allclose(part, exact, rtol=1e-4, atol=1e-4 * abs(exact).max())
+
+
+def test_with_a_param_and_with_params():
+    layer = dense()
+    x = fl.param(X)
+    fl.back(layer(x).sum())
+    assert x.grad.dtype == np.float64
+    grads = fl.gradient(lambda: layer(X).sum(), fl.params(layer))
+    assert grads[layer.weight].dtype == np.float32
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_on_every_device(device):
+    layer = device(dense())
+    x = device(X.astype(np.float16))
+    y, (g, gx) = fl.withgradient(lambda d, x: d(x).sum(), layer, x)
+    assert gx.dtype == np.float16 and g.weight.dtype == np.float32 and fl.device_of((layer(x), g, gx)) == device
+    wanted = fl.gradient(lambda d, x: d(x).sum(), dense(), X.astype(np.float16))
+    np.testing.assert_allclose(fl.cpu(gx), wanted[1], rtol=2e-2, atol=2e-3)
+    np.testing.assert_allclose(fl.cpu(g.weight), wanted[0].weight, rtol=1e-5, atol=1e-6)
+    with pytest.raises(InputError, match=r"got int32; convert them: x\.astype\(np\.float32\)"):
+        layer(device(np.ones(3, np.int32)))
+
+
+def test_on_a_gpu_it_costs_a_launch_and_one_more_on_the_way_back(simulated):
+    layer = simulated(dense())
+    right, wrong = simulated(X.astype(np.float32)), simulated(X, dtype=None)
+
+    def launches(x, call):
+        with fl.receipt() as r:
+            call(x)
+        return r.launches
+
+    assert launches(wrong, layer) == launches(right, layer) + 1
+
+    def back(x):
+        fl.gradient(lambda d, x: d(x).sum(), layer, x)
+
+    def only_the_layers(x):
+        fl.gradient(lambda d: d(x).sum(), layer)
+
+    assert launches(wrong, back) == launches(right, back) + 2
+    assert launches(wrong, only_the_layers) == launches(right, only_the_layers) + 1
+
+
+def test_what_is_refused_anyway_is_not_converted(simulated):
+    layer = dense()
+    with pytest.raises(ShapeError, match="got shape"):
+        layer(np.ones(4))
+    with pytest.raises(ShapeError):
+        layer(np.float64(1))
+    with pytest.raises(DeviceError, match="weight is on Simulated:0, the input is on CPU"):
+        simulated(layer)(X)
+    assert fl.notices() == []
+
+
+# -- anything else -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "fix"),
+    [
+        *((kind, "convert them: x.astype(np.float32)") for kind in ("uint8", "int64", "bool", "object", "m8[s]")),
+        ("complex64", "give it real ones: np.abs(x), np.real(x) or np.imag(x)"),
+    ],
+)  # fmt: skip
+def test_what_is_no_floating_point_number_raises_with_the_fix(dtype, fix, inside):
+    x, model = np.ones((4, 3)).astype(dtype), Chain(Chain(dense()))
+    with pytest.raises(InputError) as error:
+        fl.gradient(lambda m: m(x).sum(), model) if inside else model(x)
+    name = np.dtype(dtype).name
+    assert str(error.value) == f"layers[0].layers[0]: Dense(3 => 2) takes floating-point numbers, got {name}; {fix}"
+    assert isinstance(error.value, TypeError)
+
+
+def test_the_fix_names_the_type_of_the_layer():
+    with pytest.raises(InputError, match=r"x\.astype\(np\.float64\)"):
+        dense(np.float64)(np.ones(3, int))
+
+
+def test_a_layer_that_is_no_float_itself_takes_what_it_did():
+    whole = Dense.of(np.array([[1, 2, 3]]))
+    assert whole(np.ones(3, int)).tolist() == [6] and whole(np.full(3, 0.5)).tolist() == [3.0]
+    assert Dense.of(np.array([[1j, 2, 3]]))(np.ones(3)).tolist() == [5 + 1j]
+
+
+def test_bfloat16_is_a_floating_point_type():
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    assert dense()(X.astype(bfloat16)).dtype == np.float32
+    assert dense(bfloat16, lambda y: y)(X).dtype == bfloat16
+
+
+# -- parameters --------------------------------------------------------------------------------------------
+
+
+def test_what_init_gives_in_float64_becomes_float32():
+    for _ in range(2):
+        layer = Dense(3, 2, init=lambda *shape: RNG.normal(size=shape))
+        assert layer.weight.dtype == layer.bias.dtype == np.float32
+    assert fl.notices() == [
+        "[ Info: Dense(init=…): what init gives is float64 and becomes float32, as parameters usually are. "
+        "Dense.of(weight, bias, activation) keeps the type of its arrays."
+    ]
+    half = Dense(3, 2, init=lambda *shape: np.ones(shape, np.float16))
+    assert half.weight.dtype == half.bias.dtype == np.float16
+
+
+@pytest.mark.parametrize(
+    ("init", "error", "message"),
+    [
+        (lambda *shape: np.ones(shape, int), TypeError, "floating-point numbers, got an array of int64"),
+        (lambda *shape: [[1.0]], TypeError, "floating-point numbers, got a list"),
+        (lambda m, n: np.ones((n, m)), ValueError, r"init\(2, 3\) gives an array of that shape, got \(3, 2\)"),
+    ],
+)
+def test_what_init_may_not_give(init, error, message):
+    with pytest.raises(error, match=message):
+        Dense(3, 2, init=init)
+
+
+def test_a_bias_of_another_type_becomes_that_of_the_weight():
+    weight = np.ones((2, 3), np.float32)
+    layer = Dense.of(weight, np.zeros(2))
+    assert layer.weight is weight and layer.bias.dtype == np.float32 and layer(X.astype(np.float32)).dtype == np.float32
+    assert fl.notices() == ["[ Info: Dense.of: the weight is float32, so the float64 bias becomes float32, too."]
+
+
+# -- targets -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", [fl.mse, fl.crossentropy, fl.logitcrossentropy], ids=lambda f: f.__name__)
+def test_a_float64_target_leaves_the_way_back_in_float32(loss):
+    types = []
+
+    @fl.primitive
+    def watched(x):
+        return x * 1
+
+    fl.rule(watched, lambda g, out, x: types.append(g.dtype) or g)
+    x, target = X.astype(np.float32), np.eye(2)[[0, 1, 1, 0]]
+    value, _ = fl.withgradient(lambda d: loss(watched(fl.softmax(d(x))), target), dense())
+    assert value.dtype == np.float32 and types == [np.float32]
+    assert fl.notices() == [
+        f"[ Info: {loss.__name__}: the target is float64 and becomes float32, as the prediction is, at each call. "
+        "y.astype(np.float32) does it once."
+    ]
+    g = fl.gradient(lambda d, t: loss(fl.softmax(d(x)), t), dense(), target)[1]
+    assert g.dtype == np.float64
+
+
+def test_whole_numbers_and_narrow_types_as_targets():
+    scores = np.array([1.0, 2.0], np.float32)
+    for dtype in (int, bool, np.float16, np.int8):
+        assert fl.mse(scores, np.array([1, 0], dtype)).dtype == np.float32
+    assert fl.mse(np.array([1, 2]), np.array([1.5, 2])) == 0.125 and fl.notices() == []
