@@ -1,4 +1,4 @@
-"""Command line: `python -m benchmarks [rnn] [loader] [importing] [memory] [simulated] [--rounds N] [--strict]`."""
+"""Command line: `python -m benchmarks [name …] [--rounds N] [--strict]`; the names are those of `NAMES`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import os
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from .harness import MISSED, Judgement, text_table
 
-NAMES = ("rnn", "loader", "importing", "memory", "simulated")  # in the order they run
+NAMES = ("rnn", "small_models", "loader", "importing", "memory", "simulated")  # in the order they run
 LIBRARIES = ("numpy", "torch", "jax", "mlx", "autograd")
 FEWEST_ROUNDS = 5
 
@@ -24,8 +25,15 @@ def header() -> str:
             versions.append(f"{library} {version(library)}")
         except PackageNotFoundError:
             versions.append(f"{library} not installed")
-    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    machine = f"{processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     return f"{machine}, Python {platform.python_version()}\n{', '.join(versions)}\n"
+
+
+def processor(listing: Path = Path("/proc/cpuinfo")) -> str:
+    """Its name: Linux lists it in a file, and elsewhere Python knows it."""
+    lines = listing.read_text(encoding="utf-8").splitlines() if listing.exists() else []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or "unknown processor"
 
 
 def summary(judgements: list[Judgement]) -> str:

@@ -28,6 +28,7 @@ class Contender:
 
     name: str
     make: Callable[[], Callable[[], object]]
+    steps: int = 0  # in one timed call, where they are not the benchmark's
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Bar:
     contender: str
     at_most: float  # times the median of the reference
     reference: str = ""  # if it isn't the benchmark's
+    per: str = ""  # what a step is, such as "leaf": then the bar is so many µs for each
 
 
 @dataclass(frozen=True)
@@ -164,14 +166,29 @@ def report(module: str, rounds: int, threads: Sequence[int] = (1, 2)) -> list[Ju
         plural = "thread" if count == 1 else "threads"
         judged: dict[str, Judgement] = {}  # the table shows a contender's first bar
         for bar in benchmark.bars:
-            reference = bar.reference or benchmark.reference
-            text = f"{bar.contender}, {count} {plural}: at most {bar.at_most:.2f}x {reference}"
-            judgement = judge(text, ratios(rows, reference).get(bar.contender), bar.at_most)
+            judgement = judge_bar(benchmark, bar, rows, f"{bar.contender}, {count} {plural}")
             judged.setdefault(bar.contender, judgement)
             judgements.append(judgement)
         print(f"{benchmark.title}: measured, {count} {plural}, {rounds} alternating rounds")
         print(race_table(benchmark, rows, judged), end="\n\n")
     return judgements
+
+
+def judge_bar(benchmark: Benchmark, bar: Bar, rows: Sequence[Measured], what: str) -> Judgement:
+    if bar.per:
+        found = next((row for row in rows if row.name == bar.contender and row.seconds), None)
+        figure = found and step_of(benchmark, found)
+        return judge(f"{what}: at most {bar.at_most:g} µs a {bar.per}", figure, bar.at_most, "{:.1f} µs")
+    reference = bar.reference or benchmark.reference
+    return judge(
+        f"{what}: at most {bar.at_most:.2f}x {reference}", ratios(rows, reference).get(bar.contender), bar.at_most
+    )
+
+
+def step_of(benchmark: Benchmark, row: Measured) -> float:
+    """The median µs of one of the contender's steps."""
+    steps = next((one.steps for one in benchmark.contenders if one.name == row.name), 0)
+    return quartiles(row.seconds)[1] / (steps or benchmark.steps) * 1e6
 
 
 def race_table(benchmark: Benchmark, rows: Sequence[Measured], judged: dict[str, Judgement]) -> str:
@@ -185,8 +202,8 @@ def race_table(benchmark: Benchmark, rows: Sequence[Measured], judged: dict[str,
         bar = judged.get(row.name)
         lines.append([
             row.name, f"{middle * 1e3:.1f}", f"{low * 1e3:.1f} to {high * 1e3:.1f}",
-            f"{middle / benchmark.steps * 1e6:.1f}", f"{found[row.name]:.2f}" if row.name in found else "-",
-            f"{bar.text.split(': ')[1]}: {bar.outcome}" if bar else "",
+            f"{step_of(benchmark, row):.1f}", f"{found[row.name]:.2f}" if row.name in found else "-",
+            f"{bar.text.split(': ')[1]}: {bar.outcome} ({bar.figure})" if bar else "",
         ])  # fmt: skip
     return text_table(lines)
 

@@ -4,13 +4,14 @@ import gc
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 # The benchmarks aren't part of the installed package, so we find them next to it in the repository.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import harness, importing, loader, memory, rnn, sine_wave  # noqa: E402
-from benchmarks.__main__ import main  # noqa: E402
+from benchmarks import harness, importing, loader, memory, rnn, sine_wave, small_models  # noqa: E402
+from benchmarks.__main__ import main, processor  # noqa: E402
 
 
 class Clock:
@@ -109,6 +110,26 @@ def test_report_judges_every_bar_at_every_number_of_threads(monkeypatch, capsys)
     assert "at most 0.50x: not met" in capsys.readouterr().out.replace(" B", "")
 
 
+def test_a_bar_may_be_so_many_microseconds_a_step(capsys):
+    contenders = (harness.Contender("A", lambda: lambda: 1.0, steps=1000), harness.Contender("B", lambda: lambda: 1.0))
+    made_up = benchmark(*contenders)
+    rows = [harness.Measured("A", [0.004, 0.006, 0.005]), harness.Measured("B", [], "gone")]
+    judged = [harness.judge_bar(made_up, harness.Bar(name, 4.5, per="leaf"), rows, name) for name in "AB"]
+    assert [(one.text, one.figure, one.outcome) for one in judged] == [
+        ("A: at most 4.5 µs a leaf", "5.0 µs", "not met"),
+        ("B: at most 4.5 µs a leaf", "-", "not measured"),
+    ]
+    assert harness.step_of(made_up, rows[0]) == pytest.approx(5)
+    assert harness.step_of(made_up, harness.Measured("B", [2.0])) == pytest.approx(2e6)
+
+
+def test_the_header_names_the_processor(tmp_path):
+    listing = tmp_path / "cpuinfo"
+    listing.write_text("processor\t: 0\nmodel name\t: A Processor 7\nprocessor\t: 1\nmodel name\t: A Processor 7\n")
+    assert processor(listing) == "A Processor 7"
+    assert processor(tmp_path / "not there")
+
+
 def test_only_strict_turns_a_missed_bar_into_an_exit_status(monkeypatch, capsys):
     outcome = harness.judge("a bar", 2.0, 1.0)
     monkeypatch.setattr(memory, "report", lambda rounds: [outcome])
@@ -146,9 +167,30 @@ def test_the_rnn_is_the_one_with_the_known_loss():
     assert sine_wave.check(float("nan")).startswith("refused")
 
 
-@pytest.mark.parametrize("train", [rnn.fluxlite_param, rnn.fluxlite_withgradient])
+@pytest.mark.parametrize("train", [rnn.fluxlite_param, rnn.fluxlite_withgradient, rnn.fluxlite_list])
 def test_fluxlite_learns_the_same_rnn(train):
     assert sine_wave.check(train()()) == ""
+
+
+@pytest.mark.parametrize("contender", small_models.BENCHMARK.contenders, ids=lambda contender: contender.name)
+def test_every_small_model_computes_what_the_bare_arrays_do(contender):
+    if "PyTorch" in contender.name:
+        pytest.importorskip("torch")
+    run = contender.make()
+    assert small_models.check(run()) == ""
+    assert small_models.check(run()) == "", "also the second time"
+
+
+@pytest.mark.parametrize("wrong", [(1.1, 1.0), (np.ones(2), np.ones(3)), (float("nan"), 1.0)])
+def test_another_result_of_a_small_model_is_refused(wrong):
+    assert small_models.check(wrong).startswith("refused")
+
+
+def test_every_bar_of_the_small_models_has_its_contenders():
+    made = small_models.BENCHMARK
+    names = [contender.name for contender in made.contenders]
+    assert len(set(names)) == len(names)
+    assert {bar.contender for bar in made.bars} | {bar.reference for bar in made.bars if not bar.per} == set(names)
 
 
 def test_every_loader_gives_each_observation_once():

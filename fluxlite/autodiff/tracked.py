@@ -299,11 +299,8 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
         arguments.append(operand)
     if rule.sequence:
         arguments = [arguments, *args[1:]]
-    if kwargs:
-        kwargs = {name: _kept(value, level) for name, value in kwargs.items()}
-        result = function(*arguments, **kwargs)
-    else:
-        result = function(*arguments)
+    kwargs = kwargs and {name: _kept(value, level) for name, value in kwargs.items()}
+    result = function(*arguments, **kwargs) if kwargs else function(*arguments)
     if level is not PARAMETERS and type(result) in read_only_types:
         set_writeable(result, False)
     tracked = TrackedArray(result, level, (rule, arguments, kwargs, parents))
