@@ -42,6 +42,9 @@ def mark(argument: Any, level: Level) -> Marked:
 
     Raises `ValueError` on a cycle and `RuntimeError` on what another gradient call left behind, naming the place.
     """
+    if type(argument) is np.ndarray and argument.dtype.kind == "f":
+        tracked = track_array(argument, level)
+        return Marked(tracked, tracked, [])
     trained: set[tuple] = set()
     by_address = False
     while True:

@@ -35,11 +35,11 @@ class DataLoader:
     puts together. Batches are on the same device as the arrays. Without `shuffle`, they're views of the data: if you
     write into a batch, you write into the data.
 
-    `shuffle`: a new order each epoch, drawn when it begins from `rng`: a generator, a seed, or None for its
-    own one, which only `fluxlite.seed` makes repeatable. `partial`: whether the last batch may be smaller; otherwise it's left out. `collate`: None makes
-    batches as above; False gives lists of observations; True lets `batch` put such a list together; a function is
-    called with it. `parallel`: a background thread prepares the next batches. Data on a GPU, and moves by
-    ``mapobs(gpu, …)``, stay in the thread that iterates, so that receipts count the same.
+    `shuffle`: a new order each epoch, drawn when it begins from `rng`: a generator, a seed, or None for its own one,
+    which only `fluxlite.seed` makes repeatable. `partial`: whether the last batch may be smaller; otherwise it's left
+    out. `collate`: None makes batches as above; False gives lists of observations; True lets `batch` put such a list
+    together; a function is called with it. `parallel`: a background thread prepares the next batches. Data on a GPU,
+    and moves by ``mapobs(gpu, …)``, stay in the thread that iterates, so that receipts count the same.
 
     To continue in the middle of an epoch, give `rng` the state that it had when the epoch began, and skip the batches
     that are done: ``for x, y in loader.batches(skip=100)``.
