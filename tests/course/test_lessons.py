@@ -147,7 +147,7 @@ def test_a_copy_holds_no_output_no_guess_and_no_solution_in_code(path):
 @every_copy
 def test_a_copy_first_installs_where_it_has_to_and_then_starts(path):
     install, first = code(path)[:2]
-    assert len(install.splitlines()) == 11 and install.startswith("# Where fluxlite is missing, as on Colab,")
+    assert install.startswith("# Where fluxlite is missing, as on Colab,") and "%pip install" in install
     assert re.search(rf'^start\("{path.name[:2]}", made_for="[\d.]+"\)', first, re.MULTILINE)
 
 
