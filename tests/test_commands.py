@@ -187,13 +187,8 @@ class TestMakeFindsAPython:
         script(tmp_path / "echo", 'echo "$@"\n')
         answer = call_make(tmp_path)
         assert answer.returncode == 0
-        assert [line.split()[1] for line in answer.stdout.splitlines()[:5]] == [
-            "lab",
-            "test",
-            "stress",
-            "bench",
-            "clean",
-        ]
+        targets = re.search(r"^\.PHONY: help (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+        assert sorted(re.findall(r"^make (\w+) ", answer.stdout, re.MULTILINE)) == sorted(targets)
 
 
 # --- What is installed, and when ---
@@ -424,6 +419,11 @@ def run_kit(kit, *arguments, **environment):
 class TestWhatIsRun:
     def test_lab_hands_out_the_lessons_and_opens_the_first(self, kit):
         assert run_kit(kit, "lab", "ARGS=--no-browser --port=1") == (0, ["-m fluxlite lab --no-browser --port=1"])
+
+    def test_a_terminal_in_the_lab_has_this_python(self, kit):
+        script(kit / ".venv/bin/python", f'if [ "$1" = -c ]; then echo {HERE}; else echo "$PATH$PYTHONHOME"; fi\n')
+        _, (path,) = run_kit(kit, "lab", PYTHONHOME="/elsewhere")
+        assert path == f"{kit}/.venv/bin:{kit}"
 
     def test_nbgrader(self, kit):
         assert run_kit(kit, "nbgrader") == (0, ["tools/notebooks.py nbgrader nbgrader-course"])

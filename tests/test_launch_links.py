@@ -1,7 +1,6 @@
 """The links to Colab, Binder and GitHub: all lead to the place that pyproject.toml names, and to existing files."""
 
 import importlib.util
-import json
 import re
 import shutil
 import subprocess
@@ -10,6 +9,7 @@ import tomllib
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import nbformat
 import pytest
 
 import fluxlite
@@ -34,10 +34,9 @@ def tool():
 
 def written(path):
     """The text of a page, or of a notebook's cells."""
-    text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
-        return text
-    return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+        return path.read_text(encoding="utf-8")
+    return "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
 
 
 def links(text):
@@ -146,14 +145,14 @@ def test_one_line_moves_every_link(tool, monkeypatch, tmp_path):
 
 def test_where_installing_fails_one_line_says_so():
     """Instead of a bare ModuleNotFoundError in the cell below."""
-    (cell,) = [cell for cell in json.loads(LEARNERS[3].read_text(encoding="utf-8"))["cells"] if cell["id"] == "install"]
+    (cell,) = [cell for cell in nbformat.read(LEARNERS[3], as_version=4).cells if cell.id == "install"]
     program = f"""
 import sys
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance(colors="NoColor")
 sys.modules["fluxlite"] = None  # it is not to be found, before and after
 shell.register_magic_function(lambda line: print("ERROR: no network"), "line", "pip")
-print("RAISED", type(shell.run_cell({"".join(cell["source"])!r}).error_in_exec).__name__)
+print("RAISED", type(shell.run_cell({cell.source!r}).error_in_exec).__name__)
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ran.returncode == 0 and "RAISED SystemExit" in ran.stdout, ran.stderr

@@ -1,23 +1,23 @@
 """The notebooks as documents: nbval runs them, this reads them."""
 
-import json
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 
 
 def cells(path):
-    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return nbformat.read(path, as_version=4).cells
 
 
 def misplaced_examples(notebook):
     """Tags ``example:ID`` of cells without a heading with that id, and headings without their cell."""
     wrong, heading, announced = [], "", set()
     for cell in notebook:
-        source = "".join(cell["source"])
+        source = cell["source"]
         if cell["cell_type"] == "markdown":
             found = re.findall(r"^#+ .*$", source, re.MULTILINE)
             heading = found[-1] if found else heading
@@ -37,8 +37,8 @@ def test_examples_stand_under_a_heading_with_their_id(path):
 
 
 def test_a_misplaced_example_is_noticed():
-    heading = {"cell_type": "markdown", "source": ["### Example S1-1: a question"], "metadata": {}}
-    code = {"cell_type": "code", "source": ["1"], "metadata": {"tags": ["example:S1-2"]}}
+    heading = {"cell_type": "markdown", "source": "### Example S1-1: a question", "metadata": {}}
+    code = {"cell_type": "code", "source": "1", "metadata": {"tags": ["example:S1-2"]}}
     assert misplaced_examples([heading, code]) == ["example:S1-2", "S1-1"]
 
 
@@ -55,7 +55,7 @@ def test_every_picture_has_an_alternative_text_and_says_the_same_below(path):
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             assert "image/png" not in data, "a bare picture: show(figure, sentence) gives it a text"
-            page = "".join(data.get("text/html", ""))
+            page = data.get("text/html", "")
             for alternative in re.findall(r'<img alt="([^"]*)"', page):
                 assert alternative and f">{alternative}</figcaption>" in page
 
@@ -63,5 +63,5 @@ def test_every_picture_has_an_alternative_text_and_says_the_same_below(path):
 def test_links_between_notebooks_lead_somewhere():
     for path in NOTEBOOKS:
         for cell in cells(path):
-            for target in re.findall(r"\]\(([^)#]+\.ipynb)\)", "".join(cell["source"])):
+            for target in re.findall(r"\]\(([^)#]+\.ipynb)\)", cell["source"]):
                 assert (path.parent / target).exists(), f"{path.name} links to {target}"

@@ -13,7 +13,6 @@ says how to hand in.
 from __future__ import annotations
 
 import csv
-import json
 import os
 import re
 import sys
@@ -22,6 +21,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+import nbformat
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -44,21 +45,13 @@ def lessons(numbers: list[str] | None = None) -> list[Path]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8"))
+    """A notebook; the source of each cell is one text."""
+    return nbformat.read(path, as_version=4)
 
 
 def text(notebook: dict[str, Any]) -> str:
     """A notebook as it is stored: the same bytes for the same content."""
-    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-
-
-def source(cell: dict[str, Any]) -> str:
-    return "".join(cell["source"])
-
-
-def lines(text: str) -> list[str]:
-    """A cell's source as a notebook stores it."""
-    return text.splitlines(keepends=True)
+    return nbformat.writes(nbformat.from_dict(notebook)) + "\n"
 
 
 # -- a learner's copy -----------------------------------------------------------------------------------------------
@@ -71,11 +64,11 @@ def for_learners(lesson: dict[str, Any], name: str) -> dict[str, Any]:
     waiting: list[str] = []  # solutions whose check is still to come
     for cell in lesson["cells"]:
         if cell["cell_type"] != "code":
-            cells.append({**cell, "source": lines(source(cell))})
+            cells.append(cell)
             continue
-        code = source(cell)
+        code = cell["source"]
         waiting += [solution(match) for match in SOLUTION.finditer(code)]
-        cells.append({**cell, "source": lines(starter(code)), "outputs": [], "execution_count": None})
+        cells.append({**cell, "source": starter(code), "outputs": [], "execution_count": None})
         if waiting and CHECK.search(code):
             cells.append(folded(cell["id"], waiting))
             waiting = []
@@ -106,7 +99,7 @@ def folded(id: str, solutions: list[str]) -> dict[str, Any]:
     """A cell with a solution that has to be unfolded to be seen."""
     blocks = "\n\n".join(f"```python\n{one}\n```" for one in solutions)
     page = f"<details><summary>One solution</summary>\n\n{blocks}\n\n</details>"
-    return {"cell_type": "markdown", "id": f"{id}-solution", "metadata": {}, "source": lines(page)}
+    return {"cell_type": "markdown", "id": f"{id}-solution", "metadata": {}, "source": page}
 
 
 def learners() -> dict[Path, str]:
@@ -162,9 +155,9 @@ def with_ways_in(cells: list[dict[str, Any]], name: str) -> list[dict[str, Any]]
     """A learner's cells with what a notebook needs that is opened alone."""
     first = next(i for i, cell in enumerate(cells) if cell["cell_type"] == "code")
     here = f"*Open this lesson [on Colab]({on_colab(name)}) or [on Binder]({on_binder(name)}).*"
-    elsewhere = {"cell_type": "markdown", "id": "elsewhere", "metadata": {}, "source": [here]}
+    elsewhere = {"cell_type": "markdown", "id": "elsewhere", "metadata": {}, "source": here}
     install = {"cell_type": "code", "id": "install", "metadata": {}, "outputs": [], "execution_count": None,
-               "source": lines(INSTALL)}  # fmt: skip
+               "source": INSTALL}  # fmt: skip
     after = [*next_on_colab(cells[-1]), *hand_in()]
     return [*cells[:first], elsewhere, install, *cells[first:], *after]
 
@@ -172,19 +165,19 @@ def with_ways_in(cells: list[dict[str, Any]], name: str) -> list[dict[str, Any]]
 def hand_in() -> list[dict[str, Any]]:
     """The last cells of a copy: how to hand in, and the line that does it, which *Run All Cells* leaves alone."""
     return [
-        {"cell_type": "markdown", "id": "hand-in", "metadata": {}, "source": lines(HAND_IN)},
+        {"cell_type": "markdown", "id": "hand-in", "metadata": {}, "source": HAND_IN},
         {"cell_type": "code", "id": "hand-in-cell", "metadata": {}, "outputs": [], "execution_count": None,
-         "source": lines(HAND_IN_CELL)},
+         "source": HAND_IN_CELL},
     ]  # fmt: skip
 
 
 def next_on_colab(last: dict[str, Any]) -> list[dict[str, Any]]:
     """A cell for Colab, where the link to the next lesson, which stands in the last cell, leads nowhere."""
-    found = NEXT.findall(source(last))
+    found = NEXT.findall(last["source"])
     if not found or not (NOTEBOOKS / found[-1]).exists():
         return []
     there = f"*On Colab the next lesson is [here]({on_colab(found[-1])}).*"
-    return [{"cell_type": "markdown", "id": "next-on-colab", "metadata": {}, "source": [there]}]
+    return [{"cell_type": "markdown", "id": "next-on-colab", "metadata": {}, "source": there}]
 
 
 def readme() -> str:
@@ -237,11 +230,11 @@ def nbgrader_course(folder: Path) -> list[str]:
     names = []
     for path in lessons():
         lesson = read(path)
-        if not any(CHECK.search(source(cell)) for cell in lesson["cells"]):
+        if not any(CHECK.search(cell["source"]) for cell in lesson["cells"]):
             continue
         for cell in lesson["cells"]:
             if cell["cell_type"] == "code":  # the solutions stay: nbgrader takes them out itself
-                cell.update(source=lines(unguessed(source(cell))), outputs=[], execution_count=None)
+                cell.update(source=unguessed(cell["source"]), outputs=[], execution_count=None)
         names.append(f"lesson-{path.name[:2]}")
         (folder / "source" / names[-1]).mkdir()
         (folder / "source" / names[-1] / path.name).write_text(text(lesson), encoding="utf-8")
@@ -263,7 +256,7 @@ def headings(lesson: dict[str, Any]) -> dict[str, str]:
     heading = ""
     for cell in lesson["cells"]:
         if cell["cell_type"] == "markdown":
-            above = re.findall(r"^#+ (.*)$", source(cell), re.MULTILINE)
+            above = re.findall(r"^#+ (.*)$", cell["source"], re.MULTILINE)
             heading = above[-1] if above else heading
         for tag in cell["metadata"].get("tags", []):
             if tag.startswith("example:"):
@@ -297,7 +290,6 @@ def examples_page() -> str:
 
 def run(path: Path) -> None:
     """Run a lesson as a learner who solves everything, and store what it prints."""
-    import nbformat
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
@@ -306,13 +298,11 @@ def run(path: Path) -> None:
         os.environ["PYTHONPATH"] = str(ROOT)
         place = {"metadata": {"path": str(NOTEBOOKS)}}
         NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place).execute()
-    stored = json.loads(nbformat.writes(notebook))
-    stored["metadata"] = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
-    for number, cell in enumerate(stored["cells"], 1):
-        cell["id"] = f"cell-{number:02d}"
-        cell["source"] = lines(source(cell))
-        cell["metadata"] = metadata(cell)
-    path.write_text(text(stored), encoding="utf-8")
+    notebook.metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+    for number, cell in enumerate(notebook.cells, 1):
+        cell.id = f"cell-{number:02d}"
+        cell.metadata = metadata(cell)
+    path.write_text(text(notebook), encoding="utf-8")
 
 
 def metadata(cell: dict[str, Any]) -> dict[str, Any]:
@@ -320,7 +310,7 @@ def metadata(cell: dict[str, Any]) -> dict[str, Any]:
     kept = {"tags": cell["metadata"]["tags"]} if cell["metadata"].get("tags") else {}
     if cell["cell_type"] != "code":
         return kept
-    checked, solved = CHECK.search(source(cell)), SOLUTION.search(source(cell))
+    checked, solved = CHECK.search(cell["source"]), SOLUTION.search(cell["source"])
     if not checked and not solved:
         return kept
     grade_id = f"check-{checked[1].replace('.', '-')}" if checked else f"exercise-{cell['id']}"

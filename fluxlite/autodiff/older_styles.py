@@ -20,7 +20,6 @@ from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, every_place, nodes, put
 from .assigned import put_back, value_of
 from .collecting import as_plain_gradient
-from .fingerprints import check_unchanged
 from .gradients import called, gradients_of, new_level, untracked
 from .levels import PARAMETERS
 from .marking import held_by, track_array
@@ -35,7 +34,8 @@ def param(x: Any) -> TrackedArray:
     """The array `x`, tracked until it is dropped (Flux, Tracker: ``param``).
 
     ``.data`` is the array and can be assigned; ``.grad`` is None until the first `back`, which each one adds to.
-    The array is not copied. Raises `TypeError` for what is not an array of floating-point numbers.
+    The array is not copied. Nothing is read-only here, as it is inside `gradient`: between the loss and `back`, don't
+    change an array in place that the loss was computed with, or the gradient will be wrong. Raises `TypeError` for what is not an array of floating-point numbers.
 
     >>> w = param(np.array([1.0, 2.0]))
     >>> back((w**2).sum())
@@ -56,15 +56,13 @@ def param(x: Any) -> TrackedArray:
 def back(loss: TrackedArray) -> None:
     """Add the gradients of `loss` to the ``.grad`` of every `param` it was computed from (Tracker: ``back!``).
 
-    The calls it walks through are cleared: a second `back` through the same ones raises `RuntimeError`, and so does
-    one after a NumPy array that the loss was computed with was changed in place. (Arrays on a GPU are not looked at.)
-    Raises `TypeError` if `loss` is not one number, or depends on no `param`.
+    The calls it walks through are cleared: a second `back` through the same ones raises `RuntimeError`. Raises
+    `TypeError` if `loss` is not one number, or depends on no `param`.
     """
     if type(loss) is not TrackedArray:
         raise TypeError(f"back takes a loss that was computed from a param, got a plain {type(loss).__name__}")
     if loss.level is not PARAMETERS:
         raise TypeError("this loss belongs to a gradient call: return it from the function, gradient does the rest")
-    check_unchanged(loss)
     given: set[int] = set()
     for parameter, g in gradients_of(loss, PARAMETERS).items():
         if parameter.grad is None:

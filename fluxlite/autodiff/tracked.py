@@ -16,7 +16,6 @@ import numpy as np
 
 from ..arrays import ArrayMethods, astype, getitem, of_type, read_only_types
 from ..tree.ties import parameter_key
-from .fingerprints import fingerprints
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
 from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, name_of, no_pullback
 
@@ -40,8 +39,7 @@ class TrackedArray(ArrayMethods):
     (``float(x)``, ``x[0] = 1``, ``x += 1``, ``np.asarray(x)``, pickling) raises `TypeError`. Flux: ``TrackedArray``.
     """
 
-    __slots__ = ("value", "level", "number", "call", "grad", "prints")
-    prints: list  # of a param's results: the fingerprints of what they were computed with
+    __slots__ = ("value", "level", "number", "call", "grad")
 
     def __init__(self, value: Any, level: Level, call: Any = None):
         self.value = value
@@ -292,10 +290,8 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
         elif type(operand) in read_only_types and operand.dtype.kind != "O":
             if level is not PARAMETERS:
                 level.freeze(operand)
-        elif type(operand) is list or type(operand) is tuple:
-            operand = _kept(operand, level, rule.sequence or isinstance(function, np.ufunc))
         elif type(operand) not in _NUMBERS:
-            operand = _kept(operand, level)
+            operand = _kept(operand, level, rule.sequence or isinstance(function, np.ufunc))
         arguments.append(operand)
     if rule.sequence:
         arguments = [arguments, *args[1:]]
@@ -303,10 +299,7 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     result = function(*arguments, **kwargs) if kwargs else function(*arguments)
     if level is not PARAMETERS and type(result) in read_only_types:
         set_writeable(result, False)
-    tracked = TrackedArray(result, level, (rule, arguments, kwargs, parents))
-    if level is PARAMETERS:
-        tracked.prints = fingerprints(result, arguments)
-    return tracked
+    return TrackedArray(result, level, (rule, arguments, kwargs, parents))
 
 
 def _kept(x: Any, level: Level, as_array: bool = False) -> Any:

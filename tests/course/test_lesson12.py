@@ -1,9 +1,9 @@
 """Lesson 12's checks: each likely wrong answer gets its own helpful message."""
 
-import json
 import os
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 
@@ -143,7 +143,7 @@ def test_right_answers_other_than_the_lessons_own():
 def test_a_program_that_runs_elsewhere_says_its_errors_in_plain_letters():
     """Jupyter sets FORCE_COLOR for its kernels. Since Python 3.13, the line that the lesson shows would be coloured."""
     lesson = Path(__file__).parents[2] / "notebooks" / "12-saving-and-sharing.ipynb"
-    cells = ["".join(cell["source"]) for cell in json.loads(lesson.read_text(encoding="utf-8"))["cells"]]
+    cells = [cell.source for cell in nbformat.read(lesson, as_version=4).cells]
     [cell] = [cell for cell in cells if "def elsewhere(" in cell]
     names = {"os": os, "sys": __import__("sys"), "subprocess": __import__("subprocess"), "folder": "."}
     exec(cell[cell.index("def elsewhere(") : cell.index("\n\n\nprint(")], names)

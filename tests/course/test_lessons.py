@@ -5,7 +5,6 @@ nbval compares what a solved lesson prints. Here we run a learner's copy to its 
 
 import csv
 import importlib.util
-import json
 import os
 import re
 import subprocess
@@ -13,6 +12,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from fluxlite import functional
@@ -36,19 +36,19 @@ def tool():
 
 
 def cells(path):
-    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return nbformat.read(path, as_version=4).cells
 
 
 def code(path):
-    return ["".join(cell["source"]) for cell in cells(path) if cell["cell_type"] == "code"]
+    return [cell["source"] for cell in cells(path) if cell["cell_type"] == "code"]
 
 
 def text(path):
-    return "\n\n".join("".join(cell["source"]) for cell in cells(path) if cell["cell_type"] == "markdown")
+    return "\n\n".join(cell["source"] for cell in cells(path) if cell["cell_type"] == "markdown")
 
 
 def printed(cell):
-    return "".join("".join(output.get("text", "")) for output in cell["outputs"])
+    return "".join(output.get("text", "") for output in cell["outputs"])
 
 
 # -- the lessons --------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def test_every_exercise_is_asked_once_solved_checked_and_hinted(path):
     number, found = path.name[:2], []
     solved, hints = False, 0
     for cell in cells(path):
-        source = "".join(cell["source"])
+        source = cell["source"]
         solved |= "### END SOLUTION" in source
         hints += source.count("<summary>Hint")
         for id in re.findall(r'^check\("([\d.]+)"', source, re.MULTILINE):
@@ -140,14 +140,14 @@ def test_a_copy_holds_no_output_no_guess_and_no_solution_in_code(path):
             assert cell["outputs"] == [] and cell["execution_count"] is None
     everything = "\n".join(code(path))
     assert "SOLUTION" not in everything and not re.search(r'^guess\(".*", "', everything, re.MULTILINE)
-    about = json.loads(path.read_text(encoding="utf-8"))["metadata"]["fluxlite"]
+    about = nbformat.read(path, as_version=4).metadata.fluxlite
     assert about["lesson"] == path.name[:2] and about["sources"] == fingerprint({"cells": cells(path)})
 
 
 @every_copy
 def test_a_copy_first_installs_where_it_has_to_and_then_starts(path):
     install, first = code(path)[:2]
-    assert len(install.splitlines()) == 11 and install.startswith("# Where fluxlite is missing, as on Colab,")
+    assert install.startswith("# Where fluxlite is missing, as on Colab,") and "%pip install" in install
     assert re.search(rf'^start\("{path.name[:2]}", made_for="[\d.]+"\)', first, re.MULTILINE)
 
 
@@ -207,7 +207,7 @@ def test_a_copy_is_made(tool):
     )
     made = tool.for_learners(lesson, "03")
     assert [cell["id"] for cell in made["cells"][:3]] == ["elsewhere", "install", "c0"]
-    sources = ["".join(cell["source"]) for cell in made["cells"][2:]]
+    sources = [cell["source"] for cell in made["cells"][2:]]
     assert re.fullmatch(r'start\("03", made_for="[\d.]+"\)', sources[0])
     assert sources[1] == 'guess("03-A", ...)'
     assert sources[2] == "def f(x):\n    y = x\n    todo()  # your line or lines here\n    return y"

@@ -1,7 +1,6 @@
 """The course as an nbgrader course: generated, handed in by three learners, graded, and returned."""
 
 import importlib.util
-import json
 import os
 import shutil
 import sqlite3
@@ -9,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -40,28 +40,28 @@ def course(tmp_path_factory):
 
 
 def released(course):
-    return json.loads((course / "release" / "lesson-03" / LESSON).read_text(encoding="utf-8"))
+    return nbformat.read(course / "release" / "lesson-03" / LESSON, as_version=4)
 
 
 def sources(notebook):
-    return ["".join(cell["source"]) for cell in notebook["cells"]]
+    return [cell.source for cell in notebook.cells]
 
 
 def submit(course, learner, notebook):
     folder = course / "submitted" / learner / "lesson-03"
     folder.mkdir(parents=True)
-    (folder / LESSON).write_text(json.dumps(notebook), encoding="utf-8")
+    nbformat.write(notebook, folder / LESSON)
 
 
 def with_solutions(course, change=lambda source: source):
-    """The released lesson with our solutions in it, as a learner would write them."""
-    solved = json.loads((course / "source" / "lesson-03" / LESSON).read_text(encoding="utf-8"))
-    by_id = {cell["metadata"].get("nbgrader", {}).get("grade_id"): cell for cell in solved["cells"]}
+    """The released lesson with our own solutions in it, as a learner would write them."""
+    solved = nbformat.read(course / "source" / "lesson-03" / LESSON, as_version=4)
+    by_id = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in solved.cells}
     notebook = released(course)
-    for cell in notebook["cells"]:
-        about = cell["metadata"].get("nbgrader", {})
+    for cell in notebook.cells:
+        about = cell.metadata.get("nbgrader", {})
         if about.get("solution"):
-            cell["source"] = change("".join(by_id[about["grade_id"]]["source"]))
+            cell.source = change(by_id[about.grade_id].source)
     return notebook
 
 
@@ -75,9 +75,9 @@ def test_a_right_an_untouched_and_a_wrong_learner_are_graded_and_get_feedback(co
     submit(course, "ann", with_solutions(course))
     submit(course, "bob", released(course))
     wrong = with_solutions(course, lambda source: source.replace("functor(TwoHeads)", 'functor(TwoHeads, ("body",))'))
-    for cell in wrong["cells"]:  # they also change a locked check, which nbgrader restores
-        if "".join(cell["source"]) == 'check("03.1", TwoHeads)':
-            cell["source"] = 'print("03.1  right")'
+    for cell in wrong.cells:  # they also change a locked check, which nbgrader restores
+        if cell.source == 'check("03.1", TwoHeads)':
+            cell.source = 'print("03.1  right")'
     submit(course, "eve", wrong)
     nbgrader(course, "autograde", "lesson-03")
     with sqlite3.connect(course / "gradebook.db") as gradebook:

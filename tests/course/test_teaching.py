@@ -2,10 +2,10 @@
 
 import contextlib
 import io
-import json
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
 
 import fluxlite
@@ -24,7 +24,7 @@ PARTS = ["Leave with:", "Misconceptions", "Type live.", "Skip", "Whose laptop.",
 
 def cells(number):
     (path,) = NOTEBOOKS.glob(f"{number}-*.ipynb")
-    return [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(path.read_text("utf-8"))["cells"]]
+    return [(cell.cell_type, cell.source) for cell in nbformat.read(path, as_version=4).cells]
 
 
 def text(number):
