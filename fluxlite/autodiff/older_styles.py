@@ -35,7 +35,9 @@ def param(x: Any) -> TrackedArray:
 
     ``.data`` is the array and can be assigned; ``.grad`` is None until the first `back`, which each one adds to.
     The array is not copied. Nothing is read-only here, as it is inside `gradient`: between the loss and `back`, don't
-    change an array in place that the loss was computed with, or the gradient will be wrong. Raises `TypeError` for what is not an array of floating-point numbers.
+    change an array in place that the loss was computed with, or the gradient will be wrong.
+
+    Raises `TypeError` for what is not an array of floating-point numbers.
 
     >>> w = param(np.array([1.0, 2.0]))
     >>> back((w**2).sum())
