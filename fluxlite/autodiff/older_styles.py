@@ -20,7 +20,7 @@ from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import Attribute, KeyPath, every_place, nodes, put
 from .assigned import put_back, value_of
 from .collecting import as_plain_gradient
-from .fingerprints import check_unchanged
+from .constants import check_unchanged
 from .gradients import called, gradients_of, new_level, untracked
 from .levels import PARAMETERS
 from .marking import held_by, track_array

@@ -1,4 +1,4 @@
-"""Whether the arrays that a loss was computed with are, at `back`, what they were.
+"""What a gradient is computed with: plain arrays, and at `back` they have to be what they were.
 
 While `gradient` runs, they are read-only. A `param` has no call around it that would end: what was made read-only for
 it would stay so for good. What is noted instead is a fingerprint, which is compared on the way back.
@@ -13,6 +13,23 @@ import numpy as np
 _SMALL = 16_384  # bytes; what is no longer is noted as it is
 _LOOKED_AT = {np.ndarray, list}
 _SAMPLE = 256  # elements of a long array; their order shows whether it was sorted or shuffled
+
+
+def as_base_class(x: Any, place: str = "") -> Any:
+    """An object of a subclass of NumPy's arrays as a plain array of the same memory; another array itself.
+
+    Raises `TypeError` for a class that computes in another way: its gradient would be wrong.
+    """
+    kind = type(x)
+    if kind is np.ndarray or not isinstance(x, np.ndarray):
+        return x
+    if isinstance(x, (np.matrix, np.ma.MaskedArray)) or kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
+        name = f"np.{kind.__name__}" if isinstance(x, np.matrix) else f"a {kind.__name__}"
+        raise TypeError(
+            f"{place or 'an operand'} is {name}, which computes in a way of its own and cannot be differentiated: take "
+            "a plain array, np.asarray(x)"
+        )
+    return x.view(np.ndarray)
 
 
 def fingerprint(x: Any) -> Any:
