@@ -292,10 +292,8 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
         elif type(operand) in read_only_types and operand.dtype.kind != "O":
             if level is not PARAMETERS:
                 level.freeze(operand)
-        elif type(operand) is list or type(operand) is tuple:
-            operand = _kept(operand, level, rule.sequence or isinstance(function, np.ufunc))
         elif type(operand) not in _NUMBERS:
-            operand = _kept(operand, level)
+            operand = _kept(operand, level, rule.sequence or isinstance(function, np.ufunc))
         arguments.append(operand)
     if rule.sequence:
         arguments = [arguments, *args[1:]]
