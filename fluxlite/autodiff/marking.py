@@ -25,8 +25,9 @@ from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import is_mutable, nodes
 from ..unreached import is_new, say_what_has_no_gradient
 from .collecting import record_of
+from .constants import as_base_class
 from .levels import Level
-from .tracked import TrackedArray, as_base_class
+from .tracked import TrackedArray
 
 
 class Marked(NamedTuple):
@@ -67,12 +68,9 @@ def mark(argument: Any, level: Level) -> Marked:
 
 
 def track_array(array: Any, level: Level) -> TrackedArray:
-    if type(array) in read_only_types:
+    if type(array) in read_only_types or isinstance(array, np.ndarray):
         level.freeze(array)
-    elif isinstance(array, np.ndarray):
-        level.freeze(array)
-        array = as_base_class(array)
-    return TrackedArray(array, level)
+    return TrackedArray(as_base_class(array), level)
 
 
 class _Nameless(Exception):
@@ -262,5 +260,5 @@ def name_the_place(x: Any) -> None:
     for path, node in nodes(x):
         if type(node) is TrackedArray:
             node.check_open(str(path))
-        elif isinstance(node, np.ndarray) and type(node) is not np.ndarray and is_trainable_array(node):
+        elif is_trainable_array(node):
             as_base_class(node, str(path))

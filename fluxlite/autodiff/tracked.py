@@ -16,6 +16,7 @@ import numpy as np
 
 from ..arrays import ArrayMethods, astype, getitem, of_type, read_only_types
 from ..tree.ties import parameter_key
+from .constants import as_base_class
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
 from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, name_of, no_pullback
 
@@ -309,31 +310,13 @@ def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
         return _kept(np.asarray(copy), level) if as_array else copy  # x * [1, 2]: rules compute with arrays
     if type(x) is np.ndarray and x.dtype.kind == "O":
         return x.astype(float)
-    if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
+    if type(x) in read_only_types or isinstance(x, np.ndarray):
         if level is not PARAMETERS:
             level.freeze(x)
         return as_base_class(x)
-    if type(x) in read_only_types:
-        if level is not PARAMETERS:
-            level.freeze(x)
-    elif isinstance(x, Rational) and not isinstance(x, (int, np.integer)):
+    if isinstance(x, Rational) and not isinstance(x, (int, np.integer)):
         return float(x)  # a fraction
     return x
-
-
-def as_base_class(x: np.ndarray, place: str = "") -> np.ndarray:
-    """An object of a subclass of NumPy's arrays as a plain array of the same memory.
-
-    Raises `TypeError` for a class that computes in another way: its gradient would be wrong.
-    """
-    kind = type(x)
-    if isinstance(x, (np.matrix, np.ma.MaskedArray)) or kind.__array_ufunc__ is not np.ndarray.__array_ufunc__:
-        name = f"np.{kind.__name__}" if isinstance(x, np.matrix) else f"a {kind.__name__}"
-        raise TypeError(
-            f"{place or 'an operand'} is {name}, which computes in a way of its own and cannot be differentiated: take "
-            "a plain array, np.asarray(x)"
-        )
-    return x.view(np.ndarray)
 
 
 def compute(function: Any, *args: Any, **kwargs: Any) -> Any:
