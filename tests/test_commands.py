@@ -115,10 +115,11 @@ def test_real_old_pythons_can_say_what_helps(monkeypatch):
         assert answer.stderr == ""
 
 
-def call_make(programs, *arguments, folder=ROOT, **environment):
-    """make, while only the programs of one folder are on the PATH."""
+def call_make(programs, *arguments, **environment):
+    """make in a folder whose programs alone are on the PATH. In ours, which may have a .venv, JupyterLab would open."""
+    shutil.copy(ROOT / "Makefile", programs)
     environment = {"PATH": str(programs), "HOME": str(programs)} | environment
-    command = [shutil.which("make"), "-C", str(folder), "--no-print-directory", *arguments]
+    command = [shutil.which("make"), "-C", str(programs), "--no-print-directory", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL)
 
 
@@ -406,7 +407,7 @@ if [ "$2" = "$FAILING" ]; then exit 3; fi
 
 
 def run_kit(kit, *arguments, **environment):
-    answer = call_make(kit, *arguments, f"PYTHON={sys.executable}", folder=kit, **environment)
+    answer = call_make(kit, *arguments, f"PYTHON={sys.executable}", **environment)
     assert "Installing" not in answer.stdout
     return answer.returncode, [line for line in answer.stdout.splitlines() if not line.startswith(".venv/")]
 
