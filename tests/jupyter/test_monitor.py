@@ -1,6 +1,7 @@
 """The training monitor: its thread, its button, its drawings; and the plain call that draws a history."""
 
 import _thread
+import signal
 import sys
 import threading
 import time
@@ -87,7 +88,15 @@ def test_a_mistake_in_the_first_step_raises_at_once_a_later_one_in_result():
     assert "The loss of" in shown.widget.children[2].value
 
 
-def test_an_interrupt_while_waiting_stops_the_training():
+@pytest.fixture
+def interrupts():
+    """Python's own answer to an interrupt: a program in the background is started with none."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_while_waiting_stops_the_training(interrupts):
     waiting = threading.Event()
 
     class Ended(threading.Event):
