@@ -140,11 +140,12 @@ def test_on_CUDA_it_is_CuPys_own_check(monkeypatch, capsys):
     from cupy._core import syncdetect
 
     from fluxlite.devices.cupy import device as cuda
+    from fluxlite.devices.cupy import waits
 
     monkeypatch.setattr(cuda, "cuda_functional", lambda: True)
     with fl.allowscalar(False):
         assert not syncdetect._is_allowed()
-        with scalars.waiting():
+        with waits.waiting():
             assert syncdetect._is_allowed()
         assert not syncdetect._is_allowed()
         with fl.allowscalar(True):
@@ -152,7 +153,7 @@ def test_on_CUDA_it_is_CuPys_own_check(monkeypatch, capsys):
         with pytest.raises(cupyx.DeviceSynchronized):
             syncdetect._declare_synchronize()
     assert syncdetect._is_allowed()
-    with scalars.waiting():
+    with waits.waiting():
         assert syncdetect._is_allowed()
     assert capsys.readouterr().out.count("CuPy checks this") == 1
 
