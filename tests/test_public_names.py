@@ -108,7 +108,7 @@ def test_a_typo_is_an_error_to_mypy_and_a_name_has_its_type(tmp_path):
         "name: int = fl.gpu_name()\n"
         "fl.receipt(1)\n"
     )
-    command = [sys.executable, "-m", "mypy", "--no-error-summary", "right.py", "wrong.py"]
+    command = [sys.executable, "-m", "mypy", "--no-error-summary", "--no-color-output", "right.py", "wrong.py"]
     command += [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache' / 'tests'}"]
     done = subprocess.run(
         command, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)}, capture_output=True, text=True
