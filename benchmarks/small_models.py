@@ -237,7 +237,7 @@ def check(result: object) -> str:
     return "" if np.allclose(got, expected, rtol=0.01, atol=1e-7) else f"refused: {got}, not {expected}"
 
 
-# A contender, and the bare one beside it, of which it may take so many times the time.
+# A contender, the bare one beside it, and how many times the bare one's time it may take.
 BESIDE = (
     (gradients(LINEAR, "a list"), gradients(LINEAR, "bare arrays"), 1.25),
     (gradients(LINEAR, "an object"), gradients(LINEAR, "bare arrays"), 1.25),

@@ -42,7 +42,7 @@ class Level:
             return
         base = array.base
         if base is not None:
-            if _is_array(base):  # what is written into W changes W.T as well
+            if can_be_frozen(base):  # what is written into W changes W.T as well
                 self.freeze(base)
             elif not _is_writable_memory(base):
                 return
@@ -84,7 +84,8 @@ def set_writeable(array: Any, value: bool) -> None:
         array.flags.writeable = value
 
 
-def _is_array(x: Any) -> bool:
+def can_be_frozen(x: Any) -> bool:
+    """Whether `x` is of an array type with ``flags.writeable``; NumPy's subclasses and memmaps are."""
     return type(x) in read_only_types or isinstance(x, np.ndarray)
 
 

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import read_only_types
 from ..tree.closures import captured
 from ..tree.contract import attributes, children, fields_of, trainable
 from ..tree.parameters import is_trainable_array
@@ -26,7 +25,7 @@ from ..tree.walks import is_mutable, nodes
 from ..unreached import is_new, say_what_has_no_gradient
 from .collecting import record_of
 from .constants import as_base_class
-from .levels import Level
+from .levels import Level, can_be_frozen
 from .tracked import TrackedArray
 
 
@@ -68,7 +67,7 @@ def mark(argument: Any, level: Level) -> Marked:
 
 
 def track_array(array: Any, level: Level) -> TrackedArray:
-    if type(array) in read_only_types or isinstance(array, np.ndarray):
+    if can_be_frozen(array):
         level.freeze(array)
     return TrackedArray(as_base_class(array), level)
 

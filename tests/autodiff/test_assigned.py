@@ -56,7 +56,7 @@ class Undeclared:
 
 @functor(trainable=("w",))
 class Memory:
-    """Remembers what it is told to."""
+    """A weight, and whatever else it is given to hold."""
 
     def __init__(self, w, **held):
         self.w = w

@@ -25,7 +25,7 @@ def either(*kinds):
 
 
 def apart(rng, shape):
-    """Numbers of which no two are near: their order stays what it is."""
+    """Numbers that are far apart: a small step doesn't change their order."""
     n = int(np.prod(shape))
     return (rng.permutation(n).reshape(shape) + rng.uniform(0.2, 0.4, shape)) / max(n, 1) * 3 - 1.5
 

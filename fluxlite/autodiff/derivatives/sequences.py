@@ -138,7 +138,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # no
 
 
 def filled(g: Any, a: Any, v: Any, mode: str) -> Any:
-    """The gradient of mode "full", of which the other modes are the middle."""
+    """The gradient of mode "full". The other modes are its middle."""
     whole = np.size(a) + np.size(v) - 1
     before = {"full": 0, "same": (min(np.size(a), np.size(v)) - 1) // 2, "valid": min(np.size(a), np.size(v)) - 1}[mode]
     return np.pad(g, (before, whole - before - g.shape[0]))
