@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "learner").glob("*.ipynb"))
 if not os.environ.get("FLUXLITE_SCREENSHOTS"):  # all of them are run without a browser as well
     LESSONS = ["00-start-here.ipynb", "05-sine-wave-rnn.ipynb"]
-WAIT = 120  # seconds; only reached when something is wrong
+WAIT = 400  # seconds, the longest: a machine that does other work as well is slow, not wrong
 
 LONG_TRAINING = """
 import numpy as np, fluxlite as fl
@@ -96,7 +96,7 @@ def answers(address):
 def wait_until(condition, complaint):
     end = time.monotonic() + WAIT
     while not condition():
-        assert time.monotonic() < end, complaint
+        assert time.monotonic() < end, complaint() if callable(complaint) else complaint
         time.sleep(0.1)
 
 
@@ -158,7 +158,7 @@ def take_picture(page, name):
 def test_a_lesson_runs_to_its_end(opened, name):
     page = opened(name)
     run_all(page)
-    wait_until(lambda: all_have_run(page), f"{name} does not come to its end: {prompts(page)}")
+    wait_until(lambda: all_have_run(page), lambda: f"{name} does not come to its end: {prompts(page)}")
     take_picture(page, name.removesuffix(".ipynb"))
     assert page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.error']").count() == 0
     broken = page.eval_on_selector_all(".jp-OutputArea img", "all => all.filter(one => !one.naturalWidth).length")
@@ -177,7 +177,7 @@ def test_a_link_opens_another_lesson_in_the_same_window(opened):
 def test_a_slider_moves_and_the_network_is_trained_anew(opened):
     page = opened("05-sine-wave-rnn.ipynb")
     run_all(page)
-    wait_until(lambda: all_have_run(page), f"the lesson does not come to its end: {prompts(page)}")
+    wait_until(lambda: all_have_run(page), lambda: f"the lesson does not come to its end: {prompts(page)}")
     slider = page.locator(".jupyter-widgets.widget-slider").first
     readout, pictures = slider.locator(".widget-readout"), page.locator(".jupyter-widgets img")
     before, picture = readout.inner_text(), pictures.first.get_attribute("src")
