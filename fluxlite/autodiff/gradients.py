@@ -119,6 +119,9 @@ def gradients_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
 
 def _one(value: Any) -> Any:
     """1, of the type of the loss and on its device."""
+    kind = type(value)
+    if kind is np.float32 or kind is np.float64:  # what a NumPy loss is, as a rule
+        return kind(1)
     value = plain(value)
     return type(value)(1) if isinstance(value, (np.generic, float)) else np.ones_like(value)
 

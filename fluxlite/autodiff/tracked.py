@@ -103,7 +103,10 @@ class TrackedArray(ArrayMethods):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return getattr(self.value, "shape", ())
+        try:
+            return self.value.shape
+        except AttributeError:  # a Python number
+            return ()
 
     @property
     def ndim(self) -> int:
@@ -115,7 +118,10 @@ class TrackedArray(ArrayMethods):
 
     @property
     def dtype(self) -> np.dtype:
-        return self.value.dtype if hasattr(self.value, "dtype") else np.dtype(type(self.value))
+        try:
+            return self.value.dtype
+        except AttributeError:
+            return np.dtype(type(self.value))
 
     @property
     def strides(self) -> tuple[int, ...]:

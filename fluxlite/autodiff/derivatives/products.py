@@ -23,7 +23,8 @@ def transposed(x: Any) -> Any:
 
 def lies_transposed(x: Any) -> bool:
     """Whether a matrix is stored column by column, as ``W.T`` is."""
-    return x.strides[0] < x.strides[1]
+    down, right = x.strides
+    return down < right
 
 
 def left_of_matmul(g: Any, out: Any, x: Any, y: Any) -> Any:
