@@ -12,7 +12,7 @@ from .tree.walks import KeyPath, nodes
 
 
 class LayerError(Exception):
-    """Something went wrong at `path` in a model; whoever calls the layer puts its own step in front."""
+    """Something went wrong at `path` in a model; each layer around it puts its own step in front."""
 
     between = ": "
 

@@ -1,4 +1,4 @@
-"""The table of derivatives: for each function, how a gradient goes back through it.
+"""The table of derivatives: for each function, how the gradient flows back through it.
 
 An entry is a `Rule`, made with `rule`: one pullback for each operand of the function. The entries are in
 `derivatives/`; a learner adds one with a single line:
@@ -26,7 +26,7 @@ Pullback = Callable[..., Any]
 
 
 class Rule:
-    """How a gradient goes back through one function.
+    """How the gradient flows back through one function.
 
     ``pullbacks[i]`` belongs to the operand at position `i`; None where an operand has no derivative. It is
     called with the gradient of the result, the result, and the function's own arguments, and returns the
@@ -47,7 +47,7 @@ class Rule:
 
 
 class _Each:
-    """The pullbacks of a function with any number of operands: one function that is told which."""
+    """The pullbacks of a function with any number of operands: one function, which gets the position."""
 
     __slots__ = ("pullback",)
 
@@ -95,7 +95,7 @@ def rule_for_each(function: Callable, pullback: Pullback, sequence: bool = False
 
 
 def composed(function: Callable) -> Callable[[Callable], Callable]:
-    """Say how `function` is made of other functions: for tracked arrays, the decorated function is called instead."""
+    """Write `function` in terms of other functions: tracked arrays call the decorated function instead."""
 
     def enter(same: Callable) -> Callable:
         COMPOSED[function] = same
@@ -105,7 +105,7 @@ def composed(function: Callable) -> Callable[[Callable], Callable]:
 
 
 def rephrased(function: Callable) -> Callable[[Callable], Callable]:
-    """Say how a call of `function` with keywords that its rule does not know is made of other calls."""
+    """Write `function` in terms of other functions, for calls with keywords that its rule does not know."""
 
     def enter(same: Callable) -> Callable:
         REPHRASED[function] = same
@@ -149,7 +149,7 @@ def knows(names: tuple[str, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def told(function: Any, args: Any, kwargs: dict[str, Any], names: Any, most: int) -> tuple[Any, dict[str, Any]]:
-    """The first `most` arguments by position, the others by name; without those that say what NumPy does anyway."""
+    """The first `most` arguments by position, the others by name; without those that only repeat a default."""
     if len(args) <= most and knows(names, kwargs):
         return args, kwargs
     defaults = _defaults(function)
@@ -164,7 +164,7 @@ def told(function: Any, args: Any, kwargs: dict[str, Any], names: Any, most: int
     }
 
 
-# What these keywords say when they say nothing, where NumPy's signature does not tell.
+# The defaults of keywords that NumPy's signatures do not show.
 _SILENT = {"out": None, "dtype": None, "where": True, "order": "K", "subok": True, "casting": "same_kind"}
 
 

@@ -1,4 +1,4 @@
-"""`TrackedArray`: an array that computes like the one it holds, and remembers how it came about.
+"""`TrackedArray`: an array that computes like the one it holds, and remembers the call that made it.
 
 It speaks NumPy's dispatch protocols, so ``np.tanh(x)`` and ``x @ w`` reach `record`, whatever library's array is
 inside. `record` does what was asked for with the values inside, and keeps the call: the function's rule, its
@@ -34,9 +34,9 @@ def _comparison(function: np.ufunc) -> Callable[[Any, Any], Any]:
 
 
 class TrackedArray(ArrayMethods):
-    """An array inside a computation that will be differentiated; in a program it is used like a NumPy array.
+    """An array in a computation that will be differentiated. You use it like a NumPy array.
 
-    ``.data`` is the plain array; ``.grad`` belongs to a `param`. Whatever would lose a gradient without a word
+    ``.data`` is the plain array; ``.grad`` belongs to a `param`. What would silently lose a gradient
     (``float(x)``, ``x[0] = 1``, ``x += 1``, ``np.asarray(x)``, pickling) raises `TypeError`. Flux: ``TrackedArray``.
     """
 
@@ -200,7 +200,7 @@ class TrackedArray(ArrayMethods):
     def copy(self) -> Any:
         return record(np.positive, (self,))
 
-    # -- what would lose a gradient without a word --------------------------------------------------
+    # -- what would silently lose a gradient --------------------------------------------------
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise _refusal(
@@ -266,7 +266,7 @@ def _refusal(what: str, instead: str = "") -> TypeError:
 
 
 def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
-    """Call `function` on the values inside `args` and keep the call: every operation on tracked arrays comes by here.
+    """Call `function` on the values inside `args` and keep the call: every operation on tracked arrays goes through here.
 
     The operands that belong to the innermost `gradient` call become parents of the result, each with its pullback.
     Those of an outer call stay tracked: to this one they are constants.

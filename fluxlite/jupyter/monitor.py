@@ -164,7 +164,7 @@ class Monitor(Shown):
         try:
             with receipt() as self._watch.seen:
                 self._history = self._work(self._watch)
-        except BaseException as error:  # whatever it is, it belongs to whoever asks for the result
+        except BaseException as error:  # raised again where the result is asked for
             self._error = error
         finally:
             _running.pop(self._key, None)
