@@ -72,7 +72,7 @@ def other_device(layer: Any, x: Any) -> DeviceError | None:
     return None
 
 
-def apart(what: str, **arrays: Any) -> DeviceError | None:
+def mixed_devices(what: str, **arrays: Any) -> DeviceError | None:
     """The error for `what` was to be computed from two arrays, given by name, on two devices; None if it is one."""
     found = {name: device_of(plain(x)) for name, x in arrays.items() if is_array(plain(x))}
     if len(set(found.values())) < 2:

@@ -17,7 +17,7 @@ import numpy as np
 from .activations import logsoftmax
 from .arrays import astype, device_of
 from .autodiff.tracked import TrackedArray, plain
-from .errors import apart
+from .errors import mixed_devices
 from .messages import notice
 from .tree.ties import is_array
 
@@ -38,7 +38,7 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
             try:
                 return loss(prediction, _in_type_of(prediction, target, loss.__name__), *args, **kwargs)
             except (TypeError, ValueError, AttributeError) as error:
-                why = apart(loss.__name__, prediction=prediction, target=target)
+                why = mixed_devices(loss.__name__, prediction=prediction, target=target)
                 if why is None:
                     raise
                 raise why from error

@@ -266,7 +266,7 @@ def _refusal(what: str, instead: str = "") -> TypeError:
 
 
 def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> Any:
-    """Call `function` on the values inside `args` and keep the call: every operation on tracked arrays goes through here.
+    """Call `function` on the values inside `args` and keep the call: all operations on tracked arrays go through here.
 
     The operands that belong to the innermost `gradient` call become parents of the result, each with its pullback.
     Those of an outer call stay tracked: to this one they are constants.
