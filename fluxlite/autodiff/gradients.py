@@ -73,7 +73,8 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         marked = [mark(argument, level) for argument in args]
         value = called(f, *[one.stand_in for one in marked])
         plain_value = untracked(value, level)
-        totals, given = gradients_of(value, level), set[int]()
+        totals = gradients_of(value, level)
+        given: set[int] = set()
         gradients = tuple([collect(one.recipe, totals, given) for one in marked])
     finally:
         level.close()
@@ -128,12 +129,13 @@ def _one(value: Any) -> Any:
 
 def untracked(value: Any, level: Level) -> Any:
     """What `f` returned, as plain values that share no memory with its arguments."""
-    if type(value) in (tuple, list):
-        return type(value)([untracked(part, level) for part in value])
-    if isinstance(value, (float, int, str, np.generic)) or value is None:
-        return value
-    if type(value) is TrackedArray:
+    kind = type(value)
+    if kind is TrackedArray:
         return _own_value(value, level)
+    if kind is tuple or kind is list:
+        return kind([untracked(part, level) for part in value])
+    if value is None or isinstance(value, (float, int, str, np.generic)):
+        return value
     return fmap(lambda leaf: _own_value(leaf, level), value)
 
 
