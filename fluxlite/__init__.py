@@ -53,13 +53,22 @@ if TYPE_CHECKING:
     from .data.onehots import onecold, onehot, onehotbatch
     from .devices.scalars import allowscalar
     from .layers.initializers import glorot_uniform
-    from .losses import crossentropy, logitcrossentropy, mse
-    from .optimizers import Adam, Descent, Momentum, setup, update, updated
+    from .losses import (
+        binary_focal_loss, binarycrossentropy, crossentropy, dice_coeff_loss, focal_loss, hinge_loss, huber_loss,
+        kldivergence, label_smoothing, logitbinarycrossentropy, logitcrossentropy, mae, mse, msle, poisson_loss,
+        siamese_contrastive_loss, squared_hinge_loss, tversky_loss,
+    )  # fmt: skip
+    from .optimizers import (
+        AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, adjust, AMSGrad, ClipGrad, ClipNorm, Descent,
+        freeze, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, setup, SignDecay, thaw,
+        update, updated, WeightDecay,
+    )  # fmt: skip
     from .receipts.estimates import estimate
     from .receipts.recording import receipt
     from .receipts.seconds import Seconds, clock
     from .reports.diagnosis import doctor
     from .reports.explanation import explain
+    from .schedules import cosine, exponential_decay, one_cycle, step_decay, warm_up
     from .simulated.calibration import calibrate
     from .simulated.pretending import pretend
     from .training import early_stopping, patience, plateau, throttle, train
@@ -73,8 +82,13 @@ else:
         {
             "autodiff.own_rules": "rule",
             "layers.initializers": "glorot_uniform",
-            "losses": "mse crossentropy logitcrossentropy",
-            "optimizers": "setup update updated Descent Momentum Adam",
+            "losses": "mae mse msle huber_loss poisson_loss hinge_loss squared_hinge_loss siamese_contrastive_loss "
+            "crossentropy logitcrossentropy binarycrossentropy logitbinarycrossentropy kldivergence focal_loss "
+            "binary_focal_loss dice_coeff_loss tversky_loss label_smoothing",
+            "optimizers": "setup update updated adjust freeze thaw Descent Momentum Nesterov Lion Rprop "
+            "AdaGrad AdaDelta RMSProp Adam AdamW NAdam RAdam AdaMax OAdam AMSGrad AdaBelief "
+            "OptimiserChain WeightDecay SignDecay ClipGrad ClipNorm AccumGrad",
+            "schedules": "step_decay exponential_decay cosine warm_up one_cycle",
             "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
             "data.onehots": "onehot onehotbatch onecold",
             "training": "train throttle patience early_stopping plateau",
@@ -106,9 +120,15 @@ __all__ = [
     "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
     "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
     "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",
-    "mse", "crossentropy", "logitcrossentropy",
+    "mae", "mse", "msle", "huber_loss", "poisson_loss", "hinge_loss", "squared_hinge_loss", "siamese_contrastive_loss",
+    "crossentropy", "logitcrossentropy", "binarycrossentropy", "logitbinarycrossentropy", "kldivergence", "focal_loss",
+    "binary_focal_loss", "dice_coeff_loss", "tversky_loss", "label_smoothing",
     # training
-    "setup", "update", "updated", "Descent", "Momentum", "Adam",
+    "setup", "update", "updated", "adjust", "freeze", "thaw",
+    "Descent", "Momentum", "Nesterov", "Lion", "Rprop",
+    "AdaGrad", "AdaDelta", "RMSProp", "Adam", "AdamW", "NAdam", "RAdam", "AdaMax", "OAdam", "AMSGrad", "AdaBelief",
+    "OptimiserChain", "WeightDecay", "SignDecay", "ClipGrad", "ClipNorm", "AccumGrad",
+    "step_decay", "exponential_decay", "cosine", "warm_up", "one_cycle",
     "train", "throttle", "patience", "early_stopping", "plateau",
     "save", "load", "state", "loadmodel",
     # data

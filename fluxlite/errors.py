@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from .arrays import device_of
 from .autodiff.levels import CLOSED
@@ -80,3 +83,12 @@ def mixed_devices(what: str, **arrays: Any) -> DeviceError | None:
     places = ", ".join(f"{name} is on {device}" for name, device in found.items())
     last = list(found)[-1]
     return DeviceError(KeyPath(), f"{what}: {places}; move one of them: {last} = device({last})")
+
+
+def check_number(name: str, value: Any, below: float = math.inf) -> None:
+    """Raises `TypeError` for what is no number, and `ValueError` for one that is negative or not below `below`."""
+    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
+        raise TypeError(f"{name} is a number, got {value!r}")
+    if not 0 <= value < below:
+        limit = "finite" if below == math.inf else f"less than {below}"
+        raise ValueError(f"{name} is at least 0 and {limit}, got {value}")

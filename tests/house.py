@@ -37,6 +37,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
         "setup, update and the rules",
         {"tree", "unreached", "arrays", "autodiff", "errors", "messages"},
     ),
+    "schedules": ("learning rates that change with the steps", {"errors"}),
     "devices": (
         "where arrays live; which device gpu(x) chooses, and how it moves",
         {"writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "seeds"},

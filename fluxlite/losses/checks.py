@@ -1,10 +1,4 @@
-"""Losses: one number that says how far a prediction is from the target. ``loss(prediction, target)``, as in Flux.
-
-Both have the same shape, ``(N, classes)`` or whatever the model gives; a target that would only broadcast is an error,
-since it is nearly always one axis too few. Classes may also be given by their numbers, of shape ``(N,)``. A target of a
-wider type becomes one of the prediction's, and that is said once: Float64 targets would make the way back through a
-Float32 model Float64. `agg` makes one number of the observations' losses: ``np.mean``, ``np.sum``.
-"""
+"""What all losses have in common: two arrays that are alike and in one place, and targets that make sense."""
 
 from __future__ import annotations
 
@@ -14,12 +8,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .activations import logsoftmax
-from .arrays import astype, device_of
-from .autodiff.tracked import TrackedArray, plain
-from .errors import mixed_devices
-from .messages import notice
-from .tree.ties import is_array
+from ..arrays import astype
+from ..autodiff.tracked import TrackedArray, plain
+from ..errors import mixed_devices
+from ..messages import notice
 
 Loss = TypeVar("Loss", bound=Callable[..., Any])
 
@@ -36,7 +28,7 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
         def checked(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
             check(loss.__name__, prediction, target, *args, **kwargs)
             try:
-                return loss(prediction, _in_type_of(prediction, target, loss.__name__), *args, **kwargs)
+                return loss(prediction, in_type_of(prediction, target, loss.__name__), *args, **kwargs)
             except (TypeError, ValueError, AttributeError) as error:
                 why = mixed_devices(loss.__name__, prediction=prediction, target=target)
                 if why is None:
@@ -51,7 +43,7 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
 # -- what is checked ------------------------------------------------------------------------------------------------
 
 
-def _same_shape(name: str, prediction: Any, target: Any, *args: Any, numbers: bool = False, **kwargs: Any) -> None:
+def same_shape(name: str, prediction: Any, target: Any, *args: Any, numbers: bool = False, **kwargs: Any) -> None:
     """`numbers`: whether this loss also takes the numbers of classes."""
     got: tuple[int, ...]
     wanted: tuple[int, ...]
@@ -70,7 +62,7 @@ def _same_shape(name: str, prediction: Any, target: Any, *args: Any, numbers: bo
     raise ValueError(f"{name}(prediction, target) takes two of the same shape, got {got} and {wanted}{hint}")
 
 
-def _classes(name: str, prediction: Any, target: Any, axis: Any = -1, *args: Any, **kwargs: Any) -> None:
+def classes(name: str, prediction: Any, target: Any, axis: Any = -1, *args: Any, **kwargs: Any) -> None:
     """The target is probabilities, or numbers of classes.
 
     Values are looked at on the host only: for a GPU's the program would have to wait at each step.
@@ -83,9 +75,9 @@ def _classes(name: str, prediction: Any, target: Any, axis: Any = -1, *args: Any
     if are_labels(prediction, target):
         _labels(name, prediction, target, axis)
         return
-    _same_shape(name, prediction, target, numbers=True)
+    same_shape(name, prediction, target, numbers=True)
     values = plain(target)
-    if _on_the_host(prediction, target):
+    if on_the_host(prediction, target):
         # Done at each step, so by the ufuncs themselves: np.sum and np.min take twice as long.
         low, sums = np.minimum.reduce(values, None), np.add.reduce(values, axis)
         least, most = np.minimum.reduce(sums, None), np.maximum.reduce(sums, None)
@@ -97,11 +89,11 @@ def _classes(name: str, prediction: Any, target: Any, axis: Any = -1, *args: Any
             )
 
 
-def _probabilities(name: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) -> None:
-    """As for `_classes`, and the prediction holds probabilities, not scores."""
-    _classes(name, prediction, target, *args, **kwargs)
+def probabilities(name: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) -> None:
+    """As for `classes`, and the prediction holds probabilities, not scores."""
+    classes(name, prediction, target, *args, **kwargs)
     values = plain(prediction)
-    if _on_the_host(prediction, target):
+    if on_the_host(prediction, target):
         low, high = np.minimum.reduce(values, None), np.maximum.reduce(values, None)
         if low < 0 or high > 1.02:
             raise ValueError(
@@ -110,7 +102,51 @@ def _probabilities(name: str, prediction: Any, target: Any, *args: Any, **kwargs
             )
 
 
-def _on_the_host(prediction: Any, target: Any) -> bool:
+def chances(name: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) -> None:
+    """For yes or no: both hold probabilities of yes, from 0 to 1."""
+    true_or_false(name, prediction, target)
+    if on_the_host(prediction, target):
+        _within(name, "prediction", plain(prediction), "; for scores there is logitbinarycrossentropy")
+
+
+def true_or_false(name: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) -> None:
+    """The target says yes, 1, or no, 0, or how likely yes is."""
+    same_shape(name, prediction, target)
+    if on_the_host(prediction, target):
+        hint = f". The prediction comes first: {name}(model(x), y)"
+        _within(name, "target", np.asarray(plain(target), float), hint)
+
+
+def _within(name: str, which: str, values: Any, hint: str) -> None:
+    low, high = np.minimum.reduce(values, None), np.maximum.reduce(values, None)
+    if low < -0.001 or high > 1.001:
+        wrong = low if low < -0.001 else high
+        raise ValueError(f"{name}(prediction, target): the {which} lies between 0 and 1; got {wrong:.3g}{hint}")
+
+
+def signs(name: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) -> None:
+    """The target says which side: -1 or 1."""
+    same_shape(name, prediction, target)
+    if on_the_host(prediction, target):
+        values = np.asarray(plain(target), float)
+        if not (wrong := values[np.abs(values) != 1]).size:
+            return
+        raise ValueError(
+            f"{name}(prediction, target): the target is -1 or 1; got {wrong.flat[0]:.3g}. "
+            "2 * y - 1 makes them of 0 and 1"
+        )
+
+
+def positive(name: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) -> None:
+    """Both are counts, or rates at which something is counted: not negative."""
+    same_shape(name, prediction, target)
+    if on_the_host(prediction, target):
+        for which, x in (("prediction", prediction), ("target", target)):
+            if (low := np.minimum.reduce(plain(x), None)) < 0:
+                raise ValueError(f"{name}(prediction, target): the {which} isn't negative; got {low:.3g}")
+
+
+def on_the_host(prediction: Any, target: Any) -> bool:
     """Whether both are there, with values to look at. If only one is, the error is another one."""
     if not isinstance(plain(target), (np.ndarray, np.generic, int)):
         return False
@@ -138,7 +174,7 @@ def _labels(name: str, prediction: Any, labels: Any, axis: int) -> None:
             f"{name}(prediction, target): for a prediction of shape {prediction.shape}, numbers of classes have shape "
             f"{tuple(wanted)}, got {got}"
         )
-    if _on_the_host(prediction, labels):
+    if on_the_host(prediction, labels):
         low, high = np.minimum.reduce(labels, None), np.maximum.reduce(labels, None)
         if low < 0 or high >= count:
             wrong = low if low < 0 else high
@@ -147,7 +183,7 @@ def _labels(name: str, prediction: Any, labels: Any, axis: int) -> None:
             )
 
 
-def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
+def in_type_of(prediction: Any, target: Any, name: str) -> Any:
     """`target`, where it is, in a type that leaves the loss in that of the `prediction`."""
     mine, its = getattr(prediction, "dtype", None), getattr(target, "dtype", None)
     if (
@@ -156,7 +192,7 @@ def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
         or its is None
         or mine.kind != "f"
         or are_labels(prediction, target)
-        or np.result_type(mine, its) == mine
+        or np.result_type(mine, its) == mine and its.kind == "f"  # 1 - True is a whole number, and -y of uint8 is 255
     ):
         return target
     if its.kind == "f":  # integers stay the same numbers: no need to say it
@@ -166,66 +202,3 @@ def _in_type_of(prediction: Any, target: Any, name: str) -> Any:
             f"y.astype(np.{mine.name}) does it once.",
         )
     return astype(target, mine)
-
-
-# -- losses -----------------------------------------------------------------------------------------------------------
-
-
-@compares(_same_shape)
-def mse(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
-    """The mean of ``(prediction - target)**2`` (Flux: ``mse``). Raises `ValueError` if the shapes differ, and
-    `TypeError` if the two are on different devices.
-
-    >>> mse(np.array([1.0, 2.0]), np.array([1.0, 4.0]))
-    np.float64(2.0)
-    """
-    return agg((prediction - target) ** 2)
-
-
-@compares(_probabilities)
-def crossentropy(
-    prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean, eps: float | None = None
-) -> Any:
-    """The mean of ``-sum(target * log(prediction))`` along `axis` (Flux: ``crossentropy``).
-
-    `prediction` holds probabilities, as from `softmax`; `eps`, by default the dtype's, keeps the log from 0. Given
-    scores, `logitcrossentropy` is more accurate, and takes the same targets. Raises what it raises, and `ValueError`
-    for a prediction on the host that doesn't lie between 0 and 1.
-
-    >>> crossentropy(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).round(4)
-    np.float64(0.3466)
-    """
-    eps = np.finfo(prediction.dtype).eps if eps is None else eps
-    if are_labels(prediction, target):
-        return agg(-np.log(_at(prediction, target, axis) + float(eps)))
-    return agg(-np.sum(target * np.log(prediction + float(eps)), axis=axis))
-
-
-@compares(_classes)
-def logitcrossentropy(prediction: Any, target: Any, axis: int = -1, agg: Callable = np.mean) -> Any:
-    """`crossentropy` of the softmax of scores, in one step that does not lose accuracy (Flux: ``logitcrossentropy``).
-
-    `target` holds probabilities, not negative and with the sum 1 along `axis`, as `onehotbatch` gives, or the numbers
-    of the classes, whole ones from 0, in the shape that `prediction` has without `axis`. A class that is ruled out by a
-    score of -inf takes numbers: with rows, 0 * -inf is NaN.
-
-    Raises `ValueError` for another shape, and for a target on the host that is neither. On a GPU values are not looked
-    at, since the program would wait for them: there a number that is too large wraps around. Raises `TypeError` if the
-    two are on different devices, or swapped inside a gradient: then only the target is tracked.
-
-    >>> logitcrossentropy(np.array([[1e4, 0.0]], np.float32), np.array([[0.0, 1.0]], np.float32))
-    np.float32(10000.0)
-    >>> logitcrossentropy(np.array([[1e4, 0.0]], np.float32), np.array([1]))
-    np.float32(10000.0)
-    """
-    logs = logsoftmax(prediction, axis)
-    return agg(-(_at(logs, target, axis) if are_labels(logs, target) else np.sum(target * logs, axis=axis)))
-
-
-def _at(x: Any, labels: Any, axis: int) -> Any:
-    """The elements of `x` at the classes whose numbers are `labels`."""
-    if not is_array(labels):
-        return x[labels]
-    if device_of(labels) != device_of(plain(x)):
-        raise TypeError  # `compares` explains it; a GPU's library might copy the labels, each time
-    return np.squeeze(np.take_along_axis(x, np.expand_dims(labels, axis), axis), axis)

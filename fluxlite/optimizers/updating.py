@@ -1,211 +1,21 @@
-"""Optimizers: rules that change parameters by their gradients.
-
-``state = setup(Adam(), model)`` makes what the rule needs to remember, a tree beside the model; then, for each step,
-``update(state, model, grads)``. Flux: ``Flux.setup``, ``update!``; the rules are those of Optimisers.jl.
-"""
+"""`update`: one step for every parameter, after all has been checked."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .arrays import device_of
-from .autodiff.collecting import Gradient, Record
-from .autodiff.levels import PARAMETERS
-from .autodiff.tracked import TrackedArray
-from .messages import warn
-from .tree.contract import children, fields_of, functor, is_leaf, trainable
-from .tree.parameters import is_trainable_array
-from .tree.ties import is_array, parameter_key, same_view
-from .tree.walks import KeyPath, Walk, fmap, steps
-from .unreached import say_what_is_not_trained
-
-# ---------------------------------------------------------------------------------------------
-# The rules
-# ---------------------------------------------------------------------------------------------
-
-
-class Rule:
-    """An optimizer's formula: what it remembers of a parameter, and how it changes it."""
-
-    def init(self, x: Any) -> dict[str, Any]:
-        """What is remembered about the parameter `x` before the first step."""
-        return {}
-
-    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
-        """Change `x`, and `memory`, in place, for the gradient `g`."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class Descent(Rule):
-    """``x -= eta * g`` (Flux: ``Descent``).
-
-    >>> x = np.ones(2)
-    >>> Descent(0.5).apply({}, x, np.array([1.0, 2.0]))
-    >>> x
-    array([0.5, 0. ])
-    """
-
-    eta: float = 0.1
-
-    def __post_init__(self) -> None:
-        _check("the learning rate eta", self.eta)
-
-    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
-        x -= self.eta * g
-
-
-@dataclass(frozen=True)
-class Momentum(Rule):
-    """``v = rho * v + eta * g; x -= v`` (Flux: ``Momentum``)."""
-
-    eta: float = 0.01
-    rho: float = 0.9
-
-    def __post_init__(self) -> None:
-        _check("the learning rate eta", self.eta)
-        _check("rho", self.rho, below=1)
-
-    def init(self, x: Any) -> dict[str, Any]:
-        return {"velocity": np.zeros_like(x)}
-
-    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
-        velocity = memory["velocity"]
-        velocity *= self.rho
-        velocity += self.eta * g
-        x -= velocity
-
-
-@dataclass(frozen=True)
-class Adam(Rule):
-    """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015)."""
-
-    eta: float = 0.001
-    beta: tuple[float, float] = (0.9, 0.999)
-    epsilon: float = 1e-8
-
-    def __post_init__(self) -> None:
-        _check("the learning rate eta", self.eta)
-        _check("epsilon", self.epsilon)
-        if not isinstance(self.beta, (tuple, list)) or len(self.beta) != 2:
-            raise TypeError(f"beta is two numbers such as (0.9, 0.999), got {self.beta!r}")
-        for share in self.beta:
-            _check("beta", share, below=1)
-
-    def init(self, x: Any) -> dict[str, Any]:
-        return {"mean": np.zeros_like(x), "square": np.zeros_like(x), "steps": 0}
-
-    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
-        keep_mean, keep_square = self.beta
-        mean, square = memory["mean"], memory["square"]
-        memory["steps"] += 1
-        mean *= keep_mean
-        mean += (1 - keep_mean) * g
-        square *= keep_square
-        square += (1 - keep_square) * (g * g)
-        # Both start at 0 and are too small at first: these factors make up for it.
-        rate = self.eta / (1 - keep_mean ** memory["steps"])
-        scale = np.sqrt(square / (1 - keep_square ** memory["steps"]))
-        scale += self.epsilon if x.dtype.itemsize > 2 else max(self.epsilon, 6e-5)  # half precision takes 1e-8 for 0
-        x -= rate * mean / scale
-
-
-def _check(name: str, value: Any, below: float = math.inf) -> None:
-    if not isinstance(value, (int, float, np.floating)) or isinstance(value, bool):
-        raise TypeError(f"{name} is a number, got {value!r}")
-    if not 0 <= value < below:
-        limit = "finite" if below == math.inf else f"less than {below}"
-        raise ValueError(f"{name} is at least 0 and {limit}, got {value}")
-
-
-# ---------------------------------------------------------------------------------------------
-# setup and update
-# ---------------------------------------------------------------------------------------------
-
-
-@functor(children=("memory",))
-class Leaf:
-    """Beside each parameter: the rule, and what it remembers (Optimisers.jl: ``Leaf``)."""
-
-    def __init__(self, rule: Rule, memory: dict[str, Any]):
-        self.rule, self.memory = rule, memory
-
-    def __repr__(self) -> str:
-        return f"Leaf({self.rule}, {self.memory})"
-
-
-@functor
-class State(Record):
-    """The optimizer's memory for a registered object: the same attribute names, a `Leaf` for each parameter."""
-
-
-def setup(rule: Rule, model: Any) -> Any:
-    """The state for training `model` by `rule`: a tree like the model, a `Leaf` for each parameter (Flux: ``setup``).
-
-    A tied parameter has one leaf. What an optimizer needs to remember is made where the parameter is, so move
-    the model first. Raises `TypeError` for arguments in the wrong order, `ValueError` for a parameter that cannot be
-    changed in place.
-
-    >>> model = {"w": np.ones(2), "name": "w"}
-    >>> setup(Descent(0.1), model)
-    {'w': Leaf(Descent(eta=0.1), {}), 'name': None}
-    """
-    if not isinstance(rule, Rule):
-        raise TypeError(f"setup(rule, model) takes an optimizer such as Adam() first, got {type(rule).__name__}")
-    walk = _Setup(rule)
-    state = walk.run(model)
-    say_what_is_not_trained(model)
-    if not walk.leaves:
-        warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
-    return state
-
-
-class _Setup(Walk):
-    """Makes a `Leaf` beside each parameter."""
-
-    def __init__(self, rule: Rule):
-        super().__init__()
-        self.rule = rule
-        self.leaves: dict[tuple, Leaf] = {}
-
-    def leaf(self, path: KeyPath, x: Any, *others: Any) -> Leaf | None:
-        if type(x) is not TrackedArray and not is_trainable_array(x):
-            return None
-        _check_writable(path, x)
-        key = parameter_key(x)
-        if key not in self.leaves:
-            self.leaves[key] = Leaf(self.rule, self.rule.init(x))
-        return self.leaves[key]
-
-    def parts(self, x: Any) -> tuple[Any, Any]:
-        return trainable(x), None
-
-    def combine(self, x: Any, results: Any, rebuild: Any) -> Any:
-        return results if isinstance(x, dict) or not isinstance(results, dict) else State(**results)
-
-
-def _check_writable(path: KeyPath, x: Any) -> None:
-    tracked = type(x) is TrackedArray
-    if tracked and x.level is PARAMETERS:
-        raise ValueError(
-            f"{path or 'this array'} is a param, which is changed by w.data -= rate * w.grad after back; "
-            "setup and update take models of plain arrays"
-        )
-    if tracked:
-        x.check_open(str(path))
-    flags = getattr(x, "flags", None)
-    axes = zip(getattr(x, "strides", ()), x.shape) if x.size else ()  # without elements all strides may be 0
-    stretched = any(stride == 0 and length > 1 for stride, length in axes)
-    if tracked or stretched or not getattr(flags, "writeable", True):
-        raise ValueError(
-            f"{path or 'this array'} cannot be changed in place, as nothing can inside a gradient call; "
-            "outside of one, give the model a copy of it: x.copy()"
-        )
+from ..arrays import device_of
+from ..autodiff.collecting import Gradient
+from ..autodiff.tracked import TrackedArray
+from ..tree.contract import children, fields_of, is_leaf, trainable
+from ..tree.parameters import is_trainable_array
+from ..tree.ties import is_array, parameter_key, same_view
+from ..tree.walks import KeyPath, fmap, steps
+from .base import Rule
+from .states import Leaf, State, check_writable
 
 
 def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
@@ -218,7 +28,7 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     one of another shape, and where `state` is not that of `model`.
 
     >>> model = {"w": np.ones(2)}
-    >>> state = setup(Descent(0.5), model)
+    >>> state = fl.setup(fl.Descent(0.5), model)
     >>> state, model = update(state, model, {"w": np.array([1.0, 2.0])})
     >>> model
     {'w': array([0.5, 0. ])}
@@ -253,7 +63,8 @@ def _pair(x: Any, state: Any, g: Any, steps: list) -> None:
     if cls is np.ndarray:
         if not _fit_together(x, state, g):
             raise _Unusual
-        steps.append((state, x, g))
+        if not state.frozen:
+            steps.append((state, x, g))
     elif (cls is list or cls is tuple) and type(state) is type(g) is cls and len(x) == len(state) == len(g):
         for parts in zip(x, state, g):
             _pair(*parts, steps)
@@ -296,7 +107,8 @@ def _named_steps(state: Any, model: Any, grads: Any) -> Iterator[tuple[Leaf, Any
     for path, x, leaf, _ in found.values():
         _check_state(path, x, leaf)
     for _, x, leaf, several in found.values():
-        yield leaf, x, sum(several[1:], several[0])
+        if not leaf.frozen:
+            yield leaf, x, sum(several[1:], several[0])
 
 
 def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
@@ -314,7 +126,7 @@ def _beside(path: KeyPath, x: Any, state: Any, grads: Any) -> Iterator[tuple[Key
     if grads is None:  # a missing branch: no step
         return
     if type(x) is TrackedArray:
-        _check_writable(path, x)
+        check_writable(path, x)
     if is_trainable_array(x):
         yield path, x, state, grads
         return
@@ -366,7 +178,7 @@ def _check_step(path: KeyPath, x: Any, leaf: Any, g: Any) -> None:
 
 def _check_state(path: KeyPath, x: Any, leaf: Leaf) -> None:
     name = path or "the parameter"
-    _check_writable(path, x)
+    check_writable(path, x)
     for y in filter(is_array, leaf.memory.values()):
         if y.shape != x.shape:
             raise ValueError(f"{name} has shape {x.shape}, its state {y.shape}: call state = setup(rule, model) again")

@@ -1,0 +1,31 @@
+"""Optimizers: rules that change parameters by their gradients.
+
+``state = setup(Adam(), model)`` makes what the rule needs to remember, a tree beside the model; then, for each step,
+``update(state, model, grads)``. Flux: ``Flux.setup``, ``update!``; the rules are those of Optimisers.jl.
+"""
+
+from .adaptive import (
+    AdaBelief,
+    AdaDelta,
+    AdaGrad,
+    Adam,
+    AdaMax,
+    AdamW,
+    AMSGrad,
+    NAdam,
+    OAdam,
+    RAdam,
+    RMSProp,
+)  # fmt: skip
+from .base import Rule
+from .combined import AccumGrad, ClipGrad, ClipNorm, OptimiserChain, SignDecay, WeightDecay
+from .momentum import Descent, Lion, Momentum, Nesterov, Rprop
+from .states import Leaf, State, adjust, freeze, setup, thaw
+from .updating import update, updated
+
+__all__ = [
+    "setup", "update", "updated", "adjust", "freeze", "thaw", "Rule", "Leaf", "State",
+    "Descent", "Momentum", "Nesterov", "Lion", "Rprop",
+    "AdaGrad", "AdaDelta", "RMSProp", "Adam", "AdamW", "NAdam", "RAdam", "AdaMax", "OAdam", "AMSGrad", "AdaBelief",
+    "OptimiserChain", "WeightDecay", "SignDecay", "ClipGrad", "ClipNorm", "AccumGrad",
+]  # fmt: skip

@@ -1,0 +1,235 @@
+"""Rules that give each number a rate of its own, by how large its gradients have been: Adam and its kin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import check_number
+from .base import Rule
+from .momentum import check_shares
+
+
+@dataclass(frozen=True)
+class AdaGrad(Rule):
+    """``eta * g / sqrt(sum of all g**2 so far)`` (Duchi and others, 2011; Flux: ``AdaGrad``)."""
+
+    eta: float = 0.1
+    epsilon: float = 1e-8
+
+    def __post_init__(self) -> None:
+        check_number("the learning rate eta", self.eta)
+        check_number("epsilon", self.epsilon)
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {"square": np.full_like(x, epsilon_of(self, x))}
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        memory["square"] += g * g
+        return self.eta * g / (np.sqrt(memory["square"]) + epsilon_of(self, x))
+
+
+@dataclass(frozen=True)
+class AdaDelta(Rule):
+    """Steps as large as those before them were, so without a rate (Zeiler, 2012; Flux: ``AdaDelta``)."""
+
+    rho: float = 0.9
+    epsilon: float = 1e-8
+
+    def __post_init__(self) -> None:
+        check_number("rho", self.rho, below=1)
+        check_number("epsilon", self.epsilon)
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {"square": np.zeros_like(x), "step": np.zeros_like(x)}
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        epsilon = epsilon_of(self, x)
+        keep(memory["square"], self.rho, g * g)
+        change = g * np.sqrt(memory["step"] + epsilon) / np.sqrt(memory["square"] + epsilon)
+        keep(memory["step"], self.rho, change * change)
+        return change
+
+
+@dataclass(frozen=True)
+class RMSProp(Rule):
+    """``eta * g / sqrt(running mean of g**2)`` (Hinton, 2012; Flux: ``RMSProp``).
+
+    With `centred`, the square of the mean is taken off, which leaves the variance.
+    """
+
+    eta: float = 0.001
+    rho: float = 0.9
+    epsilon: float = 1e-8
+    centred: bool = False
+
+    def __post_init__(self) -> None:
+        check_number("the learning rate eta", self.eta)
+        check_number("rho", self.rho, below=1)
+        check_number("epsilon", self.epsilon)
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {"square": np.zeros_like(x)} | ({"mean": np.zeros_like(x)} if self.centred else {})
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        keep(memory["square"], self.rho, g * g)
+        square = memory["square"]
+        if self.centred:
+            keep(memory["mean"], self.rho, g)
+            square = square - memory["mean"] ** 2
+        return self.eta * g / (np.sqrt(square) + epsilon_of(self, x))
+
+
+@dataclass(frozen=True)
+class Adam(Rule):
+    """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015)."""
+
+    eta: float = 0.001
+    beta: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+
+    def __post_init__(self) -> None:
+        check_number("the learning rate eta", self.eta)
+        check_number("epsilon", self.epsilon)
+        check_shares("beta", self.beta)
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {"mean": np.zeros_like(x), "square": np.zeros_like(x), "steps": 0}
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        start_mean, start_square = self.look(memory, g)
+        scale = np.sqrt(memory["square"] / start_square)
+        scale += epsilon_of(self, x)
+        return self.eta / start_mean * memory["mean"] / scale
+
+    def look(self, memory: dict[str, Any], g: Any) -> tuple[float, float]:
+        """Take `g` into the running means. Both start at 0 and are too small at first: by these two factors."""
+        memory["steps"] += 1
+        keep(memory["mean"], self.beta[0], g)
+        keep(memory["square"], self.beta[1], g * g)
+        return 1 - self.beta[0] ** memory["steps"], 1 - self.beta[1] ** memory["steps"]
+
+
+@dataclass(frozen=True)
+class AdamW(Adam):
+    """`Adam` that also shrinks the parameters, by a share of their size (Loshchilov and Hutter, 2019; Flux: ``AdamW``).
+
+    `decay` is Flux's ``lambda`` and PyTorch's ``weight_decay``. The share is ``eta * decay`` if `couple`, as in
+    PyTorch, or `decay` alone, as in the paper.
+    """
+
+    decay: float = 0.0
+    couple: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("decay", self.decay)
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        return super().change(memory, x, g) + (self.eta * self.decay if self.couple else self.decay) * x
+
+
+@dataclass(frozen=True)
+class NAdam(Adam):
+    """`Adam` with the look ahead of `Nesterov` (Dozat, 2016; Flux: ``NAdam``)."""
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        start_mean, start_square = self.look(memory, g)
+        later = 1 - self.beta[0] * (1 - start_mean)
+        mean = memory["mean"] * (self.beta[0] / later) + (1 - self.beta[0]) / start_mean * g
+        return self.eta * mean / (np.sqrt(memory["square"] * (self.beta[1] / start_square)) + epsilon_of(self, x))
+
+
+@dataclass(frozen=True)
+class RAdam(Adam):
+    """`Adam` that takes plain steps until its scale can be trusted (Liu and others, 2020; Flux: ``RAdam``)."""
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        start_mean, start_square = self.look(memory, g)
+        most = 2 / (1 - self.beta[1]) - 1
+        known = most - 2 * memory["steps"] * (1 - start_square) / start_square
+        mean = self.eta / start_mean * memory["mean"]
+        if known <= 4:
+            return mean
+        trust = math.sqrt((known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known))
+        return trust * mean / (np.sqrt(memory["square"] / start_square) + epsilon_of(self, x))
+
+
+@dataclass(frozen=True)
+class AdaMax(Adam):
+    """`Adam` with the largest gradient in place of the mean of squares (Kingma and Ba, 2015; Flux: ``AdaMax``)."""
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {"mean": np.zeros_like(x), "largest": np.zeros_like(x), "steps": 0}
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        memory["steps"] += 1
+        keep(memory["mean"], self.beta[0], g)
+        largest = memory["largest"]
+        largest *= self.beta[1]
+        largest[...] = np.maximum(largest, np.abs(g))
+        rate = self.eta / (1 - self.beta[0] ** memory["steps"])
+        return rate * memory["mean"] / (largest + epsilon_of(self, x))
+
+
+@dataclass(frozen=True)
+class OAdam(Adam):
+    """`Adam` that takes each step twice and the one before it back, for GANs (Daskalakis, 2018; Flux: ``OAdam``)."""
+
+    beta: tuple[float, float] = (0.5, 0.9)
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return super().init(x) | {"before": np.zeros_like(x)}
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        step = super().change(memory, x, g)
+        change = 2 * step - memory["before"]
+        memory["before"][...] = step
+        return change
+
+
+@dataclass(frozen=True)
+class AMSGrad(Adam):
+    """`Adam` whose scale never shrinks (Reddi and others, 2018; Flux: ``AMSGrad``).
+
+    As in Flux, the running means start at `epsilon` and aren't corrected; PyTorch corrects them.
+    """
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {name: np.full_like(x, epsilon_of(self, x)) for name in ("mean", "square", "largest")}
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        keep(memory["mean"], self.beta[0], g)
+        keep(memory["square"], self.beta[1], g * g)
+        memory["largest"][...] = np.maximum(memory["largest"], memory["square"])
+        return self.eta * memory["mean"] / (np.sqrt(memory["largest"]) + epsilon_of(self, x))
+
+
+@dataclass(frozen=True)
+class AdaBelief(Adam):
+    """`Adam` scaled by how far the gradient is from its mean (Zhuang and others, 2020; Flux: ``AdaBelief``)."""
+
+    epsilon: float = 1e-16
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        memory["steps"] += 1
+        mean, square = memory["mean"], memory["square"]
+        keep(mean, self.beta[0], g)
+        keep(square, self.beta[1], (g - mean) ** 2)
+        square += epsilon_of(self, x)
+        start_mean, start_square = (1 - share ** memory["steps"] for share in self.beta)
+        return self.eta / start_mean * mean / (np.sqrt(square / start_square) + epsilon_of(self, x))
+
+
+def keep(mean: Any, share: float, new: Any) -> None:
+    """A running mean: it keeps `share` of itself and takes the rest from `new`."""
+    mean *= share
+    mean += (1 - share) * new
+
+
+def epsilon_of(rule: Any, x: Any) -> float:
+    """What keeps a division from 0, for parameters of this type: half precision takes 1e-8 for 0."""
+    return rule.epsilon if x.dtype.itemsize > 2 else max(rule.epsilon, 6e-5)

@@ -1,0 +1,41 @@
+"""What an optimizer's rule is: what it remembers of a parameter, and by how much it changes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Rule:
+    """An optimizer's formula. One of your own has `change`, and `init` if it remembers something.
+
+    >>> class Slower(Rule):
+    ...     def init(self, x):
+    ...         return {"steps": 0}
+    ...
+    ...     def change(self, memory, x, g):
+    ...         memory["steps"] += 1
+    ...         return 0.5 / memory["steps"] * g
+    >>> model = [np.ones(2)]
+    >>> state = fl.setup(Slower(), model)
+    >>> for _ in range(2):
+    ...     state, model = fl.update(state, model, [np.ones(2)])
+    >>> model
+    [array([0.25, 0.25])]
+    """
+
+    def init(self, x: Any) -> dict[str, Any]:
+        """What is remembered about the parameter `x` before the first step: arrays made from `x`, and numbers."""
+        return {}
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        """What to subtract from the parameter `x`, whose gradient is `g`; None for no step (Optimisers.jl: ``apply!``).
+
+        It changes `memory` in place, and neither `x` nor `g`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} says by how much a parameter changes: change(memory, x, g)")
+
+    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
+        """Take one step: change `x`, and `memory`, in place."""
+        change = self.change(memory, x, g)
+        if change is not None:
+            x -= change

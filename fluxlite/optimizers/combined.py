@@ -1,0 +1,152 @@
+"""Rules before rules: what happens to a gradient before another rule makes a step of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import check_number
+from .base import Rule
+
+
+class OptimiserChain(Rule):
+    """Rules one after the other: what one gives is the gradient for the next (Flux: ``OptimiserChain``).
+
+    >>> rule = OptimiserChain(ClipGrad(1.0), WeightDecay(0.1), fl.Descent(0.5))
+    >>> x = np.ones(2)
+    >>> rule.apply(rule.init(x), x, np.array([0.5, 100.0]))
+    >>> x
+    array([0.7 , 0.45])
+    """
+
+    def __init__(self, *rules: Rule):
+        for i, rule in enumerate(rules):
+            if not isinstance(rule, Rule):
+                hint = ": write OptimiserChain(*rules)" if isinstance(rule, (list, tuple)) else ""
+                got = f"number {i} is a {type(rule).__name__}{hint}"
+                raise TypeError(f"OptimiserChain takes rules such as Adam(), {got}")
+        if not rules:
+            raise TypeError("OptimiserChain takes at least one rule, such as Adam()")
+        self.rules = rules
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {f"{i}": rule.init(x) for i, rule in enumerate(self.rules)}
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        for i, rule in enumerate(self.rules):
+            g = rule.change(memory[f"{i}"], x, g)
+            if g is None:
+                return None
+        return g
+
+    def __repr__(self) -> str:
+        return f"OptimiserChain({', '.join(map(repr, self.rules))})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is OptimiserChain and other.rules == self.rules
+
+    __hash__ = Rule.__hash__
+
+
+@dataclass(frozen=True)
+class WeightDecay(Rule):
+    """``g + decay * x``, the slope of an L2 penalty ``decay / 2 * x**2`` (Flux: ``WeightDecay``).
+
+    Before another rule, in `OptimiserChain`. With `Adam` it is not what `AdamW` does.
+    """
+
+    decay: float = 5e-4
+
+    def __post_init__(self) -> None:
+        check_number("decay", self.decay)
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        return g + self.decay * x
+
+
+@dataclass(frozen=True)
+class SignDecay(Rule):
+    """``g + decay * sign(x)``, the slope of an L1 penalty ``decay * |x|`` (Flux: ``SignDecay``)."""
+
+    decay: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_number("decay", self.decay)
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        return g + self.decay * np.sign(x)
+
+
+@dataclass(frozen=True)
+class ClipGrad(Rule):
+    """Each number of the gradient cut off at ``±delta`` (Flux: ``ClipGrad``)."""
+
+    delta: float = 10.0
+
+    def __post_init__(self) -> None:
+        check_number("delta", self.delta)
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        return np.clip(g, -self.delta, self.delta)
+
+
+@dataclass(frozen=True)
+class ClipNorm(Rule):
+    """A gradient whose norm is above `omega` made shorter, in its direction (Flux: ``ClipNorm``).
+
+    The norm is that of each parameter by itself: the root of the sum of squares for ``p=2``, the sum for 1, the largest
+    for infinity. Raises `FloatingPointError` if it is not finite and the gradient is on the host; on a GPU the program
+    would have to wait, and the parameter becomes NaN.
+    """
+
+    omega: float = 10.0
+    p: float = 2
+
+    def __post_init__(self) -> None:
+        check_number("omega", self.omega)
+        if self.p not in (1, 2, math.inf):
+            raise ValueError(f"ClipNorm's p is 1, 2 or math.inf, got {self.p!r}")
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        size = np.abs(g)
+        norm = {1: np.sum, 2: lambda y: np.sqrt(np.sum(y * y)), math.inf: np.max}[self.p](size) if g.size else 0.0
+        if isinstance(norm, (float, np.floating)) and not np.isfinite(norm):
+            raise FloatingPointError(f"the gradient of a parameter of shape {x.shape} has the {self.p}-norm {norm}")
+        return g * np.minimum(self.omega / np.maximum(norm, 1e-30), 1)
+
+
+@dataclass(frozen=True)
+class AccumGrad(Rule):
+    """The mean of `n` gradients, then a step; in between none (Flux: ``AccumGrad``): a large batch in small parts.
+
+    >>> rule = OptimiserChain(AccumGrad(2), fl.Descent(1.0))
+    >>> x = np.ones(1)
+    >>> memory = rule.init(x)
+    >>> for g in (0.5, 0.25):
+    ...     rule.apply(memory, x, np.array([g]))
+    ...     print(x)
+    [1.]
+    [0.625]
+    """
+
+    n: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.n, (int, np.integer)) or isinstance(self.n, bool):
+            raise TypeError(f"AccumGrad takes the number of gradients, got {self.n!r}")
+        if self.n < 1:
+            raise ValueError(f"AccumGrad takes at least 1 gradient, got {self.n}")
+
+    def init(self, x: Any) -> dict[str, Any]:
+        return {"mean": np.zeros_like(x), "count": 0}
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        if memory["count"] == self.n:
+            memory["mean"][...] = 0
+            memory["count"] = 0
+        memory["mean"] += g / self.n
+        memory["count"] += 1
+        return memory["mean"] if memory["count"] == self.n else None

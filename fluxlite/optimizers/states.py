@@ -1,0 +1,185 @@
+"""The optimizer's state: beside each parameter its rule, and what the rule remembers of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from ..autodiff.collecting import Record
+from ..autodiff.levels import PARAMETERS
+from ..autodiff.tracked import TrackedArray
+from ..messages import warn
+from ..tree.contract import functor, trainable
+from ..tree.parameters import is_trainable_array
+from ..tree.ties import parameter_key
+from ..tree.walks import KeyPath, Walk, nodes
+from ..unreached import say_what_is_not_trained
+from .base import Rule
+from .combined import OptimiserChain
+
+
+@functor(children=("memory",))
+class Leaf:
+    """Beside each parameter: the rule, and what it remembers (Optimisers.jl: ``Leaf``)."""
+
+    def __init__(self, rule: Rule, memory: dict[str, Any]):
+        self.rule, self.memory, self.frozen = rule, memory, False
+
+    def __repr__(self) -> str:
+        return f"Leaf({self.rule}, {self.memory}{', frozen=True' if self.frozen else ''})"
+
+
+@functor
+class State(Record):
+    """The optimizer's memory for a registered object: the same attribute names, a `Leaf` for each parameter."""
+
+
+def setup(rule: Rule, model: Any) -> Any:
+    """The state for training `model` by `rule`: a tree like the model, a `Leaf` for each parameter (Flux: ``setup``).
+
+    A tied parameter has one leaf. What an optimizer needs to remember is made where the parameter is, so move
+    the model first. Raises `TypeError` for arguments in the wrong order, `ValueError` for a parameter that cannot be
+    changed in place.
+
+    >>> model = {"w": np.ones(2), "name": "w"}
+    >>> setup(fl.Descent(0.1), model)
+    {'w': Leaf(Descent(eta=0.1), {}), 'name': None}
+    """
+    if not isinstance(rule, Rule):
+        raise TypeError(f"setup(rule, model) takes an optimizer such as Adam() first, got {type(rule).__name__}")
+    walk = _Setup(rule)
+    state = walk.run(model)
+    say_what_is_not_trained(model)
+    if not walk.leaves:
+        warn("no parameters", f"setup found nothing to train in this {type(model).__name__}")
+    return state
+
+
+class _Setup(Walk):
+    """Makes a `Leaf` beside each parameter."""
+
+    def __init__(self, rule: Rule):
+        super().__init__()
+        self.rule = rule
+        self.leaves: dict[tuple, Leaf] = {}
+
+    def leaf(self, path: KeyPath, x: Any, *others: Any) -> Leaf | None:
+        if type(x) is not TrackedArray and not is_trainable_array(x):
+            return None
+        check_writable(path, x)
+        key = parameter_key(x)
+        if key not in self.leaves:
+            self.leaves[key] = Leaf(self.rule, self.rule.init(x))
+        return self.leaves[key]
+
+    def parts(self, x: Any) -> tuple[Any, Any]:
+        return trainable(x), None
+
+    def combine(self, x: Any, results: Any, rebuild: Any) -> Any:
+        return results if isinstance(x, dict) or not isinstance(results, dict) else State(**results)
+
+
+def check_writable(path: KeyPath, x: Any) -> None:
+    tracked = type(x) is TrackedArray
+    if tracked and x.level is PARAMETERS:
+        raise ValueError(
+            f"{path or 'this array'} is a param, which is changed by w.data -= rate * w.grad after back; "
+            "setup and update take models of plain arrays"
+        )
+    if tracked:
+        x.check_open(str(path))
+    flags = getattr(x, "flags", None)
+    axes = zip(getattr(x, "strides", ()), x.shape) if x.size else ()  # without elements all strides may be 0
+    stretched = any(stride == 0 and length > 1 for stride, length in axes)
+    if tracked or stretched or not getattr(flags, "writeable", True):
+        raise ValueError(
+            f"{path or 'this array'} cannot be changed in place, as nothing can inside a gradient call; "
+            "outside of one, give the model a copy of it: x.copy()"
+        )
+
+
+# ---------------------------------------------------------------------------------------------
+# In the middle of a training
+# ---------------------------------------------------------------------------------------------
+
+
+def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
+    """Change the learning rate, or other numbers of the rules, in `state` or a part of it (Flux: ``adjust!``).
+
+    What the rules remember stays. Returns `state`. Raises `TypeError` for what isn't a state or holds no rule with
+    such a number.
+
+    >>> state = fl.setup(fl.Momentum(0.1), {"w": np.ones(1)})
+    >>> adjust(state, 0.05)
+    {'w': Leaf(Momentum(eta=0.05, rho=0.9), {'velocity': array([0.])})}
+    """
+    fields |= {} if eta is None else {"eta": eta}
+    if not fields:
+        raise TypeError("adjust(state, eta) takes the new learning rate, or others by name: adjust(state, rho=0.8)")
+    found = list(_leaves(state, "adjust"))
+    known = {name for leaf in found for rule in _rules(leaf.rule) for name in _names(rule)}
+    for name in fields:
+        if name not in known:
+            raise TypeError(f"no rule in this state has {name!r}; there are {', '.join(sorted(known)) or 'none'}")
+    adjusted = {id(leaf.rule): (leaf.rule, _adjusted(leaf.rule, fields)) for leaf in found}
+    for leaf in found:
+        leaf.rule = adjusted[id(leaf.rule)][1]
+    return state
+
+
+def freeze(state: Any) -> Any:
+    """Let `update` leave out the parameters of this state, or part of one, until `thaw` (Flux: ``freeze!``).
+
+    Gradients are computed all the same, and what the rules remember stays. Returns `state`. Raises `TypeError` for what
+    isn't a state.
+
+    >>> model = {"w": np.ones(1), "b": np.ones(1)}
+    >>> state = fl.setup(fl.Descent(0.5), model)
+    >>> _ = freeze(state["w"])
+    >>> fl.update(state, model, {"w": np.ones(1), "b": np.ones(1)})[1]
+    {'w': array([1.]), 'b': array([0.5])}
+    """
+    return _set_frozen(state, True, "freeze")
+
+
+def thaw(state: Any) -> Any:
+    """End what `freeze` began, for this state or part of one (Flux: ``thaw!``)."""
+    return _set_frozen(state, False, "thaw")
+
+
+def _set_frozen(state: Any, frozen: bool, name: str) -> Any:
+    for leaf in list(_leaves(state, name)):
+        leaf.frozen = frozen
+    return state
+
+
+def _leaves(state: Any, name: str) -> Iterator[Leaf]:
+    found = [node for _, node in nodes(state) if isinstance(node, Leaf)]
+    if not found:
+        raise TypeError(
+            f"{name} takes the state that setup(rule, model) gives, or a part of it such as state.layers[0]; "
+            f"got a {type(state).__name__} without any parameter's state"
+        )
+    return iter(found)
+
+
+def _rules(rule: Rule) -> tuple[Rule, ...]:
+    return rule.rules if isinstance(rule, OptimiserChain) else (rule,)
+
+
+def _names(rule: Rule) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(rule)) if dataclasses.is_dataclass(rule) else tuple(vars(rule))
+
+
+def _adjusted(rule: Rule, fields: dict[str, Any]) -> Rule:
+    if isinstance(rule, OptimiserChain):
+        return OptimiserChain(*[_adjusted(part, fields) for part in rule.rules])
+    own = {name: value for name, value in fields.items() if name in _names(rule)}
+    if not own:
+        return rule
+    if dataclasses.is_dataclass(rule):
+        return dataclasses.replace(rule, **own)  # type: ignore[return-value]
+    changed = object.__new__(type(rule))
+    vars(changed).update(vars(rule) | own)
+    return changed

@@ -1,0 +1,100 @@
+"""Schedules: the learning rate as a function of the step. ``train(…, schedule=cosine(0.01, 1000))`` calls it.
+
+Each is a plain function that gives a plain function: ``rate(step)``, with steps counted from 0. So you can plot one,
+and write your own: ``lambda step: 0.1 / (1 + step)``. ParameterSchedulers.jl has them for Flux.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from .errors import check_number
+
+Schedule = Callable[[int], float]
+
+
+def step_decay(eta: float, every: int, factor: float = 0.1) -> Schedule:
+    """`eta`, times `factor` after each `every` steps (PyTorch: ``StepLR``).
+
+    >>> rate = step_decay(1.0, every=10, factor=0.5)
+    >>> rate(0), rate(9), rate(10), rate(20)
+    (1.0, 1.0, 0.5, 0.25)
+    """
+    _check(eta=eta, factor=factor)
+    _check_steps("every", every)
+    return lambda step: eta * factor ** (step // every)
+
+
+def exponential_decay(eta: float, factor: float) -> Schedule:
+    """`eta`, times `factor` after each step (ParameterSchedulers: ``Exp``; PyTorch: ``ExponentialLR``).
+
+    >>> rate = exponential_decay(1.0, 0.5)
+    >>> rate(0), rate(1), rate(3)
+    (1.0, 0.5, 0.125)
+    """
+    _check(eta=eta, factor=factor)
+    return lambda step: eta * factor**step
+
+
+def cosine(eta: float, steps: int, lowest: float = 0.0) -> Schedule:
+    """Down from `eta` to `lowest` along half a cosine; after `steps` steps it stays there (``CosAnneal``).
+
+    >>> rate = cosine(1.0, 10)
+    >>> [round(rate(step), 3) for step in (0, 5, 10, 11)]
+    [1.0, 0.5, 0.0, 0.0]
+    """
+    _check(eta=eta, lowest=lowest)
+    _check_steps("steps", steps)
+    return lambda step: lowest + (eta - lowest) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2
+
+
+def warm_up(steps: int, after: Schedule) -> Schedule:
+    """Up from 0 in a straight line for `steps` steps, to where the schedule `after` begins; then that one.
+
+    >>> rate = warm_up(4, cosine(1.0, 10))
+    >>> [round(rate(step), 3) for step in (0, 1, 4, 9, 14)]
+    [0.25, 0.5, 1.0, 0.5, 0.0]
+    """
+    _check_steps("steps", steps)
+    if not callable(after):
+        raise TypeError(f"warm_up(steps, after): after is a schedule such as cosine(0.01, 1000), got {after!r}")
+    return lambda step: after(0) * (step + 1) / steps if step < steps else after(step - steps)
+
+
+def one_cycle(eta: float, steps: int, up: float = 0.3, start: float = 0.04, end: float = 4e-6) -> Schedule:
+    """Up to `eta` and down again, once, along cosines (Smith and Topin, 2019; PyTorch: ``OneCycleLR``).
+
+    It climbs from ``start * eta`` during the share `up` of the steps, and ends at ``end * eta``. The last step,
+    ``steps - 1``, is the lowest, as in PyTorch.
+
+    >>> rate = one_cycle(1.0, 11)
+    >>> [round(rate(step), 3) for step in (0, 1, 2, 6, 10)]
+    [0.04, 0.422, 0.96, 0.531, 0.0]
+    """
+    _check(eta=eta, up=up, start=start, end=end)
+    _check_steps("steps", steps)
+    top, last = up * steps - 1, steps - 1
+
+    def rate(step: int) -> float:
+        if step <= top:
+            return _between(start * eta, eta, step / top)
+        return _between(eta, end * eta, min((step - top) / (last - top), 1))
+
+    return rate
+
+
+def _between(first: float, last: float, share: float) -> float:
+    return last + (first - last) * (1 + math.cos(math.pi * share)) / 2
+
+
+def _check(**numbers: float) -> None:
+    for name, number in numbers.items():
+        check_number(name, number)
+
+
+def _check_steps(name: str, steps: int) -> None:
+    if not isinstance(steps, int) or isinstance(steps, bool):
+        raise TypeError(f"{name} is a number of steps, got {steps!r}")
+    if steps < 1:
+        raise ValueError(f"{name} is at least 1, got {steps}")

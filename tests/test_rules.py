@@ -1,0 +1,363 @@
+"""The optimizers' formulas: twenty steps beside PyTorch's, or beside the formula as its paper has it."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from kinds import GPUS
+
+import fluxlite as fl
+
+RNG = np.random.default_rng(0)
+A, W, B = RNG.normal(size=(4, 3)), RNG.normal(size=(2, 3)), RNG.normal(size=2)
+
+BESIDE_TORCH = {
+    "Nesterov": (fl.Nesterov(0.02, 0.8), "SGD", dict(lr=0.02, momentum=0.8, nesterov=True)),
+    "RMSProp": (fl.RMSProp(0.02, 0.8), "RMSprop", dict(lr=0.02, alpha=0.8)),
+    "RMSProp, centred": (fl.RMSProp(0.02, 0.8, centred=True), "RMSprop", dict(lr=0.02, alpha=0.8, centered=True)),
+    "Rprop": (fl.Rprop(0.02), "Rprop", dict(lr=0.02)),
+    "AdaGrad": (fl.AdaGrad(0.2), "Adagrad", dict(lr=0.2, initial_accumulator_value=1e-8, eps=1e-8)),
+    "AdaDelta": (fl.AdaDelta(0.8, 1e-6), "Adadelta", dict(lr=1.0, rho=0.8, eps=1e-6)),
+    "AdaMax": (fl.AdaMax(0.05), "Adamax", dict(lr=0.05)),
+    "NAdam": (fl.NAdam(0.05), None, None),  # PyTorch's decays the momentum with a schedule of its own
+    "RAdam": (fl.RAdam(0.05), None, None),  # PyTorch begins to trust above 5, Flux above 4
+    "AdamW": (fl.AdamW(0.05, decay=0.1), "AdamW", dict(lr=0.05, weight_decay=0.1)),
+    "WeightDecay": (
+        fl.OptimiserChain(fl.WeightDecay(0.1), fl.Adam(0.05)), "Adam", dict(lr=0.05, weight_decay=0.1),
+    ),
+}  # fmt: skip
+ALL = [
+    fl.Descent(), fl.Momentum(), fl.Nesterov(), fl.Lion(), fl.Rprop(), fl.AdaGrad(), fl.AdaDelta(), fl.RMSProp(),
+    fl.RMSProp(centred=True), fl.Adam(), fl.AdamW(decay=0.1), fl.AdamW(decay=0.1, couple=False), fl.NAdam(), fl.RAdam(),
+    fl.AdaMax(), fl.OAdam(), fl.AMSGrad(), fl.AdaBelief(),
+    fl.OptimiserChain(fl.ClipGrad(0.5), fl.SignDecay(0.01), fl.AccumGrad(2), fl.ClipNorm(0.3), fl.Adam(0.01)),
+]  # fmt: skip
+each_rule = pytest.mark.parametrize("rule", ALL, ids=repr)
+
+
+def loss_of(model):
+    return ((A @ model["W"].T + model["b"]) ** 2).sum()
+
+
+def twenty_steps(rule):
+    """After each step the parameters, and the gradients that led there."""
+    model = {"W": W.copy(), "b": B.copy()}
+    state, course = fl.setup(rule, model), []
+    for _ in range(20):
+        (grads,) = fl.gradient(loss_of, model)
+        fl.update(state, model, grads)
+        course.append(({name: x.copy() for name, x in model.items()}, grads))
+    return course
+
+
+@pytest.mark.parametrize("name", [name for name, (_, theirs, _) in BESIDE_TORCH.items() if theirs])
+def test_twenty_steps_as_pytorch_makes_them(name):
+    torch = pytest.importorskip("torch")
+    rule, theirs, keywords = BESIDE_TORCH[name]
+    parameters = {key: torch.tensor(x, requires_grad=True) for key, x in (("W", W), ("b", B))}
+    optimizer = getattr(torch.optim, theirs)(list(parameters.values()), **keywords)
+    for ours, _ in twenty_steps(rule):
+        optimizer.zero_grad()
+        ((torch.tensor(A) @ parameters["W"].T + parameters["b"]) ** 2).sum().backward()
+        optimizer.step()
+        for key, x in parameters.items():
+            np.testing.assert_allclose(ours[key], x.detach().numpy(), rtol=1e-6)
+
+
+# -- what PyTorch hasn't, or has otherwise: the papers' formulas, number by number, in plain Python --------------------
+
+
+def lion(x, gradients, eta=0.001, now=0.9, later=0.99):
+    m = 0.0
+    for g in gradients:
+        x -= eta * math.copysign(1, now * m + (1 - now) * g)
+        m = later * m + (1 - later) * g
+        yield x
+
+
+def moments(gradients, keep_m=0.9, keep_v=0.999):
+    m = v = 0.0
+    for t, g in enumerate(gradients, 1):
+        m, v = keep_m * m + (1 - keep_m) * g, keep_v * v + (1 - keep_v) * g * g
+        yield t, g, m, v
+
+
+def nadam(x, gradients, eta=0.001):
+    for t, g, m, v in moments(gradients):
+        mean = 0.9 * m / (1 - 0.9 ** (t + 1)) + 0.1 * g / (1 - 0.9**t)
+        x -= eta * mean / (math.sqrt(0.999 * v / (1 - 0.999**t)) + 1e-8)
+        yield x
+
+
+def radam(x, gradients, eta=0.001):
+    most = 2 / (1 - 0.999) - 1
+    for t, _, m, v in moments(gradients):
+        known, mean = most - 2 * t * 0.999**t / (1 - 0.999**t), m / (1 - 0.9**t)
+        if known > 4:
+            trust = math.sqrt((known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known))
+            mean *= trust / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        x -= eta * mean
+        yield x
+
+
+def oadam(x, gradients, eta=0.001):
+    before = 0.0
+    for t, _, m, v in moments(gradients, 0.5, 0.9):
+        step = eta * m / (1 - 0.5**t) / (math.sqrt(v / (1 - 0.9**t)) + 1e-8)
+        x, before = x - 2 * step + before, step
+        yield x
+
+
+def amsgrad(x, gradients, eta=0.001):
+    m = v = largest = 1e-8
+    for g in gradients:
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        largest = max(largest, v)
+        x -= eta * m / (math.sqrt(largest) + 1e-8)
+        yield x
+
+
+def adabelief(x, gradients, eta=0.001):
+    m = s = 0.0
+    for t, g in enumerate(gradients, 1):
+        m = 0.9 * m + 0.1 * g
+        s = 0.999 * s + 0.001 * (g - m) ** 2 + 1e-16
+        x -= eta * m / (1 - 0.9**t) / (math.sqrt(s / (1 - 0.999**t)) + 1e-16)
+        yield x
+
+
+def adamw_as_in_the_paper(x, gradients, eta=0.001):
+    for t, _, m, v in moments(gradients):
+        x -= eta * m / (1 - 0.9**t) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8) + 0.1 * x
+        yield x
+
+
+@pytest.mark.parametrize(
+    "rule, formula",
+    [
+        (fl.Lion(), lion),
+        (fl.NAdam(), nadam),
+        (fl.RAdam(), radam),
+        (fl.OAdam(), oadam),
+        (fl.AMSGrad(), amsgrad),
+        (fl.AdaBelief(), adabelief),
+        (fl.AdamW(decay=0.1, couple=False), adamw_as_in_the_paper),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_twenty_steps_by_the_formula(rule, formula):
+    course = twenty_steps(rule)
+    for name, at in (("W", (0, 1)), ("b", (1,))):
+        start = {"W": W, "b": B}[name][at]
+        expected = formula(float(start), [float(grads[name][at]) for _, grads in course])
+        np.testing.assert_allclose([model[name][at] for model, _ in course], list(expected), rtol=1e-10)
+
+
+# -- what all rules have in common ----------------------------------------------------------------------------------
+
+
+@each_rule
+def test_a_rule_makes_a_loss_smaller_and_keeps_types(rule):
+    model = {"W": W.astype(np.float32), "b": B.astype(np.float32)}
+    state, a = fl.setup(rule, model), A.astype(np.float32)
+    before = loss = np.inf
+    for step in range(60):
+        loss, (grads,) = fl.withgradient(lambda m: np.mean((a @ m["W"].T + m["b"]) ** 2), model)
+        before = loss if step == 0 else before
+        fl.update(state, model, grads)
+    assert loss < before
+    assert {x.dtype.name for x in fl.leaves((model, state)) if isinstance(x, np.ndarray)} == {"float32"}
+
+
+@each_rule
+def test_a_rule_changes_neither_the_gradient_nor_another_type(rule):
+    for dtype in (np.float16, np.float64):
+        x, g = np.ones(3, dtype), np.full(3, 0.5, dtype)
+        memory = rule.init(x)
+        for _ in range(3):
+            rule.apply(memory, x, g)
+        assert x.dtype == dtype and np.isfinite(x).all() and (g == 0.5).all()
+
+
+@each_rule
+@pytest.mark.on(*GPUS)
+def test_a_gpu_gives_the_same_without_a_hidden_copy(device, rule):
+    on_host = W.astype(np.float32)
+    g = np.sin(on_host)
+    x, there = device(on_host.copy()), device(g)
+    memory, its = rule.init(on_host), rule.init(x)
+    with fl.receipt() as r:
+        for _ in range(3):
+            rule.apply(its, x, there)
+    for _ in range(3):
+        rule.apply(memory, on_host, g)
+    np.testing.assert_allclose(fl.cpu(x), on_host, rtol=1e-5, atol=1e-6)
+    assert r.host_to_device.count == r.device_to_host.count == 0
+
+
+@each_rule
+def test_what_a_rule_remembers_can_be_saved(rule, tmp_path):
+    model = {"W": W.copy(), "b": B.copy()}
+    state = fl.setup(rule, model)
+    fl.update(state, model, fl.gradient(loss_of, model)[0])
+    fl.save(tmp_path / "all.safetensors", model=model, opt_state=state)
+    again, its = {"W": W.copy(), "b": B.copy()}, None
+    its = fl.setup(rule, again)
+    saved = fl.load(tmp_path / "all.safetensors")
+    fl.loadmodel(again, saved["model"])
+    fl.loadmodel(its, saved["opt_state"])
+    for _ in range(3):
+        fl.update(state, model, fl.gradient(loss_of, model)[0])
+        fl.update(its, again, fl.gradient(loss_of, again)[0])
+    np.testing.assert_array_equal(again["W"], model["W"])
+
+
+def test_clipping():
+    g = np.array([3.0, -4.0])
+    np.testing.assert_array_equal(fl.ClipGrad(3.5).change({}, g, g), [3, -3.5])
+    np.testing.assert_allclose(fl.ClipNorm(1.0).change({}, g, g), [0.6, -0.8])
+    np.testing.assert_allclose(fl.ClipNorm(1.0, p=1).change({}, g, g), g / 7)
+    np.testing.assert_allclose(fl.ClipNorm(1.0, p=math.inf).change({}, g, g), g / 4)
+    for short in (np.zeros(2), np.array([0.3, 0.4]), np.zeros((0, 2))):
+        np.testing.assert_array_equal(fl.ClipNorm(1.0).change({}, short, short), short)
+    with pytest.raises(FloatingPointError, match=r"shape \(2,\) has the 2-norm nan"):
+        fl.ClipNorm().change({}, g, np.array([np.nan, 0]))
+
+
+def test_accumulated_gradients_make_the_step_of_the_whole_batch():
+    whole, parts = {"W": W.copy(), "b": B.copy()}, {"W": W.copy(), "b": B.copy()}
+    of_whole = fl.setup(fl.Adam(0.1), whole)
+    of_parts = fl.setup(fl.OptimiserChain(fl.AccumGrad(2), fl.Adam(0.1)), parts)
+    for _ in range(3):
+        fl.update(of_whole, whole, fl.gradient(lambda m: np.mean((A @ m["W"].T + m["b"]) ** 2), whole)[0])
+        for half in (A[:2], A[2:]):
+            grads = fl.gradient(lambda m, half=half: np.mean((half @ m["W"].T + m["b"]) ** 2), parts)[0]
+            fl.update(of_parts, parts, grads)
+    np.testing.assert_allclose(parts["W"], whole["W"], rtol=1e-9)
+
+
+# -- in the middle of a training --------------------------------------------------------------------------------------
+
+
+def test_adjust_keeps_what_was_remembered():
+    model = [np.ones(2)]
+    state = fl.setup(fl.Momentum(0.1, 0.5), model)
+    fl.update(state, model, [np.ones(2)])
+    assert fl.adjust(state, 0.2) is state and state[0].rule == fl.Momentum(0.2, 0.5)
+    np.testing.assert_array_equal(state[0].memory["velocity"], [0.1, 0.1])
+    fl.adjust(state, rho=0.25)
+    assert state[0].rule == fl.Momentum(0.2, 0.25)
+
+
+def test_adjust_in_a_chain_and_in_a_part():
+    model = fl.Chain(fl.Dense(2, 3), fl.Dense(3, 1))
+    state = fl.setup(fl.OptimiserChain(fl.WeightDecay(0.1), fl.Adam(0.1)), model)
+    fl.adjust(state.layers[1], 0.5)
+    assert state.layers[0].weight.rule.rules[1].eta == 0.1 and state.layers[1].weight.rule.rules[1].eta == 0.5
+    fl.adjust(state, decay=0.3)
+    assert state.layers[1].bias.rule == fl.OptimiserChain(fl.WeightDecay(0.3), fl.Adam(0.5))
+    for fields, words in [
+        (dict(rate=0.1), "no rule in this state has 'rate'; there are beta, decay, epsilon, eta"),
+        ({}, "takes the new learning rate"),
+    ]:
+        with pytest.raises(TypeError, match=words):
+            fl.adjust(state, **fields)
+    with pytest.raises(ValueError, match="the learning rate eta is at least 0"):
+        fl.adjust(state, -1.0)
+
+
+def test_frozen_parameters_stay_and_remember():
+    model = fl.Chain(fl.Dense(2, 3), fl.Dense(3, 1))
+    state, x = fl.setup(fl.Momentum(0.1), model), np.ones((4, 2), np.float32)
+
+    def step():
+        fl.update(state, model, fl.gradient(lambda m: np.mean(m(x) ** 2), model)[0])
+
+    step()
+    before = fl.fmap(np.copy, (state.layers[0], model[0]), exclude=lambda y: isinstance(y, np.ndarray))
+    fl.freeze(state.layers[0])
+    assert "frozen=True" in repr(state.layers[0].weight)
+    last = model[1].weight.copy()
+    step()
+    np.testing.assert_array_equal(model[0].weight, before[1].weight)
+    np.testing.assert_array_equal(state.layers[0].weight.memory["velocity"], before[0].weight.memory["velocity"])
+    assert (model[1].weight != last).any()
+    fl.thaw(state)
+    step()
+    assert (model[0].weight != before[1].weight).any()
+
+
+def test_a_frozen_tie_stays_too():
+    w = np.ones((2, 2))
+    model = {"a": w, "b": w.T}
+    state = fl.setup(fl.Descent(0.5), model)
+    fl.freeze(state)
+    fl.update(state, model, {"a": np.ones((2, 2)), "b": np.ones((2, 2))})
+    np.testing.assert_array_equal(w, np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("change", [fl.freeze, fl.thaw, lambda x: fl.adjust(x, 0.1)], ids=["freeze", "thaw", "adjust"])
+@pytest.mark.parametrize("wrong", [fl.Dense(2, 2), [np.ones(2)], fl.Adam(), None], ids=repr)
+def test_only_a_state_is_changed(change, wrong):
+    with pytest.raises(TypeError, match=r"takes the state that setup\(rule, model\) gives"):
+        change(wrong)
+
+
+@pytest.mark.parametrize(
+    "make, error, words",
+    [
+        (lambda: fl.Adam(beta=0.9), TypeError, "beta is two numbers"),
+        (lambda: fl.Lion(beta=(0.9, 1.0)), ValueError, "beta is at least 0 and less than 1"),
+        (lambda: fl.Rprop(ell=0.5), TypeError, "ell is two numbers"),
+        (lambda: fl.AdamW(decay="no"), TypeError, "decay is a number"),
+        (lambda: fl.ClipNorm(p=3), ValueError, "p is 1, 2 or math.inf"),
+        (lambda: fl.AccumGrad(0), ValueError, "at least 1 gradient"),
+        (lambda: fl.AccumGrad(1.5), TypeError, "the number of gradients"),
+        (lambda: fl.OptimiserChain(), TypeError, "at least one rule"),
+        (lambda: fl.OptimiserChain([fl.Adam()]), TypeError, r"number 0 is a list: write OptimiserChain\(\*rules\)"),
+    ],
+)
+def test_numbers_that_make_no_rule(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
+
+
+def test_rules_can_be_compared_and_are_not_changed():
+    for rule in ALL:
+        if dataclasses.is_dataclass(rule):
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                rule.eta = 1.0
+            assert rule == dataclasses.replace(rule)
+
+
+# -- schedules --------------------------------------------------------------------------------------------------------
+
+
+def test_schedules_as_pytorch_has_them():
+    torch = pytest.importorskip("torch")
+    kinds = torch.optim.lr_scheduler
+    for ours, theirs in [
+        (fl.step_decay(0.1, 4, 0.5), lambda o: kinds.StepLR(o, 4, 0.5)),
+        (fl.exponential_decay(0.1, 0.9), lambda o: kinds.ExponentialLR(o, 0.9)),
+        (fl.cosine(0.1, 12, 0.01), lambda o: kinds.CosineAnnealingLR(o, 12, 0.01)),
+        (fl.one_cycle(0.1, 13), lambda o: kinds.OneCycleLR(o, 0.1, total_steps=13)),
+    ]:
+        optimizer = torch.optim.SGD([torch.zeros(1)], lr=0.1)
+        scheduler, rates = theirs(optimizer), []
+        for _ in range(13):
+            rates.append(optimizer.param_groups[0]["lr"])
+            optimizer.step()
+            if len(rates) < 13:
+                scheduler.step()
+        np.testing.assert_allclose([ours(step) for step in range(13)], rates, rtol=1e-9, atol=1e-12)
+
+
+def test_warming_up_meets_what_follows():
+    rate = fl.warm_up(5, fl.exponential_decay(0.1, 0.9))
+    np.testing.assert_allclose([rate(step) for step in (0, 3, 4, 5, 6)], [0.02, 0.08, 0.1, 0.1, 0.09])
+    for make in (lambda: fl.cosine(0.1, 0), lambda: fl.step_decay(-1, 3), lambda: fl.one_cycle(0.1, 5, up=-1)):
+        with pytest.raises(ValueError, match="at least"):
+            make()
+    with pytest.raises(TypeError, match="after is a schedule"):
+        fl.warm_up(3, 0.1)
