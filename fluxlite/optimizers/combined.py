@@ -111,11 +111,15 @@ class ClipNorm(Rule):
             raise ValueError(f"ClipNorm's p is 1, 2 or math.inf, got {self.p!r}")
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        size = np.abs(g)
-        norm = {1: np.sum, 2: lambda y: np.sqrt(np.sum(y * y)), math.inf: np.max}[self.p](size) if g.size else 0.0
+        norm = self._norm(g) if g.size else 0.0
         if isinstance(norm, (float, np.floating)) and not np.isfinite(norm):
             raise FloatingPointError(f"the gradient of a parameter of shape {x.shape} has the {self.p}-norm {norm}")
         return g * np.minimum(self.omega / np.maximum(norm, 1e-30), 1)
+
+    def _norm(self, g: Any) -> Any:
+        if self.p == 2:
+            return np.sqrt(np.sum(g * g))
+        return np.sum(np.abs(g)) if self.p == 1 else np.max(np.abs(g))
 
 
 @dataclass(frozen=True)
