@@ -150,7 +150,10 @@ def _attribute(which, card):
 
 
 def _properties(card):
-    return {"name": b"rehearsed card", "major": CAPABILITY[0], "minor": CAPABILITY[1], "multiProcessorCount": 40}
+    return {
+        "name": b"rehearsed card", "major": CAPABILITY[0], "minor": CAPABILITY[1], "multiProcessorCount": 40,
+        "warpSize": 32, "totalGlobalMem": CAPACITY, "maxThreadsPerBlock": 1024, "sharedMemPerBlock": 49152,
+    }  # fmt: skip
 
 
 RUNTIME = {

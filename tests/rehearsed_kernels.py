@@ -169,8 +169,10 @@ class Cublas(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("CUBLAS_"):
             return 0
+        if name.startswith("__"):
+            raise AttributeError(name)
         if not name.endswith("gemmBatched"):
-            not_rehearsed(f"cuBLAS {name}")
+            return lambda *_: not_rehearsed(f"cuBLAS {name}")
         dtype = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}[name[0]]
 
         def batched(handle, transa, transb, m, n, k, one, a, lda, b, ldb, zero, c, ldc, count):
@@ -218,6 +220,9 @@ def act():
             not_rehearsed(self.name)
 
     class Module(function.Module):
+        def __init__(self):
+            self._set_mapping({})
+
         def get_function(self, name):
             return Kernel(name if isinstance(name, str) else name.decode())
 
@@ -249,16 +254,25 @@ def _nvrtc():
 def _generator(cupy):
     """Draws with NumPy's Philox, for cuRAND's."""
 
+    class Philox4x3210:
+        def __init__(self, seed):
+            self.seed = seed
+
     class Generator:
         def __init__(self, bits):
             self.drawn = np.random.Generator(np.random.Philox(bits.seed))
 
-        def __getattr__(self, name):
-            return lambda *args: cupy.array(getattr(self.drawn, name)(*args))
+        def random(self, size=None, dtype=np.float64):
+            return cupy.array(self.drawn.random(size).astype(dtype))
 
-    class Philox4x3210:
-        def __init__(self, seed):
-            self.seed = seed
+        def standard_normal(self, size=None, dtype=np.float64):
+            return cupy.array(self.drawn.standard_normal(size).astype(dtype))
+
+        def uniform(self, low=0.0, high=1.0, size=None, dtype=np.float64):
+            return cupy.array(self.drawn.uniform(low, high, size).astype(dtype))
+
+        def integers(self, low, high=None, size=None, dtype=np.int64):
+            return cupy.array(self.drawn.integers(low, high, size, dtype))
 
     cupy.random.Philox4x3210 = Philox4x3210
     return Generator

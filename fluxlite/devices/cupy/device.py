@@ -203,15 +203,14 @@ _ADDED_AS = {"b1": "i4", "i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "i8": "
 
 @arrays.add_at_for(CupyArray)
 def _add_at(total: Any, index: Any, values: Any) -> None:
-    import cupyx
-
-    kind = total.dtype.str[1:]
-    if kind in _ATOMIC:
-        cupyx.scatter_add(total, index, values)
-    elif total.dtype.kind == "c":
-        cupyx.scatter_add(total.real, index, values.real)
-        cupyx.scatter_add(total.imag, index, values.imag)
-    else:  # integers survive the round trip through the wider type, even negative ones that started as unsigned
-        wide = total.astype(_ADDED_AS.get(kind, "f4"))
-        cupyx.scatter_add(wide, index, values.astype(wide.dtype))
-        total[...] = wide.astype(total.dtype)
+    add_at, kind = _cupy().add.at, total.dtype.str[1:]
+    with total.device:
+        if kind in _ATOMIC:
+            add_at(total, index, values)
+        elif total.dtype.kind == "c":
+            add_at(total.real, index, values.real)
+            add_at(total.imag, index, values.imag)
+        else:  # integers survive the round trip through the wider type, even negative ones that started as unsigned
+            wide = total.astype(_ADDED_AS.get(kind, "f4"))
+            add_at(wide, index, values.astype(wide.dtype))
+            total[...] = wide.astype(total.dtype)
