@@ -6,7 +6,7 @@ module for CUDA's runtime: how many cards there are, which is the current one, m
 Everything above is CuPy's own: arrays, dispatch, checks, its memory pools, and every decision to launch a kernel.
 
 What's acted:
-- Memory is host memory, filled with ones' bits (NaN) so that nobody takes it for zeros. There are `CARDS` cards, without
+- Memory is host memory, filled with the bits of NaN so that nobody takes it for zeros. There are `CARDS` cards, without
   access to each other's memory.
 - Work on the default stream is done at once. Copies on other streams are *late*: they're made when something waits for
   them. Whoever forgets to wait reads NaN, so a missing wait shows. `log` has everything in its order.
@@ -133,7 +133,10 @@ def _stream_waits(stream, event):
 
 def _program_waits(*stream):
     log.append(("synchronize", *stream))
-    streams.catch_up(stream[0]) if stream and stream[0] else streams.all()
+    if stream:  # the default one never waits, and doesn't wait for the others
+        streams.catch_up(*stream)
+    else:
+        streams.all()
 
 
 def _program_waits_for(event):
@@ -192,7 +195,8 @@ def _act(module, name, function):
     result, arguments = re.fullmatch(r"(.*?) ?\((.*)\)", signature.decode()).groups()
     given = [] if arguments == "void" else [part.strip() for part in arguments.split(",")]
     count = sum("__pyx" not in part for part in given)  # Cython's own ones come last
-    kinds = [ctypes.c_void_p if "struct" in part else _KINDS[part.replace(" __pyx_skip_dispatch", "")] for part in given]
+    plain = [part.replace(" __pyx_skip_dispatch", "") for part in given]
+    kinds = [ctypes.c_void_p if "struct" in part else _KINDS[part] for part in plain]
     pointer = ctypes.PYFUNCTYPE(_KINDS[result], *kinds)(lambda *all: function(*all[:count]))
     text = ctypes.create_string_buffer(signature)
     _kept.extend([pointer, text])

@@ -36,14 +36,15 @@ def _copy(x):
 UFUNCS = {
     "copy": _copy, "fill": _copy, "where": np.where, "clip": np.clip, "true_divide": np.true_divide, "real": np.real,
     "imag": np.imag, "angle": np.angle, "round": lambda x, decimals: np.round(x, int(decimals)), "i0": np.i0,
-    "arange": lambda start, step: None, "is_close": lambda a, b, rtol, atol: np.isclose(a, b, rtol, atol), "sinc": np.sinc,
+    "arange": lambda start, step: None, "sinc": np.sinc,
+    "is_close": lambda a, b, rtol, atol, nan: np.isclose(a, b, rtol, atol, bool(nan)),
 }  # fmt: skip
 
 
-def elementwise(name, args):
+def elementwise(kernel, name, args):
     function = UFUNCS.get(name, getattr(np, name, None))
     if not (name in UFUNCS or isinstance(function, np.ufunc)):
-        not_rehearsed(f"cupy_{name}")
+        not_rehearsed(kernel)
     count = function.nout if isinstance(function, np.ufunc) else 1
     inputs, outputs = args[:-1][:-count], args[:-1][-count:]
     out = host(outputs[0])
@@ -57,12 +58,12 @@ def elementwise(name, args):
             there[...] = np.asarray(result).astype(there.dtype)
 
 
-# -- reductions: cupy_NAME(input, output, its indexer, the output's indexer, …), the axes that go away in front ---------
+# -- reductions: cupy_NAME(input, output, two indexers, …), with the axes that go away in front -----------------------
 
 REDUCTIONS = {
     "sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "argmax": np.argmax, "argmin": np.argmin,
     "mean": np.mean, "all": np.all, "any": np.any, "nansum": np.nansum, "nanprod": np.nanprod, "nanmax": np.nanmax,
-    "nanmin": np.nanmin, "nanmean": np.nanmean,
+    "nanmin": np.nanmin, "nanmean": np.nanmean, "count_nonzero": np.count_nonzero,
 }  # fmt: skip
 
 
@@ -71,6 +72,12 @@ def reduction(name, args):
     with np.errstate(all="ignore"):
         result = REDUCTIONS[name](x.reshape(-1, max(out.size, 1)), axis=0)
     out[...] = np.asarray(result).reshape(out.shape).astype(out.dtype)
+
+
+def multiply_and_sum(args):
+    """What CuPy does for a product of one element, ``v @ v``."""
+    x, y, out = map(host, args[:3])
+    out[...] = (x * y).reshape(-1, max(out.size, 1)).sum(axis=0).reshape(out.shape)
 
 
 # -- indexing ----------------------------------------------------------------------------------------------------------
@@ -109,7 +116,19 @@ def pointers(args):
     out[...] = base + np.arange(out.shape[-1], dtype=out.dtype) * out.dtype.type(stride)
 
 
+def concatenate(args):
+    addresses, base, out = map(host, args[:3])
+    size, count = out.size // len(addresses), len(addresses)
+    memory = [(ctypes.c_char * (size * out.itemsize)).from_address(int(address)) for address in addresses]
+    parts = np.stack([np.ndarray(size, out.dtype, part) for part in memory])
+    i = np.arange(out.size)
+    middle = i // base
+    top = middle // count
+    out[...] = parts[middle - top * count, i + (top - middle) * base].reshape(out.shape)
+
+
 OTHERS = {
+    "cupy_concatenate_same_size": concatenate, "_tensordot_core_mul_sum": multiply_and_sum,
     "cupy_take": take, "cupy_take_scalar": take, "cupy_prepare_array_indexing": prepare_indices,
     "cupy_scatter_add": scatter(np.add.at), "cupy_scatter_update": scatter(_assign), "cupy_mat_ptrs": pointers,
 }  # fmt: skip
@@ -123,7 +142,7 @@ def answer(name, args):
     elif short.removesuffix("_with_dtype") in REDUCTIONS and len(args) >= 4:
         reduction(short.removesuffix("_with_dtype"), args)
     else:
-        elementwise(short, args)
+        elementwise(name, short, args)
 
 
 # -- products, in place of cuBLAS, which counts matrices column by column ----------------------------------------------
@@ -158,8 +177,9 @@ class Cublas(types.ModuleType):
 
     @staticmethod
     def gemmStridedBatchedEx(
-        handle, transa, transb, m, n, k, one, a, kind, lda, next_a, b, _b, ldb, next_b, zero, c, _c, ldc, next_c, count, *_
-    ):
+        handle, transa, transb, m, n, k, one, a, kind, lda, next_a, b, _b, ldb, next_b, zero, c, _c, ldc, next_c,
+        count, *_
+    ):  # fmt: skip
         rehearsal.log.append(("launch", "batched gemm", rehearsal.state.device))
         size = np.dtype(_DTYPES[kind]).itemsize
         for i in range(count):

@@ -236,7 +236,7 @@ CUBLAS = "libcublasLt.so.12: cannot open shared object file: No such file or dir
     ("broken", "reason"),
     [
         ({"kernel": RuntimeError(NVRTC)}, "finds a GPU but not libnvrtc.so.12, which it computes with: pip install "),
-        ({"product": ImportError(CUBLAS)}, "finds a GPU but not libcublasLt.so.12, which it computes with: pip install "),
+        ({"product": ImportError(CUBLAS)}, "but not libcublasLt.so.12, which it computes with: pip install "),
         ({"kernel": RuntimeError("nvrtc: error: could not find cuda_fp16.h")}, "but not cuda_fp16.h, which it"),
         ({"kernel": Trouble("CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel\nfor this")},
          "CuPy 14.2.0 finds a GPU and cannot compute on it: Trouble: CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel"),

@@ -230,7 +230,8 @@ def test_an_unknown_backend_is_refused_with_the_known_ones():
 
 @pytest.mark.parametrize("backend", ["CUDA", "AMDGPU", "Metal"])
 def test_a_missing_backend_that_is_named_raises(backend):
-    with pretend(), pytest.raises(RuntimeError, match=f"Unavailable backend: {backend}.*{re.escape(NOT_INSTALLED[backend])}"):
+    told = f"Unavailable backend: {backend}.*{re.escape(NOT_INSTALLED[backend])}"
+    with pretend(), pytest.raises(RuntimeError, match=told):
         fl.get_device(backend)
 
 
