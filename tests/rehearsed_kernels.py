@@ -221,10 +221,12 @@ class Missing(types.ModuleType):
 
 def act():
     """Put the answers into CuPy, which is imported here."""
-    libraries = "cupy_backends.cuda.libs"
-    for name in ("cusolver", "cusparse"):
-        sys.modules[f"{libraries}.{name}"] = Missing(f"{libraries}.{name}")
-    sys.modules[f"{libraries}.cublas"] = Cublas(f"{libraries}.cublas")
+    from cupy_backends.cuda import libs
+
+    for kind, name in ((Cublas, "cublas"), (Missing, "cusolver"), (Missing, "cusparse")):
+        module = kind(f"{libs.__name__}.{name}")
+        setattr(libs, name, module)
+        sys.modules[module.__name__] = module
     import cupy
     from cupy.cuda import compiler, function
 

@@ -9,8 +9,8 @@ from ..devices import preferences, without
 from ..devices.backends import BACKENDS, functional
 from ..devices.base import current
 from ..devices.choosing import choose
-from ..devices.cupy.functional import NEEDS
 from ..devices.cupy.parts import OPTIONAL_PARTS
+from ..devices.cupy.usable import NEEDS
 from ..devices.selection import why_no_gpu
 
 # The library for each kind of GPU, and how to install it.

@@ -13,7 +13,7 @@ from fluxlite.devices import functional
 from fluxlite.devices.backends import BACKENDS
 from fluxlite.devices.base import DeviceID
 from fluxlite.devices.cupy import device as cuda
-from fluxlite.devices.cupy import parts
+from fluxlite.devices.cupy import parts, usable
 
 
 class Trouble(Exception):
@@ -236,6 +236,8 @@ CUBLAS = "libcublasLt.so.12: cannot open shared object file: No such file or dir
     ("broken", "reason"),
     [
         ({"kernel": RuntimeError(NVRTC)}, "finds a GPU but not libnvrtc.so.12, which it computes with: pip install "),
+        ({"product": ImportError(f'Failure finding "libcublasLt.so.13 or libcublasLt.so.12": No such file: {CUBLAS}')},
+         "finds a GPU but not libcublasLt.so.13 or libcublasLt.so.12, which it computes with: pip install "),
         ({"product": ImportError(CUBLAS)}, "but not libcublasLt.so.12, which it computes with: pip install "),
         ({"kernel": RuntimeError("nvrtc: error: could not find cuda_fp16.h")}, "but not cuda_fp16.h, which it"),
         ({"kernel": Trouble("CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel\nfor this")},
@@ -252,6 +254,17 @@ def test_functional_means_that_a_kernel_and_a_product_ran(with_cupy, broken, rea
     assert not answer and reason in answer.reason and "\n" not in answer.reason
     assert ('"cupy-cuda12x[ctk]"' in answer.reason) == ("computes with" in answer.reason)
     assert BACKENDS["CUDA"].devices() == [] and fl.get_device() == fl.get_device("CPU")
+
+
+def test_what_CuPy_says_of_a_missing_library_is_understood():
+    pytest.importorskip("cupy")
+    try:
+        from cupy_backends.cuda.libs import cublas  # noqa: F401
+    except ImportError as error:
+        told = usable._trouble(usable.NEEDS["CUDA"], "CuPy 14.2.0", f"ImportError: {error}")
+    else:
+        pytest.skip("cuBLAS is installed")
+    assert "finds a GPU but not libcublas" in told and '"cupy-cuda12x[ctk]"' in told and "\n" not in told
 
 
 def test_CuPy_13_is_too_old(with_cupy):

@@ -21,9 +21,9 @@ from ..availability import Functional
 from ..base import GPU, Device, Memory
 from ..events import listeners, tell
 from . import package
-from .functional import NEEDS, no_driver, why_not
 from .pinned import PinnedCopies
 from .random import CupyGenerator
+from .usable import NEEDS, no_driver, why_not
 from .waits import waiting
 
 

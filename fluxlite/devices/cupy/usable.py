@@ -111,12 +111,14 @@ def _tried(needs: Needs, cupy: ModuleType, version: str) -> str:
     return ""
 
 
-# What CuPy says if a library of the toolkit, or a header for its compiler, isn't there.
-_LIBRARY = re.compile(r"\b(?:lib[\w-]+\.so[.\d]*|[\w-]+\.dll|[\w/]+\.h\b)")
+# What CuPy and the system say if a library of the toolkit, or a header for its compiler, isn't there.
+_NOT_FOUND = re.compile(r"Failure finding|cannot open|not find|failed to load|No such file", re.IGNORECASE)
+_LIBRARY = re.compile(r'Failure finding "([^"]+)"|\b((?:lib[\w-]+\.so[.\d]*|[\w-]+\.dll|[\w/]+\.h)\b)')
 
 
 def _trouble(needs: Needs, version: str, error: str) -> str:
     library = _LIBRARY.search(error)
-    if library and ("cannot open" in error or "not find" in error or "load" in error):
-        return f"{version} finds a GPU but not {library[0]}, which it computes with: {needs.toolkit()}"
+    if library and _NOT_FOUND.search(error):
+        name = library[1] or library[2]
+        return f"{version} finds a GPU but not {name}, which it computes with: {needs.toolkit()}"
     return f"{version} finds a GPU and cannot compute on it: {error.splitlines()[0]}"
