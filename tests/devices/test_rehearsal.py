@@ -16,7 +16,7 @@ import pytest
 import rehearsal
 
 import fluxlite as fl
-from fluxlite.arrays import add_at
+from fluxlite.arrays import add_at, on_card_of
 from fluxlite.devices.cupy import device as cuda
 from fluxlite.devices.cupy.device import cuda_devices
 
@@ -166,6 +166,17 @@ def test_cupy_computes_on_the_current_card_and_the_backend_enters_that_of_its_ar
     with second:
         np.testing.assert_array_equal(fl.cpu(x + pinned), 2 * numbers())
     assert {entry[2] for entry in rehearsal.log if entry[:2] == ("launch", "cupy_scatter_add")} == {1}
+
+
+@pytest.mark.cuda
+def test_the_card_of_an_array_is_entered_for_a_while(cards):
+    x = cards[1].upload(numbers())
+    with on_card_of(x):
+        np.testing.assert_array_equal(fl.cpu(x + np.ones_like(x)), numbers() + 1)
+        assert rehearsal.state.device == 1
+    with on_card_of(fl.param(x)), on_card_of(numbers()):
+        assert np.zeros_like(x).device.id == 1
+    assert rehearsal.state.device == 0
 
 
 @pytest.mark.cuda

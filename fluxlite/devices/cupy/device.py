@@ -8,6 +8,7 @@ from __future__ import annotations
 import abc
 import functools
 import importlib.util
+import operator
 from types import ModuleType
 from typing import Any
 
@@ -143,7 +144,10 @@ def cupy_device(index: int) -> CupyDevice:
 
 
 def _devices() -> list[Device]:
-    return [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
+    found: list[Device] = [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
+    if len(found) > 1:
+        arrays.enter_card[_cupy().ndarray] = operator.attrgetter("device")  # CuPy's own, which `with` enters
+    return found
 
 
 def cuda_devices() -> list[Device]:
@@ -204,7 +208,7 @@ _ADDED_AS = {"b1": "i4", "i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "i8": "
 @arrays.add_at_for(CupyArray)
 def _add_at(total: Any, index: Any, values: Any) -> None:
     add_at, kind = _cupy().add.at, total.dtype.str[1:]
-    with total.device:
+    with arrays.on_card_of(total):
         if kind in _ATOMIC:
             add_at(total, index, values)
         elif total.dtype.kind == "c":
