@@ -35,7 +35,7 @@ def device_of(x: Any) -> Any:
 # CuPy computes on the *current* card, not on the one that holds the operands. For such array types: how to make an
 # array's card the current one for a while. With one card there's nothing to enter, so this stays empty.
 enter_card: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
-_HERE = nullcontext()
+HERE = nullcontext()
 
 
 def on_card_of(x: Any) -> AbstractContextManager[Any]:
@@ -49,11 +49,11 @@ def on_card_of(x: Any) -> AbstractContextManager[Any]:
     array([0., 0.])
     """
     if not enter_card:
-        return _HERE
+        return HERE
     while is_tracked(x):
         x = x.value
     enter = enter_card.get(type(x))
-    return _HERE if enter is None else enter(x)
+    return HERE if enter is None else enter(x)
 
 
 def primitive(function: Function) -> Function:
