@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
+from fluxlite import arrays
 from fluxlite.devices import functional
 from fluxlite.devices.backends import BACKENDS
 from fluxlite.devices.base import DeviceID
@@ -58,6 +59,8 @@ class FakeArray:
 class FakeCuPy:
     """The parts of CuPy that asking for devices needs, for either maker, on a computer without a GPU."""
 
+    ndarray = FakeArray
+
     def __init__(self, is_hip, cards=(), error="", driver=0, version="14.2.0", **broken):
         self.entered, self.left, self.used = [], [], []
         self.__version__, self.broken = version, broken
@@ -104,6 +107,7 @@ def with_cupy(monkeypatch):
     yield put
     monkeypatch.undo()
     forget()
+    arrays.enter_card.clear()
 
 
 # -- F4 to F6 -----------------------------------------------------------------------------------------------------
