@@ -38,6 +38,9 @@ def stay() -> None:
     _home = Path.cwd()
 
 
+PASSING = ("Colab", "Binder")
+
+
 def passing() -> str:
     """``"Colab"`` or ``"Binder"`` if we run there, where the record ends with the session; otherwise empty."""
     if "COLAB_RELEASE_TAG" in os.environ or "google.colab" in sys.modules:
