@@ -123,7 +123,7 @@ class Class:
         return "\n\n".join([*table, *self.notes()])
 
     def notes(self) -> list[str]:
-        """Remarks about learners and files, as one block of lines, beyond `NOTES` only names. Empty if there are none."""
+        """Remarks about learners and files, as one block of lines: beyond `NOTES`, only names. Maybe none."""
         named = [*self._replaced(), *self._of_one_name(), *self._taken_together(), *self._of_files()]
         lines = [line for _, line in named[:NOTES]]
         if more := list(dict.fromkeys(name for name, _ in named[NOTES:])):
