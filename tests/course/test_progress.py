@@ -83,6 +83,7 @@ def test_where_a_record_ends_with_the_session(variable, place, monkeypatch):
 WRITE = """
 import sys
 from fluxlite.course import progress
+progress.PATIENCE = 600
 for number in range(50):
     progress.keep("checks", f"{sys.argv[1]}.{number}", "right")
 """
@@ -119,7 +120,8 @@ def test_a_killed_notebook_leaves_no_lock_behind(monkeypatch):
     assert json.loads(progress.path().read_text())["checks"] == {"03.1": "right", "03.2": "right"}
 
 
-def test_threads_that_write_at_once_lose_nothing():
+def test_threads_that_write_at_once_lose_nothing(monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 600)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: progress.keep("checks", f"03.{number}", "right"), range(100)))
     assert len(json.loads(progress.path().read_text())["checks"]) == 100
@@ -140,7 +142,7 @@ def no_locks(request, monkeypatch):
 
 
 def test_without_locks_threads_that_write_at_once_lose_nothing(no_locks, monkeypatch, tmp_path):
-    monkeypatch.setattr(progress, "LEFT_OVER", 60)
+    monkeypatch.setattr(progress, "LEFT_OVER", 600)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: progress.keep("checks", f"03.{number}", "right"), range(100)))
     assert len(json.loads(progress.path().read_text())["checks"]) == 100
