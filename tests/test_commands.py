@@ -507,8 +507,9 @@ def test_little_is_needed():
 
 def test_the_extras_are_the_promised_ones():
     assert {extra: names(packages) for extra, packages in EXTRAS.items()} == {
-        "lab": {"jupyterlab", "ipywidgets", "matplotlib"},
+        "lab": {"jupyterlab", "ipywidgets", "matplotlib", "filelock"},
         "test": {
+            "filelock",
             "jupyterlab",
             "ipywidgets",
             "matplotlib",
