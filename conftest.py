@@ -3,7 +3,9 @@
 There's only this one, since a second conftest.py in tests/ would be another module with the same name.
 """
 
+import collections
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -23,7 +25,15 @@ settings.load_profile("fluxlite")
 os.environ["FLUXLITE_PROGRESS"] = str(Path(tempfile.mkdtemp(prefix="fluxlite-"), "progress.json"))
 
 def pytest_configure(config):
-    """nbval compares notebook outputs by the rule in `tools/outputs.py`: the last digits may differ."""
+    """``pytest -m cuda`` rehearses where there's no card (`tests/rehearsal.py`).
+
+    nbval compares notebook outputs by the rule in `tools/outputs.py`: the last digits may differ.
+    """
+    if config.option.markexpr == "cuda":
+        import rehearsal
+
+        if rehearsal.can_start():
+            rehearsal.start()
     if config.pluginmanager.hasplugin("nbval"):
         from nbval.plugin import IPyNbCell
 
@@ -50,10 +60,36 @@ def no_simulation_and_nothing_said_yet(monkeypatch, empty_project):
     monkeypatch.setenv("FLUXLITE_PROJECT", str(empty_project))
     monkeypatch.delenv("FLUXLITE_GPU_BACKEND", raising=False)
     monkeypatch.delenv("FLUXLITE_WITHOUT_GPU", raising=False)
+    if progress := sys.modules.get("fluxlite.course.progress"):
+        monkeypatch.setattr(progress, "_home", None)  # no lesson has begun
     fluxlite.reset_notices()
     fluxlite.seed(None)
     with fluxlite.simulate_gpu(False):
         yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """What the rehearsal doesn't act, CuPy answers as it does without a driver."""
+    try:
+        return (yield)
+    except Exception as error:
+        if "rehearsal" in sys.modules and "cudaErrorInsufficientDriver" in str(error):
+            pytest.skip(f"not rehearsed: {str(error).splitlines()[0]}")
+        raise
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Which of the tests for a card a rehearsal didn't run, and why."""
+    skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", []) if report.longrepr]
+    left_out = [reason.partition("not rehearsed: ")[2] for reason in skipped if "not rehearsed: " in reason]
+    reasons = collections.Counter(left_out)
+    if terminalreporter.config.option.markexpr == "cuda" and "rehearsal" in sys.modules:
+        ran = sum(len(terminalreporter.stats.get(outcome, [])) for outcome in ("passed", "failed"))
+        terminalreporter.section("rehearsal, without a card")
+        terminalreporter.write_line(f"{ran} tests ran; {reasons.total()} did not, since nothing here acts")
+        for reason, count in sorted(reasons.items()):
+            terminalreporter.write_line(f"  {reason}: {count}")
 
 
 # ``@pytest.mark.on("Simulated", "CUDA")`` names the devices for which a test holds; the test gets each as `device`. If

@@ -97,7 +97,8 @@ def parser() -> argparse.ArgumentParser:
     looking = command(
         "class", look_at_class, "show who solved what, from the zip files in a folder",
         "The overview and the table have names in them: they're for the teacher. A lesson is shown without names, for "
-        "the wall.",
+        "the wall. Type fluxlite class or python -P -m fluxlite class: without the -P, Python would run a file such as "
+        "numpy.py that someone handed in, if you stand in its folder.",
     )  # fmt: skip
     looking.add_argument("folder", metavar="FOLDER", type=Path, help="where the zip files are")
     looking.add_argument("lesson", metavar="LESSON", nargs="*", default=[], help="show lesson 03, say, for the wall")

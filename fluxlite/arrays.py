@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .tree.ties import is_array
+from .tree.ties import is_array, is_tracked
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -29,6 +30,30 @@ def device_of(x: Any) -> Any:
     CPU
     """
     raise TypeError(f"device_of takes an array, got {type(x).__name__}")
+
+
+# CuPy computes on the *current* card, not on the one that holds the operands. For such array types: how to make an
+# array's card the current one for a while. With one card there's nothing to enter, so this stays empty.
+enter_card: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
+HERE = nullcontext()
+
+
+def on_card_of(x: Any) -> AbstractContextManager[Any]:
+    """``with on_card_of(x):`` computes on the card that holds `x`, a plain or tracked array (CUDA.jl: ``device!``).
+
+    What isn't on one of several cards needs no entering.
+
+    >>> x = np.ones(2)
+    >>> with on_card_of(x):
+    ...     np.zeros_like(x)
+    array([0., 0.])
+    """
+    if not enter_card:
+        return HERE
+    while is_tracked(x):
+        x = x.value
+    enter = enter_card.get(type(x))
+    return HERE if enter is None else enter(x)
 
 
 def primitive(function: Function) -> Function:

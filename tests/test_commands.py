@@ -483,7 +483,7 @@ def test_ci_is_a_script_that_can_be_started():
     assert os.access(run, os.X_OK)
     assert subprocess.run(["bash", "-n", str(run)]).returncode == 0
     extras = re.search(r"EXTRAS=([\w,]+)", run.read_text())[1].split(",")
-    assert set(extras) == {"bench", "browser", "cuda12", "nbgrader", "nox"} <= set(EXTRAS)
+    assert set(extras) == {"bench", "browser", "nbgrader", "nox", "rehearsal"} <= set(EXTRAS)
 
 
 # --- What we promise about packages ---
@@ -507,8 +507,9 @@ def test_little_is_needed():
 
 def test_the_extras_are_the_promised_ones():
     assert {extra: names(packages) for extra, packages in EXTRAS.items()} == {
-        "lab": {"jupyterlab", "ipywidgets", "matplotlib"},
+        "lab": {"jupyterlab", "ipywidgets", "matplotlib", "filelock"},
         "test": {
+            "filelock",
             "jupyterlab",
             "ipywidgets",
             "matplotlib",
@@ -524,11 +525,21 @@ def test_the_extras_are_the_promised_ones():
         "browser": {"playwright"},
         "nbgrader": {"nbgrader"},
         "bench": {"torch", "jax", "mlx", "autograd"},
+        "rehearsal": {"cupy-cuda12x", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12"},
         "cuda12": {"cupy-cuda12x"},
         "cuda13": {"cupy-cuda13x"},
         "rocm": {"cupy-rocm-7-0"},
         "metal": {"mlx"},
     }
+
+
+def test_cupy_is_one_that_can_compute():
+    """Plain CuPy finds a GPU and has no libraries to compute with. CuPy 13 is another library: it promotes by value."""
+    for extra in ("cuda12", "cuda13"):
+        (cupy,) = map(Requirement, EXTRAS[extra])
+        assert cupy.extras == {"ctk"} and not cupy.specifier.contains("13.9") and cupy.specifier.contains("14.0")
+    for part in map(Requirement, EXTRAS["rehearsal"]):  # there's none for macOS, where asking would stop the rest
+        assert part.marker.evaluate({"sys_platform": "linux"}) and not part.marker.evaluate({"sys_platform": "darwin"})
 
 
 def test_mlx_is_one_that_can_be_imported_on_linux():
@@ -561,7 +572,7 @@ def test_conda_environment():
         assert all((ROOT / name).exists() for name in path.split())
     cupy = Requirement(cupy)
     (in_project,) = map(Requirement, EXTRAS["cuda12"])
-    assert (cupy.name, cupy.specifier) == (in_project.name, in_project.specifier)
+    assert (cupy.name, cupy.extras, cupy.specifier) == (in_project.name, in_project.extras, in_project.specifier)
     # There's none for macOS, where requesting it would break the whole environment.
     assert cupy.marker.evaluate({"sys_platform": "linux"}) and not cupy.marker.evaluate(
         {"sys_platform": "darwin"}

@@ -1,11 +1,16 @@
-"""The links to Colab, Binder and GitHub: all lead to the place that pyproject.toml names, and to existing files."""
+"""The links to Colab, Binder and GitHub, and what the learners' first cell installs: only from a place that is ours.
 
+That place is what pyproject.toml names. As long as it names none, there are no links, and nothing is fetched. Both
+states are tested, whichever pyproject.toml is in.
+"""
+
+import hashlib
 import importlib.util
 import re
 import shutil
 import subprocess
 import sys
-import tomllib
+import zipfile
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,28 +20,46 @@ import pytest
 import fluxlite
 
 ROOT = Path(__file__).resolve().parents[1]
-PUBLISHED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["fluxlite"]
-PLACE = (PUBLISHED["repository"], PUBLISHED["tag"].format(version=fluxlite.__version__))
-LEARNERS = sorted((ROOT / "notebooks" / "learner").glob("*.ipynb"))
-TEACHING = ROOT / "notebooks" / "TEACHING.md"
+LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "learner").glob("*.ipynb"))
+FIRST = "notebooks/learner/00-start-here.ipynb"
 HOSTS = {"colab.research.google.com", "mybinder.org", "github.com", "YOUR-HUB"}
 PICTURES = {"/assets/colab-badge.svg", "/badge_logo.svg"}
-OURS = {"fluxlite", PLACE[0].partition("/")[2]}  # a GitHub repository with any other name isn't ours
+SETTINGS = {"repository": "a/b", "sha256": "0123456789abcdef" * 4, "tag": "v{version}", "lessons": "v{version}-x"}
+OPENED, INSTALLED = f"v{fluxlite.__version__}-x", f"v{fluxlite.__version__}"
 
 
-@pytest.fixture(scope="module")
-def tool():
+def load():
     spec = importlib.util.spec_from_file_location("notebooks", ROOT / "tools" / "notebooks.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def written(path):
+@pytest.fixture(scope="module")
+def tool():
+    return load()
+
+
+@pytest.fixture(scope="module")
+def pages(tool):
+    """What `make exercises` makes once the project is published, by path."""
+    place = tool.published(SETTINGS)
+    made = {f"notebooks/learner/{path.name}": text for path, text in tool.learners(place).items()}
+    return {**made, "README.md": tool.readme(place), "notebooks/TEACHING.md": tool.teaching(place)}
+
+
+@pytest.fixture(scope="module")
+def unpublished(tool):
+    """The same as long as it isn't published."""
+    made = {f"notebooks/learner/{path.name}": text for path, text in tool.learners(None).items()}
+    return {**made, "README.md": tool.readme(None), "notebooks/TEACHING.md": tool.teaching(None)}
+
+
+def written(name, text):
     """The text of a page, or of a notebook's cells."""
-    if path.suffix == ".md":
-        return path.read_text(encoding="utf-8")
-    return "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
+    if name.endswith(".md"):
+        return text
+    return "\n".join(cell.source for cell in nbformat.reads(text, as_version=4).cells)
 
 
 def links(text):
@@ -72,89 +95,145 @@ def wrong(text):
     found = []
     for link in links(text):
         repository, tag, path = target(link)
-        if link.netloc == "github.com" and repository.partition("/")[2] not in OURS:
-            continue
-        if repository != PLACE[0] or tag not in (None, PLACE[1]) or not (ROOT / (path or "")).exists():
+        if link.netloc == "github.com" and repository.partition("/")[2] not in ("b", "fluxlite"):
+            continue  # a GitHub repository with any other name isn't ours
+        right = INSTALLED if "/archive/" in link.path else OPENED
+        if repository != "a/b" or tag not in (None, right) or not (ROOT / (path or "")).exists():
             found.append(link.geturl())
     return found
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", TEACHING, *LEARNERS], ids=lambda path: path.name)
-def test_every_link_leads_to_the_published_place_and_to_what_is_there(path):
-    assert wrong(written(path)) == []
+# -- while it's published nowhere -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", LEARNERS, ids=lambda path: path.stem)
-def test_a_copy_can_be_opened_on_colab_and_binder_and_installs_the_same_version(path):
-    colab, binder, archive, *_ = links(written(path))
-    own = f"notebooks/learner/{path.name}"
-    assert [target(link) for link in (colab, binder)] == [(*PLACE, own)] * 2
-    assert target(archive) == (*PLACE, None)
+def test_what_is_here_is_what_the_command_makes(tool):
+    for name, text in {"README.md": tool.readme(), "notebooks/TEACHING.md": tool.teaching()}.items():
+        assert text == (ROOT / name).read_text(encoding="utf-8")
+    for path, text in tool.learners().items():
+        assert path.read_text(encoding="utf-8") == text
 
 
-def test_on_colab_each_lesson_leads_to_the_next():
-    for path, after in zip(LEARNERS, [*LEARNERS[1:], None]):
-        found = [target(link)[2] for link in links(written(path)) if link.netloc == "colab.research.google.com"]
-        assert found[1:] == ([f"notebooks/learner/{after.name}"] if after else []), path.name
+def test_without_a_repository_nothing_leads_or_fetches_from_anywhere(unpublished):
+    for name, text in unpublished.items():
+        page = written(name, text)
+        ours = [link for link in links(page) if "YOUR-SERVER" not in link.query]
+        assert [link.geturl() for link in ours if "fluxlite" in link.geturl() or link.netloc != "github.com"] == []
+        if name.endswith(".ipynb"):
+            assert not re.search(r"^\s*[%!]\s*(pip|conda|uv)\b", page, re.MULTILINE), name
 
 
-def test_the_readme_opens_the_first_lesson():
-    first = "notebooks/learner/00-start-here.ipynb"
-    opened = {link.netloc: target(link)[2] for link in links(written(ROOT / "README.md")) if target(link)[2] == first}
-    assert {"colab.research.google.com", "mybinder.org"} <= set(opened)
+def test_without_a_repository_the_first_cell_says_how_to_install_by_hand(unpublished, tmp_path):
+    said = first_cell(unpublished["notebooks/learner/03-your-own-model.ipynb"])
+    assert "fluxlite isn't installed in this notebook's Python." in said and "PIP" not in said
+    assert '%pip install "/path/of/the/folder[lab]"' in said and "ModuleNotFoundError" not in said
 
 
-def test_the_hub_opens_the_first_lesson_of_a_teachers_branch():
-    (link,) = [link for link in links(written(TEACHING)) if link.netloc == "YOUR-HUB"]
-    assert target(link) == (PLACE[0], None, "notebooks/learner/00-start-here.ipynb")
-    assert parse_qs(link.query)["branch"] == ["YOUR-BRANCH"]
+def test_nobodys_repository_and_no_package_index_is_named():
+    """Who takes a name that we don't own could run code on the computers of those who follow what we say."""
+    mine = Path(__file__).name
+    files = [path for folder in ("fluxlite", "notebooks", "tools", "tests", "benchmarks", "binder")
+             for path in (ROOT / folder).rglob("*") if path.suffix not in (".png", ".npz", ".pyc")]  # fmt: skip
+    files += [path for path in ROOT.iterdir() if path.suffix in (".md", ".py", ".toml", ".txt", ".yml", "")]
+    said = re.compile(r"""fluxlite/fluxlite\b(?![/.]\w)|pip3? install (-\S+ )*["']?fluxlite\b(?! *@)""")
+    for path in files:
+        if path.is_file() and path.name != mine:
+            assert not said.search(path.read_text(encoding="utf-8")), path
+    for text in ("https://github.com/fluxlite/fluxlite", "pip install fluxlite", 'pip install -q "fluxlite[lab]"'):
+        assert said.search(text), "it would not be noticed"
 
 
-def test_the_pages_are_what_the_command_makes(tool):
-    assert tool.readme() == (ROOT / "README.md").read_text(encoding="utf-8")
-    assert tool.teaching() == TEACHING.read_text(encoding="utf-8")
+# -- when it's published --------------------------------------------------------------------------------------------
+
+
+def test_one_setting_makes_every_link_and_all_lead_to_what_is_there(pages):
+    assert {name: wrong(written(name, text)) for name, text in pages.items()} == dict.fromkeys(pages, [])
+    opened = {link.netloc for link in links(pages["README.md"]) if target(link)[2] == FIRST}
+    assert {"colab.research.google.com", "mybinder.org"} <= opened
+    (link,) = [link for link in links(pages["notebooks/TEACHING.md"]) if link.netloc == "YOUR-HUB"]
+    assert target(link) == ("a/b", None, FIRST) and parse_qs(link.query)["branch"] == ["YOUR-BRANCH"]
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_copy_can_be_opened_elsewhere_and_installs_one_archive_and_no_other(name, pages):
+    own = f"notebooks/learner/{name}"
+    colab, binder, archive, *_ = links(written(own, pages[own]))
+    assert [target(link) for link in (colab, binder)] == [("a/b", OPENED, own)] * 2
+    assert target(archive) == ("a/b", INSTALLED, None) and archive.fragment == f"sha256={SETTINGS['sha256']}"
+
+
+def test_on_colab_each_lesson_leads_to_the_next(pages):
+    for name, after in zip(LESSONS, [*LESSONS[1:], None]):
+        text = written(name, pages[f"notebooks/learner/{name}"])
+        found = [target(link)[2] for link in links(text) if link.netloc == "colab.research.google.com"]
+        assert found[1:] == ([f"notebooks/learner/{after}"] if after else []), name
+
+
+@pytest.mark.parametrize("sha256", ["", "x" * 64, "abc"])
+def test_without_the_archives_hash_nothing_is_made(tool, sha256):
+    with pytest.raises(ValueError, match=r"needs sha256, the 64 digits of sha256sum for https://github.com/a/b/arch"):
+        tool.published({**SETTINGS, "sha256": sha256})
+    assert tool.published({**SETTINGS, "repository": "", "sha256": sha256}) is None
+
+
+def test_pip_refuses_another_archive(tmp_path):
+    """By the part of the address after the #."""
+    package = tmp_path / "planted-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(package, "w") as archive:
+        about = "planted-1.0.dist-info"
+        archive.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: planted\nVersion: 1.0\n")
+        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{about}/RECORD", "")
+    right = hashlib.sha256(package.read_bytes()).hexdigest()
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(tmp_path / "x")]
+    answers = [subprocess.run([*pip, f"{package.as_uri()}#sha256={digest}"], capture_output=True, text=True)
+               for digest in ("0" * 64, right)]  # fmt: skip
+    assert [answer.returncode for answer in answers] == [1, 0] and "HASH" in answers[0].stderr
 
 
 @pytest.mark.parametrize(
     "link",
     [
         "https://github.com/somebody/fluxlite",
-        "https://github.com/{}/blob/v0.0.1/README.md",
-        "https://github.com/{}/blob/{}/notebooks/learner/99-nothing.ipynb",
-        "https://colab.research.google.com/github/{}/blob/main/notebooks/learner/00-start-here.ipynb",
-        "https://mybinder.org/v2/gh/{}/{}?urlpath=lab%2Ftree%2Fnotebooks%2Flearner%2F99.ipynb",
-        "https://YOUR-HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2Fa%2Fb&urlpath=lab%2Ftree%2Fb%2FREADME.md",
-        "https://YOUR-HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2F{}&urlpath=lab%2Ftree%2Fx%2FREADME.md",
+        "https://github.com/a/b/blob/v0.0.1/README.md",
+        f"https://github.com/a/b/blob/{OPENED}/notebooks/learner/99-nothing.ipynb",
+        f"https://github.com/a/b/archive/{OPENED}.zip",
+        "https://colab.research.google.com/github/a/b/blob/main/notebooks/learner/00-start-here.ipynb",
+        f"https://mybinder.org/v2/gh/a/b/{OPENED}?urlpath=lab%2Ftree%2Fnotebooks%2Flearner%2F99.ipynb",
+        "https://YOUR-HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2Fc%2Fd&urlpath=lab%2Ftree%2Fd%2FREADME.md",
+        "https://YOUR-HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2Fa%2Fb&urlpath=lab%2Ftree%2Fx%2FREADME.md",
     ],
 )
 def test_a_wrong_link_is_noticed(link):
-    assert wrong(f"[see]({link.format(*PLACE)})") == [link.format(*PLACE)]
+    assert wrong(f"[see]({link})") == [link]
 
 
-def test_one_line_moves_every_link(tool, monkeypatch, tmp_path):
-    (tmp_path / "notebooks").mkdir()
-    for name in ("README.md", "pyproject.toml", "notebooks/TEACHING.md"):
-        shutil.copy(ROOT / name, tmp_path / name)
-    monkeypatch.setattr(tool, "ROOT", tmp_path)
-    monkeypatch.setattr(tool, "REPOSITORY", "a/b")
-    assert {target(link)[0] for page in (tool.readme(), tool.teaching()) for link in links(page)} == {"a/b"}
+def test_pages_without_a_place_for_the_links_are_named(tool, monkeypatch, tmp_path):
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
     (tmp_path / "README.md").write_text("# nothing here\n")
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
     with pytest.raises(ValueError, match="needs the two lines"):
         tool.readme()
 
 
-def test_where_installing_fails_one_line_says_so():
-    """Instead of a bare ModuleNotFoundError in the cell below."""
-    (cell,) = [cell for cell in nbformat.read(LEARNERS[3], as_version=4).cells if cell.id == "install"]
+def first_cell(notebook):
+    """What a notebook's first cell says where fluxlite is missing and pip has no network."""
+    (cell,) = [cell for cell in nbformat.reads(notebook, as_version=4).cells if cell.id == "install"]
     program = f"""
 import sys
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance(colors="NoColor")
 sys.modules["fluxlite"] = None  # it is not to be found, before and after
-shell.register_magic_function(lambda line: print("ERROR: no network"), "line", "pip")
+shell.register_magic_function(lambda line: print("PIP", line), "line", "pip")
 print("RAISED", type(shell.run_cell({cell.source!r}).error_in_exec).__name__)
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ran.returncode == 0 and "RAISED SystemExit" in ran.stdout, ran.stderr
-    assert "fluxlite could not be installed; the lines above say why." in ran.stdout + ran.stderr
-    assert "ERROR: no network" in ran.stdout and "ModuleNotFoundError" not in ran.stdout + ran.stderr
+    return ran.stdout + ran.stderr
+
+
+def test_where_installing_fails_one_line_says_so(pages):
+    """Instead of a bare ModuleNotFoundError in the cell below."""
+    said = first_cell(pages["notebooks/learner/03-your-own-model.ipynb"])
+    assert "fluxlite could not be installed; the lines above say why." in said
+    assert f"PIP install --quiet \"https://github.com/a/b/archive/{INSTALLED}.zip#sha256=" in said
+    assert "ModuleNotFoundError" not in said

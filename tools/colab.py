@@ -3,11 +3,12 @@
     python tools/colab.py [NN ...]      all lessons, or those of these numbers
 
 Makes .venv-colab with the packages below. Each lesson then runs there, alone in an empty folder. The first one installs
-fluxlite by its own first cell, from an archive of this folder in place of the one on GitHub. Needs the network.
+fluxlite by its own first cell, as if it were published, from an archive of this folder. Needs the network.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -68,8 +69,11 @@ def run(python: Path, lesson: Path, package: Path) -> bool:
     """Run one lesson alone in an empty folder; whether it came to its end."""
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder, lesson.name)
-        installed = lesson.read_text(encoding="utf-8").replace(notebooks.ARCHIVE, package.as_posix())
-        here.write_text(installed, encoding="utf-8")
+        # As it will be when the project is published, but with this archive.
+        digest = hashlib.sha256(package.read_bytes()).hexdigest()
+        place = notebooks.Place("NAME/fluxlite", "v0", f"{package.as_uri()}#sha256={digest}")
+        copy = notebooks.for_learners(notebooks.read(lesson), lesson.name, place)
+        here.write_text(notebooks.text(copy), encoding="utf-8")
         # Neither this folder on Python's path nor somebody's own record of progress: Colab has none of them.
         clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "FLUXLITE_PROGRESS")}
         ran = subprocess.run([python, "-c", RUN, here], cwd=folder, env=clean, capture_output=True, text=True)
@@ -85,8 +89,7 @@ def main(numbers: list[str]) -> int:
     python = environment()
     with tempfile.TemporaryDirectory() as folder:
         package = archive(Path(folder))
-        results = [run(python, ROOT / "notebooks" / "learner" / path.name, package)
-                   for path in notebooks.lessons(numbers)]  # fmt: skip
+        results = [run(python, path, package) for path in notebooks.lessons(numbers)]
     listing = subprocess.run([python, "-m", "pip", "list", "--format=freeze"], capture_output=True, text=True).stdout
     had = [line for line in listing.splitlines() if line in VERSIONS or line.startswith("fluxlite==")]
     print(f"{sum(results)} of {len(results)} lessons, with {', '.join(had)} and Python {sys.version.split()[0]}")

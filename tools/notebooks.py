@@ -6,8 +6,8 @@
 
 A lesson, notebooks/NN-name.ipynb, is solved: ### BEGIN SOLUTION … ### END SOLUTION. A learner's copy has no outputs,
 todo() in place of each solution, no guesses, and each solution folded away below its check. It also has what it needs
-to be opened alone, on Colab or on Binder: links, and a cell that installs fluxlite where that is missing. At its end it
-says how to hand in.
+to be opened alone: a cell for where fluxlite is missing, which says how to install it, and at its end how to hand in.
+Where pyproject.toml names a repository, the copy has links to Colab and Binder too, and the cell installs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sys
 import tempfile
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import nbformat
@@ -54,10 +54,40 @@ def text(notebook: dict[str, Any]) -> str:
     return nbformat.writes(nbformat.from_dict(notebook)) + "\n"
 
 
+# -- where the project is published ------------------------------------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """Where the project is published."""
+
+    repository: str  # on GitHub, such as "name/fluxlite"
+    opened: str  # the tag that the links open
+    archive: str  # the address of what the first cell installs, with the hash by which pip recognizes it
+
+
+def published(settings: dict[str, str]) -> Place | None:
+    """What ``[tool.fluxlite]`` of pyproject.toml says; None if no repository is named.
+
+    Raises `ValueError` if the archive's hash is missing: then anyone who takes over the repository could run code on
+    the learners' computers.
+    """
+    repository, tag = settings.get("repository", ""), settings["tag"].format(version=fluxlite.__version__)
+    if not repository:
+        return None
+    archive, sha256 = f"https://github.com/{repository}/archive/{tag}.zip", settings.get("sha256", "")
+    if not re.fullmatch("[0-9a-f]{64}", sha256):
+        raise ValueError(f"[tool.fluxlite] needs sha256, the 64 digits of sha256sum for {archive}; got {sha256!r}")
+    opened = settings["lessons"].format(version=fluxlite.__version__)
+    return Place(repository, opened, f"{archive}#sha256={sha256}")
+
+
+PLACE = published(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["fluxlite"])
+
+
 # -- a learner's copy -----------------------------------------------------------------------------------------------
 
 
-def for_learners(lesson: dict[str, Any], name: str) -> dict[str, Any]:
+def for_learners(lesson: dict[str, Any], name: str, place: Place | None = PLACE) -> dict[str, Any]:
     """The copy that a learner gets of a solved lesson; `name` is its file's, and begins with its number."""
     number = name[:2]
     cells: list[dict[str, Any]] = []
@@ -74,7 +104,7 @@ def for_learners(lesson: dict[str, Any], name: str) -> dict[str, Any]:
             waiting = []
     if waiting:
         raise ValueError(f"lesson {number} has a solution without a check after it:\n{waiting[0]}")
-    made = {**lesson, "cells": with_ways_in(cells, name)}
+    made = {**lesson, "cells": with_ways_in(cells, name, place)}
     about = {LESSON: number, VERSION: fluxlite.__version__, HASH: fingerprint(made)}
     return {**made, "metadata": {**lesson["metadata"], "fluxlite": about}}
 
@@ -102,32 +132,38 @@ def folded(id: str, solutions: list[str]) -> dict[str, Any]:
     return {"cell_type": "markdown", "id": f"{id}-solution", "metadata": {}, "source": page}
 
 
-def learners() -> dict[Path, str]:
+def learners(place: Place | None = PLACE) -> dict[Path, str]:
     """Every learner's notebook, and its text."""
     folder = NOTEBOOKS / "learner"
-    return {folder / path.name: text(for_learners(read(path), path.name)) for path in lessons()}
+    return {folder / path.name: text(for_learners(read(path), path.name, place)) for path in lessons()}
 
 
 # -- ways in: Colab and Binder --------------------------------------------------------------------------------------
 
-PUBLISHED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["fluxlite"]
-REPOSITORY, TAG = PUBLISHED["repository"], PUBLISHED["tag"].format(version=fluxlite.__version__)
 FIRST = "00-start-here.ipynb"
 NEXT = re.compile(r"\*\*Next: \[[^\]]+\]\((\d\d-[\w-]+\.ipynb)\)")
 BLOCK = re.compile(r"(<!-- launch links: .*? -->\n).*?(<!-- end of launch links -->\n)", re.DOTALL)
 HUB = "https://YOUR-HUB/hub/user-redirect/git-pull"
-ARCHIVE = f"https://github.com/{REPOSITORY}/archive/{TAG}.zip"
-INSTALL = f"""# Where fluxlite is missing, as on Colab, this installs it. Anywhere else it does nothing.
+INSTALL = """# Where fluxlite is missing, as on Colab, this installs it. Anywhere else it does nothing.
 try:
     import fluxlite
 except ModuleNotFoundError:
-    %pip install --quiet {ARCHIVE}
+    %pip install --quiet "ARCHIVE"
     try:
         import fluxlite
     except ModuleNotFoundError:
         raise SystemExit(
             "fluxlite could not be installed; the lines above say why. Is there a network? Then run this cell again."
         ) from None"""
+INSTALL_BY_HAND = """# Where fluxlite is missing, this says how to install it. Anywhere else it does nothing.
+try:
+    import fluxlite
+except ModuleNotFoundError:
+    raise SystemExit(
+        "fluxlite isn't installed in this notebook's Python. You need the folder that you cloned or unpacked, the one "
+        "with pyproject.toml in it. Run this line in a cell of its own, with that folder's path; then this cell:\\n"
+        '    %pip install "/path/of/the/folder[lab]"'
+    ) from None"""
 HAND_IN = """## Hand in
 
 Does a teacher collect your work? Save this notebook (Ctrl+S). Then put your name into the cell below, take the `#`
@@ -140,26 +176,28 @@ gets them together.\
 HAND_IN_CELL = "# %run -m fluxlite handin Ada Lovelace"
 
 
-def on_colab(name: str) -> str:
+def on_colab(name: str, place: Place) -> str:
     """The address that opens a learner's notebook on Colab."""
-    return f"https://colab.research.google.com/github/{REPOSITORY}/blob/{TAG}/notebooks/learner/{name}"
+    return f"https://colab.research.google.com/github/{place.repository}/blob/{place.opened}/notebooks/learner/{name}"
 
 
-def on_binder(name: str) -> str:
+def on_binder(name: str, place: Place) -> str:
     """The address that opens a learner's notebook in JupyterLab on Binder, among all the others."""
     path = quote(f"lab/tree/notebooks/learner/{name}", safe="")
-    return f"https://mybinder.org/v2/gh/{REPOSITORY}/{TAG}?urlpath={path}"
+    return f"https://mybinder.org/v2/gh/{place.repository}/{place.opened}?urlpath={path}"
 
 
-def with_ways_in(cells: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """A learner's cells with what a notebook needs that is opened alone."""
+def with_ways_in(cells: list[dict[str, Any]], name: str, place: Place | None) -> list[dict[str, Any]]:
+    """A learner's cells with what a notebook needs that is opened alone. Links and downloads need a place."""
     first = next(i for i, cell in enumerate(cells) if cell["cell_type"] == "code")
-    here = f"*Open this lesson [on Colab]({on_colab(name)}) or [on Binder]({on_binder(name)}).*"
-    elsewhere = {"cell_type": "markdown", "id": "elsewhere", "metadata": {}, "source": here}
+    code = INSTALL.replace("ARCHIVE", place.archive) if place else INSTALL_BY_HAND
     install = {"cell_type": "code", "id": "install", "metadata": {}, "outputs": [], "execution_count": None,
-               "source": INSTALL}  # fmt: skip
-    after = [*next_on_colab(cells[-1]), *hand_in()]
-    return [*cells[:first], elsewhere, install, *cells[first:], *after]
+               "source": code}  # fmt: skip
+    if place is None:
+        return [*cells[:first], install, *cells[first:], *hand_in()]
+    here = f"*Open this lesson [on Colab]({on_colab(name, place)}) or [on Binder]({on_binder(name, place)}).*"
+    elsewhere = {"cell_type": "markdown", "id": "elsewhere", "metadata": {}, "source": here}
+    return [*cells[:first], elsewhere, install, *cells[first:], *next_on_colab(cells[-1], place), *hand_in()]
 
 
 def hand_in() -> list[dict[str, Any]]:
@@ -171,20 +209,22 @@ def hand_in() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def next_on_colab(last: dict[str, Any]) -> list[dict[str, Any]]:
+def next_on_colab(last: dict[str, Any], place: Place) -> list[dict[str, Any]]:
     """A cell for Colab, where the link to the next lesson, which stands in the last cell, leads nowhere."""
     found = NEXT.findall(last["source"])
     if not found or not (NOTEBOOKS / found[-1]).exists():
         return []
-    there = f"*On Colab the next lesson is [here]({on_colab(found[-1])}).*"
+    there = f"*On Colab the next lesson is [here]({on_colab(found[-1], place)}).*"
     return [{"cell_type": "markdown", "id": "next-on-colab", "metadata": {}, "source": there}]
 
 
-def readme() -> str:
+def readme(place: Place | None = PLACE) -> str:
     """README.md with the links to Colab and Binder made anew. Raises `ValueError` where their place is missing."""
     page = (ROOT / "README.md").read_text(encoding="utf-8")
-    colab = f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({on_colab(FIRST)})"
-    binder = f"[![Open in Binder](https://mybinder.org/badge_logo.svg)]({on_binder(FIRST)})"
+    if place is None:
+        return with_links("README.md", page, "")
+    colab = f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({on_colab(FIRST, place)})"
+    binder = f"[![Open in Binder](https://mybinder.org/badge_logo.svg)]({on_binder(FIRST, place)})"
     links = f"""In the browser, with nothing to install:
 
 - {colab} a GPU if you are lucky; needs a Google account.
@@ -193,12 +233,12 @@ def readme() -> str:
     return with_links("README.md", page, links)
 
 
-def teaching() -> str:
+def teaching(place: Place | None = PLACE) -> str:
     """notebooks/TEACHING.md with the link for a JupyterHub made anew; the repository's name is the folder's there."""
     page = (ROOT / "notebooks" / "TEACHING.md").read_text(encoding="utf-8")
-    source = quote(f"https://github.com/{REPOSITORY}", safe="")
-    path = quote(f"lab/tree/{REPOSITORY.partition('/')[2]}/notebooks/learner/{FIRST}", safe="")
-    link = f"{HUB}?repo={source}&branch=YOUR-BRANCH&urlpath={path}"
+    address = f"https://github.com/{place.repository}" if place else "https://YOUR-SERVER/YOUR-REPOSITORY"
+    path = quote(f"lab/tree/{address.rpartition('/')[2]}/notebooks/learner/{FIRST}", safe="")
+    link = f"{HUB}?repo={quote(address, safe='')}&branch=YOUR-BRANCH&urlpath={path}"
     return with_links("TEACHING.md", page, f"\n```\n{link}\n```\n\n")
 
 

@@ -1,8 +1,8 @@
 """Handing in work and viewing a class's results: one zip file per learner, no server.
 
-``python -m fluxlite handin NAME`` packs a learner's notebooks and progress. ``python -m fluxlite class FOLDER`` shows a
-folder of these files as a table of learners and exercises. ``class FOLDER 03`` shows a lesson without names, for the
-wall. ``class FOLDER --csv`` writes a table for a spreadsheet.
+``fluxlite handin NAME`` packs a learner's notebooks and progress. ``fluxlite class FOLDER`` shows a folder of these
+files as a table of learners and exercises. ``class FOLDER 03`` shows a lesson without names, for the wall.
+``class FOLDER --csv`` writes a table for a spreadsheet.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ import unicodedata
 import zipfile
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import fluxlite
 
+from ..writing import write_whole
 from . import exercises, progress
 from .asked import Asked, asked
 from .copies import FOLDER
 from .guesses import Question
-from .handins import ABOUT, Handin, by_learner, collect
+from .handins import ABOUT, Handin, Remark, by_learner, collect, comparable
 
 # For the last row of a room: at most this many characters per line, per option, and per bar.
 WIDTH, OPTION, LONGEST = 96, 50, 30
-# For a teacher's screen: at most this many characters per line and per name, and lines about files.
-SCREEN, NAME, NOTES = 100, 20, 20
+# For a teacher's screen: at most this many characters per line and per name, remarks, and files that are only named.
+SCREEN, NAME, NOTES, NAMED = 100, 20, 20, 120
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
 TRIED = {exercises.RIGHT: "right", exercises.NOT_RIGHT: "tried", exercises.STOPPED: "tried"}
 
@@ -47,20 +49,28 @@ def handin(name: str = "", folder: Path | None = None) -> Path:
     stem = re.sub(r"[^\w-]+", "-", name).strip("-")
     if not stem:
         raise ValueError(f"a name has letters in it, got {name!r}: python -m fluxlite handin Ada")
-    files = [file for file in [*sorted(folder.glob("*.ipynb")), folder / progress.FILE] if file.exists()]
+    files = [file for file in [*sorted(folder.glob("*.ipynb")), folder / progress.FILE] if file.is_file()]
     if not files:
         hint = " Guess or check something first." if progress.passing() else " Hand in where your lessons are."
         raise ValueError(f"there is no notebook and no {progress.FILE} in {folder.absolute()}.{hint}")
     target = folder / f"handin-{stem}.zip"
     about = {"name": name, "version": fluxlite.__version__, "time": datetime.datetime.now().isoformat(),
              "place": progress.passing()}  # fmt: skip
-    part = target.with_suffix(".part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+    packed = io.BytesIO()
+    # A date before 1980, as on a computer without a clock, can't be in a zip file.
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
         archive.writestr(ABOUT, json.dumps(about))
         for file in files:
             archive.write(file, file.name)
-    part.replace(target)
+    _write_here(target, packed.getbuffer())
     return target
+
+
+def _write_here(file: Path, content: Any) -> None:
+    """Write a file of ours. Raises `ValueError` if there's a link in its place, which leads to who knows what."""
+    if file.is_symlink():
+        raise ValueError(f"{file} is a link to another file, which would be overwritten: remove the link")
+    write_whole(file, content)
 
 
 def what_to_say(file: Path, name: str) -> list[str]:
@@ -99,49 +109,72 @@ class Class:
     `csv` is a table for a spreadsheet.
     """
 
-    def __init__(self, handins: list[Handin], to_say: list[str]) -> None:
-        self.handins, self.to_say = handins, to_say
-        names = Counter(one.name.casefold() for one in handins)
-        shared, seen = {name for name, times in names.items() if times > 1}, Counter[str]()
+    def __init__(self, handins: list[Handin], remarks: list[Remark]) -> None:
+        self.handins, self.remarks = handins, remarks
+        shown = [comparable(_cut(one.name)) for one in handins]  # long names may only differ where they're cut
+        times, seen = Counter(shown), Counter[str]()
         self.labels = []
-        for one in handins:
-            name = one.name.casefold()
+        for one, name in zip(handins, shown):
             seen[name] += 1
-            self.labels.append(_cut(one.name, f" #{seen[name]}" if name in shared else ""))
+            self.labels.append(_cut(one.name, f" #{seen[name]}" if times[name] > 1 else ""))
 
     def __repr__(self) -> str:
         table = [self._table()] if self.handins else ["nobody has handed in"]
         return "\n\n".join([*table, *self.notes()])
 
     def notes(self) -> list[str]:
-        """Remarks about the files, as one block of lines. Empty if there are none."""
-        lines = [*self._of_one_name(), *self._taken_together(), *self.to_say]
-        if len(lines) > NOTES:
-            lines[NOTES:] = [f"and {len(lines) - NOTES} more that something is to be said about"]
+        """Remarks about learners and files, as one block of lines: beyond `NOTES`, only names. Maybe none."""
+        named = [*self._replaced(), *self._of_one_name(), *self._taken_together(), *self._of_files()]
+        lines = [line for _, line in named[:NOTES]]
+        if more := list(dict.fromkeys(name for name, _ in named[NOTES:])):
+            others = f" and {len(more) - NAMED} more" if len(more) > NAMED else ""
+            lines.append(f"Something is to be said of these too: {', '.join(more[:NAMED])}{others}")
         wrapped = (textwrap.wrap(line, SCREEN, subsequent_indent="  ", break_on_hyphens=False) for line in lines)
         return ["\n".join(line for lines in wrapped for line in lines)] if lines else []
 
-    def _of_one_name(self) -> list[str]:
+    def _of_files(self) -> list[tuple[str, str]]:
+        """Each file and the remark about it: first one for each file in the folder, then the second, and so on.
+
+        So that one file with a thousand remarks doesn't hide the others.
+        """
+        seen = Counter[str]()
+        turns: list[tuple[int, str, str]] = []
+        for one in self.remarks:
+            file = one.file.partition("/")[0]
+            seen[file] += 1
+            turns.append((seen[file], one.file, str(one)))
+        return [(file, line) for _, file, line in sorted(turns, key=lambda turn: turn[0])]
+
+    def _replaced(self) -> list[tuple[str, str]]:
+        """Learners with a guess that a later file answers differently, and the files."""
+        return [
+            (label, f"{label} guessed {', '.join(one.replaced)} differently in {_files(one)}; the last counts")
+            for label, one in zip(self.labels, self.handins)
+            if one.replaced
+        ]
+
+    def _of_one_name(self) -> list[tuple[str, str]]:
         """Learners that share a name and can't be told apart, each with their file."""
         files: dict[str, list[str]] = {}
         for label, one in zip(self.labels, self.handins):
-            files.setdefault(one.name.casefold(), []).append(f"{label} is {', '.join(one.files)}")
+            files.setdefault(comparable(_cut(one.name)), []).append(f"{label} is {_files(one)}")
         question = "Is it one learner? Take away the older file."
-        return [
-            f"{len(each)} learners of one name, each counted: {'; '.join(each)}. {question}"
-            for each in files.values()
-            if len(each) > 1
-        ]
+        lines = []
+        for each in files.values():
+            more = f" and {len(each) - 6} more" if len(each) > 6 else ""
+            line = f"{len(each)} learners of one name, each counted: {'; '.join(each[:6])}{more}. {question}"
+            lines.append((each[0].partition(" is ")[0], line))
+        return [line for line, each in zip(lines, files.values()) if len(each) > 1]
 
-    def _taken_together(self) -> list[str]:
+    def _taken_together(self) -> list[tuple[str, str]]:
         """Learners who handed in more than once, and still get one row."""
         again = "handed in more than once"
         by_name = "handed in from Colab or Binder, where the name alone tells who it is"
         labels: dict[str, list[str]] = {again: [], by_name: []}
         for label, one in zip(self.labels, self.handins):
             if len(one.files) > 1:
-                labels[by_name if one.place else again].append(f"{label} ({len(one.files)} files)")
-        return [f"{why}; taken together: {', '.join(names)}" for why, names in labels.items() if names]
+                labels[by_name if one.place else again].append(f"{label} ({len(set(one.files))} files)")
+        return [(names[0], f"{why}; taken together: {', '.join(names)}") for why, names in labels.items() if names]
 
     # -- for the teacher ----------------------------------------------------------------------------------------------
 
@@ -201,8 +234,8 @@ class Class:
     def write_csv(self, file: Path) -> None:
         """Write `csv` into a file so that spreadsheets read its letters. Raises `ValueError` for another file type."""
         if file.suffix.lower() != ".csv":
-            raise ValueError(f"{file} has another ending than .csv: python -m fluxlite class FOLDER --csv class.csv")
-        file.write_text(self.csv(), encoding="utf-8-sig", newline="")
+            raise ValueError(f"{file} has another ending than .csv: fluxlite class FOLDER --csv class.csv")
+        _write_here(file, self.csv().encode("utf-8-sig"))
 
     # -- for the wall -------------------------------------------------------------------------------------------------
 
@@ -222,6 +255,12 @@ class Class:
 
 def _learners(handins: list[Handin]) -> str:
     return f"{len(handins)} learner{'s' * (len(handins) != 1)}"
+
+
+def _files(one: Handin) -> str:
+    """A learner's files, at most six of them."""
+    files = list(dict.fromkeys(one.files))
+    return ", ".join(files[:6]) + (f" and {len(files) - 6} more" if len(files) > 6 else "")
 
 
 def _ids(number: str) -> list[str]:
@@ -244,7 +283,8 @@ def _below_each_other(label: str, counts: list[list[int]]) -> list[tuple[str, li
 def _wide(text: str) -> int:
     """How many terminal columns a text takes: an ideograph takes two, a combining accent none."""
     return sum(
-        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text
+        0 if unicodedata.category(letter) in ("Mn", "Me") else 1 + (unicodedata.east_asian_width(letter) in "WF")
+        for letter in text
     )
 
 
@@ -259,7 +299,7 @@ def _cut(name: str, end: str = "") -> str:
 
 def _no_formula(text: str) -> str:
     """A text that a spreadsheet reads as text, even if it starts like a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    return f"'{text}" if text.startswith(tuple("=+-@＝＋－＠")) else text
 
 
 def _histogram(id: str, question: Question, counts: Counter[str], text: Asked) -> list[str]:
@@ -282,5 +322,5 @@ def look_at_class(folder: Path) -> Class:
     """
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder; name the one with the files that were handed in")
-    found, to_say = collect(folder)
-    return Class(by_learner(found), to_say)
+    found, remarks = collect(folder)
+    return Class(by_learner(found), remarks)

@@ -51,6 +51,8 @@ def _hand_out_one(file: Path, copy: Path) -> str:
     if _made(copy, fresh):
         return ""
     theirs = copy.read_bytes()
+    if _torn(theirs):
+        return _repaired(copy, theirs, fresh)
     if _handed_out(theirs) == _handed_out(fresh):
         return ""  # they have this version, edited or not
     if _unchanged(theirs):
@@ -58,6 +60,16 @@ def _hand_out_one(file: Path, copy: Path) -> str:
         return f"{copy.name} is new, version {_about(fresh).get(VERSION)}; yours was as it was handed out."
     newer = copy.with_name(f"{copy.stem}.v{_about(fresh).get(VERSION)}{copy.suffix}")
     return _beside(newer, fresh, copy)
+
+
+def _repaired(copy: Path, theirs: bytes, fresh: bytes) -> str:
+    """Replace a notebook that can't be opened any more, and keep what's left of it."""
+    if fresh.startswith(theirs):  # nothing of theirs was in it
+        write_whole(copy, fresh)
+        return f"{copy.name} was torn, as when a disk is full. It's whole again; nothing of yours was in it."
+    kept = _kept_as(copy, "torn")
+    write_whole(copy, fresh)
+    return f"{copy.name} could not be read any more. It's fresh now, and what was in it is kept as {kept.name}."
 
 
 def _beside(newer: Path, fresh: bytes, copy: Path) -> str:
@@ -77,30 +89,42 @@ def renew(copy: Path, source: Path | None = None) -> Path | None:
     fresh = (source / copy.name).read_bytes()
     if _made(copy, fresh):
         return None
-    number = 1
-    while True:
-        kept = copy.with_name(f"{copy.stem}.mine-{number}{copy.suffix}")
-        try:
-            os.link(copy, kept)  # unlike a rename, this never replaces an existing file
-            break
-        except FileExistsError:
-            number += 1
-        except (OSError, AttributeError):  # the file system has no links
-            if _made(kept, copy.read_bytes()):
-                break
-            number += 1
+    kept = _kept_as(copy, "mine")
     write_whole(copy, fresh)
     return kept
 
 
+def _kept_as(copy: Path, word: str) -> Path:
+    """Give the content of `copy` a second name, which nothing has yet."""
+    number = 1
+    while True:
+        kept = copy.with_name(f"{copy.stem}.{word}-{number}{copy.suffix}")
+        try:
+            os.link(copy, kept)  # unlike a rename, this never replaces an existing file
+            return kept
+        except FileExistsError:
+            number += 1
+        except (OSError, AttributeError):  # the file system has no links
+            if _made(kept, copy.read_bytes()):
+                return kept
+            number += 1
+
+
 def _made(path: Path, content: bytes) -> bool:
-    """Write a new file. False if it already exists."""
-    try:
-        with path.open("xb") as file:
-            file.write(content)
-    except FileExistsError:
+    """Write a new file, whole even if the disk is full. False if it already exists."""
+    if os.path.lexists(path):
         return False
+    write_whole(path, content)
     return True
+
+
+def _torn(content: bytes) -> bool:
+    """Whether JupyterLab can't open it: half of it is missing, or it never was a notebook."""
+    try:
+        json.loads(content)
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 def _about(content: bytes) -> dict[str, Any]:
@@ -117,4 +141,7 @@ def _handed_out(content: bytes) -> Any:
 
 def _unchanged(content: bytes) -> bool:
     known = _handed_out(content)
-    return known is not None and fingerprint(json.loads(content)) == known
+    try:
+        return known is not None and fingerprint(json.loads(content)) == known
+    except (KeyError, TypeError):  # it lost its cells
+        return False

@@ -87,12 +87,13 @@ def exercise(id: str, title: str, look_at: str = "") -> Callable[[Callable[..., 
 
 def lesson(number: str) -> types.ModuleType:
     """The module with a lesson's checks and guesses. Raises `ValueError` for an unknown lesson."""
-    try:
-        return importlib.import_module(f"fluxlite.course.lessons.lesson{number}")
-    except ModuleNotFoundError as error:
-        if not str(error.name).endswith(f"lessons.lesson{number}"):  # the module exists, but an import in it fails
-            raise
-        raise ValueError(f"there is no lesson {number!r}; the lessons are {', '.join(lessons())}") from None
+    if isinstance(number, str) and re.fullmatch("[0-9]{2}", number):  # what else is typed isn't part of a path
+        try:
+            return importlib.import_module(f"fluxlite.course.lessons.lesson{number}")
+        except ModuleNotFoundError as error:
+            if not str(error.name).endswith(f"lessons.lesson{number}"):  # the module exists, but an import in it fails
+                raise
+    raise ValueError(f"there is no lesson {number!r}; the lessons are {', '.join(lessons())}")
 
 
 def number_in(id: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import fluxlite as fl
 
 from ..messages import notice
+from ..writing import write_whole
 from . import exercises, progress
 from .crossing import Crossover, crossover
 from .guesses import Question
@@ -48,8 +50,10 @@ class Report:
         return figure
 
     def save(self) -> None:
-        self.text_file.write_text(f"{self}\n", encoding="utf-8")
-        self.figure().savefig(self.picture_file, dpi=110, facecolor="white")
+        picture = io.BytesIO()
+        self.figure().savefig(picture, format="png", dpi=110, facecolor="white")
+        write_whole(self.text_file, f"{self}\n".encode())
+        write_whole(self.picture_file, picture.getvalue())
         self.saved = True
 
 

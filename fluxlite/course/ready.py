@@ -72,7 +72,8 @@ def _all(names: list[str]) -> str:
 def broken(names: dict[str, str]) -> str:
     with tempfile.TemporaryDirectory() as place:
         environment = {**os.environ, "MPLCONFIGDIR": place, "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-c", IMPORTS, *names]
+        # -P: not from the current folder, whatever lies there.
+        command = [sys.executable, "-P", "-c", IMPORTS, *names]
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode == 0:
         return ""

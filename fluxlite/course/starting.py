@@ -27,6 +27,7 @@ def start(number: str, made_for: str | None = None) -> None:
     different one, the box says so. Raises `ValueError` for an unknown lesson.
     """
     exercises.lesson(number)
+    progress.stay()
     versions = f"fluxlite {fluxlite.__version__} · Python {platform.python_version()} · NumPy {np.__version__}"
     lines = [f"lesson {number} · {versions}"]
     if made_for is not None and made_for != fluxlite.__version__:

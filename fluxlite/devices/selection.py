@@ -67,7 +67,7 @@ def cu(x: Any, dtype: Any = DEFAULT) -> Any:
 def require_gpu() -> Device:
     """The device that `gpu` moves to. Raises `RuntimeError`, with the reason, if there's none.
 
-    After ``without_gpu("simulate")`` there always is one, unless CUDA_VISIBLE_DEVICES hides it.
+    After ``without_gpu("simulate")`` there always is one.
 
     >>> with simulate_gpu(3):
     ...     require_gpu().name

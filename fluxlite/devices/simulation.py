@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from contextvars import ContextVar
 from typing import Any
 
@@ -21,7 +22,12 @@ class _State:
 
 
 def simulate_gpu(
-    count: int | bool = 1, like: Any = "NVIDIA T4", memory: int | None = None, *, deterministic: bool = True
+    count: int | bool = 1,
+    like: Any = "NVIDIA T4",
+    memory: int | None = None,
+    *,
+    deterministic: bool = True,
+    visible: bool = False,
 ) -> Simulation:
     """Use `count` simulated GPUs from now on, even if there's a real one. ``simulate_gpu(False)`` ends it.
 
@@ -29,8 +35,8 @@ def simulate_gpu(
     card's. Its time is `fluxlite.clock()`, which moves only when the program asks the GPU for work, so it's the same
     in each run. ``deterministic=False`` adds the program's own time. Another call with the same arguments, as when
     you rerun a cell, keeps the same devices. ``with simulate_gpu():`` restores the earlier state at the end. The
-    environment variable CUDA_VISIBLE_DEVICES hides simulated GPUs as it hides real ones; its value at the time of the
-    call counts. Raises `ValueError` for an unknown card.
+    environment variable CUDA_VISIBLE_DEVICES is about real GPUs. With ``visible=True`` it hides simulated ones the
+    same way; its value at the time of the call counts. Raises `ValueError` for an unknown card.
 
     >>> with simulate_gpu(like="RTX 2080 Ti", memory=2**20) as device:
     ...     device.memory().capacity
@@ -41,7 +47,7 @@ def simulate_gpu(
     count = int(count)
     if count < 0:
         raise ValueError(f"simulate_gpu(count) takes a number of GPUs, got {count}")
-    _State.devices = _make(_visible(count), like, memory, deterministic)
+    _State.devices = _make(_visible(count) if visible else count, like, memory, deterministic)
     _State.on = count > 0
     _say(count, _State.devices)
     return before
@@ -60,17 +66,27 @@ def _settings(device: Any) -> Any:
 
 
 def _visible(count: int) -> int:
-    """How many of `count` GPUs CUDA_VISIBLE_DEVICES shows. As in CUDA, the list ends at the first invalid number."""
+    """How many of `count` GPUs CUDA_VISIBLE_DEVICES shows. As in CUDA, the list ends at the first that isn't there.
+
+    A number below `count` is there, and so is each ``GPU-<uuid>``, until there are `count`. Of ``MIG-<uuid>``s, the
+    parts of a shared card, CUDA gives a process one, however many the list names.
+    """
     wanted = os.environ.get("CUDA_VISIBLE_DEVICES")
     if wanted is None:
         return count
     seen: set[str] = set()
-    for number in wanted.split(","):
-        number = number.strip()
-        if not number.isdecimal() or int(number) >= count or number in seen:
+    for name in (part.strip() for part in wanted.split(",")):
+        number = name.isdecimal() and int(name) < count
+        if name in seen or len(seen) == count or not (number or re.fullmatch(_UUID, name)):
             break
-        seen.add(number)
+        seen.add(name)
+        if name.startswith("MIG-"):
+            break
     return len(seen)
+
+
+# CUDA takes the beginning of one, too. An older id of a part is MIG-GPU-<uuid>/1/0.
+_UUID = r"(GPU|MIG|MIG-GPU)-[0-9a-f][0-9a-f-]*(/\d+/\d+)?"
 
 
 def _say(count: int, devices: list[Device]) -> None:
@@ -124,7 +140,7 @@ def devices() -> list[Device]:
         return [estimated]
     if _State.on or not _is_preferred():
         return list(_State.devices)
-    return list(_standing_in(_visible(1)))
+    return list(_standing_in())
 
 
 def _is_preferred() -> bool:
@@ -133,8 +149,8 @@ def _is_preferred() -> bool:
 
 
 @functools.cache
-def _standing_in(visible: int) -> list[Device]:
-    found = _make(visible, "NVIDIA T4", None)
+def _standing_in() -> list[Device]:
+    found = _make(1, "NVIDIA T4", None)
     _say(1, found)
     return found
 
@@ -143,6 +159,6 @@ def functional() -> Functional:
     """Whether there's a simulated GPU, and if not, why."""
     if devices():
         return Functional()
-    if _State.on or _is_preferred():
+    if _State.on:
         return Functional("CUDA_VISIBLE_DEVICES hides the simulated GPUs too")
     return Functional("the simulated GPU is off: simulate_gpu()")

@@ -9,13 +9,18 @@ from ..devices import preferences, without
 from ..devices.backends import BACKENDS, functional
 from ..devices.base import current
 from ..devices.choosing import choose
+from ..devices.cupy.parts import OPTIONAL_PARTS
+from ..devices.cupy.usable import NEEDS
 from ..devices.selection import why_no_gpu
 
 # The library for each kind of GPU, and how to install it.
 _LIBRARIES = {"CUDA": "cupy", "AMDGPU": "cupy", "Metal": "mlx.core"}
 _NAMES = {"cupy": "CuPy", "mlx.core": "MLX"}
 _HOW = {
-    "CUDA": "an NVIDIA GPU with its driver (nvidia.com/drivers), and pip install cupy-cuda12x or cupy-cuda13x",
+    "CUDA": (
+        "an NVIDIA GPU with its driver (nvidia.com/drivers), and "
+        'pip install "cupy-cuda12x[ctk]" or "cupy-cuda13x[ctk]"'
+    ),
     "AMDGPU": "an AMD GPU with ROCm 7 (rocm.docs.amd.com), and pip install cupy-rocm-7-0",
     "Metal": "a Mac with Apple's own processor, and pip install mlx",
 }
@@ -82,9 +87,20 @@ def _state_of(name: str) -> str:
     lines = [f"functional{version}" if answer else f"not functional: {told}"]
     if name != "CPU":
         lines += [f"{device!r}  {device.name}" for device in devices]
-    if not answer and name in _HOW:
+    if answer:
+        lines += _without(name)
+    elif name in _HOW:
         lines.append(f"it takes {_HOW[name]}")
     return "\n".join(lines)
+
+
+def _without(name: str) -> list[str]:
+    """What computes here, but not with all its libraries: which are missing, and what brings them."""
+    if preferences.pretended or name not in NEEDS:
+        return []
+    parts = {part: functional(name, part) for part in BACKENDS[name].parts if part not in OPTIONAL_PARTS}
+    missing = [f"without {part}: {answer.reason}" for part, answer in parts.items() if not answer]
+    return missing and [*missing, f"they come with {NEEDS[name].toolkit()}"]
 
 
 def _version(name: str) -> str:

@@ -18,6 +18,7 @@ from fluxlite.course import lab as lab_module
 from fluxlite.course.asked import Asked, asked
 from fluxlite.course.classroom import Class, Handin, handin, look_at_class
 from fluxlite.course.guesses import Question
+from fluxlite.course.handins import Remark
 
 
 @pytest.fixture(autouse=True)
@@ -131,9 +132,86 @@ def test_names_that_are_long_are_cut_to_the_same_width():
 
 
 def test_many_notes_leave_the_table_on_the_screen():
-    shown = repr(Class(class_of(3), [f"{i}.zip: cannot be read" for i in range(100)]))
-    assert "19.zip" in shown and "20.zip" not in shown
-    assert shown.endswith("and 80 more that something is to be said about")
+    shown = repr(Class(class_of(3), [Remark(f"{i}.zip", "cannot be read") for i in range(100)]))
+    lines = shown.splitlines()
+    assert "19.zip: cannot be read" in lines and "20.zip: cannot be read" not in lines and len(lines) < 40
+    assert "\nSomething is to be said of these too: 20.zip, 21.zip, " in shown and shown.endswith(" 98.zip,\n  99.zip")
+
+
+def test_a_file_with_many_remarks_does_not_hide_the_others():
+    flood = [Remark(f"a.zip/{i}.zip", "cannot be read") for i in range(1_000)]
+    shown = repr(Class(class_of(3), [*flood, Remark("b.zip", "cannot be read")]))
+    assert "b.zip: cannot be read" in shown and len(shown.splitlines()) < 100 and shown.endswith(" and 861 more")
+
+
+def test_who_answers_differently_in_another_learners_name_is_shown(learner, tmp_path, monkeypatch):
+    """They have the learner's own record, or are on Colab, where only the name says who it is."""
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "release")
+    handin("Ada", learner).rename(tmp_path / "Ada.zip")
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "other" / progress.FILE))
+    (tmp_path / "other").mkdir()
+    progress.keep("guesses", "03-A", "d")
+    handin("Ada", tmp_path / "other").rename(tmp_path / "Eve.zip")
+    shown = repr(look_at_class(tmp_path))
+    assert "Ada guessed 03-A differently in Ada.zip, Eve.zip; the last counts\n" in shown
+
+
+def test_names_that_look_alike_are_told_apart():
+    names = ["Maria Magdalena Mustermann", "Maria Magdalena Musterfrau", "Zoë", "Zoe\u0308"]
+    labels = Class([Handin(name, "1", {}, {}, files=(name,)) for name in names], []).labels
+    assert labels == ["Maria Magdalena … #1", "Maria Magdalena … #2", "Zoë #1", "Zoe\u0308 #2"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize("name", ["handin-Ada.part", "handin-Ada.zip", "class.csv"])
+def test_links_that_someone_has_planted_lead_nowhere(name, learner, tmp_path, monkeypatch, capsys):
+    (tmp_path / "mine").write_text("precious")
+    (learner / name).symlink_to(tmp_path / "mine")
+    monkeypatch.chdir(learner)
+    main(["handin", "Ada"])
+    main(["class", ".", "--csv"])
+    assert (tmp_path / "mine").read_text() == "precious"
+    assert name.endswith(".part") or f"{name} is a link to another file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["handin", "Ada"], ["class", ".", "--csv"]])
+def test_a_full_disk_leaves_the_file_that_was_there(command, learner, monkeypatch, capsys):
+    monkeypatch.chdir(learner)
+    assert main(command) == 0
+    before = {path.name: path.read_bytes() for path in learner.iterdir()}
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    assert main(command) == 1 and "No space left on device" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in learner.iterdir()} == before
+
+
+def test_a_notebook_from_a_computer_without_a_clock_is_packed(learner):
+    os.utime(learner / "03-your-own-model.ipynb", (0, 0))
+    assert handin("Ada", learner).exists()
+
+
+def test_the_command_runs_nothing_from_the_folder_of_hand_ins(learner, tmp_path):
+    """``fluxlite class`` and ``python -P -m fluxlite class``. Plain ``python -m`` puts the folder first on its path."""
+    handin("Ada", learner).rename(tmp_path / "Ada.zip")
+    for name in ("numpy", "fluxlite", "zipfile", "csv", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('planted')")
+    script = tmp_path.parent / "fluxlite-script" / "fluxlite"
+    script.parent.mkdir(exist_ok=True)
+    script.write_text("import sys\nfrom fluxlite.__main__ import command\nsys.exit(command())")
+    environment = {**os.environ, "PYTHONPATH": str(Path(fluxlite.__file__).parents[1])}
+    for way in ([str(script)], ["-P", "-m", "fluxlite"]):
+        answer = subprocess.run(
+            [sys.executable, *way, "class", "."], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert re.search(r"^Ada +\+\.\.\. +1$", answer.stdout, re.MULTILINE), answer.stderr
+
+
+def test_the_help_says_how_to_look_at_a_class_safely(capsys):
+    main(["class", "--help"])
+    assert "Type fluxlite class or python -P -m fluxlite class" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_table_for_a_spreadsheet(learner, tmp_path, monkeypatch, capsys):
@@ -301,6 +379,8 @@ def test_an_empty_class(tmp_path):
     [
         (["class", "nowhere"], "nowhere is no folder"),
         (["class", ".", "99"], "there is no lesson '99'"),
+        (["class", ".", "../../x"], "there is no lesson '../../x'"),
+        (["class", ".", "\x1b[2J"], "there is no lesson '\\x1b[2J'"),
         (["class", ".", "03", "--csv"], "--csv writes all lessons: leave out 03, or --csv"),
         (["handin"], "there is no notebook and no progress.json in"),
         (["handin", "???"], "a name has letters in it, got '???'"),

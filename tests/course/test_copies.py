@@ -73,12 +73,57 @@ def test_one_with_work_in_it_stays_and_the_newer_lies_beside_it(folders):
     assert hand_out(target, source) == []
 
 
-@pytest.mark.parametrize("content", ["", "no notebook", "[]", "{}", '{"metadata": {"fluxlite": 3}}', '{"cells": 1}'])
+NO_CELLS = '{"metadata": {"fluxlite": {"sources": "x", "version": "0.9"}}}'
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"metadata": {"fluxlite": 3}}', '{"cells": 1}', NO_CELLS])
 def test_a_file_that_is_no_notebook_of_ours_stays(folders, content):
     source, target = folders
     (target / NAME).write_text(content)
     hand_out(target, source)
     assert (target / NAME).read_text() == content and sources(target / "03-x.v1.0.ipynb") == ["start"]
+
+
+TORN = ["no notebook", '{"cells": [{"source": ["my answer', "\0" * 900, "[" * 100_000]
+
+
+@pytest.mark.parametrize("content", TORN, ids=["text", "half", "zeros", "deep"])
+def test_a_torn_notebook_is_replaced_and_what_is_left_of_it_is_kept(folders, content):
+    source, target = folders
+    for number in (1, 2):
+        (target / NAME).write_text(content + " " * number)
+        (line,) = hand_out(target, source)
+        assert line == (
+            f"03-x.ipynb could not be read any more. It's fresh now, and what was in it is kept as "
+            f"03-x.torn-{number}.ipynb."
+        )
+        assert (target / f"03-x.torn-{number}.ipynb").read_text() == content + " " * number
+    assert sources(target / NAME) == ["start"] and hand_out(target, source) == []
+
+
+@pytest.mark.parametrize("size", [0, 1, 100])
+def test_a_notebook_torn_before_anything_was_written_in_it_is_only_replaced(folders, size):
+    """As earlier versions left it when the disk was full."""
+    source, target = folders
+    (target / NAME).write_bytes((source / NAME).read_bytes()[:size])
+    assert hand_out(target, source) == [
+        "03-x.ipynb was torn, as when a disk is full. It's whole again; nothing of yours was in it."
+    ]
+    assert [path.name for path in target.iterdir()] == [NAME] and sources(target / NAME) == ["start"]
+
+
+@pytest.mark.parametrize("do", [hand_out, lambda folder, source: renew(folder / NAME, source)], ids=["lab", "reset"])
+def test_a_full_disk_tears_no_notebook(folders, do, monkeypatch):
+    source, target = folders
+    (target / NAME).unlink()
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        do(target, source)
+    assert list(target.iterdir()) == []
 
 
 def test_reset_keeps_what_was_there_under_another_name(folders):

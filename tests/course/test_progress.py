@@ -1,13 +1,14 @@
 """The record of progress: nothing in it gets lost, even if other programs write too or its contents are broken."""
 
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fluxlite.course import answer, progress
+from fluxlite.course import answer, progress, start
 
 
 @pytest.fixture(autouse=True)
@@ -82,30 +83,114 @@ def test_where_a_record_ends_with_the_session(variable, place, monkeypatch):
 WRITE = """
 import sys
 from fluxlite.course import progress
+progress.PATIENCE = 600
 for number in range(50):
     progress.keep("checks", f"{sys.argv[1]}.{number}", "right")
 """
 
 
 def test_notebooks_that_write_at_once_lose_nothing(tmp_path):
-    writers = [subprocess.Popen([sys.executable, "-c", WRITE, name]) for name in "abcd"]
-    assert [writer.wait() for writer in writers] == [0] * 4
-    assert len(progress.read()["checks"]) == 200
-    assert [file.name for file in tmp_path.iterdir()] == ["progress.json"]
+    (tmp_path / ".progress.json.lock").touch()  # as an earlier version left it when it was killed
+    writers = [subprocess.Popen([sys.executable, "-c", WRITE, name]) for name in "abcdefgh"]
+    assert [writer.wait() for writer in writers] == [0] * 8
+    assert len(progress.read()["checks"]) == 8 * 50
+    assert {file.name for file in tmp_path.iterdir()} == {"progress.json", ".progress.json.lock"}
 
 
-def test_threads_that_write_at_once_lose_nothing():
+HOLD = """
+import time
+from fluxlite.course import progress
+with progress._alone(progress.path()):
+    print("holds it", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_killed_notebook_leaves_no_lock_behind(monkeypatch):
+    pytest.importorskip("filelock")
+    with subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"holds it\n"
+        monkeypatch.setattr(progress, "PATIENCE", 0.1)
+        progress.keep("checks", "03.1", "right")
+        assert not progress.path().exists(), "two notebooks wrote at once"
+        holder.kill()
+    monkeypatch.setattr(progress, "PATIENCE", 0)
+    monkeypatch.setattr(progress, "LEFT_OVER", 1e9)
+    progress.keep("checks", "03.2", "right")
+    assert json.loads(progress.path().read_text())["checks"] == {"03.1": "right", "03.2": "right"}
+
+
+def test_threads_that_write_at_once_lose_nothing(monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 600)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: progress.keep("checks", f"03.{number}", "right"), range(100)))
     assert len(json.loads(progress.path().read_text())["checks"]) == 100
 
 
-def test_a_lock_that_was_left_behind_holds_nobody_up_for_long(tmp_path, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.05)
-    (tmp_path / ".progress.json.lock").touch()
+@pytest.fixture(params=["not installed", "not on this drive"])
+def no_locks(request, monkeypatch):
+    """An environment made before filelock was needed, or a network drive that has no locks."""
+    if request.param == "not installed":
+        monkeypatch.setitem(sys.modules, "filelock", None)
+    else:
+        filelock = pytest.importorskip("filelock")
+
+        def refuse(self, **how):
+            raise OSError(37, "No locks available")
+
+        monkeypatch.setattr(filelock.FileLock, "acquire", refuse)
+
+
+def test_without_locks_threads_that_write_at_once_lose_nothing(no_locks, monkeypatch, tmp_path):
+    monkeypatch.setattr(progress, "LEFT_OVER", 600)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: progress.keep("checks", f"03.{number}", "right"), range(100)))
+    assert len(json.loads(progress.path().read_text())["checks"]) == 100
+    assert not (tmp_path / ".progress.json.busy").exists()
+
+
+def test_without_locks_what_was_left_behind_holds_nobody_up_for_long(no_locks, tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "LEFT_OVER", 0.05)
+    (tmp_path / ".progress.json.busy").touch()
     progress.keep("checks", "03.1", "right")
     assert json.loads(progress.path().read_text())["checks"] == {"03.1": "right"}
-    assert not (tmp_path / ".progress.json.lock").exists()
+    assert not (tmp_path / ".progress.json.busy").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize("name", [".progress.json.lock", ".progress.json.busy"])
+def test_links_that_someone_has_planted_lead_nowhere(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "LEFT_OVER", 0.05)
+    (tmp_path / "mine").write_text("precious")
+    (tmp_path / name).symlink_to(tmp_path / "mine")
+    progress.keep("checks", "03.1", "right")
+    assert (tmp_path / "mine").read_text() == "precious" and progress.path().exists()
+
+
+def test_a_record_that_another_notebook_has_just_begun_anew_is_not_moved_aside(tmp_path, monkeypatch):
+    """Both found it unreadable; the other was faster."""
+    progress.path().write_text("no record")
+    real = progress._alone
+
+    def alone(file):
+        monkeypatch.setattr(progress, "_alone", real)
+        progress.path().write_text('{"checks": {"03.4": "right"}}')  # meanwhile
+        return real(file)
+
+    monkeypatch.setattr(progress, "_alone", alone)
+    assert progress.read()["checks"] == {"03.4": "right"}
+    assert not (tmp_path / "progress.unreadable.json").exists()
+
+
+def test_a_lesson_that_changes_the_folder_does_not_move_the_record(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "_home", None)
+    monkeypatch.delenv("FLUXLITE_PROGRESS")
+    monkeypatch.chdir(tmp_path)
+    start("03")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    progress.keep("checks", "03.1", "right")
+    assert progress.path() == tmp_path / "progress.json" and progress.path().exists()
 
 
 def test_progress_edited_by_hand(capsys):

@@ -35,7 +35,28 @@ def test_what_is_needed_is_what_is_installed_by_pyproject():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     asked = map(Requirement, [*project["dependencies"], *project["optional-dependencies"]["lab"]])
     oldest = {one.name: next(iter(one.specifier)).version for one in asked}
+    # An environment made before filelock was listed stays READY: progress.py does without it.
+    assert oldest.keys() - {**ready.NEEDED, **ready.TO_START}.keys() == {"filelock"}
+    del oldest["filelock"]
     assert oldest == {**ready.NEEDED, **ready.TO_START}
+
+
+def test_an_environment_made_before_filelock_was_listed_stays_ready(tmp_path):
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / "filelock.py").write_text("raise ImportError('it is not installed')")
+    answer = check(tmp_path, PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path / 'without'}")
+    assert (answer.stdout, answer.stderr) == ("READY\n", "")
+
+
+@pytest.mark.parametrize("planted", ["numpy.py", "tqdm.py", "fluxlite.py", "json.py"])
+def test_the_command_imports_nothing_from_the_folder_that_it_is_asked_in(planted, tmp_path):
+    """Also not in the process that tries the imports."""
+    (tmp_path / planted).write_text("raise SystemExit('planted')")
+    command = [sys.executable, "-P", "-c", "from fluxlite.__main__ import main; raise SystemExit(main(['check']))"]
+    answer = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert (answer.stdout, answer.stderr) == ("READY\n", "")
 
 
 @pytest.mark.parametrize(

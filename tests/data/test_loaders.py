@@ -383,6 +383,14 @@ class Stream:
     def wait_event(self, event):
         self.log.append((self.name, "waits for", event.number))
 
+    def __enter__(self):
+        Stream.current.append(self.name)
+
+    def __exit__(self, *_):
+        Stream.current.pop()
+
+    current = ["computing"]
+
 
 class FakeCuPy:
     """What `PinnedCopies` asks of CuPy, written down; copies are done when the test says so."""
@@ -405,7 +413,9 @@ class FakeCuPy:
 
         class Array:
             def __init__(self, shape, dtype, order):
-                self.values = np.empty(shape, dtype, order)
+                if not np.dtype(dtype).isnative:
+                    raise TypeError(f"cupy.empty raises for {dtype}")
+                self.values, self.share = np.empty(shape, dtype, order), Stream.current[-1]
 
             def set(self, x, stream):
                 log.append((stream.name, "copies", x.nbytes))
@@ -426,11 +436,12 @@ def test_copies_with_CuPy_are_in_order_with_the_computing():
     """The new array's memory may be in use until now: the copy waits for that, and computing for the copy."""
     cupy = FakeCuPy()
     pinned = PinnedCopies(cupy)
-    for x in (xy()[0], np.asfortranarray(xy()[0]), xy()[0][::2, ::-1], np.zeros((0, 3)), np.array(3.0)):
+    for x in (xy()[0], np.asfortranarray(xy()[0]), xy()[0][::2, ::-1], np.zeros((0, 3)), np.array(3.0),
+              xy()[0].astype(">f4"), xy()[1].astype(">i8")):  # fmt: skip
         cupy.log.clear()
         there, done = pinned.copy_in(x)
         np.testing.assert_array_equal(there.values, x)
-        assert there.values.dtype == x.dtype
+        assert there.values.dtype == x.dtype.newbyteorder("=") and there.share == "copies"
         before = ("copies", "waits for", done.number - 1)
         assert cupy.log == [
             ("computing", "reaches", done.number - 1), before, *([("copies", "copies", x.nbytes)] if x.nbytes else []),

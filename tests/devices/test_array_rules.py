@@ -183,6 +183,7 @@ def test_a_foreign_array_cannot_be_written_in(device, index):
 
 
 @pytest.mark.on(*GPUS)
+@pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy")  # of CuPy's, before it raises
 @pytest.mark.parametrize("convert", [np.asarray, np.array, lambda x: np.array([x, x]), np.random.permutation])
 def test_numpy_does_not_take_it_to_the_host(device, convert):
     with pytest.raises(TypeError):

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
+from fluxlite import arrays
 from fluxlite.devices import functional
 from fluxlite.devices.backends import BACKENDS
 from fluxlite.devices.base import DeviceID
 from fluxlite.devices.cupy import device as cuda
-from fluxlite.devices.cupy import parts
+from fluxlite.devices.cupy import parts, usable
 
 
 class Trouble(Exception):
@@ -36,13 +37,33 @@ class FakeCuPyDevice:
         self.cupy.used.append(self.index)
 
 
+class FakeArray:
+    """The array on which `functional` tries a kernel and a product; either may be broken."""
+
+    def __init__(self, host, broken):
+        self.host, self.broken = host, broken
+
+    def __add__(self, other):
+        return self.computed("kernel", self.host + other.host)
+
+    def __matmul__(self, other):
+        return self.computed("product", self.host @ other.host)
+
+    def computed(self, what, result):
+        trouble = self.broken.get(what)
+        if isinstance(trouble, Exception):
+            raise trouble
+        return FakeArray(result if trouble is None else trouble, self.broken)
+
+
 class FakeCuPy:
     """The parts of CuPy that asking for devices needs, for either maker, on a computer without a GPU."""
 
-    __version__ = "14.2.0"
+    ndarray = FakeArray
 
-    def __init__(self, is_hip, cards=(), error="", driver=0):
+    def __init__(self, is_hip, cards=(), error="", driver=0, version="14.2.0", **broken):
         self.entered, self.left, self.used = [], [], []
+        self.__version__, self.broken = version, broken
         runtime = SimpleNamespace(
             is_hip=is_hip, getDeviceCount=lambda: self.count(cards, error), driverGetVersion=lambda: driver,
             getDeviceProperties=lambda index: {"name": cards[index].encode()},
@@ -58,9 +79,11 @@ class FakeCuPy:
     def device(self, index):
         return FakeCuPyDevice(self, index)
 
-    @staticmethod
-    def array(x, order):
-        return np.array(x, order=order)
+    def array(self, x, order="K"):
+        return FakeArray(x, self.broken)
+
+    def asnumpy(self, x):
+        return x.host
 
 
 @pytest.fixture
@@ -84,6 +107,7 @@ def with_cupy(monkeypatch):
     yield put
     monkeypatch.undo()
     forget()
+    arrays.enter_card.clear()
 
 
 # -- F4 to F6 -----------------------------------------------------------------------------------------------------
@@ -153,13 +177,14 @@ def test_a_part_that_CuPy_cannot_load_says_so():
 def test_F3_an_AMD_GPU_on_CuPy_for_ROCm(with_cupy):
     cupy = with_cupy(FakeCuPy(is_hip=True, cards=["AMD Instinct MI300X", "AMD Radeon"]))
     assert functional("AMDGPU") and not functional("CUDA")
-    told = "CuPy for NVIDIA is not installed: pip install cupy-cuda12x"
+    told = 'CuPy for NVIDIA is not installed: pip install "cupy-cuda12x[ctk]"'
     assert functional("CUDA").reason == f"{told} (the one that is installed, CuPy 14.2.0, is for AMD)"
     first, second = BACKENDS["AMDGPU"].devices()
     assert (first.backend, first.name, repr(second)) == ("AMDGPU", "AMD Instinct MI300X", "AMDGPU:1")
     assert first.deviceID == DeviceID("HIPDevice", 0, "AMD Instinct MI300X")
     assert type(first).__mro__[1] is cuda.CUDADevice.__mro__[1]
     assert first is fl.get_device() is fl.get_device("AMDGPU", 0) and fl.gpu_name() == "AMDGPU"
+    cupy.entered.clear(), cupy.left.clear()
     second.upload(np.ones(2))
     second.use()
     assert cupy.entered == cupy.left == cupy.used == [1]
@@ -182,7 +207,7 @@ def test_the_current_device_of_a_library_and_ours_change_together(with_cupy):
 @pytest.mark.parametrize(
     ("fake", "reason"),
     [
-        (None, "CuPy is not installed: pip install cupy-cuda12x, if this computer has an NVIDIA GPU"),
+        (None, 'CuPy is not installed: pip install "cupy-cuda12x[ctk]", if this computer has an NVIDIA GPU'),
         (
             FakeCuPy(False, error="cudaErrorInsufficientDriver: CUDA driver version is insufficient"),
             "CuPy 14.2.0 is installed, but there is no NVIDIA driver that it can use",
@@ -205,6 +230,76 @@ def test_why_there_is_no_GPU(with_cupy, fake, reason, monkeypatch):
     assert functional("CUDA").reason == reason and functional("CUDA").installed == (fake is not None)
     assert BACKENDS["CUDA"].devices() == BACKENDS["AMDGPU"].devices() == []
     assert len(fl.cuda.devices()) == 0 and repr(fl.cuda.devices()) == f"0 devices: {reason}"
+
+
+NVRTC = "CuPy failed to load libnvrtc.so.12: OSError: libnvrtc.so.12: cannot open shared object file: No such file"
+CUBLAS = "libcublasLt.so.12: cannot open shared object file: No such file or directory"
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        ({"kernel": RuntimeError(NVRTC)}, "finds a GPU but not libnvrtc.so.12, which it computes with: pip install "),
+        ({"product": ImportError(f'Failure finding "libcublasLt.so.13 or libcublasLt.so.12": No such file: {CUBLAS}')},
+         "finds a GPU but not libcublasLt.so.13 or libcublasLt.so.12, which it computes with: pip install "),
+        ({"product": ImportError(CUBLAS)}, "but not libcublasLt.so.12, which it computes with: pip install "),
+        ({"kernel": RuntimeError("nvrtc: error: could not find cuda_fp16.h")}, "but not cuda_fp16.h, which it"),
+        ({"kernel": Trouble("CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel\nfor this")},
+         "CuPy 14.2.0 finds a GPU and cannot compute on it: Trouble: CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel"),
+        ({"product": Trouble("CUBLAS_STATUS_NOT_INITIALIZED")}, "cannot compute on it: Trouble: CUBLAS_STATUS_NOT"),
+        ({"product": np.zeros((2, 2))},
+         "CuPy 14.2.0 computes wrongly on the NVIDIA GPU: [[0.0, 0.0], [0.0, 0.0]] for [[14.0, 20.0], [30.0, 44.0]]"),
+    ],
+)  # fmt: skip
+def test_functional_means_that_a_kernel_and_a_product_ran(with_cupy, broken, reason):
+    """Counting GPUs needs only the driver: plain `pip install cupy-cuda12x` counts them, and can't compute."""
+    with_cupy(FakeCuPy(False, cards=["NVIDIA T4"], **broken))
+    answer = functional("CUDA")
+    assert not answer and reason in answer.reason and "\n" not in answer.reason
+    assert ('"cupy-cuda12x[ctk]"' in answer.reason) == ("computes with" in answer.reason)
+    assert BACKENDS["CUDA"].devices() == [] and fl.get_device() == fl.get_device("CPU")
+
+
+def test_what_CuPy_says_of_a_missing_library_is_understood():
+    pytest.importorskip("cupy")
+    try:
+        from cupy_backends.cuda.libs import cublas  # noqa: F401
+    except ImportError as error:
+        told = usable._trouble(usable.NEEDS["CUDA"], "CuPy 14.2.0", f"ImportError: {error}")
+    else:
+        pytest.skip("cuBLAS is installed")
+    assert "finds a GPU but not libcublas" in told and '"cupy-cuda12x[ctk]"' in told and "\n" not in told
+
+
+def test_CuPy_13_is_too_old(with_cupy):
+    with_cupy(FakeCuPy(False, cards=["NVIDIA T4"], version="13.6.0"))
+    told = 'CuPy 13.6.0 is too old, fluxlite needs 14 or newer: pip install --upgrade "cupy-cuda12x[ctk]"'
+    assert functional("CUDA").reason == told and not functional("CUDA").installed
+    with_cupy(FakeCuPy(False, cards=["NVIDIA T4"], version="15.0.0a1"))
+    assert functional("CUDA")
+
+
+@pytest.mark.parametrize(
+    ("visible", "reason"),
+    [
+        ("-1", "the GPUs are hidden: the environment variable CUDA_VISIBLE_DEVICES is set to none"),
+        ("-1,0", "the GPUs are hidden"),
+        ("7", "CUDA_VISIBLE_DEVICES=7 names no NVIDIA GPU of this computer; `nvidia-smi -L` lists them"),
+        ("GPU-1f", "CUDA_VISIBLE_DEVICES=GPU-1f names no NVIDIA GPU"),
+        ("MIG-2e", "CUDA_VISIBLE_DEVICES=MIG-2e names no NVIDIA GPU"),
+    ],
+)
+def test_what_a_setting_that_hides_every_GPU_means(with_cupy, monkeypatch, visible, reason):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    with_cupy(FakeCuPy(False, error="cudaErrorNoDevice: no CUDA-capable device is detected"))
+    assert functional("CUDA").reason.startswith(reason)
+
+
+@pytest.mark.parametrize("visible", ["1", "3", "2,0", "GPU-1f2d", "MIG-1f2d", "MIG-GPU-1f2d/1/0"])
+def test_a_setting_of_a_shared_server_hides_no_GPU_that_CuPy_finds(with_cupy, monkeypatch, visible):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    with_cupy(FakeCuPy(False, cards=["NVIDIA A100"]))
+    assert functional("CUDA") and repr(fl.get_device("CUDA", 0)) == "CUDA:0" and len(fl.cuda.devices()) == 1
 
 
 def test_hidden_GPUs_are_named_as_that(with_cupy, monkeypatch):
@@ -238,6 +333,25 @@ def package(monkeypatch, tmp_path):
         monkeypatch.setattr(cuda, "_kind", lambda: pytest.fail("CuPy was imported"))
 
     return put
+
+
+@pytest.mark.parametrize(
+    ("names", "line"),
+    [
+        (["cupy_cuda13x-14.2.0"], 'pip install "cupy-cuda13x[ctk]"'),
+        (["cupy_cuda12x-14.2.0"], 'pip install "cupy-cuda12x[ctk]"'),
+        (["cupy-14.2.0"], 'pip install "cupy-cuda12x[ctk]"'),
+    ],
+)
+def test_the_line_that_installs_the_toolkit_is_for_the_CuPy_that_is_there(package, names, line):
+    package(*names)
+    assert cuda.NEEDS["CUDA"].toolkit() == line and "rocm" in cuda.NEEDS["AMDGPU"].toolkit()
+
+
+def test_an_old_CuPy_is_not_imported_to_find_that_out(package):
+    package("cupy_cuda13x-13.6.0")
+    told = 'CuPy 13.6.0 is too old, fluxlite needs 14 or newer: pip install --upgrade "cupy-cuda13x[ctk]"'
+    assert cuda.cuda_functional.__wrapped__().reason == told
 
 
 def test_a_CuPy_without_a_driver_is_not_imported(package, monkeypatch):

@@ -24,13 +24,13 @@ def test_without_a_gpu_gpu_gives_its_argument_and_says_why_once(no_gpu):
     assert gpu(model) is model
     assert gpu(3) == 3
     (line,) = notices()
-    assert "CuPy is not installed: pip install cupy-cuda12x" in line and "simulate_gpu()" in line
+    assert 'CuPy is not installed: pip install "cupy-cuda12x[ctk]"' in line and "simulate_gpu()" in line
     assert gpu_name() == "CPU" and gpu_device() is None and devices() == []
 
 
 @pytest.mark.parametrize("demand", [require_gpu, lambda: cu(np.ones(2))])
 def test_who_insists_gets_an_error_with_the_way_out(no_gpu, demand):
-    with pytest.raises(RuntimeError, match=r"pip install cupy-cuda12x.*simulate_gpu\(\)"):
+    with pytest.raises(RuntimeError, match=r"pip install \"cupy-cuda12x\[ctk\]\".*simulate_gpu\(\)"):
         demand()
 
 
@@ -120,7 +120,7 @@ def test_without_cupy_the_line_says_what_to_install():
         "import numpy as np\nfrom fluxlite.devices import gpu\ngpu(np.ones(2)); gpu(1)"
     )
     out = run(program)
-    assert out.count("\n") == 1 and "CuPy is not installed: pip install cupy-cuda12x" in out
+    assert out.count("\n") == 1 and 'CuPy is not installed: pip install "cupy-cuda12x[ctk]"' in out
 
 
 @pytest.mark.on("CUDA")

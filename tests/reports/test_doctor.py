@@ -33,7 +33,8 @@ def test_for_every_backend_what_is_missing_and_how_to_get_it():
     with fl.pretend(CUDA="no driver", AMDGPU="not installed", Metal="functional"):
         found = rows(fl.doctor())
     assert found["CUDA"].startswith("not functional: CuPy is installed, but there is no NVIDIA driver")
-    assert "pip install cupy-cuda12x" in found["CUDA"] and "nvidia.com/drivers" in found["CUDA"]
+    assert 'pip install "cupy-cuda12x[ctk]" or "cupy-cuda13x[ctk]"' in found["CUDA"]
+    assert "nvidia.com/drivers" in found["CUDA"]
     assert "pip install cupy-rocm-7-0" in found["AMDGPU"]
     assert found["Metal"].startswith("functional Metal:0 (pretended)")
     assert found["gpu uses"].startswith("Metal:0 (pretended)") and found["gpu uses"].endswith(

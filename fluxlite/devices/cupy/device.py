@@ -8,9 +8,9 @@ from __future__ import annotations
 import abc
 import functools
 import importlib.util
-import os
+import operator
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ..events import listeners, tell
 from . import package
 from .pinned import PinnedCopies
 from .random import CupyGenerator
+from .usable import NEEDS, no_driver, why_not
 from .waits import waiting
 
 
@@ -71,6 +72,9 @@ class CupyDevice(GPU):
     def copy_from(self, source: Device, x: Any) -> Any:
         if listeners:
             tell(self, events.DEVICE_TO_DEVICE, f"copy from {source!r}", nbytes=x.nbytes)
+        if not (x.flags.c_contiguous or x.flags.f_contiguous):  # CuPy copies only whole blocks from card to card
+            with source:
+                x = x.copy()
         with self._current():
             return _cupy().array(x, order="K")
 
@@ -140,7 +144,10 @@ def cupy_device(index: int) -> CupyDevice:
 
 
 def _devices() -> list[Device]:
-    return [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
+    found: list[Device] = [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
+    if len(found) > 1:
+        arrays.enter_card[_cupy().ndarray] = operator.attrgetter("device")  # CuPy's own, which `with` enters
+    return found
 
 
 def cuda_devices() -> list[Device]:
@@ -155,39 +162,14 @@ def amdgpu_devices() -> list[Device]:
 
 @functools.cache
 def cuda_functional() -> Functional:
-    """Whether CuPy and a matching NVIDIA GPU are here. Checked once: neither comes or goes while a program runs."""
+    """Whether CuPy computes on an NVIDIA GPU here. Tried once: GPUs don't come or go while a program runs."""
     return _functional(CUDADevice)
 
 
 @functools.cache
 def amdgpu_functional() -> Functional:
-    """Whether CuPy for ROCm and a matching AMD GPU are here."""
+    """Whether CuPy for ROCm computes on an AMD GPU here."""
     return _functional(AMDGPUDevice)
-
-
-class Needs(NamedTuple):
-    """What one maker's GPUs need, as messages put it."""
-
-    maker: str
-    install: str
-    hidden_by: tuple[str, ...]
-
-    @property
-    def not_installed(self) -> str:
-        return f"CuPy is not installed: {self.install}, if this computer has an {self.maker} GPU"
-
-    def no_driver(self, cupy: str = "CuPy") -> str:
-        return f"{cupy} is installed, but there is no {self.maker} driver that it can use"
-
-
-NEEDS = {
-    "CUDA": Needs("NVIDIA", "pip install cupy-cuda12x", ("CUDA_VISIBLE_DEVICES",)),
-    "AMDGPU": Needs(
-        "AMD",
-        "pip install cupy-rocm-7-0",
-        ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
-    ),
-}
 
 
 def _functional(wanted: type[CupyDevice]) -> Functional:
@@ -199,35 +181,12 @@ def _functional(wanted: type[CupyDevice]) -> Functional:
         backend, version = unusable or (_kind().backend, _cupy().__version__)
     except Exception as error:  # a broken installation can raise anything
         return Functional(f"CuPy is installed and cannot be imported: {error}")
-    version = f"CuPy {version}"
     if backend != wanted.backend:
-        others = f"the one that is installed, {version}, is for {NEEDS[backend].maker}"
+        others = f"the one that is installed, CuPy {version}, is for {NEEDS[backend].maker}"
         return Functional(f"CuPy for {needs.maker} is not installed: {needs.install} ({others})", installed=False)
-    return Functional((_hidden(needs) or needs.no_driver(version)) if unusable else _why_no_gpu(needs, version))
-
-
-def _hidden(needs: Needs) -> str:
-    """The setting that hides the GPUs, or an empty string."""
-    hidden_by = [name for name in needs.hidden_by if os.environ.get(name, "0").strip() in ("", "-1")]
-    return f"the GPUs are hidden: the environment variable {hidden_by[0]} is set to none" if hidden_by else ""
-
-
-def _why_no_gpu(needs: Needs, version: str) -> str:
-    """Why CuPy has no GPU to use. Empty if it has one."""
-    runtime = _cupy().cuda.runtime
-    try:
-        count, error = runtime.getDeviceCount(), ""
-    except Exception as trouble:  # CUDARuntimeError, and anything else that a half-installed driver raises
-        count, error = 0, str(trouble)
-    if count:
-        return ""
-    if hidden := _hidden(needs):
-        return hidden
-    if "NoDevice" in error or not error:
-        return f"{version} and a driver are installed, but there is no {needs.maker} GPU"
-    if "InsufficientDriver" in error and runtime.driverGetVersion():
-        return f"{version} is installed, but the {needs.maker} driver is too old for it"
-    return needs.no_driver(version) if "InsufficientDriver" in error else f"{version} is installed, but {error}"
+    if too_old := needs.too_old(version):
+        return Functional(too_old, installed=False)
+    return Functional(no_driver(needs, version) if unusable else why_not(needs, _cupy()))
 
 
 @address.register(CupyArray)
@@ -248,15 +207,14 @@ _ADDED_AS = {"b1": "i4", "i1": "i4", "i2": "i4", "u1": "u4", "u2": "u4", "i8": "
 
 @arrays.add_at_for(CupyArray)
 def _add_at(total: Any, index: Any, values: Any) -> None:
-    import cupyx
-
-    kind = total.dtype.str[1:]
-    if kind in _ATOMIC:
-        cupyx.scatter_add(total, index, values)
-    elif total.dtype.kind == "c":
-        cupyx.scatter_add(total.real, index, values.real)
-        cupyx.scatter_add(total.imag, index, values.imag)
-    else:  # integers survive the round trip through the wider type, even negative ones that started as unsigned
-        wide = total.astype(_ADDED_AS.get(kind, "f4"))
-        cupyx.scatter_add(wide, index, values.astype(wide.dtype))
-        total[...] = wide.astype(total.dtype)
+    add_at, kind = _cupy().add.at, total.dtype.str[1:]
+    with arrays.on_card_of(total):
+        if kind in _ATOMIC:
+            add_at(total, index, values)
+        elif total.dtype.kind == "c":
+            add_at(total.real, index, values.real)
+            add_at(total.imag, index, values.imag)
+        else:  # integers survive the round trip through the wider type, even negative ones that started as unsigned
+            wide = total.astype(_ADDED_AS.get(kind, "f4"))
+            add_at(wide, index, values.astype(wide.dtype))
+            total[...] = wide.astype(total.dtype)

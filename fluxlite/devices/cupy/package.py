@@ -30,16 +30,27 @@ def of_no_use(backend: str) -> Package | None:
 
 def _not_imported() -> Package | None:
     """The installed package. None if CuPy is imported already, or if only an import can tell."""
-    spec = None if "cupy" in sys.modules else importlib.util.find_spec("cupy")
-    if spec is None or not spec.origin:
+    found = None if "cupy" in sys.modules else _installed()
+    return found and Package({"cuda": "CUDA", "rocm": "AMDGPU"}[found["maker"]], found["version"])
+
+
+def name() -> str | None:
+    """The installed package as pip calls it, such as ``cupy-cuda13x``. None if we can't tell."""
+    found = _installed()
+    return found and found["name"].replace("_", "-")
+
+
+def _installed() -> re.Match[str] | None:
+    spec = importlib.util.find_spec("cupy")
+    if spec is None or not getattr(spec, "origin", None):
         return None
     from pathlib import Path  # takes 4 ms, which a program without CuPy can save
 
-    names = (path.name for path in Path(spec.origin).parents[1].glob("cupy_*.dist-info"))
-    found = [match for name in names if (match := re.fullmatch(r"cupy_(cuda|rocm)\w*-(.+)\.dist-info", name))]
-    if len(found) != 1:  # built from source, from conda-forge, or several packages that overwrote each other
-        return None
-    return Package({"cuda": "CUDA", "rocm": "AMDGPU"}[found[0][1]], found[0][2])
+    pattern = re.compile(r"(?P<name>cupy_(?P<maker>cuda|rocm)\w*)-(?P<version>.+)\.dist-info")
+    names = (path.name for path in Path(spec.origin or "").parents[1].glob("cupy_*.dist-info"))
+    found = [match for name in names if (match := pattern.fullmatch(name))]
+    # More than one overwrote each other. None: built from source, or from conda-forge.
+    return found[0] if len(found) == 1 else None
 
 
 def _nvidia_driver() -> bool:

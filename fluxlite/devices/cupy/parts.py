@@ -22,6 +22,8 @@ _GONE = {
     "cuDNN": "CuPy works without cuDNN since its version 14, and fluxlite's layers do too",
     "MIOpen": "CuPy works without MIOpen, and fluxlite's layers do too",
 }
+# Computing on one GPU needs none of these, and CuPy's packages don't bring them.
+OPTIONAL_PARTS = {*_GONE, "NCCL", "RCCL", "cuTENSOR"}
 
 
 def known_part(backend: str, name: str, parts: dict[str, str]) -> str:

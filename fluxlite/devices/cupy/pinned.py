@@ -28,15 +28,17 @@ class PinnedCopies:
     def copy_in(self, x: np.ndarray) -> tuple[Any, Any]:
         """Copy `x` to the GPU; returns the copy and the event that marks when it's there. Wait for it before computing.
 
-        Wait even if you drop the copy unused. Its memory comes from the computing stream's share of CuPy's pool,
-        which gives it to the next new array, perhaps while the copy is still writing to it.
+        You may drop the copy unused, even while it's being made. CuPy's pool keeps a share for each stream, and the
+        copy's memory is of this stream's share: only a later copy can get it, which comes after this one.
         """
         order: Any = "C" if x.flags.c_contiguous or not x.flags.f_contiguous else "F"
-        result = self._empty(x.shape, x.dtype, order=order)
+        dtype = x.dtype.newbyteorder("=")  # a GPU has one byte order
+        with self._stream:
+            result = self._empty(x.shape, dtype, order=order)
         self._after_computing()
         if x.nbytes:
             memory = self._pinned(x.nbytes)
-            staged: np.ndarray = np.ndarray(x.shape, x.dtype, memory, order=order)
+            staged: np.ndarray = np.ndarray(x.shape, dtype, memory, order=order)
             staged[...] = x
             result.set(staged, stream=self._stream)
         done = self._mark(self._stream)
@@ -45,7 +47,7 @@ class PinnedCopies:
         return result, done
 
     def _after_computing(self) -> None:
-        """Start the copy after all work launched so far, which may still use the memory that the pool handed out."""
+        """Start the copy after all work launched so far. It may still read an earlier array in the same memory."""
         self._stream.wait_event(self._mark(self._cuda.get_current_stream()))
 
     def _mark(self, stream: Any) -> Any:

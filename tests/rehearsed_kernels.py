@@ -1,0 +1,300 @@
+"""The answers of a rehearsal: what a kernel does, by its name, with NumPy on the same memory."""
+
+import ctypes
+import re
+import sys
+import types
+
+import numpy as np
+import pytest
+import rehearsal
+
+
+def not_rehearsed(name):
+    pytest.skip(f"not rehearsed: {name}")
+
+
+def host(x):
+    """The memory of a `cupy.ndarray`, as a NumPy array; a scalar argument as it is."""
+    if not hasattr(x, "data"):
+        return np.asarray(x.value)
+    memory = types.SimpleNamespace(
+        __array_interface__={
+            "data": (x.data.ptr, False), "shape": x.shape, "strides": x.strides, "typestr": x.dtype.str, "version": 3
+        }
+    )  # fmt: skip
+    return np.asarray(memory)
+
+
+# -- one element after the other: cupy_NAME__types(inputs, outputs, indexer) -----------------------------------------
+
+
+def _copy(x):
+    return x
+
+
+UFUNCS = {
+    "copy": _copy, "fill": _copy, "where": np.where, "clip": np.clip, "true_divide": np.true_divide, "real": np.real,
+    "imag": np.imag, "angle": np.angle, "round": lambda x, decimals: np.round(x, int(decimals)), "i0": np.i0,
+    "arange": lambda start, step: None, "sinc": np.sinc,
+    "is_close": lambda a, b, rtol, atol, nan: np.isclose(a, b, rtol, atol, bool(nan)),
+}  # fmt: skip
+
+
+def elementwise(kernel, name, args):
+    function = UFUNCS.get(name, getattr(np, name, None))
+    if not (name in UFUNCS or isinstance(function, np.ufunc)):
+        not_rehearsed(kernel)
+    count = function.nout if isinstance(function, np.ufunc) else 1
+    inputs, outputs = args[:-1][:-count], args[:-1][-count:]
+    out = host(outputs[0])
+    with np.errstate(all="ignore"):
+        if name == "arange":
+            results = np.asarray(host(inputs[0]) + np.arange(out.size).reshape(out.shape) * host(inputs[1]))
+        else:
+            results = function(*map(host, inputs))
+        for there, result in zip(outputs, results if count > 1 else [results]):
+            there = host(there)
+            there[...] = np.asarray(result).astype(there.dtype)
+
+
+# -- reductions: cupy_NAME(input, output, two indexers, …), with the axes that go away in front -----------------------
+
+REDUCTIONS = {
+    "sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "argmax": np.argmax, "argmin": np.argmin,
+    "mean": np.mean, "all": np.all, "any": np.any, "nansum": np.nansum, "nanprod": np.nanprod, "nanmax": np.nanmax,
+    "nanmin": np.nanmin, "nanmean": np.nanmean, "count_nonzero": np.count_nonzero,
+}  # fmt: skip
+
+
+def reduction(name, args):
+    x, out = host(args[0]), host(args[1])
+    with np.errstate(all="ignore"):
+        result = REDUCTIONS[name](x.reshape(-1, max(out.size, 1)), axis=0)
+    out[...] = np.asarray(result).reshape(out.shape).astype(out.dtype)
+
+
+def multiply_and_sum(args):
+    """What CuPy does for a product of one element, ``v @ v``."""
+    x, y, out = map(host, args[:3])
+    out[...] = (x * y).reshape(-1, max(out.size, 1)).sum(axis=0).reshape(out.shape)
+
+
+# -- indexing ----------------------------------------------------------------------------------------------------------
+
+
+def take(args):
+    x, indices, ldim, cdim, rdim, length, out = map(host, args[:7])
+    i = np.arange(out.size).reshape(out.shape)
+    where = indices % length + (i // (cdim * rdim) * length if ldim != 1 else 0)
+    where = where * rdim + i % rdim if rdim != 1 else where
+    out[...] = x.reshape(-1)[where]
+
+
+def scatter(operation):
+    def run(args):
+        values, indices, cdim, rdim, adim, x = map(host, args[:6])
+        i = np.arange(args[6].size)
+        values, indices = (np.broadcast_to(part, np.shape(indices)).reshape(-1) for part in (values, indices))
+        where = (i // (rdim * cdim) * adim + indices % adim) * rdim + i % rdim
+        operation(x, np.unravel_index(where, x.shape), values)
+
+    return run
+
+
+def _assign(x, where, values):
+    x[where] = values
+
+
+def prepare_indices(args):
+    indices, length, stride, out = map(host, args[:4])
+    out += (stride * (indices % length)).astype(out.dtype)
+
+
+def pointers(args):
+    base, stride, out = map(host, args[:3])
+    out[...] = base + np.arange(out.shape[-1], dtype=out.dtype) * out.dtype.type(stride)
+
+
+def concatenate(args):
+    addresses, base, out = map(host, args[:3])
+    size, count = out.size // len(addresses), len(addresses)
+    memory = [(ctypes.c_char * (size * out.itemsize)).from_address(int(address)) for address in addresses]
+    parts = np.stack([np.ndarray(size, out.dtype, part) for part in memory])
+    i = np.arange(out.size)
+    middle = i // base
+    top = middle // count
+    out[...] = parts[middle - top * count, i + (top - middle) * base].reshape(out.shape)
+
+
+OTHERS = {
+    "cupy_concatenate_same_size": concatenate, "_tensordot_core_mul_sum": multiply_and_sum,
+    "cupy_take": take, "cupy_take_scalar": take, "cupy_prepare_array_indexing": prepare_indices,
+    "cupy_scatter_add": scatter(np.add.at), "cupy_scatter_update": scatter(_assign), "cupy_mat_ptrs": pointers,
+}  # fmt: skip
+
+
+def answer(name, args):
+    """Do what the kernel `name` does."""
+    short = re.sub(r"^cupy_|__.*$", "", name)
+    if name in OTHERS:
+        OTHERS[name](args)
+    elif short.removesuffix("_with_dtype") in REDUCTIONS and len(args) >= 4:
+        reduction(short.removesuffix("_with_dtype"), args)
+    else:
+        elementwise(name, short, args)
+
+
+# -- products, in place of cuBLAS, which counts matrices column by column ----------------------------------------------
+
+_DTYPES = {0: np.float32, 1: np.float64, 2: np.float16, 4: np.complex64, 5: np.complex128}
+
+
+def _matrix(pointer, rows, columns, ld, dtype):
+    size = np.dtype(dtype).itemsize
+    memory = (ctypes.c_char * max(size * ld * columns, 1)).from_address(pointer)
+    return np.ndarray((rows, columns), dtype, memory, strides=(size, size * ld))
+
+
+def _product(transa, transb, m, n, k, a, lda, b, ldb, c, ldc, dtype):
+    left = _matrix(a, k, m, lda, dtype).T if transa else _matrix(a, m, k, lda, dtype)
+    right = _matrix(b, n, k, ldb, dtype).T if transb else _matrix(b, k, n, ldb, dtype)
+    wide = np.float32 if dtype is np.float16 else dtype  # as on a card: rounded once
+    _matrix(c, m, n, ldc, dtype)[...] = (left.astype(wide) @ right.astype(wide)).astype(dtype)
+
+
+class Cublas(types.ModuleType):
+    """In place of CuPy's module for cuBLAS. What isn't here isn't rehearsed."""
+
+    create = staticmethod(lambda: 1)
+    destroy = setMathMode = staticmethod(lambda *_: None)
+    getVersion = staticmethod(lambda handle: 12000)
+
+    @staticmethod
+    def gemmEx(handle, transa, transb, m, n, k, one, a, a_kind, lda, b, b_kind, ldb, zero, c, c_kind, ldc, *_):
+        rehearsal.log.append(("launch", "gemm", rehearsal.state.device))
+        _product(transa, transb, m, n, k, a, lda, b, ldb, c, ldc, _DTYPES[c_kind])
+
+    @staticmethod
+    def gemmStridedBatchedEx(
+        handle, transa, transb, m, n, k, one, a, kind, lda, next_a, b, _b, ldb, next_b, zero, c, _c, ldc, next_c,
+        count, *_
+    ):  # fmt: skip
+        rehearsal.log.append(("launch", "batched gemm", rehearsal.state.device))
+        size = np.dtype(_DTYPES[kind]).itemsize
+        for i in range(count):
+            where = (a + i * next_a * size, lda, b + i * next_b * size, ldb, c + i * next_c * size, ldc)
+            _product(transa, transb, m, n, k, *where, _DTYPES[kind])
+
+    def __getattr__(self, name):
+        if name.startswith("CUBLAS_"):
+            return 0
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if not name.endswith("gemmBatched"):
+            return lambda *_: not_rehearsed(f"cuBLAS {name}")
+        dtype = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}[name[0]]
+
+        def batched(handle, transa, transb, m, n, k, one, a, lda, b, ldb, zero, c, ldc, count):
+            rehearsal.log.append(("launch", "batched gemm", rehearsal.state.device))
+            a, b, c = (np.ndarray(count, np.uint64, (ctypes.c_char * (8 * count)).from_address(p)) for p in (a, b, c))
+            for i in range(count):
+                _product(transa, transb, m, n, k, int(a[i]), lda, int(b[i]), ldb, int(c[i]), ldc, dtype)
+
+        return batched
+
+
+class Missing(types.ModuleType):
+    """In place of a library of the toolkit that has no answers."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        library = self.__name__.rpartition(".")[2]
+        if name in ("create", "spCreate", "getVersion"):  # what `functional` and `doctor` ask
+            raise ImportError(f"{library} is not rehearsed")
+        return lambda *_: not_rehearsed(f"{library} {name}")
+
+
+# -- CuPy's own classes, with answers ----------------------------------------------------------------------------------
+
+
+def act():
+    """Put the answers into CuPy, which is imported here."""
+    from cupy_backends.cuda import libs
+
+    for kind, name in ((Cublas, "cublas"), (Missing, "cusolver"), (Missing, "cusparse")):
+        module = kind(f"{libs.__name__}.{name}")
+        setattr(libs, name, module)
+        sys.modules[module.__name__] = module
+    import cupy
+    from cupy.cuda import compiler, function
+
+    class Kernel(function.Function):
+        def __init__(self, name):
+            self.name = name
+
+        def linear_launch(self, size, args, *_, **__):
+            rehearsal.log.append(("launch", self.name, rehearsal.state.device))
+            answer(self.name, args)
+
+        def __call__(self, *_, **__):
+            not_rehearsed(self.name)
+
+    class Module(function.Module):
+        def __init__(self):
+            self._set_mapping({})
+
+        def get_function(self, name):
+            return Kernel(name if isinstance(name, str) else name.decode())
+
+    real, compiled = compiler._compile_module_with_cache, set()
+
+    def compile_(source, *args, **kwargs):
+        if _nvrtc() and source not in compiled:
+            real(source, *args, **kwargs)
+            compiled.add(source)
+            rehearsal.log.append(("compile", len(source)))
+        return Module()
+
+    compiler._compile_module_with_cache = compile_
+    cupy.random.Generator = _generator(cupy)
+    for name in ("sort", "argsort", "lexsort"):
+        setattr(cupy.cuda.thrust, name, lambda *_, name=name: not_rehearsed(f"Thrust's {name}"))
+
+
+def _nvrtc():
+    """Whether NVIDIA's compiler is installed: it needs no card."""
+    from cupy_backends.cuda.libs import nvrtc
+
+    try:
+        return bool(nvrtc.getVersion())
+    except Exception:  # CuPy raises its own error for each way in which a library can be missing
+        return False
+
+
+def _generator(cupy):
+    """Draws with NumPy's Philox, for cuRAND's."""
+
+    class Philox4x3210:
+        def __init__(self, seed):
+            self.seed = seed
+
+    class Generator:
+        def __init__(self, bits):
+            self.drawn = np.random.Generator(np.random.Philox(bits.seed))
+
+        def random(self, size=None, dtype=np.float64):
+            return cupy.array(self.drawn.random(size).astype(dtype))
+
+        def standard_normal(self, size=None, dtype=np.float64):
+            return cupy.array(self.drawn.standard_normal(size).astype(dtype))
+
+        def uniform(self, low=0.0, high=1.0, size=None, dtype=np.float64):
+            return cupy.array(self.drawn.uniform(low, high, size).astype(dtype))
+
+        def integers(self, low, high=None, size=None, dtype=np.int64):
+            return cupy.array(self.drawn.integers(low, high, size, dtype))
+
+    cupy.random.Philox4x3210 = Philox4x3210
+    return Generator
