@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import astype, read_only_types
+from ..arrays import astype, on_card_of, read_only_types
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from .tracked import TrackedArray, plain
@@ -94,8 +94,9 @@ def as_plain_gradient(g: Any, like: Any, given: set[int]) -> Any:
         is_private = is_private and owner.size == g.size and min(g.strides, default=0) >= 0
     if not (is_private and g.strides == like.strides and g.dtype == like.dtype):
         check_real(g)
-        owner = np.empty_like(plain(like))
-        owner[...] = g
+        with on_card_of(like):
+            owner = np.empty_like(plain(like))
+            owner[...] = g
         g = owner
     given.add(id(owner))
     return g

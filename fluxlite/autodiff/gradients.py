@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import read_only_types
+from ..arrays import on_card_of, read_only_types
 from ..tree.ties import is_array
 from ..tree.walks import fmap
 from .assigned import keep_state
@@ -124,7 +124,8 @@ def _one(value: Any) -> Any:
     if kind is np.float32 or kind is np.float64:  # what a NumPy loss is, as a rule
         return kind(1)
     value = plain(value)
-    return type(value)(1) if isinstance(value, (np.generic, float)) else np.ones_like(value)
+    with on_card_of(value):
+        return type(value)(1) if isinstance(value, (np.generic, float)) else np.ones_like(value)
 
 
 def untracked(value: Any, level: Level) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import on_card_of
 from ..tree.ties import is_array
 from .tracked import TrackedArray, plain
 
@@ -36,9 +37,10 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
                     raise _assigned()
             elif is_first:
                 heappush(waiting, (-parent.number, parent))
-            if rule.add_into is not None and totals.add_part(parent, g, node):
-                continue
-            piece = pullback(g, node.value, *arguments, **keywords)
+            with on_card_of(node.value):
+                if rule.add_into is not None and totals.add_part(parent, g, node):
+                    continue
+                piece = pullback(g, node.value, *arguments, **keywords)
             if is_first:
                 arrived[parent] = piece
             else:
@@ -59,10 +61,11 @@ class _Totals:
 
     def add(self, array: TrackedArray, piece: Any) -> None:
         before = self.arrived[array]
-        if array in self.own and type(piece) is not TrackedArray:
-            before += piece  # in place
-        else:
-            self._put(array, before + piece)
+        with on_card_of(before):  # not where the call was, if that was a move
+            if array in self.own and type(piece) is not TrackedArray:
+                before += piece  # in place
+            else:
+                self._put(array, before + piece)
 
     def add_part(self, array: TrackedArray, g: Any, node: TrackedArray) -> bool:
         """Let the rule of `node`, a part of `array`, add `g` into its place; but an outer gradient has to see how."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..arrays import on_card_of
 from ..errors import LayerError, left_over
 from ..tree.contract import functor
 from ..tree.walks import Attribute
@@ -46,7 +47,8 @@ class Chain:
     def __call__(self, x: Any) -> Any:
         for where, layer in self._items():
             try:
-                x = layer(x)
+                with on_card_of(x):
+                    x = layer(x)
             except LayerError as error:
                 raise error.within(Attribute("layers"), where) from error.__cause__
             except RuntimeError as error:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
+from ..arrays import on_card_of
 from ..errors import InputError, LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -87,9 +88,10 @@ class Dense:
 
     def __call__(self, x: Any) -> Any:
         try:
-            same = getattr(x, "dtype", None) is self.weight.dtype
-            y = (x if same else taken(self._name(), self.weight, x)) @ self.weight.T
-            return self.activation(y if self.bias is None else y + self.bias)
+            with on_card_of(x):
+                same = getattr(x, "dtype", None) is self.weight.dtype
+                y = (x if same else taken(self._name(), self.weight, x)) @ self.weight.T
+                return self.activation(y if self.bias is None else y + self.bias)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
             why = left_over(self) or self._why(x)
             if why is None:

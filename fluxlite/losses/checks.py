@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..arrays import astype
+from ..arrays import astype, on_card_of
 from ..autodiff.tracked import TrackedArray, plain
 from ..errors import mixed_devices
 from ..messages import notice
@@ -28,7 +28,8 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
         def checked(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
             check(loss.__name__, prediction, target, *args, **kwargs)
             try:
-                return loss(prediction, in_type_of(prediction, target, loss.__name__), *args, **kwargs)
+                with on_card_of(prediction):
+                    return loss(prediction, in_type_of(prediction, target, loss.__name__), *args, **kwargs)
             except (TypeError, ValueError, AttributeError) as error:
                 why = mixed_devices(loss.__name__, prediction=prediction, target=target)
                 if why is None:

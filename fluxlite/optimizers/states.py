@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from ..arrays import on_card_of
 from ..autodiff.collecting import Record
 from ..autodiff.levels import PARAMETERS
 from ..autodiff.tracked import TrackedArray
@@ -70,7 +71,8 @@ class _Setup(Walk):
         check_writable(path, x)
         key = parameter_key(x)
         if key not in self.leaves:
-            self.leaves[key] = Leaf(self.rule, self.rule.init(x))
+            with on_card_of(x):
+                self.leaves[key] = Leaf(self.rule, self.rule.init(x))
         return self.leaves[key]
 
     def parts(self, x: Any) -> tuple[Any, Any]:

@@ -180,6 +180,29 @@ def test_the_card_of_an_array_is_entered_for_a_while(cards):
 
 
 @pytest.mark.cuda
+def test_a_model_is_trained_on_the_second_card_while_the_first_is_current(cards):
+    second = cards[1]
+    fl.seed(1)
+    model = second(fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dense(4, 1)))
+    state = fl.setup(fl.Adam(0.01), model)
+    for x, y in second(fl.DataLoader((numbers((12, 3)), np.ones((12, 1), np.float32)), batchsize=4)):
+        _, (grads,) = fl.withgradient(lambda m, x=x, y=y: fl.mse(m(x), y), model)
+        fl.update(state, model, grads)
+    loss = fl.mse(model(x), y)
+    assert rehearsal.state.device == 0
+    assert {y.device.id for y in (model[0].weight, state.layers[0].weight.memory["mean"], loss)} == {1}
+
+
+@pytest.mark.cuda
+def test_a_pipeline_of_two_cards(cards):
+    first, second = cards
+    one, two = first(fl.Dense(3, 4, np.tanh)), second(fl.Dense(4, 1))
+    x, target = first(numbers((5, 3))), second(np.zeros((5, 1), np.float32))
+    _, (of_one, of_two) = fl.withgradient(lambda one, two: fl.mse(two(second(one(x))), target), one, two)
+    assert of_one.weight.device.id == 0 and of_two.weight.device.id == 1 and rehearsal.state.device == 0
+
+
+@pytest.mark.cuda
 @pytest.mark.parametrize("view", [np.transpose, lambda x: x[:, ::2], lambda x: x[::-1], lambda x: x[:, 1]])
 def test_a_view_moves_from_card_to_card(cards, view):
     """CuPy copies only whole blocks from card to card, and raises for others."""
