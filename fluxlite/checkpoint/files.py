@@ -12,7 +12,7 @@ import math
 import os
 import stat
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ DTYPES = {
     "U64": np.dtype("<u8"), "I64": np.dtype("<i8"), "F64": np.dtype("<f8"),
 }  # fmt: skip
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
-_CHUNK = 1 << 20  # bytes
+_CHUNK = 1 << 18  # bytes
 MOST_FOR_HEADER = 128 << 20  # bytes of memory
 
 
@@ -39,7 +39,7 @@ class FileFormatError(ValueError):
 
 
 class Stored(NamedTuple):
-    """An array for a file: what it will be, and a function that makes it, contiguous and on the host."""
+    """An array for a file: what it will be there, and a function that brings it to the host."""
 
     dtype: np.dtype
     shape: tuple[int, ...]
@@ -101,13 +101,29 @@ def _header_of(order: list[str], arrays: dict[str, Stored], values: Any, checksu
 
 def _copy(file: BinaryIO, x: np.ndarray) -> tuple[int, int]:
     """Write the bytes of `x`. Returns their checksum, and how many they are."""
-    checksum, data = 0, x.reshape(-1).view(np.uint8)
-    for start in range(0, data.size, _CHUNK):
-        # A copy, so that what's written is what the checksum is of, even if another thread trains the model meanwhile.
-        chunk = data[start : start + _CHUNK].tobytes()
-        checksum = zlib.crc32(chunk, checksum)
+    checksum = size = 0
+    for chunk in chunks(x):
+        checksum, size = zlib.crc32(chunk, checksum), size + len(chunk)
         file.write(chunk)
-    return checksum, data.size
+    return checksum, size
+
+
+def chunks(x: np.ndarray) -> Iterator[bytes]:
+    """The bytes of `x` as safetensors orders them, however `x` lies in memory. A complex number is two in a row.
+
+    Each chunk is a copy. So what's written is what the checksum is of, even if a thread trains the model meanwhile.
+    """
+    if x.nbytes <= _CHUNK:
+        yield x.astype(x.dtype.newbyteorder("<"), copy=False).tobytes()
+        return
+    rows = _CHUNK * len(x) // x.nbytes
+    for start in range(0, len(x), max(rows, 1)):
+        yield from chunks(x[start : start + rows] if rows else x[start])
+
+
+def as_read(x: Stored) -> np.ndarray:
+    """What `read` would give of `x`."""
+    return np.frombuffer(bytearray(b"".join(chunks(x.make()))), x.dtype).reshape(x.shape)
 
 
 def check_place(path: str) -> None:

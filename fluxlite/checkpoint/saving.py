@@ -188,9 +188,11 @@ class Writer:
         return {"dict": [[self.key(path, key), value] for key, value in parts.items()]}
 
     def key(self, path: KeyPath, key: Any) -> Any:
+        if type(key) in (str, int):  # JSON has them
+            return key
         trial = Writer()
         written = trial.tree(path, key)
-        if Reader({name: x.make() for name, x in trial.arrays.items()}).read(written) != key:
+        if Reader({name: files.as_read(x) for name, x in trial.arrays.items()}).read(written) != key:
             raise TypeError(f"{path} has the key {key!r}, which a file cannot hold; take text or numbers")
         return self.tree(path, key)
 
@@ -215,21 +217,13 @@ def _stored(path: KeyPath, x: Any) -> files.Stored:
         raise TypeError(f"{path} is an array of {x.dtype}, which a safetensors file cannot hold; {fix}")
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{path} is a masked array, whose mask would be lost; save x.data and x.mask")
-    make = functools.partial(_storable, x)
-    return files.Stored(*_as_stored(x.dtype, x.shape), make)
+    return files.Stored(*_as_stored(x.dtype, x.shape), functools.partial(CPU.receive, x))
 
 
 def _as_stored(dtype: np.dtype, shape: tuple[int, ...]) -> tuple[np.dtype, tuple[int, ...]]:
     if dtype.kind == "c":
         return np.dtype(f"<f{dtype.itemsize // 2}"), (*shape, 2)
     return dtype.newbyteorder("<"), shape
-
-
-def _storable(x: Any) -> np.ndarray:
-    """`x` on the host and contiguous, since safetensors knows no strides."""
-    x = CPU.receive(x)
-    x = np.asarray(x, x.dtype.newbyteorder("<"), order="C")
-    return x[..., None].view(f"<f{x.itemsize // 2}") if x.dtype.kind == "c" else x
 
 
 @functools.singledispatch

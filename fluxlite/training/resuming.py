@@ -121,6 +121,7 @@ class RunFile:
         self._check(found)
         at_start, now = copy.deepcopy(self.order), copy.deepcopy(self.order)  # the loader's own is not touched yet
         generators = {name: x for name, x in self._generators(at_start, now).items() if name in found}
+        found.pop("model", None), found.pop("opt_state", None)  # they're about to be read again, into ours
         load(self.path, model=run.model, opt_state=run.opt_state, **generators)
         for i, memory in enumerate(_memories(run.callbacks)):
             before = found["callbacks"].get(str(i), {})
