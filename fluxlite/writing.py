@@ -42,7 +42,7 @@ def whole_file(path: Any) -> Iterator[BinaryIO]:
     """
     path = os.path.realpath(path)  # keep a link, and replace the file that it leads to
     folder, name = os.path.split(path)
-    before = _replaceable(path)
+    before = replaceable(path)
     _remove_left_behind(folder, name)
     temporary = os.path.join(folder, f".{name}.tmp-{os.getpid()}-{secrets.token_hex(8)}@{platform.node()}")
     _in_use.add(temporary)
@@ -61,7 +61,7 @@ def whole_file(path: Any) -> Iterator[BinaryIO]:
             os.remove(temporary)
 
 
-def _replaceable(path: str) -> os.stat_result | None:
+def replaceable(path: str) -> os.stat_result | None:
     """What's known of the file that is to be replaced, None if there's none. Raises `OSError` if it has to stay."""
     try:
         found = os.stat(path)

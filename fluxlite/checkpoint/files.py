@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from ..writing import whole_file
+from ..writing import replaceable, whole_file
 from .checksums import NOTHING, crc32, joined, text
 
 FORMAT = 1
@@ -127,7 +127,7 @@ def as_read(x: Stored) -> np.ndarray:
 
 
 def check_place(path: str) -> None:
-    """Raises `OSError` for a full path where there can't be a file."""
+    """Raises `OSError` for a full path where there can't be a file, or one that can't be replaced."""
     if os.path.isdir(path):
         raise IsADirectoryError(errno.EISDIR, "could not save a file where a folder is", path)
     folder = os.path.dirname(path)
@@ -135,6 +135,7 @@ def check_place(path: str) -> None:
         raise FileNotFoundError(
             errno.ENOENT, f"could not save, there is no folder {folder}; os.makedirs makes it", path
         )
+    replaceable(path)
 
 
 # ---------------------------------------------------------------------------------------------

@@ -39,7 +39,10 @@ def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
     also that of a device or a loader with one; functions are left out. The new file is written next to the old one,
     then replaces it, so there's always a complete one. Flux's guide uses BSON's ``@save`` for this, after ``cpu``.
 
-    Raises `TypeError`, naming the place, for what a file can't hold, and `OSError` if it can't be written.
+    An existing file keeps its mode. Saving takes next to no memory, from a device that of the largest array.
+
+    Raises `TypeError`, naming the place, for what a file can't hold, `ValueError` for millions of numbers or texts that
+    aren't in arrays, and `OSError` if it can't be written; a read-only file stays.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -50,12 +53,18 @@ def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
     values = _named(path, model, values)
     if not values:
         raise TypeError('save needs something to save: save("model.safetensors", model=model)')
-    writer = Writer()
-    written = {name: writer.top(name, x) for name, x in values.items()}
+    arrays, written = what_is_written(values)
     try:
-        files.write(path, writer.arrays, written)
+        files.write(path, arrays, written)
     except RecursionError:  # the walk could do it, JSON can't
         raise RecursionError(f"the parts of {', '.join(values)} are nested too deep for a file") from None
+
+
+def what_is_written(values: dict[str, Any]) -> tuple[dict[str, files.Stored], dict[str, Any]]:
+    """A file's arrays, and the rest as JSON can hold it. Raises `TypeError`, naming the place, for what can't be."""
+    writer = Writer()
+    written = {name: writer.top(name, x) for name, x in values.items()}
+    return writer.arrays, written
 
 
 def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets: Any) -> dict[str, Any]:
@@ -65,7 +74,7 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
     loader, continues where the saved one was. An optimizer's memory includes its numbers. All targets are checked
     before any changes. The result holds the targets; names without one get numbers, text and plain containers of host
     arrays, as `state` makes them. ``load(path, model)`` means ``load(path, model=model)``. If `save` didn't write the
-    safetensors file, you get its arrays by name.
+    safetensors file, you get its arrays by name. Loading takes as much memory as the file is large.
 
     Raises `FileFormatError`, a `ValueError`, for a file that's damaged or not one of ours, `ValueError` for what
     doesn't fit, with its place, and `OSError` for a file that's missing or can't be read.
