@@ -105,10 +105,8 @@ class RunFile:
     def say_what_is_missing(self) -> None:
         """At the end: that the file isn't of this end."""
         if self.trouble:
-            text = (
-                f"{self.path.name} does not have the end of this training: {self.trouble}\nThe model has it, so save it"
-            )
-            print(formatted("Warning", f'{text} elsewhere: save("elsewhere.safetensors", model)'))
+            text = f"{self.path.name} does not have the end of this training: {self.trouble}\n"
+            print(formatted("Warning", text + 'The model has it: save("elsewhere.safetensors", model)'))
 
     def _write(self, batches: int | None) -> None:
         from ..checkpoint import save
