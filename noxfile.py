@@ -4,6 +4,8 @@
     .venv/bin/nox -l                  what there is
     .venv/bin/nox                     all of it; more than an hour
     .venv/bin/nox -s "processors(other digits)" -- notebooks/05-sine-wave-rnn.ipynb      a part: any arguments of pytest
+    .venv/bin/nox -s kills            kill 200 programs while they save, and 200 while they train
+    .venv/bin/nox -s soak             ten minutes of everything, after which memory is what it was
     .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
 
 NumPy picks its code by the processor: OpenBLAS has a kernel for each family, NumPy's own loops one for each set of
@@ -78,6 +80,21 @@ def numpys(session: nox.Session, numpy: str) -> None:
     """The oldest NumPy that we support, and the newest."""
     session.install("-e", ".[test]", numpy)
     session.run("python", *PYTEST, *(session.posargs or EVERYTHING))
+
+
+@nox.session(venv_backend="none", default=False)  # ten minutes
+def kills(session: nox.Session) -> None:
+    """Programs that are killed while they save, or train with a checkpoint: nothing is torn, lost or left over."""
+    files = ["tests/checkpoint/test_checkpoint_files.py", "tests/training/test_training_kills.py"]
+    command = ["-m", "pytest", "-p", "no:nbval", "-s", "-k", "killed or kills", *files]
+    times = os.environ.get("FLUXLITE_KILLS", "200")
+    session.run(sys.executable, *command, *session.posargs, env={"FLUXLITE_KILLS": times})
+
+
+@nox.session(venv_backend="none", default=False)  # ten minutes
+def soak(session: nox.Session) -> None:
+    """Train, simulate, receipts, checks, save and load, for ten minutes, or as many as you say: -- 60."""
+    session.run(sys.executable, "tests/soak.py", *(session.posargs or ["10"]), env={"PYTHONPATH": os.getcwd()})
 
 
 @nox.session(default=False)  # it changes a file

@@ -1,9 +1,11 @@
-"""Does memory grow over 1,000 calls? Nothing that a call makes may outlive it."""
+"""Does memory grow over 1,000 calls? Nothing that a call makes may outlive it. And how much do save and load take?"""
 
 from __future__ import annotations
 
 import gc
+import subprocess
 import sys
+import tempfile
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -102,6 +104,56 @@ def cases() -> dict[str, Callable[[], object]]:
     }
 
 
+# -- files ---------------------------------------------------------------------------------------------------------
+
+GIGABYTE, ARRAYS = 1 << 30, 8
+# A process of its own, since the most memory that a process ever had can't be forgotten everywhere.
+_SAVER = """
+import sys
+import numpy as np
+import fluxlite as fl
+from benchmarks.memory import largest_resident, resident_bytes
+path, what, size, arrays = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+fl.save(path + ".first", x=np.ones(3))  # imports what it needs
+fl.load(path + ".first")
+model = {f"w{i}": np.full(size // arrays // 4, what == "save", np.float32) for i in range(arrays)}
+before = resident_bytes()
+(fl.save if what == "save" else fl.load)(path, model)
+print(largest_resident() - before)
+assert all(x.all() for x in model.values())
+"""
+
+
+def largest_resident() -> int | None:
+    """VmHWM of this process, the most that it ever had, or None without /proc."""
+    status = Path("/proc/self/status")
+    return int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024 if status.exists() else None
+
+
+def of_files(size: int = GIGABYTE) -> dict[str, float] | None:
+    """How many bytes saving a model of this size takes, and loading into one, each divided by the size."""
+    if largest_resident() is None:
+        return None
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for what in ("save", "load"):
+            command = [sys.executable, "-c", _SAVER, f"{folder}/m", what, str(size), str(ARRAYS)]
+            said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            found[what] = int(said) / size
+    return found
+
+
+def report_of_files() -> list[Judgement]:
+    found = of_files() or {}
+    print(f"A model of {GIGABYTE >> 20:,} MB in {ARRAYS} arrays: measured, what it takes beside the model")
+    print(text_table([["", "of its size"], *([what, f"{share:.3f}"] for what, share in found.items())]), end="\n\n")
+    largest = 1 / ARRAYS
+    return [
+        judge("save: at most the largest array, of a model's size", found.get("save"), largest, "{:.3f}"),
+        judge("load into a model: at most 1.1 of its size", found.get("load"), 1.1, "{:.3f}"),
+    ]
+
+
 def report(rounds: int) -> list[Judgement]:
     """These are counts, not times, so one round is enough, whatever `rounds` says."""
     measured = {name: growth(function) for name, function in cases().items()}
@@ -117,4 +169,4 @@ def report(rounds: int) -> list[Judgement]:
             judgements.append(judge(f"{name}: at most {limit:,} {what} more", figure, limit, "{:+,}"))
     print(f"Memory: measured, {CALLS:,} calls after {WARM_UP} to warm up")
     print(text_table(lines), end="\n\n")
-    return judgements
+    return judgements + report_of_files()

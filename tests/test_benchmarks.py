@@ -238,3 +238,10 @@ def test_importing_looks_at_what_is_loaded_beyond_numpy():
     once = importing.import_once("fluxlite")
     assert "fluxlite" in once.loaded
     assert importing.too_early(once.loaded, importing.import_once("numpy").loaded) == []
+
+
+@pytest.mark.skipif(memory.largest_resident() is None, reason="this system has no /proc")
+def test_the_memory_of_files_is_measured():
+    """With 32 MB. At 1 GB, what every process needs besides doesn't count."""
+    found = memory.of_files(32 << 20)
+    assert 0 <= found["save"] < 1 / memory.ARRAYS + 0.1 and 0.9 < found["load"] < 1.2

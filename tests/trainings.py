@@ -59,7 +59,7 @@ def run(path, how, step=0, kind="cpu", seed=0, **options):
 
     history = fl.train(
         loss, model, data, opt_state, EPOCHS, each_step=each_step, progress=False, checkpoint=path,
-        resume=how == "resume", **options,
+        resume=how == "resume", overwrite=how != "resume", **options,
     )  # fmt: skip
     return fingerprint(model, opt_state, history), history
 

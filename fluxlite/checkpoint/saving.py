@@ -39,7 +39,10 @@ def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
     also that of a device or a loader with one; functions are left out. The new file is written next to the old one,
     then replaces it, so there's always a complete one. Flux's guide uses BSON's ``@save`` for this, after ``cpu``.
 
-    Raises `TypeError`, naming the place, for what a file can't hold, and `OSError` if it can't be written.
+    An existing file keeps its mode. Saving takes next to no memory, from a device that of the largest array.
+
+    Raises `TypeError`, naming the place, for what a file can't hold, `ValueError` for millions of numbers or texts that
+    aren't in arrays, and `OSError` if it can't be written; a read-only file stays.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")
@@ -50,9 +53,18 @@ def save(path: str | os.PathLike, /, *model: Any, **values: Any) -> None:
     values = _named(path, model, values)
     if not values:
         raise TypeError('save needs something to save: save("model.safetensors", model=model)')
-    writer = _Writer()
+    arrays, written = what_is_written(values)
+    try:
+        files.write(path, arrays, written)
+    except RecursionError:  # the walk could do it, JSON can't
+        raise RecursionError(f"the parts of {', '.join(values)} are nested too deep for a file") from None
+
+
+def what_is_written(values: dict[str, Any]) -> tuple[dict[str, files.Stored], dict[str, Any]]:
+    """A file's arrays, and the rest as JSON can hold it. Raises `TypeError`, naming the place, for what can't be."""
+    writer = Writer()
     written = {name: writer.top(name, x) for name, x in values.items()}
-    files.write(path, writer.arrays, written)
+    return writer.arrays, written
 
 
 def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets: Any) -> dict[str, Any]:
@@ -62,7 +74,7 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
     loader, continues where the saved one was. An optimizer's memory includes its numbers. All targets are checked
     before any changes. The result holds the targets; names without one get numbers, text and plain containers of host
     arrays, as `state` makes them. ``load(path, model)`` means ``load(path, model=model)``. If `save` didn't write the
-    safetensors file, you get its arrays by name.
+    safetensors file, you get its arrays by name. Loading takes as much memory as the file is large.
 
     Raises `FileFormatError`, a `ValueError`, for a file that's damaged or not one of ours, `ValueError` for what
     doesn't fit, with its place, and `OSError` for a file that's missing or can't be read.
@@ -82,7 +94,7 @@ def load(path: str | os.PathLike, /, *model: Any, cast: bool = False, **targets:
     for name in targets:
         if name not in contents:
             raise ValueError(f"{os.fspath(path)} holds {', '.join(contents)}, and nothing called {name!r}")
-    loading = Loading(cast=cast)
+    loading = Loading(cast=cast, own=True)
     for name, target in targets.items():
         _check_target(name, target)
         loading.add(KeyPath([Attribute(name)]), target, contents[name])
@@ -154,11 +166,11 @@ _FIXES = {
 }
 
 
-class _Writer:
+class Writer:
     """A file's arrays, and the names that take their places."""
 
     def __init__(self) -> None:
-        self.arrays: dict[str, np.ndarray] = {}
+        self.arrays: dict[str, files.Stored] = {}
         self.first: dict[tuple, tuple[str, Any]] = {}  # also keeps temporary arrays alive, so no address is reused
 
     def top(self, name: str, x: Any) -> Any:
@@ -185,10 +197,13 @@ class _Writer:
         return {"dict": [[self.key(path, key), value] for key, value in parts.items()]}
 
     def key(self, path: KeyPath, key: Any) -> Any:
-        written = self.tree(path, key)
-        if _read(written, self.arrays) != key:
+        if type(key) in (str, int):  # JSON has them
+            return key
+        trial = Writer()
+        written = trial.tree(path, key)
+        if Reader({name: files.as_read(x) for name, x in trial.arrays.items()}).read(written) != key:
             raise TypeError(f"{path} has the key {key!r}, which a file cannot hold; take text or numbers")
-        return written
+        return self.tree(path, key)
 
     def array(self, path: KeyPath, x: Any) -> dict[str, Any]:
         key = parameter_key(x)
@@ -199,25 +214,29 @@ class _Writer:
         while name in self.arrays or name == "__metadata__":
             name += "'"
         self.first[key] = name, x
-        host = CPU.receive(x)
-        self.arrays[name] = _storable(path, host)
-        return {"array": name, "dtype": host.dtype.str}
+        self.arrays[name] = _stored(path, x)
+        return {"array": name, "dtype": x.dtype.str}
 
 
-def _storable(path: KeyPath, x: np.ndarray) -> np.ndarray:
-    """`x` as safetensors needs it, since it ignores strides: contiguous, with complex numbers as pairs."""
+def _stored(path: KeyPath, x: Any) -> files.Stored:
+    """What a file holds of `x`. Complex numbers are stored as pairs, which safetensors can do."""
     kind = x.dtype.kind
     if kind not in "biufc" or x.itemsize > (16 if kind == "c" else 8):
         fix = _FIXES.get(kind, "save a list: x.tolist()")
         raise TypeError(f"{path} is an array of {x.dtype}, which a safetensors file cannot hold; {fix}")
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(f"{path} is a masked array, whose mask would be lost; save x.data and x.mask")
-    x = np.asarray(x, x.dtype.newbyteorder("="), order="C")
-    return x[..., None].view(f"f{x.itemsize // 2}") if kind == "c" else x
+    return files.Stored(*_as_stored(x.dtype, x.shape), functools.partial(CPU.receive, x))
+
+
+def _as_stored(dtype: np.dtype, shape: tuple[int, ...]) -> tuple[np.dtype, tuple[int, ...]]:
+    if dtype.kind == "c":
+        return np.dtype(f"<f{dtype.itemsize // 2}"), (*shape, 2)
+    return dtype.newbyteorder("<"), shape
 
 
 @functools.singledispatch
-def _written(x: Any, path: KeyPath, writer: _Writer) -> Any:
+def _written(x: Any, path: KeyPath, writer: Writer) -> Any:
     return writer.array(path, x)
 
 
@@ -226,27 +245,27 @@ def _written(x: Any, path: KeyPath, writer: _Writer) -> Any:
 @_written.register(int)
 @_written.register(float)
 @_written.register(str)
-def _(x: Any, path: KeyPath, writer: _Writer) -> Any:
+def _(x: Any, path: KeyPath, writer: Writer) -> Any:
     return x
 
 
 @_written.register
-def _(x: np.generic, path: KeyPath, writer: _Writer) -> Any:
+def _(x: np.generic, path: KeyPath, writer: Writer) -> Any:
     return {"number": writer.array(path, np.asarray(x))}
 
 
 @_written.register
-def _(x: complex, path: KeyPath, writer: _Writer) -> Any:
+def _(x: complex, path: KeyPath, writer: Writer) -> Any:
     return {"complex": [x.real, x.imag]}
 
 
 @_written.register
-def _(x: bytes, path: KeyPath, writer: _Writer) -> Any:
+def _(x: bytes, path: KeyPath, writer: Writer) -> Any:
     return {"bytes": x.hex()}
 
 
 @_written.register
-def _(x: tuple, path: KeyPath, writer: _Writer) -> Any:
+def _(x: tuple, path: KeyPath, writer: Writer) -> Any:
     return {"tuple": list(x)}
 
 
@@ -256,43 +275,63 @@ def _(x: tuple, path: KeyPath, writer: _Writer) -> Any:
 
 
 def _contents(path: Any, arrays: dict[str, np.ndarray], written: Any) -> dict[str, Any]:
+    reader = Reader(arrays)
     try:
-        return {name: _read(x, arrays) for name, x in written.items()}
+        return {name: reader.read(x) for name, x in written.items()}
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         text = f"{os.fspath(path)} has a checksum, but not the contents that fluxlite.save writes"
         raise FileFormatError(text) from error
 
 
-def _read(x: Any, arrays: dict[str, np.ndarray]) -> Any:
-    if isinstance(x, list):
-        return [_read(part, arrays) for part in x]
-    return _READERS[next(iter(x), "")](x, arrays) if isinstance(x, dict) else x
+# What `save` writes for an array's type: |b1, <f8, >f8, … NumPy would take much more, such as "(10000,10000)f8".
+_DTYPES = {
+    dtype.str: dtype
+    for little in (*files.DTYPES.values(), np.dtype("<c8"), np.dtype("<c16"))
+    for dtype in (little, little.newbyteorder(">"))
+}
 
 
-def _read_dict(x: dict, arrays: dict[str, np.ndarray]) -> dict:
-    return {_read(key, arrays): _read(value, arrays) for key, value in x["dict"]}
+class Reader:
+    """Makes of a file's arrays and values what was saved. Lists stay the same objects, arrays the same memory."""
+
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        self.stored = dict(arrays)
+        self.made: dict[str, np.ndarray] = {}
+
+    def read(self, x: Any) -> Any:
+        if isinstance(x, list):
+            for i, part in enumerate(x):
+                x[i] = self.read(part)
+            return x
+        return _READERS[next(iter(x), "")](self, x) if isinstance(x, dict) else x
+
+    def of_dict(self, x: dict) -> dict:
+        return {self.read(key): self.read(value) for key, value in x["dict"]}
+
+    def of_array(self, x: dict) -> np.ndarray:
+        values, dtype = self.stored.pop(x["array"]), _DTYPES[x["dtype"]]
+        shape = values.shape[:-1] if dtype.kind == "c" else values.shape
+        if (values.dtype, values.shape) != _as_stored(dtype, shape):
+            raise ValueError(f"this is no array of {dtype}")
+        little = dtype.newbyteorder("<")
+        values = values.view(little)[..., 0] if dtype.kind == "c" else values
+        if dtype != little:
+            values = values.byteswap(inplace=True).view(dtype)
+        self.made[x["array"]] = values  # arrays tied to it follow later
+        return values
+
+    def of_tied(self, x: dict) -> np.ndarray:
+        first = self.made[x["tied"]]
+        here = types.SimpleNamespace(shape=tuple(x["shape"]), strides=tuple(x["strides"]))
+        return same_view(here, types.SimpleNamespace(shape=first.shape, strides=tuple(x["first"])), first)
 
 
-def _read_array(x: dict, arrays: dict[str, np.ndarray]) -> np.ndarray:
-    values, dtype = arrays[x["array"]], np.dtype(x["dtype"])
-    if dtype.kind == "c":
-        values = values.view(dtype.newbyteorder("="))[..., 0]
-    arrays[x["array"]] = values = values.astype(dtype, copy=False)  # arrays tied to it follow later
-    return values
-
-
-def _read_tied(x: dict, arrays: dict[str, np.ndarray]) -> np.ndarray:
-    first = arrays[x["tied"]]
-    here = types.SimpleNamespace(shape=tuple(x["shape"]), strides=tuple(x["strides"]))
-    return same_view(here, types.SimpleNamespace(shape=first.shape, strides=tuple(x["first"])), first)
-
-
-_READERS: dict[str, Callable[[dict, dict[str, np.ndarray]], Any]] = {
-    "array": _read_array,
-    "tied": _read_tied,
-    "dict": _read_dict,
-    "tuple": lambda x, arrays: tuple(_read(part, arrays) for part in x["tuple"]),
-    "number": lambda x, arrays: _read(x["number"], arrays)[()],
-    "complex": lambda x, arrays: complex(*x["complex"]),
-    "bytes": lambda x, arrays: bytes.fromhex(x["bytes"]),
+_READERS: dict[str, Callable[[Reader, dict], Any]] = {
+    "array": Reader.of_array,
+    "tied": Reader.of_tied,
+    "dict": Reader.of_dict,
+    "tuple": lambda reader, x: tuple(reader.read(x["tuple"])),
+    "number": lambda reader, x: reader.read(x["number"])[()],
+    "complex": lambda reader, x: complex(*x["complex"]),
+    "bytes": lambda reader, x: bytes.fromhex(x["bytes"]),
 }

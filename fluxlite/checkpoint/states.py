@@ -137,11 +137,40 @@ def resuming(path: KeyPath, x: Any, state: Any) -> Callable[[], None]:
     owner = generator if counted else generator.bit_generator
     trial = CountedGenerator(0) if counted else type(owner)()
     try:
+        if not counted:
+            _check_like(state, trial.state)
         trial.state = state
-    except (ValueError, TypeError, KeyError, OverflowError):
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         kind = "a GPU's generator" if counted else f"a generator of kind {type(owner).__name__}"
-        raise ValueError(f"{path or 'this'} is {kind}, the source has {_named(state)}") from None
+        why = f": {error}" if isinstance(error, _Impossible) else ""
+        raise ValueError(f"{path or 'this'} is {kind}, the source has {_named(state)}{why}") from None
     return functools.partial(setattr, owner, "state", state)
+
+
+class _Impossible(ValueError):
+    """What no state of a generator of this kind has."""
+
+
+# The largest number under these names, in the states of NumPy's generators: places in a buffer. NumPy believes them,
+# and would read memory that isn't the generator's.
+_LARGEST = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "uinteger": 2**32 - 1}
+
+
+def _check_like(state: Any, example: Any, name: str = "") -> None:
+    """Raises `_Impossible` unless `state` has the form of `example`, and numbers that can be."""
+    if type(state) is not type(example) or isinstance(example, dict) and state.keys() != example.keys():
+        raise KeyError(name)
+    if isinstance(example, dict):
+        for key in example:
+            _check_like(state[key], example[key], key)
+    elif isinstance(example, np.ndarray):
+        if (state.shape, state.dtype) != (example.shape, example.dtype):
+            form = f"{example.dtype} of shape {example.shape}"
+            raise _Impossible(f"its {name} is {state.dtype} of shape {state.shape}, it should be {form}")
+    elif isinstance(example, int) and not 0 <= state <= _LARGEST.get(name, 2**128 - 1):
+        raise _Impossible(f"its {name} is {state}, expected 0 to {_LARGEST.get(name, '2**128 - 1')}")
+    elif isinstance(example, str) and state != example:
+        raise KeyError(name)
 
 
 def _named(state: Any) -> str:

@@ -32,7 +32,12 @@ def batch(observations: Iterable[Any]) -> Any:
     together = list(observations)
     if not together:
         raise ValueError("a batch of no observations: its shape could not be known")
-    return _together(together, KeyPath())
+    try:
+        return _together(together, KeyPath())
+    except RecursionError:
+        raise RecursionError(
+            f"the parts of this {type(together[0]).__name__} are nested too deep for a batch"
+        ) from None
 
 
 def _together(together: list, path: KeyPath) -> Any:

@@ -38,6 +38,13 @@ def numobs(data: Any) -> int:
     >>> numobs((np.zeros((5, 3)), np.zeros(5))), numobs(["a", "b"])
     (5, 2)
     """
+    try:
+        return _numobs(data)
+    except RecursionError:
+        raise RecursionError(f"the parts of this {type(data).__name__} are nested too deep for data") from None
+
+
+def _numobs(data: Any) -> int:
     first: tuple[KeyPath, int] | None = None
     for path, part in _parts(data, KeyPath()):
         count = _count(part, path)

@@ -44,4 +44,11 @@ class Interrupts:
             # Here, not only in __exit__: it is there that this error may be raised, before anything was done.
             self._put_back()
             raise KeyboardInterrupt
+        self._ask()
+
+    def _ask(self) -> None:
+        """Ask to stop, and also the training whose callback this one is in, if it's in one."""
         self.pressed = True
+        outer = getattr(self._before, "__self__", None)
+        if isinstance(outer, Interrupts):
+            outer._ask()

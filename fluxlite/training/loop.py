@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +81,7 @@ def train(
     check_every: int = 1,
     checkpoint: Any = None,
     resume: bool = False,
+    overwrite: bool = False,
 ) -> History:
     """Train `model` in place, `epochs` times through `data`, and give the `History` (Flux: ``train!``).
 
@@ -103,6 +104,11 @@ def train(
     device's; one that a loss holds by itself is not. Batches are made before their step: if `mapobs` or `collate` draws
     random numbers for them, a run goes on exactly from an epoch's end; after resuming in mid-epoch, they differ.
 
+    If a checkpoint can't be written, perhaps because the disk is full, it says so, trains on, and tries again after the
+    next epoch. It never replaces a file that's no checkpoint, and one with more of a run than this one's first epoch
+    only with ``overwrite=True``. If a callback raises, its epoch is in the checkpoint; after each_step, its step is.
+    Every error that ends the training has the `History` so far: ``error.history``.
+
     Raises `FloatingPointError`, with the ``history``, at a loss that is infinite or no number, naming batch and epoch
     counted from 1; with ``check_every=1`` before the model is changed by it (Flux: ``DomainError``). `TypeError` and
     `ValueError` for arguments that cannot be trained with.
@@ -116,19 +122,40 @@ def train(
     array([1.99])
     """
     callbacks = check_arguments(loss, model, data, opt_state, epochs, callbacks, each_step, check_every)
-    if resume and checkpoint is None:
-        raise TypeError('resume=True needs the file to go on from: checkpoint="run.safetensors"')
+    if checkpoint is None and (resume or overwrite):
+        what = "resume=True needs the file to go on from" if resume else "overwrite=True needs the file to replace"
+        raise TypeError(f'{what}: checkpoint="run.safetensors"')
+    if resume and overwrite:
+        raise TypeError("resume=True goes on with the file, overwrite=True begins anew: take one of them")
     say_what_is_not_trained(model)
     run = Run(model, data, opt_state, callbacks, History(int(epochs)))
     file = None if checkpoint is None else RunFile(checkpoint, run)
-    if file is not None and resume and not file.restore():
+    if file is not None and not resume:
+        file.check_replaceable(overwrite)
+    elif file is not None and not file.restore():
         return run.history
     batches = length(data)
     total = None if batches is None else batches * run.history.wanted
-    with Interrupts() as interrupts, Bar(progress, total) as bar:
+    with _told(run.history, file), Interrupts() as interrupts, Bar(progress, total) as bar:
         bar.skip(run.history.steps)
         _Loop(loss, run, file, each_step, int(check_every), interrupts, bar).go()
     return run.history
+
+
+@contextmanager
+def _told(history: History, file: RunFile | None) -> Iterator[None]:
+    """However the training ends: an error has the history, and a file that isn't of the end is named."""
+    try:
+        yield
+    except BaseException as error:
+        if not history.stopped:
+            history.stopped, history.reason = True, f"stopped by {type(error).__name__}"
+        with suppress(AttributeError, TypeError):  # an error that takes no attributes
+            error.history = history  # type: ignore[attr-defined]
+        raise
+    finally:
+        if file is not None:
+            file.say_what_is_missing()
 
 
 class _Loop:
@@ -175,7 +202,7 @@ class _Loop:
                     self.save()
                     return
                 self.step(batch)
-        if self.run.done == skipped:
+        if self.run.done == skipped and skipped != length(self.run.data):
             raise ValueError(
                 f"data has no batches{'' if self.history.epochs + skipped == 0 else ' left'} in epoch "
                 f"{self.history.epochs + 1}: give a DataLoader, or a list of batches, which can be gone through again"
@@ -204,8 +231,13 @@ class _Loop:
         self.history.steps += 1
         losses = self.history.losses
         self.bar.step(f"epoch {self.history.epochs + 1}/{self.history.wanted}", losses[-1] if losses else None)
-        if self.each_step is not None and self.each_step(self.history):
-            self.wish = _reason(self.each_step, "each_step")
+        try:
+            if self.each_step is not None and self.each_step(self.history):
+                self.wish = _reason(self.each_step, "each_step")
+        except BaseException:
+            self.look()
+            self.save()
+            raise
 
     def look(self) -> None:
         """Read the losses that are waiting, at once; the first that is not finite ends the training."""
@@ -233,7 +265,6 @@ class _Loop:
             + " What helps most often: a smaller learning rate, as in setup(Adam(1e-4), model); losses made of the "
             "layer's output, such as logitcrossentropy, in place of log(softmax(x)); no nan in the data."
         )
-        error.history = history
         return error
 
     def end_epoch(self) -> None:
@@ -242,12 +273,14 @@ class _Loop:
         self.bar.expect(self.run.done * history.wanted)
         history.epoch_losses.append(float(np.mean(history.losses[-self.run.done :])))
         batches, self.run.done = self.run.done, 0
-        for callback in self.run.callbacks:  # all of them, so that each sees every epoch
-            if callback(history) and history.epochs < history.wanted and not history.stopped:
-                history.stopped, history.reason = True, _reason(callback, "a callback")
-                self.run.finished = isinstance(callback, Patience)
-        # After the callbacks: they too may draw random numbers, and remember something.
-        self.save(batches)
+        try:
+            for callback in self.run.callbacks:  # all of them, so that each sees every epoch
+                if callback(history) and history.epochs < history.wanted and not history.stopped:
+                    history.stopped, history.reason = True, _reason(callback, "a callback")
+                    self.run.finished = isinstance(callback, Patience)
+        finally:
+            # After the callbacks: they too may draw random numbers, and remember something. If one raises, too.
+            self.save(batches)
 
     def has_to_stop(self) -> bool:
         """Asked before each step, so that one that has begun is always finished."""

@@ -8,6 +8,7 @@ the loader's generator had when the epoch began.
 from __future__ import annotations
 
 import copy
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,6 +27,11 @@ from ..tree.walks import leaves, nodes
 from .arguments import length
 from .callbacks import Patience
 
+# What a run in a file is made of.
+_FORM: dict[str, type] = {
+    "epoch": int, "step": int, "batches": int, "optimizer": str, "losses": np.ndarray, "epoch_losses": np.ndarray,
+    "reason": str, "finished": int, "seconds": float, "kind": str, "card": str,
+}  # fmt: skip
 _AT_START, _NOW = "generator of data, at the epoch's start", "generator of data"
 
 
@@ -51,6 +57,9 @@ class RunFile:
         self.order: np.random.Generator | None = rng if isinstance(rng, np.random.Generator) else None
         self.at_start = self.order  # the same, as it was when the epoch began
         self.at_stop: Any = None  # and its state when the run was stopped amid an epoch
+        self.others = (0, 0)  # epochs and batches of the run that's in the file, which this one isn't to undercut
+        self.trouble = ""  # why the last attempt to write failed
+        _check_content(model=run.model, opt_state=run.opt_state)
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -62,18 +71,47 @@ class RunFile:
 
     def _then(self, batches: Iterator, state: Any) -> Iterator:
         """Once the order is drawn again, the generator is as it was when the run was stopped."""
-        for number, batch in enumerate(batches):
-            if number == 0:
-                _set_state(self.order, state)
-            yield batch
+        first = list(itertools.islice(batches, 1))  # none, if it was stopped after the epoch's last batch
+        _set_state(self.order, state)
+        yield from first
+        del first
+        yield from batches
 
     def save(self, batches: int | None) -> None:
-        """Write all that the rest of the run depends on; `batches` is how many the epoch had that has just ended."""
+        """Write all that the rest of the run depends on; `batches` is how many the epoch had that has just ended.
+
+        If that fails, says so: the training goes on.
+        """
+        if (self.run.history.epochs, self.run.done) < self.others:
+            self._fail(f"it has {_progress(*self.others)} of an earlier run, which is more")
+            return
+        if batches is not None:
+            self.at_start = self.order
+        try:
+            self._write(batches)
+        except Exception as error:  # a full disk, a folder that's gone, no memory
+            self._fail(getattr(error, "strerror", None) or str(error))
+            return
+        if self.trouble:
+            done = _progress(self.run.history.epochs, self.run.done)
+            print(formatted("Info", f"{self.path.name} could be written again: it has {done}"))
+        self.trouble, self.others = "", (0, 0)
+
+    def _fail(self, why: str) -> None:
+        if why != self.trouble:  # a disk stays full for many epochs
+            print(formatted("Warning", f"{self.path.name} was not written: {why}. It's tried again after each epoch"))
+        self.trouble = why
+
+    def say_what_is_missing(self) -> None:
+        """At the end: that the file isn't of this end."""
+        if self.trouble:
+            text = f"{self.path.name} does not have the end of this training: {self.trouble}\n"
+            print(formatted("Warning", text + 'The model has it: save("elsewhere.safetensors", model)'))
+
+    def _write(self, batches: int | None) -> None:
         from ..checkpoint import save
 
         run, history = self.run, self.run.history
-        if batches is not None:
-            self.at_start = self.order
         memories = {str(i): memory for i, memory in enumerate(_memories(run.callbacks))}
         save(
             self.path,
@@ -104,6 +142,27 @@ class RunFile:
 
     # -- reading ---------------------------------------------------------------------------------
 
+    def check_replaceable(self, overwrite: bool) -> None:
+        """Raises `ValueError` if the file that's there is no run's, or has more of one than this run's first epoch."""
+        if not self.path.exists():
+            return
+        from ..checkpoint.files import read_values
+
+        try:
+            then = dict(dict(read_values(self.path))["run"]["dict"])
+            self.others = int(then["epoch"]), int(then["step"])
+        except (ValueError, TypeError, KeyError):
+            raise ValueError(
+                f"checkpoint: {self.path} is there, and is no checkpoint that train wrote; it stays. Take another name"
+            ) from None
+        if overwrite:
+            self.others = 0, 0
+        if self.others > (1, 0):
+            raise ValueError(
+                f"checkpoint: {self.path} has {_progress(*self.others)} of an earlier run. resume=True goes on with "
+                "it, overwrite=True begins anew and replaces it"
+            )
+
     def restore(self) -> bool:
         """Take over what is in the file, if there is one; False if nothing is left to do.
 
@@ -115,12 +174,12 @@ class RunFile:
 
         run, history = self.run, self.run.history
         found = load(self.path)
-        if "run" not in found:
-            raise ValueError(f"{self.path} was not written by train: load(path, model=model) reads it")
+        self._check_form(found)
         then = found["run"]
         self._check(found)
         at_start, now = copy.deepcopy(self.order), copy.deepcopy(self.order)  # the loader's own is not touched yet
         generators = {name: x for name, x in self._generators(at_start, now).items() if name in found}
+        del found["model"], found["opt_state"]  # they're read once more, into ours
         load(self.path, model=run.model, opt_state=run.opt_state, **generators)
         for i, memory in enumerate(_memories(run.callbacks)):
             before = found["callbacks"].get(str(i), {})
@@ -128,14 +187,30 @@ class RunFile:
         if at_start is not None:
             _set_state(self.order, at_start.bit_generator.state)
             self.at_stop = now.bit_generator.state if then["step"] else None  # type: ignore[union-attr]
-        run.done, run.finished = int(then["step"]), bool(then["finished"])
+        run.done, run.finished = then["step"], bool(then["finished"])
         history.losses[:] = [float(x) for x in then["losses"]]
         history.epoch_losses[:] = [float(x) for x in then["epoch_losses"]]
         history.steps = len(history.losses)
-        history.seconds = Seconds(float(then["seconds"]), then["kind"], then["card"])
+        history.seconds = Seconds(then["seconds"], then["kind"], then["card"])
         if run.finished:
             history.stopped, history.reason = True, then["reason"]
         return self._say()
+
+    def _check_form(self, found: dict[str, Any]) -> None:
+        """Raises `ValueError` unless the file has what `_write` writes: `save` lets everyone write what they like."""
+        if "run" not in found:
+            raise ValueError(f"{self.path} was not written by train: load(path, model=model) reads it")
+        then = found["run"]
+        for name, kind in _FORM.items():
+            if not isinstance(then, dict) or type(then.get(name)) is not kind:
+                raise ValueError(f"{self.path} was not written by train: its run has no {name} of type {kind.__name__}")
+        numbers = [then["losses"], then["epoch_losses"]]
+        right = all(x.ndim == 1 and x.dtype == np.float64 for x in numbers) and len(numbers[1]) == then["epoch"] >= 0
+        memories = found.get("callbacks")
+        right &= isinstance(memories, dict) and all(isinstance(x, dict) for x in memories.values())
+        right &= 0 <= then["step"] <= (then["batches"] or then["step"]) and {"model", "opt_state"} <= found.keys()
+        if not right:
+            raise ValueError(f"{self.path} was not written by train: its parts do not fit together")
 
     def _check(self, found: Any) -> None:
         then = found["run"]
@@ -163,13 +238,27 @@ class RunFile:
 
 
 def _checked(path: Any) -> Path:
-    """Raises where no file can be written: now, and not after an epoch."""
+    """Raises where no file can be written: now, and not after an epoch. From then on, no `chdir` moves it."""
     from ..checkpoint.files import check_place
 
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f'checkpoint is the path of a file, such as "run.safetensors", got a {type(path).__name__}')
     check_place(os.path.realpath(path))
-    return Path(path)
+    return Path(os.path.abspath(path))
+
+
+def _check_content(**values: Any) -> None:
+    """Raises `TypeError` for what no file can hold: now, and not after an epoch."""
+    from ..checkpoint.saving import what_is_written
+
+    what_is_written(values)
+
+
+def _progress(epochs: int, batches: int) -> str:
+    """How far a run is, in words."""
+    parts = ["1 epoch" if epochs == 1 else f"{epochs} epochs"] if epochs else []
+    parts += ["1 batch" if batches == 1 else f"{batches} batches"] if batches else []
+    return " and ".join(parts) or "no batch"
 
 
 def _set_state(generator: Any, state: Any) -> None:

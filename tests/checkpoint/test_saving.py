@@ -332,11 +332,36 @@ def test_what_is_called_of_cupys_generator_is_there():
     assert "numpy.random.SeedSequence" in cupy.random.Philox4x3210.__doc__
 
 
-def test_a_tree_that_is_too_deep_says_so(tmp_path):
+def nested(depth, around):
     tree = np.ones(2)
-    for _ in range(3000):
-        tree = [tree]
-    for walk in (fl.state, lambda tree: fl.save(tmp_path / "deep.safetensors", tree)):
-        with pytest.raises(RecursionError, match="the parts of this list are nested too deep to be walked"):
-            walk(tree)
+    for _ in range(depth):
+        tree = around(tree)
+    return tree
+
+
+TOO_DEEP = {
+    "state": lambda tree, path: fl.state(tree),
+    "save": lambda tree, path: fl.save(path, tree),
+    "loadmodel": lambda tree, path: fl.loadmodel(tree, tree),
+    "batch": lambda tree, path: fl.batch([tree, tree]),
+    "numobs": lambda tree, path: fl.numobs((tree, 1)),
+    "DataLoader": lambda tree, path: fl.DataLoader((tree, tree)),
+}
+
+
+@pytest.mark.parametrize("walk", TOO_DEEP.values(), ids=TOO_DEEP)
+@pytest.mark.parametrize("around", [lambda tree: {"x": tree}, lambda tree: (tree,)], ids=["dict", "tuple"])
+def test_a_tree_that_is_too_deep_says_so(tmp_path, walk, around):
+    """'maximum recursion depth exceeded', some said."""
+    with pytest.raises(RecursionError, match="the parts of this (dict|tuple|list) are nested too deep"):
+        walk(nested(3000, around), tmp_path / "deep")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_tree_that_can_be_walked_and_not_written_says_so(tmp_path):
+    """JSON can't be nested as deep."""
+    tree = nested(340, lambda tree: {"x": tree})
+    fl.state(tree)
+    with pytest.raises(RecursionError, match="the parts of model are nested too deep for a file"):
+        fl.save(tmp_path / "deep", tree)
     assert not list(tmp_path.iterdir())

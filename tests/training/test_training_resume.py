@@ -95,7 +95,7 @@ def test_a_generator_that_loader_and_loss_share(path):
         data = fl.DataLoader(np.eye(3), shuffle=True, rng=rng)
         loss = lambda m, x: np.sum((m["w"] * x - rng.random()) ** 2)  # noqa: E731
         return fl.train(loss, model, data, fl.setup(fl.Descent(0.1), model), 3, each_step=lambda h: h.steps == stop,
-                        checkpoint=path, resume=resume).losses  # fmt: skip
+                        checkpoint=path, resume=resume, overwrite=not resume).losses  # fmt: skip
 
     expected = trained(0)
     for stop in range(1, 9):
@@ -108,7 +108,8 @@ def test_a_list_of_batches(path):
         model = {"w": np.full(1, w)}
         loss = lambda m, x: np.sum((m["w"] * x - 1) ** 2)  # noqa: E731
         return fl.train(loss, model, [1.0, 2.0, 3.0], fl.setup(fl.Adam(0.1), model), 3,
-                        each_step=lambda h: h.steps == stop, checkpoint=path, resume=resume).losses  # fmt: skip
+                        each_step=lambda h: h.steps == stop, checkpoint=path, resume=resume,
+                        overwrite=not resume).losses  # fmt: skip
 
     expected = trained(0, 0.0)
     for stop in range(1, 9):
@@ -167,7 +168,8 @@ def test_what_callbacks_remember_goes_on(path, callback, eta):
         model = {"w": np.ones(1)}
         loss = lambda m, x: np.sum(m["w"] ** 2)  # noqa: E731
         return fl.train(loss, model, [1.0, 1.0], fl.setup(fl.Descent(eta), model), 9, callbacks=[print, callback(3)],
-                        each_step=lambda h: h.steps == stop, checkpoint=path, resume=resume)  # fmt: skip
+                        each_step=lambda h: h.steps == stop, checkpoint=path, resume=resume,
+                        overwrite=not resume)  # fmt: skip
 
     assert trained(0).epochs == 4
     for stop in range(1, 8):
@@ -221,7 +223,7 @@ def test_a_run_that_stopped_by_itself_is_finished_one_that_a_function_stopped_is
     def time_is_up(history):
         return history.epochs == 2
 
-    assert trained(time_is_up).reason == "stopped by time_is_up"
+    assert trained(time_is_up, overwrite=True).reason == "stopped by time_is_up"
     history = trained(resume=True)
     assert (history.epochs, history.stopped, history.reason) == (9, False, "")
 

@@ -1,0 +1,288 @@
+"""Files made by someone who means no good: they're refused, and reading them takes no more memory than they deserve."""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import fluxlite as fl
+from fluxlite.checkpoint import files
+from fluxlite.checkpoint.checksums import crc32
+from fluxlite.checkpoint.files import FileFormatError
+
+posix = pytest.mark.skipif(os.name == "nt", reason="pipes and /dev are those of POSIX")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "m.safetensors"
+
+
+def file_of(header, data=b""):
+    """A file with this header, text or an object, and the right checksum if it has one of ours."""
+    text = header if isinstance(header, bytes) else json.dumps(header, separators=(",", ":")).encode()
+    whole = bytearray(struct.pack("<Q", len(text)) + text + data)
+    if b'"fluxlite":"' in text:
+        whole[files._place_of_checksum(whole)] = crc32(whole).encode()
+    return bytes(whole)
+
+
+def ours(values, arrays=None):
+    """A file with these values, whatever they say, and arrays, whatever they are."""
+    header = {"__metadata__": {"fluxlite": "00000000 " + json.dumps({"format": 1, "values": values, "crc32": {}})}}
+    data = b""
+    for name, x in (arrays or {}).items():
+        dtype = next(key for key, dtype in files.DTYPES.items() if dtype == x.dtype)
+        header[name] = {"dtype": dtype, "shape": x.shape, "data_offsets": [len(data), len(data) + x.nbytes]}
+        data += x.tobytes()
+    return file_of(header, data)
+
+
+def peak_of(function):
+    """How many bytes more than before were in use at some moment."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        function()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+def check_refused(path, data, words, most=1 << 20):
+    path.write_bytes(data)
+
+    def refused():
+        with pytest.raises(FileFormatError, match=words):
+            fl.load(path)
+
+    assert peak_of(refused) < most + 3 * len(data)
+
+
+def test_the_helper_makes_files_that_are_read(path):
+    path.write_bytes(ours({"x": {"array": "x", "dtype": "<f8"}, "n": 3}, {"x": np.ones(2)}))
+    assert fl.load(path)["x"].tolist() == [1, 1] and fl.load(path)["n"] == 3
+
+
+# -- types -----------------------------------------------------------------------------------------------------------
+
+
+DTYPES = ["(10000,10000)f8", "(2,)f4", "S1000000000", "U10", "O", "V8", "f8,i4", "<M8[s]", "<m8", "g", "<f16", "c32",
+          "double", "f8", "=f8", "", "None", "x", "int", "float", ">f8 ", "|f8", "<f4", "<i8", "<c8", "b1", ["<f8"],
+          {"x": 1}, None, 8]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_types_that_save_does_not_write(path, dtype):
+    """A type is a text that NumPy would believe: this one's file has 200 bytes, and asked for 1.6 GB."""
+    data = ours({"x": {"array": "x", "dtype": dtype}}, {"x": np.ones(2)})
+    check_refused(path, data, "has a checksum, but not the contents that fluxlite.save writes")
+
+
+EVERY = [np.dtype(code).newbyteorder(order) for code in "?bBhHiIqQefdFD" for order in "<>"]
+
+
+@pytest.mark.parametrize("dtype", EVERY, ids=str)
+def test_every_type_that_save_writes_is_read(path, dtype):
+    x = np.array([[0, 1, 1], [1, 0, 1]]).astype(dtype)
+    fl.save(path, x=x, turned=x.T, every_other=x[:, ::2], scalar=x[0, 1], nothing=x[:0])
+    back = fl.load(path)
+    for name, expected in dict(x=x, turned=x.T, every_other=x[:, ::2], scalar=x[0, 1], nothing=x[:0]).items():
+        assert np.array_equal(back[name], expected) and back[name].dtype == np.dtype(expected.dtype)
+    assert np.shares_memory(back["x"], back["turned"])
+    assert np.array_equal(load_file(path)["x"], np.stack([x.real, x.imag], -1) if dtype.kind == "c" else x)
+
+
+def test_one_array_by_two_names_is_no_more_memory(path):
+    x = np.ones(1 << 17)
+    each = {"array": "x", "dtype": ">f8"}
+    check_refused(path, ours({str(i): each for i in range(100)}, {"x": x}), "not the contents")
+
+
+@pytest.mark.parametrize("name", ["BF16", "F8_E4M3", "C64", "O", ["F32"], None])
+def test_other_peoples_types_are_named(path, name):
+    entry = {"x": {"dtype": name, "shape": [2], "data_offsets": [0, 4]}}
+    check_refused(path, file_of(entry, bytes(4)), "holds an array of .* which NumPy has not|is damaged: its header")
+
+
+def test_truth_values_are_0_or_1(path):
+    """NumPy counts on it: a mask of larger ones would make it read memory that isn't the array's."""
+    x = np.array([0, 255, 2], np.uint8).view(bool)
+    words = "x has truth values other than 0 and 1"
+    check_refused(path, ours({"x": {"array": "x", "dtype": "|b1"}}, {"x": x}), words)
+    check_refused(path, file_of({"x": {"dtype": "BOOL", "shape": [3], "data_offsets": [0, 3]}}, x.tobytes()), words)
+
+
+# -- sizes -----------------------------------------------------------------------------------------------------------
+
+EXTENTS = {
+    "more than there is": ([10**9], [0, 8 * 10**9], "is cut off"),
+    "a shape of more than its bytes": ([10**9], [0, 16], "its header and its size do not agree"),
+    "a shape of fewer": ([1], [0, 16], "its header and its size do not agree"),
+    "numbers that wrap around": ([2**63, 2], [0, 16], "do not agree"),
+    "a product that wraps around": ([2**32, 2**32, 2], [0, 16], "do not agree"),
+    "huge and empty": ([0, 2**62, 2**62], [0, 0], "is damaged"),
+    "too many axes": ([1] * 70 + [2], [0, 16], "do not agree"),
+    "negative": ([-2, -1], [0, 16], "do not agree"),
+    "no number": (["2"], [0, 16], "do not agree"),
+    "true": ([True, 2], [0, 16], "do not agree"),
+    "a fraction": ([2.0], [0, 16], "do not agree"),
+    "infinite": ([2], [0, float("inf")], "header cannot be read|do not agree"),
+    "a hole": ([1], [8, 16], "do not agree"),
+    "backwards": ([2], [16, 0], "do not agree"),
+    "bytes too many": ([1], [0, 8], "8 bytes more than its header says"),
+    "no shape": (None, [0, 16], "do not agree"),
+    "no end": ([2], [0], "header cannot be read"),
+}
+
+
+@pytest.mark.parametrize("shape, extent, words", EXTENTS.values(), ids=EXTENTS)
+@pytest.mark.parametrize("mine", [False, True])
+def test_what_a_header_says_of_sizes_is_not_believed(path, shape, extent, words, mine):
+    header = {"x": {"dtype": "F64", "shape": shape, "data_offsets": extent}}
+    if mine:
+        header = json.loads(ours({})[8:]) | header
+    check_refused(path, file_of(header, bytes(16)), words)
+
+
+def test_arrays_that_overlap(path):
+    entry = {"dtype": "F64", "shape": [2], "data_offsets": [0, 16]}
+    check_refused(path, file_of({"x": entry, "y": entry}, bytes(16)), "do not agree")
+
+
+def test_a_length_of_more_than_there_is(path):
+    check_refused(path, struct.pack("<Q", 2**63) + b"{}", "is cut off, or no safetensors file")
+
+
+HEADERS = {
+    "empty lists": b'{"__metadata__":{"x":"' + b"x" * 8 + b'"},"a":[' + b"[]," * 5_700_000 + b"0]}",
+    "dicts": b'{"a":[' + b'{"b":{}},' * 1_900_000 + b"0]}",
+    "values of ours": ours({})[8:].replace(b'\\"values\\": {}', b'\\"values\\": [' + b"[[]]," * 3_400_000 + b"0]"),
+    "deep": b"[" * 17_000_000,
+    "wide letters": b'{"__metadata__":{"x":"' + "𝄞".encode() * 4_200_000 + b'"}}',
+}
+
+
+@pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
+def test_a_header_of_many_parts_is_not_read(path, header):
+    """17 MB of lists in lists took 496 MB."""
+    data = file_of(header)
+    assert len(data) > 16_000_000
+    check_refused(path, data, "has a header of .* bytes with too many parts to be read")
+
+
+# What takes the most memory for each byte that we count, as large as it may be.
+DENSE = {
+    "lists": ("[],", "[]"), "numbers": ("1.5,", "1"), "texts": ('"ab",', '"c"'), "dicts": ('{"dict":[["a",1]]},', "1"),
+    "empty dicts": ('{"dict":[]},', "1"), "tuples": ('{"tuple":[]},', "1"), "bytes": ('{"bytes":""},', "1"),
+    "large integers": ("12345678901,", "1"), "complex": ('{"complex":[1.5,2]},', "1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("part, last", DENSE.values(), ids=DENSE)
+def test_what_is_read_takes_no_more_memory_than_was_reckoned(path, part, last):
+    data = ours({"x": json.loads(f"[{part * 10_000}{last}]")})
+    path.write_bytes(data)
+    assert peak_of(lambda: fl.load(path)) < files._memory_for(data) < files.MOST_FOR_HEADER
+
+
+def test_save_writes_nothing_that_load_would_refuse(path, monkeypatch):
+    fl.save(path, x=1)
+    monkeypatch.setattr(files, "MOST_FOR_HEADER", 1 << 20)  # so that it takes less time
+    with pytest.raises(ValueError, match=r"too many numbers, texts and containers for a file.* np.array\(numbers\)"):
+        fl.save(path, x=[[] for _ in range(20_000)])
+    assert fl.load(path) == {"x": 1} and os.listdir(path.parent) == [path.name]
+
+
+def test_long_lists_and_dicts_are_no_problem(path):
+    fl.save(path, losses=[0.1 + i for i in range(50_000)], words={str(i): i for i in range(50_000)})
+    back = fl.load(path)
+    assert len(back["losses"]) == len(back["words"]) == 50_000
+    assert files._memory_for(path.read_bytes()) < files.MOST_FOR_HEADER / 2
+
+
+# -- what is no file ---------------------------------------------------------------------------------------------------
+
+
+LOADER = """
+import sys, fluxlite as fl
+for path in sys.argv[1:]:
+    try:
+        fl.load(path)
+    except ValueError as error:
+        print(error)
+"""
+
+
+@posix
+def test_pipes_and_devices_are_not_read(tmp_path):
+    """A pipe waited for ever, and /dev/zero took all memory."""
+    os.mkfifo(tmp_path / "pipe")
+    command = [sys.executable, "-c", LOADER, str(tmp_path / "pipe"), "/dev/zero", "/dev/null"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.splitlines()
+    assert len(said) == 3 and all("is no ordinary file; nothing was loaded" in line for line in said)
+
+
+# -- generators --------------------------------------------------------------------------------------------------------
+
+
+def generator(kind):
+    return np.random.Generator(getattr(np.random, kind)(3))
+
+
+def changed(kind, name, value):
+    """The state of a generator, with something else in one place."""
+    state = generator(kind).bit_generator.state
+    owner = state["state"] if name in state["state"] else state
+    owner[name] = value
+    return state
+
+
+WRONG = [
+    ("MT19937", "pos", 10**7), ("MT19937", "pos", -1), ("MT19937", "pos", 625), ("MT19937", "pos", 1.0),
+    ("MT19937", "key", np.zeros(3, np.uint32)), ("MT19937", "key", np.zeros(624)), ("MT19937", "key", [0] * 624),
+    ("Philox", "buffer_pos", -100), ("Philox", "buffer_pos", 5), ("Philox", "buffer", np.zeros(2, np.uint64)),
+    ("Philox", "key", np.zeros(1, np.uint64)), ("Philox", "counter", np.zeros((4, 1), np.uint64)),
+    ("Philox", "has_uint32", 7), ("SFC64", "state", np.zeros(3, np.uint64)), ("SFC64", "uinteger", 2**32),
+    ("PCG64", "state", 2**128), ("PCG64", "inc", -1), ("PCG64", "inc", None), ("PCG64DXSM", "has_uint32", -1),
+    ("PCG64", "bit_generator", "MT19937"), ("PCG64", "more", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind, name, value", WRONG)
+def test_states_that_no_generator_has(path, kind, name, value):
+    """NumPy takes some of them, and then reads elsewhere in memory, or crashes."""
+    state = changed(kind, name, value)
+    fl.save(path, rng=state, w=np.ones(2))
+    rng, w = generator(kind), np.zeros(2)
+    before = repr(rng.bit_generator.state)
+    with pytest.raises(ValueError, match="rng is a generator of kind"):
+        fl.load(path, w=w, rng=rng)
+    with pytest.raises(ValueError, match="a generator of kind"):
+        fl.loadmodel({"rng": rng}, {"rng": state})
+    assert repr(rng.bit_generator.state) == before and not w.any()
+
+
+def test_it_says_what_is_wrong_with_a_state():
+    with pytest.raises(ValueError, match="one of kind MT19937: its pos is 10000000, expected 0 to 624"):
+        fl.loadmodel(generator("MT19937"), changed("MT19937", "pos", 10**7))
+    with pytest.raises(ValueError, match=r"its key is uint32 of shape \(3,\), it should be uint32 of shape \(624,\)"):
+        fl.loadmodel(generator("MT19937"), changed("MT19937", "key", np.zeros(3, np.uint32)))
+
+
+@pytest.mark.parametrize("kind", ["MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"])
+def test_every_state_that_a_generator_has_is_taken(path, kind):
+    rng = generator(kind)
+    other = generator(kind)
+    for _ in range(700):  # past the end of every buffer
+        rng.integers(2**32, dtype=np.uint32)
+        fl.loadmodel(other, fl.state(rng))
+    fl.save(path, rng=rng)
+    fl.load(path, rng=other)
+    assert other.random() == rng.random()

@@ -1,0 +1,308 @@
+"""What goes wrong around a checkpoint loses no training: full disks, other files, callbacks that raise."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import trainings
+from trainings import BATCHES, EPOCHS, make
+
+import fluxlite as fl
+
+posix = pytest.mark.skipif(os.name == "nt", reason="limits and modes are those of POSIX")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.safetensors"
+
+
+def small(path, epochs=1, **options):
+    """A training of two batches an epoch."""
+    model = {"w": np.zeros(1)}
+    loss = lambda m, x: np.sum((m["w"] - x) ** 2)  # noqa: E731
+    return fl.train(loss, model, [1.0, 2.0], fl.setup(fl.Descent(0.1), model), epochs, checkpoint=path, **options)
+
+
+def epochs_of(path):
+    return fl.load(path)["run"]["epoch"]
+
+
+# -- it can't be written -----------------------------------------------------------------------------------------------
+
+FULL = """
+import resource, sys
+import numpy as np
+import fluxlite as fl
+
+path, epochs, full, room = sys.argv[1], *map(int, sys.argv[2:])
+
+
+def disk(history):
+    size = 1000 if full <= history.epochs < room else resource.RLIM_INFINITY
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+model = {"w": np.zeros(1000)}
+loss = lambda m, x: np.sum((m["w"] - x) ** 2)
+opt_state = fl.setup(fl.Descent(0.1), model)
+history = fl.train(loss, model, [1.0, 2.0], opt_state, epochs, checkpoint=path, callbacks=[disk])
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(history.epochs, history.steps, len(history.losses), history.stopped)
+"""
+
+
+def on_a_disk_that_is_full(path, *arguments):
+    """A file may not get larger than 1,000 bytes, from the end of epoch `full` to that of epoch `room`."""
+    command = [sys.executable, "-c", FULL, str(path), *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert sorted(os.listdir(path.parent)) in ([path.name], [])
+    return result.stdout.splitlines()
+
+
+@posix
+def test_a_full_disk_ends_no_training_and_is_tried_again(path):
+    said = on_a_disk_that_is_full(path, 6, 2, 5)
+    assert said == [
+        "┌ Warning: run.safetensors was not written: File too large: could not save; run.safetensors is what it was. "
+        "It's tried again after each epoch",
+        "[ Info: run.safetensors could be written again: it has 5 epochs",
+        "6 12 12 False",
+    ]
+    assert epochs_of(path) == 6
+
+
+@posix
+def test_a_disk_that_stays_full_leaves_the_last_checkpoint(path):
+    said = on_a_disk_that_is_full(path, 6, 2, 9)
+    assert (
+        said[0].startswith("┌ Warning: run.safetensors was not written: File too large") and said[-1] == "6 12 12 False"
+    )
+    assert said[1].startswith("┌ Warning: run.safetensors does not have the end of this training: File too large")
+    assert said[2:] == ['└ The model has it: save("elsewhere.safetensors", model)', "6 12 12 False"]
+    assert epochs_of(path) == 1
+
+
+@posix
+def test_a_disk_that_was_always_full(path):
+    said = on_a_disk_that_is_full(path, 3, 0, 9)
+    assert "File too large: could not save. It's tried" in said[0] and said[-1] == "3 6 6 False"
+    assert not path.exists()
+
+
+def test_a_folder_that_goes_and_comes_back(tmp_path, capsys):
+    path = tmp_path / "runs" / "run.safetensors"
+    path.parent.mkdir()
+
+    def move(history):
+        if history.epochs == 2:
+            path.parent.rename(tmp_path / "gone")
+        if history.epochs == 4:
+            (tmp_path / "gone").rename(path.parent)
+
+    assert small(path, 5, callbacks=[move]).epochs == 5
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 2 and "run.safetensors was not written: could not save, there is no folder" in said[0]
+    assert said[1] == "[ Info: run.safetensors could be written again: it has 4 epochs" and epochs_of(path) == 5
+
+
+def test_what_no_file_can_hold_is_said_before_the_training(path):
+    model = {"w": np.zeros(1), "when": np.array(["2020-01-01"], "M8[D]")}
+    loss = lambda m, x: np.sum(m["w"])  # noqa: E731
+    calls = []
+    with pytest.raises(TypeError, match=r"model\['when'\] is an array of datetime64\[D\], which a safetensors file"):
+        fl.train(loss, model, [1.0], fl.setup(fl.Descent(0.1), model), checkpoint=path, callbacks=[calls.append])
+    assert not calls and not path.exists()
+
+
+# -- it stands in the way ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("what", ["text", "nothing", "model", "foreign", "run"])
+def test_a_file_that_is_no_checkpoint_is_never_replaced(tmp_path, what, overwrite):
+    from safetensors.numpy import save_file
+
+    path = tmp_path / "notes.txt"
+    if what in ("text", "nothing"):
+        path.write_text("my notes\n" * 100 if what == "text" else "")
+    elif what == "foreign":
+        save_file({"run": np.ones(2)}, path, {"format": "pt"})
+    else:
+        fl.save(path, **{what: {"w": np.ones(2)}})
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="notes.txt is there, and is no checkpoint that train wrote; it stays"):
+        small(path, overwrite=overwrite)
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["notes.txt"]
+
+
+def test_a_longer_run_is_only_replaced_if_told_so(path):
+    small(path, 5)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="has 5 epochs of an earlier run. resume=True goes on with it, overwrite=True"):
+        small(path, 5)
+    with pytest.raises(ValueError, match="has 5 epochs"):
+        small(path, 50)
+    assert path.read_bytes() == before
+    assert small(path, 7, resume=True).epochs == 7 and epochs_of(path) == 7
+    small(path, 2, overwrite=True)
+    assert epochs_of(path) == 2
+
+
+def test_a_run_that_is_not_longer_is_replaced(path):
+    small(path, 1)
+    small(path, 2)
+    assert epochs_of(path) == 2
+
+
+def test_one_that_was_stopped_before_it_got_as_far_replaces_nothing(path, capsys):
+    small(path, 1)
+    before = path.read_bytes()
+    history = small(path, 2, each_step=lambda history: True)
+    assert history.steps == 1 and path.read_bytes() == before
+    said = capsys.readouterr().out
+    assert "run.safetensors was not written: it has 1 epoch of an earlier run, which is more" in said
+
+
+@posix
+def test_a_read_only_file_is_said_before_the_training(path):
+    small(path)
+    path.chmod(0o444)
+    with pytest.raises(PermissionError, match="this file is read-only, and stays"):
+        small(path, 2, overwrite=True)
+    assert epochs_of(path) == 1
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"overwrite": True}, "overwrite=True needs the file to replace"),
+    ({"checkpoint": "run", "resume": True, "overwrite": True}, "take one of them"),
+])  # fmt: skip
+def test_what_makes_no_sense(options, message):
+    model, opt_state, data = make()
+    with pytest.raises(TypeError, match=message):
+        fl.train(trainings.loss, model, data, opt_state, **options)
+
+
+def test_no_chdir_moves_it(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    history = small("run.safetensors", 3, callbacks=[lambda history: os.chdir(tmp_path / "elsewhere")])
+    assert history.epochs == epochs_of(tmp_path / "run.safetensors") == 3
+    assert os.listdir(tmp_path / "elsewhere") == []
+
+
+# -- a function of yours raises ----------------------------------------------------------------------------------------
+
+
+class Mine(Exception):
+    pass
+
+
+def interrupted(path, where, step, error):
+    """A training in which a callback, or each_step, raises after so many steps."""
+
+    def f(history):
+        if history.steps == step:
+            raise error
+
+    model, opt_state, data = make()
+    options = {"callbacks": [f]} if where == "callback" else {"each_step": f}
+    with pytest.raises(type(error)) as raised:
+        fl.train(trainings.loss, model, data, opt_state, EPOCHS, checkpoint=path, **options)
+    return raised.value
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return trainings.run(tmp_path_factory.mktemp("whole") / "run", "")[0]
+
+
+@pytest.mark.parametrize("error", [Mine("no"), KeyboardInterrupt(), SystemExit(3), StopIteration()])
+@pytest.mark.parametrize("where, step", [("callback", 2 * BATCHES), *(("each_step", i) for i in range(1, 11, 3))])
+def test_what_was_done_before_a_function_raised_is_in_the_file(path, whole, where, step, error):
+    """Once, a callback that raised took its epoch with it, and each_step all since the last one."""
+    history = interrupted(path, where, step, error).history
+    assert history.steps == len(history.losses) == step and history.stopped
+    assert history.reason == f"stopped by {type(error).__name__}"
+    run = fl.load(path)["run"]
+    assert run["epoch"] * BATCHES + run["step"] == step and run["losses"].tolist() == history.losses
+    assert trainings.run(path, "resume", seed=100)[0] == whole
+
+
+@pytest.mark.parametrize("kind", ["cpu parallel", "gpu", "gpu parallel"])
+def test_also_after_an_epochs_last_batch(tmp_path, kind):
+    """There's nothing left of the epoch then, but its end."""
+    whole = trainings.run(tmp_path / "whole", "", kind=kind)[0]
+    model, opt_state, data = make(kind)
+
+    def f(history):
+        if history.steps == BATCHES:
+            raise Mine
+
+    with pytest.raises(Mine):
+        fl.train(trainings.loss, model, data, opt_state, EPOCHS, checkpoint=tmp_path / "run", each_step=f)
+    assert fl.load(tmp_path / "run")["run"]["step"] == BATCHES
+    assert trainings.run(tmp_path / "run", "resume", seed=100, kind=kind)[0] == whole
+
+
+def test_losses_that_were_not_read_are_read_first(path):
+    def f(history):
+        if history.steps == 3:
+            raise Mine
+
+    model, opt_state, data = make()
+    with pytest.raises(Mine) as raised:
+        fl.train(trainings.loss, model, data, opt_state, EPOCHS, checkpoint=path, each_step=f, check_every=20)
+    assert len(raised.value.history.losses) == 3 and fl.load(path)["run"]["step"] == 3
+
+
+@pytest.mark.parametrize("where", ["loss", "data", "callback", "each_step"])
+def test_every_error_has_the_history(where):
+    def f(*arguments):
+        raise Mine
+
+    def data():
+        yield from [1.0, 2.0]
+        f()
+
+    model = {"w": np.zeros(1)}
+    loss = lambda m, x: f() if where == "loss" and x == 2.0 else np.sum(m["w"] - x)  # noqa: E731
+    options = {"callbacks": [f]} if where == "callback" else {"each_step": f} if where == "each_step" else {}
+    batches = data() if where == "data" else [1.0, 2.0]
+    with pytest.raises(Mine) as raised:
+        fl.train(loss, model, batches, fl.setup(fl.Descent(0.1), model), **options)
+    steps = {"loss": 1, "data": 2, "callback": 2, "each_step": 1}[where]
+    assert raised.value.history.steps == len(raised.value.history.losses) == steps
+
+
+# -- a file that anyone can write with save ----------------------------------------------------------------------------
+
+DAMAGE = {
+    "no run": lambda found: found.pop("run"),
+    "a run of another kind": lambda found: found.update(run=3),
+    "no epoch": lambda found: found["run"].pop("epoch"),
+    "a text for a number": lambda found: found["run"].update(step="3"),
+    "a negative step": lambda found: found["run"].update(step=-1),
+    "more steps than batches": lambda found: found["run"].update(step=99),
+    "losses of another form": lambda found: found["run"].update(losses=np.ones((2, 2))),
+    "fewer losses than epochs": lambda found: found["run"].update(epoch_losses=np.ones(0)),
+    "integers for losses": lambda found: found["run"].update(losses=np.ones(2, int)),
+    "no memories": lambda found: found.pop("callbacks"),
+    "memories of another kind": lambda found: found.update(callbacks={"0": 3}),
+    "no model": lambda found: found.pop("model"),
+    "no opt_state": lambda found: found.pop("opt_state"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_run_that_train_did_not_write_is_refused_by_name(path, damage):
+    """What was left out was a KeyError."""
+    small(path, 2)
+    found = fl.load(path)
+    damage(found)
+    fl.save(path, **found)
+    with pytest.raises(ValueError, match="run.safetensors was not written by train"):
+        small(path, 3, resume=True)

@@ -1,0 +1,87 @@
+"""Programs that are killed while they train with a checkpoint: nothing is torn, lost, or left over.
+
+FLUXLITE_KILLS=200, which ``nox -s kills`` sets, kills so many in place of a dozen.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import trainings
+
+import fluxlite as fl
+
+KILLS = int(os.environ.get("FLUXLITE_KILLS", "12"))
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is that of POSIX")
+
+# At each step, it says how many epochs are complete: their checkpoint was written before this step began.
+TRAINER = """
+import os, sys
+import trainings
+model, opt_state, data = trainings.make(seed=100 if os.path.exists(sys.argv[1]) else 0)
+
+def say(history):
+    os.write(1, b"%d\\n" % history.epochs)
+
+trainings.fl.train(trainings.loss, model, data, opt_state, 10**6, each_step=say, progress=False,
+                   checkpoint=sys.argv[1], resume=True)
+"""
+
+
+def killed(path, wait):
+    """How many epochs a training said were complete, before it was killed."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen([sys.executable, "-c", TRAINER, str(path)], stdout=subprocess.PIPE, env=environment)
+    said = []
+    while not said:
+        line = process.stdout.readline()
+        assert line, "the training ended by itself"
+        said = [int(line)] if line[:-1].isdigit() else []  # it also says that it resumes
+    time.sleep(wait)  # only picks the moment: nothing below depends on it
+    process.send_signal(signal.SIGKILL)
+    said += [int(line) for line in process.stdout.read().split(b"\n")[:-1]]
+    process.wait()
+    process.stdout.close()
+    return max(said)
+
+
+def check(path, done):
+    """The file is whole, has all that was complete, and at most the epoch that was completed meanwhile."""
+    if not path.exists():
+        assert done == 0
+        return
+    run = fl.load(path)["run"]
+    assert run["epoch"] - done in (0, 1) and run["step"] == 0
+    assert len(run["losses"]) == run["epoch"] * trainings.BATCHES
+
+
+def test_nothing_is_torn_lost_or_left_over(tmp_path):
+    path, chance = tmp_path / "run", random.Random(0)
+    left = 0
+    for _ in range(KILLS):
+        check(path, killed(path, chance.uniform(0, 0.08)))
+        left += len(os.listdir(tmp_path)) - path.exists()
+    print(f"{KILLS} kills, {left} temporary files left behind for a while")
+    # What they trained together is what one training would have, and its end removes what they left behind.
+    epochs = fl.load(path)["run"]["epoch"] + 1
+    results = []
+    for checkpoint, seed in ((path, 100), (tmp_path / "whole", 0)):
+        model, opt_state, data = trainings.make(seed=seed)
+        history = fl.train(trainings.loss, model, data, opt_state, epochs, checkpoint=checkpoint, resume=True)
+        results.append(trainings.fingerprint(model, opt_state, history))
+    assert results[0] == results[1]
+    assert sorted(os.listdir(tmp_path)) == ["run", "whole"]
+
+
+def test_the_check_notices_what_is_lost(tmp_path):
+    done = killed(tmp_path / "run", 0.05)
+    model, opt_state, data = trainings.make()
+    with pytest.raises(AssertionError):
+        check(tmp_path / "none", done + 1)
+    fl.train(trainings.loss, model, data, opt_state, 1, checkpoint=tmp_path / "run", overwrite=True)
+    with pytest.raises(AssertionError):
+        check(tmp_path / "run", 3)
