@@ -47,9 +47,12 @@ def _steps(state: Any, model: Any, grads: Any) -> list[tuple[Leaf, Any, Any]]:
         owners = {id(x if x.base is None else x.base) for _, x, _ in steps}
         if len(owners) == len(steps):
             return steps
-    except _Unusual:
+    except (_Unusual, RecursionError):
         pass
-    return list(_named_steps(state, model, grads))
+    try:
+        return list(_named_steps(state, model, grads))
+    except RecursionError:
+        raise RecursionError(f"the parts of this {type(model).__name__} are nested too deep to be updated") from None
 
 
 class _Unusual(Exception):
