@@ -4,6 +4,7 @@
     .venv/bin/nox -l                  what there is
     .venv/bin/nox                     all of it; more than an hour
     .venv/bin/nox -s "processors(other digits)" -- notebooks/05-sine-wave-rnn.ipynb      a part: any arguments of pytest
+    .venv/bin/nox -s random_programs -- 20000      gradients of random programs, beside PyTorch's
     .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
 
 NumPy picks its code by the processor: OpenBLAS has a kernel for each family, NumPy's own loops one for each set of
@@ -78,6 +79,14 @@ def numpys(session: nox.Session, numpy: str) -> None:
     """The oldest NumPy that we support, and the newest."""
     session.install("-e", ".[test]", numpy)
     session.run("python", *PYTEST, *(session.posargs or EVERYTHING))
+
+
+@nox.session(default=False)  # PyTorch is large
+def random_programs(session: nox.Session) -> None:
+    """Gradients of so many random programs, beside PyTorch's: how many (20000), and from which seed (0)."""
+    session.install("-e", ".[test,bench]")
+    numbers = session.posargs or ["20000"]
+    session.run("python", "tests/autodiff/random_checks.py", *numbers, env={"PYTHONPATH": "tests"})
 
 
 @nox.session(default=False)  # it changes a file
