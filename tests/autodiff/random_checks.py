@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from gradcheck import check_kind
 from random_programs import EXACT, WRITTEN, Program, random_program, run, weights
+from vocabulary import OPERATIONS
 
 import fluxlite as fl
 from fluxlite.autodiff.tracked import TrackedArray
@@ -247,10 +248,10 @@ class Wrong(AssertionError):
 REFERENCE = by_torch if torch else by_differences
 
 
-def checked(seed: int, reference: Callable = REFERENCE) -> tuple[int, ...]:
-    """Check the program of a seed; a second number says how often it was drawn again. Raises `Wrong`, with a program.
+def checked(seed: int, reference: Callable = REFERENCE) -> Program:
+    """Check the program of a seed, and return it: the second number of its own seed says how often it was drawn again.
 
-    Of a program that fails, only what the first wrong value needs is shown.
+    Raises `Wrong`, with what the first wrong value needs of the program.
     """
     for again in itertools.count():
         program = random_program(seed, again)
@@ -262,7 +263,7 @@ def checked(seed: int, reference: Callable = REFERENCE) -> tuple[int, ...]:
             break
     error = failure(program, wanted)
     if error is None:
-        return program.seed
+        return program
     for name in program.values:
         shorter = program.only(name)
         wanted = reference(shorter)
@@ -340,16 +341,19 @@ def check_seen(arguments: list, wanted: Wanted, tolerance: float) -> None:
 
 
 def main(count: int, start: int = 0) -> int:
-    began, drawn_again, wrong = time.monotonic(), 0, 0
+    began, drawn_again, wrong, used = time.monotonic(), 0, 0, set()
     for seed in range(start, start + count):
         try:
-            drawn_again += checked(seed)[1]
+            program = checked(seed)
+            drawn_again += program.seed[1]
+            used |= {step.entry for step in program.steps}
         except Wrong as error:
             wrong += 1
             print(f"{error}\n", flush=True)
-    took = time.monotonic() - began
+    took, unused = time.monotonic() - began, [text for text, *_ in OPERATIONS if text not in used]
     print(f"{count} programs from seed {start}, compared with {REFERENCE.__name__.removeprefix('by_')}: {wrong} wrong; "
-          f"{drawn_again} were drawn again; measured: {1000 * took / count:.1f} ms each")  # fmt: skip
+          f"{drawn_again} were drawn again; of {len(OPERATIONS)} operations, in none: {', '.join(unused) or 'none'}; "
+          f"measured: {1000 * took / count:.1f} ms each")  # fmt: skip
     return wrong
 
 

@@ -20,7 +20,7 @@ SEEDS = range(200 if torch else 100)
 
 @pytest.mark.parametrize("start", SEEDS[::50])
 def test_gradients_are_those_of_pytorch(start):
-    drawn_again = sum(checked(seed)[1] for seed in range(start, start + 50))
+    drawn_again = sum(checked(seed).seed[1] for seed in range(start, start + 50))
     assert drawn_again <= 2, "most programs should say something"
 
 
@@ -85,7 +85,7 @@ def refused():
         (np.arctan, lambda g, out, x: g / (1 + abs(x)), "off by"),
         (np.arcsinh, lambda g, out, x: g / plain(np.hypot(1, x)), "second"),  # the first derivative is right
         (np.roll, lambda g, out, a, shift, axis=None: np.roll(g, shift, axis), "off by"),
-        (np.rint, lambda g, out, x: g.nothing, "AttributeError"),
+        (np.cbrt, lambda g, out, x: g.nothing, "AttributeError"),
     ],
 )
 def test_a_wrong_rule_is_found(monkeypatch, function, pullback, words):
