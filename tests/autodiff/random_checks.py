@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from gradcheck import check_kind
-from random_programs import EXACT, WRITTEN, Program, random_program, run, weights
+from random_programs import EXACT, MODELS, WRITTEN, Program, random_program, run, weights
 from vocabulary import OPERATIONS
 
 import fluxlite as fl
@@ -174,7 +174,11 @@ def slopes(f: Callable, arguments: Any) -> Any:
 
 
 def by_gradient(program: Program, f: Callable, arguments: list) -> list:
-    return at_leaves(program, slopes(f, arguments))
+    gradients = slopes(f, arguments)
+    if program.model:
+        again = [eval(place, {"model": gradients[-1]}) for place in MODELS[program.model].again]
+        assert all(g is None or not g.size for g in again), "a tied parameter has its gradient at its first place"
+    return at_leaves(program, gradients)
 
 
 def by_withgradient(program: Program, f: Callable, arguments: list) -> list:
@@ -289,7 +293,7 @@ def failure(program: Program, wanted: Wanted) -> Exception | None:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """No notices; and what would warn raises."""
+    """Without notices; and what would warn raises."""
     silent = contextlib.redirect_stdout(io.StringIO())
     with silent, np.errstate(all="raise", under="ignore"), warnings.catch_warnings(action="error"):
         yield
@@ -344,7 +348,8 @@ def main(count: int, start: int = 0) -> int:
     began, drawn_again, wrong, used = time.monotonic(), 0, 0, set()
     for seed in range(start, start + count):
         try:
-            program = checked(seed)
+            with contextlib.redirect_stdout(io.StringIO()):  # a layer gives a notice of types
+                program = checked(seed)
             drawn_again += program.seed[1]
             used |= {step.entry for step in program.steps}
         except Wrong as error:

@@ -43,7 +43,7 @@ CALLS = {
     "hstack": lambda x: np.hstack([x[0], 2.0]),
     "concatenate": lambda x: np.concatenate([x, 2.0], axis=None),
     "pad without axes": lambda x: np.pad(x[0, 0], 1),
-    "cov of no variables": lambda x: np.cov(x[:0]),
+    "cov of no variables": lambda x: np.cov(x[:0, :0]),
 }
 
 
