@@ -19,7 +19,7 @@ SEEDS = range(200 if torch else 100)
 
 
 @pytest.mark.parametrize("start", SEEDS[::50])
-def test_gradients_are_those_of_pytorch(start):
+def test_gradients_of_random_programs(start):
     drawn_again = sum(checked(seed).seed[1] for seed in range(start, start + 50))
     assert drawn_again <= 2, "most programs should say something"
 
