@@ -77,6 +77,12 @@ def test_outer_of_a_ufunc_beside_a_number():
     check_forward(lambda x: np.multiply.outer(x, 2.0), X)
 
 
+@pytest.mark.xfail(strict=True, reason="record makes a np.float64 of a tracked Python number, also for a sequence")
+def test_concatenate_with_a_number_that_is_differentiated():
+    (_, joined), _ = fl.withgradient(lambda x, y: (np.sum(x) * y, np.concatenate([x, y], axis=None)), X, 2.0)
+    assert joined.dtype == np.concatenate([X, 2.0], axis=None).dtype
+
+
 @pytest.mark.xfail(strict=True, reason="Level.freeze asks for a flag, and NumPy warns who asks it of such an array")
 def test_arrays_that_were_broadcast_by_numpy():
     x, _ = np.broadcast_arrays(np.ones(3), np.ones((2, 1)))

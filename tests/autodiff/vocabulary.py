@@ -204,7 +204,7 @@ SHAPING = [
     ("np.roll({x}, {k})", "torch.roll({x}, {k})"),
     ("np.concatenate([{x}, {y}])", "torch.cat([{x}, {y}])"),
     ("np.concatenate([{x}, {y}, {x}], axis=-1)", "torch.cat([{x}, {y}, {x}], -1)"),
-    ("np.concatenate([{x}, {y}], axis=None)", "torch.cat([{x}.flatten(), {y}.flatten()])"),
+    ("np.concatenate([{x}, {y}], axis=None)", "torch.cat([{x}.flatten(), {y}.flatten()])", "hasattr(y, 'dtype')"),
     ("np.stack([{x}, {y}], axis={axis})", "torch.stack([{x}, {y}], {axis} if {axis} >= 0 else {axis})",
      "np.shape(x) == np.shape(y)"),
     ("np.vstack([{x}, {y}])", "torch.vstack([{x}, {y}])"),
