@@ -260,23 +260,27 @@ def checked(seed: int, reference: Callable = REFERENCE) -> Program:
     """
     for again in itertools.count():
         program = random_program(seed, again)
-        try:
-            wanted = reference(program)
-        except Exception as error:
-            raise Wrong(f"the reference fails: {error}\n{program}\n{program.torch_text()}") from error
-        if wanted is not None:
+        wanted, error = examined(program, reference)
+        if wanted or error:
             break
-    error = failure(program, wanted)
     if error is None:
         return program
     for name in program.values:
         shorter = program.only(name)
-        wanted = reference(shorter)
-        failed = wanted and failure(shorter, wanted)
+        wanted, failed = examined(shorter, reference)
         if failed:
             program, error = shorter, failed
             break
-    raise Wrong(f"{type(error).__name__}: {error}\n{program}") from error
+    raise Wrong(f"{'' if wanted else 'the reference: '}{type(error).__name__}: {error}\n{program}") from error
+
+
+def examined(program: Program, reference: Callable) -> tuple[Wanted | None, Exception | None]:
+    """What the reference wants, and what goes wrong, there or here; nothing at all of a program that is ill."""
+    try:
+        wanted = reference(program)
+    except Exception as error:
+        return None, error
+    return wanted, failure(program, wanted) if wanted else None
 
 
 def failure(program: Program, wanted: Wanted) -> Exception | None:
