@@ -6,6 +6,7 @@
     .venv/bin/nox -s "processors(other digits)" -- notebooks/05-sine-wave-rnn.ipynb      a part: any arguments of pytest
     .venv/bin/nox -s kills            kill 200 programs while they save, and 200 while they train
     .venv/bin/nox -s soak             ten minutes of everything, after which memory is what it was
+    .venv/bin/nox -s random_programs -- 20000      gradients of random programs, beside PyTorch's
     .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
 
 NumPy picks its code by the processor: OpenBLAS has a kernel for each family, NumPy's own loops one for each set of
@@ -95,6 +96,14 @@ def kills(session: nox.Session) -> None:
 def soak(session: nox.Session) -> None:
     """Train, simulate, receipts, checks, save and load, for ten minutes, or as many as you say: -- 60."""
     session.run(sys.executable, "tests/soak.py", *(session.posargs or ["10"]), env={"PYTHONPATH": os.getcwd()})
+
+
+@nox.session(default=False)  # PyTorch is large
+def random_programs(session: nox.Session) -> None:
+    """Gradients of so many random programs, beside PyTorch's: how many (20000), and from which seed (0)."""
+    session.install("-e", ".[test,bench]")
+    numbers = session.posargs or ["20000"]
+    session.run("python", "tests/autodiff/random_checks.py", *numbers, env={"PYTHONPATH": "tests"})
 
 
 @nox.session(default=False)  # it changes a file

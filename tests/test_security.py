@@ -73,7 +73,7 @@ def test_the_temporary_files_have_the_names_that_are_listed(tmp_path, monkeypatc
     monkeypatch.setattr(os, "replace", lambda old, new: used.append(os.path.basename(old)) or real(old, new))
     write_whole(tmp_path / "NAME", b"x")
     (name,) = used
-    assert re.fullmatch(rf"\.NAME\.tmp-{os.getpid()}-\d+@.*", name)
+    assert re.fullmatch(rf"\.NAME\.tmp-{os.getpid()}-[0-9a-f]+@.*", name)
 
 
 def test_both_pages_say_what_is_not_promised():

@@ -18,7 +18,6 @@ from .assigned import keep_state
 from .collecting import collect
 from .levels import Level, numbers, set_writeable
 from .marking import mark
-from .rules import RULES
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
@@ -98,11 +97,16 @@ _INSTEAD = (
 )
 
 
+_table_is_full = False
+
+
 def new_level() -> Level:
     """A level for one call. From the first one on, the table of derivatives is full."""
-    if np.add not in RULES:
-        from . import derivatives  # noqa: F401  (only a program that differentiates needs to load it)
+    global _table_is_full
+    if not _table_is_full:  # only a program that differentiates needs to load it
+        from . import derivatives  # noqa: F401
 
+        _table_is_full = True  # also if an interrupt came the first time: then it's filled now
     return Level(next(numbers))
 
 

@@ -35,6 +35,9 @@ class Level:
         key = id(array)
         if key in self.frozen:
             return
+        if array.base is not None and 0 in array.strides and can_be_frozen(array.base) and _is_stretched(array):
+            self.freeze(array.base)  # NumPy warns about such a view if its flag is only read
+            return
         if not array.flags.writeable:
             with _lock:  # read-only for another level, which may be about to close, or for reasons of the program's own
                 if any(key in level.frozen for level in _open_levels):
@@ -87,6 +90,11 @@ def set_writeable(array: Any, value: bool) -> None:
 def can_be_frozen(x: Any) -> bool:
     """Whether `x` is of an array type with ``flags.writeable``; NumPy's subclasses and memmaps are."""
     return type(x) in read_only_types or isinstance(x, np.ndarray)
+
+
+def _is_stretched(array: Any) -> bool:
+    """Whether one number stands at several places, as in what ``np.broadcast_arrays`` gives."""
+    return any(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape))
 
 
 def _is_writable_memory(base: Any) -> bool:

@@ -55,7 +55,7 @@ class TrackedArray(ArrayMethods):
         if "out" in kwargs:
             raise _refusal("writing a tracked result into an existing array (out=, +=)", "write x = x + y instead")
         if method == "outer":
-            x, y = inputs
+            x, y = [z if hasattr(z, "shape") else np.asarray(z) for z in inputs]  # to outer, 2.0 is an array
             return record(ufunc, (np.reshape(x, np.shape(x) + (1,) * np.ndim(y)), y), kwargs)
         if method == "__call__":
             if "dtype" in kwargs and np.dtype(kwargs["dtype"]).kind == "f":
@@ -292,8 +292,8 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
             pullback = rule.pullbacks[len(arguments)] or no_pullback(function, rule, len(arguments))
             parents.append((pullback, operand))
             operand = operand.value
-            if type(operand) is float and not isinstance(function, np.ufunc):  # the others' rules ask for its shape
-                operand = np.float64(operand)
+            if type(operand) is float and not (rule.sequence or isinstance(function, np.ufunc)):
+                operand = np.float64(operand)  # most rules ask for a shape
         elif type(operand) in read_only_types and operand.dtype.kind != "O":
             if level is not PARAMETERS:
                 level.freeze(operand)

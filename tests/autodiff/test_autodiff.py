@@ -636,3 +636,18 @@ def test_nothing_to_differentiate_by_is_no_gradient():
     for function in (fl.gradient, fl.withgradient):
         with pytest.raises(TypeError, match=r"got none: write gradient\(lambda w: …, w\), or, .* params\(model\)"):
             function(lambda: 3.0)
+
+
+def test_a_view_with_a_new_axis_is_read_only_too():
+    x = np.ones(3)
+    column = x[:, None]
+
+    def f(w):
+        loss = (column * w).sum()
+        column[0] = 5
+        return loss
+
+    with pytest.raises(ValueError, match="read-only"):
+        gradient(f, np.ones((3, 1)))
+    column[0] = 5
+    assert x[0] == 5

@@ -34,7 +34,8 @@ def without_axes(x: Any, axis: Any, keepdims: bool) -> Any:
 def total(
     a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = 0, where: Any = True
 ) -> Any:
-    return np.sum(chosen(where, of_type(a, dtype), 0), axis=axis, keepdims=keepdims) + initial
+    result = np.sum(chosen(where, of_type(a, dtype), 0), axis=axis, keepdims=keepdims)
+    return of_type(result + initial, result.dtype)
 
 
 @rephrased(np.mean)
@@ -77,7 +78,7 @@ def extremum(reduce: Callable, of_two: Callable, worst: float) -> Callable:
     def result(a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
         if initial is None:
             raise ValueError("where= needs initial=, the result where nothing is chosen")
-        return of_two(reduce(chosen(where, a, worst), axis=axis, keepdims=keepdims), initial)
+        return of_type(of_two(reduce(chosen(where, a, worst), axis=axis, keepdims=keepdims), initial), a.dtype)
 
     return result
 

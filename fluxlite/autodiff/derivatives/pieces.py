@@ -168,7 +168,12 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     result = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = np.where(condition, choice, result)
-    return result
+    return of_type(result, common_type([*choicelist, default]))
+
+
+def common_type(choices: list) -> Any:
+    """Among arrays, a Python number has no type of its own; but of two such numbers np.where makes float64."""
+    return np.result_type(*(getattr(x, "dtype", x) for x in plain(choices)))
 
 
 @composed(np.choose)
@@ -179,7 +184,7 @@ def choose(a: Any, choices: Any) -> Any:
     result = choices[0]
     for i, choice in enumerate(choices):
         result = np.where(a == i, choice, result)
-    return result
+    return of_type(result, common_type(choices))
 
 
 @composed(np.piecewise)

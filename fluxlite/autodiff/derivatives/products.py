@@ -54,10 +54,15 @@ def right_of_matmul(g: Any, out: Any, x: Any, y: Any) -> Any:
 rule(np.matmul, left_of_matmul, right_of_matmul)
 
 
+def typed(x: Any) -> Any:
+    """A Python number as a NumPy one, which has a type: for these products, NumPy makes arrays of its operands."""
+    return x if hasattr(plain(x), "dtype") else np.ravel(x)[0]
+
+
 @composed(np.dot)
 def dot(a: Any, b: Any) -> Any:
     if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return a * b
+        return typed(a) * typed(b)
     if np.ndim(a) <= 2 and np.ndim(b) <= 2:
         return a @ b
     return np.tensordot(a, b, axes=((-1,), (-1 if np.ndim(b) == 1 else -2,)))
@@ -65,7 +70,7 @@ def dot(a: Any, b: Any) -> Any:
 
 @composed(np.inner)
 def inner(a: Any, b: Any) -> Any:
-    return a * b if np.ndim(a) == 0 or np.ndim(b) == 0 else np.tensordot(a, b, axes=((-1,), (-1,)))
+    return typed(a) * typed(b) if np.ndim(a) == 0 or np.ndim(b) == 0 else np.tensordot(a, b, axes=((-1,), (-1,)))
 
 
 @composed(np.vdot)

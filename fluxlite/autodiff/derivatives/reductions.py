@@ -118,7 +118,7 @@ def product(
         pairs = factors[:half] * factors[half : 2 * half]
         factors = np.concatenate([pairs, factors[2 * half :]]) if len(factors) % 2 else pairs
     result = np.reshape(factors, tuple(1 if i in axes else n for i, n in enumerate(a.shape)) if keepdims else rest)
-    return result if initial is None else result * initial
+    return result if initial is None else of_type(result * initial, result.dtype)
 
 
 def running_total(g: Any, out: Any, a: Any, axis: int | None = None) -> Any:

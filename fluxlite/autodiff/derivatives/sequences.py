@@ -12,6 +12,7 @@ from ...arrays import of_type, on_device_of
 from ..rules import composed, rule
 from ..tracked import plain
 from .elementwise import shape_of
+from .products import typed
 from .reductions import axes_of
 from .shaping import along
 
@@ -86,7 +87,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if any(np.ndim(spacing) > 0 for spacing in varargs):
         raise TypeError("np.gradient has a derivative rule for spacings that are numbers, not for coordinates")
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
-    found = tuple(slopes(f, i, edge_order) / spacing for i, spacing in zip(axes, spacings, strict=True))
+    dtype = f.dtype if f.dtype.kind == "f" else np.float64
+    found = tuple(of_type(slopes(f, i, edge_order) / spacing, dtype) for i, spacing in zip(axes, spacings, strict=True))
     return found[0] if len(found) == 1 else found
 
 
@@ -120,7 +122,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
 def polyval(p: Any, x: Any) -> Any:
     result = np.zeros_like(plain(x)) if hasattr(x, "dtype") else 0 * np.asarray(x)
     for i in range(len(p)):
-        result = result * x + p[i]
+        result = result * x + typed(p[i])
     return result
 
 

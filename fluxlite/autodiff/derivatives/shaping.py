@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ...arrays import getitem, primitive, scatter_add
+from ...arrays import getitem, on_device_of, primitive, scatter_add
 from ..rules import composed, rule, rule_for_each
 from ..tracked import plain
 from .elementwise import checked, fit, shape_of
@@ -123,9 +123,16 @@ def column_stack(tup: Any) -> Any:
     return np.concatenate([x if np.ndim(x) > 1 else np.reshape(x, (-1, 1)) for x in tup], axis=1)
 
 
+def all_arrays(*operands: Any) -> list:
+    """Lists and Python numbers as arrays, on the device of an operand that is one."""
+    like = next((x for x in plain(operands) if hasattr(x, "dtype")), None)
+    return [x if hasattr(x, "dtype") else on_device_of(like, np.asarray(x)) for x in operands]
+
+
 @composed(np.append)
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    return np.concatenate([arr, values], axis=axis)
+    # Here NumPy makes an array of a Python number; in np.concatenate it has no type of its own.
+    return np.concatenate(all_arrays(arr, values), axis=axis)
 
 
 # -- cut ---------------------------------------------------------------------------------------------------
@@ -191,6 +198,9 @@ rule(pad_with, unpadded)
 
 @composed(np.pad)
 def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+    if np.ndim(array) == 0:  # there's no axis to make longer
+        checked(np.pad, array, pad_width, mode)
+        return array
     widths = tuple(map(tuple, np.broadcast_to(pad_width, (array.ndim, 2)).tolist()))
     if mode == "constant":
         return pad_with(array, widths, constant_values)

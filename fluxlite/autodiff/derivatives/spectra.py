@@ -15,6 +15,7 @@ from ...arrays import primitive
 from ..rules import composed, rule
 from ..tracked import plain
 from .products import transposed
+from .shaping import all_arrays
 
 # -- symmetric matrices -----------------------------------------------------------------------------------------
 
@@ -163,7 +164,7 @@ def multi_dot(arrays: Any) -> Any:
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    x1, x2 = (x if axis == -1 else np.moveaxis(x, axis, -1) for x in (x1, x2))
+    x1, x2 = (x if axis == -1 else np.moveaxis(x, axis, -1) for x in all_arrays(x1, x2))
     return np.matmul(x1[..., None, :], x2[..., :, None])[..., 0, 0]
 
 

@@ -104,7 +104,7 @@ def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdi
     if not np.all((np.asarray(q) >= 0) & (np.asarray(q) <= 1)):
         raise ValueError(f"np.quantile takes q between 0 and 1, got {q}")
     rows = np.sort(rows, axis=-1)
-    if not isinstance(q, (int, float)) and method in ("linear", "midpoint"):
+    if type(q) not in (int, float) and method in ("linear", "midpoint"):
         rows = astype(rows, np.result_type(a.dtype, np.asarray(q)))
     found = []
     for place in np.ravel(q) * (rows.shape[-1] - 1):
@@ -188,6 +188,8 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: in
     if y is not None:
         rows = np.concatenate([rows, variables(y, rowvar)])
     rows = of_type(rows, np.promote_types(rows.dtype, np.float64))
+    if rows.shape[0] == 0:
+        return rows @ rows.T  # no variables, so no means
     centred = rows - np.mean(rows, axis=1, keepdims=True)
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
