@@ -1,0 +1,101 @@
+"""What a function was given, in words, when it can't compute with it.
+
+Nothing is checked as long as all goes well. Only after an error we look at the arguments.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, NoReturn, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# An error is told anew as the first of these that it is. What Python says about a missing attribute is about our inner
+# workings: its words are left out.
+_AS = (IndexError, ValueError, RecursionError, OverflowError, MemoryError, ArithmeticError, TypeError)
+_OURS = ("fluxlite", "numpy", "cupy", "mlx")
+
+
+def explained(takes: str) -> Callable[[Function], Function]:
+    """Errors of the function name it, what it `takes` and what it got, if they don't say so by themselves.
+
+    An error that comes from a function of the caller's stays as it is, and so does one of fluxlite's own types.
+
+    >>> @explained("takes a number")
+    ... def half(x):
+    ...     return x / 2
+    >>> half(None)
+    Traceback (most recent call last):
+    TypeError: half(x) takes a number, got x=None: unsupported operand type(s) for /: 'NoneType' and 'int'
+    """
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                explain(function, takes, args, kwargs, error)
+
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+def explain(function: Callable, takes: str, args: tuple, kwargs: Mapping[str, Any], error: Exception) -> NoReturn:
+    """Raises `error` in words that name `function` and its arguments; as it is, if there's nothing to add."""
+    name = getattr(function, "__name__", "")
+    inside = error.__traceback__ and error.__traceback__.tb_next
+    if type(error).__module__.startswith("fluxlite") or not _is_ours(inside) or f"{name}(" in str(error):
+        raise error
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+    except TypeError:  # Python names the function and what's missing
+        raise error from None
+    got = "; ".join(f"{key}={in_words(value)}" for key, value in given.items())
+    why = f": {error}" if str(error) and not isinstance(error, (AttributeError, KeyError)) else ""
+    kind: type[Exception] = next((kind for kind in _AS if isinstance(error, kind)), TypeError)
+    raise kind(f"{name}({', '.join(given)}) {takes}, got {got}{why}") from error
+
+
+def _is_ours(traceback: TracebackType | None) -> bool:
+    """Whether all of these calls are fluxlite's and the array libraries': none is a function of the caller's."""
+    while traceback is not None:
+        if traceback.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in _OURS:
+            return False
+        traceback = traceback.tb_next
+    return True
+
+
+def in_words(x: Any) -> str:
+    """`x` in a few words: a number or a short text as it is, an array's shape and type, otherwise its type.
+
+    >>> in_words(-1), in_words([1, 2])
+    ('-1', 'a list')
+    """
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        return f"an array of {x.dtype}, shape {x.shape}"
+    if x is None or isinstance(x, (bool, float, complex, str, bytes)) or isinstance(x, int) and abs(x) < 10**20:
+        text = repr(x)
+        return text if len(text) <= 40 else f"{text[:36]} …"
+    if isinstance(x, type):
+        return f"the class {x.__name__}"
+    kind = type(x).__name__
+    return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}"
+
+
+def check_callable(place: str, x: Any) -> None:
+    """Raises `TypeError` if `x`, the argument named in `place`, is no function."""
+    if not callable(x):
+        raise TypeError(f"{place} is a function, got {in_words(x)}")
+
+
+def check_whole(place: str, x: Any, least: int = 0) -> None:
+    """Raises `TypeError` for what is no whole number, `ValueError` for one below `least`."""
+    if isinstance(x, bool) or not hasattr(type(x), "__index__"):
+        raise TypeError(f"{place} is a whole number, got {in_words(x)}")
+    if x < least:
+        raise ValueError(f"{place} is at least {least}, got {in_words(x)}")

@@ -1,0 +1,235 @@
+"""Bad arguments for every public name, and a judge of what is said about them.
+
+``python tests/arguments.py 20000`` makes so many calls, ``nox -s arguments -- 20000`` too, and the tests a few. A call
+starts from arguments that work and replaces one or more of them. A number decides which, so a call can be made again:
+``python tests/arguments.py 1 --from 4711 --show``. The calls run in other processes, in a folder of their own, with
+limits for time and memory.
+
+An error is **clear** if it says which argument is wrong: its message names
+
+- a parameter that got a bad value, as a word; where the name is also an everyday word (`at`, `data`), as the name of an
+  argument: ``at=``, ``'at'``, ``f(…, at, …)``, *at is*; or
+- the function, as a word, together with what it got: the value, its type, shape or dtype.
+
+An `AttributeError`, `KeyError`, `IndexError`, `RecursionError` or the like must also come from a ``raise`` in fluxlite:
+what Python says by itself about our inner workings is never clear. An error that's the caller's own is **theirs**: it
+comes from inside a function or an object that the caller gave, or Python says that this function takes other arguments.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import faulthandler
+import inspect
+import io
+import json
+import linecache
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bad_arguments import BAD, TARGETS, Target, callables, fresh, reset
+
+SECONDS, GIGABYTES, BATCH = 10, 4, 1000  # for one call; for a process; calls in a process
+WITHOUT_WORDS = (AttributeError, KeyError, IndexError, NameError, RecursionError, AssertionError, ZeroDivisionError,
+                 StopIteration, OverflowError, NotImplementedError)  # fmt: skip
+EVERYDAY = set("at data function after up start end words like name part index model loss state factor steps every "
+               "path k x n p f id to value kind count mode wait width filter dtype y".split())  # fmt: skip
+GIVEN_BY = ("arguments.py", "bad_arguments.py")  # the files of the caller
+
+
+class Verdict(NamedTuple):
+    """How a call ended: "taken", "clear", "unclear", "theirs", or in the parent "hang" and "crash"; and the error."""
+
+    kind: str
+    text: str = ""
+
+
+# -- the judge ------------------------------------------------------------------------------------------------------
+
+
+def judge(name: str, parameters: list[str], bad: dict[str, Any], error: BaseException) -> Verdict:
+    """Whether `error` says what was wrong with the `bad` arguments, by parameter, of the function `name`."""
+    message = str(error)
+    place = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
+    text = f"{type(error).__name__}: {message[:300]}" + (f"  [{place.filename}:{place.lineno}]" if place else "")
+    if place is not None and _is_theirs(place.filename, message, bad, error):
+        return Verdict("theirs", text)
+    if isinstance(error, (SystemError, MemoryError)) or isinstance(error, WITHOUT_WORDS) and not _on_purpose(place):
+        return Verdict("unclear", text)
+    return Verdict("clear" if _says(name, parameters, bad, message) else "unclear", text)
+
+
+def _says(name: str, parameters: list[str], bad: dict[str, Any], message: str) -> bool:
+    if any(names_argument(parameter, message) for parameter in bad):
+        return True
+    function = rf"(?<![\w.]){re.escape(name.rpartition('.')[2])}\b"
+    # f() got an unexpected keyword, f() missing 2 arguments: Python's words about the call itself
+    if re.search(function + r"\(\) (missing|takes|got)", message):
+        return True
+    return bool(re.search(function, message)) and any(_got(value, message) for value in bad.values())
+
+
+def names_argument(parameter: str, message: str) -> bool:
+    """Whether the message speaks of this parameter; for everyday words, so that nothing else can be meant."""
+    word = rf"(?<![\w.]){re.escape(parameter)}\b"
+    if parameter not in EVERYDAY and len(parameter) > 2:
+        return bool(re.search(word, message))
+    argument = rf"`{parameter}`|(?<!\w)'{parameter}'|\w\([^()]*{word}[^()]*\)|{word}=|{word} (is|are|has|holds|takes|must)\b"
+    return bool(re.search(argument, message))
+
+
+def _got(value: Any, message: str) -> bool:
+    """Whether the message says what it got: the value, its type, its shape or dtype."""
+    words = {type(value).__name__, str(getattr(value, "shape", "")), str(getattr(value, "dtype", ""))}
+    with contextlib.suppress(Exception):
+        words.add(repr(value)[:60])
+    return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", message) for word in words if word)
+
+
+def _on_purpose(place: traceback.FrameSummary | None) -> bool:
+    """Whether the error comes from a ``raise`` in fluxlite."""
+    if place is None or "fluxlite" not in Path(place.filename).parts or place.lineno is None:
+        return False
+    lines = [linecache.getline(place.filename, number) for number in range(place.lineno, (place.end_lineno or 0) + 1)]
+    return "".join(lines).lstrip().startswith("raise ")
+
+
+def _is_theirs(filename: str, message: str, bad: dict[str, Any], error: BaseException) -> bool:
+    """The error is that of a function or object of the caller, or of calling it as it can't be called."""
+    if Path(filename).name in GIVEN_BY and not isinstance(error, RecursionError):
+        return len(traceback.extract_tb(error.__traceback__)) > 2  # the call itself is one of the harness
+    own = [getattr(value, "__qualname__", "") for value in callables(bad)]
+    return any(f"{one.rpartition('.')[2]}() " in message or f"{one}() " in message for one in own if one)
+
+
+# -- a call ---------------------------------------------------------------------------------------------------------
+
+
+def parameters_of(function: Callable) -> list[str]:
+    """The names of what it takes; for ``*layers`` it's layers."""
+    return [p.name for p in inspect.signature(function).parameters.values()]
+
+
+def bad_call(number: int) -> tuple[Target, dict[str, Any], dict[str, str]]:
+    """Call `number`: what is called, with which arguments, and which are bad: parameter to the name of the value."""
+    chance = random.Random(number)
+    target = TARGETS[number % len(TARGETS)]
+    arguments, bad = fresh(target), {}
+    often = [name for name in arguments if name not in target.keep]
+    for name in chance.sample(often, min(len(often), chance.choice((1, 1, 1, 2, 3)))):
+        kinds = [kind for kind in BAD if (name, kind) not in target.fine and kind not in target.fine]
+        bad[name] = chance.choice(kinds)
+        arguments[name] = BAD[bad[name]]()
+    return target, arguments, bad
+
+
+def made(number: int) -> tuple[str, Verdict]:
+    """Call `number`, made and judged; with the call in words."""
+    target, arguments, bad = bad_call(number)
+    words = f"{number} {target.name}({', '.join(f'{name}={kind}' for name, kind in bad.items())})"
+    wrong = {name: arguments[name] for name in bad}
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            target.call(arguments)
+    except BaseException as error:  # noqa: B036  (SystemExit too)
+        return words, judge(target.name, list(arguments), wrong, error)
+    finally:
+        reset()
+    return words, Verdict("taken")
+
+
+# -- many calls, in other processes ---------------------------------------------------------------------------------
+
+
+def limited(memory: int = GIGABYTES) -> None:
+    """Limits for this process: memory, files, no core dumps. Not on every system."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        for limit, most in ((resource.RLIMIT_AS, memory << 30), (resource.RLIMIT_FSIZE, 1 << 28), (resource.RLIMIT_CORE, 0)):
+            resource.setrlimit(limit, (most, most))
+    sys.set_int_max_str_digits(0)
+
+
+def serve(first: int, count: int, results: Path, seconds: float = SECONDS) -> None:
+    """Make the calls from `first` on, each with a limit of time. Their verdicts go to `results`, one a line."""
+    limited()
+    warnings.simplefilter("ignore")
+    with results.open("a", encoding="utf-8") as file:
+        for number in range(first, first + count):
+            print(json.dumps([number, "", "begun", ""]), file=file, flush=True)
+            faulthandler.dump_traceback_later(seconds, exit=True)
+            words, verdict = made(number)
+            faulthandler.cancel_dump_traceback_later()
+            print(json.dumps([number, words, *verdict]), file=file, flush=True)
+
+
+def run(first: int, count: int) -> Iterator[tuple[str, Verdict]]:
+    """The verdicts of so many calls. A process that hangs or dies is replaced, and its call is named."""
+    end = first + count
+    with tempfile.TemporaryDirectory(prefix="fluxlite-arguments-") as folder:
+        while first < end:
+            results = Path(folder, "results")
+            results.unlink(missing_ok=True)
+            died = _process(first, min(BATCH, end - first), Path(folder), results)
+            for number, words, kind, text in map(json.loads, results.read_text(encoding="utf-8").splitlines()):
+                begun, first = kind == "begun", number + 1
+                if not begun:
+                    yield words, Verdict(kind, text)
+            if begun:
+                target, _, bad = bad_call(first - 1)
+                kind = "hang" if "Timeout (" in died else "crash"
+                yield f"{first - 1} {target.name}({bad})", Verdict(kind, died[-1500:])
+
+
+def _process(first: int, count: int, folder: Path, results: Path) -> str:
+    """One process with `count` calls; gives what it said before it died."""
+    work = Path(folder, f"work{first}")
+    work.mkdir()
+    results.touch()
+    here = Path(__file__).resolve()
+    path = os.pathsep.join([str(here.parents[1]), str(here.parent), os.environ.get("PYTHONPATH", "")])
+    environment = {
+        **os.environ, "PYTHONPATH": path, "FLUXLITE_PROJECT": str(work), "FLUXLITE_PROGRESS": str(work / "progress.json"),
+        "HOME": str(work), "BROWSER": "false", "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1",
+    }  # fmt: skip
+    code = f"import arguments; from pathlib import Path; arguments.serve({first}, {count}, Path({str(results)!r}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=work, env=environment, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, errors="replace")  # fmt: skip
+    if done.returncode and not results.read_text(encoding="utf-8"):
+        raise RuntimeError(done.stderr)
+    return done.stderr
+
+
+def summary(found: list[tuple[str, Verdict]]) -> tuple[collections.Counter, list[str]]:
+    """How often each kind, and a line for each error that won't do."""
+    kinds = collections.Counter(verdict.kind for _, verdict in found)
+    return kinds, [f"{v.kind}: {words}\n    {v.text}" for words, v in found if v.kind in ("unclear", "hang", "crash")]
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    first = int(sys.argv[sys.argv.index("--from") + 1]) if "--from" in sys.argv else 0
+    found = list(run(first, count))
+    if "--show" in sys.argv:
+        print(*(f"{words}: {verdict.kind} {verdict.text}" for words, verdict in found), sep="\n")
+    kinds, lines = summary(found)
+    print(*lines, sep="\n")
+    print(f"{len(found):,} calls of {len(TARGETS)} names:", ", ".join(f"{k} {n:,}" for k, n in kinds.most_common()))
+    unclear, lost = kinds["unclear"], kinds["hang"] + kinds["crash"]
+    if lost or unclear > 0.01 * len(found):
+        raise SystemExit(f"{unclear} errors are unclear, {lost} calls hang or die")
+
+
+if __name__ == "__main__":
+    main()
