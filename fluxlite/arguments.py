@@ -15,16 +15,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # An error is told anew as the first of these that it is. What Python says about a missing attribute is about our inner
 # workings: its words are left out.
-_AS = (IndexError, ValueError, RecursionError, OverflowError, MemoryError, ArithmeticError, TypeError)
+_AS = (KeyError, IndexError, ValueError, RecursionError, OverflowError, MemoryError, ArithmeticError, TypeError)
 _OURS = ("fluxlite", "numpy", "cupy", "mlx")
 
 
-def explained(takes: str) -> Callable[[Function], Function]:
+def explained(takes: str, *keep: type[Exception]) -> Callable[[Function], Function]:
     """Errors of the function name it, what it `takes` and what it got, if they don't say so by themselves.
 
-    An error that comes from a function of the caller's stays as it is, and so does one of fluxlite's own types.
+    An error that comes from a function of the caller's stays as it is, and so does one of fluxlite's own types. An
+    `AttributeError` becomes a `TypeError`, unless it's among those to `keep`.
 
-    >>> @explained("takes a number")
+    >>> @explained("a number")
     ... def half(x):
     ...     return x / 2
     >>> half(None)
@@ -33,32 +34,56 @@ def explained(takes: str) -> Callable[[Function], Function]:
     """
 
     def decorate(function: Function) -> Function:
+        function.__takes__ = takes  # type: ignore[attr-defined]
+
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                explain(function, takes, args, kwargs, error)
+                tell_again(function, args, kwargs, error, keep)
 
         return checked  # type: ignore[return-value]
 
     return decorate
 
 
-def explain(function: Callable, takes: str, args: tuple, kwargs: Mapping[str, Any], error: Exception) -> NoReturn:
+def takes(what: str) -> Callable[[Function], Function]:
+    """What the errors of a `primitive` say that it takes; by itself that's an array or a number."""
+
+    def decorate(function: Function) -> Function:
+        function.__takes__ = what  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+def tell_again(
+    function: Callable, args: tuple, kwargs: Mapping[str, Any], error: Exception, keep: tuple[type[Exception], ...] = ()
+) -> NoReturn:
     """Raises `error` in words that name `function` and its arguments; as it is, if there's nothing to add."""
-    name = getattr(function, "__name__", "")
+    name = getattr(function, "__qualname__", "").removesuffix(".__init__").removesuffix(".__new__").rpartition(">.")[2]
     inside = error.__traceback__ and error.__traceback__.tb_next
-    if type(error).__module__.startswith("fluxlite") or not _is_ours(inside) or f"{name}(" in str(error):
+    if type(error).__module__.startswith("fluxlite") or not _is_ours(inside) or f"{name}(" in _said(error):
         raise error
     try:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
     except TypeError:  # Python names the function and what's missing
         raise error from None
+    given = {key: value for key, value in given.items() if key not in ("self", "cls")}
     got = "; ".join(f"{key}={in_words(value)}" for key, value in given.items())
-    why = f": {error}" if str(error) and not isinstance(error, (AttributeError, KeyError)) else ""
-    kind: type[Exception] = next((kind for kind in _AS if isinstance(error, kind)), TypeError)
-    raise kind(f"{name}({', '.join(given)}) {takes}, got {got}{why}") from error
+    why = f": {_said(error)}" if _said(error) and not isinstance(error, (AttributeError, KeyError)) else ""
+    kind: type[Exception] = next((kind for kind in (*keep, *_AS) if isinstance(error, kind)), TypeError)
+    what = getattr(function, "__takes__", "an array or a number")
+    call = f"{name.removesuffix('.__getitem__')}[index]" if name.endswith("__getitem__") else f"{name}({', '.join(given)})"
+    raise kind(f"{call} takes {what}, got {got}{why}") from error
+
+
+def _said(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # what the caller's object raised may not print
+        return ""
 
 
 def _is_ours(traceback: TracebackType | None) -> bool:
@@ -93,9 +118,26 @@ def check_callable(place: str, x: Any) -> None:
         raise TypeError(f"{place} is a function, got {in_words(x)}")
 
 
-def check_whole(place: str, x: Any, least: int = 0) -> None:
+def check_whole(place: str, x: Any, least: float = 0) -> None:
     """Raises `TypeError` for what is no whole number, `ValueError` for one below `least`."""
-    if isinstance(x, bool) or not hasattr(type(x), "__index__"):
+    if isinstance(x, bool) or not hasattr(type(x), "__index__") or hasattr(x, "shape") and not _is_whole(x):
         raise TypeError(f"{place} is a whole number, got {in_words(x)}")
     if x < least:
         raise ValueError(f"{place} is at least {least}, got {in_words(x)}")
+
+
+def _is_whole(x: Any) -> bool:
+    return x.shape == () and x.dtype.kind in "iu"
+
+
+def check_bool(place: str, x: Any) -> None:
+    """Raises `TypeError` for what is neither True nor False, nor 0 or 1."""
+    if getattr(x, "shape", ()) or not (isinstance(x, int) or type(x).__name__ in ("bool", "bool_")):
+        raise TypeError(f"{place} is True or False, got {in_words(x)}")
+
+
+def check(*, cache: Any = True, **functions: Any) -> None:
+    """What walks are given: functions, and whether to keep ties."""
+    for name, function in functions.items():
+        check_callable(f"{name}=…", function)
+    check_bool("cache=…", cache)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .arguments import check_callable, in_words, takes, tell_again
 from .tree.ties import is_array, is_tracked
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -29,7 +30,7 @@ def device_of(x: Any) -> Any:
     >>> device_of(np.zeros(3))
     CPU
     """
-    raise TypeError(f"device_of takes an array, got {type(x).__name__}")
+    raise TypeError(f"device_of(x) takes an array, got {in_words(x)}")
 
 
 # CuPy computes on the *current* card, not on the one that holds the operands. For such array types: how to make an
@@ -60,26 +61,34 @@ def primitive(function: Function) -> Function:
     """Give a function of ours the dispatch that NumPy's functions have.
 
     An argument whose type has a method ``__primitive__`` (an array that is tracked for a gradient) gets the
-    call: ``argument.__primitive__(function, args, kwargs)``. Otherwise the function just runs.
+    call: ``argument.__primitive__(function, args, kwargs)``. Otherwise the function just runs. Raises `TypeError` for
+    what is no function.
     """
+
+    check_callable("primitive(function): the function", function)
 
     @functools.wraps(function)
     def dispatch(*args: Any, **kwargs: Any) -> Any:
         for argument in (*args, *kwargs.values()) if kwargs else args:
             if hasattr(type(argument), "__primitive__"):
                 return argument.__primitive__(dispatch, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            tell_again(function, args, kwargs, error)
 
     return dispatch  # type: ignore[return-value]
 
 
 @primitive
+@takes("an array, and what stands in the brackets")
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]`` as a function, so that it can have a derivative rule."""
     return x[index]
 
 
 @primitive
+@takes("an array, an index for it, and an array of values")
 def scatter_add(like: Any, index: Any, values: Any) -> Any:
     """Zeros of the shape of `like`, with `values` added at `index`: what indexing does, backwards.
 
@@ -94,6 +103,7 @@ def scatter_add(like: Any, index: Any, values: Any) -> Any:
 
 
 @primitive
+@takes("an array and a dtype")
 def astype(x: Any, dtype: Any) -> Any:
     """`x` with another dtype; itself if it has that already.
 
@@ -113,6 +123,7 @@ def of_type(x: Any, dtype: Any) -> Any:
 
 
 @primitive
+@takes("an array, a device and perhaps a dtype")
 def move(x: Any, device: Any, dtype: Any = None) -> Any:
     """The array `x` on `device` (with another dtype if one is given); its gradient comes back to where `x` is.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import in_words
 from .arrays import device_of
 from .autodiff.levels import CLOSED
 from .autodiff.tracked import TrackedArray, plain, untracked_leaf
@@ -88,7 +89,7 @@ def mixed_devices(what: str, **arrays: Any) -> DeviceError | None:
 def check_number(name: str, value: Any, below: float = math.inf) -> None:
     """Raises `TypeError` for what is no number, and `ValueError` for one that is negative or not below `below`."""
     if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
-        raise TypeError(f"{name} is a number, got {value!r}")
+        raise TypeError(f"{name} is a number, got {in_words(value)}")
     if not 0 <= value < below:
         limit = "finite" if below == math.inf else f"less than {below}"
         raise ValueError(f"{name} is at least 0 and {limit}, got {value}")

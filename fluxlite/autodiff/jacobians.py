@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_callable
 from ..tree.contract import is_leaf
 from .collecting import as_plain_gradient
 from .gradients import gradient, new_level
@@ -26,6 +27,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     (array([[2., 0.],
            [0., 4.]]),)
     """
+    check_callable("jacobian(f, …): f", f)
     args = tuple(float(x) if type(x) is int else x for x in args)
     level = new_level()
     try:
@@ -68,6 +70,8 @@ def hessian(f: Callable, x: Any) -> Any:
     array([[6., 4.],
            [4., 0.]])
     """
+
+    check_callable("hessian(f, x): f", f)
 
     def slope(x: Any) -> Any:
         g = gradient(f, x)[0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..arguments import check_callable, check_whole
 from ..data.moved import CuIterator as CuIterator
 from ..devices import selection
 from ..devices.availability import Functional
@@ -76,6 +77,7 @@ def using(index: int) -> Device:
     [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
     Simulated:1
     """
+    check_whole("the index of a device", index)
     current = selection.cuda_device()  # raises the right error if there's none
     return selection.get_device(current.backend, index)
 
@@ -94,6 +96,7 @@ def sync(function: Callable[[], Any]) -> Any:
     [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
     array([2., 2.], dtype=float32)  # Simulated:0
     """
+    check_callable("sync(function): the function", function)
     result = function()
     synchronize()
     return result
@@ -116,6 +119,7 @@ def time(function: Callable[[], Any]) -> Any:
     peak memory       8,388,608 bytes
     ... simulated (NVIDIA T4); ... of this machine's time to simulate it
     """
+    check_callable("time(function): the function", function)
     synchronize()
     with receipt() as seen:
         result = sync(function)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_whole, explained
 from ..arrays import device_of
 from ..devices.host import CPU
 from ..seeds import ORDERS, next_generator
@@ -41,7 +42,8 @@ def numobs(data: Any) -> int:
     try:
         return _numobs(data)
     except RecursionError:
-        raise RecursionError(f"the parts of this {type(data).__name__} are nested too deep for data") from None
+        kind = type(data).__name__
+        raise RecursionError(f"numobs(data): the parts of this {kind} are nested too deep for data") from None
 
 
 def _numobs(data: Any) -> int:
@@ -56,7 +58,7 @@ def _numobs(data: Any) -> int:
                 f"has {count:,}. The first axis is the observation; has one of them another axis first (x.T)?"
             )
     if first is None:
-        raise ValueError(f"there is no data in an empty {type(data).__name__}")
+        raise ValueError(f"data is an empty {type(data).__name__}: there are no observations in it")
     return first[1]
 
 
@@ -81,7 +83,7 @@ def _count(x: Any, path: KeyPath) -> int:
             f"{what} is no data: data is an array, a tuple or dict of arrays, or has len(data) and data[i]. {advice}"
         )
     if not hasattr(type(x), "__len__"):
-        raise TypeError(f"{what} has no len(), and so no number of observations. Give its class a __len__.")
+        raise TypeError(f"{what} as data has no len(), and so no number of observations. Give its class a __len__.")
     return len(x)
 
 
@@ -111,6 +113,7 @@ class Places:
 Index = int | slice | Places
 
 
+@explained("data, and which of its observations")
 def getobs(data: Any, index: Any) -> Any:
     """Observation number `index` of `data`; for a slice or integers, a batch of several (MLUtils: ``getobs``).
 
@@ -281,11 +284,12 @@ def generator(rng: Any) -> np.random.Generator:
     """The generator `rng`, or a new one with the seed `rng`; for None, the next that `fluxlite.seed` gives."""
     if isinstance(rng, np.random.Generator):
         return rng
-    if rng is not None and (isinstance(rng, bool) or not hasattr(type(rng), "__index__")):
-        raise TypeError(f"rng is a np.random.Generator, a whole number as seed, or None; got a {type(rng).__name__}")
+    if rng is not None:
+        check_whole("rng, a np.random.Generator, None or a seed; as a seed it", rng)
     return next_generator(ORDERS) if rng is None else np.random.default_rng(rng)
 
 
+@explained("data, and perhaps a generator")
 def shuffleobs(data: Any, rng: Any = None) -> Any:
     """`data` in a random order, drawn once with the generator or seed `rng` (MLUtils: ``shuffleobs``).
 
@@ -298,6 +302,7 @@ def shuffleobs(data: Any, rng: Any = None) -> Any:
     return part(data, Places.of(generator(rng).permutation(numobs(data))))
 
 
+@explained("data, and fractions")
 def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -> tuple:
     """`data` in two parts: the fraction `at`, and the rest (MLUtils: ``splitobs``).
 
@@ -365,6 +370,7 @@ def summary(data: Any) -> str:
     return f"{type(data).__name__} of {len(data):,}"
 
 
+@explained("data, such as a batch")
 def unbatch(data: Any) -> list:
     """The observations of `data`, such as a batch, in a list. Arrays in it are views (MLUtils: ``unbatch``).
 

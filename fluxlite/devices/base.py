@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import check_whole
 from ..arrays import device_of
 from ..seeds import Seeding, seed_of_device, seeding
 from .moving import DEFAULT, moved
@@ -135,6 +136,8 @@ class Device:
 
     def seed(self, seed: int | None) -> None:
         """Restart this device's generator with `seed` (CUDA.jl: ``CUDA.seed!``). `fluxlite.seed` is for all devices."""
+        if seed is not None:
+            check_whole("the seed of a device", seed)
         self._rng = self.new_generator(seed)
         self._seeded = seeding()
 

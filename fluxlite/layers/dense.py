@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
+from ..arguments import check_callable
 from ..arrays import on_card_of
 from ..errors import InputError, LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
@@ -81,6 +82,7 @@ class Dense:
             raise ValueError(
                 f"Dense.of: for a weight of shape {weight.shape}, bias has {weight.shape[:1]}, got {brief(bias)}"
             )
+        check_callable("Dense.of(…, activation)", activation)
         layer = object.__new__(cls)
         layer.weight, layer.bias = weight, None if bias is None else matching(weight, bias)
         layer.activation = activation

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_callable, explained
 from ..arrays import astype
 from ..messages import notice
 from ..seeds import WEIGHTS, next_generator
 from ..tree.ties import is_array
 
 
+@explained("sizes, as in glorot_uniform(outputs, inputs), and perhaps a generator")
 def glorot_uniform(*shape: int, rng: np.random.Generator | None = None, gain: float = 1) -> Any:
     """Uniform in ``±gain * sqrt(6 / (inputs + outputs))``, float32, on the CPU (Flux: ``glorot_uniform``).
 
@@ -24,6 +26,8 @@ def glorot_uniform(*shape: int, rng: np.random.Generator | None = None, gain: fl
     >>> w.shape, w.dtype, bool(abs(w).max() <= (6 / 15) ** 0.5)
     ((5, 10), dtype('float32'), True)
     """
+    if not shape:
+        raise TypeError("glorot_uniform(*shape) takes the sizes of the axes, as in glorot_uniform(5, 10), got none")
     rng = next_generator(WEIGHTS) if rng is None else rng
     window = math.prod(shape[2:])
     inputs, outputs = (shape[1] * window, shape[0] * window) if len(shape) > 1 else (shape[0], shape[0])
@@ -36,6 +40,7 @@ def start(init: Callable, outputs: int, inputs: int, rng: np.random.Generator | 
 
     Raises `TypeError` for what is no array of floating-point numbers, `ValueError` for one of another shape.
     """
+    check_callable("Dense(init=…)", init)
     weight = init(outputs, inputs, **({} if rng is None else {"rng": rng}))
     if not is_array(weight) or weight.dtype.kind != "f":
         got = f"an array of {weight.dtype.name}" if is_array(weight) else f"a {type(weight).__name__}"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import in_words
 from ..errors import check_number
 from .base import Rule
 
@@ -140,9 +141,9 @@ class AccumGrad(Rule):
 
     def __post_init__(self) -> None:
         if not isinstance(self.n, (int, np.integer)) or isinstance(self.n, bool):
-            raise TypeError(f"AccumGrad takes the number of gradients, got {self.n!r}")
+            raise TypeError(f"AccumGrad(n) takes the number of gradients, got {in_words(self.n)}")
         if self.n < 1:
-            raise ValueError(f"AccumGrad takes at least 1 gradient, got {self.n}")
+            raise ValueError(f"AccumGrad(n) takes at least 1 gradient, got {self.n}")
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"mean": np.zeros_like(x), "count": 0}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_bool, check_callable
 from ..devices import simulation
 from ..simulated.clocks import HostClock
 from ..simulated.device import SimulatedDevice
@@ -112,6 +113,9 @@ def estimate(
     >>> estimate(np.matmul, x, x, like="H200", shapes_only=True).seconds
     350 µs simulated (H200)
     """
+    check_callable("estimate(fn, …): fn", fn)
+    check_bool("shapes_only=…", shapes_only)
+    check_bool("first_use=…", first_use)
     card = preset(like)
     device = EstimatedDevice(card if first_use else card._replace(first_use=0.0), shapes_only)
     before = simulation.estimating.set(device)

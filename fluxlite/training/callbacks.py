@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_callable
 from ..devices.host import CPU
+from ..errors import check_number
 from ..tree.ties import is_array
 
 
@@ -96,6 +98,8 @@ def early_stopping(
     >>> [stop(loss) for loss in (2.0, 1.0, 1.5, 0.9, 1.2, 1.1)]
     [False, False, False, False, False, True]
     """
+    check_callable("distance=…", distance)
+    check_number("min_dist", min_dist)
     f, delay, first = _score("early_stopping(f, delay)", f, delay, init_score)
 
     def is_worse(memory: dict, *args: Any, **kwargs: Any) -> bool:
@@ -125,6 +129,8 @@ def plateau(
     >>> [stop(loss) for loss in (0.5, 0.4, 0.399, 0.398)]
     [False, False, False, True]
     """
+    check_callable("distance=…", distance)
+    check_number("min_dist", min_dist)
     f, width, first = _score("plateau(f, width)", f, width, init_score)
 
     def is_level(memory: dict, *args: Any, **kwargs: Any) -> bool:
