@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
+from opcode import opmap
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
@@ -16,7 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # An error is told anew as the first of these that it is. What Python says about a missing attribute is about our inner
 # workings: its words are left out.
 _AS = (KeyError, IndexError, ValueError, RecursionError, OverflowError, MemoryError, ArithmeticError, TypeError)
-_OURS = ("fluxlite", "numpy", "cupy", "mlx")
+_OURS = ("fluxlite", "numpy", "cupy", "mlx", "functools")  # singledispatch is of functools
 
 
 def explained(takes: str, *keep: type[Exception]) -> Callable[[Function], Function]:
@@ -64,18 +66,21 @@ def tell_again(
     """Raises `error` in words that name `function` and its arguments; as it is, if there's nothing to add."""
     name = getattr(function, "__qualname__", "").removesuffix(".__init__").removesuffix(".__new__").rpartition(">.")[2]
     inside = error.__traceback__ and error.__traceback__.tb_next
-    if type(error).__module__.startswith("fluxlite") or not _is_ours(inside) or f"{name}(" in _said(error):
+    if type(error).__module__.startswith("fluxlite") or not _is_ours(inside):
         raise error
     try:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
     except TypeError:  # Python names the function and what's missing
         raise error from None
+    names = [rf"{re.escape(name)}\(", *(rf"\b{key}\b" for key in given if len(key) > 1)]
+    if _on_purpose(inside) and re.search("|".join(names), _said(error)):
+        raise error  # it says which argument is wrong
     given = {key: value for key, value in given.items() if key not in ("self", "cls")}
     got = "; ".join(f"{key}={in_words(value)}" for key, value in given.items())
     why = f": {_said(error)}" if _said(error) and not isinstance(error, (AttributeError, KeyError)) else ""
     kind: type[Exception] = next((kind for kind in (*keep, *_AS) if isinstance(error, kind)), TypeError)
     what = getattr(function, "__takes__", "an array or a number")
-    call = f"{name.removesuffix('.__getitem__')}[index]" if name.endswith("__getitem__") else f"{name}({', '.join(given)})"
+    call = f"{name}({', '.join(given)})" if not name.endswith("__getitem__") else f"{name.split('.')[0]}[index]"
     raise kind(f"{call} takes {what}, got {got}{why}") from error
 
 
@@ -93,6 +98,15 @@ def _is_ours(traceback: TracebackType | None) -> bool:
             return False
         traceback = traceback.tb_next
     return True
+
+
+def _on_purpose(traceback: TracebackType | None) -> bool:
+    """Whether a ``raise`` of fluxlite's made the error, and no function that it called."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None or not traceback.tb_frame.f_globals.get("__name__", "").startswith("fluxlite"):
+        return False
+    return traceback.tb_frame.f_code.co_code[traceback.tb_lasti] == opmap["RAISE_VARARGS"]
 
 
 def in_words(x: Any) -> str:

@@ -78,7 +78,7 @@ def other_device(layer: Any, x: Any) -> DeviceError | None:
 
 def mixed_devices(what: str, **arrays: Any) -> DeviceError | None:
     """The error for `what` was to be computed from two arrays, given by name, on two devices; None if it is one."""
-    found = {name: device_of(plain(x)) for name, x in arrays.items() if is_array(plain(x))}
+    found = {name: device_of(plain(x)) for name, x in arrays.items() if is_array(untracked_leaf(x))}
     if len(set(found.values())) < 2:
         return None
     places = ", ".join(f"{name} is on {device}" for name, device in found.items())

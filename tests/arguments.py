@@ -9,7 +9,9 @@ An error is **clear** if it says which argument is wrong: its message names
 
 - a parameter that got a bad value, as a word; where the name is also an everyday word (`at`, `data`), as the name of an
   argument: ``at=``, ``'at'``, ``f(…, at, …)``, *at is*; or
-- the function, as a word, together with what it got: the value, its type, shape or dtype.
+- the function, as a word, together with what it got: the value, its type, shape or dtype; or
+- in a ``raise`` of fluxlite, the place in the argument, ``layers[0]``, or its type, *this Thing*, *a generator*, if no
+  other argument is of that type.
 
 An `AttributeError`, `KeyError`, `IndexError`, `RecursionError` or the like must also come from a ``raise`` in fluxlite:
 what Python says by itself about our inner workings is never clear. An error that's the caller's own is **theirs**: it
@@ -37,14 +39,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bad_arguments import BAD, TARGETS, Target, callables, fresh, reset
+import fluxlite
+from bad_arguments import ALSO, BAD, TARGETS, Target, callables, fresh, reset
 
 SECONDS, GIGABYTES, BATCH = 10, 4, 1000  # for one call; for a process; calls in a process
 WITHOUT_WORDS = (AttributeError, KeyError, IndexError, NameError, RecursionError, AssertionError, ZeroDivisionError,
-                 StopIteration, OverflowError, NotImplementedError)  # fmt: skip
+                 StopIteration, OverflowError, NotImplementedError, MemoryError)  # fmt: skip
 EVERYDAY = set("at data function after up start end words like name part index model loss state factor steps every "
                "path k x n p f id to value kind count mode wait width filter dtype y".split())  # fmt: skip
-GIVEN_BY = ("arguments.py", "bad_arguments.py")  # the files of the caller
+FLUXLITE = str(Path(fluxlite.__file__).parent) + os.sep
+HERE = Path(__file__).resolve().parent
+GIVEN_BY = {str(HERE / "arguments.py"), str(HERE / "bad_arguments.py")}  # the files of the caller
 
 
 class Verdict(NamedTuple):
@@ -57,20 +62,23 @@ class Verdict(NamedTuple):
 # -- the judge ------------------------------------------------------------------------------------------------------
 
 
-def judge(name: str, parameters: list[str], bad: dict[str, Any], error: BaseException) -> Verdict:
-    """Whether `error` says what was wrong with the `bad` arguments, by parameter, of the function `name`."""
+def judge(name: str, arguments: dict[str, Any], bad: dict[str, Any], error: BaseException) -> Verdict:
+    """Whether `error` says what was wrong with the `bad` ones of the arguments of the function `name`."""
     message = str(error)
     place = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
     text = f"{type(error).__name__}: {message[:300]}" + (f"  [{place.filename}:{place.lineno}]" if place else "")
-    if place is not None and _is_theirs(place.filename, message, bad, error):
+    if _is_theirs(message, bad, error):
         return Verdict("theirs", text)
-    if isinstance(error, (SystemError, MemoryError)) or isinstance(error, WITHOUT_WORDS) and not _on_purpose(place):
+    if isinstance(error, SystemError) or isinstance(error, WITHOUT_WORDS) and not _on_purpose(place):
         return Verdict("unclear", text)
-    return Verdict("clear" if _says(name, parameters, bad, message) else "unclear", text)
+    says = _says(name, bad, message) or _on_purpose(place) and _says_which(arguments, bad, message)
+    return Verdict("clear" if says else "unclear", text)
 
 
-def _says(name: str, parameters: list[str], bad: dict[str, Any], message: str) -> bool:
+def _says(name: str, bad: dict[str, Any], message: str) -> bool:
     if any(names_argument(parameter, message) for parameter in bad):
+        return True
+    if any(word in ALSO and re.search(rf"\b{ALSO[word]}\b", message) for word in (name, *bad)):
         return True
     function = rf"(?<![\w.]){re.escape(name.rpartition('.')[2])}\b"
     # f() got an unexpected keyword, f() missing 2 arguments: Python's words about the call itself
@@ -84,8 +92,17 @@ def names_argument(parameter: str, message: str) -> bool:
     word = rf"(?<![\w.]){re.escape(parameter)}\b"
     if parameter not in EVERYDAY and len(parameter) > 2:
         return bool(re.search(word, message))
-    argument = rf"`{parameter}`|(?<!\w)'{parameter}'|\w\([^()]*{word}[^()]*\)|{word}=|{word} (is|are|has|holds|takes|must)\b"
+    argument = rf"`{parameter}`|(?<!\w)'{parameter}'|^{parameter}: |\w\([^()]*{word}[^()]*\)|{word}=|{word} (is|are|has|holds|takes|must)\b"
     return bool(re.search(argument, message))
+
+
+def _says_which(arguments: dict[str, Any], bad: dict[str, Any], message: str) -> bool:
+    """Whether it says the place in an argument, or the type of one, and it's the only one of that type."""
+    if re.search(r"(^|\s)[\w.]*\[[^\]]+\]", message):
+        return True
+    types = [type(value) for value in arguments.values()]
+    names = [type(value).__name__.removeprefix("nd") for value in bad.values() if types.count(type(value)) == 1]
+    return any(re.search(rf"\b([Tt]his|[Aa]n?) {re.escape(name)}\b", message) for name in names)
 
 
 def _got(value: Any, message: str) -> bool:
@@ -98,18 +115,20 @@ def _got(value: Any, message: str) -> bool:
 
 def _on_purpose(place: traceback.FrameSummary | None) -> bool:
     """Whether the error comes from a ``raise`` in fluxlite."""
-    if place is None or "fluxlite" not in Path(place.filename).parts or place.lineno is None:
+    if place is None or not place.filename.startswith(FLUXLITE) or place.lineno is None:
         return False
     lines = [linecache.getline(place.filename, number) for number in range(place.lineno, (place.end_lineno or 0) + 1)]
     return "".join(lines).lstrip().startswith("raise ")
 
 
-def _is_theirs(filename: str, message: str, bad: dict[str, Any], error: BaseException) -> bool:
+def _is_theirs(message: str, bad: dict[str, Any], error: BaseException) -> bool:
     """The error is that of a function or object of the caller, or of calling it as it can't be called."""
-    if Path(filename).name in GIVEN_BY and not isinstance(error, RecursionError):
-        return len(traceback.extract_tb(error.__traceback__)) > 2  # the call itself is one of the harness
-    own = [getattr(value, "__qualname__", "") for value in callables(bad)]
-    return any(f"{one.rpartition('.')[2]}() " in message or f"{one}() " in message for one in own if one)
+    places = [place.filename for place in traceback.extract_tb(error.__traceback__)]
+    ours = next((number for number, name in enumerate(places) if name.startswith(FLUXLITE)), len(places))
+    if GIVEN_BY & set(places[ours:]):  # fluxlite has called a function of the caller's
+        return True
+    own = [getattr(value, "__qualname__", f"{type(value).__qualname__}.__call__") for value in callables(bad)]
+    return any(re.search(rf"(^|\.|\s){re.escape(one.rpartition('>.')[2])}\(\) (takes|missing|got)", message) for one in own)
 
 
 # -- a call ---------------------------------------------------------------------------------------------------------
@@ -142,7 +161,7 @@ def made(number: int) -> tuple[str, Verdict]:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             target.call(arguments)
     except BaseException as error:  # noqa: B036  (SystemExit too)
-        return words, judge(target.name, list(arguments), wrong, error)
+        return words, judge(target.name, arguments, wrong, error)
     finally:
         reset()
     return words, Verdict("taken")

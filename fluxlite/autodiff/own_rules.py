@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_callable, in_words
+from ..arguments import check_callable, explained, in_words
 from . import derivatives  # noqa: F401  (the table is filled before something is added to it)
 from .rules import RULES, Pullback, Rule, name_of, parameter_names
 
 
+@explained("a function, and a pullback for each operand")
 def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | None = None) -> None:
     """Enter the derivative of `function`: for each operand ``pullback(g, out, *arguments)``, or None.
 
@@ -38,6 +39,8 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     (array([ 3., 12.]),)
     """
     check_callable("rule(function, …): the function", function)
+    if add_into is not None:
+        check_callable("rule(…, add_into=…)", add_into)
     if all(pullback is None for pullback in pullbacks):
         raise TypeError(f"rule({name_of(function)}, …) takes a pullback for each operand, got none")
     for pullback in pullbacks:
@@ -59,7 +62,7 @@ def _check_entry(function: Any, pullback: Pullback) -> None:
     code = getattr(pullback, "__code__", None)
     if code is None:
         how = f"rule({name}, lambda g, out, x: …)"
-        raise TypeError(f"a pullback of {name} is a function or a lambda: {how}, got {in_words(pullback)}")
+        raise TypeError(f"a pullback of {name} is a function or a lambda, got {in_words(pullback)}; write {how}")
     if code.co_argcount < 3 and not code.co_flags & inspect.CO_VARARGS:
         raise TypeError(
             f"a pullback of {name} takes g, out, and the arguments of {name}, as in lambda g, out, x: …; "

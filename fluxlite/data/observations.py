@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_whole, explained
+from ..arguments import check_whole, explained, in_words
 from ..arrays import device_of
 from ..devices.host import CPU
 from ..seeds import ORDERS, next_generator
@@ -30,6 +30,7 @@ from .batching import batch
 # -------------------------------------------------------------------------------------------------
 
 
+@explained("data")
 def numobs(data: Any) -> int:
     """How many observations `data` holds (MLUtils: ``numobs``).
 
@@ -58,7 +59,7 @@ def _numobs(data: Any) -> int:
                 f"has {count:,}. The first axis is the observation; has one of them another axis first (x.T)?"
             )
     if first is None:
-        raise ValueError(f"data is an empty {type(data).__name__}: there are no observations in it")
+        raise ValueError(f"there is no data in an empty {type(data).__name__}")
     return first[1]
 
 
@@ -83,7 +84,7 @@ def _count(x: Any, path: KeyPath) -> int:
             f"{what} is no data: data is an array, a tuple or dict of arrays, or has len(data) and data[i]. {advice}"
         )
     if not hasattr(type(x), "__len__"):
-        raise TypeError(f"{what} as data has no len(), and so no number of observations. Give its class a __len__.")
+        raise TypeError(f"{what} has no len(), and so no number of observations. Give its class a __len__.")
     return len(x)
 
 
@@ -285,7 +286,9 @@ def generator(rng: Any) -> np.random.Generator:
     if isinstance(rng, np.random.Generator):
         return rng
     if rng is not None:
-        check_whole("rng, a np.random.Generator, None or a seed; as a seed it", rng)
+        if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
+            raise TypeError(f"rng is a np.random.Generator, a whole number as seed, or None; got {in_words(rng)}")
+        check_whole("rng as a seed", rng)
     return next_generator(ORDERS) if rng is None else np.random.default_rng(rng)
 
 
@@ -331,6 +334,7 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
     return tuple(part(data, slice(start, end)) for start, end in zip([0, *ends], ends))
 
 
+@explained("data, and the number of parts")
 def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
     """`k` pairs ``(train, validation)``, with each observation in one validation part (MLUtils: ``kfolds``).
 

@@ -34,7 +34,7 @@ def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
 def _dtype(dtype: Any) -> np.dtype:
     try:
         return np.dtype(dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise TypeError(f"dtype=… is a type of numbers, such as np.float16, or None, got {in_words(dtype)}") from None
 
 

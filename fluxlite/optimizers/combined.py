@@ -108,8 +108,8 @@ class ClipNorm(Rule):
 
     def __post_init__(self) -> None:
         check_number("omega", self.omega)
-        if self.p not in (1, 2, math.inf):
-            raise ValueError(f"ClipNorm's p is 1, 2 or math.inf, got {self.p!r}")
+        if getattr(self.p, "shape", ()) or self.p not in (1, 2, math.inf):
+            raise ValueError(f"ClipNorm's p is 1, 2 or math.inf, got {in_words(self.p)}")
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         norm = self._norm(g) if g.size else 0.0

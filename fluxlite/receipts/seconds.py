@@ -57,7 +57,8 @@ class Seconds(float):
 
     def __new__(cls, value: float, kind: str, card: str = "") -> Seconds:
         if not isinstance(kind, str) or kind not in KINDS:
-            raise ValueError(f"the kind of a time is {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {in_words(kind)}")
+            allowed = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+            raise ValueError(f"Seconds(value, kind): the kind of a time is {allowed}, not {in_words(kind)}")
         if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
             raise TypeError(f"Seconds(value, kind) takes a number of seconds, got {in_words(value)}")
         if not isinstance(card, str):

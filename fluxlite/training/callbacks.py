@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_callable
+from ..arguments import check_callable, in_words
 from ..devices.host import CPU
 from ..errors import check_number
 from ..tree.ties import is_array
@@ -55,7 +55,7 @@ class Patience:
 
     def __init__(self, predicate: Callable, wait: int, reason: str, memory: dict[str, Any]) -> None:
         if not isinstance(wait, (int, np.integer)) or isinstance(wait, bool) or wait < 1:
-            raise ValueError(f"{reason} waits for a whole number of times, at least 1, got {wait!r}")
+            raise ValueError(f"{reason} waits for a whole number of times, at least 1, got {in_words(wait)}")
         self.predicate, self.wait, self.reason = predicate, wait, reason
         self.memory = {"count": 0, **memory}
 
