@@ -39,14 +39,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bad_arguments import ALSO, BAD, FOLDER, KEPT, TARGETS, Target, callables, fresh, reset
+
 import fluxlite
-from bad_arguments import ALSO, BAD, TARGETS, Target, callables, fresh, reset
 
 SECONDS, GIGABYTES, BATCH = 10, 4, 1000  # for one call; for a process; calls in a process
 WITHOUT_WORDS = (AttributeError, KeyError, IndexError, NameError, RecursionError, AssertionError, ZeroDivisionError,
                  StopIteration, OverflowError, NotImplementedError, MemoryError)  # fmt: skip
-EVERYDAY = set("at data function after up start end words like name part index model loss state factor steps every "
-               "path k x n p f id to value kind count mode wait width filter dtype y".split())  # fmt: skip
+EVERYDAY = {
+    "at", "data", "function", "after", "up", "start", "end", "words", "like", "name", "part", "index", "model", "loss",
+    "state", "factor", "steps", "every", "path", "k", "x", "n", "p", "f", "id", "to", "value", "kind", "count", "mode",
+    "wait", "width", "filter", "dtype", "y",
+}  # fmt: skip
 FLUXLITE = str(Path(fluxlite.__file__).parent) + os.sep
 HERE = Path(__file__).resolve().parent
 GIVEN_BY = {str(HERE / "arguments.py"), str(HERE / "bad_arguments.py")}  # the files of the caller
@@ -80,7 +84,8 @@ def _says(name: str, bad: dict[str, Any], message: str) -> bool:
         return True
     if any(word in ALSO and re.search(rf"\b{ALSO[word]}\b", message) for word in (name, *bad)):
         return True
-    function = rf"(?<![\w.]){re.escape(name.rpartition('.')[2])}\b"
+    *owner, last = name.split(".")
+    function = rf"(?<![\w.]){re.escape(owner[-1] if last[:2] == '__' else last)}\b"
     # f() got an unexpected keyword, f() missing 2 arguments: Python's words about the call itself
     if re.search(function + r"\(\) (missing|takes|got)", message):
         return True
@@ -92,8 +97,9 @@ def names_argument(parameter: str, message: str) -> bool:
     word = rf"(?<![\w.]){re.escape(parameter)}\b"
     if parameter not in EVERYDAY and len(parameter) > 2:
         return bool(re.search(word, message))
-    argument = rf"`{parameter}`|(?<!\w)'{parameter}'|^{parameter}: |\w\([^()]*{word}[^()]*\)|{word}=|{word} (is|are|has|holds|takes|must)\b"
-    return bool(re.search(argument, message))
+    forms = [rf"`{parameter}`", rf"(?<!\w)'{parameter}'", rf"^{parameter}: ", rf"\w\([^()]*{word}[^()]*\)", rf"{word}=",
+             rf"{word} (is|are|has|holds|takes|must)\b"]  # fmt: skip
+    return any(re.search(form, message) for form in forms)
 
 
 def _says_which(arguments: dict[str, Any], bad: dict[str, Any], message: str) -> bool:
@@ -107,7 +113,7 @@ def _says_which(arguments: dict[str, Any], bad: dict[str, Any], message: str) ->
 
 def _got(value: Any, message: str) -> bool:
     """Whether the message says what it got: the value, its type, its shape or dtype."""
-    words = {type(value).__name__, str(getattr(value, "shape", "")), str(getattr(value, "dtype", ""))}
+    words = {type(value).__name__, *(str(getattr(value, name, "")) for name in ("shape", "dtype", "__qualname__"))}
     with contextlib.suppress(Exception):
         words.add(repr(value)[:60])
     return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", message) for word in words if word)
@@ -128,7 +134,8 @@ def _is_theirs(message: str, bad: dict[str, Any], error: BaseException) -> bool:
     if GIVEN_BY & set(places[ours:]):  # fluxlite has called a function of the caller's
         return True
     own = [getattr(value, "__qualname__", f"{type(value).__qualname__}.__call__") for value in callables(bad)]
-    return any(re.search(rf"(^|\.|\s){re.escape(one.rpartition('>.')[2])}\(\) (takes|missing|got)", message) for one in own)
+    names = "|".join(re.escape(one.rpartition(">.")[2]) for one in own)
+    return bool(own) and bool(re.search(rf"(^|\.|\s)({names})\(\) (takes|missing|got)", message))
 
 
 # -- a call ---------------------------------------------------------------------------------------------------------
@@ -140,7 +147,14 @@ def parameters_of(function: Callable) -> list[str]:
 
 
 def bad_call(number: int) -> tuple[Target, dict[str, Any], dict[str, str]]:
-    """Call `number`: what is called, with which arguments, and which are bad: parameter to the name of the value."""
+    """Call `number`: what is called, with which arguments, and which are bad: parameter to the name of the value.
+
+    Below 0 are the calls that are kept.
+    """
+    if number < 0:
+        name, bad = KEPT[number + len(KEPT)]
+        target = next(target for target in TARGETS if target.name == name)
+        return target, fresh(target) | {name: BAD[kind]() for name, kind in bad.items()}, bad
     chance = random.Random(number)
     target = TARGETS[number % len(TARGETS)]
     arguments, bad = fresh(target), {}
@@ -152,10 +166,16 @@ def bad_call(number: int) -> tuple[Target, dict[str, Any], dict[str, str]]:
     return target, arguments, bad
 
 
+def call_in_words(number: int) -> str:
+    """``4711 softmax(axis=text)``, without making it."""
+    target, _, bad = bad_call(number)
+    return f"{number} {target.name}({', '.join(f'{name}={kind}' for name, kind in bad.items())})"
+
+
 def made(number: int) -> tuple[str, Verdict]:
     """Call `number`, made and judged; with the call in words."""
     target, arguments, bad = bad_call(number)
-    words = f"{number} {target.name}({', '.join(f'{name}={kind}' for name, kind in bad.items())})"
+    words = call_in_words(number)
     wrong = {name: arguments[name] for name in bad}
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -175,8 +195,9 @@ def limited(memory: int = GIGABYTES) -> None:
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
-        for limit, most in ((resource.RLIMIT_AS, memory << 30), (resource.RLIMIT_FSIZE, 1 << 28), (resource.RLIMIT_CORE, 0)):
-            resource.setrlimit(limit, (most, most))
+        most = {resource.RLIMIT_AS: memory << 30, resource.RLIMIT_FSIZE: 1 << 28, resource.RLIMIT_CORE: 0}
+        for limit, number in most.items():
+            resource.setrlimit(limit, (number, number))
     sys.set_int_max_str_digits(0)
 
 
@@ -193,36 +214,40 @@ def serve(first: int, count: int, results: Path, seconds: float = SECONDS) -> No
             print(json.dumps([number, words, *verdict]), file=file, flush=True)
 
 
-def run(first: int, count: int) -> Iterator[tuple[str, Verdict]]:
-    """The verdicts of so many calls. A process that hangs or dies is replaced, and its call is named."""
+def run(first: int, count: int, before: str = "") -> Iterator[tuple[str, Verdict]]:
+    """The verdicts of so many calls. A process that hangs or dies is replaced, and its call is named.
+
+    `before` is code that each process runs first.
+    """
     end = first + count
     with tempfile.TemporaryDirectory(prefix="fluxlite-arguments-") as folder:
         while first < end:
-            results = Path(folder, "results")
-            results.unlink(missing_ok=True)
-            died = _process(first, min(BATCH, end - first), Path(folder), results)
-            for number, words, kind, text in map(json.loads, results.read_text(encoding="utf-8").splitlines()):
+            died = _process(first, min(BATCH, end - first), Path(folder), before)
+            lines = Path(folder, "results").read_text(encoding="utf-8").splitlines()
+            for number, words, kind, text in map(json.loads, lines):
                 begun, first = kind == "begun", number + 1
                 if not begun:
                     yield words, Verdict(kind, text)
             if begun:
-                target, _, bad = bad_call(first - 1)
                 kind = "hang" if "Timeout (" in died else "crash"
-                yield f"{first - 1} {target.name}({bad})", Verdict(kind, died[-1500:])
+                yield call_in_words(first - 1), Verdict(kind, died[-1500:])
 
 
-def _process(first: int, count: int, folder: Path, results: Path) -> str:
+def _process(first: int, count: int, folder: Path, before: str) -> str:
     """One process with `count` calls; gives what it said before it died."""
     work = Path(folder, f"work{first}")
-    work.mkdir()
-    results.touch()
+    work.mkdir(exist_ok=True)
+    results = Path(folder, "results")
+    results.write_text("")
     here = Path(__file__).resolve()
     path = os.pathsep.join([str(here.parents[1]), str(here.parent), os.environ.get("PYTHONPATH", "")])
     environment = {
-        **os.environ, "PYTHONPATH": path, "FLUXLITE_PROJECT": str(work), "FLUXLITE_PROGRESS": str(work / "progress.json"),
-        "HOME": str(work), "BROWSER": "false", "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1",
+        **os.environ, "PYTHONPATH": path, "FLUXLITE_PROJECT": str(work),
+        "FLUXLITE_PROGRESS": str(work / "progress.json"), "HOME": str(work), FOLDER: str(work),
+        "BROWSER": "false", "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1",
     }  # fmt: skip
-    code = f"import arguments; from pathlib import Path; arguments.serve({first}, {count}, Path({str(results)!r}))"
+    calls = f"arguments.serve({first}, {count}, Path({str(results)!r}), SECONDS)"
+    code = f"import arguments\nfrom pathlib import Path\nSECONDS = {SECONDS}\n{before}\n{calls}"
     done = subprocess.run([sys.executable, "-c", code], cwd=work, env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, errors="replace")  # fmt: skip
     if done.returncode and not results.read_text(encoding="utf-8"):

@@ -129,6 +129,7 @@ class AdamW(Adam):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_number("decay", self.decay)
+        check_bool("couple", self.couple)
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         return super().change(memory, x, g) + (self.eta * self.decay if self.couple else self.decay) * x

@@ -13,7 +13,7 @@ from ..simulated.clocks import HostClock
 from ..simulated.device import SimulatedDevice
 from ..simulated.memory import Stored
 from ..simulated.presets import Preset, preset
-from ..simulated.shapes import outcome, untouched
+from ..simulated.shapes import TooLargeError, outcome, untouched
 from .recording import Receipt
 from .seconds import Seconds
 
@@ -50,7 +50,16 @@ class EstimatedDevice(SimulatedDevice):
         self.estimate = self
         self.shapes_only = shapes_only
         if shapes_only:
-            self.instead = outcome
+            self.instead = self._outcome
+
+    def _outcome(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+        """`outcome`. What's too large for this computer is, as a rule, too large for the card, which then says so."""
+        try:
+            return outcome(function, *args, **kwargs)
+        except TooLargeError as error:
+            if self.pool.used + error.nbytes > self.pool.capacity:
+                self.pool.make_room(error.nbytes)
+            raise
 
     def receive(self, x: Any) -> Any:
         """A copy, even of an array that's on a simulated GPU already. It isn't reported."""

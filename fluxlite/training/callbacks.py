@@ -144,6 +144,8 @@ def plateau(
 
 def _score(usage: str, f: Any, wait: Any, first: Any) -> tuple[Callable, Any, Any]:
     """The function, the number of times, and what the first score is compared with."""
+    if getattr(first, "shape", ()):
+        raise TypeError(f"{usage}: init_score is one number, got {in_words(first)}")
     if wait is None and not callable(f):
         return _epoch_loss, f, math.inf if first is None else first
     _check_function(usage, f)
