@@ -225,7 +225,8 @@ def use(result: Any) -> None:
             pass
     elif type(result).__name__ in ("Schedule", "Patience"):
         result(3)
-    if type(result).__module__.startswith("fluxlite"):
+    # What these two hold prints itself.
+    if type(result).__module__.startswith("fluxlite") and not isinstance(result, (fl.KeyPath, fl.Gradient)):
         repr(result)
 
 

@@ -41,7 +41,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
         "setup, update and the rules",
         {"arguments", "tree", "unreached", "arrays", "autodiff", "errors", "messages"},
     ),
-    "schedules": ("learning rates that change with the steps", {"errors"}),
+    "schedules": ("learning rates that change with the steps", {"arguments", "errors"}),
     "devices": (
         "where arrays live; which device gpu(x) chooses, and how it moves",
         {"arguments", "writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "seeds"},

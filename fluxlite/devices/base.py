@@ -55,6 +55,7 @@ class Device:
     usual_dtypes: dict[np.dtype, np.dtype] = {}
 
     def __init__(self, index: int = 0, name: str = "") -> None:
+        check_whole("Device(index)", index)
         self.index = index
         self.name = name
         self._rng: Any = None
