@@ -6,6 +6,7 @@ CUDA.jl's ``device!(i)``, write ``set_device(i)`` or ``with using(i):``. For ``@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -77,7 +78,7 @@ def using(index: int) -> Device:
     [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
     Simulated:1
     """
-    check_whole("the index of a device", index)
+    check_whole("the index of a device", index, -math.inf)  # get_device says which there are
     current = selection.cuda_device()  # raises the right error if there's none
     return selection.get_device(current.backend, index)
 

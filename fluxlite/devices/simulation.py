@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 import os
 import re
@@ -49,8 +50,10 @@ def simulate_gpu(
     1048576
     """
     before = Simulation(_State.on, _State.devices)
-    check_whole("simulate_gpu(count): the number of GPUs", int(count) if isinstance(count, bool) else count)
-    count = int(count)
+    check_whole("simulate_gpu(count): the number of GPUs", int(count) if isinstance(count, bool) else count, -math.inf)
+    count = operator.index(count)
+    if count < 0:
+        raise ValueError(f"simulate_gpu(count) takes a number of GPUs, got {count}")
     if count > MOST:
         raise ValueError(f"simulate_gpu(count) takes at most {MOST:,} GPUs, got {in_words(count)}")
     if memory is not None:
