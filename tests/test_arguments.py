@@ -110,6 +110,31 @@ def test_what_a_larger_card_can_hold_is_estimated():
     assert found.result.nbytes == 4 * GIGABYTES_32
 
 
+# -- names that look like something else ----------------------------------------------------------------------------
+
+
+def test_a_card_named_like_a_formula_is_drawn(tmp_path):
+    card = fl.calibrate({"card": r"$\frac$", "measurements": [{"what": "launch", "repeats": [1e-5]}]})
+    receipt = fl.estimate(lambda x: x + 1, x, like=card).receipt
+    assert receipt.plot().png.startswith(b"\x89PNG")
+
+
+def test_preferences_nested_too_deep_are_no_preference(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("FLUXLITE_PROJECT", str(tmp_path))
+    (tmp_path / "LocalPreferences.toml").write_text("a=" + "[" * 5000 + "]" * 5000)
+    assert fl.gpu_name() == "CPU" or fl.functional(fl.gpu_name())
+    assert "LocalPreferences.toml cannot be read, so there is no preference: its parts are nested too deep" in (
+        capsys.readouterr().out
+    )
+    with pytest.raises(ValueError, match="LocalPreferences.toml is not valid TOML"):
+        fl.gpu_backend("CPU")
+
+
+def test_a_function_of_ours_is_named_as_the_learner_writes_it():
+    with pytest.raises(TypeError, match="^fluxlite.getitem has no derivative with respect to its argument index"):
+        fl.gradient(fl.getitem, np.ones(2), 7.0)
+
+
 # -- errors that are told again -------------------------------------------------------------------------------------
 
 
