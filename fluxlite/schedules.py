@@ -59,7 +59,7 @@ def warm_up(steps: int, after: Schedule) -> Schedule:
     """
     _check_steps("steps", steps)
     if not callable(after):
-        raise TypeError(f"warm_up(steps, after): after is a schedule such as cosine(0.01, 1000), got {after!r}")
+        raise TypeError(f"warm_up(steps, after): after is a schedule such as cosine(0.01, 1000), got {in_words(after)}")
     return lambda step: after(0) * (step + 1) / steps if step < steps else after(step - steps)
 
 
