@@ -22,7 +22,7 @@ from .tree.parameters import destructure, trainables
 # Gradients
 from .arrays import astype, getitem, move, primitive, scatter_add
 from .autodiff.collecting import Gradient
-from .autodiff.gradients import gradient, withgradient
+from .autodiff.gradients import gradient, stop_gradient, withgradient
 from .autodiff.jacobians import hessian, jacobian
 from .autodiff.older_styles import back, param, params
 from .autodiff.tracked import TrackedArray
@@ -52,7 +52,12 @@ if TYPE_CHECKING:
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
     from .devices.scalars import allowscalar
-    from .layers.initializers import glorot_uniform
+    from .layers.casts import f16, f32, f64
+    from .layers.initializers import (
+        glorot_normal, glorot_uniform, identity_init, kaiming_normal, kaiming_uniform, lecun_normal, nfan, ones32,
+        orthogonal, rand32, randn32, sparse_init, truncated_normal, zeros32,
+    )  # fmt: skip
+    from .losses.metrics import accuracy, confusion_matrix, normalise
     from .losses import (
         binary_focal_loss, binarycrossentropy, crossentropy, dice_coeff_loss, focal_loss, hinge_loss, huber_loss,
         kldivergence, label_smoothing, logitbinarycrossentropy, logitcrossentropy, mae, mse, msle, poisson_loss,
@@ -77,11 +82,19 @@ if TYPE_CHECKING:
 else:
     from .lazy import loaded_when_used
 
+    def _hint(name: str) -> str:
+        from .coming_from import hint
+
+        return hint(name)
+
     __getattr__, __dir__ = loaded_when_used(
         __name__,
         {
             "autodiff.own_rules": "rule",
-            "layers.initializers": "glorot_uniform",
+            "layers.initializers": "glorot_uniform glorot_normal kaiming_uniform kaiming_normal truncated_normal "
+            "lecun_normal orthogonal sparse_init identity_init zeros32 ones32 rand32 randn32 nfan",
+            "layers.casts": "f16 f32 f64",
+            "losses.metrics": "accuracy confusion_matrix normalise",
             "losses": "mae mse msle huber_loss poisson_loss hinge_loss squared_hinge_loss siamese_contrastive_loss "
             "crossentropy logitcrossentropy binarycrossentropy logitbinarycrossentropy kldivergence focal_loss "
             "binary_focal_loss dice_coeff_loss tversky_loss label_smoothing",
@@ -104,6 +117,7 @@ else:
         },
         modules="cuda amdgpu metal course",  # fl.cuda.devices(), without importing fluxlite.cuda first
         computed={"GPU_BACKEND": ("devices.choosing", "current_backend")},
+        hint=_hint,
     )
 
 __version__ = "0.1.0"
@@ -113,16 +127,20 @@ __all__ = [
     "functor", "children", "trainable", "is_leaf", "KeyPath",
     "fmap", "fmap_with_path", "fmapstructure", "fcollect", "leaves", "trainables", "destructure",
     # gradients
-    "gradient", "withgradient", "Gradient", "jacobian", "hessian", "param", "back", "params", "TrackedArray",
+    "gradient", "withgradient", "stop_gradient", "Gradient", "jacobian", "hessian",
+    "param", "back", "params", "TrackedArray",
     "rule", "primitive", "getitem", "scatter_add", "astype", "move",
     # layers and what they are made of
-    "Dense", "Chain", "glorot_uniform", "seed",
+    "Dense", "Chain", "seed",
+    "glorot_uniform", "glorot_normal", "kaiming_uniform", "kaiming_normal", "truncated_normal", "lecun_normal",
+    "orthogonal", "sparse_init", "identity_init", "zeros32", "ones32", "rand32", "randn32", "nfan",
     "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
     "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
     "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",
     "mae", "mse", "msle", "huber_loss", "poisson_loss", "hinge_loss", "squared_hinge_loss", "siamese_contrastive_loss",
     "crossentropy", "logitcrossentropy", "binarycrossentropy", "logitbinarycrossentropy", "kldivergence", "focal_loss",
     "binary_focal_loss", "dice_coeff_loss", "tversky_loss", "label_smoothing",
+    "accuracy", "confusion_matrix", "normalise", "f16", "f32", "f64",
     # training
     "setup", "update", "updated", "adjust", "freeze", "thaw",
     "Descent", "Momentum", "Nesterov", "Lion", "Rprop",

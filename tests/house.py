@@ -20,22 +20,23 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "messages": ("what is said to the user, most of it once", set()),
     "seeds": ("one number that decides all random ones", set()),
     "pictures": ("how pictures look, and how they are shown", set()),
+    "coming_from": ("what names of PyTorch, Keras and JAX are called here", set()),
     "unreached": ("arrays of a model that no walk reaches: where they are, and what helps", {"tree", "messages"}),
     "arrays": ("what is asked of an array without knowing whose it is", {"tree"}),
     "autodiff": (
         "gradients: the array that remembers, the derivative rules, the way back",
-        {"tree", "unreached", "arrays", "messages"},
+        {"tree", "unreached", "arrays", "messages", "coming_from"},
     ),
-    "errors": ("errors that name the place in a model", {"tree", "arrays", "autodiff"}),
+    "errors": ("errors that name the place in a model", {"tree", "arrays", "autodiff", "coming_from"}),
     "activations": ("relu, tanh, softmax and their kin, with their derivatives", {"arrays", "autodiff"}),
     "losses": ("what training makes small", {"tree", "arrays", "autodiff", "errors", "messages", "activations"}),
     "layers": (
         "what networks are made of, and how they print",
-        {"tree", "arrays", "autodiff", "errors", "messages", "seeds", "activations"},
+        {"tree", "arrays", "autodiff", "errors", "messages", "seeds", "activations", "coming_from"},
     ),
     "optimizers": (
         "setup, update and the rules",
-        {"tree", "unreached", "arrays", "autodiff", "errors", "messages"},
+        {"tree", "unreached", "arrays", "autodiff", "errors", "messages", "coming_from"},
     ),
     "schedules": ("learning rates that change with the steps", {"errors"}),
     "devices": (
@@ -48,7 +49,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
         "explain and doctor: what is where, what can be used",
         {"tree", "unreached", "arrays", "autodiff", "devices"},
     ),
-    "data": ("observations, mini-batches, loaders", {"tree", "arrays", "devices", "messages", "seeds"}),
+    "data": ("observations, mini-batches, loaders", {"tree", "arrays", "devices", "errors", "messages", "seeds"}),
     "checkpoint": (
         "save and load",
         {"writing", "tree", "unreached", "arrays", "autodiff", "messages", "optimizers", "devices", "data"},

@@ -81,6 +81,17 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     return plain_value, gradients
 
 
+def stop_gradient(x: Any) -> Any:
+    """`x`, an array or a model, as a constant: no gradient flows through it (JAX: ``stop_gradient``).
+
+    Zygote: ``ignore_derivatives``. Also ends what outer gradients would track.
+
+    >>> gradient(lambda x: x * stop_gradient(x), 3.0)
+    (3.0,)
+    """
+    return plain(x) if is_array(x) or type(x) is TrackedArray else fmap(plain, x)
+
+
 def called(f: Callable, *args: Any) -> Any:
     """``f(*args)``. Where it changes an array in place that is read-only for the gradient, NumPy does not know why."""
     try:

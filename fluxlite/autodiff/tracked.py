@@ -127,6 +127,14 @@ class TrackedArray(ArrayMethods):
     def strides(self) -> tuple[int, ...]:
         return self.value.strides
 
+    def __getattr__(self, name: str) -> Any:
+        """Only asked for what is missing: the error says what PyTorch's name for it is called here."""
+        if name.startswith("_"):  # what libraries ask for
+            raise AttributeError(name)
+        from ..coming_from import OF_AN_ARRAY, missing
+
+        raise missing(self, name, OF_AN_ARRAY)
+
     def __repr__(self) -> str:
         return f"tracked({self.value!r})"
 

@@ -10,12 +10,13 @@ from ..arrays import on_card_of
 from ..errors import LayerError, left_over
 from ..tree.contract import functor
 from ..tree.walks import Attribute
+from .layer import Layer
 from .printing import brief, count_of, name_of, places_of, said_where
 
 
 @functor
 @dataclass(eq=False, repr=False, init=False)
-class Chain:
+class Chain(Layer):
     """Layers, or any functions, one after the other (Flux: ``Chain``).
 
     ``chain[0]`` is the first layer, ``chain[1:]`` a chain of the others; ``len`` and iteration work as on a list.

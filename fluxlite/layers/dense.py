@@ -10,18 +10,19 @@ import numpy as np
 
 from ..activations import identity
 from ..arrays import on_card_of
-from ..errors import InputError, LayerError, ShapeError, left_over, other_device
+from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .initializers import glorot_uniform, start
 from .inputs import matching, taken
+from .layer import Layer
 from .printing import brief, described, name_of, text_of
 
 
 @functor
 @dataclass(eq=False, repr=False, init=False)
-class Dense:
+class Dense(Layer):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
 
     ``Dense(inputs, outputs, activation)`` starts with random weights: `weight` has shape ``(outputs, inputs)``,
@@ -44,6 +45,7 @@ class Dense:
     bias: Any
     activation: Callable
 
+    @keywords_hinted
     def __init__(
         self,
         inputs: int,

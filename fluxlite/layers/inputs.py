@@ -24,6 +24,10 @@ def taken(name: str, weight: Any, x: Any) -> Any:
     if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
         numbers = np.asarray(x)
         return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_floating(weight) else numbers
+    if type(x).__module__.partition(".")[0] in ("torch", "jax", "jaxlib", "tensorflow"):
+        raise InputError(
+            KeyPath(), f"{name} takes an array, got a {type(x).__module__}.{type(x).__name__}; np.asarray(x) makes one"
+        )
     if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_floating(weight):
         return x
     if x.shape[-1:] != weight.shape[-1:] or device_of(plain(x)) != device_of(plain(weight)):

@@ -19,13 +19,13 @@ import numpy as np
 from ..arrays import device_of
 from ..autodiff.gradients import withgradient
 from ..devices.host import CPU
-from ..errors import LayerError, other_device
-from ..optimizers import update
+from ..errors import LayerError, keywords_hinted, other_device
+from ..optimizers import adjust, update
 from ..receipts.seconds import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves
 from ..unreached import say_what_is_not_trained
-from .arguments import check_arguments, check_call, check_gradient, length
+from .arguments import check_arguments, check_call, check_gradient, check_schedule, length
 from .bar import Bar
 from .callbacks import Patience
 from .interrupts import Interrupts
@@ -68,6 +68,7 @@ def _count(number: int, what: str) -> str:
     return f"1 {what}" if number == 1 else f"{number:,} {what}s"
 
 
+@keywords_hinted
 def train(
     loss: Callable,
     model: Any,
@@ -79,6 +80,7 @@ def train(
     each_step: Callable | None = None,
     progress: bool | None = None,
     check_every: int = 1,
+    schedule: Callable[[int], float] | None = None,
     checkpoint: Any = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -97,6 +99,9 @@ def train(
     ``progress``: a bar, always or never; None shows one after a second, if somebody watches. For notebooks with
     compared outputs: False. ``check_every=20`` looks at the losses every 20 steps only: on a GPU each look waits for
     it. A loss that is no number is then found later; what it says of the batch stays right.
+
+    ``schedule=cosine(0.01, 1000)``, or any function of the step's number, sets the learning rate before each step, by
+    `adjust`. Steps are counted from 0 over all epochs, and a run that goes on counts on.
 
     ``checkpoint="run.safetensors"`` saves after each epoch and when stopped. With ``resume=True`` the run goes on from
     there, in another process too, as if it had never stopped, to `epochs` in all; without such a file it starts anew.
@@ -122,6 +127,7 @@ def train(
     array([1.99])
     """
     callbacks = check_arguments(loss, model, data, opt_state, epochs, callbacks, each_step, check_every)
+    check_schedule(schedule, opt_state)
     if checkpoint is None and (resume or overwrite):
         what = "resume=True needs the file to go on from" if resume else "overwrite=True needs the file to replace"
         raise TypeError(f'{what}: checkpoint="run.safetensors"')
@@ -138,7 +144,7 @@ def train(
     total = None if batches is None else batches * run.history.wanted
     with _told(run.history, file), Interrupts() as interrupts, Bar(progress, total) as bar:
         bar.skip(run.history.steps)
-        _Loop(loss, run, file, each_step, int(check_every), interrupts, bar).go()
+        _Loop(loss, run, file, each_step, int(check_every), schedule, interrupts, bar).go()
     return run.history
 
 
@@ -168,11 +174,13 @@ class _Loop:
         file: RunFile | None,
         each_step: Callable | None,
         check_every: int,
+        schedule: Callable[[int], float] | None,
         interrupts: Interrupts,
         bar: Bar,
     ) -> None:
         self.loss, self.run, self.file, self.each_step, self.check_every = loss, run, file, each_step, check_every
         self.model, self.history, self.interrupts, self.bar = run.model, run.history, interrupts, bar
+        self.schedule = schedule
         self.wish = ""  # why each_step wants to stop
         self.pending: list[Any] = []  # losses that were not looked at yet
 
@@ -226,6 +234,8 @@ class _Loop:
             self.look()
         if self.history.steps == 0:
             check_gradient(grads, self.model)
+        if self.schedule is not None:
+            adjust(self.run.opt_state, self.schedule(self.history.steps))
         update(self.run.opt_state, self.model, grads)
         self.run.done += 1
         self.history.steps += 1
