@@ -134,7 +134,7 @@ def train(
     if resume and overwrite:
         raise TypeError("resume=True goes on with the file, overwrite=True begins anew: take one of them")
     say_what_is_not_trained(model)
-    run = Run(model, data, opt_state, callbacks, History(int(epochs)))
+    run = Run(model, data, opt_state, callbacks, History(int(epochs)), schedule)
     file = None if checkpoint is None else RunFile(checkpoint, run)
     if file is not None and not resume:
         file.check_replaceable(overwrite)
@@ -144,7 +144,7 @@ def train(
     total = None if batches is None else batches * run.history.wanted
     with _told(run.history, file), Interrupts() as interrupts, Bar(progress, total) as bar:
         bar.skip(run.history.steps)
-        _Loop(loss, run, file, each_step, int(check_every), schedule, interrupts, bar).go()
+        _Loop(loss, run, file, each_step, int(check_every), interrupts, bar).go()
     return run.history
 
 
@@ -174,13 +174,11 @@ class _Loop:
         file: RunFile | None,
         each_step: Callable | None,
         check_every: int,
-        schedule: Callable[[int], float] | None,
         interrupts: Interrupts,
         bar: Bar,
     ) -> None:
         self.loss, self.run, self.file, self.each_step, self.check_every = loss, run, file, each_step, check_every
         self.model, self.history, self.interrupts, self.bar = run.model, run.history, interrupts, bar
-        self.schedule = schedule
         self.wish = ""  # why each_step wants to stop
         self.pending: list[Any] = []  # losses that were not looked at yet
 
@@ -234,8 +232,8 @@ class _Loop:
             self.look()
         if self.history.steps == 0:
             check_gradient(grads, self.model)
-        if self.schedule is not None:
-            adjust(self.run.opt_state, self.schedule(self.history.steps))
+        if self.run.schedule is not None:
+            adjust(self.run.opt_state, self.run.schedule(self.history.steps))
         update(self.run.opt_state, self.model, grads)
         self.run.done += 1
         self.history.steps += 1
