@@ -52,7 +52,11 @@ if TYPE_CHECKING:
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
     from .devices.scalars import allowscalar
+    from .layers.convolution import Conv, ConvTranspose, CrossCor, DepthwiseConv
     from .layers.initializers import glorot_uniform
+    from .layers.spatial import SamePad
+    from .layers.pooling import AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool
+    from .layers.upsampling import Upsample
     from .losses import crossentropy, logitcrossentropy, mse
     from .optimizers import Adam, Descent, Momentum, setup, update, updated
     from .receipts.estimates import estimate
@@ -72,7 +76,11 @@ else:
         __name__,
         {
             "autodiff.own_rules": "rule",
+            "layers.convolution": "Conv ConvTranspose CrossCor DepthwiseConv",
             "layers.initializers": "glorot_uniform",
+            "layers.spatial": "SamePad",
+            "layers.pooling": "MaxPool MeanPool AdaptiveMaxPool AdaptiveMeanPool GlobalMaxPool GlobalMeanPool",
+            "layers.upsampling": "Upsample",
             "losses": "mse crossentropy logitcrossentropy",
             "optimizers": "setup update updated Descent Momentum Adam",
             "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
@@ -103,6 +111,8 @@ __all__ = [
     "rule", "primitive", "getitem", "scatter_add", "astype", "move",
     # layers and what they are made of
     "Dense", "Chain", "glorot_uniform", "seed",
+    "Conv", "ConvTranspose", "CrossCor", "DepthwiseConv", "SamePad", "Upsample",
+    "MaxPool", "MeanPool", "AdaptiveMaxPool", "AdaptiveMeanPool", "GlobalMaxPool", "GlobalMeanPool",
     "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
     "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
     "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",

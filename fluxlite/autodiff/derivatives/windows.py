@@ -140,11 +140,7 @@ def _rows(y: Any, at: Windows) -> Any:
 @primitive
 def max_along(x: Any, axis: int, size: int, stride: int) -> Any:
     """The largest of each window of `size` elements along `axis`."""
-    first, *others = _elements(x, axis, size, stride)
-    total = np.copy(first)
-    for part in others:
-        np.maximum(total, part, out=total)
-    return total
+    return _combined(np.maximum, x, axis, size, stride)
 
 
 @primitive
@@ -152,7 +148,10 @@ def spread_to_first(y: Any, x: Any, largest: Any, axis: int, size: int, stride: 
     """`y` at the place of each window's largest element, the first if several are equal; elsewhere 0."""
     total = np.zeros_like(x, dtype=y.dtype)
     for part, is_first in zip(_elements(total, axis, size, stride), _first(x, largest, axis, size, stride)):
-        part += y * is_first
+        if stride < size:
+            part += y * is_first
+        else:  # no window reaches into another
+            np.multiply(y, is_first, out=part)
     return total
 
 
@@ -173,11 +172,7 @@ rule(taken_from_first, lambda g, out, z, x, largest, *window: spread_to_first(g,
 @primitive
 def sum_along(x: Any, axis: int, size: int, stride: int) -> Any:
     """The sum of each window of `size` elements along `axis`."""
-    first, *others = _elements(x, axis, size, stride)
-    total = np.copy(first)
-    for part in others:
-        total += part
-    return total
+    return _combined(np.add, x, axis, size, stride)
 
 
 @primitive
@@ -214,6 +209,16 @@ def _elements(x: Any, axis: int, size: int, stride: int) -> Iterator[Any]:
     """The first elements of all windows, then the second ones, and so on: views of `x`."""
     last = (x.shape[axis] - size) // stride * stride + 1
     return (x[along(axis, x.ndim, slice(i, i + last, stride))] for i in range(size))
+
+
+def _combined(function: np.ufunc, x: Any, axis: int, size: int, stride: int) -> Any:
+    first, *others = _elements(x, axis, size, stride)
+    if not others:
+        return np.copy(first)
+    total = function(first, others[0])
+    for part in others[1:]:
+        function(total, part, out=total)
+    return total
 
 
 def _first(x: Any, largest: Any, axis: int, size: int, stride: int) -> Iterator[Any]:
