@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from .receipts.estimates import estimate
     from .receipts.recording import receipt
     from .receipts.seconds import Seconds, clock
+    from .receipts.sizes import outputsize
     from .reports.diagnosis import doctor
     from .reports.explanation import explain
     from .simulated.calibration import calibrate
@@ -90,6 +91,7 @@ else:
             "receipts.recording": "receipt",
             "receipts.seconds": "clock Seconds",
             "receipts.estimates": "estimate",
+            "receipts.sizes": "outputsize",
             "simulated.calibration": "calibrate",
             "simulated.pretending": "pretend",
             "reports.explanation": "explain",
@@ -113,6 +115,7 @@ __all__ = [
     "Dense", "Chain", "glorot_uniform", "seed",
     "Conv", "ConvTranspose", "CrossCor", "DepthwiseConv", "SamePad", "Upsample",
     "MaxPool", "MeanPool", "AdaptiveMaxPool", "AdaptiveMeanPool", "GlobalMaxPool", "GlobalMeanPool",
+    "outputsize",
     "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
     "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
     "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",
