@@ -68,9 +68,14 @@ if TYPE_CHECKING:
         freeze, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, setup, SignDecay, thaw,
         update, updated, WeightDecay,
     )  # fmt: skip
+    from .layers.convolution import Conv, ConvTranspose, CrossCor, DepthwiseConv
+    from .layers.spatial import SamePad
+    from .layers.pooling import AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool
+    from .layers.upsampling import Upsample
     from .receipts.estimates import estimate
     from .receipts.recording import receipt
     from .receipts.seconds import Seconds, clock
+    from .receipts.sizes import outputsize
     from .reports.diagnosis import doctor
     from .reports.explanation import explain
     from .schedules import cosine, exponential_decay, one_cycle, step_decay, warm_up
@@ -102,6 +107,10 @@ else:
             "AdaGrad AdaDelta RMSProp Adam AdamW NAdam RAdam AdaMax OAdam AMSGrad AdaBelief "
             "OptimiserChain WeightDecay SignDecay ClipGrad ClipNorm AccumGrad",
             "schedules": "step_decay exponential_decay cosine warm_up one_cycle",
+            "layers.convolution": "Conv ConvTranspose CrossCor DepthwiseConv",
+            "layers.spatial": "SamePad",
+            "layers.pooling": "MaxPool MeanPool AdaptiveMaxPool AdaptiveMeanPool GlobalMaxPool GlobalMeanPool",
+            "layers.upsampling": "Upsample",
             "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
             "data.onehots": "onehot onehotbatch onecold",
             "training": "train throttle patience early_stopping plateau",
@@ -109,6 +118,7 @@ else:
             "receipts.recording": "receipt",
             "receipts.seconds": "clock Seconds",
             "receipts.estimates": "estimate",
+            "receipts.sizes": "outputsize",
             "simulated.calibration": "calibrate",
             "simulated.pretending": "pretend",
             "reports.explanation": "explain",
@@ -134,6 +144,9 @@ __all__ = [
     "Dense", "Chain", "seed",
     "glorot_uniform", "glorot_normal", "kaiming_uniform", "kaiming_normal", "truncated_normal", "lecun_normal",
     "orthogonal", "sparse_init", "identity_init", "zeros32", "ones32", "rand32", "randn32", "nfan",
+    "Conv", "ConvTranspose", "CrossCor", "DepthwiseConv", "SamePad", "Upsample",
+    "MaxPool", "MeanPool", "AdaptiveMaxPool", "AdaptiveMeanPool", "GlobalMaxPool", "GlobalMeanPool",
+    "outputsize",
     "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
     "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
     "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",

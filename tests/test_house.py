@@ -27,7 +27,7 @@ CORE = [
     "autodiff/derivatives/*", "layers/dense", "layers/chain", "layers/printing",
 ]  # fmt: skip
 # Derivatives that are more of the same.
-RARER = ["keywords", "linear_algebra", "pieces", "sequences", "spectra", "statistics"]
+RARER = ["keywords", "linear_algebra", "pieces", "sequences", "spectra", "statistics", "windows"]
 LIMIT_OF_CORE = 2200
 
 

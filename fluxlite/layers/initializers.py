@@ -173,22 +173,26 @@ def randn32(*shape: int, rng: np.random.Generator | None = None) -> Any:
     return _normal(shape, 1, rng)
 
 
-def start(init: Callable, outputs: int, inputs: int, rng: np.random.Generator | None = None) -> Any:
-    """A layer's first weights, of shape ``(outputs, inputs)``: what `init` gives, Float32 if it is Float64.
+def start(
+    init: Callable, outputs: int, inputs: int, rng: np.random.Generator | None = None, *, window: tuple[int, ...] = (),
+    layer: str = "Dense",
+) -> Any:  # fmt: skip
+    """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, Float32 if it is Float64.
 
     Raises `TypeError` for what is no array of floating-point numbers, `ValueError` for one of another shape.
     """
-    weight = init(outputs, inputs, **({} if rng is None else {"rng": rng}))
+    weight = init(outputs, inputs, *window, **({} if rng is None else {"rng": rng}))
     if not is_array(weight) or weight.dtype.kind != "f":
         got = f"an array of {weight.dtype.name}" if is_array(weight) else f"a {type(weight).__name__}"
-        raise TypeError(f"Dense(init=…) gives an array of floating-point numbers, got {got}")
-    if weight.shape != (outputs, inputs):
-        raise ValueError(f"Dense(init=…): init({outputs}, {inputs}) gives an array of that shape, got {weight.shape}")
+        raise TypeError(f"{layer}(init=…) gives an array of floating-point numbers, got {got}")
+    shape = (outputs, inputs, *window)
+    if weight.shape != shape:
+        raise ValueError(f"{layer}(init=…): init{shape} gives an array of that shape, got {weight.shape}")
     if weight.dtype != np.float64:
         return weight
     notice(
         "init",
-        "Dense(init=…): what init gives is float64 and becomes float32, as parameters usually are. "
-        "Dense.of(weight, bias, activation) keeps the type of its arrays.",
+        f"{layer}(init=…): what init gives is float64 and becomes float32, as parameters usually are. "
+        f"{layer}.of(weight, bias, activation) keeps the type of its arrays.",
     )
     return astype(weight, np.float32)
