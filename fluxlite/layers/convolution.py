@@ -13,6 +13,7 @@ from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
 from ..tree.contract import functor
 from .initializers import glorot_uniform, start
 from .inputs import matching, taken
+from .layer import Layer
 from .printing import brief, described, name_of, text_of
 from .spatial import Pads, SamePad, check_places, check_shape, each_axis, explained, kernel_of, option, pads_of
 from .spatial import whole_number as whole
@@ -20,7 +21,7 @@ from .spatial import whole_number as whole
 
 @functor(children=("weight", "bias", "activation"))
 @dataclass(eq=False, repr=False, init=False)
-class Conv:
+class Conv(Layer):
     """A convolution: each window's products with the weights, summed, then bias and activation (Flux: ``Conv``).
 
     ``Conv((3, 3), inputs, outputs, activation)`` takes pictures of shape ``(N, H, W, inputs)`` and gives

@@ -12,10 +12,11 @@ from ..autodiff.derivatives.windows import Windows, max_along, padded, sum_along
 from ..errors import ShapeError
 from ..tree.contract import functor
 from ..tree.walks import KeyPath
+from .layer import Layer
 from .spatial import Pads, SamePad, check_places, check_shape, each_axis, explained, kernel_of, option, pads_of
 
 
-class _Pool:
+class _Pool(Layer):
     """What the layers below have in common: they look at the input's shape, then pool along one axis after the other.
 
     That gives the same as the windows as a whole, with fewer steps. The last axis comes first: so the first of equal
@@ -186,7 +187,7 @@ class AdaptiveMeanPool(AdaptiveMaxPool):
 
 @functor(children=())
 @dataclass(eq=False, repr=False, init=False)
-class GlobalMaxPool:
+class GlobalMaxPool(Layer):
     """The largest element of each picture or sequence, for each feature (Flux: ``GlobalMaxPool``).
 
     Takes ``(N, H, W, features)`` and gives ``(N, 1, 1, features)``; with any number of axes in between. The first of

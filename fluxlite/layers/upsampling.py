@@ -12,12 +12,13 @@ from ..autodiff.tracked import plain
 from ..errors import ShapeError
 from ..tree.contract import functor
 from ..tree.walks import KeyPath
+from .layer import Layer
 from .spatial import check_shape, each_axis, explained
 
 
 @functor(children=())
 @dataclass(eq=False, repr=False, init=False)
-class Upsample:
+class Upsample(Layer):
     """Makes pictures larger, ``(N, H, W, features)`` as well as sequences (Flux: ``Upsample``).
 
     `mode` is ``"nearest"``, which repeats each element, or ``"bilinear"``, which interpolates along each axis between
