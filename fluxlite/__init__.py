@@ -52,7 +52,13 @@ if TYPE_CHECKING:
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
     from .devices.scalars import allowscalar
+    from .layers.attention import MultiHeadAttention, make_causal_mask
+    from .layers.combine import Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
+    from .layers.dropout import Dropout
+    from .layers.embedding import Embedding
     from .layers.initializers import glorot_uniform
+    from .layers.modes import testmode, trainmode
+    from .layers.normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm
     from .losses import crossentropy, logitcrossentropy, mse
     from .optimizers import Adam, Descent, Momentum, setup, update, updated
     from .receipts.estimates import estimate
@@ -72,7 +78,13 @@ else:
         __name__,
         {
             "autodiff.own_rules": "rule",
+            "layers.attention": "MultiHeadAttention make_causal_mask",
+            "layers.combine": "Maxout PairwiseFusion Parallel Scale SkipConnection flatten",
+            "layers.dropout": "Dropout",
+            "layers.embedding": "Embedding",
             "layers.initializers": "glorot_uniform",
+            "layers.modes": "testmode trainmode",
+            "layers.normalization": "BatchNorm GroupNorm InstanceNorm LayerNorm",
             "losses": "mse crossentropy logitcrossentropy",
             "optimizers": "setup update updated Descent Momentum Adam",
             "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
@@ -102,7 +114,9 @@ __all__ = [
     "gradient", "withgradient", "Gradient", "jacobian", "hessian", "param", "back", "params", "TrackedArray",
     "rule", "primitive", "getitem", "scatter_add", "astype", "move",
     # layers and what they are made of
-    "Dense", "Chain", "glorot_uniform", "seed",
+    "Dense", "Chain", "Scale", "Embedding", "Maxout", "SkipConnection", "Parallel", "PairwiseFusion", "flatten",
+    "Dropout", "LayerNorm", "BatchNorm", "InstanceNorm", "GroupNorm", "trainmode", "testmode",
+    "MultiHeadAttention", "make_causal_mask", "glorot_uniform", "seed",
     "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
     "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
     "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",

@@ -35,6 +35,7 @@ class Marked(NamedTuple):
     stand_in: Any  # what `f` gets
     recipe: Any
     copies: list  # (object or container, its copy, what the copy held when `f` got it, whether it may train there)
+    modal: list  # the copies that may have a mode
 
 
 def mark(argument: Any, level: Level) -> Marked:
@@ -44,7 +45,7 @@ def mark(argument: Any, level: Level) -> Marked:
     """
     if type(argument) is np.ndarray and argument.dtype.kind == "f":
         tracked = track_array(argument, level)
-        return Marked(tracked, tracked, [])
+        return Marked(tracked, tracked, [], [])
     trained: set[tuple] = set()
     by_address = False
     while True:
@@ -63,7 +64,7 @@ def mark(argument: Any, level: Level) -> Marked:
         else:
             if marking.met_new:
                 say_what_has_no_gradient(argument)
-            return Marked(stand_in, recipe, marking.copies)
+            return Marked(stand_in, recipe, marking.copies, marking.modal)
 
 
 def track_array(array: Any, level: Level) -> TrackedArray:
@@ -95,6 +96,7 @@ class _Marking:
         self.seen: dict[int, tuple] = {}  # id: what was met, its stand-in, whether it may train there
         self.inside: set[int] = set()
         self.copies: list[tuple] = []
+        self.modal: list = []
 
     def visit(self, x: Any, trains: bool, bare: bool) -> tuple[Any, Any]:
         """The stand-in and the recipe of `x`. `bare`: nothing but tuples, lists and dicts is around it."""
@@ -209,6 +211,8 @@ class _Marking:
             held[name], recipe = self.visit(held[name], trains and (trained is None or name in trained), False)
             recipes.append(recipe)
         self.copies.append((x, new, held.copy(), trains))
+        if fields.has_mode or held.get("active", self) is None:
+            self.modal.append(new)
         return new, (record_of, names, recipes)
 
     def other(self, x: Any, trains: bool, bare: bool) -> tuple[Any, Any]:
@@ -238,6 +242,7 @@ class _Marking:
         new = rebuild(dict(zip(parts, stand_ins)) if by_name else stand_ins)
         if type(new) is type(x) and not bare and not isinstance(x, _UNCHANGING):
             self.copies.append((x, new, held_by(new).copy(), trains))
+            self.modal.append(new)
         kind = rebuild if isinstance(x, (tuple, list, dict)) else record_of if by_name else type(parts)
         return new, (kind, tuple(parts) if by_name else None, recipes)
 

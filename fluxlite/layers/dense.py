@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -88,7 +89,12 @@ class Dense:
     def __call__(self, x: Any) -> Any:
         try:
             same = getattr(x, "dtype", None) is self.weight.dtype
-            y = (x if same else taken(self._name(), self.weight, x)) @ self.weight.T
+            x = x if same else taken(self._name(), self.weight, x)
+            if len(x.shape) > 2:  # one product of all rows is quicker than one for each matrix
+                rows = np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
+                y = np.reshape(rows @ self.weight.T, (*x.shape[:-1], self.weight.shape[0]))
+            else:
+                y = x @ self.weight.T
             return self.activation(y if self.bias is None else y + self.bias)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
             why = left_over(self) or self._why(x)

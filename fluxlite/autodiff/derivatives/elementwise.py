@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..choosing import only
 from ..rules import composed, no_derivative, rule
 
 
@@ -154,7 +155,7 @@ rule(np.sinc, slope_of_sinc)
 
 
 def larger(g: Any, x: Any, y: Any) -> Any:
-    return np.where(x < y, 0, np.where(x == y, g / 2, g))  # beside a NaN, both: as in PyTorch
+    return only(np.logical_not(x < y), np.where(x == y, g / 2, g))  # beside a NaN, both: as in PyTorch
 
 
 def larger_number(g: Any, x: Any, y: Any) -> Any:
@@ -173,8 +174,8 @@ rule(
 rule(
     np.where,
     None,
-    lambda g, out, condition, x, y: fit(np.where(condition, g, 0), x),
-    lambda g, out, condition, x, y: fit(np.where(condition, 0, g), y),
+    lambda g, out, condition, x, y: fit(only(condition, g), x),
+    lambda g, out, condition, x, y: fit(only(np.logical_not(condition), g), y),
 )
 
 

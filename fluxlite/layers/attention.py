@@ -1,0 +1,161 @@
+"""`MultiHeadAttention`: each step of a sequence looks at the others, several times side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..activations import softmax
+from ..autodiff.tracked import plain
+from ..errors import InputError, ShapeError
+from ..tree.contract import functor
+from ..tree.ties import is_array
+from ..tree.walks import Attribute, KeyPath
+from .combine import called
+from .dense import Dense
+from .dropout import Dropout
+from .initializers import glorot_uniform
+from .printing import brief, described
+
+
+def make_causal_mask(x: Any) -> Any:
+    """For `x` of shape ``(…, T, features)``, the mask with which no step sees later ones (NNlib: ``make_causal_mask``).
+
+    Booleans of shape ``(T, T)``, on the device of `x`: True where step ``[i, j]``, `i` looking at `j`, is allowed.
+
+    Raises `ValueError` for fewer than two axes.
+
+    >>> make_causal_mask(np.zeros((3, 8)))
+    array([[ True, False, False],
+           [ True,  True, False],
+           [ True,  True,  True]])
+    """
+    if len(getattr(x, "shape", ())) < 2:
+        raise ValueError(f"make_causal_mask takes x of shape (…, T, features), got {brief(x)}")
+    return np.tril(np.ones_like(plain(x), shape=(x.shape[-2],) * 2, dtype=bool))
+
+
+@functor
+@dataclass(eq=False, repr=False, init=False)
+class MultiHeadAttention:
+    """Each step of a sequence asks all others, and takes up what answers it (Flux: ``MultiHeadAttention``).
+
+    ``layer(q, k, v)`` returns ``(y, weights)``. `q` has shape ``(N, T, features)``, `k` and `v` ``(N, S, features)``,
+    `y` the shape of `q`, and `weights` ``(N, nheads, T, S)``: how much each step took of each other one. ``layer(x)``
+    is ``layer(x, x, x)``, and ``layer(q, kv)`` is ``layer(q, kv, kv)``. Without the axis N it works, too.
+
+    Where `mask`, booleans that broadcast to the shape of the weights, is False, nothing is taken; `make_causal_mask`
+    makes one. A row of it that is all False gives NaN. `bias` is added to the scores.
+
+    ``MultiHeadAttention(64)`` has 64 features everywhere. More generally `dims` is ``(inputs, inside, outputs)``, where
+    `inputs` may be three numbers, for `q`, `k` and `v`, and `inside` two, for `q` with `k`, and for `v`. They're
+    divided among the `nheads`. ``bias=True`` gives the four Dense layers within a bias. In training, `dropout_prob` of
+    the weights become 0.
+
+    Raises `ValueError` for sizes that don't fit, `TypeError` for arrays on two devices, or of integers.
+
+    >>> layer = MultiHeadAttention(8, nheads=2)
+    >>> x = np.ones((5, 3, 8), np.float32)
+    >>> y, weights = layer(x, mask=make_causal_mask(x))
+    >>> y.shape, weights[0, 0].round(2).tolist()[:2]
+    ((5, 3, 8), [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
+    """
+
+    q_proj: Any
+    k_proj: Any
+    v_proj: Any
+    attn_drop: Any
+    out_proj: Any
+
+    def __init__(
+        self,
+        dims: Any,
+        *,
+        nheads: int = 8,
+        bias: bool = False,
+        init: Callable = glorot_uniform,
+        dropout_prob: float = 0.0,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        inputs, inside, outputs = _sizes(dims)
+        if isinstance(nheads, bool) or not isinstance(nheads, (int, np.integer)) or nheads < 1:
+            raise TypeError(f"MultiHeadAttention(nheads=…) is a number, 1 or more, got {nheads!r}")
+        for size in inside:
+            if size % nheads:
+                raise ValueError(f"MultiHeadAttention: {size} features cannot be divided among {nheads} heads")
+        self.q_proj, self.k_proj, self.v_proj = (
+            Dense(size, within, bias=bias, init=init, rng=rng)
+            for size, within in zip(inputs, (inside[0], inside[0], inside[1]))
+        )
+        self.attn_drop = Dropout(dropout_prob)
+        self.out_proj = Dense(inside[1], outputs, bias=bias, init=init, rng=rng)
+        self.nheads = int(nheads)
+
+    def __call__(self, q: Any, k: Any = None, v: Any = None, bias: Any = None, *, mask: Any = None) -> tuple[Any, Any]:
+        k = q if k is None else k
+        v = k if v is None else v
+        for name, x in (("q", q), ("k", k), ("v", v)):
+            if len(getattr(x, "shape", ())) < 2:
+                raise ShapeError(KeyPath(), f"MultiHeadAttention takes {name} of shape (N, T, features), got {brief(x)}")
+        if k.shape[:-1] != v.shape[:-1] or q.shape[:-2] != k.shape[:-2]:
+            what = "MultiHeadAttention takes q of shape (N, T, features), k and v of shape (N, S, features)"
+            raise ShapeError(KeyPath(), f"{what}, got {q.shape}, {k.shape}, {v.shape}")
+        queries, keys, values = (
+            self._heads(called((Attribute(name),), getattr(self, name), x))
+            for name, x in (("q_proj", q), ("k_proj", k), ("v_proj", v))
+        )
+        weights = self._weights(queries, keys, bias, mask)
+        answers = np.swapaxes(self.attn_drop(weights) @ values, -2, -3)
+        joined = np.reshape(answers, (*answers.shape[:-2], answers.shape[-2] * answers.shape[-1]))
+        return called((Attribute("out_proj"),), self.out_proj, joined), weights
+
+    def _heads(self, x: Any) -> Any:
+        """``(N, T, nheads * size)`` as ``(N, nheads, T, size)``."""
+        return np.swapaxes(np.reshape(x, (*x.shape[:-1], self.nheads, x.shape[-1] // self.nheads)), -2, -3)
+
+    def _weights(self, queries: Any, keys: Any, bias: Any, mask: Any) -> Any:
+        scores = (queries * (1 / math.sqrt(queries.shape[-1]))) @ np.swapaxes(keys, -1, -2)
+        scores = scores if bias is None else scores + bias
+        if mask is not None:
+            if not is_array(mask) or mask.dtype.kind != "b":
+                got = f"an array of {mask.dtype}" if is_array(mask) else brief(mask)
+                raise InputError(KeyPath(), f"MultiHeadAttention(mask=…) is True where one may look, got {got}")
+            try:
+                fits = np.broadcast_shapes(mask.shape, scores.shape) == scores.shape
+            except ValueError:
+                fits = False
+            if not fits:
+                what = f"MultiHeadAttention(mask=…) broadcasts to {scores.shape}, (N, nheads, T, S)"
+                raise ShapeError(KeyPath(), f"{what}, got shape {mask.shape}")
+            scores = scores + np.where(mask, 0.0, -math.inf).astype(scores.dtype)
+        return softmax(scores)
+
+    def __repr__(self) -> str:
+        return described(self)
+
+    def _call(self) -> str:
+        inputs = tuple(layer.weight.shape[1] for layer in (self.q_proj, self.k_proj, self.v_proj))
+        inside = (self.q_proj.weight.shape[0], self.v_proj.weight.shape[0])
+        outputs = self.out_proj.weight.shape[0]
+        sizes = {*inputs, *inside, outputs}
+        dims = sizes.pop() if len(sizes) == 1 else (_brief(inputs), _brief(inside), outputs)
+        return f"MultiHeadAttention({dims}, nheads={self.nheads})"
+
+
+def _brief(sizes: tuple) -> Any:
+    return sizes[0] if len(set(sizes)) == 1 else sizes
+
+
+def _sizes(dims: Any) -> tuple[tuple, tuple, int]:
+    """``(q, k, v), (q and k inside, v inside), outputs`` of what was given, which may be shorter."""
+    inputs, inside, outputs = dims if isinstance(dims, tuple) and len(dims) == 3 else (dims, dims, dims)
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,) * 3
+    inside = inside if isinstance(inside, tuple) else (inside,) * 2
+    numbers = (*inputs, *inside, outputs)
+    if len(numbers) != 6 or not all(isinstance(n, (int, np.integer)) and n > 0 for n in numbers):
+        raise TypeError(f"MultiHeadAttention(dims) is a number of features, or (inputs, inside, outputs), got {dims!r}")
+    return inputs, inside, outputs
