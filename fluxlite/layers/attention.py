@@ -100,7 +100,8 @@ class MultiHeadAttention:
         v = k if v is None else v
         for name, x in (("q", q), ("k", k), ("v", v)):
             if len(getattr(x, "shape", ())) < 2:
-                raise ShapeError(KeyPath(), f"MultiHeadAttention takes {name} of shape (N, T, features), got {brief(x)}")
+                what = f"MultiHeadAttention takes {name} of shape (N, T, features), got {brief(x)}"
+                raise ShapeError(KeyPath(), what)
         if k.shape[:-1] != v.shape[:-1] or q.shape[:-2] != k.shape[:-2]:
             what = "MultiHeadAttention takes q of shape (N, T, features), k and v of shape (N, S, features)"
             raise ShapeError(KeyPath(), f"{what}, got {q.shape}, {k.shape}, {v.shape}")

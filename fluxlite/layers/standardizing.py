@@ -57,7 +57,8 @@ def average(x: Any, groups: int) -> Any:
     x = np.reshape(x, (blocks * groups, size)) @ np.full_like(plain(x), 1 / max(size, 1), shape=(size, 1))
     if groups == 1:
         return np.reshape(x, (blocks, 1, 1))
-    return np.reshape(np.repeat(np.reshape(x, (blocks, groups)), size, axis=-1), (blocks, 1, channels))
+    spread = np.broadcast_to(np.reshape(x, (blocks, groups, 1)), (blocks, groups, size))
+    return np.reshape(spread, (blocks, 1, channels))
 
 
 def slope(g: Any, out: Any, x: Any, groups: int, eps: float, moments: Moments) -> Any:
