@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from ..tree.walks import KeyPath
 from .initializers import glorot_uniform, start
 from .inputs import matching, taken
 from .printing import brief, described, name_of, text_of
+from .rows import product
 
 
 @functor
@@ -89,12 +89,7 @@ class Dense:
     def __call__(self, x: Any) -> Any:
         try:
             same = getattr(x, "dtype", None) is self.weight.dtype
-            x = x if same else taken(self._name(), self.weight, x)
-            if len(x.shape) > 2:  # one product of all rows is quicker than one for each matrix
-                rows = np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
-                y = np.reshape(rows @ self.weight.T, (*x.shape[:-1], self.weight.shape[0]))
-            else:
-                y = x @ self.weight.T
+            y = product(x if same else taken(self._name(), self.weight, x), self.weight.T)
             return self.activation(y if self.bias is None else y + self.bias)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
             why = left_over(self) or self._why(x)

@@ -16,7 +16,7 @@ from ..tree.walks import KeyPath
 from .printing import brief
 
 
-@functor
+@functor(trainable=())
 @dataclass(eq=False, repr=False, init=False)
 class Dropout:
     """In training, each number becomes 0 with probability `p`, else ``x / (1 - p)`` (Flux: ``Dropout``).
@@ -37,6 +37,8 @@ class Dropout:
     >>> fl.trainmode(layer)(np.ones(6))
     array([2., 2., 2., 0., 0., 0.])
     """
+
+    rng: Any  # in the tree, so that its state is saved
 
     active = None
 

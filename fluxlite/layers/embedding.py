@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import device_of, getitem
+from ..arrays import astype, device_of, getitem, on_device_of
 from ..autodiff.tracked import plain
 from ..errors import DeviceError, InputError, LayerError, ShapeError, left_over
 from ..seeds import WEIGHTS, next_generator
@@ -16,7 +16,8 @@ from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
 from .inputs import is_floating
-from .printing import brief, described
+from .printing import brief, described, text_of
+from .rows import product
 
 
 def normal(*shape: int, rng: np.random.Generator | None = None) -> Any:
@@ -84,32 +85,33 @@ class Embedding:
             raise why from error
 
     def _rows(self, x: Any) -> Any:
-        values = plain(x)
-        if isinstance(values, (int, list, tuple)):
-            x = values = np.asarray(values, None if np.size(values) else np.int64)
-        if not is_array(values) and not isinstance(values, np.integer):
-            raise InputError(KeyPath(), f"{self._name()} takes whole numbers, got {brief(values)}")
-        on, place = device_of(plain(self.weight)), device_of(np.asarray(values) if values.ndim == 0 else values)
-        if on != place and is_array(values) and values.ndim:
-            what = f"is on {on}, the input is on {place}; move one of them: x = device(x)"
+        weight, values = plain(self.weight), plain(x)
+        if isinstance(values, (list, tuple)):
+            x = values = on_device_of(weight, np.asarray(values, None if np.size(values) else np.int64))
+        kind = getattr(getattr(values, "dtype", None), "kind", "i" if type(values) is int else type(values).__name__)
+        if is_array(values) and device_of(values) != device_of(weight):
+            what = f"is on {device_of(weight)}, the input is on {device_of(values)}; move one of them: x = device(x)"
             raise DeviceError(KeyPath((Attribute("weight"),)), what)
-        if values.dtype.kind == "f" or values.dtype.kind == "b":
+        if kind in ("f", "b") and is_array(values):
             return self._of_onehots(x, values)
-        if values.dtype.kind not in "iu":
-            raise InputError(KeyPath(), f"{self._name()} takes whole numbers, got {values.dtype.name}")
-        if isinstance(values, (np.ndarray, np.integer)) and values.size and not self._are_known(values):
-            what = f"{self._name()} knows the numbers 0 to {self.weight.shape[0] - 1}"
-            raise UnknownError(KeyPath(), f"{what}, got {values.min()} to {values.max()}")
+        if kind not in ("i", "u"):
+            raise InputError(KeyPath(), f"{self._name()} takes whole numbers, got {text_of(values)}")
+        self._check_known(values)
         return getitem(self.weight, values)
 
-    def _are_known(self, numbers: Any) -> bool:
-        return numbers.min() >= 0 and numbers.max() < self.weight.shape[0]
+    def _check_known(self, numbers: Any) -> None:
+        """NumPy takes a negative number for one from the end. What is on a GPU isn't looked at: that would wait."""
+        if isinstance(numbers, (np.ndarray, np.integer, int)) and np.size(numbers):
+            low, high, count = np.min(numbers), np.max(numbers), self.weight.shape[0]
+            if low < 0 or high >= count:
+                what = f"{self._name()} knows the numbers 0 to {count - 1}, got {low if low < 0 else high}"
+                raise UnknownError(KeyPath(), what)
 
     def _of_onehots(self, x: Any, values: Any) -> Any:
         if values.shape[-1:] != self.weight.shape[:1]:
             what = f"{self._name()} takes whole numbers, or one-hot rows of shape (…, {self.weight.shape[0]})"
             raise ShapeError(KeyPath(), f"{what}; got {values.dtype.name} of shape {values.shape}")
-        return (x if values.dtype.kind == "f" else values.astype(self.weight.dtype)) @ self.weight
+        return product(astype(x, self.weight.dtype), self.weight)
 
     def _name(self) -> str:
         return "Embedding({} => {})".format(*self.weight.shape)

