@@ -11,7 +11,7 @@ import numpy as np
 
 from ..activations import softmax
 from ..autodiff.tracked import plain
-from ..errors import InputError, ShapeError
+from ..errors import InputError, ShapeError, apart
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
@@ -120,20 +120,25 @@ class MultiHeadAttention:
 
     def _weights(self, queries: Any, keys: Any, bias: Any, mask: Any) -> Any:
         scores = (queries * (1 / math.sqrt(queries.shape[-1]))) @ np.swapaxes(keys, -1, -2)
-        scores = scores if bias is None else scores + bias
-        if mask is not None:
-            if not is_array(mask) or mask.dtype.kind != "b":
-                got = f"an array of {mask.dtype}" if is_array(mask) else brief(mask)
-                raise InputError(KeyPath(), f"MultiHeadAttention(mask=…) is True where one may look, got {got}")
-            try:
-                fits = np.broadcast_shapes(mask.shape, scores.shape) == scores.shape
-            except ValueError:
-                fits = False
-            if not fits:
-                what = f"MultiHeadAttention(mask=…) broadcasts to {scores.shape}, (N, nheads, T, S)"
-                raise ShapeError(KeyPath(), f"{what}, got shape {mask.shape}")
-            scores = scores + np.where(mask, 0.0, -math.inf).astype(scores.dtype)
+        for name, added in (("bias", bias), ("mask", mask)):
+            if added is not None:
+                self._check_added(name, added, scores)
+                # Added like a bias, -inf has the same effect as a choice, and needs no time on the way back.
+                scores = scores + (_closed(added, scores.dtype) if name == "mask" else added)
         return softmax(scores)
+
+    def _check_added(self, name: str, added: Any, scores: Any) -> None:
+        what, values = f"MultiHeadAttention({name}=…)", plain(added)
+        kind = "b" if name == "mask" else "f"
+        if not is_array(values) or values.dtype.kind != kind:
+            wanted = "booleans, True where one may look" if name == "mask" else "an array of floating-point numbers"
+            got = f"an array of {values.dtype}" if is_array(values) else brief(values)
+            raise InputError(KeyPath(), f"{what} takes {wanted}, got {got}")
+        why = apart("MultiHeadAttention", scores=scores, **{name: added})
+        if why is not None:
+            raise why
+        if not _broadcasts_to(values.shape, scores.shape):
+            raise ShapeError(KeyPath(), f"{what} broadcasts to {scores.shape}, (N, nheads, T, S), got {values.shape}")
 
     def __repr__(self) -> str:
         return described(self)
@@ -145,6 +150,16 @@ class MultiHeadAttention:
         sizes = {*inputs, *inside, outputs}
         dims = sizes.pop() if len(sizes) == 1 else (_brief(inputs), _brief(inside), outputs)
         return f"MultiHeadAttention({dims}, nheads={self.nheads})"
+
+
+def _closed(mask: Any, dtype: Any) -> Any:
+    """0 where one may look, -inf elsewhere."""
+    return np.where(mask, 0.0, -math.inf).astype(dtype)
+
+
+def _broadcasts_to(shape: tuple, wanted: tuple) -> bool:
+    tail = wanted[len(wanted) - len(shape) :]
+    return len(shape) <= len(wanted) and all(n in (1, m) for n, m in zip(shape, tail, strict=True))
 
 
 def _brief(sizes: tuple) -> Any:

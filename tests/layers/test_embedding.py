@@ -153,5 +153,6 @@ def test_indexing_by_rows_adds_up_in_any_memory_order():
     small = np.array([100, 100, -1], np.int8)  # 100 * 3 is no int8
     assert fl.scatter_add(np.zeros((128, 3)), small, np.ones((3, 3)))[[100, 127]].tolist() == [[2] * 3, [1] * 3]
     assert fl.scatter_add(np.zeros((0, 3)), np.zeros(0, int), np.ones((0, 3))).shape == (0, 3)
-    with pytest.raises(IndexError):
-        fl.scatter_add(np.zeros((4, 3)), np.array([4]), np.ones((1, 3)))
+    for wrong in (np.array([4]), np.array([1.0])):
+        with pytest.raises(IndexError):
+            fl.scatter_add(np.zeros((4, 3)), wrong, np.ones((1, 3)))
