@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..choosing import only
+from ..choosing import unless
 from ..rules import composed, no_derivative, rule
 
 
@@ -155,7 +155,7 @@ rule(np.sinc, slope_of_sinc)
 
 
 def larger(g: Any, x: Any, y: Any) -> Any:
-    return only(np.logical_not(x < y), np.where(x == y, g / 2, g))  # beside a NaN, both: as in PyTorch
+    return unless(x < y, np.where(x == y, g / 2, g))  # beside a NaN, both: as in PyTorch
 
 
 def larger_number(g: Any, x: Any, y: Any) -> Any:
@@ -174,8 +174,8 @@ rule(
 rule(
     np.where,
     None,
-    lambda g, out, condition, x, y: fit(only(condition, g), x),
-    lambda g, out, condition, x, y: fit(only(np.logical_not(condition), g), y),
+    lambda g, out, condition, x, y: fit(unless(condition, g, holds=True), x),
+    lambda g, out, condition, x, y: fit(unless(condition, g), y),
 )
 
 
