@@ -91,7 +91,7 @@ class _Marking:
         self.met_new = False  # a leaf of a class, or a function, that was not met before: there may be arrays in it
         self.met_foreign = False  # memory that is not NumPy's own: only addresses say who shares it
         self.arrays: dict[Any, list] = {}  # by memory: the arrays of a parameter's first place, tracked
-        self.idle: set[tuple] = set()  # parameters that were left plain, where they do not train
+        self.idle: list[tuple] = []  # (memory, array) of what was left plain, where it does not train
         self.unclaimed: set[TrackedArray] = set()  # tracked where they do not train: the gradient has no place yet
         self.seen: dict[int, tuple] = {}  # id: what was met, its stand-in, whether it may train there
         self.inside: set[int] = set()
@@ -146,8 +146,8 @@ class _Marking:
         for first, tracked in same:
             if first is x or parameter_key(first) == parameter_key(x):
                 return same_view(x, first, tracked), self.claimed(tracked, trains)
-        if not trains and parameter_key(x) not in self.trained:
-            self.idle.add(parameter_key(x))
+        if not trains and not (self.trained and parameter_key(x) in self.trained):
+            self.idle.append((memory, x))
             return x, None
         tracked = track_array(x, self.level)
         self.arrays[memory] = [*same, (x, tracked)]
@@ -176,9 +176,8 @@ class _Marking:
 
     def missed(self) -> set[tuple]:
         """The parameters that were left plain before a place was met where they train."""
-        if not self.idle:
-            return set()
-        return self.idle & {parameter_key(x) for same in self.arrays.values() for x, _ in same}
+        also = [(x, self.arrays[memory]) for memory, x in self.idle if memory in self.arrays]
+        return {parameter_key(x) for x, same in also if parameter_key(x) in [parameter_key(y) for y, _ in same]}
 
     def number(self, x: Any) -> tuple[Any, Any]:
         tracked = TrackedArray(x, self.level)

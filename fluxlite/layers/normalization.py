@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..arrays import astype
 from ..autodiff.tracked import plain
 from ..errors import InputError, LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
@@ -120,8 +119,7 @@ class LayerNorm(Normalization):
 
     def _normalized(self, x: Any) -> Any:
         rows = math.prod(x.shape[: len(x.shape) - len(self.size)])
-        whole = np.reshape(x, (rows, 1, math.prod(self.size)))
-        return np.reshape(standardized(whole, 1, self.eps, Moments()), x.shape)
+        return standardized(x, (rows, 1, math.prod(self.size)), 1, self.eps, Moments())
 
     def _axes_before(self) -> int:
         return 0
@@ -152,17 +150,20 @@ class Running(Normalization):
         if self.active and rows == 1:
             what = f"{self._name()} has one number for each channel, in x of shape {x.shape}, and so no variance"
             raise ShapeError(KeyPath(), f"{what}: train with more observations at once, or use fl.testmode(layer)")
-        result = standardized(np.reshape(x, (blocks, rows, channels)), channels, self.eps, moments)
+        result = standardized(x, (blocks, rows, channels), channels, self.eps, moments)
         if self.active and self.mean is not None and rows and blocks:
             self._track(moments, rows)
-        return np.reshape(result, x.shape)
+        return result
 
     def _track(self, moments: Moments, rows: int) -> None:
         """New arrays are assigned: `gradient` writes them to the layer that it was given."""
-        mean, variance = (np.mean(moment[:, 0], axis=0) for moment in (moments.mean, moments.variance))
-        new, old = self.momentum, 1 - self.momentum
-        self.mean = old * plain(self.mean) + new * astype(mean, self.mean.dtype)
-        self.var = old * plain(self.var) + new * (rows / (rows - 1)) * astype(variance, self.var.dtype)
+        self.mean = self._moved(self.mean, moments.mean, 1)
+        self.var = self._moved(self.var, moments.variance, rows / (rows - 1))
+
+    def _moved(self, before: Any, found: Any, factor: float) -> Any:
+        found = found[0, 0] if len(found) == 1 else np.mean(found[:, 0], axis=0)
+        moved = (1 - self.momentum) * plain(before) + self.momentum * factor * found
+        return moved.astype(before.dtype, copy=False)
 
 
 @functor(trainable=("activation", "scale", "bias"))
@@ -284,9 +285,8 @@ class GroupNorm(Normalization):
         self.groups = int(groups)
 
     def _normalized(self, x: Any) -> Any:
-        rows = math.prod(x.shape[1:-1])
-        whole = np.reshape(x, (len(x), rows, self.size[0]))
-        return np.reshape(standardized(whole, self.groups, self.eps, Moments()), x.shape)
+        blocks, *rows, channels = x.shape
+        return standardized(x, (blocks, math.prod(rows), channels), self.groups, self.eps, Moments())
 
     def _name(self) -> str:
         return f"GroupNorm({self.size[0]}, {self.groups})"

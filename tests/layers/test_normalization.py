@@ -118,7 +118,7 @@ def test_the_way_back_in_place_is_the_composed_one(shape, groups):
         pytest.skip("of one number each")
 
     def f(x):
-        return standardized(x, groups, 0.01, Moments())
+        return standardized(x, shape, groups, 0.01, Moments())
 
     def composed(x):  # the inner gradient's g and out are tracked by the outer one
         return fl.gradient(lambda x: (f(x) * weights).sum(), x)[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..choosing import unless
+from ..quicker import ones_times, unless
 from ..rules import composed, no_derivative, rule
 
 
@@ -33,6 +33,8 @@ def fit(g: Any, x: Any) -> Any:
     if g.shape == shape:
         return g
     added = g.ndim - len(shape)
+    if shape and type(g) is np.ndarray and g.shape[added:] == shape and g.dtype.char in "fd":
+        return ones_times(g, shape)
     stretched = tuple(i + added for i, length in enumerate(shape) if length == 1 and g.shape[i + added] != 1)
     return np.reshape(np.sum(g, axis=(*range(added), *stretched)), shape)
 
