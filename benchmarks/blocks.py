@@ -206,9 +206,9 @@ BENCHMARK = Benchmark(
     contenders=(*CONTENDERS, Contender(MAKEMORE_TORCH, makemore_torch), Contender(MAKEMORE, makemore)),
     reference=torch_name(SMALL),
     bars=(
-        Bar(SMALL.name, 1.3),
+        Bar(SMALL.name, 1.3, torch_name(SMALL)),
         Bar(LARGE.name, 1.3, torch_name(LARGE)),
-        Bar(MAKEMORE, 1.3, MAKEMORE_TORCH),
+        Bar(MAKEMORE, 2.0, MAKEMORE_TORCH),
     ),
     check=check,
     steps=STEPS,
