@@ -72,6 +72,12 @@ if TYPE_CHECKING:
     from .layers.spatial import SamePad
     from .layers.pooling import AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool
     from .layers.upsampling import Upsample
+    from .layers.attention import MultiHeadAttention, make_causal_mask
+    from .layers.combine import Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
+    from .layers.dropout import Dropout
+    from .layers.embedding import Embedding
+    from .layers.modes import testmode, trainmode
+    from .layers.normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm
     from .receipts.estimates import estimate
     from .receipts.recording import receipt
     from .receipts.seconds import Seconds, clock
@@ -111,6 +117,12 @@ else:
             "layers.spatial": "SamePad",
             "layers.pooling": "MaxPool MeanPool AdaptiveMaxPool AdaptiveMeanPool GlobalMaxPool GlobalMeanPool",
             "layers.upsampling": "Upsample",
+            "layers.attention": "MultiHeadAttention make_causal_mask",
+            "layers.combine": "Maxout PairwiseFusion Parallel Scale SkipConnection flatten",
+            "layers.dropout": "Dropout",
+            "layers.embedding": "Embedding",
+            "layers.modes": "testmode trainmode",
+            "layers.normalization": "BatchNorm GroupNorm InstanceNorm LayerNorm",
             "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
             "data.onehots": "onehot onehotbatch onecold",
             "training": "train throttle patience early_stopping plateau",
@@ -147,6 +159,9 @@ __all__ = [
     "Conv", "ConvTranspose", "CrossCor", "DepthwiseConv", "SamePad", "Upsample",
     "MaxPool", "MeanPool", "AdaptiveMaxPool", "AdaptiveMeanPool", "GlobalMaxPool", "GlobalMeanPool",
     "outputsize",
+    "Scale", "Embedding", "Maxout", "SkipConnection", "Parallel", "PairwiseFusion", "flatten",
+    "Dropout", "LayerNorm", "BatchNorm", "InstanceNorm", "GroupNorm", "trainmode", "testmode",
+    "MultiHeadAttention", "make_causal_mask",
     "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
     "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
     "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",

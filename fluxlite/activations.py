@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import primitive, uniform_like
+from .autodiff.quicker import unless
 from .autodiff.rules import rule
 from .autodiff.tracked import plain
 
@@ -36,7 +37,7 @@ def relu(x: Any) -> Any:
     return np.maximum(x, 0)
 
 
-rule(relu, lambda g, out, x: g * (out != 0))  # not x > 0: of a NaN, the gradient is not 0
+rule(relu, lambda g, out, x: unless(x <= 0, g))  # not where x > 0: of a NaN, the gradient is not 0
 
 
 @primitive

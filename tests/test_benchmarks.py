@@ -10,7 +10,7 @@ import pytest
 # The benchmarks aren't part of the installed package, so we find them next to it in the repository.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import harness, importing, loader, memory, rnn, sine_wave, small_models  # noqa: E402
+from benchmarks import blocks, harness, importing, loader, memory, rnn, sine_wave, small_models  # noqa: E402
 from benchmarks.__main__ import main, processor  # noqa: E402
 
 
@@ -186,8 +186,17 @@ def test_another_result_of_a_small_model_is_refused(wrong):
     assert small_models.check(wrong).startswith("refused")
 
 
-def test_every_bar_of_the_small_models_has_its_contenders():
-    made = small_models.BENCHMARK
+@pytest.mark.parametrize("contender", blocks.BENCHMARK.contenders, ids=lambda contender: contender.name)
+def test_every_block_computes_the_same(contender):
+    if "PyTorch" in contender.name:
+        pytest.importorskip("torch")
+    run = contender.make()
+    assert blocks.check(run()) == "" and blocks.check(run()) == "", "also the second time"
+    assert blocks.check(((1.0, 2.0), (1.0, 2.1))).startswith("refused")
+
+
+@pytest.mark.parametrize("made", [small_models.BENCHMARK, blocks.BENCHMARK], ids=lambda made: made.title)
+def test_every_bar_of_the_small_models_has_its_contenders(made):
     names = [contender.name for contender in made.contenders]
     assert len(set(names)) == len(names)
     assert {bar.contender for bar in made.bars} | {bar.reference for bar in made.bars if not bar.per} == set(names)

@@ -18,6 +18,7 @@ from .assigned import keep_state
 from .collecting import collect
 from .levels import Level, numbers, set_writeable
 from .marking import mark
+from .modes import activate
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
@@ -70,7 +71,9 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     level = new_level()
     try:
         marked = [mark(argument, level) for argument in args]
+        settle = activate([layer for one in marked for layer in one.modal])
         value = called(f, *[one.stand_in for one in marked])
+        settle()
         plain_value = untracked(value, level)
         totals = gradients_of(value, level)
         given: set[int] = set()

@@ -18,6 +18,7 @@ from .initializers import glorot_uniform, start
 from .inputs import matching, taken
 from .layer import Layer
 from .printing import brief, described, name_of, text_of
+from .rows import product
 
 
 @functor
@@ -92,7 +93,7 @@ class Dense(Layer):
         try:
             with on_card_of(x):
                 same = getattr(x, "dtype", None) is self.weight.dtype
-                y = (x if same else taken(self._name(), self.weight, x)) @ self.weight.T
+                y = product(x if same else taken(self._name(), self.weight, x), self.weight.T)
                 return self.activation(y if self.bias is None else y + self.bias)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
             why = left_over(self) or self._why(x)

@@ -30,6 +30,29 @@ def test_the_last_axis_is_that_of_the_features(shape):
         np.testing.assert_allclose(y[index], W @ x[index] + B)
 
 
+def test_all_rows_are_multiplied_at_once():
+    with fl.simulate_gpu(), fl.receipt() as receipt:
+        here = Dense.of(W.astype(np.float32), B.astype(np.float32))
+        layer = fl.gpu(here)
+        x = np.random.default_rng(0).normal(size=(4, 5, 3)).astype(np.float32)
+        np.testing.assert_allclose(fl.cpu(layer(fl.gpu(x))), here(x), rtol=1e-5)
+    assert receipt.launches == 2, "the product and the sum: a reshape launches nothing"
+    check = fl.gradient(lambda d: (d(x) ** 2).sum(), here)[0]
+    rows = fl.gradient(lambda d: (d(x.reshape(20, 3)) ** 2).sum(), here)[0]
+    np.testing.assert_array_equal(check.weight, rows.weight)
+
+
+def test_what_knows_how_it_is_multiplied_is_asked():
+    class Loud:
+        dtype = W.dtype
+        __array_ufunc__ = None
+
+        def __matmul__(self, other):
+            return np.full((1, other.shape[1]), 7.0)
+
+    np.testing.assert_array_equal(Dense.of(W, B)(Loud()), [[17, 27]])
+
+
 def test_a_square_batch_is_rows_of_observations():
     """Translation trap 1: ``W @ x + b`` would be wrong without a word."""
     square, x = np.arange(9.0).reshape(3, 3), np.arange(9.0).reshape(3, 3) ** 2
@@ -173,7 +196,7 @@ def test_how_chains_print():
     ]
 
 
-def test_a_layer_of_another_file_prints_in_a_chain_as_by_itself():
+def test_a_here_another_file_prints_in_a_chain_as_by_itself():
     @fl.functor
     class Scale:
         def __init__(self, n):
