@@ -52,7 +52,9 @@ if TYPE_CHECKING:
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
     from .devices.scalars import allowscalar
+    from .layers.cells import GRUCell, LSTMCell, RNNCell, initialstates
     from .layers.initializers import glorot_uniform
+    from .layers.recurrent import GRU, LSTM, RNN, Recurrence
     from .losses import crossentropy, logitcrossentropy, mse
     from .optimizers import Adam, Descent, Momentum, setup, update, updated
     from .receipts.estimates import estimate
@@ -72,7 +74,9 @@ else:
         __name__,
         {
             "autodiff.own_rules": "rule",
+            "layers.cells": "RNNCell LSTMCell GRUCell initialstates",
             "layers.initializers": "glorot_uniform",
+            "layers.recurrent": "RNN LSTM GRU Recurrence",
             "losses": "mse crossentropy logitcrossentropy",
             "optimizers": "setup update updated Descent Momentum Adam",
             "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
@@ -103,6 +107,7 @@ __all__ = [
     "rule", "primitive", "getitem", "scatter_add", "astype", "move",
     # layers and what they are made of
     "Dense", "Chain", "glorot_uniform", "seed",
+    "RNN", "LSTM", "GRU", "Recurrence", "RNNCell", "LSTMCell", "GRUCell", "initialstates",
     "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
     "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
     "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",

@@ -31,7 +31,9 @@ def glorot_uniform(*shape: int, rng: np.random.Generator | None = None, gain: fl
     return rng.uniform(-limit, limit, shape).astype(np.float32)
 
 
-def start(init: Callable, outputs: int, inputs: int, rng: np.random.Generator | None = None) -> Any:
+def start(
+    init: Callable, outputs: int, inputs: int, rng: np.random.Generator | None = None, what: str = "Dense(init=…)"
+) -> Any:
     """A layer's first weights, of shape ``(outputs, inputs)``: what `init` gives, Float32 if it is Float64.
 
     Raises `TypeError` for what is no array of floating-point numbers, `ValueError` for one of another shape.
@@ -39,14 +41,14 @@ def start(init: Callable, outputs: int, inputs: int, rng: np.random.Generator | 
     weight = init(outputs, inputs, **({} if rng is None else {"rng": rng}))
     if not is_array(weight) or weight.dtype.kind != "f":
         got = f"an array of {weight.dtype.name}" if is_array(weight) else f"a {type(weight).__name__}"
-        raise TypeError(f"Dense(init=…) gives an array of floating-point numbers, got {got}")
+        raise TypeError(f"{what} gives an array of floating-point numbers, got {got}")
     if weight.shape != (outputs, inputs):
-        raise ValueError(f"Dense(init=…): init({outputs}, {inputs}) gives an array of that shape, got {weight.shape}")
+        raise ValueError(f"{what}: init({outputs}, {inputs}) gives an array of that shape, got {weight.shape}")
     if weight.dtype != np.float64:
         return weight
     notice(
         "init",
-        "Dense(init=…): what init gives is float64 and becomes float32, as parameters usually are. "
-        "Dense.of(weight, bias, activation) keeps the type of its arrays.",
+        f"{what}: what init gives is float64 and becomes float32, as parameters usually are. "
+        f"{what.partition('(')[0]}.of(…) keeps the type of its arrays.",
     )
     return astype(weight, np.float32)
