@@ -159,6 +159,11 @@ def affine(x: Any, Wi: Any, Wh: Any, bias: Any, h: Any) -> Any:
     return y if bias is None else y + bias
 
 
+def by_rows(steps: Any) -> Any:
+    """What has shape ``(T, rows, N)`` as a copy of shape ``(rows, T, N)``: a matrix for the weights' gradients."""
+    return np.transpose(steps, (1, 0, 2)).copy()
+
+
 def room(products: Any, outputs: int, before: Any, more: int = 0) -> Any:
     """An array for what each step makes, ``(1 + T + more, outputs, N)``, which begins with `before`."""
     length, _, count = products.shape
@@ -197,12 +202,13 @@ class RNNSteps(Steps):
     def backward(self, g: Any, Wh: Any) -> Slopes:
         hs = self.outputs[1:]
         slopes = IN_PLACE[self.activation][1](hs)
-        of_input = np.empty_like(hs, shape=(len(Wh), *hs.shape[::2]))
         dh = np.zeros_like(hs[0])
         for t in reversed(range(len(hs))):
             dh += g[t]
-            d = np.multiply(slopes[t], dh, out=of_input[:, t])
+            d = slopes[t]
+            d *= dh
             np.matmul(Wh.T, d, out=dh)
+        of_input = by_rows(slopes)
         return Slopes(of_input, of_input, (dh,))
 
 
@@ -221,7 +227,7 @@ IN_PLACE: dict[Callable, tuple[Callable, Callable]] = {
 
 
 class LSTMSteps(Steps):
-    """The gates are input, forget, cell and output: ``c = f c + i g``, ``h = o tanh(c)``."""
+    """The gates are input, forget, cell and output: ``c = f c + i n``, ``h = o tanh(c)``."""
 
     __slots__ = ("with_cell",)
     half = (True, True, False, True)
@@ -246,8 +252,8 @@ class LSTMSteps(Steps):
         cs, tanhs = room(products, size, c), np.empty_like(products, shape=(length, size, count))
         gates, factors = np.reshape(products, (length, 4, size, count)), self.factors(products)
         rest, product, part = 1 - factors, np.empty_like(products[0]), np.empty_like(tanhs[0])
-        for t in range(length):
-            products[t] += np.matmul(Wh, hs[t], out=product)
+        for t, total in enumerate(products):
+            total += np.matmul(Wh, hs[t], out=product)
             gate = np.tanh(gates[t], out=gates[t])
             gate *= factors
             gate += rest
@@ -261,24 +267,27 @@ class LSTMSteps(Steps):
     def backward(self, g: Any, Wh: Any) -> Slopes:
         gates, cs, tanhs = self.kept
         length, _, size, count = gates.shape
-        slopes = (1 - gates) * gates
-        slopes[:, 2] = 1 - gates[:, 2] * gates[:, 2]
-        slopes[:, 0] *= gates[:, 2]
-        slopes[:, 1] *= cs[:-1]
-        slopes[:, 2] *= gates[:, 0]
-        slopes[:, 3] *= tanhs
-        through = gates[:, 3] * (1 - tanhs * tanhs)  # how the output changes with c
-        made = np.empty_like(gates, shape=(4, size, length, count))
-        of_input = np.reshape(made, (4 * size, length, count))
+        i, f, n, o = (gates[:, block] for block in range(4))
+        slopes = (1 - gates) * gates  # how h and c change with what the gates are computed from
+        slopes_of_i, slopes_of_f, slopes_of_n, slopes_of_o = (slopes[:, block] for block in range(4))
+        np.subtract(1, n * n, out=slopes_of_n)
+        slopes_of_i *= n
+        slopes_of_f *= cs[:-1]
+        slopes_of_n *= i
+        slopes_of_o *= tanhs
+        through = o * (1 - tanhs * tanhs)  # how h changes with c
+        flat = np.reshape(slopes, (length, 4 * size, count))
         dh = np.zeros_like(tanhs[0])
         dc, part = g[-1].copy() if self.with_cell else np.zeros_like(dh), np.empty_like(dh)
         for t in reversed(range(length)):
             dh += g[t]
             dc += np.multiply(dh, through[t], out=part)
-            np.multiply(slopes[t, :3], dc, out=made[:3, :, t])
-            np.multiply(slopes[t, 3], dh, out=made[3, :, t])
-            dc *= gates[t, 1]
-            np.matmul(Wh.T, of_input[:, t], out=dh)
+            of_c, of_h = slopes[t, :3], slopes[t, 3]
+            of_c *= dc
+            of_h *= dh
+            dc *= f[t]
+            np.matmul(Wh.T, flat[t], out=dh)
+        of_input = by_rows(flat)
         return Slopes(of_input, of_input, (dh, dc))
 
 
@@ -332,14 +341,14 @@ class GRUSteps(Steps):
         np.multiply(slopes[:, 3], r, out=slopes[:, 0])
         np.multiply(slopes[:, 0], (1 - r) * reset, out=slopes[:, 1])
         np.multiply(self.outputs[:-1] - n, z * (1 - z), out=slopes[:, 2])
-        made = np.empty_like(gates, shape=(4, size, length, count))
-        of_state = np.reshape(made[:3], (3 * size, length, count))
+        flat = np.reshape(slopes, (length, 4 * size, count))
         turned = np.concatenate([Wh[2 * size :], Wh[: 2 * size]])  # in this order
         dh, part = np.zeros_like(reset[0]), np.empty_like(reset[0])
         for t in reversed(range(length)):
             dh += g[t]
-            np.multiply(slopes[t], dh, out=made[:, :, t])
+            d = slopes[t]
+            d *= dh
             dh *= z[t]
-            dh += np.matmul(turned.T, of_state[:, t], out=part)
-        of_state = np.concatenate([of_state[size:], of_state[:size]])
-        return Slopes(np.reshape(made[1:], of_state.shape), of_state, (dh,))
+            dh += np.matmul(turned.T, flat[t, : 3 * size], out=part)
+        rows = by_rows(flat)
+        return Slopes(rows[size:], np.concatenate([rows[size : 3 * size], rows[:size]]), (dh,))
