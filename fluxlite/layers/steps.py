@@ -11,7 +11,7 @@ A sigmoid is computed as ``(tanh(x / 2) + 1) / 2``, so that one `tanh` does all 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,6 +151,7 @@ def piece(position: int, g: Any, out: Any, steps: Steps, *operands: Any) -> Any:
 
 
 rule_for_each(sequence, piece)
+CACHED = 2**16  # numbers: a quarter of a megabyte of Float32
 
 
 def affine(x: Any, Wi: Any, Wh: Any, bias: Any, h: Any) -> Any:
@@ -159,9 +160,26 @@ def affine(x: Any, Wi: Any, Wh: Any, bias: Any, h: Any) -> Any:
     return y if bias is None else y + bias
 
 
+def pieces(steps: Any) -> Iterator[slice]:
+    """Of what has shape ``(T, rows, N)``, from the last to the first, as many steps as a processor's cache can hold.
+
+    What is computed for all of them at once is then still there when the loop needs it.
+    """
+    length, rows, count = steps.shape
+    most = max(1, CACHED // max(1, rows * count))
+    for stop in range(length, 0, -most):
+        yield slice(max(0, stop - most), stop)
+
+
 def by_rows(steps: Any) -> Any:
-    """What has shape ``(T, rows, N)`` as a copy of shape ``(rows, T, N)``: a matrix for the weights' gradients."""
-    return np.transpose(steps, (1, 0, 2)).copy()
+    """The axes of ``(T, rows, N)`` in the order ``(rows, T, N)``, a matrix for the weights' gradients."""
+    return np.transpose(steps, (1, 0, 2))
+
+
+def room_for_rows(steps: Any) -> Any:
+    """An array for `by_rows`, which lies in memory in that order."""
+    length, rows, count = steps.shape
+    return np.empty_like(steps, shape=(rows, length, count))
 
 
 def room(products: Any, outputs: int, before: Any, more: int = 0) -> Any:
@@ -201,14 +219,15 @@ class RNNSteps(Steps):
 
     def backward(self, g: Any, Wh: Any) -> Slopes:
         hs = self.outputs[1:]
-        slopes = IN_PLACE[self.activation][1](hs)
-        dh = np.zeros_like(hs[0])
-        for t in reversed(range(len(hs))):
-            dh += g[t]
-            d = slopes[t]
-            d *= dh
-            np.matmul(Wh.T, d, out=dh)
-        of_input = by_rows(slopes)
+        of_input, dh = room_for_rows(hs), np.zeros_like(hs[0])
+        for some in pieces(hs):
+            slopes = IN_PLACE[self.activation][1](hs[some])
+            for t in reversed(range(len(slopes))):
+                dh += g[some.start + t]
+                d = slopes[t]
+                d *= dh
+                np.matmul(Wh.T, d, out=dh)
+            of_input[:, some] = by_rows(slopes)
         return Slopes(of_input, of_input, (dh,))
 
 
@@ -265,30 +284,42 @@ class LSTMSteps(Steps):
         self.kept = gates, cs, tanhs
 
     def backward(self, g: Any, Wh: Any) -> Slopes:
-        gates, cs, tanhs = self.kept
-        length, _, size, count = gates.shape
-        i, f, n, o = (gates[:, block] for block in range(4))
-        slopes = (1 - gates) * gates  # how h and c change with what the gates are computed from
-        slopes_of_i, slopes_of_f, slopes_of_n, slopes_of_o = (slopes[:, block] for block in range(4))
-        np.subtract(1, n * n, out=slopes_of_n)
-        slopes_of_i *= n
-        slopes_of_f *= cs[:-1]
-        slopes_of_n *= i
-        slopes_of_o *= tanhs
-        through = o * (1 - tanhs * tanhs)  # how h changes with c
-        flat = np.reshape(slopes, (length, 4 * size, count))
-        dh = np.zeros_like(tanhs[0])
+        gates, _, tanhs = self.kept
+        flat = np.reshape(gates, (len(gates), len(Wh), -1))
+        of_input, dh = room_for_rows(flat), np.zeros_like(tanhs[0])
         dc, part = g[-1].copy() if self.with_cell else np.zeros_like(dh), np.empty_like(dh)
-        for t in reversed(range(length)):
-            dh += g[t]
-            dc += np.multiply(dh, through[t], out=part)
-            of_c, of_h = slopes[t, :3], slopes[t, 3]
-            of_c *= dc
-            of_h *= dh
-            dc *= f[t]
-            np.matmul(Wh.T, flat[t], out=dh)
-        of_input = by_rows(flat)
+        for some in pieces(flat):
+            slopes, through = self.slopes_of(some)
+            d = np.reshape(slopes, (-1, *flat.shape[1:]))
+            for t in reversed(range(len(slopes))):
+                dh += g[some.start + t]
+                dc += np.multiply(dh, through[t], out=part)
+                of_c, of_h = slopes[t, :3], slopes[t, 3]
+                of_c *= dc
+                of_h *= dh
+                dc *= gates[some.start + t, 1]
+                np.matmul(Wh.T, d[t], out=dh)
+            of_input[:, some] = by_rows(d)
         return Slopes(of_input, of_input, (dh, dc))
+
+    def slopes_of(self, some: slice) -> tuple[Any, Any]:
+        """How `c` changes with the sums behind its three gates, and `h` with the fourth one; and `h` with `c`."""
+        gates, cs, tanhs = self.kept
+        gates, tanhs = gates[some], tanhs[some]
+        i, _, n, o = (gates[:, block] for block in range(4))
+        slopes = 1 - gates
+        slopes *= gates
+        of_i, of_f, of_n, of_o = (slopes[:, block] for block in range(4))
+        np.multiply(n, n, out=of_n)
+        np.subtract(1, of_n, out=of_n)
+        of_i *= n
+        of_f *= cs[some]  # which begins with the one before the first step
+        of_n *= i
+        of_o *= tanhs
+        through = tanhs * tanhs
+        np.subtract(1, through, out=through)
+        through *= o
+        return slopes, through
 
 
 # -- GRU ---------------------------------------------------------------------------------------------------------
@@ -334,21 +365,29 @@ class GRUSteps(Steps):
     def backward(self, g: Any, Wh: Any) -> Slopes:
         gates, reset = self.kept
         length, _, size, count = gates.shape
-        r, z, n = gates[:, 0], gates[:, 1], gates[:, 2]
-        # Of the candidate's product with the state, of the reset gate, of the update gate, of the candidate.
-        slopes = np.empty_like(gates, shape=(length, 4, size, count))
-        np.multiply(1 - z, 1 - n * n, out=slopes[:, 3])
-        np.multiply(slopes[:, 3], r, out=slopes[:, 0])
-        np.multiply(slopes[:, 0], (1 - r) * reset, out=slopes[:, 1])
-        np.multiply(self.outputs[:-1] - n, z * (1 - z), out=slopes[:, 2])
-        flat = np.reshape(slopes, (length, 4 * size, count))
-        turned = np.concatenate([Wh[2 * size :], Wh[: 2 * size]])  # in this order
+        rows = np.empty_like(gates, shape=(4 * size, length, count))
+        turned = np.concatenate([Wh[2 * size :], Wh[: 2 * size]])  # the candidate's first, as in the slopes
         dh, part = np.zeros_like(reset[0]), np.empty_like(reset[0])
-        for t in reversed(range(length)):
-            dh += g[t]
-            d = slopes[t]
-            d *= dh
-            dh *= z[t]
-            dh += np.matmul(turned.T, flat[t, : 3 * size], out=part)
-        rows = by_rows(flat)
+        for some in pieces(np.reshape(gates, (length, 3 * size, count))):
+            slopes = self.slopes_of(some)
+            flat = np.reshape(slopes, (-1, 4 * size, count))
+            for t in reversed(range(len(slopes))):
+                dh += g[some.start + t]
+                d = slopes[t]
+                d *= dh
+                dh *= gates[some.start + t, 1]
+                dh += np.matmul(turned.T, flat[t, : 3 * size], out=part)
+            rows[:, some] = by_rows(flat)
         return Slopes(rows[size:], np.concatenate([rows[size : 3 * size], rows[:size]]), (dh,))
+
+    def slopes_of(self, some: slice) -> Any:
+        """How `h` changes with the candidate's product with the state, and with the sums behind the three gates."""
+        gates, reset = self.kept
+        r, z, n = (gates[some, block] for block in range(3))
+        slopes = np.empty_like(gates, shape=(len(n), 4, *n.shape[1:]))
+        of_state, of_r, of_z, of_n = (slopes[:, block] for block in range(4))
+        np.multiply(1 - z, 1 - n * n, out=of_n)
+        np.multiply(of_n, r, out=of_state)
+        np.multiply(of_state, (1 - r) * reset[some], out=of_r)
+        np.multiply(self.outputs[some] - n, z * (1 - z), out=of_z)
+        return slopes

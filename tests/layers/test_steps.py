@@ -7,6 +7,7 @@ from gradcheck import check_forward, check_gradient, check_second, weighted_sum
 import fluxlite as fl
 from fluxlite.activations import identity
 from fluxlite.autodiff.rules import RULES
+from fluxlite.layers import steps
 from fluxlite.layers.steps import GRUSteps, LSTMSteps, RNNSteps, piece, sequence
 
 # How one is made, how many times `outputs` rows its weights have, how many states.
@@ -127,6 +128,17 @@ def test_by_hand_and_from_the_definition_the_gradients_are_the_same(kind):
     for one, other in zip(by_hand, defined):
         assert one.dtype == np.float32
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@KIND
+@pytest.mark.parametrize("cached", [1, 40])
+def test_the_steps_that_a_cache_holds_do_not_matter(kind, cached, monkeypatch):
+    """One at a time, or a few and then the rest."""
+    given = operands(kind, 2, 7)
+    whole = fl.gradient(weighted_sum(run(kind)), *given)
+    monkeypatch.setattr(steps, "CACHED", cached)
+    for one, other in zip(fl.gradient(weighted_sum(run(kind)), *given), whole):
+        np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 @KIND
