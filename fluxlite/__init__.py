@@ -78,6 +78,8 @@ if TYPE_CHECKING:
     from .layers.embedding import Embedding
     from .layers.modes import testmode, trainmode
     from .layers.normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm
+    from .layers.cells import GRUCell, LSTMCell, RNNCell, initialstates
+    from .layers.recurrent import GRU, LSTM, RNN, Recurrence
     from .receipts.estimates import estimate
     from .receipts.recording import receipt
     from .receipts.seconds import Seconds, clock
@@ -123,6 +125,8 @@ else:
             "layers.embedding": "Embedding",
             "layers.modes": "testmode trainmode",
             "layers.normalization": "BatchNorm GroupNorm InstanceNorm LayerNorm",
+            "layers.cells": "RNNCell LSTMCell GRUCell initialstates",
+            "layers.recurrent": "RNN LSTM GRU Recurrence",
             "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
             "data.onehots": "onehot onehotbatch onecold",
             "training": "train throttle patience early_stopping plateau",
@@ -162,6 +166,7 @@ __all__ = [
     "Scale", "Embedding", "Maxout", "SkipConnection", "Parallel", "PairwiseFusion", "flatten",
     "Dropout", "LayerNorm", "BatchNorm", "InstanceNorm", "GroupNorm", "trainmode", "testmode",
     "MultiHeadAttention", "make_causal_mask",
+    "RNN", "LSTM", "GRU", "Recurrence", "RNNCell", "LSTMCell", "GRUCell", "initialstates",
     "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
     "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
     "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",

@@ -110,6 +110,15 @@ def test_report_judges_every_bar_at_every_number_of_threads(monkeypatch, capsys)
     assert "at most 0.50x: not met" in capsys.readouterr().out.replace(" B", "")
 
 
+def test_a_bar_may_be_for_one_number_of_threads(monkeypatch, capsys):
+    bars = (harness.Bar("A", at_most=0.5, threads=1), harness.Bar("A", at_most=2.5, threads=2))
+    contenders = tuple(harness.Contender(name, lambda: lambda: 1.0) for name in "AB")
+    monkeypatch.setattr(rnn, "BENCHMARK", benchmark(*contenders, bars=bars))
+    rows = [harness.Measured("A", [2.0]), harness.Measured("B", [1.0])]
+    monkeypatch.setattr(harness, "measure", lambda module, threads, rounds: rows)
+    assert [one.outcome for one in harness.report("benchmarks.rnn", 5)] == ["not met", "met"]
+
+
 def test_a_bar_may_be_so_many_microseconds_a_step(capsys):
     contenders = (harness.Contender("A", lambda: lambda: 1.0, steps=1000), harness.Contender("B", lambda: lambda: 1.0))
     made_up = benchmark(*contenders)

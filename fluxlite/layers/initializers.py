@@ -175,7 +175,7 @@ def randn32(*shape: int, rng: np.random.Generator | None = None) -> Any:
 
 def start(
     init: Callable, outputs: int, inputs: int, rng: np.random.Generator | None = None, *, window: tuple[int, ...] = (),
-    layer: str = "Dense",
+    layer: str = "Dense", keyword: str = "init",
 ) -> Any:  # fmt: skip
     """A layer's first weights, of shape ``(outputs, inputs, *window)``: what `init` gives, Float32 if it is Float64.
 
@@ -184,15 +184,15 @@ def start(
     weight = init(outputs, inputs, *window, **({} if rng is None else {"rng": rng}))
     if not is_array(weight) or weight.dtype.kind != "f":
         got = f"an array of {weight.dtype.name}" if is_array(weight) else f"a {type(weight).__name__}"
-        raise TypeError(f"{layer}(init=…) gives an array of floating-point numbers, got {got}")
+        raise TypeError(f"{layer}({keyword}=…) gives an array of floating-point numbers, got {got}")
     shape = (outputs, inputs, *window)
     if weight.shape != shape:
-        raise ValueError(f"{layer}(init=…): init{shape} gives an array of that shape, got {weight.shape}")
+        raise ValueError(f"{layer}({keyword}=…): {keyword}{shape} gives an array of that shape, got {weight.shape}")
     if weight.dtype != np.float64:
         return weight
     notice(
         "init",
-        f"{layer}(init=…): what init gives is float64 and becomes float32, as parameters usually are. "
+        f"{layer}({keyword}=…): what {keyword} gives is float64 and becomes float32, as parameters usually are. "
         f"{layer}.of(weight, bias, activation) keeps the type of its arrays.",
     )
     return astype(weight, np.float32)

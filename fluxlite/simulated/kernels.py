@@ -115,6 +115,19 @@ def launches_of(name: str, args: Sequence, kwargs: dict) -> int:
     return count if isinstance(count, int) else count(*args, **kwargs)
 
 
+def launches_of_product(x: np.ndarray, y: np.ndarray) -> int:
+    """The number of kernels that ``x @ y`` launches: one for two matrices, and one for two equally large batches.
+
+    If one of them is the same for the whole batch, CuPy first lists where each matrix begins: a kernel for each axis of
+    the batch, for both operands and the result. It copies what doesn't lie in memory in the order of its axes.
+    """
+    batch = max(x.ndim, y.ndim) - 2
+    if batch <= 0:
+        return 1
+    copies = sum(not array.flags.c_contiguous for array in (x, y))
+    return 1 + copies + (3 * batch if x.shape[:-2] != y.shape[:-2] else 0)
+
+
 def launches_of_index(arrays: Sequence[np.ndarray]) -> int:
     """The number of kernels for reading or writing with these index arrays."""
     if [array for array in arrays if array.dtype.kind == "b"]:

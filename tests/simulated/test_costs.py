@@ -222,6 +222,30 @@ def test_peak_memory(simulated):
     del y
 
 
+PRODUCTS = {
+    "two matrices": ((3, 4), (4, 5), 1),
+    "a vector": ((3, 4), (4,), 1),
+    "two batches": ((2, 3, 4), (2, 4, 5), 1),
+    "one matrix for all": ((2, 3, 4), (4, 5), 4),
+    "one matrix for all, in front": ((3, 4), (2, 4, 5), 4),
+    "two axes of batches": ((6, 2, 3, 4), (2, 4, 5), 7),
+}
+
+
+@pytest.mark.parametrize(("left", "right", "expected"), PRODUCTS.values(), ids=PRODUCTS)
+def test_products_of_batches(left, right, expected, simulated):
+    """As CuPy's `matmul` launches them: it lists the matrices of a batch that isn't two equal ones."""
+    x, y = (simulated(np.ones(shape, np.float32)) for shape in (left, right))
+    with receipt() as r:
+        x @ y
+    assert r.launched == {"matmul": expected}
+    if len(left) > 2:
+        turned = simulated(np.ones((*left[:-2], left[-1], left[-2]), np.float32)).swapaxes(-1, -2)
+        with receipt() as r:
+            turned @ y
+        assert r.launched == {"matmul": expected + 1}, "a batch of transposed matrices is copied"
+
+
 def test_what_a_receipt_says(simulated):
     x = numbers(simulated)
     with receipt() as r:
