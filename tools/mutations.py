@@ -4,9 +4,9 @@
     .venv/bin/nox -s mutations -- fluxlite/tree fluxlite/data/loader.py      only in these
     .venv/bin/nox -s mutations -- --again                            only what the latest run didn't notice
 
-Everything happens in copies of this folder, so nothing is left here if you interrupt it. `tests/mutations/settings.toml`
-says how many changes there are and which tests run for which file, `tests/mutations/equal.toml` which changes make no
-difference, and why. Cosmic Ray finds the changes, makes them, runs the tests, and keeps the results.
+Everything happens in copies of this folder, so nothing is left here if you interrupt it. In `tests/mutations/` are
+`settings.toml`, which says how many changes there are and which tests run for which file, and `equal.toml`, which says
+which changes make no difference, and why. Cosmic Ray finds the changes, makes them and runs the tests.
 """
 
 # Cosmic Ray and not mutmut: mutmut calls each function through another that it puts in its place, and leaves out what
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -71,8 +72,8 @@ def unread(source: str) -> set[tuple[int, int]]:
     return found
 
 
-def changed(source: str, spec: MutationSpec) -> tuple[Change, str] | None:
-    """The change, and the file with it; None if Python itself would object to it."""
+def changed(source: str, spec: MutationSpec) -> Change | None:
+    """What the line becomes; None if Python itself would object to it."""
     code = mutate_code(source, get_operator(spec.operator_name)(**spec.operator_args), spec.occurrence)
     if code is None:
         return None
@@ -82,9 +83,9 @@ def changed(source: str, spec: MutationSpec) -> tuple[Change, str] | None:
             compile(code, str(spec.module_path), "exec")
     except (SyntaxError, SyntaxWarning):
         return None
-    lines = [line.split() for line in ndiff(source.splitlines(), code.splitlines())]
-    was, becomes = (" / ".join(" ".join(line[1:]) for line in lines if line[:1] == [sign] and line[1:]) for sign in "-+")
-    return Change(spec.module_path.as_posix(), was, becomes), code
+    lines = [(line[:2], " ".join(line[2:].split())) for line in ndiff(source.splitlines(), code.splitlines())]
+    was, becomes = (" / ".join(text for sign, text in lines if sign == this and text) for this in ("- ", "+ "))
+    return Change(spec.module_path.as_posix(), was, becomes)
 
 
 def choose(items: list[WorkItem], source: str, many: int) -> Iterator[tuple[WorkItem, Change]]:
@@ -101,20 +102,20 @@ def choose(items: list[WorkItem], source: str, many: int) -> Iterator[tuple[Work
     def rank(*parts: object) -> str:
         return hashlib.sha256(repr((SETTINGS["seed"], *parts)).encode()).hexdigest()
 
+    def one_of(place: str, here: list[WorkItem]) -> tuple[WorkItem, Change] | None:
+        for item in sorted(here, key=lambda item: rank(place, item.mutations[0].operator_name)):
+            if change := changed(source, item.mutations[0]):
+                return item, change
+        return None
+
     ranked = []
     for (row, column), here in sorted(places.items()):
         key = lines[row - 1].strip(), column
         seen[key] += 1
         if (row, column) not in skipped:
             ranked.append((rank(*key, seen[key]), here))
-    chosen = 0
-    for place, here in sorted(ranked, key=lambda pair: pair[0]):
-        for item in sorted(here, key=lambda item: rank(place, item.mutations[0].operator_name, len(item.mutations))):
-            made = changed(source, item.mutations[0])
-            if made is not None and chosen < many:
-                chosen += 1
-                yield item, made[0]
-                break
+    found = (made for place, here in sorted(ranked, key=lambda pair: pair[0]) if (made := one_of(place, here)))
+    return itertools.islice(found, many)
 
 
 def plan(copy: Path, parts: list[str]) -> dict[str, tuple[WorkItem, Change]]:
@@ -174,8 +175,10 @@ def plant(job: tuple[str, WorkItem]) -> tuple[str, WorkResult]:
 def check_unchanged(python: str, copies: list[Path], files: set[str]) -> None:
     """Without a change all tests pass. How long each takes decides their order."""
     tests = sorted({test for file in files for test in tests_of(file)})
-    environment = {**os.environ, "PYTHONPATH": str(copies[0]), "FLUXLITE_UNCHANGED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command(python, tests).split(), cwd=copies[0], env=environment, text=True, capture_output=True)
+    more = {"PYTHONPATH": str(copies[0]), "FLUXLITE_UNCHANGED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        command(python, tests).split(), cwd=copies[0], env={**os.environ, **more}, text=True, capture_output=True
+    )
     if done.returncode:
         raise SystemExit(f"Tests fail even without a change:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
     for other in copies[1:]:
@@ -221,11 +224,12 @@ def report(outcomes: dict[Change, bool]) -> tuple[str, bool]:
              for name in sorted(table, key=lambda name: (name == "all", name))]  # fmt: skip
     total = table["all"]
     part = total["unnoticed"] / max(total["planted"] - total["equal"], 1)
-    rows += ["", f"{part:.1%} of the changes that make a difference stayed unnoticed; at most {SETTINGS['at_most']:.0%} may."]
+    most = SETTINGS["at_most"]
+    rows += ["", f"{part:.1%} of the changes that make a difference stayed unnoticed; at most {most:.0%} may."]
     for change in sorted(missed, key=lambda change: (change.file, change.was)):
         rows += ["", "[[change]]", f'file = "{change.file}"', f"was = '''{change.was}'''",
                  f"becomes = '''{change.becomes}'''"]  # fmt: skip
-    return "\n".join(rows), part <= SETTINGS["at_most"]
+    return "\n".join(rows), part <= most
 
 
 def main() -> None:
