@@ -149,6 +149,12 @@ def test_53_another_structure_names_both_key_sets_and_the_place():
         fl.loadmodel([1.5], [[np.ones(2)]])
 
 
+def test_53_an_empty_container_has_nothing_for_a_leaf():
+    model = [1.5, None, fl.relu, "text"]
+    fl.loadmodel(model, [{}, [], (), {}])
+    assert model == [1.5, None, fl.relu, "text"]
+
+
 def test_53_a_list_and_a_tuple_are_alike():
     chain = network(0)
     listed = network(1)

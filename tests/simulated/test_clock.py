@@ -11,6 +11,7 @@ from fluxlite.devices import CPU, cpu, devices, gpu, simulate_gpu
 from fluxlite.receipts.recording import receipt
 from fluxlite.receipts.seconds import clock
 from fluxlite.simulated import costs
+from fluxlite.simulated.clocks import HostClock, Lanes
 from fluxlite.simulated.costs import tiles
 from fluxlite.simulated.presets import PRESETS, Preset, preset
 
@@ -369,6 +370,28 @@ def test_a_composite_shares_its_bytes_among_its_kernels(round_gpu):
     assert moment.times == 2
     assert moment.went_on - moment.asked == pytest.approx(10 * MICRO)
     assert moment.end - moment.start == pytest.approx(10 * MILLI, rel=1e-3)  # ten operations each, in two kernels
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_every_kernel_of_a_call_takes_a_launch_and_a_part_of_the_time(count):
+    launch, floor = 5_000, 10_000  # nanoseconds
+    lanes = Lanes(ROUND, HostClock())
+    lanes.launch("x", 0)
+    lanes.synchronize()
+    asked, went_on, start, end = lanes.launch("x", 60_000, count=count)  # bytes at 1 GB/s
+    assert (went_on - asked, start - asked) == (count * launch, launch)
+    assert end - start == 60_000
+    lanes.synchronize()
+    asked, went_on, start, end = lanes.launch("x", 0, count=count)
+    assert (went_on - asked, end - start) == (count * launch, count * floor)
+
+
+def test_kernels_shorter_than_their_launch_wait_for_it():
+    lanes = Lanes(ROUND._replace(launch=30e-6), HostClock())
+    lanes.launch("x", 0)
+    lanes.synchronize()
+    _, _, start, end = lanes.launch("x", 0, count=3)
+    assert end - start == 2 * 30_000 + 10_000
 
 
 def test_precision_has_its_price():
