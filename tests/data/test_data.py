@@ -555,6 +555,8 @@ def test_batch():
     same(fl.batch([[[1.0], [2.0]]]), np.array([[[1.0], [2.0]]]))
     same(fl.batch([[a, b]]), np.stack([[a, b]]))
     same(fl.batch([["a", "b"], ["c"]]), [["a", "b"], ["c"]])
+    same(fl.batch([[], []]), np.zeros((2, 0)))
+    same(fl.batch([([], 1), ([], 2)]), (np.zeros((2, 0)), np.array([1, 2])))
     same(fl.batch([Pair(a, {"n": 1}), Pair(b, {"n": 2})]), Pair(np.stack([a, b]), {"n": np.array([1, 2])}))
     same(fl.batch([{"a": 1, "b": 2}, {"b": 4, "a": 3}]), {"a": np.array([1, 3]), "b": np.array([2, 4])})
     same(fl.batch(x for x in [(1,), (2,)]), (np.array([1, 2]),))
