@@ -172,17 +172,15 @@ def plant(job: tuple[str, WorkItem]) -> tuple[str, WorkResult]:
     return item.job_id, mutate_and_test(item.mutations, command(python, tests), LIMIT)
 
 
-def check_unchanged(python: str, copies: list[Path], files: set[str]) -> None:
-    """Without a change all tests pass. How long each takes decides their order."""
+def check_unchanged(python: str, copy: Path, files: set[str]) -> None:
+    """Without a change all tests pass. How long each takes decides their order, and all files are compiled now."""
     tests = sorted({test for file in files for test in tests_of(file)})
-    more = {"PYTHONPATH": str(copies[0]), "FLUXLITE_UNCHANGED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    more = {"PYTHONPATH": str(copy), "FLUXLITE_UNCHANGED": "1", "PYTHONDONTWRITEBYTECODE": ""}
     done = subprocess.run(
-        command(python, tests).split(), cwd=copies[0], env={**os.environ, **more}, text=True, capture_output=True
+        command(python, tests).split(), cwd=copy, env={**os.environ, **more}, text=True, capture_output=True
     )
     if done.returncode:
         raise SystemExit(f"Tests fail even without a change:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-    for other in copies[1:]:
-        shutil.copy2(copies[0] / "seconds.json", other)
 
 
 def run(python: str, planned: dict[str, tuple[WorkItem, Change]], copies: list[Path]) -> Iterator[tuple[Change, bool]]:
@@ -243,15 +241,16 @@ def main() -> None:
     latest = session / "latest.json"
     outcomes: dict[Change, bool] = {}
     with tempfile.TemporaryDirectory(prefix="fluxlite-mutations-") as folder:
-        copies = [copied(Path(folder, str(number))) for number in range(PROCESSES)]
-        planned = plan(copies[0], given.parts)
+        copy = copied(Path(folder, "0"))
+        planned = plan(copy, given.parts)
         known = {}
         if given.again and latest.exists():
             known = {Change(*change): noticed for *change, noticed in json.loads(latest.read_text(encoding="utf-8"))}
             outcomes = {change: True for _, change in planned.values() if known.get(change)}
             planned = {key: pair for key, pair in planned.items() if pair[1] not in outcomes}
         print(f"{len(planned)} changes in {len({change.file for _, change in planned.values()})} files", flush=True)
-        check_unchanged(given.python, copies, {change.file for _, change in planned.values()})
+        check_unchanged(given.python, copy, {change.file for _, change in planned.values()})
+        copies = [copy] + [shutil.copytree(copy, Path(folder, str(n))) for n in range(1, PROCESSES)]
         for change, noticed in run(given.python, planned, copies):
             outcomes[change] = noticed
             known[change] = noticed

@@ -61,6 +61,7 @@ DTYPES = {
     "cumsum": lambda x, t: np.cumsum(x, 1, t),
     "cumprod": lambda x, t: np.cumprod(x, dtype=t),
     "concatenate": lambda x, t: np.concatenate([x, x], dtype=t),
+    "concatenate along an axis": lambda x, t: np.concatenate([x, x], axis=-1, dtype=t),
     "stack": lambda x, t: np.stack([x, x], 1, dtype=t),
     "add.reduce": lambda x, t: np.add.reduce(x, 1, t),
     "exp": lambda x, t: np.exp(x, dtype=t),
