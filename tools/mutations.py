@@ -21,6 +21,7 @@ import itertools
 import json
 import multiprocessing
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -166,10 +167,21 @@ def settle(copies: multiprocessing.Queue) -> None:
     os.nice(10)
 
 
+def words_beside(spec: MutationSpec) -> set[str]:
+    """All names in the function, the class or the line at the top of the file that a change is in."""
+    source = spec.module_path.read_text(encoding="utf-8")
+    for part in ast.parse(source).body:
+        first = min([part.lineno, *(decorator.lineno for decorator in getattr(part, "decorator_list", []))])
+        if first <= spec.start_pos[0] <= (part.end_lineno or first):
+            return set(re.findall(r"\w+", "\n".join(source.splitlines()[first - 1 : part.end_lineno])))
+    return set()
+
+
 def plant(job: tuple[str, WorkItem]) -> tuple[str, WorkResult]:
     python, item = job
-    tests = tests_of(item.mutations[0].module_path.as_posix())
-    return item.job_id, mutate_and_test(item.mutations, command(python, tests), LIMIT)
+    spec = item.mutations[0]
+    os.environ["FLUXLITE_BESIDE"] = " ".join(words_beside(spec))
+    return item.job_id, mutate_and_test(item.mutations, command(python, tests_of(spec.module_path.as_posix())), LIMIT)
 
 
 def check_unchanged(python: str, copy: Path, files: set[str]) -> None:
@@ -243,10 +255,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="fluxlite-mutations-") as folder:
         copy = copied(Path(folder, "0"))
         planned = plan(copy, given.parts)
-        known = {}
+        known: dict[Change, bool] = {}
         if given.again and latest.exists():
             known = {Change(*change): noticed for *change, noticed in json.loads(latest.read_text(encoding="utf-8"))}
-            outcomes = {change: True for _, change in planned.values() if known.get(change)}
+            settled = {change for change in known if known[change]} | known_as_equal().keys()
+            outcomes = {change: known.get(change, False) for _, change in planned.values() if change in settled}
             planned = {key: pair for key, pair in planned.items() if pair[1] not in outcomes}
         print(f"{len(planned)} changes in {len({change.file for _, change in planned.values()})} files", flush=True)
         check_unchanged(given.python, copy, {change.file for _, change in planned.values()})

@@ -1,13 +1,14 @@
 """A pytest plugin for `tools/mutations.py`: the tests end soon, and say no more than whether they pass.
 
-The quickest test comes first, Hypothesis tries few examples and doesn't simplify the one that fails, and a program that
-computes or takes memory without end is ended.
+Those named after something beside the change come first, then the quickest. Hypothesis tries few examples and doesn't
+simplify the one that fails. A program that computes or takes memory without end is ended.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 from pathlib import Path
 
@@ -34,9 +35,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if SECONDS.exists():
-        seconds = json.loads(SECONDS.read_text(encoding="utf-8"))
-        items.sort(key=lambda item: seconds.get(item.nodeid, 0.0))
+    seconds = json.loads(SECONDS.read_text(encoding="utf-8")) if SECONDS.exists() else {}
+    beside = set(os.environ.get("FLUXLITE_BESIDE", "").split())  # test_rule[log10], where np.log10's rule is changed
+
+    def rank(item: pytest.Item) -> tuple[bool, float]:
+        words = re.findall(r"\w+", item.nodeid.partition("[")[2])
+        return beside.isdisjoint(words), seconds.get(item.nodeid, 0.0)
+
+    items.sort(key=rank)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
