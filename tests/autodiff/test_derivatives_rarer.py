@@ -345,3 +345,10 @@ if hasattr(np, "unstack"):  # since NumPy 2.1
 @given(st.data())
 def test_rule(function, calls_of, data):
     check_call(data.draw(calls_of(function)), tolerance=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (4, 3, 2), (3,)])
+@pytest.mark.parametrize("n", [0, 1, 2, -1])
+def test_only_square_matrices_have_powers(shape, n):
+    with pytest.raises(np.linalg.LinAlgError, match="square|dimensional"):
+        fl.gradient(lambda x: np.sum(np.linalg.matrix_power(x, n)), np.ones(shape))
