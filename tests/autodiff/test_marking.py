@@ -301,3 +301,10 @@ def test_a_cached_property_is_computed_anew_for_a_gradient():
     kept = model.double
     (grad,) = fl.gradient(lambda m: m.double.sum(), model)
     assert grad.a.tolist() == [2, 2] and list(vars(grad)) == ["a"] and model.double is kept
+
+
+@pytest.mark.parametrize("kind", [Pair, lambda a, b: (a, b)], ids=["named tuple", "tuple"])
+def test_numbers_of_a_tuple_at_two_places_are_two_numbers_at_each(kind):
+    both = kind(2.0, 3.0)
+    (grad,) = fl.gradient(lambda x: x[0][0] * x[1][1] + 5 * x[1][0], [both, both])
+    assert grad == [(3, None), (5, 2)]
