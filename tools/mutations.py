@@ -45,7 +45,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "tests" / "mutations"
 SETTINGS = tomllib.loads((FOLDER / "settings.toml").read_text(encoding="utf-8"))
 PROCESSES = 2
-LIMIT = 600.0  # seconds, for programs that wait without end; those that compute without end stop earlier
+LIMIT = 300.0  # seconds, for programs that wait without end; those that compute without end stop earlier
 
 
 @dataclass(frozen=True)

@@ -556,6 +556,16 @@ def test_a_generator_of_another_kind_raises_and_changes_nothing(path):
         fl.load(path, W=rng)
 
 
+def test_a_generator_goes_on_like_that_of_another_model():
+    model, other = {"rng": np.random.default_rng(0)}, {"rng": np.random.default_rng(1)}
+    rng = model["rng"]
+    other["rng"].normal(size=3)
+    for source in other, fl.state(other):
+        fl.loadmodel(model, source)
+        expected = np.random.default_rng(1).normal(size=5)[3:].tolist()
+        assert model["rng"] is rng is not other["rng"] and rng.normal(size=2).tolist() == expected
+
+
 def test_a_loader_goes_on_with_its_generator(path):
     def loader(seed):
         return fl.DataLoader(np.arange(20), batchsize=4, shuffle=True, rng=seed)
