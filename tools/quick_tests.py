@@ -16,7 +16,7 @@ import pytest
 from hypothesis import Phase, settings
 
 SECONDS = Path("seconds.json")  # how long each test took without a change
-CPU_SECONDS, BYTES = 240, 8 << 30
+CPU_SECONDS, BYTES = 120, 8 << 30
 _took: dict[str, float] = {}
 
 

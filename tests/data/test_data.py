@@ -435,6 +435,15 @@ def test_getobs():
     assert np.shares_memory(fl.getobs(x, slice(1, 3)), x) and np.shares_memory(fl.getobs(x, 1), x)
 
 
+def test_numbers_on_a_device_choose_there(simulated):
+    x, numbers = fl.gpu(np.arange(6.0).reshape(3, 2)), fl.gpu(np.array([2, 0]))
+    with fl.receipt() as r:
+        chosen = fl.getobs(x, numbers)
+    assert r.synchronizations == 0 and fl.cpu(chosen).tolist() == [[4, 5], [0, 1]]
+    assert fl.cpu(fl.getobs(x, fl.gpu(np.array(1)))).tolist() == [2, 3]
+    assert fl.cpu(fl.getobs(x, fl.gpu(np.array([True, False, True])))).tolist() == [[0, 1], [4, 5]]
+
+
 def test_getobs_raises_for_what_is_not_there_and_what_is_no_index():
     for data in (xy(5), Squares(5), [1, 2, 3, 4, 5], fl.mapobs(len, xy(5))):
         for index in (5, -6, [0, 5]):
