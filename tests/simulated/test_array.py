@@ -27,3 +27,15 @@ def test_a_view_of_another_type_is_of_the_same_memory(simulated):
     np.testing.assert_array_equal(cpu(bits), X.view(np.uint32))
     again[...] = 1
     assert cpu(x).min() == 1 and cpu(bits).min() == np.float32(1).view(np.uint32)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std", "max", "min", "all", "any"])
+@pytest.mark.parametrize("axis", [None, 1, (0, 2)])
+def test_a_reduction_writes_into_out(simulated, name, axis):
+    host, dtype = X / 8, bool if name in ("all", "any") else np.float32
+    expected = getattr(host, name)(axis=axis)
+    out = gpu(np.zeros(expected.shape, dtype))
+    assert getattr(gpu(host), name)(axis=axis, out=out) is out
+    np.testing.assert_allclose(cpu(out), expected, rtol=1e-5)
+    kept = getattr(gpu(host), name)(axis=axis, keepdims=True)
+    assert kept.shape == getattr(host, name)(axis=axis, keepdims=True).shape

@@ -309,6 +309,7 @@ def worked(program):
         (lambda x, b, i: x.astype(np.float64), 12e6),
         (lambda x, b, i: x.copy(), 8e6),
         (lambda x, b, i: x.T.copy(), 8e6),
+        (lambda x, b, i: x.T.reshape(-1), 8e6),
         (lambda x, b, i: np.zeros_like(x), 4e6),
         (lambda x, b, i: np.ones_like(x), 4e6),
         (lambda x, b, i: np.concatenate([x, x.T]), 16e6),
