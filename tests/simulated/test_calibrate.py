@@ -70,6 +70,15 @@ def test_single_wrong_measurements_count_little():
         assert getattr(found, figure) == pytest.approx(getattr(KNOWN, figure), rel=0.15), figure
 
 
+def test_among_exact_times_wrong_ones_count_nothing():
+    entries = measurements(KNOWN, noise=0)
+    for wrong, factor in ((5, 1.8), (20, 1.5), (30, 0.6), (45, 1.9), (60, 0.5)):
+        entries[wrong]["repeats"] = [seconds * factor for seconds in entries[wrong]["repeats"]]
+    found = calibrate(recorded(entries))
+    for figure in FIGURES:
+        assert getattr(found, figure) == pytest.approx(getattr(KNOWN, figure), rel=1e-3), figure
+
+
 def test_another_card_would_be_noticed():
     slower = KNOWN._replace(bandwidth=KNOWN.bandwidth / 2)
     assert calibrate(recorded(measurements(slower))).bandwidth < KNOWN.bandwidth * 0.6
