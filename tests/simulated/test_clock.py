@@ -373,6 +373,17 @@ def test_a_composite_shares_its_bytes_among_its_kernels(round_gpu):
     assert moment.end - moment.start == pytest.approx(10 * MILLI, rel=1e-3)  # ten operations each, in two kernels
 
 
+def test_kernels_copy_no_bytes_and_are_loaded_once(round_gpu):
+    x = on(round_gpu, 4)
+    with receipt() as r:
+        x.var()
+        x.var()
+        on(round_gpu, 4)
+    copies, kernels = ([moment for moment in r.timeline() if (moment.bytes > 0) == copied] for copied in (True, False))
+    assert [(moment.kind, moment.bytes) for moment in copies] == [("host to device", 16)]
+    assert [(moment.kind, moment.times) for moment in kernels] == [("first use", 1), ("launch", 2), ("launch", 2)]
+
+
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_every_kernel_of_a_call_takes_a_launch_and_a_part_of_the_time(count):
     launch, floor = 5_000, 10_000  # nanoseconds

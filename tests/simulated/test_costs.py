@@ -8,6 +8,7 @@ import pytest
 
 from fluxlite.devices import cpu, devices, gpu, simulate_gpu
 from fluxlite.receipts.recording import receipt
+from fluxlite.simulated import costs
 
 
 def numbers(device, shape=(2, 3)):
@@ -254,3 +255,51 @@ def test_a_real_gpu_does_not_tell(device):
     assert r.launches is None
     assert "not visible on CUDA:0" in repr(r)
     assert (r.host_to_device.count, r.device_to_host.count) == (1, 1)
+
+
+# -- operations ------------------------------------------------------------------------------------------------
+
+# Of an n by n matrix, in units of n³: Golub and Van Loan, "Matrix Computations"; where it's iterative, a usual number.
+CUBES = {
+    "linalg.cholesky": 1 / 3, "linalg.det": 2 / 3, "linalg.slogdet": 2 / 3, "linalg.solve": 2 / 3, "linalg.qr": 4 / 3,
+    "linalg.inv": 2, "linalg.eigvalsh": 4, "linalg.lstsq": 4, "linalg.matrix_rank": 4, "linalg.matrix_power": 4,
+    "linalg.eigh": 9, "linalg.svd": 20, "linalg.pinv": 20,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CUBES)
+def test_operations_of_linear_algebra_grow_with_the_cube(name):
+    for many, n in ((1, 6), (1, 12), (5, 6)):
+        x = np.zeros((many, n, n), np.float32)
+        assert costs.operations(name, [x], [x], (x,), {}) == pytest.approx(CUBES[name] * many * n**3)
+
+
+def test_other_operations():
+    x, y = np.zeros((3, 5)), np.zeros((5, 7))
+    assert costs.of_matmul(x, y, np.zeros((3, 7))) == 2 * 3 * 5 * 7
+    assert costs.operations("dot", [x, y], [np.zeros((3, 7))], (x, y), {}) == pytest.approx(2 * 3 * 5 * 7)
+    for subscripts, operands, result, count in (
+        ("ij,jk->ik", (x, y), np.zeros((3, 7)), 2 * 3 * 5 * 7),
+        ("ij, jk", (x, y), np.zeros((3, 7)), 2 * 3 * 5 * 7),
+        ("ij->j", (x,), np.zeros(5), 2 * 3 * 5),
+        ("...ij,...jk->...ik", (np.zeros((4, 3, 5)), y), np.zeros((4, 3, 7)), 2 * 3 * 5 * 7),
+        ("i,j->ij", (np.zeros(3), np.zeros(1)), np.zeros((3, 1)), 6),
+    ):
+        assert costs.operations("einsum", operands, [result], (subscripts, *operands), {}) == count
+    assert costs.operations("sort", [np.zeros(15)], [np.zeros(15)], (), {}) == 15 * 4
+    assert costs.operations("add", [x, np.zeros(5)], [x], (), {}) == 15
+    assert costs.operations("exp", [x], [x], (), {}) == 150
+    assert costs.operations("sum", [x], [np.zeros(3)], (), {}) == 15
+
+
+@pytest.mark.parametrize("out, share", [(0, 1), (1, 1 / 8), (4096, 1 / 8), (4097, 2 / 8), (8 * 4096, 1), (10**6, 1)])
+def test_each_multiprocessor_takes_a_tile_of_a_product(out, share):
+    assert costs.share("dot", out, 8) == share and costs.share("exp", out, 8) == 1.0
+
+
+def test_what_is_picked_or_not_read_counts_as_written():
+    x, y = np.zeros((3, 5)), np.zeros(2)
+    assert costs.nbytes("add", [x, y], [y]) == 8 * (15 + 2 + 2)
+    assert costs.nbytes("zeros_like", [x], [x]) == 8 * 15 and costs.nbytes("compress", [x, y], [y]) == 8 * 4
+    special = ("dot", "sort", "exp", "ones_like", "choose")
+    assert all(map(costs.is_special, special)) and not costs.is_special("add")
