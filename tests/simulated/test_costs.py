@@ -91,6 +91,18 @@ def test_zeros_are_a_memset(simulated):
     assert (r.memsets, r.launches) == (1, 0)
 
 
+def test_copies_on_a_device_between_two_and_from_pinned_memory_are_explicit():
+    simulate_gpu(2)
+    first, second = devices()
+    x = numbers(first)
+    with receipt() as r:
+        second(x)
+        x.copy()
+        first.copy_in_pinned(np.zeros(4, np.float32))
+    for copies, count, nbytes in ((r.device_to_device, 2, 48), (r.host_to_device, 1, 16)):
+        assert (copies.count, copies.bytes, copies.explicit, copies.implicit) == (count, nbytes, count, 0)
+
+
 def test_what_the_program_asked_for_is_explicit(simulated):
     with receipt() as r:
         x = gpu(np.zeros((2, 3), np.float32))
