@@ -325,6 +325,23 @@ def test_bytes_decide_about_most_kernels(round_gpu, program, nbytes):
 
 
 @pytest.mark.parametrize(
+    ("program", "nbytes"),
+    [
+        (lambda x, i: np.take_along_axis(x, i, 0), 1e6 + 2e6 + 1e6),  # read, the places, written
+        (lambda x, i: np.take(x, i), 1e6 + 2e6 + 1e6),
+        (lambda x, i: np.add.at(x, i, x[:250_000]), 1e6 + 2e6 + 1e6 + 1e6),  # read, the places, added, written
+        (lambda x, i: fl.scatter_add(x, i, x[:250_000]), 1e6 + 2e6 + 1e6 + 1e6),
+    ],
+)
+def test_places_are_read_too(round_gpu, program, nbytes):
+    x, i = on(round_gpu, 500_000), round_gpu(np.arange(250_000))
+    with receipt() as r:
+        program(x, i)
+    launches = [moment for moment in r.timeline() if moment.kind == "launch"]
+    assert sum(moment.end - moment.start for moment in launches) == pytest.approx(nbytes / 1e9, rel=0.03)
+
+
+@pytest.mark.parametrize(
     ("program", "operations"),
     [
         (lambda x: x @ x, 2 * 256**3),
