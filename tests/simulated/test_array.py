@@ -39,3 +39,15 @@ def test_a_reduction_writes_into_out(simulated, name, axis):
     np.testing.assert_allclose(cpu(out), expected, rtol=1e-5)
     kept = getattr(gpu(host), name)(axis=axis, keepdims=True)
     assert kept.shape == getattr(host, name)(axis=axis, keepdims=True).shape
+
+
+class WithoutEquality:
+    pass
+
+
+@pytest.mark.parametrize("other", [None, WithoutEquality(), len, ...], ids=["None", "object", "function", "Ellipsis"])
+def test_what_has_no_equality_equals_no_number(simulated, other):
+    x = gpu(np.zeros(3, np.float32))
+    assert cpu(x == other).tolist() == [False] * 3
+    assert cpu(x != other).tolist() == [True] * 3
+    assert (x == other).dtype == (x != other).dtype == bool
