@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fluxlite.devices import cpu, gpu
+from fluxlite.receipts.recording import receipt
 
 X = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
 
@@ -45,9 +46,24 @@ class WithoutEquality:
     pass
 
 
-@pytest.mark.parametrize("other", [None, WithoutEquality(), len, ...], ids=["None", "object", "function", "Ellipsis"])
+@pytest.mark.parametrize("other", [None, WithoutEquality(), ...], ids=["None", "object", "Ellipsis"])
 def test_what_has_no_equality_equals_no_number(simulated, other):
     x = gpu(np.zeros(3, np.float32))
     assert cpu(x == other).tolist() == [False] * 3
     assert cpu(x != other).tolist() == [True] * 3
     assert (x == other).dtype == (x != other).dtype == bool
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, -1, 0.5, 2.0, True, np.float32(3)], ids=repr)
+def test_powers(simulated, n):
+    x = X[0] + 1
+    np.testing.assert_allclose(cpu(gpu(x) ** n), x**n, rtol=1e-6)
+    np.testing.assert_allclose(cpu(gpu(x) ** gpu(np.full(4, n, np.float32))), x ** np.float32(n), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n, name", [(2, "square"), (3, "power"), (2.0, "power")])
+def test_a_square_is_a_kernel_of_its_own(simulated, n, name):
+    x = gpu(X)
+    with receipt() as r:
+        x**n
+    assert [moment.name for moment in r.timeline() if moment.kind == "launch"] == [name]
