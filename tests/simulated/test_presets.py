@@ -19,6 +19,8 @@ def test_the_figures_of_version_1(name):
     card = PRESETS[name]
     memory, multiprocessors, bandwidth, float16, float32, float64, pageable, pinned = FIRST[name]
     assert (card.memory, card.multiprocessors, card.version) == (memory, multiprocessors, 1)
-    assert (card.bandwidth, card.pageable, card.pinned) == pytest.approx((bandwidth * 1e9, pageable * 1e9, pinned * 1e9))
-    assert (card.float16, card.float32, card.float64) == pytest.approx((float16 * 1e12, float32 * 1e12, float64 * 1e12))
+    rates = [rate / 1e9 for rate in (card.bandwidth, card.pageable, card.pinned)]
+    assert rates == pytest.approx([bandwidth, pageable, pinned])
+    rates = [rate / 1e12 for rate in (card.float16, card.float32, card.float64)]
+    assert rates == pytest.approx([float16, float32, float64])
     assert (card.launch, card.floor, card.latency, card.first_use) == pytest.approx((8e-6, 3e-6, 13e-6, 20e-3))
