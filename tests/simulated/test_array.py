@@ -1,9 +1,11 @@
 """Methods of a simulated array that give what NumPy's give."""
 
+import re
+
 import numpy as np
 import pytest
 
-from fluxlite.devices import cpu, gpu
+from fluxlite.devices import cpu, devices, gpu, simulate_gpu
 from fluxlite.receipts.recording import receipt
 
 X = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
@@ -67,3 +69,17 @@ def test_a_square_is_a_kernel_of_its_own(simulated, n, name):
     with receipt() as r:
         x**n
     assert [moment.name for moment in r.timeline() if moment.kind == "launch"] == [name]
+
+
+def test_two_devices_are_told_apart_by_number_or_else_by_card():
+    simulate_gpu(2)
+    x, y = (device(np.ones(2, np.float32)) for device in devices())
+    simulate_gpu(like="A100")
+    z = gpu(np.ones(2, np.float32))
+    for one, other, names in (
+        (x, y, "is on Simulated:0, another, of shape (2,), on Simulated:1. A GPU"),
+        (y, x, "is on Simulated:1, another, of shape (2,), on Simulated:0. A GPU"),
+        (x, z, "is on Simulated:0 (simulated NVIDIA T4), another, of shape (2,), on Simulated:0 (simulated A100). A"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(names)):
+            one + other
