@@ -26,6 +26,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 import warnings
 from collections import Counter, defaultdict
@@ -218,11 +219,11 @@ def known_as_equal() -> dict[Change, str]:
     return {Change(entry["file"], entry["was"], entry["becomes"]): entry["why"] for entry in entries}
 
 
-def report(outcomes: dict[Change, bool]) -> tuple[str, bool]:
+def report(outcomes: list[tuple[Change, bool]]) -> tuple[str, bool]:
     """The table for each folder and the list of changes that no test noticed; and whether they're few enough."""
     equal, table = known_as_equal(), defaultdict(Counter)
     missed = []
-    for change, noticed in outcomes.items():
+    for change, noticed in outcomes:
         what = "noticed" if noticed else "equal" if change in equal else "unnoticed"
         for row in (change.file.split("/")[1], "all"):
             table[row].update(("planted", what))
@@ -251,26 +252,28 @@ def main() -> None:
     given = options.parse_args()
     session = Path(given.session).resolve()
     latest = session / "latest.json"
-    outcomes: dict[Change, bool] = {}
+    known: dict[Change, bool] = {}
+    if given.again and latest.exists():
+        known = {Change(*change): noticed for *change, noticed in json.loads(latest.read_text(encoding="utf-8"))}
+    settled = known_as_equal().keys() | {change for change in known if known[change]} if given.again else set()
+    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fluxlite-mutations-") as folder:
         copy = copied(Path(folder, "0"))
         planned = plan(copy, given.parts)
-        known: dict[Change, bool] = {}
-        if given.again and latest.exists():
-            known = {Change(*change): noticed for *change, noticed in json.loads(latest.read_text(encoding="utf-8"))}
-            settled = {change for change in known if known[change]} | known_as_equal().keys()
-            outcomes = {change: known.get(change, False) for _, change in planned.values() if change in settled}
-            planned = {key: pair for key, pair in planned.items() if pair[1] not in outcomes}
-        print(f"{len(planned)} changes in {len({change.file for _, change in planned.values()})} files", flush=True)
-        check_unchanged(given.python, copy, {change.file for _, change in planned.values()})
+        outcomes = [(change, known.get(change, False)) for _, change in planned.values() if change in settled]
+        planned = {key: pair for key, pair in planned.items() if pair[1] not in settled}
+        files = {change.file for _, change in planned.values()}
+        print(f"{len(planned)} changes in {len(files)} files", flush=True)
+        check_unchanged(given.python, copy, files)
         copies = [copy] + [shutil.copytree(copy, Path(folder, str(n))) for n in range(1, PROCESSES)]
+        known = {change: noticed for change, noticed in known.items() if change in settled}
         for change, noticed in run(given.python, planned, copies):
-            outcomes[change] = noticed
-            known[change] = noticed
+            outcomes.append((change, noticed))
+            known[change] = noticed and known.get(change, True)  # the same line may be there twice
             latest.write_text(json.dumps([[*astuple(each), was] for each, was in known.items()]), encoding="utf-8")
     text, few_enough = report(outcomes)
     (session / "report.txt").write_text(text + "\n", encoding="utf-8")
-    print(text)
+    print(f"{text}\n\n{(time.monotonic() - began) / 60:.0f} minutes")
     if not few_enough:
         raise SystemExit(1)
 
