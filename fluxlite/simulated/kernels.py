@@ -1,6 +1,7 @@
 """How many kernels a call launches on a GPU. These are CuPy 14's numbers.
 
-It's one, unless the function is listed here. A result that's a view of an operand launches none, and needs no entry.
+It's one, unless the function is listed here. A result that's a view of an operand launches none, and needs no entry;
+nor does what the host answers (`ABOUT_ARRAYS`).
 An entry is a number, or a function of the call's arguments (NumPy arrays with their values).
 """
 
@@ -72,17 +73,6 @@ KERNELS: dict[str, Count] = {
     "outer": 1,
     "linalg.norm": 3,  # squares, sum, root
     "ix_": 0,
-    "ndim": 0,
-    "shape": 0,
-    "size": 0,
-    "result_type": 0,
-    "can_cast": 0,
-    "min_scalar_type": 0,
-    "common_type": 0,
-    "iscomplexobj": 0,
-    "isrealobj": 0,
-    "may_share_memory": 0,
-    "shares_memory": 0,
 }
 MEMSETS = names("zeros zeros_like")
 

@@ -107,6 +107,15 @@ def test_how_dense_prints(make, text):
     assert repr(make()) == text
 
 
+@pytest.mark.parametrize("make", [lambda: layer(3, 2), lambda: Chain(layer(3, 2))])
+def test_what_is_no_field_of_a_layer_is_no_part_of_it(make):
+    model = make()
+    parameters = len(list(fl.trainables(model)))
+    model.history = [np.ones(2)]
+    assert len(list(fl.trainables(model))) == parameters
+    assert fl.fmap(lambda leaf: leaf, model).history is model.history
+
+
 def test_models_print_inside_a_gradient_as_outside():
     model, seen = Chain(layer(3, 2), layer(2, 2)), []
     gradient(lambda m: (seen.extend([repr(m), repr(m[0])]), m(np.ones(3)).sum())[1], model)
@@ -141,6 +150,16 @@ def test_glorot_uniform_has_the_right_spread():
     assert abs(w).max() <= limit and w.dtype == np.float32
     np.testing.assert_allclose(w.std(), limit / 3**0.5, rtol=0.01)
     assert abs(glorot_uniform(3, 2, rng=np.random.default_rng(0), gain=0)).max() == 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "ways"),
+    [((30,), 30 + 30), ((30, 20), 30 + 20), ((3, 2, 25), (3 + 2) * 25), ((3, 2, 5, 6), (3 + 2) * 5 * 6)],
+)
+def test_glorot_uniform_counts_what_goes_in_and_out_through_a_window(shape, ways):
+    drawn = np.random.default_rng(0).uniform(-1, 1, shape)
+    w = glorot_uniform(*shape, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(w, drawn * (6 / ways) ** 0.5, rtol=1e-5)
 
 
 # -- Chain ------------------------------------------------------------------------------------------------
