@@ -4,7 +4,9 @@ PyTorch computes a whole sequence in its own C++. Beside it, the same LSTM writt
 make it, says what NumPy allows, and what fluxlite's own way around it costs.
 
 Predicted before it was first run: the LSTM's gradient 1.3 times PyTorch's time on one thread and 0.9 times on two; 1.1
-times that of NumPy by hand; the step of characters 1.4 times PyTorch's.
+times that of NumPy by hand; the step of characters 1.4 times PyTorch's. Seen in three runs on
+an AMD EPYC with other programs on both its cores: 1.0 to 1.24 on one thread, 1.05 to 1.15, and 1.06 to 1.21. On two
+threads it says little there: medians of one and the same row were 100 to 600 ms, and the first ratio 0.46 to 1.26.
 """
 
 from __future__ import annotations
@@ -236,11 +238,12 @@ TEXT, TEXT_EAGER = "characters, step, fluxlite", "characters, step, PyTorch eage
 BENCHMARK = Benchmark(
     title=f"Recurrent layers: LSTM {INPUTS} to {OUTPUTS}, {LENGTH} steps, batch {COUNT}; two of them on characters",
     contenders=(
+        # PyTorch's threads stay busy for a while after it's done, so neither of the two that are compared comes next.
         Contender(EAGER, lstm_torch, 1),
-        Contender(LSTM, lstm_fluxlite, 1),
-        Contender(BY_HAND, lstm_by_hand, 1),
         Contender(TEXT_EAGER, characters_torch, STEPS),
         Contender(TEXT, characters_fluxlite, STEPS),
+        Contender(LSTM, lstm_fluxlite, 1),
+        Contender(BY_HAND, lstm_by_hand, 1),
     ),
     reference=EAGER,
     bars=(
