@@ -23,6 +23,7 @@ import multiprocessing
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -162,6 +163,7 @@ def copied(target: Path) -> Path:
 
 def settle(copies: multiprocessing.Queue) -> None:
     """Each process works in a copy of its own, and lets others go first."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     copy = copies.get()
     os.chdir(copy)
     os.environ |= {"PYTHONPATH": str(copy), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -250,6 +252,7 @@ def main() -> None:
     options.add_argument("--session", default=".", help="the folder for the results")
     options.add_argument("--again", action="store_true", help="plant again what wasn't noticed the last time")
     given = options.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the copies are deleted then too
     session = Path(given.session).resolve()
     latest = session / "latest.json"
     known: dict[Change, bool] = {}

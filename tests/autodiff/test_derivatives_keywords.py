@@ -109,6 +109,12 @@ def test_a_keyword_that_says_what_numpy_does_anyway(f):
     check_call(Call(f, X / 8 + 0.2))
 
 
+@pytest.mark.parametrize("f", [np.sum, np.prod, np.ptp, np.var, np.diff, np.cumsum, np.max], ids=lambda f: f.__name__)
+def test_the_operand_by_its_name(f):
+    check_call(Call(lambda x: f(a=x), X))
+    check_call(Call(lambda x: f(axis=0, a=x), X))
+
+
 def test_where_that_chooses_nothing_is_not_taken_for_one_that_chooses_all():
     with pytest.raises(TypeError, match="does not know the keyword 'where'"):
         fl.gradient(lambda x: np.sum(np.exp(x, where=False)), X)
