@@ -193,6 +193,6 @@ def start(
     notice(
         "init",
         f"{layer}({keyword}=…): what {keyword} gives is float64 and becomes float32, as parameters usually are. "
-        f"{layer}.of(weight, bias, activation) keeps the type of its arrays.",
+        f"{layer}.of(…) keeps the type of its arrays.",
     )
     return astype(weight, np.float32)
