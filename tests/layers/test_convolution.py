@@ -358,7 +358,10 @@ def test_on_a_simulated_gpu_without_a_hidden_transfer():
 
 
 def test_launches_are_counted():
-    """A convolution: its input put in order, its windows copied, its kernel flipped, one product of what CuPy copies first, one sum."""
+    """A convolution: its input put in order, its windows copied, its kernel flipped, a product, one sum.
+
+    CuPy copies an operand of the product first, which counts as one of its launches.
+    """
     with fl.simulate_gpu():
         layer, x = fl.gpu(Conv((3, 3), 2, 4)), fl.gpu(np.ones((8, 9, 9, 2), np.float32))
         with fl.receipt() as seen:
