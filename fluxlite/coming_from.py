@@ -6,7 +6,7 @@ Only looked at when a name isn't found: the error then says what to write.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 # What ``fl.<name>`` may be looked for, and what to write.
 NAMES = {
@@ -175,16 +175,6 @@ OF_AN_ARRAY = {
     "permute": "np.transpose(x, axes)",
     "requires_grad_": "fl.param(x)",
     "requires_grad": "nothing: all that comes from the arguments of fl.gradient is tracked",
-    "float": "x.astype(np.float32)",
-    "pow": "x ** 2",
-    "relu": "fl.relu(x)",
-    "sigmoid": "fl.sigmoid(x)",
-    "tanh": "np.tanh(x)",
-    "exp": "np.exp(x)",
-    "log": "np.log(x)",
-    "softmax": "fl.softmax(x)",
-    "norm": "np.linalg.norm(x)",
-    "at": "np.where, np.stack or fl.scatter_add",
 }
 
 # What may be asked of a rule, or of the state that setup gives.
@@ -245,3 +235,19 @@ def hint(name: str, table: dict[str, str] = NAMES) -> str:
 def missing(x: Any, name: str, table: dict[str, str]) -> AttributeError:
     """The error for an attribute that `x` doesn't have."""
     return AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}{hint(name, table)}", name=name, obj=x)
+
+
+class Elsewhere:
+    """A name that another library has: asking an object for it raises `AttributeError` with what it is called here.
+
+    With a ``__getattr__`` that does the same for all names, Python would take longer for every attribute.
+    """
+
+    def __init__(self, table: dict[str, str]) -> None:
+        self.table = table
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, x: Any, owner: type) -> NoReturn:
+        raise missing(x, self.name, self.table)

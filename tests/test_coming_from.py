@@ -40,7 +40,7 @@ def test_an_attribute_of_another_library(x, name, table):
 
 def test_attributes_of_a_tracked_array():
     def f(w):
-        for name in set(coming_from.OF_AN_ARRAY) - set(dir(w)):
+        for name in coming_from.OF_AN_ARRAY:
             with pytest.raises(AttributeError, match=rf"no attribute '{name}'\. (Here it is|Not needed)"):
                 getattr(w, name)
         assert not hasattr(w, "__dlpack__") and not hasattr(w, "nothing")

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arrays import ArrayMethods, astype, getitem, of_type, read_only_types
+from ..coming_from import OF_AN_ARRAY, Elsewhere
 from ..tree.ties import parameter_key
 from .constants import as_base_class
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
@@ -127,14 +128,6 @@ class TrackedArray(ArrayMethods):
     def strides(self) -> tuple[int, ...]:
         return self.value.strides
 
-    def __getattr__(self, name: str) -> Any:
-        """Only asked for what is missing: the error says what PyTorch's name for it is called here."""
-        if name.startswith("_"):  # what libraries ask for
-            raise AttributeError(name)
-        from ..coming_from import OF_AN_ARRAY, missing
-
-        raise missing(self, name, OF_AN_ARRAY)
-
     def __repr__(self) -> str:
         return f"tracked({self.value!r})"
 
@@ -207,6 +200,11 @@ class TrackedArray(ArrayMethods):
 
     def copy(self) -> Any:
         return record(np.positive, (self,))
+
+    # -- what PyTorch's users ask for ------------------------------------------------------------------
+
+    backward, detach, numpy, cuda, cpu, to = (Elsewhere(OF_AN_ARRAY) for _ in range(6))
+    view, unsqueeze, permute, requires_grad, requires_grad_ = (Elsewhere(OF_AN_ARRAY) for _ in range(5))
 
     # -- what would silently lose a gradient --------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..arrays import on_card_of
+from ..arrays import enter_card, on_card_of
 from ..errors import LayerError, left_over
 from ..tree.contract import functor
 from ..tree.walks import Attribute
@@ -48,7 +48,10 @@ class Chain(Layer):
     def __call__(self, x: Any) -> Any:
         for where, layer in self._items():
             try:
-                with on_card_of(x):
+                if enter_card:
+                    with on_card_of(x):
+                        x = layer(x)
+                else:
                     x = layer(x)
             except LayerError as error:
                 raise error.within(Attribute("layers"), where) from error.__cause__

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..arrays import on_card_of
+from ..arrays import enter_card, on_card_of
 from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -91,15 +91,20 @@ class Dense(Layer):
 
     def __call__(self, x: Any) -> Any:
         try:
-            with on_card_of(x):
-                same = getattr(x, "dtype", None) is self.weight.dtype
-                y = product(x if same else taken(self._name(), self.weight, x), self.weight.T)
-                return self.activation(y if self.bias is None else y + self.bias)
+            if enter_card:
+                with on_card_of(x):
+                    return self._forward(x)
+            return self._forward(x)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
             why = left_over(self) or self._why(x)
             if why is None:
                 raise
             raise why from error
+
+    def _forward(self, x: Any) -> Any:
+        same = getattr(x, "dtype", None) is self.weight.dtype
+        y = product(x if same else taken(self._name(), self.weight, x), self.weight.T)
+        return self.activation(y if self.bias is None else y + self.bias)
 
     def _why(self, x: Any) -> LayerError | None:
         """After an error: what a learner needs to know about it; None if the layer sees nothing wrong."""

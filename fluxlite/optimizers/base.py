@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..coming_from import KEYWORDS, OF_AN_OPTIMIZER, hint, missing
+from ..coming_from import KEYWORDS, OF_AN_OPTIMIZER, Elsewhere, hint
 
 
 class Rule:
@@ -31,8 +31,8 @@ class Rule:
                 raise TypeError(f"{cls.__name__} has no {name!r}{hint(name, KEYWORDS)}")
         return super().__new__(cls)
 
-    def __getattr__(self, name: str) -> Any:
-        raise missing(self, name, OF_AN_OPTIMIZER)
+    step, zero_grad, param_groups, update = (Elsewhere(OF_AN_OPTIMIZER) for _ in range(4))
+    apply_gradients, minimize, state_dict, lr = (Elsewhere(OF_AN_OPTIMIZER) for _ in range(4))
 
     def init(self, x: Any) -> dict[str, Any]:
         """What is remembered about the parameter `x` before the first step: arrays made from `x`, and numbers."""
