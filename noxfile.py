@@ -9,6 +9,7 @@
     .venv/bin/nox -s arguments -- 20000            bad arguments for every public name: every error says which it is
     .venv/bin/nox -s random_programs -- 20000      gradients of random programs, beside PyTorch's
     .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
+    .venv/bin/nox -s mutations        plant small changes in the library: does a test notice each? half an hour
 
 NumPy picks its code by the processor: OpenBLAS has a kernel for each family, NumPy's own loops one for each set of
 instructions. They round differently. The environment can choose another one, as long as the processor can run it.
@@ -131,3 +132,11 @@ def constraints(session: nox.Session) -> None:
             f"--python-version={oldest}", "--only-binary=:all:", "--no-annotate",
             "--custom-compile-command=nox -s constraints", f"--output-file={wheelhouse.CONSTRAINTS}",
         )  # fmt: skip
+
+
+@nox.session(default=False)  # it says how good the tests are, not whether they pass
+def mutations(session: nox.Session) -> None:
+    """Small changes, planted in copies of the library one at a time: does a test notice each?"""
+    session.install("cosmic-ray==8.7.0")  # another version finds other changes
+    folder = session.virtualenv.location  # report.txt goes there
+    session.run("python", "tools/mutations.py", f"--python={sys.executable}", f"--session={folder}", *session.posargs)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from .harness import MISSED, Judgement, text_table
 
-NAMES = ("rnn", "small_models", "loader", "importing", "memory", "simulated")  # in the order they run
+# In the order they run.
+NAMES = ("rnn", "small_models", "pictures", "blocks", "recurrent", "loader", "importing", "memory", "simulated")
 LIBRARIES = ("numpy", "torch", "jax", "mlx", "autograd")
 FEWEST_ROUNDS = 5
 

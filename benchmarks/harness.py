@@ -37,6 +37,7 @@ class Bar:
     at_most: float  # times the median of the reference
     reference: str = ""  # if it isn't the benchmark's
     per: str = ""  # what a step is, such as "leaf": then the bar is so many µs for each
+    threads: int = 0  # if it's for one number of threads only
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,8 @@ def report(module: str, rounds: int, threads: Sequence[int] = (1, 2)) -> list[Ju
         plural = "thread" if count == 1 else "threads"
         judged: dict[str, Judgement] = {}  # the table shows a contender's first bar
         for bar in benchmark.bars:
+            if bar.threads not in (0, count):
+                continue
             judgement = judge_bar(benchmark, bar, rows, f"{bar.contender}, {count} {plural}")
             judged.setdefault(bar.contender, judgement)
             judgements.append(judgement)

@@ -22,7 +22,7 @@ from .tree.parameters import destructure, trainables
 # Gradients
 from .arrays import astype, getitem, move, primitive, scatter_add
 from .autodiff.collecting import Gradient
-from .autodiff.gradients import gradient, withgradient
+from .autodiff.gradients import gradient, stop_gradient, withgradient
 from .autodiff.jacobians import hessian, jacobian
 from .autodiff.older_styles import back, param, params
 from .autodiff.tracked import TrackedArray
@@ -52,7 +52,12 @@ if TYPE_CHECKING:
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
     from .devices.scalars import allowscalar
-    from .layers.initializers import glorot_uniform
+    from .layers.casts import f16, f32, f64
+    from .layers.initializers import (
+        glorot_normal, glorot_uniform, identity_init, kaiming_normal, kaiming_uniform, lecun_normal, nfan, ones32,
+        orthogonal, rand32, randn32, sparse_init, truncated_normal, zeros32,
+    )  # fmt: skip
+    from .losses.metrics import accuracy, confusion_matrix, normalise
     from .losses import (
         binary_focal_loss, binarycrossentropy, crossentropy, dice_coeff_loss, focal_loss, hinge_loss, huber_loss,
         kldivergence, label_smoothing, logitbinarycrossentropy, logitcrossentropy, mae, mse, msle, poisson_loss,
@@ -63,9 +68,22 @@ if TYPE_CHECKING:
         freeze, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, setup, SignDecay, thaw,
         update, updated, WeightDecay,
     )  # fmt: skip
+    from .layers.convolution import Conv, ConvTranspose, CrossCor, DepthwiseConv
+    from .layers.spatial import SamePad
+    from .layers.pooling import AdaptiveMaxPool, AdaptiveMeanPool, GlobalMaxPool, GlobalMeanPool, MaxPool, MeanPool
+    from .layers.upsampling import Upsample
+    from .layers.attention import MultiHeadAttention, make_causal_mask
+    from .layers.combine import Maxout, PairwiseFusion, Parallel, Scale, SkipConnection, flatten
+    from .layers.dropout import Dropout
+    from .layers.embedding import Embedding
+    from .layers.modes import testmode, trainmode
+    from .layers.normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm
+    from .layers.cells import GRUCell, LSTMCell, RNNCell, initialstates
+    from .layers.recurrent import GRU, LSTM, RNN, Recurrence
     from .receipts.estimates import estimate
     from .receipts.recording import receipt
     from .receipts.seconds import Seconds, clock
+    from .receipts.sizes import outputsize
     from .reports.diagnosis import doctor
     from .reports.explanation import explain
     from .schedules import cosine, exponential_decay, one_cycle, step_decay, warm_up
@@ -77,11 +95,19 @@ if TYPE_CHECKING:
 else:
     from .lazy import loaded_when_used
 
+    def _hint(name: str) -> str:
+        from .coming_from import hint
+
+        return hint(name)
+
     __getattr__, __dir__ = loaded_when_used(
         __name__,
         {
             "autodiff.own_rules": "rule",
-            "layers.initializers": "glorot_uniform",
+            "layers.initializers": "glorot_uniform glorot_normal kaiming_uniform kaiming_normal truncated_normal "
+            "lecun_normal orthogonal sparse_init identity_init zeros32 ones32 rand32 randn32 nfan",
+            "layers.casts": "f16 f32 f64",
+            "losses.metrics": "accuracy confusion_matrix normalise",
             "losses": "mae mse msle huber_loss poisson_loss hinge_loss squared_hinge_loss siamese_contrastive_loss "
             "crossentropy logitcrossentropy binarycrossentropy logitbinarycrossentropy kldivergence focal_loss "
             "binary_focal_loss dice_coeff_loss tversky_loss label_smoothing",
@@ -89,6 +115,18 @@ else:
             "AdaGrad AdaDelta RMSProp Adam AdamW NAdam RAdam AdaMax OAdam AMSGrad AdaBelief "
             "OptimiserChain WeightDecay SignDecay ClipGrad ClipNorm AccumGrad",
             "schedules": "step_decay exponential_decay cosine warm_up one_cycle",
+            "layers.convolution": "Conv ConvTranspose CrossCor DepthwiseConv",
+            "layers.spatial": "SamePad",
+            "layers.pooling": "MaxPool MeanPool AdaptiveMaxPool AdaptiveMeanPool GlobalMaxPool GlobalMeanPool",
+            "layers.upsampling": "Upsample",
+            "layers.attention": "MultiHeadAttention make_causal_mask",
+            "layers.combine": "Maxout PairwiseFusion Parallel Scale SkipConnection flatten",
+            "layers.dropout": "Dropout",
+            "layers.embedding": "Embedding",
+            "layers.modes": "testmode trainmode",
+            "layers.normalization": "BatchNorm GroupNorm InstanceNorm LayerNorm",
+            "layers.cells": "RNNCell LSTMCell GRUCell initialstates",
+            "layers.recurrent": "RNN LSTM GRU Recurrence",
             "data": "DataLoader CuIterator mapobs splitobs shuffleobs kfolds batch unbatch numobs getobs",
             "data.onehots": "onehot onehotbatch onecold",
             "training": "train throttle patience early_stopping plateau",
@@ -96,6 +134,7 @@ else:
             "receipts.recording": "receipt",
             "receipts.seconds": "clock Seconds",
             "receipts.estimates": "estimate",
+            "receipts.sizes": "outputsize",
             "simulated.calibration": "calibrate",
             "simulated.pretending": "pretend",
             "reports.explanation": "explain",
@@ -104,6 +143,7 @@ else:
         },
         modules="cuda amdgpu metal course",  # fl.cuda.devices(), without importing fluxlite.cuda first
         computed={"GPU_BACKEND": ("devices.choosing", "current_backend")},
+        hint=_hint,
     )
 
 __version__ = "0.1.0"
@@ -113,16 +153,27 @@ __all__ = [
     "functor", "children", "trainable", "is_leaf", "KeyPath",
     "fmap", "fmap_with_path", "fmapstructure", "fcollect", "leaves", "trainables", "destructure",
     # gradients
-    "gradient", "withgradient", "Gradient", "jacobian", "hessian", "param", "back", "params", "TrackedArray",
+    "gradient", "withgradient", "stop_gradient", "Gradient", "jacobian", "hessian",
+    "param", "back", "params", "TrackedArray",
     "rule", "primitive", "getitem", "scatter_add", "astype", "move",
     # layers and what they are made of
-    "Dense", "Chain", "glorot_uniform", "seed",
+    "Dense", "Chain", "seed",
+    "glorot_uniform", "glorot_normal", "kaiming_uniform", "kaiming_normal", "truncated_normal", "lecun_normal",
+    "orthogonal", "sparse_init", "identity_init", "zeros32", "ones32", "rand32", "randn32", "nfan",
+    "Conv", "ConvTranspose", "CrossCor", "DepthwiseConv", "SamePad", "Upsample",
+    "MaxPool", "MeanPool", "AdaptiveMaxPool", "AdaptiveMeanPool", "GlobalMaxPool", "GlobalMeanPool",
+    "outputsize",
+    "Scale", "Embedding", "Maxout", "SkipConnection", "Parallel", "PairwiseFusion", "flatten",
+    "Dropout", "LayerNorm", "BatchNorm", "InstanceNorm", "GroupNorm", "trainmode", "testmode",
+    "MultiHeadAttention", "make_causal_mask",
+    "RNN", "LSTM", "GRU", "Recurrence", "RNNCell", "LSTMCell", "GRUCell", "initialstates",
     "celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leakyrelu", "lisht", "logcosh", "logsigmoid",
     "mish", "relu", "relu6", "rrelu", "selu", "sigmoid", "sigmoid_fast", "softplus", "softshrink", "softsign", "swish",
     "tanhshrink", "tanh_fast", "trelu", "σ", "tanh", "softmax", "logsoftmax",
     "mae", "mse", "msle", "huber_loss", "poisson_loss", "hinge_loss", "squared_hinge_loss", "siamese_contrastive_loss",
     "crossentropy", "logitcrossentropy", "binarycrossentropy", "logitbinarycrossentropy", "kldivergence", "focal_loss",
     "binary_focal_loss", "dice_coeff_loss", "tversky_loss", "label_smoothing",
+    "accuracy", "confusion_matrix", "normalise", "f16", "f32", "f64",
     # training
     "setup", "update", "updated", "adjust", "freeze", "thaw",
     "Descent", "Momentum", "Nesterov", "Lion", "Rprop",

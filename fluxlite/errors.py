@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -93,3 +96,24 @@ def check_number(name: str, value: Any, below: float = math.inf) -> None:
     if not 0 <= value < below:
         limit = "finite" if below == math.inf else f"less than {below}"
         raise ValueError(f"{name} is at least 0 and {limit}, got {value}")
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def keywords_hinted(function: Function) -> Function:
+    """Where `function` is given a keyword of another library, the error says what it is called here."""
+
+    @wraps(function)
+    def hinted(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            found = re.search(r"got an unexpected keyword argument '(\w+)'", str(error))
+            if found and found[1] in kwargs:
+                from .coming_from import KEYWORDS, hint
+
+                raise TypeError(f"{error}{hint(found[1], KEYWORDS)}") from None
+            raise
+
+    return hinted  # type: ignore[return-value]

@@ -9,12 +9,14 @@ from typing import Any
 
 
 def loaded_when_used(
-    package: str, names_in: Mapping[str, str], modules: str = "", computed: Mapping[str, tuple[str, str]] | None = None
+    package: str, names_in: Mapping[str, str], modules: str = "", computed: Mapping[str, tuple[str, str]] | None = None,
+    hint: Callable[[str], str] = lambda name: "",
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a `package`.
 
     `names_in` says which of its modules have which names. `modules` lists the modules that are names themselves.
     `computed` lists names that may change: each has a module and the function in it that returns the current value.
+    `hint` says more about a name that isn't there.
     """
     module_of = {name: module for module, names in names_in.items() for name in names.split()}
     itself = modules.split()
@@ -27,7 +29,7 @@ def loaded_when_used(
         if name in itself:
             return importlib.import_module(f".{name}", package)
         if name not in module_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint(name)}")
         contents[name] = getattr(importlib.import_module(f".{module_of[name]}", package), name)
         return contents[name]
 

@@ -21,13 +21,14 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "messages": ("what is said to the user, most of it once", set()),
     "seeds": ("one number that decides all random ones", set()),
     "pictures": ("how pictures look, and how they are shown", set()),
+    "coming_from": ("what names of PyTorch, Keras and JAX are called here", set()),
     "unreached": ("arrays of a model that no walk reaches: where they are, and what helps", {"tree", "messages"}),
     "arrays": ("what is asked of an array without knowing whose it is", {"arguments", "tree"}),
     "autodiff": (
         "gradients: the array that remembers, the derivative rules, the way back",
-        {"arguments", "tree", "unreached", "arrays", "messages"},
+        {"arguments", "tree", "unreached", "arrays", "messages", "coming_from"},
     ),
-    "errors": ("errors that name the place in a model", {"arguments", "tree", "arrays", "autodiff"}),
+    "errors": ("errors that name the place in a model", {"arguments", "tree", "arrays", "autodiff", "coming_from"}),
     "activations": ("relu, tanh, softmax and their kin, with their derivatives", {"arguments", "arrays", "autodiff"}),
     "losses": (
         "what training makes small",
@@ -35,11 +36,12 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     ),
     "layers": (
         "what networks are made of, and how they print",
-        {"arguments", "tree", "arrays", "autodiff", "errors", "messages", "seeds", "activations"},
+        {"arguments", "tree", "arrays", "autodiff", "errors", "messages", "seeds", "activations",
+         "coming_from"},
     ),
     "optimizers": (
         "setup, update and the rules",
-        {"arguments", "tree", "unreached", "arrays", "autodiff", "errors", "messages"},
+        {"arguments", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "coming_from"},
     ),
     "schedules": ("learning rates that change with the steps", {"arguments", "errors"}),
     "devices": (
@@ -58,7 +60,10 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
         "explain and doctor: what is where, what can be used",
         {"tree", "unreached", "arrays", "autodiff", "devices"},
     ),
-    "data": ("observations, mini-batches, loaders", {"arguments", "tree", "arrays", "devices", "messages", "seeds"}),
+    "data": (
+        "observations, mini-batches, loaders",
+        {"arguments", "tree", "arrays", "devices", "errors", "messages", "seeds"},
+    ),
     "checkpoint": (
         "save and load",
         {"arguments", "writing", "tree", "unreached", "arrays", "autodiff", "messages", "optimizers", "devices",

@@ -10,7 +10,7 @@ import pytest
 # The benchmarks aren't part of the installed package, so we find them next to it in the repository.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import harness, importing, loader, memory, rnn, sine_wave, small_models  # noqa: E402
+from benchmarks import blocks, harness, importing, loader, memory, rnn, sine_wave, small_models  # noqa: E402
 from benchmarks.__main__ import main, processor  # noqa: E402
 
 
@@ -110,6 +110,15 @@ def test_report_judges_every_bar_at_every_number_of_threads(monkeypatch, capsys)
     assert "at most 0.50x: not met" in capsys.readouterr().out.replace(" B", "")
 
 
+def test_a_bar_may_be_for_one_number_of_threads(monkeypatch, capsys):
+    bars = (harness.Bar("A", at_most=0.5, threads=1), harness.Bar("A", at_most=2.5, threads=2))
+    contenders = tuple(harness.Contender(name, lambda: lambda: 1.0) for name in "AB")
+    monkeypatch.setattr(rnn, "BENCHMARK", benchmark(*contenders, bars=bars))
+    rows = [harness.Measured("A", [2.0]), harness.Measured("B", [1.0])]
+    monkeypatch.setattr(harness, "measure", lambda module, threads, rounds: rows)
+    assert [one.outcome for one in harness.report("benchmarks.rnn", 5)] == ["not met", "met"]
+
+
 def test_a_bar_may_be_so_many_microseconds_a_step(capsys):
     contenders = (harness.Contender("A", lambda: lambda: 1.0, steps=1000), harness.Contender("B", lambda: lambda: 1.0))
     made_up = benchmark(*contenders)
@@ -186,8 +195,17 @@ def test_another_result_of_a_small_model_is_refused(wrong):
     assert small_models.check(wrong).startswith("refused")
 
 
-def test_every_bar_of_the_small_models_has_its_contenders():
-    made = small_models.BENCHMARK
+@pytest.mark.parametrize("contender", blocks.BENCHMARK.contenders, ids=lambda contender: contender.name)
+def test_every_block_computes_the_same(contender):
+    if "PyTorch" in contender.name:
+        pytest.importorskip("torch")
+    run = contender.make()
+    assert blocks.check(run()) == "" and blocks.check(run()) == "", "also the second time"
+    assert blocks.check(((1.0, 2.0), (1.0, 2.1))).startswith("refused")
+
+
+@pytest.mark.parametrize("made", [small_models.BENCHMARK, blocks.BENCHMARK], ids=lambda made: made.title)
+def test_every_bar_of_the_small_models_has_its_contenders(made):
     names = [contender.name for contender in made.contenders]
     assert len(set(names)) == len(names)
     assert {bar.contender for bar in made.bars} | {bar.reference for bar in made.bars if not bar.per} == set(names)

@@ -26,7 +26,8 @@ class Table:
         self.for_type_checkers = dict(self._imported(block.body))
         self.declared = [node.target.id for node in block.body if isinstance(node, ast.AnnAssign)]
         call = next(n for n in ast.walk(tree) if isinstance(n, ast.Call) and "loaded_when_used" in ast.unparse(n.func))
-        more = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+        named = [keyword for keyword in call.keywords if keyword.arg != "hint"]
+        more = {keyword.arg: ast.literal_eval(keyword.value) for keyword in named}
         names = ast.literal_eval(call.args[1])
         self.loaded = {name: module for module in names for name in names[module].split()}
         self.loaded |= {name: "" for name in more.get("modules", "").split()}

@@ -18,6 +18,7 @@ from .assigned import keep_state
 from .collecting import collect
 from .levels import Level, numbers, set_writeable
 from .marking import mark
+from .modes import activate
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
@@ -70,7 +71,9 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
     level = new_level()
     try:
         marked = [mark(argument, level) for argument in args]
+        settle = activate([layer for one in marked for layer in one.modal])
         value = called(f, *[one.stand_in for one in marked])
+        settle()
         plain_value = untracked(value, level)
         totals = gradients_of(value, level)
         given: set[int] = set()
@@ -79,6 +82,17 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         level.close()
     keep_state(args, marked)
     return plain_value, gradients
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x`, an array or a model, as a constant: no gradient flows through it (JAX: ``stop_gradient``).
+
+    Zygote: ``ignore_derivatives``. Also ends what outer gradients would track.
+
+    >>> gradient(lambda x: x * stop_gradient(x), 3.0)
+    (3.0,)
+    """
+    return plain(x) if is_array(x) or type(x) is TrackedArray else fmap(plain, x)
 
 
 def called(f: Callable, *args: Any) -> Any:

@@ -35,6 +35,7 @@ class Marked(NamedTuple):
     stand_in: Any  # what `f` gets
     recipe: Any
     copies: list  # (object or container, its copy, what the copy held when `f` got it, whether it may train there)
+    modal: list  # the copies that may have a mode
 
 
 def mark(argument: Any, level: Level) -> Marked:
@@ -44,7 +45,7 @@ def mark(argument: Any, level: Level) -> Marked:
     """
     if type(argument) is np.ndarray and argument.dtype.kind == "f":
         tracked = track_array(argument, level)
-        return Marked(tracked, tracked, [])
+        return Marked(tracked, tracked, [], [])
     trained: set[tuple] = set()
     by_address = False
     while True:
@@ -63,7 +64,7 @@ def mark(argument: Any, level: Level) -> Marked:
         else:
             if marking.met_new:
                 say_what_has_no_gradient(argument)
-            return Marked(stand_in, recipe, marking.copies)
+            return Marked(stand_in, recipe, marking.copies, marking.modal)
 
 
 def track_array(array: Any, level: Level) -> TrackedArray:
@@ -90,11 +91,12 @@ class _Marking:
         self.met_new = False  # a leaf of a class, or a function, that was not met before: there may be arrays in it
         self.met_foreign = False  # memory that is not NumPy's own: only addresses say who shares it
         self.arrays: dict[Any, list] = {}  # by memory: the arrays of a parameter's first place, tracked
-        self.idle: set[tuple] = set()  # parameters that were left plain, where they do not train
+        self.idle: list[tuple] = []  # (memory, array) of what was left plain, where it does not train
         self.unclaimed: set[TrackedArray] = set()  # tracked where they do not train: the gradient has no place yet
         self.seen: dict[int, tuple] = {}  # id: what was met, its stand-in, whether it may train there
         self.inside: set[int] = set()
         self.copies: list[tuple] = []
+        self.modal: list = []
 
     def visit(self, x: Any, trains: bool, bare: bool) -> tuple[Any, Any]:
         """The stand-in and the recipe of `x`. `bare`: nothing but tuples, lists and dicts is around it."""
@@ -144,8 +146,8 @@ class _Marking:
         for first, tracked in same:
             if first is x or parameter_key(first) == parameter_key(x):
                 return same_view(x, first, tracked), self.claimed(tracked, trains)
-        if not trains and parameter_key(x) not in self.trained:
-            self.idle.add(parameter_key(x))
+        if not trains and not (self.trained and parameter_key(x) in self.trained):
+            self.idle.append((memory, x))
             return x, None
         tracked = track_array(x, self.level)
         self.arrays[memory] = [*same, (x, tracked)]
@@ -174,9 +176,8 @@ class _Marking:
 
     def missed(self) -> set[tuple]:
         """The parameters that were left plain before a place was met where they train."""
-        if not self.idle:
-            return set()
-        return self.idle & {parameter_key(x) for same in self.arrays.values() for x, _ in same}
+        also = [(x, self.arrays[memory]) for memory, x in self.idle if memory in self.arrays]
+        return {parameter_key(x) for x, same in also if parameter_key(x) in [parameter_key(y) for y, _ in same]}
 
     def number(self, x: Any) -> tuple[Any, Any]:
         tracked = TrackedArray(x, self.level)
@@ -209,6 +210,8 @@ class _Marking:
             held[name], recipe = self.visit(held[name], trains and (trained is None or name in trained), False)
             recipes.append(recipe)
         self.copies.append((x, new, held.copy(), trains))
+        if fields.has_mode or held.get("active", self) is None:
+            self.modal.append(new)
         return new, (record_of, names, recipes)
 
     def other(self, x: Any, trains: bool, bare: bool) -> tuple[Any, Any]:
@@ -238,6 +241,7 @@ class _Marking:
         new = rebuild(dict(zip(parts, stand_ins)) if by_name else stand_ins)
         if type(new) is type(x) and not bare and not isinstance(x, _UNCHANGING):
             self.copies.append((x, new, held_by(new).copy(), trains))
+            self.modal.append(new)
         kind = rebuild if isinstance(x, (tuple, list, dict)) else record_of if by_name else type(parts)
         return new, (kind, tuple(parts) if by_name else None, recipes)
 

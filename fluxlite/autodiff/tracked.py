@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arrays import ArrayMethods, astype, getitem, of_type, read_only_types
+from ..coming_from import OF_AN_ARRAY, Elsewhere
 from ..tree.ties import parameter_key
 from .constants import as_base_class
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
@@ -199,6 +200,11 @@ class TrackedArray(ArrayMethods):
 
     def copy(self) -> Any:
         return record(np.positive, (self,))
+
+    # -- what PyTorch's users ask for ------------------------------------------------------------------
+
+    backward, detach, numpy, cuda, cpu, to = (Elsewhere(OF_AN_ARRAY) for _ in range(6))
+    view, unsqueeze, permute, requires_grad, requires_grad_ = (Elsewhere(OF_AN_ARRAY) for _ in range(5))
 
     # -- what would silently lose a gradient --------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import on_card_of
+from ..arrays import enter_card, on_card_of
 from ..tree.ties import is_array
 from .tracked import TrackedArray, plain
 
@@ -27,27 +27,36 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
     while waiting:
         node = heappop(waiting)[1]
         g = arrived.pop(node)
-        rule, arguments, keywords, parents = node.call
         if node.call is _USED:
             raise _cleared()
-        for pullback, parent in parents:
-            is_first = parent not in arrived
-            if parent.call is None:
-                if parent.number > node.number:
-                    raise _assigned()
-            elif is_first:
-                heappush(waiting, (-parent.number, parent))
+        if enter_card:
             with on_card_of(node.value):
-                if rule.add_into is not None and totals.add_part(parent, g, node):
-                    continue
-                piece = pullback(g, node.value, *arguments, **keywords)
-            if is_first:
-                arrived[parent] = piece
-            else:
-                totals.add(parent, piece)
+                _hand_over(node, g, totals, waiting)
+        else:
+            _hand_over(node, g, totals, waiting)
         if not keep:
             node.call = _USED
     return arrived
+
+
+def _hand_over(node: TrackedArray, g: Any, totals: _Totals, waiting: list) -> None:
+    """Give each parent of `node` its piece of the gradient `g`, and let those wait that have parents of their own."""
+    arrived = totals.arrived
+    rule, arguments, keywords, parents = node.call
+    for pullback, parent in parents:
+        is_first = parent not in arrived
+        if parent.call is None:
+            if parent.number > node.number:
+                raise _assigned()
+        elif is_first:
+            heappush(waiting, (-parent.number, parent))
+        if rule.add_into is not None and totals.add_part(parent, g, node):
+            continue
+        piece = pullback(g, node.value, *arguments, **keywords)
+        if is_first:
+            arrived[parent] = piece
+        else:
+            totals.add(parent, piece)
 
 
 class _Totals:

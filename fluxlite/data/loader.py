@@ -19,6 +19,7 @@ from ..devices.base import Device
 from ..devices.host import CPU
 from ..devices.moving import send
 from ..devices.selection import cpu, cu, gpu
+from ..errors import keywords_hinted
 from ..messages import notice, warn
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
@@ -57,6 +58,7 @@ class DataLoader:
     (2, 2) [4 5]
     """
 
+    @keywords_hinted
     def __init__(
         self,
         data: Any,

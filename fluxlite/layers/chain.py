@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..arguments import explained
-from ..arrays import on_card_of
+from ..arrays import enter_card, on_card_of
 from ..errors import LayerError, left_over
 from ..tree.contract import functor
 from ..tree.walks import Attribute
+from .layer import Layer
 from .printing import brief, count_of, name_of, places_of, said_where
 
 
 @functor
 @dataclass(eq=False, repr=False, init=False)
-class Chain:
+class Chain(Layer):
     """Layers, or any functions, one after the other (Flux: ``Chain``).
 
     ``chain[0]`` is the first layer, ``chain[1:]`` a chain of the others; ``len`` and iteration work as on a list.
@@ -48,7 +49,10 @@ class Chain:
     def __call__(self, x: Any) -> Any:
         for where, layer in self._items():
             try:
-                with on_card_of(x):
+                if enter_card:
+                    with on_card_of(x):
+                        x = layer(x)
+                else:
                     x = layer(x)
             except LayerError as error:
                 raise error.within(Attribute("layers"), where) from error.__cause__

@@ -10,19 +10,21 @@ import numpy as np
 
 from ..activations import identity
 from ..arguments import check_callable
-from ..arrays import on_card_of
-from ..errors import InputError, LayerError, ShapeError, left_over, other_device
+from ..arrays import enter_card, on_card_of
+from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .initializers import glorot_uniform, start
 from .inputs import matching, taken
+from .layer import Layer
 from .printing import brief, described, name_of, text_of
+from .rows import product
 
 
 @functor
 @dataclass(eq=False, repr=False, init=False)
-class Dense:
+class Dense(Layer):
     """A fully connected layer: ``activation(x @ weight.T + bias)`` (Flux: ``Dense``).
 
     ``Dense(inputs, outputs, activation)`` starts with random weights: `weight` has shape ``(outputs, inputs)``,
@@ -45,6 +47,7 @@ class Dense:
     bias: Any
     activation: Callable
 
+    @keywords_hinted
     def __init__(
         self,
         inputs: int,
@@ -90,15 +93,20 @@ class Dense:
 
     def __call__(self, x: Any) -> Any:
         try:
-            with on_card_of(x):
-                same = getattr(x, "dtype", None) is self.weight.dtype
-                y = (x if same else taken(self._name(), self.weight, x)) @ self.weight.T
-                return self.activation(y if self.bias is None else y + self.bias)
+            if enter_card:
+                with on_card_of(x):
+                    return self._forward(x)
+            return self._forward(x)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
             why = left_over(self) or self._why(x)
             if why is None:
                 raise
             raise why from error
+
+    def _forward(self, x: Any) -> Any:
+        same = getattr(x, "dtype", None) is self.weight.dtype
+        y = product(x if same else taken(self._name(), self.weight, x), self.weight.T)
+        return self.activation(y if self.bias is None else y + self.bias)
 
     def _why(self, x: Any) -> LayerError | None:
         """After an error: what a learner needs to know about it; None if the layer sees nothing wrong."""

@@ -14,19 +14,25 @@ from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 
 
-def taken(name: str, weight: Any, x: Any) -> Any:
+def taken(name: str, weight: Any, x: Any, features: int | None = None) -> Any:
     """The input `x` of the layer `name` in the type of its `weight` (Flux: ``_match_eltype``).
 
     Floating-point numbers are converted where they are, which a gradient sees; a list of numbers has no type of its
     own and takes the layer's. Raises `InputError` for integers, booleans, complex numbers and all else. What the
-    layer refuses anyway, another width or another device, is left for it to refuse.
+    layer refuses anyway, another width than `features` (the weight's last axis) or another device, is left for it to
+    refuse.
     """
     if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
         numbers = np.asarray(x)
         return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_floating(weight) else numbers
+    if type(x).__module__.partition(".")[0] in ("torch", "jax", "jaxlib", "tensorflow"):
+        raise InputError(
+            KeyPath(), f"{name} takes an array, got a {type(x).__module__}.{type(x).__name__}; np.asarray(x) makes one"
+        )
     if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_floating(weight):
         return x
-    if x.shape[-1:] != weight.shape[-1:] or device_of(plain(x)) != device_of(plain(weight)):
+    width = weight.shape[-1:] if features is None else (features,)
+    if x.shape[-1:] != width or device_of(plain(x)) != device_of(plain(weight)):
         return x
     if not is_floating(x):
         raise InputError(KeyPath(), f"{name} takes floating-point numbers, got {x.dtype.name}; {_fix(weight, x)}")
@@ -36,13 +42,14 @@ def taken(name: str, weight: Any, x: Any) -> Any:
     return astype(x, weight.dtype)
 
 
-def matching(weight: Any, bias: Any) -> Any:
+def matching(weight: Any, bias: Any, layer: str = "Dense") -> Any:
     """`bias` in the type of `weight`; two types in one layer would make all that it computes the wider one."""
     if not (is_floating(weight) and is_floating(bias)) or bias.dtype.name == weight.dtype.name:
         return bias
     notice(
         ("bias", bias.dtype.name, weight.dtype.name),
-        f"Dense.of: the weight is {weight.dtype.name}, so the {bias.dtype.name} bias becomes {weight.dtype.name}, too.",
+        f"{layer}.of: the weight is {weight.dtype.name}, "
+        f"so the {bias.dtype.name} bias becomes {weight.dtype.name}, too.",
     )
     return astype(bias, weight.dtype)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..coming_from import KEYWORDS, OF_AN_OPTIMIZER, Elsewhere, hint
+
 
 class Rule:
     """An optimizer's formula. One of your own has `change`, and `init` if it remembers something.
@@ -22,6 +24,15 @@ class Rule:
     >>> model
     [array([0.25, 0.25])]
     """
+
+    def __new__(cls, *args: Any, **fields: Any) -> Any:
+        for name in fields:
+            if name in KEYWORDS and name not in getattr(cls, "__dataclass_fields__", ()):
+                raise TypeError(f"{cls.__name__} has no {name!r}{hint(name, KEYWORDS)}")
+        return super().__new__(cls)
+
+    step, zero_grad, param_groups, update = (Elsewhere(OF_AN_OPTIMIZER) for _ in range(4))
+    apply_gradients, minimize, state_dict, lr = (Elsewhere(OF_AN_OPTIMIZER) for _ in range(4))
 
     def init(self, x: Any) -> dict[str, Any]:
         """What is remembered about the parameter `x` before the first step: arrays made from `x`, and numbers."""

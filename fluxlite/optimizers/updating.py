@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import device_of, on_card_of
+from ..arrays import device_of, enter_card, on_card_of
 from ..autodiff.collecting import Gradient
 from ..autodiff.tracked import TrackedArray
 from ..tree.contract import children, fields_of, is_leaf, trainable
@@ -34,7 +34,10 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     {'w': array([0.5, 0. ])}
     """
     for leaf, x, g in _steps(state, model, grads):
-        with on_card_of(x):
+        if enter_card:
+            with on_card_of(x):
+                leaf.rule.apply(leaf.memory, x, g)
+        else:
             leaf.rule.apply(leaf.memory, x, g)
     return state, model
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..devices import events
 from ..devices.base import GPU, Memory
 from ..devices.events import listeners, tell
-from . import costs
+from . import costs, kernels
 from .array import SimulatedArray
 from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .memory import Buffer, Pool, root_of
@@ -154,7 +154,8 @@ class SimulatedDevice(GPU):
         """Record a matrix product, which may be too small to use all multiprocessors."""
         share = min(1.0, costs.tiles(x, y, out) / self._multiprocessors)
         work = costs.of_matmul(x, y, out) / share if share else 0.0
-        self.launch("matmul", x.nbytes + y.nbytes + out.nbytes, work, out.dtype.char)
+        count = kernels.launches_of_product(x, y)
+        self.launch("matmul", x.nbytes + y.nbytes + out.nbytes, work, out.dtype.char, count)
 
     def launch_function(
         self, name: str, arrays: list[np.ndarray], made: list[Any], args: Any, kwargs: dict, count: int

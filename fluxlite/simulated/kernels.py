@@ -1,6 +1,7 @@
 """How many kernels a call launches on a GPU. These are CuPy 14's numbers.
 
-It's one, unless the function is listed here. A result that's a view of an operand launches none, and needs no entry.
+It's one, unless the function is listed here. A result that's a view of an operand launches none, and needs no entry;
+nor does what the host answers (`ABOUT_ARRAYS`).
 An entry is a number, or a function of the call's arguments (NumPy arrays with their values).
 """
 
@@ -72,17 +73,6 @@ KERNELS: dict[str, Count] = {
     "outer": 1,
     "linalg.norm": 3,  # squares, sum, root
     "ix_": 0,
-    "ndim": 0,
-    "shape": 0,
-    "size": 0,
-    "result_type": 0,
-    "can_cast": 0,
-    "min_scalar_type": 0,
-    "common_type": 0,
-    "iscomplexobj": 0,
-    "isrealobj": 0,
-    "may_share_memory": 0,
-    "shares_memory": 0,
 }
 MEMSETS = names("zeros zeros_like")
 
@@ -113,6 +103,19 @@ def launches_of(name: str, args: Sequence, kwargs: dict) -> int:
     """The number of kernels that a call of the NumPy function `name` launches."""
     count = KERNELS.get(name, 1)
     return count if isinstance(count, int) else count(*args, **kwargs)
+
+
+def launches_of_product(x: np.ndarray, y: np.ndarray) -> int:
+    """The number of kernels that ``x @ y`` launches: one for two matrices, and one for two equally large batches.
+
+    If one of them is the same for the whole batch, CuPy first lists where each matrix begins: a kernel for each axis of
+    the batch, for both operands and the result. It copies what doesn't lie in memory in the order of its axes.
+    """
+    batch = max(x.ndim, y.ndim) - 2
+    if batch <= 0:
+        return 1
+    copies = sum(not array.flags.c_contiguous for array in (x, y))
+    return 1 + copies + (3 * batch if x.shape[:-2] != y.shape[:-2] else 0)
 
 
 def launches_of_index(arrays: Sequence[np.ndarray]) -> int:

@@ -57,7 +57,10 @@ class Buffer:
 
 def root_of(values: Any) -> Any:
     """The array whose memory `values` is a view of, or `values` itself if it has its own."""
-    while isinstance(base := getattr(values, "base", None), np.ndarray):
+    while (base := getattr(values, "base", None)) is not None:
+        # Between an array and its windows by strides, NumPy has an object of its own.
+        if not isinstance(base, np.ndarray) and not isinstance(getattr(base, "base", None), np.ndarray):
+            break
         values = base
     return values
 

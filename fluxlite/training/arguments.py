@@ -59,6 +59,20 @@ def _check_callback(name: str, f: Any) -> None:
         raise TypeError(f"{name} is called with the history, lambda history: …; {wrong}")
 
 
+def check_schedule(schedule: Any, opt_state: Any) -> None:
+    """Raises `TypeError` for what gives no learning rate for the number of a step, or has no rate to set."""
+    if schedule is None:
+        return
+    if not callable(schedule):
+        raise TypeError(f"schedule is a function of the step's number, such as cosine(0.01, 1000), got {schedule!r}")
+    wrong = _misfit(schedule, 0)
+    if wrong:
+        raise TypeError(f"schedule is called with the step's number, lambda step: …; {wrong}")
+    rules = {repr(leaf.rule) for _, leaf in nodes(opt_state) if isinstance(leaf, Leaf)}
+    if not any("eta=" in rule for rule in rules):
+        raise TypeError(f"schedule sets a learning rate, and {', '.join(sorted(rules))} has none")
+
+
 def _misfit(f: Callable, *arguments: Any) -> str:
     """Why `f` cannot be called with so many arguments; of a function that is not Python's nothing is known."""
     try:

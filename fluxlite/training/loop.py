@@ -20,13 +20,13 @@ from ..arguments import check_bool
 from ..arrays import device_of
 from ..autodiff.gradients import withgradient
 from ..devices.host import CPU
-from ..errors import LayerError, other_device
-from ..optimizers import update
+from ..errors import LayerError, keywords_hinted, other_device
+from ..optimizers import adjust, update
 from ..receipts.seconds import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves
 from ..unreached import say_what_is_not_trained
-from .arguments import check_arguments, check_call, check_gradient, length
+from .arguments import check_arguments, check_call, check_gradient, check_schedule, length
 from .bar import Bar
 from .callbacks import Patience
 from .interrupts import Interrupts
@@ -69,6 +69,7 @@ def _count(number: int, what: str) -> str:
     return f"1 {what}" if number == 1 else f"{number:,} {what}s"
 
 
+@keywords_hinted
 def train(
     loss: Callable,
     model: Any,
@@ -80,6 +81,7 @@ def train(
     each_step: Callable | None = None,
     progress: bool | None = None,
     check_every: int = 1,
+    schedule: Callable[[int], float] | None = None,
     checkpoint: Any = None,
     resume: bool = False,
     overwrite: bool = False,
@@ -98,6 +100,9 @@ def train(
     ``progress``: a bar, always or never; None shows one after a second, if somebody watches. For notebooks with
     compared outputs: False. ``check_every=20`` looks at the losses every 20 steps only: on a GPU each look waits for
     it. A loss that is no number is then found later; what it says of the batch stays right.
+
+    ``schedule=cosine(0.01, 1000)``, or any function of the step's number, sets the learning rate before each step, by
+    `adjust`. Steps are counted from 0 over all epochs, and a run that goes on counts on.
 
     ``checkpoint="run.safetensors"`` saves after each epoch and when stopped. With ``resume=True`` the run goes on from
     there, in another process too, as if it had never stopped, to `epochs` in all; without such a file it starts anew.
@@ -123,6 +128,7 @@ def train(
     array([1.99])
     """
     callbacks = check_arguments(loss, model, data, opt_state, epochs, callbacks, each_step, check_every)
+    check_schedule(schedule, opt_state)
     check_bool("train(progress=…)", progress is not None and progress)
     check_bool("train(resume=…)", resume)
     check_bool("train(overwrite=…)", overwrite)
@@ -132,7 +138,7 @@ def train(
     if resume and overwrite:
         raise TypeError("resume=True goes on with the file, overwrite=True begins anew: take one of them")
     say_what_is_not_trained(model)
-    run = Run(model, data, opt_state, callbacks, History(int(epochs)))
+    run = Run(model, data, opt_state, callbacks, History(int(epochs)), schedule)
     file = None if checkpoint is None else RunFile(checkpoint, run)
     if file is not None and not resume:
         file.check_replaceable(overwrite)
@@ -230,6 +236,8 @@ class _Loop:
             self.look()
         if self.history.steps == 0:
             check_gradient(grads, self.model)
+        if self.run.schedule is not None:
+            adjust(self.run.opt_state, self.run.schedule(self.history.steps))
         update(self.run.opt_state, self.model, grads)
         self.run.done += 1
         self.history.steps += 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,7 @@ class Run:
     opt_state: Any
     callbacks: tuple[Callable, ...]
     history: Any
+    schedule: Callable[[int], float] | None = None  # sets the learning rate
     done: int = 0  # batches of this epoch
     finished: bool = False  # stopped by a callback that says when it is enough: there is nothing to go on with
 
@@ -122,7 +124,7 @@ class RunFile:
                 "epoch": history.epochs,
                 "step": run.done,
                 "batches": (length(run.data) or 0) if batches is None else batches,  # 0: not known
-                "optimizer": _rules(run.opt_state),
+                "optimizer": _rules(run),
                 "losses": np.array(history.losses, np.float64),
                 "epoch_losses": np.array(history.epoch_losses, np.float64),
                 "reason": history.reason,
@@ -217,7 +219,7 @@ class RunFile:
         if (_NOW in found) != (self.order is not None):
             without = "without" if self.order is None else "with"
             raise ValueError(f"{self.path} is of a run with other data: here it is {without} a generator, data.rng")
-        batches, rules = length(self.run.data), _rules(self.run.opt_state)
+        batches, rules = length(self.run.data), _rules(self.run)
         if batches and then["batches"] and batches != then["batches"]:
             raise ValueError(f"{self.path} is of a run with {then['batches']} batches an epoch, data has {batches}")
         if rules != then["optimizer"]:
@@ -269,6 +271,7 @@ def _memories(callbacks: tuple) -> list[dict[str, Any]]:
     return [callback.memory for callback in callbacks if isinstance(callback, Patience)]
 
 
-def _rules(opt_state: Any) -> str:
-    rules = dict.fromkeys(str(node.rule) for _, node in nodes(opt_state) if isinstance(node, Leaf))
-    return " and ".join(rules)
+def _rules(run: Run) -> str:
+    rules = dict.fromkeys(str(node.rule) for _, node in nodes(run.opt_state) if isinstance(node, Leaf))
+    both = " and ".join(rules)
+    return both if run.schedule is None else re.sub(r"\beta=[^,)]*", "eta=scheduled", both)

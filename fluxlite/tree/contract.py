@@ -103,6 +103,7 @@ class Fields(NamedTuple):
     names: tuple[str, ...] | None  # the children; None: all that the object holds
     needed: frozenset[str]  # the same, as a set
     trained: frozenset[str] | None  # those that an optimizer may change; None: all
+    has_mode: bool
 
 
 def fields_of(cls: type) -> Fields | None:
@@ -125,7 +126,13 @@ def _find_fields(cls: type) -> Fields | None:
     if names is None and "__dataclass_fields__" in vars(cls):
         names = _dataclass_fields(cls)
     trained = frozenset(declared.keywords["names"]) if isinstance(declared, functools.partial) else None
-    return Fields(names, frozenset(names or ()), trained)
+    return Fields(names, frozenset(names or ()), trained, has_mode(cls))
+
+
+@functools.cache
+def has_mode(cls: type) -> bool:
+    """Whether all objects of `cls` behave otherwise in training: ``active = None`` stands in the class."""
+    return inspect.getattr_static(cls, "active", ...) is None
 
 
 def _has_more_than_fields(cls: type) -> bool:

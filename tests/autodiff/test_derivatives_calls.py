@@ -12,6 +12,7 @@ import test_derivatives_products
 import test_derivatives_rarer
 import test_derivatives_reductions
 import test_derivatives_shaping
+import test_derivatives_windows
 from gradcheck import check_gradient
 
 import fluxlite as fl
@@ -29,6 +30,7 @@ TABLES = (
     + test_derivatives_shaping.TABLE
     + test_derivatives_indexing.TABLE
     + test_derivatives_rarer.TABLE
+    + test_derivatives_windows.TABLE
     + test_activations.TABLE
 )
 

@@ -61,6 +61,7 @@ DTYPES = {
     "cumsum": lambda x, t: np.cumsum(x, 1, t),
     "cumprod": lambda x, t: np.cumprod(x, dtype=t),
     "concatenate": lambda x, t: np.concatenate([x, x], dtype=t),
+    "concatenate along an axis": lambda x, t: np.concatenate([x, x], axis=-1, dtype=t),
     "stack": lambda x, t: np.stack([x, x], 1, dtype=t),
     "add.reduce": lambda x, t: np.add.reduce(x, 1, t),
     "exp": lambda x, t: np.exp(x, dtype=t),
@@ -92,6 +93,7 @@ SILENT = {
     "max by position": lambda x: np.max(x, 1, None, True),
     "out": lambda x: np.abs(x, out=None) + np.sum(x, out=None) + np.cumsum(x, 1, out=None),
     "where": lambda x: np.sum(x, where=True) + np.exp(x, where=True),
+    "where of an extremum": lambda x: np.max(x, 0, where=True) + np.nanmean(x, where=True),
     "take": lambda x: np.take(x, [0, 1], 0, None, "raise"),
     "sort": lambda x: np.sort(x, kind=None, order=None),
     "clip": lambda x: np.clip(x, 0, 1, None),
@@ -105,6 +107,18 @@ SILENT = {
 @pytest.mark.parametrize("f", SILENT.values(), ids=SILENT)
 def test_a_keyword_that_says_what_numpy_does_anyway(f):
     check_call(Call(f, X / 8 + 0.2))
+
+
+@pytest.mark.parametrize("f", [np.sum, np.prod, np.ptp, np.var, np.diff, np.cumsum, np.max], ids=lambda f: f.__name__)
+def test_the_operand_by_its_name(f):
+    check_call(Call(lambda x: f(a=x), X))
+    check_call(Call(lambda x: f(axis=0, a=x), X))
+
+
+def test_where_that_chooses_nothing_is_not_taken_for_one_that_chooses_all():
+    with pytest.raises(TypeError, match="does not know the keyword 'where'"):
+        fl.gradient(lambda x: np.sum(np.exp(x, where=False)), X)
+    assert not fl.gradient(lambda x: np.sum(x, where=False), X)[0].any()
 
 
 def test_where_needs_initial_for_an_extremum_as_in_numpy():

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from operands import any_number, arrays, axis_of, calls, few_examples, positive, shapes, table_ids
 
+import fluxlite as fl
+
 
 def of(*of_shapes, domain=any_number, args=(), **keywords):
     """Calls with operands of these shapes, and the same further arguments every time."""
@@ -345,3 +347,10 @@ if hasattr(np, "unstack"):  # since NumPy 2.1
 @given(st.data())
 def test_rule(function, calls_of, data):
     check_call(data.draw(calls_of(function)), tolerance=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(2, 1), (1, 2), (3, 2), (4, 3, 2), (3,)])
+@pytest.mark.parametrize("n", [0, 1, 2, -1])
+def test_only_square_matrices_have_powers(shape, n):
+    with pytest.raises(np.linalg.LinAlgError, match="square|dimensional"):
+        fl.gradient(lambda x: np.sum(np.linalg.matrix_power(x, n)), np.ones(shape))

@@ -269,3 +269,42 @@ def test_a_class_registered_anew_is_seen_anew():
     assert not hasattr(fl.gradient(lambda m: np.sum(m.w * m.c), Layer())[0], "c")
     functor(Layer, trainable=("w",))
     assert fl.gradient(lambda m: np.sum(m.w * m.c), Layer())[0].c is None
+
+
+@functor(children=("a",))
+@dataclass(eq=False)
+class Part:
+    """`b` is no child, so it isn't tracked."""
+
+    a: Any
+    b: Any
+
+
+@functor
+class Doubling:
+    def __init__(self, a):
+        self.a = a
+
+    @functools.cached_property
+    def double(self):
+        return 2 * self.a
+
+
+def test_what_is_not_declared_a_child_is_a_constant():
+    model, seen = Part(np.ones(2), np.array([3.0, 4.0])), []
+    (grad,) = fl.gradient(lambda m: (seen.append(m.b) or m.a * m.b).sum(), model)
+    assert seen[0] is model.b and grad.a.tolist() == [3, 4] and "b" not in vars(grad)
+
+
+def test_a_cached_property_is_computed_anew_for_a_gradient():
+    model = Doubling(np.ones(2))
+    kept = model.double
+    (grad,) = fl.gradient(lambda m: m.double.sum(), model)
+    assert grad.a.tolist() == [2, 2] and list(vars(grad)) == ["a"] and model.double is kept
+
+
+@pytest.mark.parametrize("kind", [Pair, lambda a, b: (a, b)], ids=["named tuple", "tuple"])
+def test_numbers_of_a_tuple_at_two_places_are_two_numbers_at_each(kind):
+    both = kind(2.0, 3.0)
+    (grad,) = fl.gradient(lambda x: x[0][0] * x[1][1] + 5 * x[1][0], [both, both])
+    assert grad == [(3, None), (5, 2)]

@@ -374,3 +374,19 @@ def test_update_takes_params_and_their_gradients():
     assert model["W"].tolist() == [[-3, -3]] * 2 and model["b"][0].tolist() == [-1, -1] and model["unused"][0] == 1
     with pytest.raises(TypeError, match="its gradient a ImplicitGradients"):
         fl.update(fl.setup(fl.Descent(1.0), model), model, grads)
+
+
+def test_what_f_kept_in_tuples_and_partials_is_without_tracking_afterwards():
+    Two = namedtuple("Two", "first second")
+    model = {"w": np.ones(2)}
+
+    def f():
+        h = model["w"] * 2
+        model["pair"], model["named"], model["nested"] = (h, "text"), Two([h], 1), [((h,),)]
+        model["later"] = functools.partial(np.add, h)
+        return h.sum()
+
+    assert gradient(f, params(model))[model["w"]].tolist() == [2, 2]
+    assert type(model["named"]) is Two and model["pair"][1] == "text"
+    for kept in model["pair"][0], model["named"].first[0], model["nested"][0][0][0], model["later"].args[0]:
+        assert type(kept) is np.ndarray and kept.tolist() == [2, 2]

@@ -149,6 +149,12 @@ def test_53_another_structure_names_both_key_sets_and_the_place():
         fl.loadmodel([1.5], [[np.ones(2)]])
 
 
+def test_53_an_empty_container_has_nothing_for_a_leaf():
+    model = [1.5, None, fl.relu, "text"]
+    fl.loadmodel(model, [{}, [], (), {}])
+    assert model == [1.5, None, fl.relu, "text"]
+
+
 def test_53_a_list_and_a_tuple_are_alike():
     chain = network(0)
     listed = network(1)
@@ -548,6 +554,16 @@ def test_a_generator_of_another_kind_raises_and_changes_nothing(path):
     assert not W.any()
     with pytest.raises(ValueError, match="W is a generator of kind MT19937, the source has "):
         fl.load(path, W=rng)
+
+
+def test_a_generator_goes_on_like_that_of_another_model():
+    model, other = {"rng": np.random.default_rng(0)}, {"rng": np.random.default_rng(1)}
+    rng = model["rng"]
+    other["rng"].normal(size=3)
+    for source in other, fl.state(other):
+        fl.loadmodel(model, source)
+        expected = np.random.default_rng(1).normal(size=5)[3:].tolist()
+        assert model["rng"] is rng is not other["rng"] and rng.normal(size=2).tolist() == expected
 
 
 def test_a_loader_goes_on_with_its_generator(path):

@@ -169,6 +169,10 @@ def test_a_file_of_a_newer_version_says_so(path):
     check_refused(path, ours({}, version=2), "was written by a newer fluxlite (format 2, this one reads 1): update")
 
 
+def test_a_smaller_number_is_no_newer_version(path):
+    check_refused(path, ours([1], version=0), "has a checksum, but not the contents that fluxlite.save writes")
+
+
 NONSENSE = [{"array": "gone", "dtype": "<f8"}, {}, {"what": 1}, {"array": "W", "dtype": "no"}, {"tied": "W"}]
 
 

@@ -435,6 +435,15 @@ def test_getobs():
     assert np.shares_memory(fl.getobs(x, slice(1, 3)), x) and np.shares_memory(fl.getobs(x, 1), x)
 
 
+def test_numbers_on_a_device_choose_there(simulated):
+    x, numbers = fl.gpu(np.arange(6.0).reshape(3, 2)), fl.gpu(np.array([2, 0]))
+    with fl.receipt() as r:
+        chosen = fl.getobs(x, numbers)
+    assert r.synchronizations == 0 and fl.cpu(chosen).tolist() == [[4, 5], [0, 1]]
+    assert fl.cpu(fl.getobs(x, fl.gpu(np.array(1)))).tolist() == [2, 3]
+    assert fl.cpu(fl.getobs(x, fl.gpu(np.array([True, False, True])))).tolist() == [[0, 1], [4, 5]]
+
+
 def test_getobs_raises_for_what_is_not_there_and_what_is_no_index():
     for data in (xy(5), Squares(5), [1, 2, 3, 4, 5], fl.mapobs(len, xy(5))):
         for index in (5, -6, [0, 5]):
@@ -555,6 +564,8 @@ def test_batch():
     same(fl.batch([[[1.0], [2.0]]]), np.array([[[1.0], [2.0]]]))
     same(fl.batch([[a, b]]), np.stack([[a, b]]))
     same(fl.batch([["a", "b"], ["c"]]), [["a", "b"], ["c"]])
+    same(fl.batch([[], []]), np.zeros((2, 0)))
+    same(fl.batch([([], 1), ([], 2)]), (np.zeros((2, 0)), np.array([1, 2])))
     same(fl.batch([Pair(a, {"n": 1}), Pair(b, {"n": 2})]), Pair(np.stack([a, b]), {"n": np.array([1, 2])}))
     same(fl.batch([{"a": 1, "b": 2}, {"b": 4, "a": 3}]), {"a": np.array([1, 3]), "b": np.array([2, 4])})
     same(fl.batch(x for x in [(1,), (2,)]), (np.array([1, 2]),))

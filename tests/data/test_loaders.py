@@ -314,6 +314,36 @@ def test_what_a_thread_prepares_asks_nothing_of_a_device(simulated):
     assert set(where) == {threading.current_thread()}
 
 
+@pytest.mark.parametrize("parallel", [False, True])
+def test_what_moves_at_the_end_is_read_in_a_thread(simulated, parallel):
+    readers = set()
+
+    class Read:
+        def __len__(self):
+            return 6
+
+        def __getitem__(self, i):
+            readers.add(threading.get_ident())
+            return np.full(2, i, np.float32)
+
+    batches = list(fl.DataLoader(fl.mapobs(fl.gpu, Read()), batchsize=4, parallel=parallel))
+    assert [device_of(batch) for batch in batches] == [simulated] * 2
+    assert (threading.get_ident() not in readers) == parallel and readers
+
+
+def test_what_cannot_be_moved_is_mentioned_unless_it_is_there_already(simulated):
+    class Box:
+        def __init__(self, array):
+            self.array = array
+
+    batches = [(np.ones(2, np.float32), Box(fl.gpu(np.ones(2, np.float32))))]
+    list(fl.CuIterator(batches))
+    assert notices() == []
+    batches[0][1].array = np.ones(2)
+    list(fl.CuIterator(batches))
+    assert "[1].array was not moved to Simulated:0: Box is not registered" in " ".join(notices())
+
+
 # -- the copies run beside the computing ---------------------------------------------------------------------------
 
 

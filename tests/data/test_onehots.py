@@ -73,6 +73,13 @@ def test_a_label_that_is_not_there(device):
     assert fl.cpu(rows).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
 
 
+def test_labels_are_not_rounded_to_what_the_data_is():
+    with pytest.raises(ValueError, match=r"0 is not among the labels, 0\.5, 1\.0"):
+        fl.onehotbatch(np.array([0, 1]), [0.5, 1.0])
+    assert fl.onehotbatch(np.array([0, 1]), [0.5, 1.0], default=1.0).tolist() == [[0, 1], [0, 1]]
+    assert fl.onehotbatch(np.array([0.5, 1], np.float32), [0.5, 1.0]).tolist() == [[1, 0], [0, 1]]
+
+
 def test_what_a_device_is_asked_for():
     with fl.simulate_gpu():
         y, scores = fl.gpu(np.array([1, 2])), fl.gpu(np.eye(3, dtype=np.float32))

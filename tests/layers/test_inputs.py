@@ -204,7 +204,7 @@ def test_what_init_gives_in_float64_becomes_float32():
         assert layer.weight.dtype == layer.bias.dtype == np.float32
     assert fl.notices() == [
         "[ Info: Dense(init=…): what init gives is float64 and becomes float32, as parameters usually are. "
-        "Dense.of(weight, bias, activation) keeps the type of its arrays."
+        "Dense.of(…) keeps the type of its arrays."
     ]
     half = Dense(3, 2, init=lambda *shape: np.ones(shape, np.float16))
     assert half.weight.dtype == half.bias.dtype == np.float16

@@ -30,6 +30,29 @@ def test_the_last_axis_is_that_of_the_features(shape):
         np.testing.assert_allclose(y[index], W @ x[index] + B)
 
 
+def test_all_rows_are_multiplied_at_once():
+    with fl.simulate_gpu(), fl.receipt() as receipt:
+        here = Dense.of(W.astype(np.float32), B.astype(np.float32))
+        layer = fl.gpu(here)
+        x = np.random.default_rng(0).normal(size=(4, 5, 3)).astype(np.float32)
+        np.testing.assert_allclose(fl.cpu(layer(fl.gpu(x))), here(x), rtol=1e-5)
+    assert receipt.launches == 2, "the product and the sum: a reshape launches nothing"
+    check = fl.gradient(lambda d: (d(x) ** 2).sum(), here)[0]
+    rows = fl.gradient(lambda d: (d(x.reshape(20, 3)) ** 2).sum(), here)[0]
+    np.testing.assert_array_equal(check.weight, rows.weight)
+
+
+def test_what_knows_how_it_is_multiplied_is_asked():
+    class Loud:
+        dtype = W.dtype
+        __array_ufunc__ = None
+
+        def __matmul__(self, other):
+            return np.full((1, other.shape[1]), 7.0)
+
+    np.testing.assert_array_equal(Dense.of(W, B)(Loud()), [[17, 27]])
+
+
 def test_a_square_batch_is_rows_of_observations():
     """Translation trap 1: ``W @ x + b`` would be wrong without a word."""
     square, x = np.arange(9.0).reshape(3, 3), np.arange(9.0).reshape(3, 3) ** 2
@@ -84,6 +107,15 @@ def test_how_dense_prints(make, text):
     assert repr(make()) == text
 
 
+@pytest.mark.parametrize("make", [lambda: layer(3, 2), lambda: Chain(layer(3, 2))])
+def test_what_is_no_field_of_a_layer_is_no_part_of_it(make):
+    model = make()
+    parameters = len(list(fl.trainables(model)))
+    model.history = [np.ones(2)]
+    assert len(list(fl.trainables(model))) == parameters
+    assert fl.fmap(lambda leaf: leaf, model).history is model.history
+
+
 def test_models_print_inside_a_gradient_as_outside():
     model, seen = Chain(layer(3, 2), layer(2, 2)), []
     gradient(lambda m: (seen.extend([repr(m), repr(m[0])]), m(np.ones(3)).sum())[1], model)
@@ -118,6 +150,16 @@ def test_glorot_uniform_has_the_right_spread():
     assert abs(w).max() <= limit and w.dtype == np.float32
     np.testing.assert_allclose(w.std(), limit / 3**0.5, rtol=0.01)
     assert abs(glorot_uniform(3, 2, rng=np.random.default_rng(0), gain=0)).max() == 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "ways"),
+    [((30,), 1 + 30), ((30, 20), 30 + 20), ((3, 2, 25), (3 + 2) * 25), ((3, 2, 5, 6), (3 + 2) * 5 * 6)],
+)
+def test_glorot_uniform_counts_what_goes_in_and_out_through_a_window(shape, ways):
+    drawn = np.random.default_rng(0).uniform(-1, 1, shape)
+    w = glorot_uniform(*shape, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(w, drawn * (6 / ways) ** 0.5, rtol=1e-5)
 
 
 # -- Chain ------------------------------------------------------------------------------------------------
@@ -173,7 +215,7 @@ def test_how_chains_print():
     ]
 
 
-def test_a_layer_of_another_file_prints_in_a_chain_as_by_itself():
+def test_a_here_another_file_prints_in_a_chain_as_by_itself():
     @fl.functor
     class Scale:
         def __init__(self, n):

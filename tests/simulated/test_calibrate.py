@@ -70,6 +70,30 @@ def test_single_wrong_measurements_count_little():
         assert getattr(found, figure) == pytest.approx(getattr(KNOWN, figure), rel=0.15), figure
 
 
+def test_among_exact_times_wrong_ones_count_nothing():
+    entries = measurements(KNOWN, noise=0)
+    for wrong, factor in ((5, 1.8), (20, 1.5), (30, 0.6), (45, 1.9), (60, 0.5)):
+        entries[wrong]["repeats"] = [seconds * factor for seconds in entries[wrong]["repeats"]]
+    found = calibrate(recorded(entries))
+    for figure in FIGURES:
+        assert getattr(found, figure) == pytest.approx(getattr(KNOWN, figure), rel=1e-3), figure
+
+
+def test_products_that_wait_for_memory_tell_its_bandwidth():
+    slow = KNOWN._replace(bandwidth=20e9)
+    products = [entry for entry in measurements(slow, noise=0) if entry["what"] == "product" and entry["n"] > 512]
+    halves = [entry for entry in products if entry["dtype"] == "float16"]
+    found = calibrate(recorded(halves), like=slow._replace(bandwidth=30e9))
+    assert found.bandwidth == pytest.approx(slow.bandwidth, rel=1e-3)
+
+
+def test_the_smallest_product_tells_the_floor():
+    products = [entry for entry in measurements(KNOWN, noise=0) if entry["what"] == "product" and entry["n"] == 64]
+    halves = [entry for entry in products if entry["dtype"] == "float16"]
+    found = calibrate(recorded(halves), like=KNOWN._replace(floor=3e-6))
+    assert found.floor == pytest.approx(KNOWN.floor, rel=1e-3)
+
+
 def test_another_card_would_be_noticed():
     slower = KNOWN._replace(bandwidth=KNOWN.bandwidth / 2)
     assert calibrate(recorded(measurements(slower))).bandwidth < KNOWN.bandwidth * 0.6

@@ -11,6 +11,7 @@ from fluxlite.devices import CPU, cpu, devices, gpu, simulate_gpu
 from fluxlite.receipts.recording import receipt
 from fluxlite.receipts.seconds import clock
 from fluxlite.simulated import costs
+from fluxlite.simulated.clocks import HostClock, Lanes
 from fluxlite.simulated.costs import tiles
 from fluxlite.simulated.presets import PRESETS, Preset, preset
 
@@ -308,6 +309,7 @@ def worked(program):
         (lambda x, b, i: x.astype(np.float64), 12e6),
         (lambda x, b, i: x.copy(), 8e6),
         (lambda x, b, i: x.T.copy(), 8e6),
+        (lambda x, b, i: x.T.reshape(-1), 8e6),
         (lambda x, b, i: np.zeros_like(x), 4e6),
         (lambda x, b, i: np.ones_like(x), 4e6),
         (lambda x, b, i: np.concatenate([x, x.T]), 16e6),
@@ -320,6 +322,23 @@ def test_bytes_decide_about_most_kernels(round_gpu, program, nbytes):
     x, b = on(round_gpu, 1000, 1000), on(round_gpu, 1000)
     i = round_gpu(np.arange(500))
     assert worked(lambda: program(x, b, i)) == pytest.approx(max(nbytes / 1e9, 1e-5), rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("program", "nbytes"),
+    [
+        (lambda x, i: np.take_along_axis(x, i, 0), 1e6 + 2e6 + 1e6),  # read, the places, written
+        (lambda x, i: np.take(x, i), 1e6 + 2e6 + 1e6),
+        (lambda x, i: np.add.at(x, i, x[:250_000]), 1e6 + 2e6 + 1e6 + 1e6),  # read, the places, added, written
+        (lambda x, i: fl.scatter_add(x, i, x[:250_000]), 1e6 + 2e6 + 1e6 + 1e6),
+    ],
+)
+def test_places_are_read_too(round_gpu, program, nbytes):
+    x, i = on(round_gpu, 500_000), round_gpu(np.arange(250_000))
+    with receipt() as r:
+        program(x, i)
+    launches = [moment for moment in r.timeline() if moment.kind == "launch"]
+    assert sum(moment.end - moment.start for moment in launches) == pytest.approx(nbytes / 1e9, rel=0.03)
 
 
 @pytest.mark.parametrize(
@@ -369,6 +388,39 @@ def test_a_composite_shares_its_bytes_among_its_kernels(round_gpu):
     assert moment.times == 2
     assert moment.went_on - moment.asked == pytest.approx(10 * MICRO)
     assert moment.end - moment.start == pytest.approx(10 * MILLI, rel=1e-3)  # ten operations each, in two kernels
+
+
+def test_kernels_copy_no_bytes_and_are_loaded_once(round_gpu):
+    x = on(round_gpu, 4)
+    with receipt() as r:
+        x.var()
+        x.var()
+        on(round_gpu, 4)
+    copies, kernels = ([moment for moment in r.timeline() if (moment.bytes > 0) == copied] for copied in (True, False))
+    assert [(moment.kind, moment.bytes) for moment in copies] == [("host to device", 16)]
+    assert [(moment.kind, moment.times) for moment in kernels] == [("first use", 1), ("launch", 2), ("launch", 2)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_every_kernel_of_a_call_takes_a_launch_and_a_part_of_the_time(count):
+    launch, floor = 5_000, 10_000  # nanoseconds
+    lanes = Lanes(ROUND, HostClock())
+    lanes.launch("x", 0)
+    lanes.synchronize()
+    asked, went_on, start, end = lanes.launch("x", 60_000, count=count)  # bytes at 1 GB/s
+    assert (went_on - asked, start - asked) == (count * launch, launch)
+    assert end - start == 60_000
+    lanes.synchronize()
+    asked, went_on, start, end = lanes.launch("x", 0, count=count)
+    assert (went_on - asked, end - start) == (count * launch, count * floor)
+
+
+def test_kernels_shorter_than_their_launch_wait_for_it():
+    lanes = Lanes(ROUND._replace(launch=30e-6), HostClock())
+    lanes.launch("x", 0)
+    lanes.synchronize()
+    _, _, start, end = lanes.launch("x", 0, count=3)
+    assert end - start == 2 * 30_000 + 10_000
 
 
 def test_precision_has_its_price():

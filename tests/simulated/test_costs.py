@@ -8,6 +8,7 @@ import pytest
 
 from fluxlite.devices import cpu, devices, gpu, simulate_gpu
 from fluxlite.receipts.recording import receipt
+from fluxlite.simulated import costs
 
 
 def numbers(device, shape=(2, 3)):
@@ -67,6 +68,21 @@ def launches(program):
         (lambda x: np.take_along_axis(x, np.array([[0], [1]]), axis=1), 5),
         (lambda x: np.add.at(x, np.array([0]), 1.0), 1),
         (lambda x: x.device.rng.random(3), 1),
+        (lambda x: (np.nanvar(x), np.nanstd(x)), 4 + 5),
+        (lambda x: (np.average(x), np.ptp(x), np.count_nonzero(x)), 1 + 3 + 1),
+        (lambda x: (np.roll(x, 1), np.roll(x, 1, 0)), 2 + 2),
+        (lambda x: (np.roll(x, (1, 2), (0, 1)), np.roll(x, 1, (0, 1))), 4 + 4),
+        (lambda x: (np.pad(x, 1), np.tril(x), np.triu(x)), 2 + 2 + 2),
+        (lambda x: (np.allclose(x, x), np.array_equal(x, x), np.array_equiv(x, x)), 2 + 2 + 2),
+        (lambda x: (np.diff(x), np.outer(x, x), np.linalg.norm(x)), 1 + 1 + 3),
+        (lambda x: np.nonzero(x), 4),
+        (lambda x: np.flatnonzero(x), 4),
+        (lambda x: np.argwhere(x), 4),
+        (lambda x: np.unique(x), 5),
+        (lambda x: (np.empty_like(x), np.vstack([x, x]), np.hstack([x] * 3), np.dstack([x, x])), 0 + 2 + 3 + 2),
+        (lambda x: (np.result_type(x, x), np.can_cast(x.dtype, float), np.common_type(x)), 0),
+        (lambda x: (np.iscomplexobj(x), np.isrealobj(x), np.min_scalar_type(x)), 0),
+        (lambda x: (np.may_share_memory(x, x), np.shares_memory(x, x), np.shape(x)), 0),
     ],
 )
 def test_kernels(simulated, program, count):
@@ -88,6 +104,18 @@ def test_zeros_are_a_memset(simulated):
     with receipt() as r:
         np.zeros_like(x)
     assert (r.memsets, r.launches) == (1, 0)
+
+
+def test_copies_on_a_device_between_two_and_from_pinned_memory_are_explicit():
+    simulate_gpu(2)
+    first, second = devices()
+    x = numbers(first)
+    with receipt() as r:
+        second(x)
+        x.copy()
+        first.copy_in_pinned(np.zeros(4, np.float32))
+    for copies, count, nbytes in ((r.device_to_device, 2, 48), (r.host_to_device, 1, 16)):
+        assert (copies.count, copies.bytes, copies.explicit, copies.implicit) == (count, nbytes, count, 0)
 
 
 def test_what_the_program_asked_for_is_explicit(simulated):
@@ -222,6 +250,30 @@ def test_peak_memory(simulated):
     del y
 
 
+PRODUCTS = {
+    "two matrices": ((3, 4), (4, 5), 1),
+    "a vector": ((3, 4), (4,), 1),
+    "two batches": ((2, 3, 4), (2, 4, 5), 1),
+    "one matrix for all": ((2, 3, 4), (4, 5), 4),
+    "one matrix for all, in front": ((3, 4), (2, 4, 5), 4),
+    "two axes of batches": ((6, 2, 3, 4), (2, 4, 5), 7),
+}
+
+
+@pytest.mark.parametrize(("left", "right", "expected"), PRODUCTS.values(), ids=PRODUCTS)
+def test_products_of_batches(left, right, expected, simulated):
+    """As CuPy's `matmul` launches them: it lists the matrices of a batch that isn't two equal ones."""
+    x, y = (simulated(np.ones(shape, np.float32)) for shape in (left, right))
+    with receipt() as r:
+        x @ y
+    assert r.launched == {"matmul": expected}
+    if len(left) > 2:
+        turned = simulated(np.ones((*left[:-2], left[-1], left[-2]), np.float32)).swapaxes(-1, -2)
+        with receipt() as r:
+            turned @ y
+        assert r.launched == {"matmul": expected + 1}, "a batch of transposed matrices is copied"
+
+
 def test_what_a_receipt_says(simulated):
     x = numbers(simulated)
     with receipt() as r:
@@ -254,3 +306,51 @@ def test_a_real_gpu_does_not_tell(device):
     assert r.launches is None
     assert "not visible on CUDA:0" in repr(r)
     assert (r.host_to_device.count, r.device_to_host.count) == (1, 1)
+
+
+# -- operations ------------------------------------------------------------------------------------------------
+
+# Of an n by n matrix, in units of n³: Golub and Van Loan, "Matrix Computations"; where it's iterative, a usual number.
+CUBES = {
+    "linalg.cholesky": 1 / 3, "linalg.det": 2 / 3, "linalg.slogdet": 2 / 3, "linalg.solve": 2 / 3, "linalg.qr": 4 / 3,
+    "linalg.inv": 2, "linalg.eigvalsh": 4, "linalg.lstsq": 4, "linalg.matrix_rank": 4, "linalg.matrix_power": 4,
+    "linalg.eigh": 9, "linalg.svd": 20, "linalg.pinv": 20,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CUBES)
+def test_operations_of_linear_algebra_grow_with_the_cube(name):
+    for many, n in ((1, 6), (1, 12), (5, 6)):
+        x = np.zeros((many, n, n), np.float32)
+        assert costs.operations(name, [x], [x], (x,), {}) == pytest.approx(CUBES[name] * many * n**3)
+
+
+def test_other_operations():
+    x, y = np.zeros((3, 5)), np.zeros((5, 7))
+    assert costs.of_matmul(x, y, np.zeros((3, 7))) == 2 * 3 * 5 * 7
+    assert costs.operations("dot", [x, y], [np.zeros((3, 7))], (x, y), {}) == pytest.approx(2 * 3 * 5 * 7)
+    for subscripts, operands, result, count in (
+        ("ij,jk->ik", (x, y), np.zeros((3, 7)), 2 * 3 * 5 * 7),
+        ("ij, jk", (x, y), np.zeros((3, 7)), 2 * 3 * 5 * 7),
+        ("ij->j", (x,), np.zeros(5), 2 * 3 * 5),
+        ("...ij,...jk->...ik", (np.zeros((4, 3, 5)), y), np.zeros((4, 3, 7)), 2 * 3 * 5 * 7),
+        ("i,j->ij", (np.zeros(3), np.zeros(1)), np.zeros((3, 1)), 6),
+    ):
+        assert costs.operations("einsum", operands, [result], (subscripts, *operands), {}) == count
+    assert costs.operations("sort", [np.zeros(15)], [np.zeros(15)], (), {}) == 15 * 4
+    assert costs.operations("add", [x, np.zeros(5)], [x], (), {}) == 15
+    assert costs.operations("exp", [x], [x], (), {}) == 150
+    assert costs.operations("sum", [x], [np.zeros(3)], (), {}) == 15
+
+
+@pytest.mark.parametrize("out, share", [(0, 1), (1, 1 / 8), (4096, 1 / 8), (4097, 2 / 8), (8 * 4096, 1), (10**6, 1)])
+def test_each_multiprocessor_takes_a_tile_of_a_product(out, share):
+    assert costs.share("dot", out, 8) == share and costs.share("exp", out, 8) == 1.0
+
+
+def test_what_is_picked_or_not_read_counts_as_written():
+    x, y = np.zeros((3, 5)), np.zeros(2)
+    assert costs.nbytes("add", [x, y], [y]) == 8 * (15 + 2 + 2)
+    assert costs.nbytes("zeros_like", [x], [x]) == 8 * 15 and costs.nbytes("compress", [x, y], [y]) == 8 * 4
+    special = ("dot", "sort", "exp", "ones_like", "choose")
+    assert all(map(costs.is_special, special)) and not costs.is_special("add")

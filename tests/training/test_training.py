@@ -467,3 +467,38 @@ def test_in_another_thread_a_button_stops_it():
     thread.join()
     assert found[0].steps == 4 and found[0].stopped and found[0].reason == "stopped by each_step"
     assert found[0].losses == by_hand(2)[2][:4]
+
+
+def test_a_schedule_sets_the_rate_before_each_step(tmp_path):
+    def rates(epochs, **keywords):
+        seen = []
+
+        class Watched(fl.Descent):
+            def change(self, memory, x, g):
+                seen.append(self.eta)
+                return super().change(memory, x, g)
+
+        model = {"w": np.ones(2)}
+        batches = [(np.ones(2),), (np.ones(2),)]
+        train(lambda m, x: np.sum((m["w"] - x) ** 2), model, batches, fl.setup(Watched(9.0), model), epochs, **keywords)
+        return seen
+
+    schedule = fl.step_decay(0.5, every=3, factor=0.5)
+    assert rates(3, schedule=schedule) == [0.5] * 3 + [0.25] * 3
+    path = tmp_path / "run.safetensors"
+    first = rates(1, schedule=schedule, checkpoint=path)
+    assert first + rates(3, schedule=schedule, checkpoint=path, resume=True) == [0.5] * 3 + [0.25] * 3
+
+
+@pytest.mark.parametrize(
+    "schedule, rule, words",
+    [
+        (0.1, fl.Adam(), "schedule is a function of the step's number"),
+        (lambda: 0.1, fl.Adam(), "schedule is called with the step's number"),
+        (fl.cosine(0.1, 10), fl.AdaDelta(), r"AdaDelta\(.*\) has none"),
+    ],
+)
+def test_what_is_no_schedule(schedule, rule, words):
+    model = {"w": np.ones(2)}
+    with pytest.raises(TypeError, match=words):
+        train(lambda m, x: np.sum(m["w"] * x), model, [(np.ones(2),)], fl.setup(rule, model), schedule=schedule)

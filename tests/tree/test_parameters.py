@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fluxlite import gradient
 from fluxlite.tree.contract import functor
 from fluxlite.tree.parameters import destructure, is_trainable_array, trainables
 from fluxlite.tree.ties import parameter_key
@@ -45,6 +46,14 @@ def test_only_what_is_declared_trainable_is_listed():
     assert paths([Layer(np.ones(1), mean)]) == ["[0].weight"]
     assert paths([Layer(np.ones(1), mean), mean]) == ["[0].weight", "[1]"]
     assert paths(Layer([np.ones(1), Layer(np.ones(1), mean)], mean)) == ["weight[0]", "weight[1].weight"]
+
+
+def test_an_array_that_a_gradient_call_left_behind_is_named():
+    kept = []
+    gradient(lambda w: kept.append(w) or np.sum(w), np.ones(2))
+    for walk in trainables, destructure:
+        with pytest.raises(RuntimeError, match=r"\['layer'\]\.weight"):
+            walk({"layer": Layer(kept[0], None)})
 
 
 def test_a_cycle_is_named():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import fluxlite.tree.walks
-from fluxlite.tree.ties import address, is_array, parameter_key, same_view
+from fluxlite.tree.ties import address, is_array, overlaps, parameter_key, same_view
 from fluxlite.tree.walks import fmap, fmapstructure, leaves
 
 
@@ -241,3 +241,47 @@ def test_any_permutation_and_any_axes_of_length_one(shape, orders, ones):
         arrays.append(view)
     assert len(leaves(arrays)) == 1
     check_ties(arrays, function=double)
+
+
+# -- which arrays share memory --------------------------------------------------------------------------------
+
+A = np.arange(24.0)
+
+
+def sharing(arrays):
+    """The pairs of numbers of arrays that `overlaps` finds, smaller number first."""
+    found = list(overlaps(enumerate(arrays)))
+    assert len(found) == len(set(map(frozenset, found))), "a pair is found once"
+    return {tuple(sorted(pair)) for pair in found}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "pairs"),
+    [
+        ([A[2:], A[:3]], {(0, 1)}),  # in one element, the first one's first and the other's last
+        ([A[:3], A[2:]], {(0, 1)}),
+        ([A[2::-1], A[2:]], {(0, 1)}),
+        ([A[:3], A[3:]], set()),  # the next one begins where this one ends
+        ([A[:2], A[5:7], A[1:3]], {(0, 2)}),  # one that lies behind both is between them
+        ([A[5:7], A[:2], A[1:6]], {(0, 2), (1, 2)}),
+        ([A[:12].reshape(3, 4)[:, ::3], A[11:]], {(0, 1)}),
+        ([A[:12].reshape(3, 4)[:, :3], A[11:], A[3:12:4]], {(1, 2)}),
+        ([A[:0], A], set()),
+    ],
+)
+def test_arrays_overlap_if_they_have_an_element_in_common(arrays, pairs):
+    assert sharing(arrays) == pairs
+
+
+pieces = st.builds(slice, st.integers(0, 23), st.integers(0, 24), st.sampled_from([1, 2, 3, -1, -2]))
+
+
+@given(st.lists(pieces, max_size=6))
+def test_overlaps_of_any_pieces(parts):
+    arrays = [A[part] for part in parts]
+    expected = {
+        (i, j)
+        for i, j in itertools.combinations(range(len(arrays)), 2)
+        if set(addresses(arrays[i])) & set(addresses(arrays[j]))
+    }
+    assert sharing(arrays) == expected

@@ -6,10 +6,10 @@ is returned is the gradient of one operand.
 
 # isort: off
 from . import elementwise, primitives, products, reductions, shaping  # the core
-from . import keywords, linear_algebra, pieces, sequences, spectra, statistics  # what is needed less often
+from . import keywords, linear_algebra, pieces, sequences, spectra, statistics, windows  # what is needed less often
 # isort: on
 
 __all__ = [
     "elementwise", "keywords", "linear_algebra", "pieces", "primitives", "products", "reductions", "sequences",
-    "shaping", "spectra", "statistics",
+    "shaping", "spectra", "statistics", "windows",
 ]  # fmt: skip

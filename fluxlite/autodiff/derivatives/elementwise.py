@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..quicker import ones_times, unless
 from ..rules import composed, no_derivative, rule
 
 
@@ -32,6 +33,8 @@ def fit(g: Any, x: Any) -> Any:
     if g.shape == shape:
         return g
     added = g.ndim - len(shape)
+    if shape and type(g) is np.ndarray and g.shape[added:] == shape and g.dtype.char in "fd":
+        return ones_times(g, shape)
     stretched = tuple(i + added for i, length in enumerate(shape) if length == 1 and g.shape[i + added] != 1)
     return np.reshape(np.sum(g, axis=(*range(added), *stretched)), shape)
 
@@ -154,7 +157,7 @@ rule(np.sinc, slope_of_sinc)
 
 
 def larger(g: Any, x: Any, y: Any) -> Any:
-    return np.where(x < y, 0, np.where(x == y, g / 2, g))  # beside a NaN, both: as in PyTorch
+    return unless(x < y, np.where(x == y, g / 2, g))  # beside a NaN, both: as in PyTorch
 
 
 def larger_number(g: Any, x: Any, y: Any) -> Any:
@@ -173,8 +176,8 @@ rule(
 rule(
     np.where,
     None,
-    lambda g, out, condition, x, y: fit(np.where(condition, g, 0), x),
-    lambda g, out, condition, x, y: fit(np.where(condition, 0, g), y),
+    lambda g, out, condition, x, y: fit(unless(condition, g, holds=True), x),
+    lambda g, out, condition, x, y: fit(unless(condition, g), y),
 )
 
 

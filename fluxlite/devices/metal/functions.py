@@ -146,16 +146,15 @@ LACKING: dict[str, frozenset[str]] = {
     "computed otherwise, in a line": names(
         """
         amax amin around asanyarray ascontiguousarray cbrt copy copysign copyto exp2 fmax fmin fmod heaviside hypot
-        logaddexp2 ravel signbit sinc
+        lib.stride_tricks.sliding_window_view logaddexp2 ravel signbit sinc
         """
     ),
     "made of other functions, as for derivatives": names(
         """
         append array_split average block choose column_stack compress corrcoef cov cross delete dot dsplit dstack
-        ediff1d extract fix fliplr flipud gradient hsplit hstack insert interp lib.stride_tricks.sliding_window_view
-        linalg.matrix_power linalg.multi_dot linalg.vecdot linalg.vector_norm nancumprod nancumsum nanmax nanmean
-        nanmin nanprod nanstd nansum nanvar percentile piecewise polyval ptp quantile rollaxis rot90 select trapezoid
-        vander vdot vsplit vstack
+        ediff1d extract fix fliplr flipud gradient hsplit hstack insert interp linalg.matrix_power linalg.multi_dot
+        linalg.vecdot linalg.vector_norm nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar
+        percentile piecewise polyval ptp quantile rollaxis rot90 select trapezoid vander vdot vsplit vstack
         """
     ),
     "found on the host, after a wait: how many there are is the shape": names("argwhere flatnonzero nonzero"),

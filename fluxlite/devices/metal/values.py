@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ..refusals import SCALARS
 from .dtypes import kind, mean_dtype, mlx_dtype, mx, number, numpy_dtype, result_type, total_dtype
@@ -158,6 +160,14 @@ def _sinc(x: Any) -> Any:
     return mx.where(x == 0, 1, mx.sin(z) / mx.where(x == 0, 1, z))
 
 
+def _sliding_windows(x: Any, window_shape: Any, axis: Any = None) -> Any:
+    """All windows of `x`, read where they lie; NumPy checks the arguments and knows the shape."""
+    numpys = sliding_window_view(np.broadcast_to(np.int8(0), x.shape), window_shape, axis)
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
+    steps = [math.prod(x.shape[i + 1 :]) for i in range(x.ndim)]
+    return mx.as_strided(x, numpys.shape, [*steps, *(steps[i] for i in axes)])
+
+
 ON_VALUES: dict[str, Callable] = {
     "sum": _reduction("sum", total_dtype),
     "prod": _reduction("prod", total_dtype),
@@ -184,6 +194,7 @@ ON_VALUES: dict[str, Callable] = {
     "argpartition": lambda a, kth, axis=-1: mx.argpartition(a, kth, axis=axis).astype(mx.int64),
     "searchsorted": _searchsorted,
     "roll": _roll,
+    "lib.stride_tricks.sliding_window_view": _sliding_windows,
     "sinc": _sinc,
     "tril": lambda m, k=0: mx.tril(m, k),
     "triu": lambda m, k=0: mx.triu(m, k),
@@ -211,5 +222,5 @@ ON_VALUES |= {"amax": ON_VALUES["max"], "amin": ON_VALUES["min"], "around": ON_V
 # Given an array without elements, MLX reads memory beyond the array, and then hangs or crashes.
 NOT_OF_NOTHING = names(
     "sum prod mean var std max min argmax argmin any all count_nonzero cumsum cumprod sort argsort linalg.inv "
-    "linalg.det linalg.slogdet linalg.cholesky"
+    "linalg.det linalg.slogdet linalg.cholesky lib.stride_tricks.sliding_window_view"
 )

@@ -1,0 +1,233 @@
+"""Windows that slide over pictures and sequences: convolution and pooling, with their derivatives.
+
+A picture is ``(N, H, W, features)``, a sequence ``(N, T, features)``; any number of axes may lie between the first and
+the last. The window of a result is cut out without a copy, by strides; then one matrix product computes all results
+at once. In memory we put the observations last, ``(features, H, W, N)``: neighbours are then computed alike, in long
+runs. `np.swapaxes` shows that memory in the order above, and NumPy's functions keep it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from ...arrays import primitive
+from ..rules import rule
+from ..tracked import plain
+from .shaping import along
+
+
+class Windows(NamedTuple):
+    """Where the windows lie: for each axis between the first and the last, one entry."""
+
+    kernel: tuple[int, ...]  # the window's size
+    stride: tuple[int, ...]  # from one window to the next
+    pad: tuple[tuple[int, int], ...]  # how much is added, before and after
+    dilation: tuple[int, ...]  # from one element in a window to the next
+    groups: int = 1  # the features are cut into so many parts, each with results of its own
+
+    def extent(self) -> tuple[int, ...]:
+        """From the first to the last element of a window."""
+        return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation))
+
+    def padded(self, space: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(length + sum(pad) for length, pad in zip(space, self.pad))
+
+    def places(self, space: tuple[int, ...]) -> tuple[int, ...]:
+        """How many windows there are in an input of these lengths; 0 or less if it's too small."""
+        zipped = zip(self.padded(space), self.extent(), self.stride)
+        return tuple((length - extent) // stride + 1 for length, extent, stride in zipped)
+
+
+# -- convolution: three products, and each one's derivatives are the other two ----------------------------------
+
+
+@primitive
+def convolve(x: Any, weight: Any, at: Windows) -> Any:
+    """The sum of the products of each window with `weight`, as it lies: ``(N, *places, outputs)`` (NNlib: ``conv``).
+
+    `x` is ``(N, *space, inputs)``, `weight` ``(*kernel, inputs / groups, outputs)``.
+    """
+    product = np.swapaxes(_by_group(weight, at), 1, 2) @ _columns(x, at)
+    places = at.places(x.shape[1:-1])
+    return np.swapaxes(np.reshape(product, (weight.shape[-1], *places, x.shape[0])), 0, -1)
+
+
+@primitive
+def convolve_back(y: Any, weight: Any, at: Windows, space: tuple[int, ...]) -> Any:
+    """Spread each element of `y` over its window, by `weight`: ``(N, *space, inputs)`` (NNlib: ``∇conv_data``)."""
+    columns = _by_group(weight, at) @ _rows(y, at)
+    n, inputs = y.shape[0], weight.shape[-2] * at.groups
+    columns = np.reshape(columns, (at.groups, *at.kernel, weight.shape[-2], *y.shape[1:-1], n))
+    total = np.zeros_like(columns, shape=(at.groups, weight.shape[-2], *at.padded(space), n))
+    for offset in np.ndindex(at.kernel):
+        first = zip(offset, at.dilation, y.shape[1:-1], at.stride)
+        steps = (slice(i * d, i * d + (count - 1) * stride + 1, stride) for i, d, count, stride in first)
+        part = total[(slice(None), slice(None), *steps)]
+        part += columns[(slice(None), *offset)]
+    total = np.reshape(total, (inputs, *at.padded(space), n))
+    inner = (slice(before, before + length) for (before, _), length in zip(at.pad, space))
+    return np.swapaxes(total[(slice(None), *inner)], 0, -1)
+
+
+@primitive
+def convolve_kernel(x: Any, y: Any, at: Windows) -> Any:
+    """The sum of each window times the element of `y` that belongs to it, shaped like the weight
+    (NNlib: ``∇conv_filter``)."""
+    product = _columns(x, at) @ np.swapaxes(_rows(y, at), 1, 2)
+    return np.reshape(np.swapaxes(product, 0, 1), (*at.kernel, x.shape[-1] // at.groups, y.shape[-1]))
+
+
+rule(
+    convolve,
+    lambda g, out, x, weight, at: convolve_back(g, weight, at, x.shape[1:-1]),
+    lambda g, out, x, weight, at: convolve_kernel(x, g, at),
+)
+rule(
+    convolve_back,
+    lambda g, out, y, weight, at, space: convolve(g, weight, at),
+    lambda g, out, y, weight, at, space: convolve_kernel(g, y, at),
+)
+rule(
+    convolve_kernel,
+    lambda g, out, x, y, at: convolve_back(y, g, at, x.shape[1:-1]),
+    lambda g, out, x, y, at: convolve(x, g, at),
+)
+
+
+def _columns(x: Any, at: Windows) -> Any:
+    """Each window as a column, in order: ``(groups, kernel * inputs / groups, places * N)``."""
+    n, *space, inputs = x.shape
+    dims, places = len(space), at.places(tuple(space))
+    windows = sliding_window_view(_laid_out(x, at), at.extent(), tuple(range(1, dims + 1)))
+    every = (slice(None), *(slice(None, None, s) for s in at.stride), slice(None))
+    windows = windows[(*every, *(slice(None, None, d) for d in at.dilation))]
+    windows = np.reshape(windows, (at.groups, inputs // at.groups, *windows.shape[1:]))
+    kernel_first = (0, *range(dims + 3, 2 * dims + 3), *range(1, dims + 3))
+    rows = math.prod(at.kernel) * inputs // at.groups
+    return np.reshape(np.transpose(windows, kernel_first), (at.groups, rows, math.prod(places) * n))
+
+
+def _laid_out(x: Any, at: Windows) -> Any:
+    """`x` with its padding, the observations last, row by row in memory."""
+    x = np.swapaxes(x, 0, -1)
+    if not any(map(any, at.pad)):
+        return x if x.flags.c_contiguous else np.copy(x, order="C")
+    room = np.zeros_like(x, shape=(x.shape[0], *at.padded(x.shape[1:-1]), x.shape[-1]), order="C")
+    room[(slice(None), *(slice(b, b + length) for (b, _), length in zip(at.pad, x.shape[1:-1])))] = x
+    return room
+
+
+def _by_group(weight: Any, at: Windows) -> Any:
+    """``(groups, kernel * inputs / groups, outputs / groups)``."""
+    rows, outputs = math.prod(weight.shape[:-1]), weight.shape[-1]
+    return np.swapaxes(np.reshape(weight, (rows, at.groups, outputs // at.groups)), 0, 1)
+
+
+def _rows(y: Any, at: Windows) -> Any:
+    """``(groups, outputs / groups, places * N)``."""
+    outputs, columns = y.shape[-1], math.prod(y.shape[:-1])
+    return np.reshape(np.swapaxes(y, 0, -1), (at.groups, outputs // at.groups, columns))
+
+
+# -- pooling: along one axis after the other --------------------------------------------------------------------
+
+
+@primitive
+def max_along(x: Any, axis: int, size: int, stride: int) -> Any:
+    """The largest of each window of `size` elements along `axis`."""
+    return _combined(np.maximum, x, axis, size, stride)
+
+
+@primitive
+def spread_to_first(y: Any, x: Any, largest: Any, axis: int, size: int, stride: int) -> Any:
+    """`y` at the place of each window's largest element, the first if several are equal; elsewhere 0."""
+    total = np.zeros_like(x, dtype=y.dtype)
+    for part, is_first in zip(_elements(total, axis, size, stride), _first(x, largest, axis, size, stride)):
+        if stride < size:
+            part += y * is_first
+        else:  # no window reaches into another
+            np.multiply(y, is_first, out=part)
+    return total
+
+
+@primitive
+def taken_from_first(z: Any, x: Any, largest: Any, axis: int, size: int, stride: int) -> Any:
+    """The element of `z` at the place of the largest element of `x`, in each window."""
+    total = np.zeros_like(largest, dtype=z.dtype)
+    for part, is_first in zip(_elements(z, axis, size, stride), _first(x, largest, axis, size, stride)):
+        total += part * is_first
+    return total
+
+
+rule(max_along, lambda g, out, x, *window: spread_to_first(g, plain(x), plain(out), *window))
+rule(spread_to_first, lambda g, out, y, x, largest, *window: taken_from_first(g, x, largest, *window))
+rule(taken_from_first, lambda g, out, z, x, largest, *window: spread_to_first(g, x, largest, *window))
+
+
+@primitive
+def sum_along(x: Any, axis: int, size: int, stride: int) -> Any:
+    """The sum of each window of `size` elements along `axis`."""
+    return _combined(np.add, x, axis, size, stride)
+
+
+@primitive
+def spread_along(y: Any, axis: int, size: int, stride: int, length: int) -> Any:
+    """Each element of `y` at every place of its window, in an array with that `length` along `axis`."""
+    total = np.zeros_like(y, shape=(*y.shape[:axis], length, *y.shape[axis + 1 :]))
+    for part in _elements(total, axis, size, stride):
+        part += y
+    return total
+
+
+rule(sum_along, lambda g, out, x, axis, size, stride: spread_along(g, axis, size, stride, x.shape[axis]))
+rule(spread_along, lambda g, out, y, axis, size, stride, length: sum_along(g, axis, size, stride))
+
+
+@primitive
+def padded(x: Any, pad: tuple[tuple[int, int], ...], value: float) -> Any:
+    """`x` with `value` around it, in the same order in memory (`np.pad` would change it)."""
+    space = x.shape[1:-1]
+    lengths = (before + length + after for length, (before, after) in zip(space, pad))
+    room = np.full_like(x, value, shape=(x.shape[0], *lengths, x.shape[-1]))
+    room[_inside(space, pad)] = x
+    return room
+
+
+rule(padded, lambda g, out, x, pad, value: g[_inside(x.shape[1:-1], pad)])
+
+
+def _inside(space: tuple[int, ...], pad: tuple[tuple[int, int], ...]) -> tuple:
+    return (slice(None), *(slice(before, before + length) for length, (before, _) in zip(space, pad)))
+
+
+def _elements(x: Any, axis: int, size: int, stride: int) -> Iterator[Any]:
+    """The first elements of all windows, then the second ones, and so on: views of `x`."""
+    last = (x.shape[axis] - size) // stride * stride + 1
+    return (x[along(axis, x.ndim, slice(i, i + last, stride))] for i in range(size))
+
+
+def _combined(function: np.ufunc, x: Any, axis: int, size: int, stride: int) -> Any:
+    first, *others = _elements(x, axis, size, stride)
+    if not others:
+        return np.copy(first)
+    total = function(first, others[0])
+    for part in others[1:]:
+        function(total, part, out=total)
+    return total
+
+
+def _first(x: Any, largest: Any, axis: int, size: int, stride: int) -> Iterator[Any]:
+    """For the first elements of all windows, then the second ones, …: whether they are the first of the largest."""
+    free = None  # the windows whose largest element has not come yet
+    for i, part in enumerate(_elements(x, axis, size, stride)):
+        if i == size - 1 and free is not None:
+            yield free  # also in a window with a NaN, which equals nothing: its gradient must not be lost
+            return
+        is_first = part == largest if free is None else (part == largest) & free
+        yield is_first
+        free = ~is_first if free is None else free ^ is_first

@@ -1,0 +1,253 @@
+"""Names that you may know from PyTorch, Keras, JAX or Flux.jl, and what they are called here.
+
+Only looked at when a name isn't found: the error then says what to write.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+
+# What ``fl.<name>`` may be looked for, and what to write.
+NAMES = {
+    "Linear": "fl.Dense(inputs, outputs)",
+    "nn": "layers are in fl itself: fl.Dense, fl.Chain",
+    "Module": "any class of yours with @fl.functor above it",
+    "Sequential": "fl.Chain(…)",
+    "ModuleList": "a list",
+    "Parameter": "an array: what trains is every floating-point array in the model",
+    "parameters": "fl.trainables(model) gives them, fl.params(model) is Flux's older style",
+    "tensor": "np.array(…); there is no type of our own",
+    "Tensor": "np.ndarray; there is no type of our own",
+    "from_numpy": "nothing: fluxlite computes with NumPy's arrays",
+    "zeros": "np.zeros(…), or np.zeros_like(x, shape=…) for one where x is",
+    "ones": "np.ones(…), or np.ones_like(x, shape=…) for one where x is",
+    "randn": "fl.randn32(…), or device.rng on a GPU",
+    "cat": "np.concatenate([x, y], axis=…)",
+    "stack": "np.stack([x, y])",
+    "matmul": "x @ y",
+    "no_grad": "nothing: only what runs inside fl.gradient is differentiated",
+    "inference_mode": "nothing: only what runs inside fl.gradient is differentiated; see fl.testmode for Dropout",
+    "enable_grad": "fl.gradient(f, model) differentiates f",
+    "grad": "fl.gradient(f, x): it gives the gradients, not a function",
+    "value_and_grad": "fl.withgradient(f, x)",
+    "autograd": "fl.gradient(f, x)",
+    "backward": "fl.gradient(f, model); with fl.param there is fl.back(loss)",
+    "detach": "fl.stop_gradient(x), or x.data",
+    "jit": "nothing: what you write runs line by line; fl.cuda.jit is for kernels by hand",
+    "compile": "nothing: what you write runs line by line",
+    "vmap": "write f for a batch: the first axis is the observation",
+    "pmap": "several devices are moved to one by one: lesson 11",
+    "tree_map": "fl.fmap(f, model)",
+    "tree_leaves": "fl.leaves(model)",
+    "manual_seed": "fl.seed(number)",
+    "set_seed": "fl.seed(number)",
+    "PRNGKey": "fl.seed(number), or rng=np.random.default_rng(number)",
+    "device": "fl.gpu_device(), fl.cpu; fl.device_of(x) says where x is",
+    "device_put": "fl.gpu(x)",
+    "to": "fl.gpu(x), fl.cpu(x)",
+    "is_available": "fl.functional(\"CUDA\")",
+    "synchronize": "fl.cuda.synchronize()",
+    "optim": "the rules are in fl itself: fl.Adam, fl.Descent",
+    "SGD": "fl.Descent(eta), with momentum fl.Momentum(eta, rho)",
+    "sgd": "fl.Descent(eta), with momentum fl.Momentum(eta, rho)",
+    "adam": "fl.Adam(eta)",
+    "adamw": "fl.AdamW(eta, decay=…)",
+    "Optimizer": "a rule such as fl.Adam(): state = fl.setup(rule, model)",
+    "RMSprop": "fl.RMSProp",
+    "Adagrad": "fl.AdaGrad",
+    "Adadelta": "fl.AdaDelta",
+    "Adamax": "fl.AdaMax",
+    "clip_grad_norm_": "fl.OptimiserChain(fl.ClipNorm(…), fl.Adam())",
+    "clip_by_global_norm": "fl.OptimiserChain(fl.ClipNorm(…), fl.Adam()); it is each parameter's norm",
+    "apply_updates": "fl.update(state, model, grads)",
+    "chain": "fl.OptimiserChain(…) for rules, fl.Chain(…) for layers",
+    "lr_scheduler": "fl.train(…, schedule=fl.cosine(0.01, 1000)), or fl.adjust(state, eta)",
+    "StepLR": "fl.step_decay(eta, every)",
+    "ExponentialLR": "fl.exponential_decay(eta, factor)",
+    "CosineAnnealingLR": "fl.cosine(eta, steps)",
+    "OneCycleLR": "fl.one_cycle(eta, steps)",
+    "ReduceLROnPlateau": "fl.plateau, with fl.adjust",
+    "MSELoss": "fl.mse(prediction, target), a function",
+    "mse_loss": "fl.mse(prediction, target)",
+    "L1Loss": "fl.mae(prediction, target), a function",
+    "l1_loss": "fl.mae(prediction, target)",
+    "SmoothL1Loss": "fl.huber_loss(prediction, target)",
+    "HuberLoss": "fl.huber_loss(prediction, target)",
+    "CrossEntropyLoss": "fl.logitcrossentropy(scores, target), a function",
+    "cross_entropy": "fl.logitcrossentropy(scores, target)",
+    "nll_loss": "fl.logitcrossentropy(scores, target), without log_softmax before it",
+    "NLLLoss": "fl.logitcrossentropy(scores, target), without log_softmax before it",
+    "BCELoss": "fl.binarycrossentropy(prediction, target)",
+    "BCEWithLogitsLoss": "fl.logitbinarycrossentropy(scores, target)",
+    "binary_cross_entropy": "fl.binarycrossentropy(prediction, target)",
+    "KLDivLoss": "fl.kldivergence(prediction, target)",
+    "categorical_crossentropy": "fl.crossentropy(prediction, target)",
+    "sparse_categorical_crossentropy": "fl.crossentropy(prediction, target)",
+    "ReLU": "fl.relu, a function: fl.Dense(9, 3, fl.relu)",
+    "Tanh": "np.tanh, a function",
+    "Sigmoid": "fl.sigmoid, a function",
+    "GELU": "fl.gelu, a function",
+    "Softmax": "fl.softmax, a function",
+    "leaky_relu": "fl.leakyrelu",
+    "log_softmax": "fl.logsoftmax",
+    "silu": "fl.swish",
+    "SiLU": "fl.swish, a function",
+    "Conv1d": "fl.Conv((3,), inputs => outputs): the kernel's size says how many dimensions",
+    "Conv2d": "fl.Conv((3, 3), inputs, outputs): pictures are (N, H, W, C)",
+    "Conv2D": "fl.Conv((3, 3), inputs, outputs): pictures are (N, H, W, C)",
+    "ConvTranspose2d": "fl.ConvTranspose",
+    "MaxPool2d": "fl.MaxPool((2, 2))",
+    "MaxPooling2D": "fl.MaxPool((2, 2))",
+    "AvgPool2d": "fl.MeanPool((2, 2))",
+    "AdaptiveAvgPool2d": "fl.AdaptiveMeanPool",
+    "Flatten": "fl.flatten, a function",
+    "BatchNorm1d": "fl.BatchNorm(features)",
+    "BatchNorm2d": "fl.BatchNorm(channels)",
+    "BatchNormalization": "fl.BatchNorm(features)",
+    "MultiheadAttention": "fl.MultiHeadAttention",
+    "TransformerEncoderLayer": "one of your own, of fl.MultiHeadAttention, fl.LayerNorm and fl.Dense",
+    "TensorDataset": "a tuple of arrays: fl.DataLoader((x, y), batchsize=32)",
+    "Dataset": "anything with __len__ and __getitem__",
+    "random_split": "fl.splitobs(data, at=0.8)",
+    "one_hot": "fl.onehotbatch(labels, classes)",
+    "state_dict": "fl.state(model)",
+    "load_state_dict": "fl.loadmodel(model, state)",
+    "summary": "fl.explain(model), or print(model)",
+    "fit": "fl.train(loss, model, data, state, epochs)",
+    "model": "your own: fl.Chain(fl.Dense(…), …)",
+    "evaluate": "call the model: fl.accuracy(model(x), y)",
+    "predict": "call the model: model(x)",
+    "eval": "nothing: a model is in its test mode outside of fl.gradient; fl.testmode(model) for good",
+    "to_categorical": "fl.onehotbatch(labels, classes)",
+    "vjp": "fl.gradient of np.sum(g * f(x))",
+    "jacrev": "fl.jacobian(f, x)",
+    "update!": "fl.update",
+    "pullback": "fl.withgradient",
+}
+
+# What may be asked of a model or a layer.
+OF_A_MODEL = {
+    "parameters": "fl.trainables(model) gives the parameters",
+    "named_parameters": "fl.trainables(model) gives each with its place",
+    "children": "fl.children(model)",
+    "modules": "fl.fcollect(model)",
+    "to": "model = fl.gpu(model) gives a copy on the GPU",
+    "cuda": "model = fl.gpu(model) gives a copy on the GPU",
+    "cpu": "model = fl.cpu(model) gives a copy on the CPU",
+    "mps": "model = fl.gpu(model) gives a copy on the GPU",
+    "half": "model = fl.f16(model)",
+    "float": "model = fl.f32(model)",
+    "double": "model = fl.f64(model)",
+    "train": "nothing: a layer is in its training mode inside fl.gradient; fl.trainmode(model) for good",
+    "eval": "nothing: a layer is in its test mode outside of fl.gradient; fl.testmode(model) for good",
+    "zero_grad": "nothing: fl.gradient gives new gradients each time",
+    "state_dict": "fl.state(model)",
+    "load_state_dict": "fl.loadmodel(model, state)",
+    "forward": "call it: model(x)",
+    "apply": "call it: model(x); for a function of all parts fl.fmap(f, model)",
+    "append": "a new chain: fl.Chain(*model, layer)",
+    "add": "a new chain: fl.Chain(*model, layer)",
+    "compile": "nothing; the rule goes to state = fl.setup(fl.Adam(), model)",
+    "fit": "fl.train(loss, model, data, state, epochs)",
+    "predict": "call it: model(x)",
+    "evaluate": "call it: fl.accuracy(model(x), y)",
+    "summary": "fl.explain(model), or print(model)",
+    "weights": "fl.trainables(model)",
+    "get_weights": "fl.trainables(model)",
+    "save": "fl.save(path, model=model)",
+    "requires_grad_": "what trains is said by the rule: fl.freeze(state.layers[0])",
+    "register_buffer": "a field, with @fl.functor(trainable=(…,)) above the class",
+    "in_features": "model.weight.shape[1]",
+    "out_features": "model.weight.shape[0]",
+}
+
+# What may be asked of an array inside fl.gradient, or of a param.
+OF_AN_ARRAY = {
+    "backward": "fl.gradient(f, model) gives the gradients; of a param's loss, fl.back(loss)",
+    "detach": "x.data, or fl.stop_gradient(x)",
+    "numpy": "x.data",
+    "cuda": "fl.gpu(x)",
+    "to": "fl.gpu(x)",
+    "cpu": "fl.cpu(x)",
+    "view": "x.reshape(…)",
+    "unsqueeze": "x[:, None], or np.expand_dims(x, axis)",
+    "permute": "np.transpose(x, axes)",
+    "requires_grad_": "fl.param(x)",
+    "requires_grad": "nothing: all that comes from the arguments of fl.gradient is tracked",
+}
+
+# What may be asked of a rule, or of the state that setup gives.
+OF_AN_OPTIMIZER = {
+    "step": "fl.update(state, model, grads), with state = fl.setup(rule, model)",
+    "zero_grad": "nothing: fl.gradient gives new gradients each time",
+    "param_groups": "fl.adjust(state, eta); for a part of the model fl.adjust(state.layers[0], eta)",
+    "update": "fl.update(state, model, grads)",
+    "apply_gradients": "fl.update(state, model, grads)",
+    "minimize": "fl.train(loss, model, data, state)",
+    "state_dict": "fl.save(path, model=model, opt_state=state)",
+    "lr": "eta",
+}
+
+# Keywords of others.
+KEYWORDS = {
+    "lr": "eta",
+    "learning_rate": "eta",
+    "momentum": "rho, in fl.Momentum(eta, rho)",
+    "nesterov": "fl.Nesterov(eta, rho)",
+    "betas": "beta",
+    "eps": "epsilon",
+    "alpha": "rho",
+    "weight_decay": "decay, in fl.AdamW, or fl.OptimiserChain(fl.WeightDecay(decay), rule)",
+    "params": "nothing here: the model goes to fl.setup(rule, model)",
+    "batch_size": "batchsize",
+    "num_workers": "parallel=True",
+    "drop_last": "partial=False",
+    "pin_memory": "fl.gpu(loader)",
+    "collate_fn": "collate",
+    "in_features": "the first argument: Dense(inputs, outputs)",
+    "out_features": "the second argument: Dense(inputs, outputs)",
+    "units": "the second argument: Dense(inputs, outputs)",
+    "device": "fl.gpu(…) moves it",
+    "dtype": "fl.f64(…), or Dense.of(weight, bias)",
+    "use_bias": "bias",
+    "num_epochs": "epochs",
+    "optimizer": "opt_state, which fl.setup(rule, model) gives",
+    "dim": "axis",
+    "dims": "axis",
+    "reduction": "agg: np.mean or np.sum",
+}
+
+
+def hint(name: str, table: dict[str, str] = NAMES) -> str:
+    """What to write for a name of other libraries, to stand after an error's own words; '' if it is none of them.
+
+    >>> hint("Linear")
+    '. Here it is fl.Dense(inputs, outputs)'
+    """
+    here = table.get(name)
+    if here is None:
+        return ""
+    nothing = re.match(r"nothing(: | here: |; |$)", here)
+    return f". Not needed here: {here[nothing.end():]}" if nothing and here[nothing.end() :] else f". Here it is {here}"
+
+
+def missing(x: Any, name: str, table: dict[str, str]) -> AttributeError:
+    """The error for an attribute that `x` doesn't have."""
+    return AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}{hint(name, table)}", name=name, obj=x)
+
+
+class Elsewhere:
+    """A name that another library has: asking an object for it raises `AttributeError` with what it is called here.
+
+    With a ``__getattr__`` that does the same for all names, Python would take longer for every attribute.
+    """
+
+    def __init__(self, table: dict[str, str]) -> None:
+        self.table = table
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, x: Any, owner: type) -> NoReturn:
+        raise missing(x, self.name, self.table)

@@ -1,0 +1,34 @@
+"""`f16`, `f32`, `f64`: a model, or data, in another floating-point type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..arrays import astype
+from ..tree.ties import is_array
+from ..tree.walks import fmap
+
+
+def f16(x: Any) -> Any:
+    """`x` with all its floating-point arrays in half precision (Flux: ``f16``). Integers stay, ties survive.
+
+    >>> f16({"w": np.ones(2), "n": np.arange(2)})
+    {'w': array([1., 1.], dtype=float16), 'n': array([0, 1])}
+    """
+    return _cast(x, np.float16)
+
+
+def f32(x: Any) -> Any:
+    """`x` with all its floating-point arrays in Float32, the usual type of a model (Flux: ``f32``)."""
+    return _cast(x, np.float32)
+
+
+def f64(x: Any) -> Any:
+    """`x` with all its floating-point arrays in Float64 (Flux: ``f64``)."""
+    return _cast(x, np.float64)
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    return fmap(lambda leaf: astype(leaf, dtype) if is_array(leaf) and leaf.dtype.kind == "f" else leaf, x)

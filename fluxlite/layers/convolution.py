@@ -1,0 +1,262 @@
+"""`Conv` and its kin: layers whose weights slide over pictures and sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..activations import identity
+from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
+from ..tree.contract import functor
+from .initializers import glorot_uniform, start
+from .inputs import matching, taken
+from .layer import Layer
+from .printing import brief, described, name_of, text_of
+from .spatial import Pads, SamePad, check_places, check_shape, each_axis, explained, kernel_of, option, pads_of
+from .spatial import whole_number as whole
+
+
+@functor(children=("weight", "bias", "activation"))
+@dataclass(eq=False, repr=False, init=False)
+class Conv(Layer):
+    """A convolution: each window's products with the weights, summed, then bias and activation (Flux: ``Conv``).
+
+    ``Conv((3, 3), inputs, outputs, activation)`` takes pictures of shape ``(N, H, W, inputs)`` and gives
+    ``(N, …, …, outputs)``; ``Conv((3,), …)`` takes sequences, ``(N, T, inputs)``. `weight` has shape
+    ``(*kernel, inputs / groups, outputs)``, as in Flux, whose pictures are ``(W, H, inputs, N)``; PyTorch's is
+    ``(outputs, inputs / groups, *kernel)``.
+
+    As in Flux, the kernel is flipped: this is the mathematician's convolution. `CrossCor` doesn't flip; it's what
+    PyTorch and Keras call convolution. For weights that are learned from scratch there's no difference.
+
+    `stride`, `dilation` and `pad` are a number, or one for each axis; a `pad` of twice as many numbers is before and
+    after for each axis; ``pad=SamePad()`` keeps the size. `groups` cuts the features into parts that don't see each
+    other. `bias`, `init` and `rng` are those of `Dense`; ``init(outputs, inputs / groups, *kernel)`` is how init is
+    called. `Conv.of` takes arrays.
+
+    Raises `ValueError` for an input of another shape or too small, `TypeError` for one on another device, and for
+    integers, booleans and complex numbers.
+
+    >>> layer = Conv((3, 3), 1, 16, fl.relu)
+    >>> layer
+    Conv((3, 3), 1 => 16, relu)      # 160 parameters
+    >>> layer(np.ones((10, 28, 28, 1), np.float32)).shape
+    (10, 26, 26, 16)
+    """
+
+    weight: Any
+    bias: Any
+    activation: Callable
+    stride: tuple[int, ...]
+    pad: Pads
+    dilation: tuple[int, ...]
+    groups: int
+
+    _flips = True
+
+    def __init__(
+        self,
+        kernel: tuple[int, ...],
+        inputs: int,
+        outputs: int,
+        activation: Callable = identity,
+        *,
+        stride: int | tuple[int, ...] = 1,
+        pad: int | tuple[int, ...] | SamePad = 0,
+        dilation: int | tuple[int, ...] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        init: Callable = glorot_uniform,
+        rng: np.random.Generator | None = None,
+    ):
+        name = type(self).__name__
+        kernel = kernel_of(name, kernel)
+        shape = _shape_of_weight(self, kernel, inputs, outputs, groups)
+        if not isinstance(bias, (bool, type(None))):
+            raise TypeError(f"{name}'s bias is True or False; for arrays there is {name}.of(weight, bias, activation)")
+        drawn = start(init, shape[-1], shape[-2], rng, window=kernel, layer=name)
+        self.weight = np.copy(np.moveaxis(drawn, (1, 0), (-2, -1)), order="C")
+        self.bias = np.zeros_like(self.weight, shape=(int(outputs),)) if bias else None
+        self._set(activation, stride, pad, dilation, groups)
+
+    @classmethod
+    def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, stride: Any = 1, pad: Any = 0,
+           dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
+        """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None.
+
+        >>> mean = Conv.of(np.full((2, 1, 1), 0.5), stride=2)
+        >>> mean(np.arange(6.0).reshape(1, 6, 1)).ravel()
+        array([0.5, 2.5, 4.5])
+        """
+        if getattr(weight, "ndim", 0) < 3:
+            raise ValueError(f"{cls.__name__}.of: weight has shape (*kernel, inputs, outputs), got {brief(weight)}")
+        layer = object.__new__(cls)
+        outputs = layer._outputs(weight, whole(f"{cls.__name__}'s groups", groups))
+        if weight.shape[-1] % groups:
+            raise ValueError(f"{cls.__name__}.of: a weight of shape {weight.shape} can't be cut into {groups} groups")
+        if bias is not None and getattr(bias, "shape", None) != (outputs,):
+            raise ValueError(f"{cls.__name__}.of: for {outputs} outputs, bias has ({outputs},), got {brief(bias)}")
+        layer.weight, layer.bias = weight, None if bias is None else matching(weight, bias, cls.__name__)
+        layer._set(activation, stride, pad, dilation, groups)
+        return layer
+
+    def _set(self, activation: Callable, stride: Any, pad: Any, dilation: Any, groups: int) -> None:
+        name, dims = type(self).__name__, self.weight.ndim - 2
+        if not callable(activation):
+            raise TypeError(f"{name}'s activation is a function such as fl.relu, got {activation!r}")
+        self.activation, self.groups = activation, groups
+        self.stride = each_axis(f"{name}'s stride", stride, dims)
+        self.dilation = each_axis(f"{name}'s dilation", dilation, dims)
+        self.pad = pads_of(name, pad, self._padded_extent())
+
+    def __call__(self, x: Any) -> Any:
+        try:
+            check_shape(self, x, len(self.stride), self._inputs())
+            if x.dtype is not self.weight.dtype:
+                x = taken(self._name(), self.weight, x, features=self._inputs())
+            y = self._windows_of(x)
+            return self.activation(y if self.bias is None else y + self.bias)
+        except (TypeError, ValueError, AttributeError, RuntimeError) as error:
+            why = explained(self, x, error)
+            if why is None:
+                raise
+            raise why from error
+
+    def _windows_of(self, x: Any) -> Any:
+        at = self._at()
+        check_places(self, x, at.places(x.shape[1:-1]), at.extent())
+        return convolve(x, self._kernel(), at)
+
+    def _at(self) -> Windows:
+        dims = len(self.stride)
+        return Windows(self.weight.shape[:dims], self.stride, self.pad, self.dilation, self.groups)
+
+    def _kernel(self) -> Any:
+        return np.flip(self.weight, tuple(range(len(self.stride)))) if self._flips else self.weight
+
+    def _padded_extent(self) -> tuple[int, ...]:
+        """The extent of the windows that SamePad makes up for."""
+        return tuple((k - 1) * d + 1 for k, d in zip(self.weight.shape, self.dilation))
+
+    def _inputs(self) -> int:
+        return self.weight.shape[-2] * self.groups
+
+    @staticmethod
+    def _outputs(weight: Any, groups: int) -> int:
+        return weight.shape[-1]
+
+    def _name(self) -> str:
+        *kernel, _, _ = self.weight.shape
+        outputs = self._outputs(self.weight, self.groups)
+        return f"{type(self).__name__}({tuple(kernel)}, {self._inputs()} => {outputs})"
+
+    def __repr__(self) -> str:
+        return described(self)
+
+    def _call(self) -> str:
+        if len(getattr(self.weight, "shape", ())) < 3:  # a model may hold anything in an array's place for a while
+            return f"{type(self).__name__}.of({text_of(self.weight)}, {text_of(self.bias)})"
+        activation = "" if self.activation is identity else f", {name_of(self.activation)}"
+        groups = "" if self.groups == 1 else f", groups={self.groups}"
+        bias = ", bias=False" if self.bias is None else ""
+        return f"{self._name()[:-1]}{activation}{self._options()}{groups}{bias})"
+
+    def _options(self) -> str:
+        return option("pad", self.pad, 0) + option("stride", self.stride, 1) + option("dilation", self.dilation, 1)
+
+
+@functor(children=("weight", "bias", "activation"))
+@dataclass(eq=False, repr=False, init=False)
+class CrossCor(Conv):
+    """`Conv` without flipping the kernel: what PyTorch and Keras call convolution (Flux: ``CrossCor``).
+
+    A PyTorch layer's weights fit after ``np.transpose(weight, (2, 3, 1, 0))``.
+
+    >>> kernel = np.array([1.0, 0.0, -1.0]).reshape(3, 1, 1)
+    >>> x = np.array([0.0, 1.0, 3.0, 6.0]).reshape(1, 4, 1)
+    >>> CrossCor.of(kernel)(x).ravel(), fl.Conv.of(kernel)(x).ravel()
+    (array([-3., -5.]), array([3., 5.]))
+    """
+
+    _flips = False
+
+
+@functor(children=("weight", "bias", "activation"))
+@dataclass(eq=False, repr=False, init=False)
+class ConvTranspose(Conv):
+    """The way back of a `Conv`: each element is spread over a window (Flux: ``ConvTranspose``).
+
+    With a stride, pictures grow: a length L becomes ``(L - 1) * stride + (kernel - 1) * dilation + 1`` minus the
+    padding, plus `outpad`, one number or one for each axis. `weight` has shape ``(*kernel, outputs / groups, inputs)``.
+    All else is as in `Conv`; the kernel is the flipped one of `Conv`, as in Flux, so PyTorch's has to be flipped.
+
+    >>> layer = ConvTranspose((4, 4), 8, 3, stride=2, pad=1)
+    >>> layer
+    ConvTranspose((4, 4), 8 => 3, pad=1, stride=2)      # 387 parameters
+    >>> layer(np.ones((10, 7, 7, 8), np.float32)).shape
+    (10, 14, 14, 3)
+    """
+
+    outpad: tuple[int, ...]
+
+    def __init__(self, *args: Any, outpad: int | tuple[int, ...] = 0, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self._set_outpad(outpad)
+
+    @classmethod
+    def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, outpad: Any = 0,
+           **settings: Any) -> Any:  # fmt: skip
+        """A layer made of these arrays: `weight` of shape ``(*kernel, outputs / groups, inputs)``, `bias` or None."""
+        layer = super().of(weight, bias, activation, **settings)
+        layer._set_outpad(outpad)
+        return layer
+
+    def _set_outpad(self, outpad: Any) -> None:
+        self.outpad = each_axis("ConvTranspose's outpad", outpad, len(self.stride), 0)
+        if any(more >= stride for more, stride in zip(self.outpad, self.stride) if more):
+            raise ValueError(f"ConvTranspose's outpad is less than the stride, {self.stride}, got {outpad}")
+
+    def _windows_of(self, x: Any) -> Any:
+        at = self._at()
+        lengths = zip(x.shape[1:-1], at.stride, at.extent(), at.pad, self.outpad)
+        space = tuple((n - 1) * stride + extent - sum(pad) + more for n, stride, extent, pad, more in lengths)
+        check_places(self, x, space, at.extent())
+        return convolve_back(x, self._kernel(), at, space)
+
+    def _padded_extent(self) -> tuple[int, ...]:
+        lengths = zip(self.weight.shape, self.stride, self.dilation)
+        return tuple(max((k - stride) * d + 1, 1) for k, stride, d in lengths)
+
+    def _inputs(self) -> int:
+        return self.weight.shape[-1]
+
+    @staticmethod
+    def _outputs(weight: Any, groups: int) -> int:
+        return weight.shape[-2] * groups
+
+    def _options(self) -> str:
+        return super()._options() + option("outpad", self.outpad, 0)
+
+
+def DepthwiseConv(kernel: tuple[int, ...], inputs: int, outputs: int, *args: Any, **kwargs: Any) -> Conv:  # noqa: N802
+    """A `Conv` with a group for each input feature: it sees no other (Flux: ``DepthwiseConv``).
+
+    `outputs` is a multiple of `inputs`; all other arguments are those of `Conv`.
+
+    >>> DepthwiseConv((3, 3), 4, 8, fl.relu)
+    Conv((3, 3), 4 => 8, relu, groups=4)      # 80 parameters
+    """
+    return Conv(kernel, inputs, outputs, *args, groups=inputs, **kwargs)
+
+
+def _shape_of_weight(layer: Conv, kernel: tuple[int, ...], inputs: Any, outputs: Any, groups: Any) -> tuple[int, ...]:
+    name = type(layer).__name__
+    for what, size in ((f"{name}(inputs)", inputs), (f"{name}(outputs)", outputs), (f"{name}'s groups", groups)):
+        whole(what, size)
+    if inputs % groups or outputs % groups:
+        raise ValueError(f"{name}: inputs and outputs are multiples of groups={groups}, got {inputs} and {outputs}")
+    sizes = (outputs, inputs) if isinstance(layer, ConvTranspose) else (inputs, outputs)
+    return (*kernel, sizes[0] // groups, sizes[1])

@@ -1,0 +1,105 @@
+"""`Upsample`: larger pictures and sequences, without weights."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..autodiff.tracked import plain
+from ..errors import ShapeError
+from ..tree.contract import functor
+from ..tree.walks import KeyPath
+from .layer import Layer
+from .spatial import check_shape, each_axis, explained
+
+
+@functor(children=())
+@dataclass(eq=False, repr=False, init=False)
+class Upsample(Layer):
+    """Makes pictures larger, ``(N, H, W, features)`` as well as sequences (Flux: ``Upsample``).
+
+    `mode` is ``"nearest"``, which repeats each element, or ``"bilinear"``, which interpolates along each axis between
+    the centres of the outermost elements (PyTorch: ``align_corners=True``). Give either `scale`, a number or one for
+    each axis, or `size`, the lengths of the result. For ``"nearest"`` the result is a multiple of the input; for
+    ``"bilinear"`` a fraction is fine, and lengths are rounded down.
+
+    Raises `ValueError` for an input with other axes, or whose lengths don't fit.
+
+    >>> up = Upsample("nearest", scale=2)
+    >>> up
+    Upsample("nearest", scale=2)
+    >>> up(np.ones((10, 4, 5, 3))).shape
+    (10, 8, 10, 3)
+    >>> Upsample("bilinear", size=(5,))(np.array([0.0, 2.0, 4.0]).reshape(1, 3, 1)).ravel()
+    array([0., 1., 2., 3., 4.])
+    """
+
+    mode: str
+    scale: Any
+    size: tuple[int, ...] | None
+
+    def __init__(self, mode: str = "nearest", *, scale: Any = None, size: Any = None):
+        if mode not in ("nearest", "bilinear"):
+            raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {mode!r}')
+        if (scale is None) == (size is None):
+            raise ValueError("Upsample takes either scale=, such as 2, or size=, such as (28, 28)")
+        if size is not None:
+            if not isinstance(size, (tuple, list)):
+                raise TypeError(f"Upsample's size has one length for each axis, such as (28, 28), got {size!r}")
+            size = each_axis("Upsample's size", size, len(size))
+        elif mode == "nearest":
+            each_axis('Upsample\'s scale for "nearest"', scale, len(scale) if isinstance(scale, (tuple, list)) else 1)
+        self.mode, self.size = mode, size
+        self.scale = tuple(scale) if isinstance(scale, list) else scale
+
+    def __call__(self, x: Any) -> Any:
+        try:
+            given = self.size if self.scale is None else self.scale
+            check_shape(self, x, len(given) if isinstance(given, tuple) else max(getattr(x, "ndim", 3), 3) - 2)
+            size = self._size_for(x.shape[1:-1])
+            y = np.swapaxes(x, 0, -1)  # in memory, the observations come last; see windows.py
+            for axis, length in enumerate(size, 1):
+                y = _repeated(y, axis, length) if self.mode == "nearest" else _interpolated(y, axis, length)
+            return np.swapaxes(y, 0, -1)
+        except (TypeError, ValueError, AttributeError, RuntimeError) as error:
+            why = explained(self, x, error)
+            if why is None:
+                raise
+            raise why from error
+
+    def _size_for(self, space: tuple[int, ...]) -> tuple[int, ...]:
+        scale = self.scale if isinstance(self.scale, tuple) else (self.scale,) * len(space)
+        size = self.size or tuple(math.floor(length * factor) for length, factor in zip(space, scale))
+        if self.mode == "nearest" and any(new % length for new, length in zip(size, space)):
+            raise ShapeError(KeyPath(), f"{self._name()} makes multiples of its input's lengths {space}, not {size}")
+        if not all(space) or not all(size):
+            raise ShapeError(KeyPath(), f"{self._name()} cannot make {size} of {space}")
+        return size
+
+    def _name(self) -> str:
+        return self._call()
+
+    def _call(self) -> str:
+        size = f"scale={self.scale}" if self.size is None else f"size={self.size}"
+        return f'Upsample("{self.mode}", {size})'
+
+    def __repr__(self) -> str:
+        return self._call()
+
+
+def _repeated(x: Any, axis: int, length: int) -> Any:
+    return np.repeat(x, length // x.shape[axis], axis)
+
+
+def _interpolated(x: Any, axis: int, length: int) -> Any:
+    """A product with a matrix that has, in each row, the shares of two neighbours."""
+    before = x.shape[axis]
+    step = (before - 1) / max(length - 1, 1)
+    like, kind = plain(x), np.float64 if x.dtype == np.float64 else np.float32
+    old, new = np.arange(before, dtype=kind, like=like), np.arange(length, dtype=kind, like=like)
+    shares = np.maximum(1 - abs(new[:, None] * step - old), 0).astype(x.dtype)
+    rows = np.reshape(x, (math.prod(x.shape[:axis]), before, math.prod(x.shape[axis + 1 :])))
+    return np.reshape(shares @ rows, (*x.shape[:axis], length, *x.shape[axis + 1 :]))

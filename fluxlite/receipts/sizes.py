@@ -1,0 +1,43 @@
+"""`outputsize`: the shape of what a model gives, from shapes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..devices import simulation
+from ..simulated.presets import preset
+from ..simulated.shapes import untouched
+from .estimates import EstimatedDevice
+
+_ENDLESS = preset("H200")._replace(memory=2**62)
+
+
+def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False, dtype: Any = np.float32) -> Any:
+    """The shape of ``model(x)`` for an `x` of this shape, without computing it (Flux: ``outputsize``).
+
+    For a model of several inputs, give several shapes; several results have a tuple of shapes. ``padbatch=True`` puts
+    an axis for the observations in front of each shape, of length 1. `dtype` is that of the inputs.
+
+    The model runs on a simulated GPU that knows only shapes, so a large one takes neither time nor memory for its
+    values; your model, your devices and open receipts don't notice. What needs values sees zeros. Raises what the
+    model raises for such an input, with the layer's place, and `TypeError` for a shape that is no tuple.
+
+    >>> model = fl.Chain(fl.Conv((5, 5), 1, 6, fl.relu), fl.MaxPool((2, 2)), fl.Conv((5, 5), 6, 16))
+    >>> outputsize(model, (64, 28, 28, 1)), outputsize(model, (28, 28, 1), padbatch=True)
+    ((64, 8, 8, 16), (1, 8, 8, 16))
+    """
+    for size in sizes:
+        if not isinstance(size, (tuple, list)):
+            raise TypeError(f"outputsize takes the shape of the input, such as (1, 28, 28, 1), got {size!r}")
+    device = EstimatedDevice(_ENDLESS, shapes_only=True)
+    before = simulation.estimating.set(device)
+    try:
+        there = device(model, dtype=None)
+        batch = (1,) if padbatch else ()
+        result = there(*(device.new(untouched((*batch, *size), dtype)) for size in sizes))
+    finally:
+        simulation.estimating.reset(before)
+    return tuple(part.shape for part in result) if isinstance(result, (tuple, list)) else result.shape

@@ -1,0 +1,70 @@
+"""`unless` is `np.where` with a 0, and `ones_times` is `np.sum`, whatever they compute with."""
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.autodiff.quicker import ones_times, unless
+
+RNG = np.random.default_rng(0)
+G = np.array([[1.5, -2, np.inf], [-np.inf, np.nan, -0.0]])
+WHERE = np.array([[True, False, True], [True, False, False]])
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", np.longdouble, ">f4", np.int64, np.complex64])
+@pytest.mark.parametrize("change", [lambda x: x, np.transpose, np.fliplr, lambda x: x[:0], lambda x: x[0, 0]])
+def test_the_same_as_where(dtype, change):
+    with np.errstate(invalid="ignore"):
+        g = change(G.astype(dtype))
+    same = change(WHERE)
+    for condition in (same, ~same, same.copy(), np.True_, WHERE[0, :1], same.astype(int)):
+        before = np.copy(g)
+        for got, wanted in (
+            (unless(condition, g), np.where(condition, 0, g)),
+            (unless(condition, g, holds=True), np.where(condition, g, 0)),
+        ):
+            np.testing.assert_array_equal(got, wanted)
+            assert got.shape == wanted.shape and got.dtype.newbyteorder("=") == wanted.dtype.newbyteorder("=")
+        np.testing.assert_array_equal(g, before)
+
+
+def test_an_infinite_gradient_does_not_pass_a_unit_at_rest():
+    x = np.array([-1.0, 0.0, 4.0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for f in (fl.relu, lambda x: np.where(x > 0, x, 0.0)):
+            assert fl.gradient(lambda x, f=f: np.sqrt(f(x)).sum(), x)[0].tolist() == [0, 0, 0.25]
+    assert np.isnan(fl.gradient(lambda x: (fl.relu(x) ** 2).sum(), np.array([np.nan]))[0])
+
+
+def test_second_derivatives_and_broadcast_conditions():
+    x, y = RNG.normal(size=(2, 4, 3))
+    condition = x[:1] > 0
+    first = fl.gradient(lambda x, y: (np.where(condition, x, y) ** 3).sum(), x, y)
+    np.testing.assert_allclose(first[0], np.where(condition, 3 * x**2, 0))
+    np.testing.assert_allclose(first[1], np.where(condition, 0, 3 * y**2))
+    second = fl.gradient(lambda x: fl.gradient(lambda x: (fl.relu(x) ** 3).sum(), x)[0].sum(), x)[0]
+    np.testing.assert_allclose(second, 6 * np.maximum(x, 0))
+
+
+@pytest.mark.parametrize("shape", [(4,), (5, 4), (2, 3, 4), (0, 4), (3, 0), (2, 1, 0, 1), (7, 1)])
+@pytest.mark.parametrize("kept", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_over_the_first_axes(shape, kept, dtype):
+    drawn = RNG.normal(size=shape).astype(dtype)
+    for x in (drawn, np.asarray(drawn, order="F"), np.repeat(drawn, 2, axis=-1)[..., ::2]):
+        tail = shape[max(len(shape) - kept, 0) :]
+        got = ones_times(x, tail)
+        np.testing.assert_allclose(got, x.sum(tuple(range(len(shape) - len(tail)))), rtol=1e-5, atol=1e-6)
+        assert got.shape == tail and got.dtype == dtype
+
+
+def test_the_gradient_of_what_was_broadcast_in_every_type():
+    x = RNG.normal(size=(6, 5, 4))
+    for dtype in (np.float16, np.float32, np.float64):
+        for shape in ((4,), (5, 4), (), (1, 4), (5, 1), (6, 1, 1)):
+            (g,) = fl.gradient(lambda b, dtype=dtype: (b * x.astype(dtype)).sum(), np.ones(shape, dtype))
+            added = 3 - len(shape)
+            axes = tuple(i for i in range(3) if i < added or shape[i - added] == 1)
+            wanted = x.sum(axes, keepdims=True).reshape(shape)
+            np.testing.assert_allclose(g, wanted, rtol=0.02 if dtype == np.float16 else 1e-4, atol=0.05)
+            assert g.dtype == dtype and g.shape == shape

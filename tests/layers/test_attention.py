@@ -1,0 +1,221 @@
+"""`MultiHeadAttention` and `make_causal_mask`, beside PyTorch's, with masks, and on every device."""
+
+import numpy as np
+import pytest
+from gradcheck import check_gradient, check_second
+from kinds import DEVICE, EVERYWHERE
+
+import fluxlite as fl
+from fluxlite import MultiHeadAttention, make_causal_mask
+from fluxlite.errors import DeviceError, InputError, ShapeError
+
+RNG = np.random.default_rng(0)
+X, K, V = RNG.normal(size=(3, 4, 6)), RNG.normal(size=(3, 5, 6)), RNG.normal(size=(3, 5, 6))
+
+
+def attention(dims=6, dtype=np.float64, **keywords):
+    layer = MultiHeadAttention(dims, nheads=keywords.pop("nheads", 2), rng=np.random.default_rng(1), **keywords)
+    return fl.fmap(lambda x: x.astype(dtype) if isinstance(x, np.ndarray) else x, layer)
+
+
+def by_hand(layer, q, k, v, mask=None):
+    """For each observation and each head by itself."""
+    y, all_weights = [], []
+    for i in range(len(q)):
+        heads, weights = [], []
+        for h in range(layer.nheads):
+            def part(name, x, h=h):
+                rows = np.split(getattr(layer, name).weight, layer.nheads)[h]
+                return x @ rows.T
+
+            qs, ks, vs = part("q_proj", q[i]), part("k_proj", k[i]), part("v_proj", v[i])
+            scores = qs @ ks.T / np.sqrt(qs.shape[1])
+            powers = np.exp(scores) * (1 if mask is None else mask)
+            weights.append(powers / powers.sum(1, keepdims=True))
+            heads.append(weights[-1] @ vs)
+        all_weights.append(weights)
+        y.append(np.concatenate(heads, 1) @ layer.out_proj.weight.T)
+    return np.array(y), np.array(all_weights)
+
+
+@pytest.mark.parametrize("dims", [6, (6, 4, 3), ((6, 6, 6), (4, 8), 5)])
+@pytest.mark.parametrize("nheads", [1, 2])
+def test_beside_loops_over_observations_and_heads(dims, nheads):
+    layer = attention(dims, nheads=nheads)
+    y, weights = layer(X, K, V)
+    for got, wanted in zip((y, weights), by_hand(layer, X, K, V), strict=True):
+        np.testing.assert_allclose(got, wanted)
+    np.testing.assert_array_equal(layer(X, K)[0], layer(X, K, K)[0])
+    np.testing.assert_array_equal(layer(X)[0], layer(X, X, X)[0])
+    np.testing.assert_allclose(layer(X[0], K[0], V[0])[0], y[0])
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_ten_steps_beside_pytorch(masked, bias):
+    torch = pytest.importorskip("torch")
+    ours = attention(bias=bias)
+    theirs = torch.nn.MultiheadAttention(6, 2, bias=bias, batch_first=True).double()
+    projections = (ours.q_proj, ours.k_proj, ours.v_proj)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.tensor(np.concatenate([layer.weight for layer in projections])))
+        theirs.out_proj.weight.copy_(torch.tensor(ours.out_proj.weight))
+    x, target, state = torch.tensor(X), RNG.normal(size=X.shape), fl.setup(fl.Descent(0.1), ours)
+    mask = make_causal_mask(X) if masked else None
+
+    def squared(y, weights):
+        return ((y - target) ** 2).mean(), weights
+
+    for _ in range(10):
+        (loss, weights), (g,) = fl.withgradient(lambda m: squared(*m(X, mask=mask)), ours)
+        their_mask = torch.tensor(~mask) if masked else None
+        y, their_weights = theirs(x, x, x, attn_mask=their_mask, average_attn_weights=False)
+        theirs.zero_grad()
+        their_loss = ((y - torch.tensor(target)) ** 2).mean()
+        their_loss.backward()
+        np.testing.assert_allclose(loss, their_loss.item())
+        np.testing.assert_allclose(weights, their_weights.detach().numpy(), atol=1e-12)
+        fl.update(state, ours, g)
+        with torch.no_grad():
+            for parameter in theirs.parameters():
+                parameter -= 0.1 * parameter.grad
+    np.testing.assert_allclose(ours.k_proj.weight, theirs.in_proj_weight.detach().numpy()[6:12], rtol=1e-6)
+    np.testing.assert_allclose(ours.out_proj.weight, theirs.out_proj.weight.detach().numpy(), rtol=1e-6)
+    if bias:
+        np.testing.assert_allclose(ours.v_proj.bias, theirs.in_proj_bias.detach().numpy()[12:], rtol=1e-6)
+
+
+def test_derivatives():
+    layer, mask = attention(), make_causal_mask(X)
+
+    def f(q, k, v):
+        return layer(q, k, v, mask=mask)
+
+    check_gradient(f, X[:2], K[:2, :4], V[:2, :4], tolerance=1e-5)
+    check_second(f, X[:2], K[:2, :4], V[:2, :4], tolerance=1e-3)
+
+
+# -- masks ----------------------------------------------------------------------------------------------------
+
+
+def test_no_step_sees_a_later_one():
+    layer, mask = attention(), make_causal_mask(X)
+    y, weights = layer(X, mask=mask)
+    np.testing.assert_allclose(y, by_hand(layer, X, X, X, mask)[0])
+    assert (weights[..., ~mask] == 0).all() and mask.dtype == bool and mask.shape == (4, 4)
+    later = X.copy()
+    later[:, 2:] += 10
+    np.testing.assert_array_equal(layer(later, mask=mask)[0][:, :2], y[:, :2])
+    jacobian = fl.jacobian(lambda x: layer(x, mask=mask)[0].sum((0, 2)), X)[0]
+    assert all((jacobian[i, :, i + 1 :] == 0).all() for i in range(4)), "nothing flows to later steps"
+
+
+def test_a_mask_for_each_observation_and_a_bias():
+    layer, padded = attention(), np.array([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 1]], bool)[:, None, None]
+    y, weights = layer(X, mask=padded)
+    assert (weights[0, ..., 3] == 0).all() and (weights[1, ..., 2:] == 0).all() and weights[2].all()
+    np.testing.assert_allclose(y[1], layer(X[1:2], X[1:2, :2])[0][0])
+    bias = np.where(padded, 0.0, -1e9)
+    np.testing.assert_allclose(layer(X, X, X, bias)[0], y)
+    assert fl.gradient(lambda b: layer(X, X, X, b)[0].sum(), np.zeros((4, 4)))[0].any()
+
+
+@pytest.mark.parametrize(
+    ("mask", "error", "message"),
+    [
+        (np.ones((4, 4)), InputError, "takes booleans, True where one may look, got an array of float64"),
+        (True, InputError, "got bool True"),
+        (np.ones((4, 3), bool), ShapeError, r"broadcasts to \(3, 2, 4, 4\), \(N, nheads, T, S\), got \(4, 3\)"),
+        (np.ones((9, 3, 2, 4, 4), bool), ShapeError, r"got \(9, 3, 2, 4, 4\)"),
+        (np.ones((5, 1, 4, 4), bool), ShapeError, r"got \(5, 1, 4, 4\)"),
+    ],
+)
+def test_wrong_masks(mask, error, message):
+    for run in (attention(), lambda x, mask: fl.gradient(lambda m: m(x, mask=mask)[0].sum(), attention())):
+        with pytest.raises(error, match=r"^MultiHeadAttention\(mask=…\) .*" + message):
+            run(X, mask=mask)
+
+
+# -- what it's made of ----------------------------------------------------------------------------------------
+
+
+def test_dropout_of_the_weights_in_training_only():
+    layer = attention(dropout_prob=0.5)
+    np.testing.assert_array_equal(layer(X)[0], attention()(X)[0])
+    seen = []
+    fl.gradient(lambda m: (seen.append(m(X)), seen[0][0].sum())[1], layer)
+    assert (abs(seen[0][0].data - layer(X)[0]) > 1e-6).any()
+    np.testing.assert_allclose(seen[0][1].data, layer(X)[1])
+
+
+def test_parameters_types_and_print(tmp_path):
+    layer = MultiHeadAttention(64)
+    assert repr(layer) == "MultiHeadAttention(64, nheads=8)      # 16384 parameters"
+    assert repr(MultiHeadAttention(((6, 5, 4), (8, 4), 3), nheads=2)).startswith(
+        "MultiHeadAttention(((6, 5, 4), (8, 4), 3), nheads=2)  "
+    )
+    assert layer(np.ones((2, 3, 64), np.float32))[0].dtype == np.float32
+    half = attention(dtype=np.float16)
+    y, weights = half(X.astype(np.float16), mask=make_causal_mask(X))
+    assert y.dtype == weights.dtype == np.float16
+    np.testing.assert_allclose(y, attention()(X, mask=make_causal_mask(X))[0], atol=0.01)
+    fl.save(tmp_path / "m.safetensors", attention(bias=True))
+    other = MultiHeadAttention(6, nheads=2, bias=True)
+    fl.load(tmp_path / "m.safetensors", fl.fmap(lambda x: x.astype(float) if isinstance(x, np.ndarray) else x, other))
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 6), (1, 4, 6), (3, 1, 6), (1, 1, 6), (2, 3, 4, 6)])
+def test_batches_of_none_and_one_and_sequences_of_length_one(shape):
+    x = RNG.normal(size=shape)
+    y, weights = attention()(x, mask=make_causal_mask(x))
+    assert y.shape == shape and weights.shape == (*shape[:-2], 2, shape[-2], shape[-2])
+    g = fl.gradient(lambda m: m(x)[0].sum(), attention())[0]
+    assert g.v_proj.weight.shape == (6, 6) and np.isfinite(g.v_proj.weight).all()
+
+
+@pytest.mark.parametrize("kind", EVERYWHERE)
+def test_on_every_device(kind):
+    device, layer = DEVICE[kind](), attention(dtype=np.float32)
+    x, there = X.astype(np.float32), device(layer)
+    xd = device(x)
+    with fl.receipt() as receipt:
+        mask = make_causal_mask(xd)
+        y, weights = there(xd, mask=mask)
+        g = fl.gradient(lambda m: (m(xd, mask=mask)[0] ** 2).sum(), there)[0]
+    assert receipt.host_to_device.count == receipt.device_to_host.count == 0
+    wanted = fl.gradient(lambda m: (m(x, mask=make_causal_mask(x))[0] ** 2).sum(), layer)[0]
+    np.testing.assert_allclose(fl.cpu(y), layer(x, mask=make_causal_mask(x))[0], atol=1e-5)
+    np.testing.assert_allclose(fl.cpu(g.k_proj.weight), wanted.k_proj.weight, atol=1e-4)
+
+
+def test_errors_name_the_place():
+    layer = attention((6, 4, 3))
+    with fl.simulate_gpu(count=2):
+        x, there = fl.gpu(X), fl.gpu(layer)
+        with pytest.raises(DeviceError, match=r"^layers\[0\]\.q_proj\.weight is on CPU, the input is on Simulated:0"):
+            fl.Chain(layer)(x)
+        with pytest.raises(DeviceError, match=r"scores is on Simulated:0, mask is on CPU; move one of them"):
+            there(x, mask=make_causal_mask(X))
+        second = fl.get_device(fl.gpu_name(), 1)
+        assert fl.device_of(second(layer)(second(X))[0]) is second
+    with pytest.raises(ShapeError, match=r"^k_proj: Dense\(6 => 4\) takes an input of shape"):
+        layer(X, np.ones((3, 4, 7)))
+    for q, k, v in ((X, K, V[:, :4]), (X[:2], K, V), (X[0], K, V)):
+        with pytest.raises(ShapeError, match=r"takes q of shape \(N, T, features\), k and v of shape"):
+            layer(q, k, v)
+    for wrong in (X[0, 0], 3, "x"):
+        with pytest.raises(ShapeError, match=r"takes q of shape \(N, T, features\), got"):
+            layer(wrong)
+    with pytest.raises(ValueError, match=r"takes x of shape \(…, T, features\), got an array of shape \(4,\)"):
+        make_causal_mask(np.ones(4))
+
+
+def test_wrong_sizes():
+    for dims in (0, 2.5, "64", (1, 2), ((1, 2), 4, 4), (4, (4, 4, 4), 4), None):
+        with pytest.raises(TypeError, match=r"dims\) is a number of features, or \(inputs, inside, outputs\), got"):
+            MultiHeadAttention(dims, nheads=1)
+    with pytest.raises(ValueError, match="6 features cannot be divided among 4 heads"):
+        MultiHeadAttention(6, nheads=4)
+    for nheads in (0, True, 2.0):
+        with pytest.raises(TypeError, match=r"nheads=…\) is a number, 1 or more"):
+            MultiHeadAttention(6, nheads=nheads)

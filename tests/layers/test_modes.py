@@ -1,0 +1,300 @@
+"""Modes: a layer is active in the copy that `gradient` hands to its function, and wherever it's told to be."""
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+
+
+@fl.functor
+class Noting:
+    """A layer of a user's own: it notes each time whether it's active."""
+
+    active = None
+
+    def __init__(self, w=1.0):
+        self.w = np.array([w])
+        self.seen = ()
+
+    def __call__(self, x):
+        self.seen = (*self.seen, self.active)
+        return x * self.w
+
+
+@fl.functor
+@dataclass(slots=True)
+class Slots:
+    w: object
+    active: bool | None = None
+
+    def __call__(self, x):
+        return x * self.w * (2 if self.active else 1)
+
+
+@fl.functor
+class InInit:
+    """As it's written in Flux, where the mode is a field like the others."""
+
+    def __init__(self):
+        self.w, self.active = np.array([1.0]), None
+
+    def __call__(self, x):
+        return x * self.w * (2 if self.active else 1)
+
+
+X = np.array([3.0])
+
+
+def seen(layer):
+    """What it noted, and forget it."""
+    found, layer.seen = layer.seen, ()
+    return found
+
+
+def test_a_layer_is_active_inside_a_gradient_and_nowhere_else():
+    layer = Noting()
+    layer(X)
+    fl.gradient(lambda m: m(X).sum(), layer)
+    fl.withgradient(lambda m: m["any"][0](X).sum(), {"any": [layer]})
+    layer(X)
+    assert seen(layer) == (None, True, True, None) and "active" not in vars(layer)
+
+
+@pytest.mark.parametrize("make", [lambda: Slots(np.array([1.0])), InInit])
+def test_where_the_mode_may_stand(make):
+    layer = make()
+    assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [6.0] and layer.active is None and layer(X) == [3.0]
+    with fl.trainmode(layer):
+        assert layer(X) == [6.0]
+    assert layer(X) == [3.0]
+    fl.testmode(layer)
+    assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [3.0] and layer.active is False
+    fl.testmode(layer, None)
+    assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [6.0]
+
+
+def test_a_flag_that_is_called_active_is_not_a_mode():
+    @fl.functor
+    class Player:
+        def __init__(self):
+            self.w, self.active = np.ones(1), "no"
+
+    player, found = Player(), []
+    fl.gradient(lambda p: (found.append(p.active), p.w.sum())[1], player)
+    fl.trainmode(player)
+    assert found == ["no"] and player.active == "no"
+
+
+def test_what_is_not_an_argument_is_not_active():
+    layer = Noting()
+    fl.gradient(lambda x: layer(x).sum(), X)
+    fl.jacobian(lambda x: layer(x), X)
+    fl.hessian(lambda x: (layer(x) ** 2).sum(), X)
+    assert set(layer.seen) == {None}, "a saliency map, for instance, asks the model as it will be used"
+
+
+def test_decided_for_good():
+    layer = Noting()
+    model = fl.Chain(layer)
+    fl.testmode(model)
+    fl.gradient(lambda m: m(X).sum(), model)
+    fl.trainmode(model)
+    model(X)
+    assert seen(layer) == (False, True)
+    for back in (lambda: fl.trainmode(model, None), lambda: fl.testmode(model, "auto")):
+        fl.trainmode(model)
+        back()
+        model(X)
+        fl.gradient(lambda m: m(X).sum(), model)
+        assert seen(layer) == (None, True)
+    fl.trainmode(model, False)
+    assert layer.active is False
+    fl.testmode(model, False)
+    assert layer.active is True
+
+
+def test_for_a_block_outside():
+    layer = Noting()
+    with fl.trainmode(layer) as same:
+        assert same is layer
+        layer(X)
+        with fl.testmode(layer):
+            layer(X)
+        layer(X)
+    layer(X)
+    assert seen(layer) == (True, False, True, None) and "active" not in vars(layer)
+    with pytest.raises(KeyError), fl.trainmode(layer):
+        raise KeyError
+    layer(X)
+    assert seen(layer) == (None,)
+    fl.testmode(layer)
+    with fl.trainmode(layer):
+        pass
+    assert layer.active is False
+
+
+def test_for_a_block_inside():
+    layer = Noting()
+
+    def loss(m):
+        first = m(X)
+        with fl.testmode(m):
+            second = m(X)
+        with pytest.raises(KeyError), fl.testmode(m):
+            raise KeyError
+        return (first + second + m(X)).sum()
+
+    assert fl.gradient(loss, layer)[0].w == [9.0]
+    layer(X)
+    assert seen(layer) == (True, False, True, None)
+
+
+@pytest.mark.parametrize("decide", [fl.testmode, fl.trainmode, lambda m: fl.testmode(m, None)])
+@pytest.mark.parametrize("before", [None, True, False])
+def test_what_is_decided_inside_ends_with_the_gradient(decide, before):
+    layer = Noting()
+    fl.trainmode(layer, before)
+
+    def loss(m):
+        decide(m)
+        return m(X).sum()
+
+    fl.gradient(loss, layer)
+    wanted = {fl.testmode: False, fl.trainmode: True}.get(decide, True)
+    assert seen(layer) == (wanted,) and layer.active is before
+
+
+def test_automatic_again_inside_means_active():
+    layer, found = Noting(), []
+
+    def loss(m):
+        fl.testmode(m)
+        fl.testmode(m, None)
+        found.append(m.active)
+        return m(X).sum()
+
+    fl.gradient(loss, layer)
+    fl.gradient(lambda: loss(layer), fl.params(layer))
+    assert found == [True, True] and not layer.active
+
+
+def test_gradients_inside_gradients():
+    layer = Noting()
+
+    def outer(m):
+        inner = fl.gradient(lambda n: (n(X) ** 2).sum(), m)[0]
+        with fl.testmode(m):
+            fl.gradient(lambda n: n(X).sum(), m)
+        fl.gradient(lambda x: m(x).sum(), X)
+        return (inner.w**2).sum()
+
+    assert np.allclose(fl.gradient(outer, layer)[0].w, 2 * (18.0) ** 2)
+    assert seen(layer) == (True, False, True) and "active" not in vars(layer)
+
+
+def test_a_model_that_f_returns_or_keeps_is_not_stuck():
+    layer, kept = Noting(), []
+    (_, returned), _ = fl.withgradient(lambda m: (kept.append(m), (m(X).sum(), m))[1], layer)
+    assert not returned.active and not kept[0].active
+
+
+def test_with_params_the_model_itself_is_active_during_the_call():
+    layer = Noting()
+    model = fl.Chain(layer)
+    fl.gradient(lambda: model(X).sum(), fl.params(model))
+    model(X)
+    assert seen(layer) == (True, None) and "active" not in vars(layer)
+    with pytest.raises(KeyError):
+        fl.gradient(lambda: {}[model(X) is None], fl.params(model))
+    assert seen(layer) == (True,) and "active" not in vars(layer)
+    fl.testmode(model)
+    fl.gradient(lambda: model(X).sum(), fl.params(model))
+    assert seen(layer) == (False,) and layer.active is False
+    fl.testmode(model, None)
+
+    def decides():
+        fl.testmode(model)
+        return model(X).sum()
+
+    fl.gradient(decides, fl.params(model))
+    assert seen(layer) == (False,) and layer.active is None
+
+
+def test_an_exception_leaves_no_mode_behind():
+    layer = Noting()
+    with pytest.raises(KeyError):
+        fl.gradient(lambda m: {}["nothing"], layer)
+    assert "active" not in vars(layer)
+
+
+def test_a_shared_layer_is_active_at_each_place():
+    layer = Noting()
+    fl.gradient(lambda m: m(X).sum(), fl.Chain(layer, fl.Chain(layer)))
+    assert seen(layer) == (True, True)
+
+
+def test_other_threads_see_nothing_of_a_gradient():
+    layer, inside, outside = Noting(), threading.Event(), []
+
+    def look():
+        inside.wait(10)
+        outside.append(layer.active)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+
+    def loss(m):
+        inside.set()
+        thread.join(10)
+        return m(X).sum()
+
+    fl.gradient(loss, layer)
+    assert outside == [None] and seen(layer) == (True,)
+
+
+def test_every_kind_of_model_takes_a_mode():
+    layer = Noting()
+    for model in ([layer], {"a": (layer,)}, lambda x: layer(x), layer.__call__, fl.Chain(np.tanh, layer)):
+        with fl.trainmode(model):
+            assert layer.active
+        assert not layer.active
+    for nothing in (np.tanh, lambda x: x, []):
+        fl.testmode(nothing)
+
+    class Unregistered:
+        pass
+
+    for wrong in (3, "model", np.ones(2), Unregistered(), None, Noting):
+        with pytest.raises(TypeError, match="trainmode and testmode take a model, got a"):
+            fl.testmode(wrong)
+    for wrong in (1, "on", [True]):
+        with pytest.raises(TypeError, match="a mode is True, False, or None"):
+            fl.trainmode(layer, wrong)
+
+
+def test_what_testmode_returns_computes_but_is_not_the_model():
+    layer = Noting()
+    assert fl.testmode(layer)(X) == [3.0] and seen(layer) == (False,)
+    assert repr(fl.trainmode(fl.Dropout(0.5))) == "trainmode of Dropout(0.5)"
+    assert repr(fl.testmode(fl.Dropout(0.5), None)) == "automatic mode of Dropout(0.5)"
+    for use in (fl.leaves, fl.trainables, lambda m: fl.gradient(lambda m: m(X).sum(), m)):
+        with pytest.raises(TypeError, match="what trainmode or testmode returned"):
+            use(fl.testmode(layer))
+
+
+def test_a_mode_is_neither_moved_nor_saved_nor_trained():
+    layer = fl.trainmode(fl.BatchNorm(2)).model
+    assert list(fl.state(layer)) == ["activation", "scale", "bias", "mean", "var"]
+    with fl.simulate_gpu():
+        assert fl.gpu(layer).active is True and fl.cpu(layer).active is True
+    assert fl.fmap(np.copy, layer).active is True
+
+
+def test_training_is_active_and_what_comes_after_is_not():
+    model = fl.Chain(fl.Dense(2, 3), fl.BatchNorm(3), fl.Dropout(0.5), fl.Dense(3, 1))
+    data = [(np.ones((8, 2), np.float32), np.ones((8, 1), np.float32))] * 3
+    fl.train(lambda m, x, y: fl.mse(m(x), y), model, data, fl.setup(fl.Descent(0.01), model))
+    assert (model[1].mean != 0).any() and model(data[0][0]).std() == 0, "dropped numbers would differ"

@@ -1,0 +1,293 @@
+"""The recurrent sequence: its formulas, and its derivative by hand, against the single steps and against PyTorch."""
+
+import numpy as np
+import pytest
+from gradcheck import check_forward, check_gradient, check_second, weighted_sum
+
+import fluxlite as fl
+from fluxlite.activations import identity
+from fluxlite.autodiff.rules import RULES
+from fluxlite.layers import steps
+from fluxlite.layers.steps import GRUSteps, LSTMSteps, RNNSteps, piece, sequence
+
+# How one is made, how many times `outputs` rows its weights have, how many states.
+KINDS = {
+    "tanh": (lambda: RNNSteps(np.tanh), 1, 1),
+    "relu": (lambda: RNNSteps(fl.relu), 1, 1),
+    "identity": (lambda: RNNSteps(identity), 1, 1),
+    "LSTM": (LSTMSteps, 4, 2),
+    "LSTM with its cell": (lambda: LSTMSteps(with_cell=True), 4, 2),
+    "GRU": (GRUSteps, 3, 1),
+}
+KIND = pytest.mark.parametrize("kind", KINDS)
+
+
+def operands(kind, count=3, length=4, inputs=2, outputs=3, dtype=np.float64):
+    _, rows, states = KINDS[kind]
+    rng = np.random.default_rng(0)
+    shapes = [(count, length, inputs), (rows * outputs, inputs), (rows * outputs, outputs), (rows * outputs,)]
+    return [rng.normal(size=shape).astype(dtype) for shape in shapes + [(count, outputs)] * states]
+
+
+def run(kind):
+    return lambda *given: sequence(KINDS[kind][0](), *given)
+
+
+def without(kind):
+    """Of x and the two weights only: no bias, and zeros to begin with."""
+    return lambda *given: run(kind)(*given[:3], None, *[None] * KINDS[kind][2])
+
+
+# -- the formulas -------------------------------------------------------------------------------------------------
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def blocks(weight, number):
+    return np.split(weight, number)
+
+
+def rnn(x, Wi, Wh, b, h):
+    return (np.tanh(Wi @ x + Wh @ h + b),)
+
+
+def lstm(x, Wi, Wh, b, h, c):
+    i, f, g, o = (V @ x + W @ h + a for V, W, a in zip(blocks(Wi, 4), blocks(Wh, 4), blocks(b, 4)))
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+    return sigmoid(o) * np.tanh(c), c
+
+
+def gru(x, Wi, Wh, b, h):
+    (Vr, Vz, Vn), (Wr, Wz, Wn), (br, bz, bn) = blocks(Wi, 3), blocks(Wh, 3), blocks(b, 3)
+    r, z = sigmoid(Vr @ x + Wr @ h + br), sigmoid(Vz @ x + Wz @ h + bz)
+    n = np.tanh(Vn @ x + r * (Wn @ h) + bn)
+    return ((1 - z) * n + z * h,)
+
+
+@pytest.mark.parametrize(("kind", "formula"), [("tanh", rnn), ("LSTM", lstm), ("GRU", gru)])
+def test_the_formulas_of_Flux(kind, formula):
+    """For one observation at a time, as in its manual."""
+    x, Wi, Wh, b, *begin = operands(kind)
+    y = run(kind)(x, Wi, Wh, b, *begin)
+    assert y.shape == (3, 4, 3) and y.flags.c_contiguous
+    for n in range(3):
+        states = [state[n] for state in begin]
+        for t in range(4):
+            states = formula(x[n, t], Wi, Wh, b, *states)
+            np.testing.assert_allclose(y[n, t], states[0], atol=1e-12)
+
+
+@KIND
+@pytest.mark.parametrize(("count", "length"), [(3, 4), (1, 4), (3, 1), (1, 1), (0, 2)])
+def test_all_at_once_gives_what_single_steps_give(kind, count, length):
+    given = operands(kind, count, length)
+    np.testing.assert_allclose(run(kind)(*given), KINDS[kind][0]().defined(*given), atol=1e-12)
+    states = [None] * KINDS[kind][2]
+    np.testing.assert_allclose(without(kind)(*given), KINDS[kind][0]().defined(*given[:3], None, *states), atol=1e-12)
+
+
+def test_the_last_cell_stands_behind_the_outputs():
+    given = operands("LSTM")
+    y = run("LSTM with its cell")(*given)
+    assert y.shape == (3, 5, 3)
+    np.testing.assert_array_equal(y[:, :4], run("LSTM")(*given))
+    x, Wi, Wh, b, h, c = given
+    states = h[0], c[0]
+    for t in range(4):
+        states = lstm(x[0, t], Wi, Wh, b, *states)
+    np.testing.assert_allclose(y[0, 4], states[1], atol=1e-12)
+
+
+# -- the derivative by hand ---------------------------------------------------------------------------------------
+
+
+@KIND
+@pytest.mark.parametrize(("count", "length"), [(2, 3), (1, 3), (2, 1)])
+def test_finite_differences(kind, count, length):
+    given = operands(kind, count, length)
+    check_gradient(run(kind), *given)
+    check_gradient(without(kind), *given[:3])
+    check_forward(run(kind), *given)
+
+
+@KIND
+def test_second_derivatives(kind):
+    """Another gradient looks on, and the way back goes through the single steps."""
+    given = operands(kind, 2, 3)
+    check_second(run(kind), *given)
+    check_second(without(kind), *given[:3])
+
+
+@KIND
+def test_by_hand_and_from_the_definition_the_gradients_are_the_same(kind):
+    given = operands(kind, 3, 7, dtype=np.float32)
+    by_hand = fl.gradient(weighted_sum(run(kind)), *given)
+    defined = fl.gradient(weighted_sum(lambda *given: KINDS[kind][0]().defined(*given)), *given)
+    for one, other in zip(by_hand, defined):
+        assert one.dtype == np.float32
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+@KIND
+@pytest.mark.parametrize("cached", [1, 40])
+def test_the_steps_that_a_cache_holds_do_not_matter(kind, cached, monkeypatch):
+    """One at a time, or a few and then the rest."""
+    given = operands(kind, 2, 7)
+    whole = fl.gradient(weighted_sum(run(kind)), *given)
+    monkeypatch.setattr(steps, "CACHED", cached)
+    for one, other in zip(fl.gradient(weighted_sum(run(kind)), *given), whole):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+@KIND
+def test_a_gradient_that_another_one_scales(kind):
+    """There g is tracked, and no operand is."""
+    given = operands(kind, 2, 3)
+
+    def size(scale):
+        slopes = fl.gradient(lambda Wh: np.sum(scale * run(kind)(*given[:2], Wh, *given[3:])), given[2])
+        return np.sum(slopes[0] ** 2)
+
+    plain = size(1.0)
+    np.testing.assert_allclose(fl.gradient(size, 2.0)[0], 4 * plain, rtol=1e-9)
+
+
+@KIND
+def test_many_ways_back_through_one_run(kind):
+    """A Jacobian goes back once for each output, and what was kept must still be there."""
+    x, *rest = operands(kind, 1, 2)
+    f = run(kind)
+    found = fl.jacobian(lambda x: np.reshape(f(x, *rest), -1), x)[0]
+    for i, row in enumerate(found):
+        expected = fl.gradient(lambda x, i=i: np.reshape(f(x, *rest), -1)[i], x)[0]
+        np.testing.assert_allclose(row, expected, atol=1e-12)
+
+
+def test_only_what_is_asked_for_is_computed(monkeypatch):
+    asked = []
+    monkeypatch.setattr(RULES[sequence].pullbacks, "pullback", lambda i, *rest: asked.append(i) or piece(i, *rest))
+    given = operands("LSTM")
+    fl.gradient(lambda Wi, b: np.sum(run("LSTM")(given[0], Wi, given[2], b, *given[4:])), given[1], given[3])
+    assert sorted(asked) == [2, 4]
+
+
+# -- beside PyTorch -----------------------------------------------------------------------------------------------
+
+# PyTorch's layer, our cell, and how many rows of PyTorch's second bias count. The gates need no permutation: in both,
+# an LSTM has input, forget, cell, output, and a GRU reset, update, candidate. Where PyTorch adds two biases, Flux's is
+# their sum. But PyTorch multiplies a GRU candidate's second bias by the reset gate; Flux has none, so it's 0 there.
+BESIDE = {
+    "RNN": (lambda torch: torch.nn.RNN(3, 4, batch_first=True), fl.RNNCell, 4),
+    "RNN with relu": (lambda torch: torch.nn.RNN(3, 4, nonlinearity="relu", batch_first=True), fl.RNNCell, 4),
+    "LSTM": (lambda torch: torch.nn.LSTM(3, 4, batch_first=True), fl.LSTMCell, 16),
+    "GRU": (lambda torch: torch.nn.GRU(3, 4, batch_first=True), fl.GRUCell, 8),
+}
+NAMES = {"Wi": "weight_ih_l0", "Wh": "weight_hh_l0", "bias": "bias_ih_l0"}
+
+
+def pair(name):
+    """The two layers with the same numbers. PyTorch's second bias trains neither, as there's one in Flux."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    make, cell, biased = BESIDE[name]
+    theirs = make(torch).double()
+    Wi, Wh, first, second = (getattr(theirs, n).detach() for n in (*NAMES.values(), "bias_hh_l0"))
+    second[biased:] = 0
+    theirs.bias_hh_l0.requires_grad_(False)
+    second = second.clone()
+    bias = (first + second).numpy().copy()
+    options = {"activation": fl.relu} if "relu" in name else {}
+    ours = fl.Recurrence(cell.of(Wi.numpy().copy(), Wh.numpy().copy(), bias, **options), return_state=True)
+    return torch, ours, theirs
+
+
+def problem(name, count, length):
+    rng = np.random.default_rng(1)
+    x, target = rng.normal(size=(count, length, 3)), rng.normal(size=(count, length, 4))
+    states = tuple(rng.normal(size=(count, 4)) for _ in range(2 if name == "LSTM" else 1))
+    return x, target, states if name == "LSTM" else states[0]
+
+
+def loss_of(layer, x, state, target):
+    y, last = layer(x, state)
+    return np.mean((y - target) ** 2) + sum(np.sum(np.sin(h)) for h in (last if type(last) is tuple else (last,)))
+
+
+def their_loss(torch, layer, x, state, target):
+    y, last = layer(x, tuple(h[None] for h in state) if type(state) is tuple else state[None])
+    return ((y - target) ** 2).mean() + sum(h.sin().sum() for h in (last if type(last) is tuple else (last,)))
+
+
+def tensors(torch, *arrays):
+    return [torch.tensor(x, requires_grad=True) for x in arrays]
+
+
+@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize(("count", "length"), [(3, 5), (1, 5), (3, 1)])
+def test_values_and_gradients_are_those_of_PyTorch(name, count, length):
+    torch, ours, theirs = pair(name)
+    x, target, state = problem(name, count, length)
+    value, (layer, gx, gstate) = fl.withgradient(lambda m, x, s: loss_of(m, x, s, target), ours, x, state)
+    (tx,), tstate = tensors(torch, x), tensors(torch, *(state if name == "LSTM" else (state,)))
+    loss = their_loss(torch, theirs, tx, tuple(tstate) if name == "LSTM" else tstate[0], torch.tensor(target))
+    loss.backward()
+    np.testing.assert_allclose(value, loss.item(), rtol=1e-9)
+    for own, their in NAMES.items():
+        np.testing.assert_allclose(getattr(layer.cell, own), getattr(theirs, their).grad, rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(gx, tx.grad, rtol=1e-7, atol=1e-10)
+    for one, other in zip(gstate if name == "LSTM" else (gstate,), tstate):
+        np.testing.assert_allclose(one, other.grad, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_ten_steps_of_Descent_lead_where_PyTorch_gets(name):
+    torch, ours, theirs = pair(name)
+    x, target, state = problem(name, 3, 5)
+    optimizer = torch.optim.SGD([p for p in theirs.parameters() if p.requires_grad], lr=0.1)
+    memory = fl.setup(fl.Descent(0.1), ours)
+    for _ in range(10):
+        (grads,) = fl.gradient(lambda m: loss_of(m, x, state, target), ours)
+        fl.update(memory, ours, grads)
+        optimizer.zero_grad()
+        begin = tuple(map(torch.tensor, state)) if name == "LSTM" else torch.tensor(state)
+        their_loss(torch, theirs, torch.tensor(x), begin, torch.tensor(target)).backward()
+        optimizer.step()
+    for own, their in NAMES.items():
+        found = getattr(theirs, their).detach().numpy() + (theirs.bias_hh_l0.numpy() if own == "bias" else 0)
+        np.testing.assert_allclose(getattr(ours.cell, own), found, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_second_derivatives_are_those_of_PyTorch(name):
+    """Of the size of the input's gradient, as in a gradient penalty."""
+    torch, ours, theirs = pair(name)
+    x, target, state = problem(name, 2, 3)
+
+    def penalty(m):
+        return np.sum(fl.gradient(lambda x: loss_of(m, x, state, target), x)[0] ** 2)
+
+    slopes = fl.gradient(penalty, ours)[0].cell
+    (tx,) = tensors(torch, x)
+    begin = tuple(map(torch.tensor, state)) if name == "LSTM" else torch.tensor(state)
+    (gx,) = torch.autograd.grad(their_loss(torch, theirs, tx, begin, torch.tensor(target)), tx, create_graph=True)
+    (gx**2).sum().backward()
+    for own in ("Wi", "Wh"):
+        np.testing.assert_allclose(getattr(slopes, own), getattr(theirs, NAMES[own]).grad, rtol=1e-6, atol=1e-9)
+
+
+def test_where_Flux_and_PyTorch_differ():
+    """A GRU's second bias of the candidate, which the reset gate multiplies, has no counterpart in Flux's formula."""
+    torch, ours, theirs = pair("GRU")
+    x, _, state = problem("GRU", 2, 3)
+
+    def apart():
+        y, _ = theirs(torch.tensor(x), torch.tensor(state)[None])
+        return np.abs(y.detach().numpy() - ours(x, state)[0]).max()
+
+    assert apart() < 1e-12
+    theirs.bias_hh_l0[8:] = 0.5
+    assert apart() > 0.01
+    ours.cell.bias[8:] += 0.5  # nor is it the same as a larger first one
+    assert apart() > 0.01
