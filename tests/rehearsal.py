@@ -9,7 +9,7 @@ What's acted:
 - Memory is host memory, filled with the bits of NaN so that nobody takes it for zeros. There are `CARDS` cards, without
   access to each other's memory.
 - Work on the default stream is done at once. Copies on other streams are *late*: they're made when something waits for
-  them. Whoever forgets to wait reads NaN, so a missing wait shows. `log` has everything in its order.
+  them. Code that forgets to wait reads NaN, so a missing wait shows. `log` has everything in its order.
 - A kernel is compiled by NVRTC where that's installed, which finds what a card's compiler would refuse. Then it's
   answered by its name, with NumPy (`rehearsed_kernels.py`). So are products, in place of cuBLAS.
 
@@ -38,7 +38,7 @@ log = []  # (what, …) in the order in which CuPy asked for it
 
 
 class State(threading.local):
-    """CUDA's current device, of which each thread has its own."""
+    """CUDA's current device. Each thread has its own."""
 
     device = 0
 

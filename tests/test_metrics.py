@@ -34,6 +34,9 @@ def test_what_does_not_fit(function):
         function([[0.1, 0.9]], LABELS)
     with pytest.raises(ValueError, match="got one number"):
         function(np.array(1.0), LABELS)
+    for axis in (-3, 2, "classes"):
+        with pytest.raises(ValueError, match=r"axis=…\): a prediction of shape \(4, 3\) has no axis"):
+            function(SCORES, LABELS, axis)
 
 
 @pytest.mark.on(*GPUS)

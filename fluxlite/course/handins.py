@@ -36,7 +36,7 @@ TIMES_INSIDE, MORE_INSIDE = 20, 1_000_000
 LISTED, OPENED = 200, 5_000
 # Zip files inside a zip file: the platform's, the learner's own, handin's.
 DEEPEST = 2
-# Folders inside folders: that's a file system's own limit, or somebody's joke.
+# Folders inside folders: that's a file system's own limit, or a joke.
 DEEPEST_FOLDER = 30
 WORDS = (exercises.RIGHT, exercises.NOT_RIGHT, exercises.STOPPED)
 # Letters that take no place or show nothing, so that two names with them look like one.

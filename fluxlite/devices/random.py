@@ -1,7 +1,7 @@
 """A GPU's generator of random numbers, whose whole state is two numbers: its seed, and how often it was asked.
 
 A GPU's library does not give out the state of its generators, so a checkpoint could not hold it. Here each draw has
-a generator of its own, made from the seed and the number of the draw: whoever knows the two repeats what comes next.
+a generator of its own, made from the seed and the number of the draw: who knows the two can repeat what comes next.
 """
 
 from __future__ import annotations

@@ -52,6 +52,8 @@ def _numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, A
             raise TypeError(f"{name}(prediction, target): the {what} is an array, got a {type(x).__name__}")
     if prediction.ndim == 0:
         raise ValueError(f"{name}(prediction, target): the prediction has scores, (N, classes); got one number")
+    if not isinstance(axis, (int, np.integer)) or not -prediction.ndim <= axis < prediction.ndim:
+        raise ValueError(f"{name}(axis=…): a prediction of shape {prediction.shape} has no axis {axis!r}")
     if device_of(prediction) != device_of(target):
         raise TypeError(
             f"{name}(prediction, target): the prediction is on {device_of(prediction)}, the target on "

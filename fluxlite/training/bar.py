@@ -17,7 +17,7 @@ DELAY = 1.0  # seconds
 class Bar:
     """``with Bar(shown, total) as bar:`` a progress bar, or nothing at all.
 
-    Shown is True, False, or None for: where somebody watches, on a terminal or in a notebook, and only after a second.
+    Shown is True, False, or None: on a terminal or in a notebook, and only after a second.
     So a short lesson has none, and a notebook that is stored has no dead one in it. In the end it is taken away in
     every case. The environment's ``TQDM_DISABLE`` means False. tqdm is imported when a bar is shown.
 

@@ -23,7 +23,7 @@ from ..tree.ties import is_array
 def throttle(f: Callable, seconds: float, *, clock: Callable[[], float] = time.monotonic) -> Callable:
     """A function that calls `f`, but not again before `seconds` have passed since `f` was done (Flux: ``throttle``).
 
-    In between, it gives what `f` gave last, as in Flux. The seconds are real ones: whoever watches is not simulated;
+    In between, it gives what `f` gave last, as in Flux. The seconds are real ones: you are not simulated;
     `clock` is another function to read them from. Flux's ``trailing=true``, a late call by a task of its own, is not
     there.
 

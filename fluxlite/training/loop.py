@@ -97,7 +97,7 @@ def train(
     notebook, lets the step be finished, and then gives the history; pressed again, it raises `KeyboardInterrupt` at
     once. In other threads than the main one there is no such key. A KeyboardInterrupt that the loss raises stays one.
 
-    ``progress``: a bar, always or never; None shows one after a second, if somebody watches. For notebooks with
+    ``progress``: a bar, always or never; None shows one after a second, if there's a screen. For notebooks with
     compared outputs: False. ``check_every=20`` looks at the losses every 20 steps only: on a GPU each look waits for
     it. A loss that is no number is then found later; what it says of the batch stays right.
 

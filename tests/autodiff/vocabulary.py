@@ -1,4 +1,4 @@
-"""The words of which `random_programs.py` makes programs: each in NumPy, in PyTorch, and where it may be used.
+"""The words that `random_programs.py` makes programs of: each in NumPy, in PyTorch, and where it may be used.
 
 ``{x}``, ``{y}``, ``{z}`` are earlier values of the program; the other names in braces are drawn by `DRAWN`. The third
 text, if there is one, has to hold for every element: it keeps a program away from corners, where NumPy and PyTorch may

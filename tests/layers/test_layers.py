@@ -306,7 +306,7 @@ def test_float32_stays_float32():
     assert {a.dtype for a in (g[0].weight, g[0].bias, g[1].weight, g[1].bias, gx)} == {np.dtype(np.float32)}
 
 
-# -- what a wrong input is told ---------------------------------------------------------------------------
+# -- errors of a wrong input -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("inside", [False, True])

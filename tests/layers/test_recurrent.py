@@ -286,7 +286,7 @@ def test_what_a_layer_is_not_made_of(make, error, words):
         make()
 
 
-# -- what a wrong input is told -----------------------------------------------------------------------------------
+# -- errors of a wrong input -------------------------------------------------------------------------------------
 
 STATE_OF_LSTM = r"^LSTM\(2 => 3\) takes a state of two arrays, \(h, c\), got "
 WRONG = [

@@ -1,6 +1,6 @@
 """Ctrl-C and ■: the step is finished, the history comes back, the next lines run; whenever it is pressed.
 
-No test depends on how fast anything is: whoever presses waits for a word of the training first, and the training would
+No test depends on how fast anything is: the key is pressed after a word of the training, and the training would
 go on for ever.
 """
 
