@@ -1,7 +1,7 @@
 """Bad arguments for every public name, and a judge of what is said about them.
 
 ``python tests/arguments.py 20000`` makes so many calls, ``nox -s arguments -- 20000`` too, and the tests a few. A call
-starts from arguments that work and replaces one or more of them. A number decides which, so a call can be made again:
+starts from arguments that work and replaces one or more of them, or leaves one out. A number decides which, so a call can be made again:
 ``python tests/arguments.py 1 --from 4711 --show``. The calls run in other processes, in a folder of their own, with
 limits for time and memory.
 
@@ -39,7 +39,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bad_arguments import ALSO, BAD, FOLDER, KEPT, TARGETS, Target, callables, fresh, reset
+from bad_arguments import ALSO, BAD, FOLDER, KEPT, LEFT_OUT, TARGETS, Target, callables, fresh, reset
 
 import fluxlite
 
@@ -159,6 +159,9 @@ def bad_call(number: int) -> tuple[Target, dict[str, Any], dict[str, str]]:
     target = TARGETS[number % len(TARGETS)]
     arguments, bad = fresh(target), {}
     often = [name for name in arguments if name not in target.keep]
+    if chance.random() < 0.02 and target.needed:
+        bad[chance.choice(target.needed)] = LEFT_OUT
+        return target, {name: value for name, value in arguments.items() if name not in bad}, bad
     for name in chance.sample(often, min(len(often), chance.choice((1, 1, 1, 2, 3)))):
         kinds = [kind for kind in BAD if (name, kind) not in target.fine and kind not in target.fine]
         bad[name] = chance.choice(kinds)
@@ -176,7 +179,7 @@ def made(number: int) -> tuple[str, Verdict]:
     """Call `number`, made and judged; with the call in words."""
     target, arguments, bad = bad_call(number)
     words = call_in_words(number)
-    wrong = {name: arguments[name] for name in bad}
+    wrong = {name: arguments.get(name, LEFT_OUT) for name in bad}
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             target.call(arguments)

@@ -90,12 +90,31 @@ BAD: dict[str, Callable[[], Any]] = {
 # -- arguments that work, by the name of the parameter --------------------------------------------------------------
 
 
+LEFT_OUT = "left out"  # in place of a kind: an argument isn't given at all
+
+
 def _x() -> Any:
     return np.ones((2, 3), np.float32)
 
 
 def _model() -> Any:
     return fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dense(4, 1))
+
+
+class Several(tuple):
+    """Several values for ``*layers`` and the like; one may stand alone."""
+
+
+def _pictures() -> Any:
+    return np.ones((2, 8, 8, 3), np.float32)
+
+
+def _sequence() -> Any:
+    return np.ones((5, 3), np.float32)
+
+
+def _weight() -> Any:
+    return np.ones((3, 3, 2, 4), np.float32)
 
 
 def _recorded() -> dict:
@@ -150,8 +169,33 @@ GOOD: dict[str, Callable[[], Any]] = {
     "preference": lambda: None, "environment": lambda: None, "iterable": lambda: ("layers", 0),
     "default": lambda: "a", "children": lambda: None, "trainable": lambda: None, "made_for": lambda: None,
     "live": lambda: False, "targets": _model, "fields": lambda: 0.1, "add_into": lambda: None, "batch": lambda: 4,
-    "copies": lambda: False,
+    "copies": lambda: False, "kernel": lambda: (3, 3), "stride": lambda: 1, "pad": lambda: 0, "dilation": lambda: 1,
+    "groups": lambda: 1, "outpad": lambda: 0, "out": lambda: (2, 2), "scale": lambda: 2, "sizes": lambda: (2, 3),
+    "padbatch": lambda: False, "vocabulary": lambda: 5, "features": lambda: 2, "connection": lambda: np.add,
+    "dims": lambda: None, "affine": lambda: True, "track_stats": lambda: True, "momentum": lambda: 0.1,
+    "channels": lambda: 4, "nheads": lambda: 2, "dropout_prob": lambda: 0.1, "cell": lambda: fl.GRUCell(2, 3),
+    "return_state": lambda: True, "layer": lambda: fl.GRU(2, 3), "sparsity": lambda: 0.5, "mean": lambda: 0.0,
+    "std": lambda: 1.0, "Wi": lambda: np.ones((12, 2), np.float32), "Wh": lambda: np.ones((12, 3), np.float32), "lo": lambda: -2.0, "hi": lambda: 2.0, "tied": lambda: True, "restore": lambda: True,
 }  # fmt: skip
+
+# Layers, and what they're called with: by default pictures of 3 features.
+LAYERS: dict[str, Callable] = {
+    "Conv": lambda x: fl.Conv((3, 3), 3, 2)(x), "ConvTranspose": lambda x: fl.ConvTranspose((3, 3), 3, 2)(x),
+    "MaxPool": lambda x: fl.MaxPool((2, 2))(x), "MeanPool": lambda x: fl.MeanPool((2, 2))(x),
+    "AdaptiveMaxPool": lambda x: fl.AdaptiveMaxPool((2, 2))(x), "GlobalMaxPool": lambda x: fl.GlobalMaxPool()(x),
+    "GlobalMeanPool": lambda x: fl.GlobalMeanPool()(x), "Upsample": lambda x: fl.Upsample(scale=2)(x),
+    "BatchNorm": lambda x: fl.trainmode(fl.BatchNorm(3))(x), "InstanceNorm": lambda x: fl.InstanceNorm(3)(x),
+    "GroupNorm": lambda x: fl.GroupNorm(3, 1)(x), "LayerNorm": lambda x: fl.LayerNorm(3)(x),
+    "Dropout": lambda x: fl.trainmode(fl.Dropout(0.5))(x), "Scale": lambda x: fl.Scale(3)(x),
+    "SkipConnection": lambda x: fl.SkipConnection(fl.Dense(3, 3), np.add)(x),
+    "Parallel": lambda x: fl.Parallel(np.add, fl.Dense(3, 2), fl.Dense(3, 2))(x),
+    "PairwiseFusion": lambda x: fl.PairwiseFusion(np.add, fl.Dense(3, 3), fl.Dense(3, 3))(x),
+    "Maxout": lambda x: fl.Maxout(fl.Dense(3, 2), fl.Dense(3, 2))(x),
+    "MultiHeadAttention": lambda q, k, v, bias, mask: fl.MultiHeadAttention(8, nheads=2)(q, k, v, bias, mask=mask),
+    "Embedding": lambda index: fl.Embedding(5, 2)(index), "RNN": lambda x, state: fl.RNN(3, 2)(x, state),
+    "LSTM": lambda x, state: fl.LSTM(3, 2)(x, state), "GRU": lambda x: fl.GRU(3, 2)(x),
+    "RNNCell": lambda x, state: fl.RNNCell(3, 2)(x, state), "LSTMCell": lambda x, state: fl.LSTMCell(3, 2)(x, state),
+}
 
 # Of some functions a parameter means something else.
 OTHERWISE: dict[str, dict[str, Callable[[], Any]]] = {
@@ -178,6 +222,27 @@ OTHERWISE: dict[str, dict[str, Callable[[], Any]]] = {
     "mapobs": {"function": lambda: lambda x: x}, "unbatch": {"data": _x}, "gpu_backend": {"name": lambda: "CPU"},
     "Dense.of": {"bias": lambda: np.zeros(2, np.float32)}, "KeyPath.set": {"tree": lambda: {"a": [1]}},
     "setup": {"rule": lambda: fl.Adam()}, "fmap": {"function": lambda: lambda x, y: x, "x": _model, "others": _model},
+    "orthogonal": {"shape": lambda: Several((3, 2))}, "sparse_init": {"shape": lambda: Several((3, 2))},
+    "DepthwiseConv": {"outputs": lambda: 6}, "Scale": {"size": lambda: 3},
+    "Upsample": {"mode": lambda: "nearest", "size": None},
+    "LayerNorm": {"size": lambda: 3}, "MultiHeadAttention": {"dims": lambda: 8}, "Dropout": {"p": lambda: 0.5},
+    "identity_init": {"shape": lambda: Several((3, 2))}, "nfan": {"shape": lambda: Several((3, 2))},
+    "make_causal_mask": {"x": _sequence}, 
+    **{f"{name}.__call__": {"x": _pictures} for name in LAYERS},
+    **{f"{name}.__call__": {"x": _sequence, "state": lambda: np.ones(2)} for name in ("RNN", "GRU", "RNNCell")},
+    **{f"{name}.__call__": {"x": _sequence, "state": lambda: (np.ones(2), np.ones(2))} for name in ("LSTM", "LSTMCell")},
+    "MultiHeadAttention.__call__": {
+        **dict.fromkeys("qkv", lambda: np.ones((2, 5, 8), np.float32)), "bias": lambda: np.ones((5, 5), np.float32),
+        "mask": lambda: np.tril(np.ones((5, 5), bool))},
+    **{name: {"weight": _weight, "bias": lambda: np.ones(4, np.float32), "groups": lambda: 2}
+       for name in ("Conv.of", "CrossCor.of")},
+    "ConvTranspose.of": {"weight": _weight, "bias": lambda: np.ones(2, np.float32)},
+    "Scale.of": {"scale": lambda: np.ones(3), "bias": lambda: np.ones(3)},
+    "RNNCell.of": {
+        "Wi": lambda: np.ones((3, 2), np.float32), "Wh": lambda: np.eye(3, dtype=np.float32),
+        "bias": lambda: np.ones(3, np.float32)},
+    "LSTMCell.of": {"bias": lambda: np.ones(12, np.float32)},
+    "trainmode": {"mode": lambda: True}, "testmode": {"mode": lambda: True},
     "adjust": {"fields": lambda: 0.1, "eta": None}, "Gradient": {"fields": _x}, "Seconds": {"value": lambda: 1.0},
 }  # fmt: skip
 
@@ -193,6 +258,13 @@ class Target(NamedTuple):
     keep: tuple[str, ...] = ()
     fine: tuple[Any, ...] = ()
 
+    @property
+    def needed(self) -> list[str]:
+        """What can't be left out. A function of the fuzzer's own, such as a method, is always called in full."""
+        own = getattr(self.function, "__module__", None) == __name__
+        parameters = [] if own else inspect.signature(self.function).parameters.values()
+        return [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+
     def call(self, arguments: dict[str, Any]) -> None:
         """Call it, and use what it gives: an iterator begins, a rule makes a step, a schedule gives a number."""
         positional, keywords, left_out = [], {}, False
@@ -201,6 +273,8 @@ class Target(NamedTuple):
                 left_out = True
             elif p.kind is p.VAR_KEYWORD:
                 keywords["eta" if self.name == "adjust" else "extra"] = arguments[p.name]
+            elif p.kind is p.VAR_POSITIONAL and isinstance(arguments[p.name], Several):
+                positional.extend(arguments[p.name])
             elif p.kind is p.KEYWORD_ONLY or left_out and p.kind is p.POSITIONAL_OR_KEYWORD:
                 keywords[p.name] = arguments[p.name]
             else:
@@ -304,6 +378,9 @@ def _methods() -> Iterator[tuple[str, Any]]:
     yield "KeyPath.set", lambda tree, value: fl.KeyPath(("a", 0)).set(tree, value)
     yield "Gradient.__getitem__", lambda index: fl.Gradient(layers=(None, None))[index]
     yield "gpu simulated", _simulated
+    yield from ((f"{name}.__call__", call) for name, call in LAYERS.items())
+    for name in ("Conv", "CrossCor", "ConvTranspose", "Scale", "Embedding", "RNNCell", "LSTMCell"):
+        yield f"{name}.of", getattr(fl, name).of
     for rule in ("Momentum", "Adam", "ClipNorm", "AccumGrad"):
         made = getattr(fl, rule)(2) if rule == "AccumGrad" else getattr(fl, rule)()
         yield f"{rule} updated", lambda grads, made=made: fl.update(fl.setup(made, {"w": _x()}), {"w": _x()}, grads)
@@ -320,10 +397,11 @@ def fresh(target: Target) -> dict[str, Any]:
     names = inspect.signature(target.function).parameters
     given = {**GOOD, **special}
     made = {name: given[name]() for name in names if given.get(name)}
-    if "opt_state" in made or "state" in made and "model" in made or "state" in made:
+    states = {"opt_state", "state"} & made.keys() - special.keys()
+    if states:
         model = made.get("model") or _model()
         state = fl.setup(fl.Descent(), model)
-        made.update({name: state for name in ("opt_state", "state") if name in made})
+        made.update(dict.fromkeys(states, state))
         if "grads" in made:
             made["grads"] = fl.gradient(lambda m: np.sum(m(_x())), model)[0]
     return made

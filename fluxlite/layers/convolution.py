@@ -202,8 +202,11 @@ class ConvTranspose(Conv):
 
     outpad: tuple[int, ...]
 
-    def __init__(self, *args: Any, outpad: int | tuple[int, ...] = 0, **kwargs: Any):
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
+        outpad: int | tuple[int, ...] = 0, **settings: Any,
+    ):  # fmt: skip
+        super().__init__(kernel, inputs, outputs, activation, **settings)
         self._set_outpad(outpad)
 
     @classmethod
@@ -241,7 +244,9 @@ class ConvTranspose(Conv):
         return super()._options() + option("outpad", self.outpad, 0)
 
 
-def DepthwiseConv(kernel: tuple[int, ...], inputs: int, outputs: int, *args: Any, **kwargs: Any) -> Conv:  # noqa: N802
+def DepthwiseConv(  # noqa: N802
+    kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, **settings: Any
+) -> Conv:
     """A `Conv` with a group for each input feature: it sees no other (Flux: ``DepthwiseConv``).
 
     `outputs` is a multiple of `inputs`; all other arguments are those of `Conv`.
@@ -249,7 +254,7 @@ def DepthwiseConv(kernel: tuple[int, ...], inputs: int, outputs: int, *args: Any
     >>> DepthwiseConv((3, 3), 4, 8, fl.relu)
     Conv((3, 3), 4 => 8, relu, groups=4)      # 80 parameters
     """
-    return Conv(kernel, inputs, outputs, *args, groups=inputs, **kwargs)
+    return Conv(kernel, inputs, outputs, activation, groups=inputs, **settings)
 
 
 def _shape_of_weight(layer: Conv, kernel: tuple[int, ...], inputs: Any, outputs: Any, groups: Any) -> tuple[int, ...]:
