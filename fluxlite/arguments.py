@@ -18,6 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # An error is told anew as the first of these that it is. What Python says about a missing attribute is about our inner
 # workings: its words are left out.
 _AS = (KeyError, IndexError, ValueError, RecursionError, OverflowError, MemoryError, ArithmeticError, TypeError)
+_OWNER = ("self", "cls")
 _OURS = ("fluxlite", "numpy", "cupy", "mlx", "functools")  # singledispatch is of functools
 
 
@@ -64,24 +65,46 @@ def tell_again(
     function: Callable, args: tuple, kwargs: Mapping[str, Any], error: Exception, keep: tuple[type[Exception], ...] = ()
 ) -> NoReturn:
     """Raises `error` in words that name `function` and its arguments; as it is, if there's nothing to add."""
-    name = getattr(function, "__qualname__", "").removesuffix(".__init__").removesuffix(".__new__").rpartition(">.")[2]
+    name = _name(function, args)
     inside = error.__traceback__ and error.__traceback__.tb_next
     if type(error).__module__.startswith("fluxlite") or not _is_ours(inside):
         raise error
     try:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
-    except TypeError:  # Python names the function and what's missing
-        raise error from None
+    except TypeError:  # Python says what's missing; an inherited function by the name of the class that it's from
+        write = f"{name}({', '.join(_needed(function))})"
+        raise TypeError(re.sub(r"^[\w.<>]+\(\) (missing.*)", rf"{name}() is \1; write {write}", _said(error))) from None
+    first = getattr(error, "first", None)  # a function that this one called has told it already
     names = [rf"{re.escape(name)}\(", *(rf"\b{key}\b" for key in given if len(key) > 1)]
-    if _on_purpose(inside) and re.search("|".join(names), _said(error)):
+    if first is None and _on_purpose(inside) and re.search("|".join(names), _said(error)):
         raise error  # it says which argument is wrong
-    given = {key: value for key, value in given.items() if key not in ("self", "cls")}
+    given = {key: value for key, value in given.items() if key not in _OWNER}
     got = "; ".join(f"{key}={in_words(value)}" for key, value in given.items())
-    why = f": {_said(error)}" if _said(error) and not isinstance(error, (AttributeError, KeyError)) else ""
+    first = first or error
+    why = f": {_said(first)}" if _said(first) and not isinstance(first, (AttributeError, KeyError)) else ""
     kind: type[Exception] = next((kind for kind in (*keep, *_AS) if isinstance(error, kind)), TypeError)
     what = getattr(function, "__takes__", "an array or a number")
     call = f"{name}({', '.join(given)})" if not name.endswith("__getitem__") else f"{name.split('.')[0]}[index]"
-    raise kind(f"{call} takes {what}, got {got}{why}") from error
+    again = kind(f"{call} takes {what}, got {got}{why}")
+    again.first = first  # type: ignore[attr-defined]
+    raise again from error
+
+
+def _name(function: Callable, args: tuple) -> str:
+    """The function's name; for a class that's made, the class's own, wherever it has its ``__init__`` from."""
+    name = getattr(function, "__qualname__", "").rpartition(">.")[2]
+    owner, _, last = name.rpartition(".")
+    if not owner or not args or last not in ("__init__", "__new__", "of"):
+        return name
+    made = args[0] if isinstance(args[0], type) else type(args[0])
+    return f"{made.__name__}.of" if last == "of" else made.__name__
+
+
+def _needed(function: Callable) -> list[str]:
+    """The parameters that have no default."""
+    parameters = inspect.signature(function).parameters.values()
+    wanted = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD and p.name not in _OWNER]
+    return [{p.VAR_POSITIONAL: "*{}", p.KEYWORD_ONLY: "{}=…"}.get(p.kind, "{}").format(p.name) for p in wanted]
 
 
 def _said(error: Exception) -> str:
@@ -110,20 +133,24 @@ def _on_purpose(traceback: TracebackType | None) -> bool:
 
 
 def in_words(x: Any) -> str:
-    """`x` in a few words: a number or a short text as it is, an array's shape and type, otherwise its type.
+    """`x` in a few words: a number, a shape or a short text as it is, an array's shape and type, otherwise its type.
 
-    >>> in_words(-1), in_words([1, 2])
-    ('-1', 'a list')
+    >>> in_words(-1), in_words((2, 3)), in_words([1, 2])
+    ('-1', '(2, 3)', 'a list')
     """
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         return f"an array of {x.dtype}, shape {x.shape}"
-    if x is None or isinstance(x, (bool, float, complex, str, bytes)) or isinstance(x, int) and abs(x) < 10**20:
+    if _is_plain(x) or type(x) is tuple and len(x) < 5 and all(map(_is_plain, x)):
         text = repr(x)
         return text if len(text) <= 40 else f"{text[:36]} …"
     if isinstance(x, type):
         return f"the class {x.__name__}"
     kind = type(x).__name__
     return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}"
+
+
+def _is_plain(x: Any) -> bool:
+    return x is None or isinstance(x, (bool, float, complex, str, bytes)) or isinstance(x, int) and abs(x) < 10**20
 
 
 def check_callable(place: str, x: Any) -> None:

@@ -39,6 +39,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from bad_arguments import ALSO, BAD, FOLDER, KEPT, LEFT_OUT, TARGETS, Target, callables, fresh, reset
 
 import fluxlite
@@ -114,6 +115,11 @@ def _says_which(arguments: dict[str, Any], bad: dict[str, Any], message: str) ->
 def _got(value: Any, message: str) -> bool:
     """Whether the message says what it got: the value, its type, its shape or dtype."""
     words = {type(value).__name__, *(str(getattr(value, name, "")) for name in ("shape", "dtype", "__qualname__"))}
+    if isinstance(value, np.generic | np.ndarray):
+        words |= {value.dtype.name, str(value)[:60]}
+    if isinstance(value, (list, tuple)):  # an element of it, or the array that it becomes
+        with contextlib.suppress(ValueError, RecursionError):
+            words |= {type(x).__name__ for x in value} | {str(np.shape(value)), np.asarray(value).dtype.name}
     with contextlib.suppress(Exception):
         words.add(repr(value)[:60])
     return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", message) for word in words if word)
@@ -161,7 +167,8 @@ def bad_call(number: int) -> tuple[Target, dict[str, Any], dict[str, str]]:
     often = [name for name in arguments if name not in target.keep]
     if chance.random() < 0.02 and target.needed:
         bad[chance.choice(target.needed)] = LEFT_OUT
-        return target, {name: value for name, value in arguments.items() if name not in bad}, bad
+        gone = {*bad, *target.several}  # what comes after it would stand in its place
+        return target, {name: value for name, value in arguments.items() if name not in gone}, bad
     for name in chance.sample(often, min(len(often), chance.choice((1, 1, 1, 2, 3)))):
         kinds = [kind for kind in BAD if (name, kind) not in target.fine and kind not in target.fine]
         bad[name] = chance.choice(kinds)

@@ -265,6 +265,12 @@ class Target(NamedTuple):
         parameters = [] if own else inspect.signature(self.function).parameters.values()
         return [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
 
+    @property
+    def several(self) -> list[str]:
+        """The one that takes any number, ``*layers``."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return [p.name for p in parameters if p.kind is p.VAR_POSITIONAL]
+
     def call(self, arguments: dict[str, Any]) -> None:
         """Call it, and use what it gives: an iterator begins, a rule makes a step, a schedule gives a number."""
         positional, keywords, left_out = [], {}, False
@@ -324,7 +330,7 @@ FINE: dict[str, tuple[Any, ...]] = {
     "train": tuple(("epochs", kind) for kind in LONG),
     "gpu simulated": (("x", "array of 2**40"),), "cu": (("x", "array of 2**40"),),  # out of memory, as it should be
     # NumPy looks at each of the numbers, one after the other, before it needs memory.
-    "softmax": (("x", "array of 2**40"),), "logsoftmax": (("x", "array of 2**40"),),
+    "softmax": (("x", "array of 2**40"),), "logsoftmax": (("x", "array of 2**40"),), "normalise": (("x", "array of 2**40"),),
     "KeyPath": ("array of 2**40",),
     # The function that's differentiated, np.sum, is the caller's, and adds them all.
     **{name: ("array of 2**40",) for name in ("gradient", "withgradient", "jacobian", "hessian", "estimate")},
@@ -339,6 +345,7 @@ ALSO = {
     "gpu_backend": "backend", "cuda.set_device": "device", "cuda.using": "device", "adjust": "eta",
     "save": "extra", "load": "extra",
     "hessian": "the loss", "jacobian": "jacobian is of arrays", "CuIterator": "a batch is", 
+    **{f"{name}.__call__": r"(input|x\.astype)" for name in LAYERS},
     "path": "the path of the file", "data": "(no data|batch|has no len)",
     "amdgpu.functional": "part called", "cuda.functional": "part called",
     "metal.functional": "part called",

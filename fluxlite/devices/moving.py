@@ -23,7 +23,7 @@ DEFAULT = "Float32 for Float64"
 
 def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with all its arrays on `device`. This is `Device.__call__`."""
-    trip = _Trip(device, dtype if dtype is DEFAULT or dtype is None else _dtype(dtype))
+    trip = _Trip(device, dtype if dtype is DEFAULT or dtype is None else type_of_numbers(dtype))
     if _moves(x):
         return trip.array(KeyPath(), x)
     result = fmap_with_path(trip.leaf, x)
@@ -31,7 +31,7 @@ def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
     return result
 
 
-def _dtype(dtype: Any) -> np.dtype:
+def type_of_numbers(dtype: Any) -> np.dtype:
     try:
         return np.dtype(dtype)
     except (TypeError, ValueError, RecursionError):

@@ -119,7 +119,7 @@ class Cell(Layer):
         for which, h in zip(self.states, states):
             shape = getattr(h, "shape", None)
             if shape is None:
-                raise InputError(KeyPath(), f"{name} takes an array as state {which}, got {brief(h)}")
+                raise InputError(KeyPath(), f"{name} takes an array as its state {which}, got {brief(h)}")
             if shape not in ((size,), (*batch, size)):
                 or_all = f" or {(*batch, size)}, as the input has" if batch else ""
                 raise ShapeError(KeyPath(), f"{name} takes a state {which} of shape {(size,)}{or_all}, got {shape}")
@@ -138,7 +138,7 @@ class Cell(Layer):
 
     def elsewhere(self, layer: Any, x: Any, state: Any) -> LayerError | None:
         """The error for arrays on two devices, in `layer`, which has this cell; None if all are on one."""
-        states = () if state is None else state if len(self.states) > 1 else (state,)
+        states = state if isinstance(state, (tuple, list)) else (state,)
         found = [mixed_devices(layer._name(), x=x, **{which: h}) for which, h in zip(self.states, states)]
         return other_device(layer, x) or next(filter(None, found), None)
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import astype, device_of, getitem, on_device_of
-from ..autodiff.tracked import plain
+from ..autodiff.tracked import plain, untracked_leaf
 from ..errors import DeviceError, InputError, LayerError, ShapeError, left_over
 from ..seeds import WEIGHTS, next_generator
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
+from .initializers import start
 from .inputs import is_floating
 from .layer import Layer
 from .printing import brief, described, text_of
@@ -56,11 +57,7 @@ class Embedding(Layer):
             if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
                 hint = "; for an array there is Embedding.of(weight)" if is_array(size) else ""
                 raise TypeError(f"Embedding({what}) is a count, 0 or more, got {brief(size)}{hint}")
-        weight = init(int(vocabulary), int(features), **({} if rng is None else {"rng": rng}))
-        layer = self.of(weight.astype(np.float32) if getattr(weight, "dtype", None) == np.float64 else weight)
-        if layer.weight.shape != (vocabulary, features):
-            raise ValueError(f"Embedding(init=…) gives shape {(vocabulary, features)}, got {layer.weight.shape}")
-        self.weight = layer.weight
+        self.weight = start(init, int(vocabulary), int(features), rng, layer="Embedding")
 
     @classmethod
     def of(cls, weight: Any) -> Embedding:
@@ -70,7 +67,7 @@ class Embedding(Layer):
         array([[0., 1., 0.],
                [0., 1., 0.]])
         """
-        if not is_array(plain(weight)) or not is_floating(weight) or len(weight.shape) != 2:
+        if not is_array(untracked_leaf(weight)) or not is_floating(weight) or len(weight.shape) != 2:
             raise TypeError(f"Embedding.of: weight is floating-point, (vocabulary, features), got {brief(weight)}")
         layer = object.__new__(cls)
         layer.weight = weight
@@ -86,7 +83,7 @@ class Embedding(Layer):
             raise why from error
 
     def _rows(self, x: Any) -> Any:
-        weight, values = plain(self.weight), plain(x)
+        weight, values = plain(self.weight), untracked_leaf(x)
         if isinstance(values, (list, tuple)):
             x = values = on_device_of(weight, np.asarray(values, None if np.size(values) else np.int64))
         kind = getattr(getattr(values, "dtype", None), "kind", "i" if type(values) is int else type(values).__name__)

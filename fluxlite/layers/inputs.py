@@ -23,7 +23,10 @@ def taken(name: str, weight: Any, x: Any, features: int | None = None) -> Any:
     refuse.
     """
     if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
-        numbers = np.asarray(x)
+        try:
+            numbers = np.asarray(x)
+        except (ValueError, RecursionError) as error:
+            raise InputError(KeyPath(), f"{name} takes an array, got a list that makes none: {error}") from None
         return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_floating(weight) else numbers
     if type(x).__module__.partition(".")[0] in ("torch", "jax", "jaxlib", "tensorflow"):
         raise InputError(

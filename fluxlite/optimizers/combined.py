@@ -30,7 +30,7 @@ class OptimiserChain(Rule):
                 got = f"number {i} is a {type(rule).__name__}{hint}"
                 raise TypeError(f"OptimiserChain takes rules such as Adam(), {got}")
         if not rules:
-            raise TypeError("OptimiserChain takes at least one rule, such as Adam()")
+            raise TypeError("OptimiserChain(*rules) takes at least one rule, such as Adam()")
         self.rules = rules
 
     def init(self, x: Any) -> dict[str, Any]:

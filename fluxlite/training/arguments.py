@@ -44,7 +44,7 @@ def check_arguments(
         raise TypeError(f"callbacks is a list of functions, got {callbacks!r}; for one write callbacks=[f]")
     callbacks = tuple(callbacks)
     for f in callbacks:
-        _check_callback("a callback", f)
+        _check_callback("callbacks=…: a callback", f)
     if each_step is not None:
         _check_callback("each_step", each_step)
     return callbacks
