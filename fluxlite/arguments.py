@@ -104,7 +104,7 @@ def _needed(function: Callable) -> list[str]:
     """The parameters that have no default."""
     parameters = inspect.signature(function).parameters.values()
     wanted = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD and p.name not in _OWNER]
-    return [{p.VAR_POSITIONAL: "*{}", p.KEYWORD_ONLY: "{}=…"}.get(p.kind, "{}").format(p.name) for p in wanted]
+    return [str(p).split(":")[0] + "=…" * (p.kind is p.KEYWORD_ONLY) for p in wanted]
 
 
 def _said(error: Exception) -> str:

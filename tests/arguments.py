@@ -1,9 +1,9 @@
 """Bad arguments for every public name, and a judge of what is said about them.
 
 ``python tests/arguments.py 20000`` makes so many calls, ``nox -s arguments -- 20000`` too, and the tests a few. A call
-starts from arguments that work and replaces one or more of them, or leaves one out. A number decides which, so a call can be made again:
-``python tests/arguments.py 1 --from 4711 --show``. The calls run in other processes, in a folder of their own, with
-limits for time and memory.
+starts from arguments that work and replaces one or more of them, or leaves one out. A number decides which, so a call
+can be made again: ``python tests/arguments.py 1 --from 4711 --show``. The calls run in other processes, in a folder of
+their own, with limits for time and memory.
 
 An error is **clear** if it says which argument is wrong: its message names
 
@@ -40,7 +40,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from bad_arguments import ALSO, BAD, FOLDER, KEPT, LEFT_OUT, TARGETS, Target, callables, fresh, reset
+from bad_arguments import ALSO, BAD, FOLDER, KEPT, LEFT_OUT, TARGETS, Target, callables, reset
+from good_arguments import fresh
 
 import fluxlite
 
@@ -54,7 +55,7 @@ EVERYDAY = {
 }  # fmt: skip
 FLUXLITE = str(Path(fluxlite.__file__).parent) + os.sep
 HERE = Path(__file__).resolve().parent
-GIVEN_BY = {str(HERE / "arguments.py"), str(HERE / "bad_arguments.py")}  # the files of the caller
+GIVEN_BY = {str(HERE / f"{name}.py") for name in ("arguments", "bad_arguments", "good_arguments")}  # the caller's files
 
 
 class Verdict(NamedTuple):

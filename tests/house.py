@@ -22,11 +22,12 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "seeds": ("one number that decides all random ones", set()),
     "pictures": ("how pictures look, and how they are shown", set()),
     "coming_from": ("what names of PyTorch, Keras and JAX are called here", set()),
+    "methods": ("x.sum() for np.sum(x) and so on, for array types that speak NumPy's protocols", set()),
     "unreached": ("arrays of a model that no walk reaches: where they are, and what helps", {"tree", "messages"}),
     "arrays": ("what is asked of an array without knowing whose it is", {"arguments", "tree"}),
     "autodiff": (
         "gradients: the array that remembers, the derivative rules, the way back",
-        {"arguments", "tree", "unreached", "arrays", "messages", "coming_from"},
+        {"arguments", "tree", "unreached", "arrays", "messages", "coming_from", "methods"},
     ),
     "errors": ("errors that name the place in a model", {"arguments", "tree", "arrays", "autodiff", "coming_from"}),
     "activations": ("relu, tanh, softmax and their kin, with their derivatives", {"arguments", "arrays", "autodiff"}),
@@ -46,7 +47,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "schedules": ("learning rates that change with the steps", {"arguments", "errors"}),
     "devices": (
         "where arrays live; which device gpu(x) chooses, and how it moves",
-        {"arguments", "writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "seeds"},
+        {"arguments", "writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "seeds", "methods"},
     ),
     "simulated": (
         "the simulated GPU: real values, a real GPU's rules, estimated times",

@@ -11,7 +11,8 @@ import bad_arguments
 import numpy as np
 import pytest
 from arguments import judge, run, summary
-from bad_arguments import FOLDER, KEPT, TARGETS, Thing, fresh
+from bad_arguments import FOLDER, KEPT, TARGETS, Thing
+from good_arguments import fresh
 
 import fluxlite as fl
 from fluxlite.arguments import explained, in_words
@@ -68,6 +69,31 @@ UNCLEAR = [
     (lambda: fl.Seconds("1", "measured"), TypeError, "Seconds\\(value, kind\\) takes a number of seconds, got '1'"),
     (lambda: fl.estimate(3), TypeError, "estimate\\(fn, …\\): fn is a function, got 3"),
     (lambda: fl.course.check(None), ValueError, "id is text such as"),
+    # arguments that aren't there
+    (lambda: fl.Conv(), TypeError, "^Conv\\(\\) is missing 3 .*; write Conv\\(kernel, inputs, outputs\\)$"),
+    (lambda: fl.CrossCor((3, 3), 2), TypeError, "^CrossCor\\(\\) is missing .* 'outputs'; write CrossCor\\(kernel, "),
+    (lambda: fl.AdaptiveMeanPool(), TypeError, "^AdaptiveMeanPool\\(\\) is missing .* 'out'; write Adapt"),
+    (lambda: fl.LSTM(2), TypeError, "^LSTM\\(\\) is missing .* 'outputs'"),
+    (lambda: fl.LSTMCell.of(x), TypeError, "^LSTMCell.of\\(\\) is missing .* 'Wh'; write LSTMCell.of\\(Wi, Wh\\)"),
+    (lambda: fl.sparse_init(2, 3), TypeError, "'sparsity'; write sparse_init\\(\\*shape, sparsity=…\\)"),
+    # layers
+    (lambda: fl.Dense(2**70, 2), ValueError, "^Dense\\(inputs, outputs\\) .*inputs=an int; outputs=2: Max"),
+    (lambda: fl.CrossCor((3, 0), 1, 2), ValueError, "CrossCor\\(kernel\\) is at least 1, got 0"),
+    (lambda: fl.LSTM(2, 3, units=4), TypeError, "^LSTM\\(inputs, .*\\) takes what help\\(fluxlite.LSTM\\) says"),
+    (lambda: fl.BatchNorm(3, affine=x), ValueError, "BatchNorm\\(channels, affine\\) .*affine=an array of float32"),
+    (lambda: fl.Dropout(0.5, dims=3.5), TypeError, "Dropout\\(p, dims\\) takes .*; dims=3.5: 'float' object"),
+    (lambda: fl.MultiHeadAttention(8, dropout_prob="a"), TypeError, "dropout_prob=….* is a probability, got str 'a'"),
+    (lambda: fl.Embedding(3, 2, init=7), TypeError, "Embedding\\(init=…\\) is a function, got 7"),
+    (lambda: fl.Upsample(x), ValueError, 'mode is "nearest" or "bilinear"'),
+    (lambda: fl.LSTMCell(3, 2)(x, ...), TypeError, "LSTMCell\\(3 => 2\\) takes a state of two arrays, .*got ellipsis"),
+    (lambda: fl.LayerNorm(3)([[1], [2, 3]]), TypeError, "^LayerNorm\\(3\\) takes an array, got a list that makes none"),
+    (lambda: fl.trainmode(fl.Dropout(0.5))(bad_arguments._deep()), TypeError, "takes an array of floating-point"),
+    # and what's around them
+    (lambda: fl.zeros32("a"), TypeError, "^zeros32\\(shape\\) takes sizes, .*got shape=\\('a',\\)"),
+    (lambda: fl.kaiming_normal(2, rng=3), TypeError, "^kaiming_normal\\(shape, rng\\) takes .*; rng=3$"),
+    (lambda: fl.normalise(x, axis=1.5), TypeError, "^normalise\\(x, axis\\) takes an array.*; axis=1.5"),
+    (lambda: fl.outputsize(3, (2,)), TypeError, "outputsize\\(model\\) is a function, got 3"),
+    (lambda: fl.outputsize(fl.Dense(2, 3), (2,), dtype={1}), TypeError, "dtype=… is a type of numbers, .*got a set"),
 ]  # fmt: skip
 
 
@@ -165,6 +191,25 @@ def test_what_says_it_already_stays_as_it_is():
         fl.getobs(x, 7)
 
 
+def test_a_layer_of_the_learners_is_made_as_it_says():
+    class Mine(fl.Dense):
+        def __init__(self, table):
+            super().__init__(*table["sizes"])
+
+    assert Mine({"sizes": (2, 3)}).weight.shape == (3, 2)
+    with pytest.raises(KeyError, match="^'sizes'$"):
+        Mine({})
+    with pytest.raises(TypeError, match=r"^Mine\(\) is missing .*; write Mine\(inputs, outputs\)"):
+        Mine({"sizes": (2,)})
+
+
+def test_of_functions_within_functions_the_callers_own_is_named():
+    with pytest.raises(TypeError) as found:
+        fl.lecun_normal(3, gain=np.ones(2))
+    assert str(found.value).startswith("lecun_normal(shape, gain) takes sizes")
+    assert "truncated_normal" not in str(found.value)
+
+
 def test_the_cause_is_kept():
     with pytest.raises(TypeError) as found:
         fl.relu(None)
@@ -238,7 +283,8 @@ def test_every_function_is_called_and_its_good_arguments_are_good(tmp_path):
     functions = {name: getattr(fl, name) for name in fl.__all__ if callable(getattr(fl, name))}
     names = {name for name, function in functions.items() if inspect.signature(function).parameters}
     assert names - {target.name for target in TARGETS} == {"TrackedArray"}
-    code = "from bad_arguments import TARGETS, fresh, reset\nfor t in TARGETS:\n    t.call(fresh(t)); reset()"
+    code = "from bad_arguments import TARGETS, reset\nfrom good_arguments import fresh\n"
+    code += "for t in TARGETS:\n    t.call(fresh(t)); reset()"
     path = os.pathsep.join([str(Path(arguments.__file__).parent), str(Path(fl.__file__).parents[1])])
     place = {"PYTHONPATH": path, FOLDER: str(tmp_path), "FLUXLITE_PROJECT": str(tmp_path), "HOME": str(tmp_path),
              "FLUXLITE_PROGRESS": str(tmp_path / "progress.json"), "MPLBACKEND": "Agg"}  # fmt: skip

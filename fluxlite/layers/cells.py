@@ -119,7 +119,7 @@ class Cell(Layer):
         for which, h in zip(self.states, states):
             shape = getattr(h, "shape", None)
             if shape is None:
-                raise InputError(KeyPath(), f"{name} takes an array as its state {which}, got {brief(h)}")
+                raise InputError(KeyPath(), f"{name} takes an array as state {which}, got {brief(h)}")
             if shape not in ((size,), (*batch, size)):
                 or_all = f" or {(*batch, size)}, as the input has" if batch else ""
                 raise ShapeError(KeyPath(), f"{name} takes a state {which} of shape {(size,)}{or_all}, got {shape}")

@@ -237,7 +237,8 @@ class Scale(Layer):
         size = size[:-1] if size and callable(size[-1]) else size
         for length in size or (None,):
             if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0:
-                raise TypeError(f"Scale(*size) takes a number of features, got {brief(length)}; for arrays there is Scale.of")
+                what = f"Scale(*size) takes a number of features, got {brief(length)}"
+                raise TypeError(f"{what}; for arrays there is Scale.of")
         self.scale = np.ones(size, np.float32)
         self.bias = np.zeros(size, np.float32) if bias else None
 

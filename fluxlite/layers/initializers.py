@@ -14,7 +14,7 @@ from ..messages import notice
 from ..seeds import WEIGHTS, next_generator
 from ..tree.ties import is_array
 
-_told = explained("the sizes of axes, whole numbers such as 5, 10, and perhaps a NumPy generator")
+_told = explained("sizes, whole numbers such as 5, 10, and perhaps a NumPy generator")
 
 
 @_told

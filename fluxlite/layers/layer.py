@@ -16,7 +16,7 @@ class Layer:
         if cls.__module__.startswith(__package__):
             told = explained(f"what help(fluxlite.{cls.__name__}) says")
             if "__init__" in vars(cls):
-                cls.__init__ = told(vars(cls)["__init__"])  # type: ignore[misc]
+                cls.__init__ = told(vars(cls)["__init__"])  # type: ignore[method-assign]
             if "of" in vars(cls):
                 cls.of = classmethod(told(vars(cls)["of"].__func__))  # type: ignore[attr-defined]
 
