@@ -14,8 +14,9 @@ An error is **clear** if it says which argument is wrong: its message names
   other argument is of that type.
 
 An `AttributeError`, `KeyError`, `IndexError`, `RecursionError` or the like must also come from a ``raise`` in fluxlite:
-what Python says by itself about our inner workings is never clear. An error that's the caller's own is **theirs**: it
-comes from inside a function or an object that the caller gave, or Python says that this function takes other arguments.
+what Python says by itself about our inner workings is never clear, and if it's one of the first three, or about a
+variable, it's **internal**. An error that's the caller's own is **theirs**: it comes from inside a function or an
+object that the caller gave, or Python says that this function takes other arguments.
 """
 
 from __future__ import annotations
@@ -44,10 +45,12 @@ from bad_arguments import ALSO, BAD, FOLDER, KEPT, LEFT_OUT, TARGETS, Target, ca
 from good_arguments import fresh
 
 import fluxlite
+from fluxlite.arguments import in_words
 
 SECONDS, GIGABYTES, BATCH = 10, 4, 1000  # for one call; for a process; calls in a process
 WITHOUT_WORDS = (AttributeError, KeyError, IndexError, NameError, RecursionError, AssertionError, ZeroDivisionError,
                  StopIteration, OverflowError, NotImplementedError, MemoryError)  # fmt: skip
+INTERNAL = (AttributeError, KeyError, IndexError, NameError)  # about our own variables and objects: never
 EVERYDAY = {
     "at", "data", "function", "after", "up", "start", "end", "words", "like", "name", "part", "index", "model", "loss",
     "state", "factor", "steps", "every", "path", "k", "x", "n", "p", "f", "id", "to", "value", "kind", "count", "mode",
@@ -59,7 +62,7 @@ GIVEN_BY = {str(HERE / f"{name}.py") for name in ("arguments", "bad_arguments", 
 
 
 class Verdict(NamedTuple):
-    """How a call ended: "taken", "clear", "unclear", "theirs", or in the parent "hang" and "crash"; and the error."""
+    """How a call ended: "taken", "clear", "unclear", "internal", "theirs", or seen from outside "hang", "crash"."""
 
     kind: str
     text: str = ""
@@ -76,7 +79,7 @@ def judge(name: str, arguments: dict[str, Any], bad: dict[str, Any], error: Base
     if _is_theirs(message, bad, error):
         return Verdict("theirs", text)
     if isinstance(error, SystemError) or isinstance(error, WITHOUT_WORDS) and not _on_purpose(place):
-        return Verdict("unclear", text)
+        return Verdict("internal" if isinstance(error, INTERNAL) else "unclear", text)
     says = _says(name, bad, message) or _on_purpose(place) and _says_which(arguments, bad, message)
     return Verdict("clear" if says else "unclear", text)
 
@@ -89,7 +92,7 @@ def _says(name: str, bad: dict[str, Any], message: str) -> bool:
     *owner, last = name.split(".")
     function = rf"(?<![\w.]){re.escape(owner[-1] if last[:2] == '__' else last)}\b"
     # f() got an unexpected keyword, f() missing 2 arguments: Python's words about the call itself
-    if re.search(function + r"\(\) (missing|takes|got)", message):
+    if re.search(function + r"(\(\) (missing|takes|got)| requires at least)", message):
         return True
     return bool(re.search(function, message)) and any(_got(value, message) for value in bad.values())
 
@@ -115,7 +118,8 @@ def _says_which(arguments: dict[str, Any], bad: dict[str, Any], message: str) ->
 
 def _got(value: Any, message: str) -> bool:
     """Whether the message says what it got: the value, its type, its shape or dtype."""
-    words = {type(value).__name__, *(str(getattr(value, name, "")) for name in ("shape", "dtype", "__qualname__"))}
+    words = {str(getattr(value, name, "")) for name in ("shape", "dtype", "__qualname__")}
+    words |= {type(value).__name__, in_words(value)}
     if isinstance(value, np.generic | np.ndarray):
         words |= {value.dtype.name, str(value)[:60]}
     if isinstance(value, (list, tuple)):  # an element of it, or the array that it becomes
@@ -140,7 +144,7 @@ def _is_theirs(message: str, bad: dict[str, Any], error: BaseException) -> bool:
     ours = next((number for number, name in enumerate(places) if name.startswith(FLUXLITE)), len(places))
     if GIVEN_BY & set(places[ours:]):  # fluxlite has called a function of the caller's
         return True
-    own = [getattr(value, "__qualname__", f"{type(value).__qualname__}.__call__") for value in callables(bad)]
+    own = [getattr(value, "__qualname__", type(value).__call__.__qualname__) for value in callables(bad)]
     names = "|".join(re.escape(one.rpartition(">.")[2]) for one in own)
     return bool(own) and bool(re.search(rf"(^|\.|\s)({names})\(\) (takes|missing|got)", message))
 
@@ -269,7 +273,8 @@ def _process(first: int, count: int, folder: Path, before: str) -> str:
 def summary(found: list[tuple[str, Verdict]]) -> tuple[collections.Counter, list[str]]:
     """How often each kind, and a line for each error that won't do."""
     kinds = collections.Counter(verdict.kind for _, verdict in found)
-    return kinds, [f"{v.kind}: {words}\n    {v.text}" for words, v in found if v.kind in ("unclear", "hang", "crash")]
+    wont_do = ("unclear", "internal", "hang", "crash")
+    return kinds, [f"{v.kind}: {words}\n    {v.text}" for words, v in found if v.kind in wont_do]
 
 
 def main() -> None:
@@ -281,9 +286,9 @@ def main() -> None:
     kinds, lines = summary(found)
     print(*lines, sep="\n")
     print(f"{len(found):,} calls of {len(TARGETS)} names:", ", ".join(f"{k} {n:,}" for k, n in kinds.most_common()))
-    unclear, lost = kinds["unclear"], kinds["hang"] + kinds["crash"]
-    if lost or unclear > 0.01 * len(found):
-        raise SystemExit(f"{unclear} errors are unclear, {lost} calls hang or die")
+    unclear, internal, lost = kinds["unclear"], kinds["internal"], kinds["hang"] + kinds["crash"]
+    if lost or internal or unclear > 0.01 * len(found):
+        raise SystemExit(f"{unclear} errors are unclear, {internal} are internal, {lost} calls hang or die")
 
 
 if __name__ == "__main__":

@@ -163,6 +163,13 @@ KEPT: list[tuple[str, dict[str, str]]] = [
     ("Device.seed", {"seed": "text"}), ("fmap", {"cache": "array of text"}), ("estimate", {"shapes_only": "long text"}),
     ("batch", {"observations": "nan"}), ("get_device", {"backend": "{}"}), ("move", {"device": "None"}),
     ("calibrate", {"recorded": "..."}), ("Chain.__getitem__", {"index": "2**40"}), ("Dense.__call__", {"x": "deep"}),
+    ("kaiming_normal", {"rng": "-1"}), ("normalise", {"axis": "1.5"}), ("accuracy", {"prediction": "cycle"}),
+    ("Dense", {"inputs": "2**70"}), ("Conv", {"groups": "nan"}), ("DepthwiseConv", {"kernel": "()"}),
+    ("Embedding", {"init": "True"}), ("Dropout", {"dims": "device"}), ("BatchNorm", {"affine": "array of objects"}),
+    ("Upsample", {"mode": "records"}), ("MultiHeadAttention", {"dropout_prob": "text"}),
+    ("outputsize", {"model": "nan"}), ("sparse_init", {"sparsity": "object"}), ("Scale", {"size": "2**70"}),
+    ("LSTMCell.__call__", {"state": "..."}), ("BatchNorm.__call__", {"x": "cycle of dicts"}),
+    ("Embedding.__call__", {"index": "deep"}), ("LayerNorm.__call__", {"x": "cycle"}),
     ("Seconds", {"kind": "array of nan"}), ("without_gpu", {"mode": "array of dates"}), ("cpu", {"dtype": "deep"}),
 ]  # fmt: skip
 LONG = ("2**40", "2**70", "inf", "1e308")  # where so many of something is an honest, long task
@@ -187,11 +194,11 @@ ALSO = {
     "course.start": "lesson", "course.reset": "lesson", "course.check": "lesson", "course.guess": "lesson",
     "course.answer": "lesson",  # there is no lesson '99'
     "gpu_backend": "backend", "cuda.set_device": "device", "cuda.using": "device", "adjust": "eta",
-    "save": "extra", "load": "extra",
+    "loadmodel": "^the model:", "save": "extra", "load": "extra",
     "hessian": "the loss", "jacobian": "jacobian is of arrays", "CuIterator": "a batch is", 
     **{f"{name}.__call__": r"(input|x\.astype)" for name in LAYERS},
     "path": "the path of the file", "data": "(no data|batch|has no len)",
-    "amdgpu.functional": "part called", "cuda.functional": "part called",
+    "amdgpu.functional": "part called", "cuda.functional": "part called", "functional": "part called",
     "metal.functional": "part called",
     # A function of what's bad gives no number, or isn't a function: the two speak of their arguments alike.
     "gradient": "the loss", "withgradient": "(the loss|gradient)", "early_stopping": "early stopping",

@@ -50,7 +50,7 @@ def _rows(found: list[dict], shape: tuple, like: Any, tracked: Any) -> Any:
     zero = np.zeros_like(plain(like))
     if not any(tracked in leaves for leaves in found):
         return np.zeros_like(zero, shape=shape + zero.shape)
-    rows = [as_plain_gradient(leaves[tracked], like, set()) if tracked in leaves else zero for leaves in found]
+    rows = [as_plain_gradient(leaves[tracked], zero, set()) if tracked in leaves else zero for leaves in found]
     return np.reshape(np.stack(rows), shape + zero.shape)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
+from ..arguments import in_words
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
 from ..tree.contract import functor
 from .initializers import glorot_uniform, start
@@ -106,7 +107,7 @@ class Conv(Layer):
     def _set(self, activation: Callable, stride: Any, pad: Any, dilation: Any, groups: int) -> None:
         name, dims = type(self).__name__, self.weight.ndim - 2
         if not callable(activation):
-            raise TypeError(f"{name}'s activation is a function such as fl.relu, got {activation!r}")
+            raise TypeError(f"{name}'s activation is a function such as fl.relu, got {in_words(activation)}")
         self.activation, self.groups = activation, groups
         self.stride = each_axis(f"{name}'s stride", stride, dims)
         self.dilation = each_axis(f"{name}'s dilation", dilation, dims)

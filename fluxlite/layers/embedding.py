@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import in_words
 from ..arrays import astype, device_of, getitem, on_device_of
 from ..autodiff.tracked import plain, untracked_leaf
 from ..errors import DeviceError, InputError, LayerError, ShapeError, left_over
@@ -18,7 +19,7 @@ from ..tree.walks import Attribute, KeyPath
 from .initializers import start
 from .inputs import is_floating
 from .layer import Layer
-from .printing import brief, described, text_of
+from .printing import brief, described
 from .rows import product
 
 
@@ -85,7 +86,7 @@ class Embedding(Layer):
     def _rows(self, x: Any) -> Any:
         weight, values = plain(self.weight), untracked_leaf(x)
         if isinstance(values, (list, tuple)):
-            x = values = on_device_of(weight, np.asarray(values, None if np.size(values) else np.int64))
+            x = values = on_device_of(weight, self._numbers(values))
         kind = getattr(getattr(values, "dtype", None), "kind", "i" if type(values) is int else type(values).__name__)
         if is_array(values) and device_of(values) != device_of(weight):
             what = f"is on {device_of(weight)}, the input is on {device_of(values)}; move one of them: x = device(x)"
@@ -93,9 +94,16 @@ class Embedding(Layer):
         if kind in ("f", "b") and is_array(values):
             return self._of_onehots(x, values)
         if kind not in ("i", "u"):
-            raise InputError(KeyPath(), f"{self._name()} takes whole numbers, got {text_of(values)}")
+            raise InputError(KeyPath(), f"{self._name()} takes whole numbers, got {in_words(values)}")
         self._check_known(values)
         return getitem(self.weight, values)
+
+    def _numbers(self, x: Any) -> Any:
+        try:
+            numbers = np.asarray(x)
+        except (ValueError, RecursionError) as error:
+            raise InputError(KeyPath(), f"{self._name()} takes whole numbers, got a list of others: {error}") from None
+        return numbers if numbers.size else numbers.astype(np.int64)
 
     def _check_known(self, numbers: Any) -> None:
         """NumPy takes a negative number for one from the end. What is on a GPU isn't looked at: that would wait."""

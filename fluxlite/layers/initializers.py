@@ -126,7 +126,7 @@ def orthogonal(*shape: int, rng: np.random.Generator | None = None, gain: float 
     True
     """
     if len(shape) < 2:
-        raise ValueError(f"orthogonal takes at least two sizes, got {shape}")
+        raise ValueError(f"orthogonal(*shape) takes at least two sizes, got {shape}")
     rows, columns = shape[0], math.prod(shape[1:])
     q, r = np.linalg.qr(_random(rng).normal(size=(max(rows, columns), min(rows, columns))))
     q = gain * q * np.sign(np.diag(r))  # otherwise not all rotations would be equally likely
@@ -141,7 +141,7 @@ def sparse_init(*shape: int, sparsity: float, std: float = 0.01, rng: np.random.
     array([2, 2, 2])
     """
     if len(shape) != 2:
-        raise ValueError(f"sparse_init takes two sizes, got {shape}")
+        raise ValueError(f"sparse_init(*shape) takes two sizes, got {shape}")
     if not 0 <= sparsity <= 1:
         raise ValueError(f"sparsity is a share, from 0 to 1, got {sparsity}")
     rng = _random(rng)

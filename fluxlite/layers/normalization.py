@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
+from ..arguments import in_words
 from ..autodiff.tracked import plain, untracked_leaf
 from ..errors import InputError, LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
@@ -32,7 +33,7 @@ class Normalization(Layer):
 
     def _start(self, size: tuple[int, ...], activation: Any, affine: bool, eps: float) -> None:
         if not callable(activation):
-            raise TypeError(f"{self._kind()}'s activation is a function such as np.tanh, got {activation!r}")
+            raise TypeError(f"{self._kind()}'s activation is a function such as np.tanh, got {in_words(activation)}")
         for length in size:
             if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0:
                 raise TypeError(f"{self._kind()} takes a number of features, got {brief(length)}")

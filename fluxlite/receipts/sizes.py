@@ -34,10 +34,10 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     check_callable("outputsize(model)", model)
     check_bool("outputsize(padbatch=…)", padbatch)
     dtype = type_of_numbers(dtype)
-    for size in sizes:
-        if not isinstance(size, (tuple, list)):
-            what = "outputsize(*sizes) takes the shape of the input, such as (1, 28, 28, 1)"
-            raise TypeError(f"{what}, got {in_words(size)}")
+    for size in sizes or (None,):
+        if not isinstance(size, (tuple, list)) or not all(isinstance(n, (int, np.integer)) for n in size):
+            what = "outputsize(model, *sizes) takes the shape of the input, such as (1, 28, 28, 1)"
+            raise TypeError(f"{what}, got {in_words(size) if sizes else 'none'}")
     device = EstimatedDevice(_ENDLESS, shapes_only=True)
     before = simulation.estimating.set(device)
     try:
