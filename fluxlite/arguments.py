@@ -91,13 +91,16 @@ def tell_again(
 
 
 def _name(function: Callable, args: tuple) -> str:
-    """The function's name; for a class that's made, the class's own, wherever it has its ``__init__`` from."""
+    """The function's name; for a class that's made, the class's own, also where its ``__init__`` is inherited."""
     name = getattr(function, "__qualname__", "").rpartition(">.")[2]
     owner, _, last = name.rpartition(".")
     if not owner or not args or last not in ("__init__", "__new__", "of"):
         return name
     made = args[0] if isinstance(args[0], type) else type(args[0])
-    return f"{made.__name__}.of" if last == "of" else made.__name__
+    own = getattr(made, last, function)
+    if inspect.unwrap(getattr(own, "__func__", own)) is inspect.unwrap(function):  # otherwise super() has called it
+        owner = made.__name__
+    return f"{owner}.of" if last == "of" else owner
 
 
 def _needed(function: Callable) -> list[str]:

@@ -199,7 +199,7 @@ def test_a_layer_of_the_learners_is_made_as_it_says():
     assert Mine({"sizes": (2, 3)}).weight.shape == (3, 2)
     with pytest.raises(KeyError, match="^'sizes'$"):
         Mine({})
-    with pytest.raises(TypeError, match=r"^Mine\(\) is missing .*; write Mine\(inputs, outputs\)"):
+    with pytest.raises(TypeError, match=r"^Dense\(\) is missing .*; write Dense\(inputs, outputs\)"):
         Mine({"sizes": (2,)})
 
 

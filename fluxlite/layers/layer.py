@@ -10,9 +10,9 @@ from ..arguments import explained
 class Layer:
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **keywords: Any) -> None:
         """An error while one of the library's layers is made names the layer, its arguments, and what they are."""
-        super().__init_subclass__()
+        super().__init_subclass__(**keywords)
         if cls.__module__.startswith(__package__):
             told = explained(f"what help(fluxlite.{cls.__name__}) says")
             if "__init__" in vars(cls):
