@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .arguments import explained, tell_again
 from .arrays import primitive, uniform_like
 from .autodiff.quicker import unless
 from .autodiff.rules import rule
@@ -49,6 +50,7 @@ def leakyrelu(x: Any, slope: float = 0.01) -> Any:
 rule(leakyrelu, lambda g, out, x, slope=0.01: np.where(x > 0, g, slope * g))
 
 
+@explained("an array, a range of slopes, and perhaps a generator")
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Any:
     """`leakyrelu` with a slope drawn anew for each element (NNlib: ``rrelu``); by `rng`, or the device's generator."""
     return leakyrelu_each(x, uniform_like(plain(x), lower, upper, rng))
@@ -100,7 +102,10 @@ rule(hardsigmoid, lambda g, out, x: np.where((x <= -3) | (x >= 3), 0, g / 6))
 
 def hardswish(x: Any) -> Any:
     """``x * hardsigmoid(x)`` (NNlib: ``hardswish``)."""
-    return x * hardsigmoid(x)
+    try:
+        return x * hardsigmoid(x)
+    except Exception as error:
+        tell_again(hardswish, (x,), {}, error)
 
 
 @primitive
@@ -116,12 +121,18 @@ rule(softshrink, lambda g, out, x, threshold=0.5: np.where(abs(x) <= threshold, 
 
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent: ``np.tanh``, on every device."""
-    return np.tanh(x)
+    try:
+        return np.tanh(x)
+    except Exception as error:
+        tell_again(tanh, (x,), {}, error)
 
 
 def tanh_fast(x: Any) -> Any:
     """`tanh`; NNlib's ``tanh_fast`` trades accuracy for speed, which NumPy's and CuPy's tanh do not need."""
-    return np.tanh(x)
+    try:
+        return np.tanh(x)
+    except Exception as error:
+        tell_again(tanh_fast, (x,), {}, error)
 
 
 @primitive
@@ -141,12 +152,18 @@ rule(sigmoid, lambda g, out, x: g * out * (1 - out))
 
 def sigmoid_fast(x: Any) -> Any:
     """`sigmoid` by one `tanh`: quicker, and exactly 0 below about -20 in float32 (NNlib: ``sigmoid_fast``)."""
-    return (np.tanh(x / 2) + 1) / 2
+    try:
+        return (np.tanh(x / 2) + 1) / 2
+    except Exception as error:
+        tell_again(sigmoid_fast, (x,), {}, error)
 
 
 def softsign(x: Any) -> Any:
     """``x / (1 + |x|)`` (NNlib: ``softsign``)."""
-    return x / (1 + abs(x))
+    try:
+        return x / (1 + abs(x))
+    except Exception as error:
+        tell_again(softsign, (x,), {}, error)
 
 
 # -- bends: like relu, without the corner ----------------------------------------------------------------
@@ -192,33 +209,51 @@ _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 def selu(x: Any) -> Any:
     """`elu` with constants that keep activations near mean 0 and variance 1 (NNlib: ``selu``)."""
-    return _SELU_SCALE * elu(x, _SELU_ALPHA)
+    try:
+        return _SELU_SCALE * elu(x, _SELU_ALPHA)
+    except Exception as error:
+        tell_again(selu, (x,), {}, error)
 
 
 def swish(x: Any) -> Any:
     """``x * sigmoid(x)`` (NNlib: ``swish``; PyTorch: silu)."""
-    return x * sigmoid(x)
+    try:
+        return x * sigmoid(x)
+    except Exception as error:
+        tell_again(swish, (x,), {}, error)
 
 
 def mish(x: Any) -> Any:
     """``x * tanh(softplus(x))`` (NNlib: ``mish``)."""
-    return x * np.tanh(softplus(x))
+    try:
+        return x * np.tanh(softplus(x))
+    except Exception as error:
+        tell_again(mish, (x,), {}, error)
 
 
 def gelu(x: Any) -> Any:
     """``x`` times the normal distribution's cumulative function, by its tanh approximation (NNlib: ``gelu``)."""
-    near = np.clip(x, -10, 10)  # beyond it tanh is ±1, and in float16 the third power would overflow
-    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
+    try:
+        near = np.clip(x, -10, 10)  # beyond it tanh is ±1, and in float16 the third power would overflow
+        return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
+    except Exception as error:
+        tell_again(gelu, (x,), {}, error)
 
 
 def lisht(x: Any) -> Any:
     """``x * tanh(x)`` (NNlib: ``lisht``)."""
-    return x * np.tanh(x)
+    try:
+        return x * np.tanh(x)
+    except Exception as error:
+        tell_again(lisht, (x,), {}, error)
 
 
 def tanhshrink(x: Any) -> Any:
     """``x - tanh(x)`` (NNlib: ``tanhshrink``)."""
-    return x - np.tanh(x)
+    try:
+        return x - np.tanh(x)
+    except Exception as error:
+        tell_again(tanhshrink, (x,), {}, error)
 
 
 @primitive

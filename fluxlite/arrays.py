@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .arguments import check_callable, in_words, takes, tell_again
 from .tree.ties import is_array, is_tracked
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -29,7 +30,7 @@ def device_of(x: Any) -> Any:
     >>> device_of(np.zeros(3))
     CPU
     """
-    raise TypeError(f"device_of takes an array, got {type(x).__name__}")
+    raise TypeError(f"device_of(x) takes an array, got {in_words(x)}")
 
 
 # CuPy computes on the *current* card, not on the one that holds the operands. For such array types: how to make an
@@ -60,26 +61,34 @@ def primitive(function: Function) -> Function:
     """Give a function of ours the dispatch that NumPy's functions have.
 
     An argument whose type has a method ``__primitive__`` (an array that is tracked for a gradient) gets the
-    call: ``argument.__primitive__(function, args, kwargs)``. Otherwise the function just runs.
+    call: ``argument.__primitive__(function, args, kwargs)``. Otherwise the function just runs. Raises `TypeError` for
+    what is no function.
     """
+
+    check_callable("primitive(function): the function", function)
 
     @functools.wraps(function)
     def dispatch(*args: Any, **kwargs: Any) -> Any:
         for argument in (*args, *kwargs.values()) if kwargs else args:
             if hasattr(type(argument), "__primitive__"):
                 return argument.__primitive__(dispatch, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            tell_again(function, args, kwargs, error)
 
     return dispatch  # type: ignore[return-value]
 
 
 @primitive
+@takes("an array, and what stands in the brackets")
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]`` as a function, so that it can have a derivative rule."""
     return x[index]
 
 
 @primitive
+@takes("an array, an index for it, and an array of values")
 def scatter_add(like: Any, index: Any, values: Any) -> Any:
     """Zeros of the shape of `like`, with `values` added at `index`: what indexing does, backwards.
 
@@ -94,6 +103,7 @@ def scatter_add(like: Any, index: Any, values: Any) -> Any:
 
 
 @primitive
+@takes("an array and a dtype")
 def astype(x: Any, dtype: Any) -> Any:
     """`x` with another dtype; itself if it has that already.
 
@@ -113,6 +123,7 @@ def of_type(x: Any, dtype: Any) -> Any:
 
 
 @primitive
+@takes("an array, a device and perhaps a dtype")
 def move(x: Any, device: Any, dtype: Any = None) -> Any:
     """The array `x` on `device` (with another dtype if one is given); its gradient comes back to where `x` is.
 
@@ -171,110 +182,3 @@ def uniform_like(like: Any, low: float, high: float, rng: Any = None) -> Any:
     """
     generator = device_of(like).rng if rng is None else rng
     return on_device_of(like, generator.uniform(low, high, like.shape)).astype(like.dtype)
-
-
-# ---------------------------------------------------------------------------------------------
-# The methods that array classes share
-# ---------------------------------------------------------------------------------------------
-
-
-class ArrayMethods:
-    """``x.sum()`` for ``np.sum(x)``, and so on, for an array type that speaks NumPy's dispatch protocols.
-
-    Each method calls the NumPy function of the same name, which finds the array's owner.
-    """
-
-    __slots__ = ()
-
-    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        raise TypeError(f"a {type(self).__name__} does not turn into a NumPy array by itself")
-
-    @property
-    def T(self) -> Any:  # noqa: N802
-        return np.transpose(self)
-
-    def sum(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return np.sum(self, axis, **_only_if(keepdims=keepdims))
-
-    def mean(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return np.mean(self, axis, **_only_if(keepdims=keepdims))
-
-    def prod(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return np.prod(self, axis, **_only_if(keepdims=keepdims))
-
-    def var(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
-        return np.var(self, axis, **_only_if(ddof=ddof, keepdims=keepdims))
-
-    def std(self, axis: Any = None, ddof: float = 0, keepdims: bool = False) -> Any:
-        return np.std(self, axis, **_only_if(ddof=ddof, keepdims=keepdims))
-
-    def max(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return np.max(self, axis, **_only_if(keepdims=keepdims))
-
-    def min(self, axis: Any = None, keepdims: bool = False) -> Any:
-        return np.min(self, axis, **_only_if(keepdims=keepdims))
-
-    def cumsum(self, axis: int | None = None) -> Any:
-        return np.cumsum(self, axis)
-
-    def dot(self, other: Any) -> Any:
-        return np.dot(self, other)
-
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        return np.trace(self, offset, axis1, axis2)
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-        return np.diagonal(self, offset, axis1, axis2)
-
-    def reshape(self, *shape: Any, order: Any = "C") -> Any:
-        return np.reshape(self, shape[0] if len(shape) == 1 else shape, order)
-
-    def transpose(self, *axes: Any) -> Any:
-        return np.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
-
-    def swapaxes(self, axis1: int, axis2: int) -> Any:
-        return np.swapaxes(self, axis1, axis2)
-
-    def ravel(self, order: Any = "C") -> Any:
-        return np.ravel(self, order)
-
-    def squeeze(self, axis: Any = None) -> Any:
-        return np.squeeze(self, axis)
-
-    def clip(self, min: Any = None, max: Any = None) -> Any:
-        return np.clip(self, min, max)
-
-    def take(self, indices: Any, axis: int | None = None) -> Any:
-        return np.take(self, indices, axis)
-
-    def repeat(self, repeats: Any, axis: int | None = None) -> Any:
-        return np.repeat(self, repeats, axis)
-
-    def round(self, decimals: int = 0) -> Any:
-        return np.round(self, decimals)
-
-    def conj(self) -> Any:
-        return np.conjugate(self)
-
-    def argmax(self, axis: int | None = None) -> Any:
-        return np.argmax(self, axis)
-
-    def argmin(self, axis: int | None = None) -> Any:
-        return np.argmin(self, axis)
-
-    def argsort(self, axis: int | None = -1) -> Any:
-        return np.argsort(self, axis)
-
-    def nonzero(self) -> Any:
-        return np.nonzero(self)
-
-    def any(self, axis: Any = None) -> Any:
-        return np.any(self, axis)
-
-    def all(self, axis: Any = None) -> Any:
-        return np.all(self, axis)
-
-
-def _only_if(**keywords: Any) -> dict[str, Any]:
-    """The keywords that ask for something."""
-    return {name: value for name, value in keywords.items() if value}

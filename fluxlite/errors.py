@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .arguments import in_words
 from .arrays import device_of
 from .autodiff.levels import CLOSED
 from .autodiff.tracked import TrackedArray, plain, untracked_leaf
@@ -80,7 +81,7 @@ def other_device(layer: Any, x: Any) -> DeviceError | None:
 
 def mixed_devices(what: str, **arrays: Any) -> DeviceError | None:
     """The error for `what` was to be computed from two arrays, given by name, on two devices; None if it is one."""
-    found = {name: device_of(plain(x)) for name, x in arrays.items() if is_array(plain(x))}
+    found = {name: device_of(plain(x)) for name, x in arrays.items() if is_array(untracked_leaf(x))}
     if len(set(found.values())) < 2:
         return None
     places = ", ".join(f"{name} is on {device}" for name, device in found.items())
@@ -91,7 +92,7 @@ def mixed_devices(what: str, **arrays: Any) -> DeviceError | None:
 def check_number(name: str, value: Any, below: float = math.inf) -> None:
     """Raises `TypeError` for what is no number, and `ValueError` for one that is negative or not below `below`."""
     if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
-        raise TypeError(f"{name} is a number, got {value!r}")
+        raise TypeError(f"{name} is a number, got {in_words(value)}")
     if not 0 <= value < below:
         limit = "finite" if below == math.inf else f"less than {below}"
         raise ValueError(f"{name} is at least 0 and {limit}, got {value}")

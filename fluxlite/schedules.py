@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from .arguments import in_words
 from .errors import check_number
 
 Schedule = Callable[[int], float]
@@ -58,7 +59,7 @@ def warm_up(steps: int, after: Schedule) -> Schedule:
     """
     _check_steps("steps", steps)
     if not callable(after):
-        raise TypeError(f"warm_up(steps, after): after is a schedule such as cosine(0.01, 1000), got {after!r}")
+        raise TypeError(f"warm_up(steps, after): after is a schedule such as cosine(0.01, 1000), got {in_words(after)}")
     return lambda step: after(0) * (step + 1) / steps if step < steps else after(step - steps)
 
 
@@ -95,6 +96,6 @@ def _check(**numbers: float) -> None:
 
 def _check_steps(name: str, steps: int) -> None:
     if not isinstance(steps, int) or isinstance(steps, bool):
-        raise TypeError(f"{name} is a number of steps, got {steps!r}")
+        raise TypeError(f"{name} is a number of steps, got {in_words(steps)}")
     if steps < 1:
         raise ValueError(f"{name} is at least 1, got {steps}")

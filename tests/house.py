@@ -14,50 +14,66 @@ TABLE_OF_CONTENTS = "fluxlite"
 
 # What each room is, and which others it may import, even inside functions. In reading order: only rooms above.
 ROOMS: dict[str, tuple[str, set[str]]] = {
-    "tree": ("a model is a tree: how it comes apart, ties, walks, parameters", set()),
+    "arguments": ("what a function was given, in words, when it can't use it", set()),
+    "tree": ("a model is a tree: how it comes apart, ties, walks, parameters", {"arguments"}),
     "lazy": ("a table of contents whose names are loaded when they are first used", set()),
     "writing": ("a file is written whole, or not at all", set()),
     "messages": ("what is said to the user, most of it once", set()),
     "seeds": ("one number that decides all random ones", set()),
     "pictures": ("how pictures look, and how they are shown", set()),
     "coming_from": ("what names of PyTorch, Keras and JAX are called here", set()),
+    "methods": ("x.sum() for np.sum(x) and so on, for array types that speak NumPy's protocols", set()),
     "unreached": ("arrays of a model that no walk reaches: where they are, and what helps", {"tree", "messages"}),
-    "arrays": ("what is asked of an array without knowing whose it is", {"tree"}),
+    "arrays": ("what is asked of an array without knowing whose it is", {"arguments", "tree"}),
     "autodiff": (
         "gradients: the array that remembers, the derivative rules, the way back",
-        {"tree", "unreached", "arrays", "messages", "coming_from"},
+        {"arguments", "tree", "unreached", "arrays", "messages", "coming_from", "methods"},
     ),
-    "errors": ("errors that name the place in a model", {"tree", "arrays", "autodiff", "coming_from"}),
-    "activations": ("relu, tanh, softmax and their kin, with their derivatives", {"arrays", "autodiff"}),
-    "losses": ("what training makes small", {"tree", "arrays", "autodiff", "errors", "messages", "activations"}),
+    "errors": ("errors that name the place in a model", {"arguments", "tree", "arrays", "autodiff", "coming_from"}),
+    "activations": ("relu, tanh, softmax and their kin, with their derivatives", {"arguments", "arrays", "autodiff"}),
+    "losses": (
+        "what training makes small",
+        {"arguments", "tree", "arrays", "autodiff", "errors", "messages", "activations"},
+    ),
     "layers": (
         "what networks are made of, and how they print",
-        {"tree", "arrays", "autodiff", "errors", "messages", "seeds", "activations", "coming_from"},
+        {"arguments", "tree", "arrays", "autodiff", "errors", "messages", "seeds", "activations",
+         "coming_from"},
     ),
     "optimizers": (
         "setup, update and the rules",
-        {"tree", "unreached", "arrays", "autodiff", "errors", "messages", "coming_from"},
+        {"arguments", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "coming_from"},
     ),
-    "schedules": ("learning rates that change with the steps", {"errors"}),
+    "schedules": ("learning rates that change with the steps", {"arguments", "errors"}),
     "devices": (
         "where arrays live; which device gpu(x) chooses, and how it moves",
-        {"writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "seeds"},
+        {"arguments", "writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "seeds", "methods"},
     ),
-    "simulated": ("the simulated GPU: real values, a real GPU's rules, estimated times", {"tree", "arrays", "devices"}),
-    "receipts": ("what the devices were asked to do, and how long it takes", {"devices", "simulated", "pictures"}),
+    "simulated": (
+        "the simulated GPU: real values, a real GPU's rules, estimated times",
+        {"arguments", "tree", "arrays", "devices"},
+    ),
+    "receipts": (
+        "what the devices were asked to do, and how long it takes",
+        {"arguments", "devices", "simulated", "pictures"},
+    ),
     "reports": (
         "explain and doctor: what is where, what can be used",
         {"tree", "unreached", "arrays", "autodiff", "devices"},
     ),
-    "data": ("observations, mini-batches, loaders", {"tree", "arrays", "devices", "errors", "messages", "seeds"}),
+    "data": (
+        "observations, mini-batches, loaders",
+        {"arguments", "tree", "arrays", "devices", "errors", "messages", "seeds"},
+    ),
     "checkpoint": (
         "save and load",
-        {"writing", "tree", "unreached", "arrays", "autodiff", "messages", "optimizers", "devices", "data"},
+        {"arguments", "writing", "tree", "unreached", "arrays", "autodiff", "messages", "optimizers", "devices",
+         "data"},
     ),
     "training": (
         "train, its callbacks, going on after an interrupt",
-        {"tree", "unreached", "arrays", "autodiff", "errors", "messages", "optimizers", "devices", "receipts",
-         "checkpoint"},
+        {"arguments", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "optimizers", "devices",
+         "receipts", "checkpoint"},
     ),
     "cuda": ("the names of CUDA.jl", {"devices", "receipts", "data"}),
     "amdgpu": ("the names of AMDGPU.jl", {"devices"}),
@@ -68,8 +84,8 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     ),
     "course": (
         "start, guess, check; the lessons; the classroom",
-        {"lazy", "writing", "messages", "pictures", "autodiff", "devices", "simulated", "receipts", "jupyter",
-         TABLE_OF_CONTENTS},
+        {"arguments", "lazy", "writing", "messages", "pictures", "autodiff", "devices", "simulated", "receipts",
+         "jupyter", TABLE_OF_CONTENTS},
     ),
     "__main__": ("python -m fluxlite …", {"course", TABLE_OF_CONTENTS}),
 }

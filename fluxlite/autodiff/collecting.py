@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import explained
 from ..arrays import astype, on_card_of, read_only_types
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -18,6 +19,7 @@ class Record:
     def __init__(self, /, **fields: Any) -> None:
         self.__dict__.update(fields)
 
+    @explained("the place of a layer, or a slice")
     def __getitem__(self, index: Any) -> Any:
         if "layers" not in self.__dict__:
             raise TypeError(f"this {type(self).__name__} has no layers to index; it has {', '.join(self.__dict__)}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_callable
 from ..tree.contract import is_leaf
 from .collecting import as_plain_gradient
 from .gradients import gradient, new_level
@@ -26,6 +27,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     (array([[2., 0.],
            [0., 4.]]),)
     """
+    check_callable("jacobian(f, …): f", f)
     args = tuple(float(x) if type(x) is int else x for x in args)
     level = new_level()
     try:
@@ -48,7 +50,7 @@ def _rows(found: list[dict], shape: tuple, like: Any, tracked: Any) -> Any:
     zero = np.zeros_like(plain(like))
     if not any(tracked in leaves for leaves in found):
         return np.zeros_like(zero, shape=shape + zero.shape)
-    rows = [as_plain_gradient(leaves[tracked], like, set()) if tracked in leaves else zero for leaves in found]
+    rows = [as_plain_gradient(leaves[tracked], zero, set()) if tracked in leaves else zero for leaves in found]
     return np.reshape(np.stack(rows), shape + zero.shape)
 
 
@@ -68,6 +70,8 @@ def hessian(f: Callable, x: Any) -> Any:
     array([[6., 4.],
            [4., 0.]])
     """
+
+    check_callable("hessian(f, x): f", f)
 
     def slope(x: Any) -> Any:
         g = gradient(f, x)[0]

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_callable, explained, in_words
 from . import derivatives  # noqa: F401  (the table is filled before something is added to it)
 from .rules import RULES, Pullback, Rule, name_of, parameter_names
 
 
+@explained("a function, and a pullback for each operand")
 def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | None = None) -> None:
     """Enter the derivative of `function`: for each operand ``pullback(g, out, *arguments)``, or None.
 
@@ -36,10 +38,14 @@ def rule(function: Callable, *pullbacks: Pullback | None, add_into: Callable | N
     >>> fl.gradient(lambda x: np.sum(cube(x)), np.array([1.0, 2.0]))
     (array([ 3., 12.]),)
     """
-    if not any(pullbacks):
+    check_callable("rule(function, …): the function", function)
+    if add_into is not None:
+        check_callable("rule(…, add_into=…)", add_into)
+    if all(pullback is None for pullback in pullbacks):
         raise TypeError(f"rule({name_of(function)}, …) takes a pullback for each operand, got none")
-    for pullback in filter(None, pullbacks):
-        _check_entry(function, pullback)
+    for pullback in pullbacks:
+        if pullback is not None:
+            _check_entry(function, pullback)
     named = next(filter(None, pullbacks))
     watched = tuple([pullback and _watched(function, i, pullback) for i, pullback in enumerate(pullbacks)])
     RULES[function] = Rule(watched, named, 2, len(watched), add_into=add_into)
@@ -55,7 +61,8 @@ def _check_entry(function: Any, pullback: Pullback) -> None:
         )
     code = getattr(pullback, "__code__", None)
     if code is None:
-        raise TypeError(f"a pullback of {name} is a function or a lambda, got {pullback!r}")
+        how = f"rule({name}, lambda g, out, x: …)"
+        raise TypeError(f"a pullback of {name} is a function or a lambda, got {in_words(pullback)}; write {how}")
     if code.co_argcount < 3 and not code.co_flags & inspect.CO_VARARGS:
         raise TypeError(
             f"a pullback of {name} takes g, out, and the arguments of {name}, as in lambda g, out, x: …; "

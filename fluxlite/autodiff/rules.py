@@ -208,7 +208,8 @@ def name_of(function: Any) -> str:
     """How a learner writes it: ``np.tanh``, ``np.linalg.inv``."""
     if isinstance(function, np.ufunc):
         return f"np.{function.__name__}"
-    return f"{function.__module__}.{function.__qualname__}".replace("numpy", "np")
+    module = function.__module__.replace("numpy", "np").replace("fluxlite.arrays", "fluxlite")
+    return f"{module}.{function.__qualname__}"
 
 
 def no_pullback(function: Any, rule: Rule, position: int) -> NoReturn:

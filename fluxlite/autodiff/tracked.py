@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arrays import ArrayMethods, astype, getitem, of_type, read_only_types
+from ..arrays import astype, getitem, of_type, read_only_types
 from ..coming_from import OF_AN_ARRAY, Elsewhere
+from ..methods import ArrayMethods
 from ..tree.ties import parameter_key
 from .constants import as_base_class
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable

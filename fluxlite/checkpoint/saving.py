@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_bool, check_callable, in_words
 from ..devices.host import CPU
 from ..messages import notice
 from ..tree.contract import is_leaf
@@ -122,6 +123,9 @@ def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = No
         raise TypeError(
             f"loadmodel takes a model or a state, got a {type(source).__name__}; of a file load(path, model)"
         )
+    if filter is not None:
+        check_callable("loadmodel(model, source, filter)", filter)
+    check_bool("loadmodel(cast=…)", cast)
     loading = Loading(filter, cast)
     loading.add(KeyPath(), model, source)
     loading.finish()
@@ -130,7 +134,7 @@ def loadmodel(model: Any, source: Any, filter: Callable[[Any], bool] | None = No
 
 def _named(path: Any, unnamed: tuple, named: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f'the path of the file comes first, such as "model.safetensors"; got a {type(path).__name__}')
+        raise TypeError(f'the path of the file comes first, such as "model.safetensors"; got {in_words(path)}')
     if len(unnamed) > 1 or unnamed and "model" in named:
         raise TypeError("one object can go without a name, and is called model; name them: model=model, rng=rng")
     return {"model": unnamed[0], **named} if unnamed else named

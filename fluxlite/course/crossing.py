@@ -117,7 +117,7 @@ class Crossover:
 
     def draw(self, axes: Any) -> None:
         """Draw the two lines, and where they cross, on a figure's axes."""
-        from ..pictures import GREY, look
+        from ..pictures import GREY, as_written, look
 
         (cpu, gpu), sizes = self.kinds, sorted(self.cpu)
         looks = look(cpu)
@@ -125,7 +125,8 @@ class Crossover:
             sizes, *zip(*(_micro(self.cpu[n].quartiles) for n in sizes)), color=looks["color"], alpha=0.25, linewidth=0
         )
         axes.plot(sizes, _micro([self.cpu[n].median for n in sizes]), label=f"CPU, {cpu}", **looks)
-        axes.plot(sizes, _micro([self.gpu[n] for n in sizes]), label=f"{self.settings['card']}, {gpu}", **look(gpu))
+        name = f"{as_written(self.settings['card'])}, {gpu}"
+        axes.plot(sizes, _micro([self.gpu[n] for n in sizes]), label=name, **look(gpu))
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set_xticks(sizes, list(map(str, sizes)))

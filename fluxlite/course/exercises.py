@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..arguments import in_words
 from ..devices.simulation import simulate_gpu
 from ..messages import forgotten_afterwards
 from . import progress
@@ -93,7 +94,7 @@ def lesson(number: str) -> types.ModuleType:
         except ModuleNotFoundError as error:
             if not str(error.name).endswith(f"lessons.lesson{number}"):  # the module exists, but an import in it fails
                 raise
-    raise ValueError(f"there is no lesson {number!r}; the lessons are {', '.join(lessons())}")
+    raise ValueError(f"there is no lesson {in_words(number)}; the lessons are {', '.join(lessons())}")
 
 
 def number_in(id: Any) -> str:
@@ -102,7 +103,9 @@ def number_in(id: Any) -> str:
     >>> number_in("03.1"), number_in("03-A")
     ('03', '03')
     """
-    return re.split("[.-]", str(id))[0]
+    if not isinstance(id, str):
+        raise ValueError(f"there is no exercise or question {in_words(id)}: id is text such as \"03.1\"")
+    return re.split("[.-]", id)[0]
 
 
 def lessons() -> list[str]:

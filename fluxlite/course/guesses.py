@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arguments import in_words
 from . import exercises, progress
 
 
@@ -37,10 +38,11 @@ def guess(id: str, option: Any = ...) -> None:
     if option is ...:
         print(f"{id}  passed")
         return
-    letter = str(option).strip().lower()
+    letter = option.strip().lower() if isinstance(option, str) else ""
     if letter not in options:
         print(
-            f"{id}  {option!r} is none of the options: {', '.join(options)}. For example: guess({id!r}, {options[0]!r})"
+            f"{id}  {in_words(option)} is none of the options: {', '.join(options)}. "
+            f"For example: guess({id!r}, {options[0]!r})"
         )
         return
     progress.keep("guesses", id, letter)

@@ -39,13 +39,13 @@ class Report:
 
     def figure(self) -> Any:
         """The page as a Matplotlib figure: the lines on the left, the crossing on the right."""
-        from ..pictures import plots
+        from ..pictures import as_written, plots
 
         figure, (left, right) = plots(1, 2, width=13, height=6.5)
         left.axis("off")
         wrapped = "\n\n".join(textwrap.fill(line, 62) for line in self.lines[1:])
-        left.set_title(self.lines[0], loc="left", fontsize=20)
-        left.text(0, 1, wrapped, va="top", fontsize=12, linespacing=1.4)
+        left.set_title(as_written(self.lines[0]), loc="left", fontsize=20)
+        left.text(0, 1, as_written(wrapped), va="top", fontsize=12, linespacing=1.4)
         self.crossing.draw(right)
         return figure
 

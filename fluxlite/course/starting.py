@@ -12,6 +12,7 @@ import numpy as np
 
 import fluxlite
 
+from ..arguments import in_words
 from ..devices.selection import gpu_device, gpu_name, why_no_gpu
 from ..devices.simulation import is_on, simulate_gpu
 from ..messages import ipython
@@ -26,6 +27,8 @@ def start(number: str, made_for: str | None = None) -> None:
     Then checks, guesses and progress work. `made_for` is the version that the notebook was made for; if you have a
     different one, the box says so. Raises `ValueError` for an unknown lesson.
     """
+    if made_for is not None and not isinstance(made_for, str):
+        raise TypeError(f"start(number, made_for): made_for is a version such as \"1.0\", got {in_words(made_for)}")
     exercises.lesson(number)
     progress.stay()
     versions = f"fluxlite {fluxlite.__version__} · Python {platform.python_version()} · NumPy {np.__version__}"

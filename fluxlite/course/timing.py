@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
+from ..arguments import check_whole
 from ..devices.selection import devices
 from ..receipts.seconds import Seconds, clock, clocked, duration
 
@@ -52,8 +53,7 @@ def bench(f: Callable[[], Any], repeats: int = 7) -> Timing:
     """
     if not callable(f):
         raise TypeError(f"bench takes a function, to call it itself: bench(lambda: …); got a {type(f).__name__}")
-    if repeats < 1:
-        raise ValueError(f"repeats is at least 1, got {repeats}")
+    check_whole("repeats", repeats, 1)
     f()
     return Timing([_once(f) for _ in range(repeats)])
 

@@ -6,9 +6,11 @@ CUDA.jl's ``device!(i)``, write ``set_device(i)`` or ``with using(i):``. For ``@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+from ..arguments import check_callable, check_whole
 from ..data.moved import CuIterator as CuIterator
 from ..devices import selection
 from ..devices.availability import Functional
@@ -76,6 +78,7 @@ def using(index: int) -> Device:
     [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
     Simulated:1
     """
+    check_whole("the index of a device", index, -math.inf)  # get_device says which there are
     current = selection.cuda_device()  # raises the right error if there's none
     return selection.get_device(current.backend, index)
 
@@ -94,6 +97,7 @@ def sync(function: Callable[[], Any]) -> Any:
     [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
     array([2., 2.], dtype=float32)  # Simulated:0
     """
+    check_callable("sync(function): the function", function)
     result = function()
     synchronize()
     return result
@@ -116,6 +120,7 @@ def time(function: Callable[[], Any]) -> Any:
     peak memory       8,388,608 bytes
     ... simulated (NVIDIA T4); ... of this machine's time to simulate it
     """
+    check_callable("time(function): the function", function)
     synchronize()
     with receipt() as seen:
         result = sync(function)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import explained, in_words
 from ..arrays import device_of
 from ..tree.contract import children
 from ..tree.ties import is_array
@@ -16,6 +17,7 @@ _NUMBERS = (bool, int, float, complex, np.generic)
 _TEXT = (str, bytes)
 
 
+@explained("several observations, such as a list")
 def batch(observations: Iterable[Any]) -> Any:
     """Put observations into one batch, along a new first axis (MLUtils: ``batch``).
 
@@ -29,6 +31,8 @@ def batch(observations: Iterable[Any]) -> Any:
     (array([[0., 0., 0.],
            [1., 1., 1.]]), array([1, 2]))
     """
+    if not isinstance(observations, Iterable):
+        raise TypeError(f"batch(observations) takes several of them, such as a list, got {in_words(observations)}")
     together = list(observations)
     if not together:
         raise ValueError("a batch of no observations: its shape could not be known")

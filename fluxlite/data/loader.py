@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_bool
 from ..arrays import device_of
 from ..devices.base import Device
 from ..devices.host import CPU
@@ -71,6 +72,8 @@ class DataLoader:
         _check_number("batchsize", batchsize, 1)
         if not (collate is None or isinstance(collate, bool) or callable(collate)):
             raise TypeError(f"DataLoader(collate=…) is None, False, True or a function, got a {type(collate).__name__}")
+        for name, switch in (("shuffle", shuffle), ("partial", partial), ("parallel", parallel)):
+            check_bool(f"DataLoader({name}=…)", switch)
         self._count = numobs(data)
         if batchsize > self._count > 0:
             of_arrays = isinstance(data, list) and all(map(is_array, data))

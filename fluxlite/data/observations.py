@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_whole, explained, in_words
 from ..arrays import device_of
 from ..devices.host import CPU
 from ..seeds import ORDERS, next_generator
@@ -29,6 +30,7 @@ from .batching import batch
 # -------------------------------------------------------------------------------------------------
 
 
+@explained("data")
 def numobs(data: Any) -> int:
     """How many observations `data` holds (MLUtils: ``numobs``).
 
@@ -41,7 +43,8 @@ def numobs(data: Any) -> int:
     try:
         return _numobs(data)
     except RecursionError:
-        raise RecursionError(f"the parts of this {type(data).__name__} are nested too deep for data") from None
+        kind = type(data).__name__
+        raise RecursionError(f"numobs(data): the parts of this {kind} are nested too deep for data") from None
 
 
 def _numobs(data: Any) -> int:
@@ -111,6 +114,7 @@ class Places:
 Index = int | slice | Places
 
 
+@explained("data, and which of its observations")
 def getobs(data: Any, index: Any) -> Any:
     """Observation number `index` of `data`; for a slice or integers, a batch of several (MLUtils: ``getobs``).
 
@@ -281,11 +285,14 @@ def generator(rng: Any) -> np.random.Generator:
     """The generator `rng`, or a new one with the seed `rng`; for None, the next that `fluxlite.seed` gives."""
     if isinstance(rng, np.random.Generator):
         return rng
-    if rng is not None and (isinstance(rng, bool) or not hasattr(type(rng), "__index__")):
-        raise TypeError(f"rng is a np.random.Generator, a whole number as seed, or None; got a {type(rng).__name__}")
+    if rng is not None:
+        if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
+            raise TypeError(f"rng is a np.random.Generator, a whole number as seed, or None; got {in_words(rng)}")
+        check_whole("rng as a seed", rng)
     return next_generator(ORDERS) if rng is None else np.random.default_rng(rng)
 
 
+@explained("data, and perhaps a generator")
 def shuffleobs(data: Any, rng: Any = None) -> Any:
     """`data` in a random order, drawn once with the generator or seed `rng` (MLUtils: ``shuffleobs``).
 
@@ -298,6 +305,7 @@ def shuffleobs(data: Any, rng: Any = None) -> Any:
     return part(data, Places.of(generator(rng).permutation(numobs(data))))
 
 
+@explained("data, and fractions")
 def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -> tuple:
     """`data` in two parts: the fraction `at`, and the rest (MLUtils: ``splitobs``).
 
@@ -326,6 +334,7 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
     return tuple(part(data, slice(start, end)) for start, end in zip([0, *ends], ends))
 
 
+@explained("data, and the number of parts")
 def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
     """`k` pairs ``(train, validation)``, with each observation in one validation part (MLUtils: ``kfolds``).
 
@@ -365,6 +374,7 @@ def summary(data: Any) -> str:
     return f"{type(data).__name__} of {len(data):,}"
 
 
+@explained("data, such as a batch")
 def unbatch(data: Any) -> list:
     """The observations of `data`, such as a batch, in a list. Arrays in it are views (MLUtils: ``unbatch``).
 

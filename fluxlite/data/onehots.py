@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import explained
 from ..arrays import device_of
 from ..tree.ties import is_array
 
 _NONE = object()
 
 
+@explained("a label, and all labels")
 def onehot(label: Any, labels: Any, default: Any = _NONE) -> Any:
     """A float32 array of shape ``(K,)``: 1 where `label` is in the K `labels`, otherwise 0 (Flux: ``onehot``).
 
@@ -28,6 +30,7 @@ def onehot(label: Any, labels: Any, default: Any = _NONE) -> Any:
     return _encoded(label, labels, default, "onehot(label, labels)", 0)
 
 
+@explained("labels as data, and all labels")
 def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
     """A float32 array of shape ``(N, K)``: the `onehot` of each of `data`'s N elements (Flux: ``onehotbatch``).
 
@@ -47,6 +50,7 @@ def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
     return _encoded(data, labels, default, "onehotbatch(data, labels)", 1)
 
 
+@explained("an array of scores, and perhaps labels")
 def onecold(y: Any, labels: Any = None) -> Any:
     """The label with the highest score in each row of `y`, of shape ``(…, K)`` (Flux: ``onecold``).
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ..arguments import in_words
 from . import simulation
 from .availability import Functional
 from .base import Device
@@ -66,8 +67,9 @@ def supported_devices() -> tuple[str, ...]:
 
 def check_backend(name: object) -> str:
     """Return `name` if it's a backend's name. Raises `ValueError`, which lists the backends."""
-    if name not in BACKENDS:
-        raise ValueError(f"Unsupported backend: {name}. Supported backends are {', '.join(BACKENDS)}.")
+    if not isinstance(name, str) or name not in BACKENDS:
+        got = name if isinstance(name, str) else in_words(name)
+        raise ValueError(f"Unsupported backend: {got}. Supported backends are {', '.join(BACKENDS)}.")
     return str(name)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import check_whole
 from ..arrays import device_of
 from ..seeds import Seeding, seed_of_device, seeding
 from .moving import DEFAULT, moved
@@ -54,6 +55,7 @@ class Device:
     usual_dtypes: dict[np.dtype, np.dtype] = {}
 
     def __init__(self, index: int = 0, name: str = "") -> None:
+        check_whole("Device(index)", index)
         self.index = index
         self.name = name
         self._rng: Any = None
@@ -135,6 +137,8 @@ class Device:
 
     def seed(self, seed: int | None) -> None:
         """Restart this device's generator with `seed` (CUDA.jl: ``CUDA.seed!``). `fluxlite.seed` is for all devices."""
+        if seed is not None:
+            check_whole("the seed of a device", seed)
         self._rng = self.new_generator(seed)
         self._seeded = seeding()
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays
+from ..arguments import in_words
 from ..messages import notice, warn
 from ..tree.ties import is_array, is_tracked, overlaps
 from ..tree.walks import KeyPath, fmap_with_path
@@ -22,12 +23,19 @@ DEFAULT = "Float32 for Float64"
 
 def moved(device: Any, x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with all its arrays on `device`. This is `Device.__call__`."""
-    trip = _Trip(device, dtype)
+    trip = _Trip(device, dtype if dtype is DEFAULT or dtype is None else type_of_numbers(dtype))
     if _moves(x):
         return trip.array(KeyPath(), x)
     result = fmap_with_path(trip.leaf, x)
     _warn_of_overlaps(trip.departed)
     return result
+
+
+def type_of_numbers(dtype: Any) -> np.dtype:
+    try:
+        return np.dtype(dtype)
+    except (TypeError, ValueError, RecursionError):
+        raise TypeError(f"dtype=… is a type of numbers, such as np.float16, or None, got {in_words(dtype)}") from None
 
 
 def _moves(x: Any) -> bool:
@@ -56,7 +64,7 @@ class _Trip:
         if self.dtype is None:
             return dtype
         if self.dtype is not DEFAULT:
-            return np.dtype(self.dtype) if dtype.kind == "f" else dtype
+            return self.dtype if dtype.kind == "f" else dtype
         usual = self.device.usual_dtypes.get(dtype, dtype)
         if usual != dtype:
             notice(

@@ -88,8 +88,9 @@ def _stored(path: str, *status: int) -> str | None:
 
     try:
         table = tomllib.loads(_text(path)).get("fluxlite", {})
-    except (OSError, ValueError) as error:
-        warn(("preferences", str(error)), f"{FILE} cannot be read, so there is no preference: {error}")
+    except (OSError, ValueError, RecursionError) as error:
+        why = "its parts are nested too deep" if isinstance(error, RecursionError) else error
+        warn(("preferences", str(error)), f"{FILE} cannot be read, so there is no preference: {why}")
         return None
     value = table.get("gpu_backend") if isinstance(table, dict) else None
     return None if value is None else str(value)
@@ -109,7 +110,7 @@ def store_backend(name: str | None) -> None:
     new = edited(old, name)
     try:
         wanted = _with_backend(_tables(old), name)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not valid TOML: {error}. Mend it, or delete it.") from None
     if not _means(new, wanted):
         what = f'write gpu_backend = "{name}" there' if name else "delete gpu_backend there"
@@ -142,7 +143,7 @@ def _with_backend(tables: dict[str, Any], name: str | None) -> dict[str, Any]:
 def _means(text: str, tables: dict[str, Any]) -> bool:
     try:
         return _tables(text) == tables
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

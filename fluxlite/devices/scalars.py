@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arguments import check_bool
 from ..messages import in_notebook, notice
 from .cupy import device as cupy
 from .cupy import waits
@@ -42,6 +43,7 @@ def allowscalar(allow: bool = True) -> AllowScalar:
     Traceback (most recent call last):
     RuntimeError: float(x) reads one number from Simulated:0 and waits for it, ...
     """
+    check_bool("allowscalar(allow)", allow)
     result = AllowScalar(_State.allowed)
     _set(bool(allow))
     return result

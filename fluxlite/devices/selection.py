@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 from typing import Any
 
+from ..arguments import check_whole
 from ..messages import notice, warn, was_said
 from . import preferences, simulation
 from .backends import BACKENDS, check_backend
@@ -153,6 +155,7 @@ def get_device(backend: str | None = None, idx: int = 0, *, verbose: bool = Fals
     CUDA:0 (pretended)
     """
     if backend is not None:
+        check_whole("get_device(backend, idx): idx", idx, -math.inf)
         return _numbered(check_backend(backend), operator.index(idx))
     choice = choose()
     choice.tell(verbose)

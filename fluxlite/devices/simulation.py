@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import functools
+import math
+import operator
 import os
 import re
 from contextvars import ContextVar
 from typing import Any
 
+from ..arguments import check_bool, check_whole, in_words
 from ..messages import notice
 from . import preferences
 from .availability import Functional
 from .base import Device, current
+
+MOST = 1024  # simulated GPUs at once: no computer has more, and each takes memory and time
 
 
 class _State:
@@ -36,7 +41,8 @@ def simulate_gpu(
     in each run. ``deterministic=False`` adds the program's own time. Another call with the same arguments, as when
     you rerun a cell, keeps the same devices. ``with simulate_gpu():`` restores the earlier state at the end. The
     environment variable CUDA_VISIBLE_DEVICES is about real GPUs. With ``visible=True`` it hides simulated ones the
-    same way; its value at the time of the call counts. Raises `ValueError` for an unknown card.
+    same way; its value at the time of the call counts. Raises `ValueError` for an unknown card, more
+    than 1,024 GPUs or no memory, and `TypeError` for a number that isn't whole.
 
     >>> with simulate_gpu(like="RTX 2080 Ti", memory=2**20) as device:
     ...     device.memory().capacity
@@ -44,9 +50,17 @@ def simulate_gpu(
     1048576
     """
     before = Simulation(_State.on, _State.devices)
-    count = int(count)
+    check_whole("simulate_gpu(count): the number of GPUs", int(count) if isinstance(count, bool) else count, -math.inf)
+    count = operator.index(count)
     if count < 0:
         raise ValueError(f"simulate_gpu(count) takes a number of GPUs, got {count}")
+    if count > MOST:
+        raise ValueError(f"simulate_gpu(count) takes at most {MOST:,} GPUs, got {in_words(count)}")
+    if memory is not None:
+        check_whole("simulate_gpu(memory=…), in bytes,", memory, 1)
+        memory = operator.index(memory)
+    check_bool("simulate_gpu(deterministic=…)", deterministic)
+    check_bool("simulate_gpu(visible=…)", visible)
     _State.devices = _make(_visible(count) if visible else count, like, memory, deterministic)
     _State.on = count > 0
     _say(count, _State.devices)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from ..arguments import in_words
+
 VARIABLE = "FLUXLITE_WITHOUT_GPU"
 MODES = {
     "cpu": "gpu(x) is x, and says why once",
@@ -30,6 +32,6 @@ def without_gpu(mode: str | None = None) -> str:
 
 
 def _checked(mode: str, where: str) -> str:
-    if mode not in MODES:
-        raise ValueError(f"{where} is one of {', '.join(map(repr, MODES))}, got {mode!r}")
+    if not isinstance(mode, str) or mode not in MODES:
+        raise ValueError(f"{where} is one of {', '.join(map(repr, MODES))}, got {in_words(mode)}")
     return mode

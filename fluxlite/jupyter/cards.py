@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..devices.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
 from ..devices.places import device_of
 from ..devices.selection import devices
-from ..pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from ..pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
 from ..receipts.counts import Moment
 from ..receipts.recording import Receipt
 from ..tree.ties import is_array
@@ -148,9 +148,9 @@ def _box(axes: Any, left: float, width: float, top: float, bottom: float, title:
     style = "round,pad=0,rounding_size=0.08"
     patch = FancyBboxPatch((left, top), width, bottom - top, style, facecolor="#f4f6f8", edgecolor=GREY, linewidth=2)
     axes.add_patch(patch)
-    axes.text(left + width / 2, top - 0.07, title, ha="center", va="bottom", weight="bold", fontsize=12)
+    axes.text(left + width / 2, top - 0.07, as_written(title), ha="center", va="bottom", weight="bold", fontsize=12)
     for row, label in enumerate(labels):
-        axes.text(left + 0.12, top + (row + 0.55) * _ROW + 0.05, label, va="center", fontsize=11)
+        axes.text(left + 0.12, top + (row + 0.55) * _ROW + 0.05, as_written(label), va="center", fontsize=11)
 
 
 def _look(route: Route) -> dict[str, Any]:

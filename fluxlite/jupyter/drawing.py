@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..pictures import GREY, plots
+from ..pictures import GREY, as_written, plots
 from ..reports.explanation import explain
 from ..reports.outline import COLOURS, Row
 
@@ -78,7 +78,7 @@ def _draw(axes: Any, title: str, nodes: list[_Node], lines: int) -> None:
 
     axes.set_axis_off()
     axes.set(xlim=(0, _WIDTH), ylim=(-_HEIGHT * lines, _HEIGHT * 0.9), aspect="equal")
-    axes.set_title(title, loc="left", fontweight="bold")
+    axes.set_title(as_written(title), loc="left", fontweight="bold")
     for line, node in enumerate(nodes):
         x, y = node.depth * _INDENT, -_HEIGHT * line
         if node.above >= 0:
@@ -92,4 +92,4 @@ def _draw(axes: Any, title: str, nodes: list[_Node], lines: int) -> None:
         middle = {"va": "center_baseline", "fontsize": 11}
         axes.text(x + width / 2, y, letter, ha="center", color="white", fontweight="bold", **middle)
         frame = {"edgecolor": _SHUT, "facecolor": "none", "linestyle": "--", "pad": 2} if node.row.shut else None
-        axes.text(x + width + 0.1, y, node.label, bbox=frame, **middle)
+        axes.text(x + width + 0.1, y, as_written(node.label), bbox=frame, **middle)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..devices.events import HOST_TO_DEVICE, LAUNCH
-from ..pictures import BLUE, ORANGE, Picture, plots, show
+from ..pictures import BLUE, ORANGE, Picture, as_written, plots, show
 from ..receipts.counts import Moment
 from ..receipts.recording import Receipt
 from ..receipts.seconds import duration
@@ -38,7 +38,7 @@ def lanes(receipts: dict[str, Receipt], batches: int) -> Picture:
     figure, grid = plots(len(found), height=1.75 * len(found) + 0.4, width=10, sharex=True, squeeze=False)
     for axes, (name, spans) in zip(grid[:, 0], found.items()):
         _draw(axes, name, spans)
-    grid[-1, 0].set_xlabel(f"time, ms, simulated ({card})")
+    grid[-1, 0].set_xlabel(f"time, ms, simulated ({as_written(card)})")
     told = "; ".join(f"{name}: {_said(spans)}" for name, spans in found.items())
     return show(figure, f"{batches} batches, simulated ({card}). {told}.")
 
@@ -67,7 +67,7 @@ def _draw(axes: Any, name: str, spans: Spans) -> None:
     axes.axvline(end * 1e3, color="black", linewidth=1, linestyle=":")
     axes.text(end * 1e3, 1.42, f" {duration(end)}", ha="left", va="top")
     axes.set_yticks([0, 1], list(reversed(_LOOKS)))
-    axes.set_title(name, loc="left", fontsize=13, weight="bold")
+    axes.set_title(as_written(name), loc="left", fontsize=13, weight="bold")
     axes.tick_params(axis="y", length=0)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..autodiff.rules import RULES, Rule, name_of
 from ..autodiff.tracked import TrackedArray
-from ..pictures import GREY, ORANGE, Picture, plots, show
+from ..pictures import GREY, ORANGE, Picture, as_written, plots, show
 
 _BOX, _GAP, _HEIGHT = 1.95, 0.15, 0.35  # an entry's width, the gap, and its height, in inches
 
@@ -127,9 +127,9 @@ def _column(axes: Any, left: float, line: str, entries: Tape, old: int) -> None:
         axes.add_patch(Rectangle((left, row * _HEIGHT), _BOX, _HEIGHT * 0.86, zorder=2 + new, **look))
         text = str(entry).replace(" np.", " ").replace("array", "…")  # so that it fits its box
         middle, weight = (row + 0.43) * _HEIGHT, "bold" if new else "normal"
-        axes.text(left + 0.08, middle, text, va="center", fontsize=11, weight=weight, zorder=4)
+        axes.text(left + 0.08, middle, as_written(text), va="center", fontsize=11, weight=weight, zorder=4)
     above = len(entries) * _HEIGHT + 0.04
-    axes.text(left, above, line, va="bottom", fontsize=11, family="monospace", zorder=4)
+    axes.text(left, above, as_written(line), va="bottom", fontsize=11, family="monospace", zorder=4)
 
 
 _NEW = {"facecolor": "#fbe3d6", "edgecolor": ORANGE, "linewidth": 2}

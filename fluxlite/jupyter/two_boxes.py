@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..devices.events import DEVICE_TO_HOST, HOST_TO_DEVICE
 from ..devices.places import device_of
 from ..devices.selection import get_device, gpu_device
-from ..pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from ..pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
 from ..receipts.counts import Moment
 from ..receipts.recording import Receipt
 
@@ -145,9 +145,9 @@ def _box(axes: Any, left: float, title: str, rows: int, labels: list[str]) -> No
     style = "round,pad=0,rounding_size=0.08"
     corner, height = (left, 0), rows * _ROW + 0.1
     axes.add_patch(FancyBboxPatch(corner, _BOX, height, style, facecolor="#f4f6f8", edgecolor=GREY, linewidth=2))
-    axes.text(left + _BOX / 2, -0.13, title, ha="center", va="bottom", weight="bold", fontsize=12)
+    axes.text(left + _BOX / 2, -0.13, as_written(title), ha="center", va="bottom", weight="bold", fontsize=12)
     for row, label in enumerate(labels, 1):
-        axes.text(left + 0.15, (row - 0.42) * _ROW, label, va="center", fontsize=12)
+        axes.text(left + 0.15, (row - 0.42) * _ROW, as_written(label), va="center", fontsize=12)
 
 
 def _draw(axes: Any, arrow: Arrow, row: int) -> None:
@@ -167,8 +167,8 @@ def _arrow(axes: Any, row: int, look: dict[str, Any]) -> None:
 def _words(axes: Any, row: int, above: str, below: str, **font: Any) -> None:
     """What an arrow carries, and the line of the program behind it."""
     x, y = sum(_BETWEEN) / 2, (row - 0.42) * _ROW
-    axes.text(x, y - 0.05, above, ha="center", va="bottom", fontsize=12, **font)
-    axes.text(x, y + 0.06, _short(below), ha="center", va="top", fontsize=10, color="#404040")
+    axes.text(x, y - 0.05, as_written(above), ha="center", va="bottom", fontsize=12, **font)
+    axes.text(x, y + 0.06, as_written(_short(below)), ha="center", va="top", fontsize=10, color="#404040")
 
 
 def _write(axes: Any, text: str, row: float) -> None:

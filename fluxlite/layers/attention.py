@@ -10,19 +10,21 @@ from typing import Any
 import numpy as np
 
 from ..activations import softmax
-from ..autodiff.tracked import plain
+from ..arguments import explained
+from ..autodiff.tracked import plain, untracked_leaf
 from ..errors import InputError, ShapeError, mixed_devices
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
 from .combine import called
 from .dense import Dense
-from .dropout import Dropout
+from .dropout import Dropout, check_share
 from .initializers import glorot_uniform
 from .layer import Layer
 from .printing import brief, described
 
 
+@explained("an array of shape (…, T, features)")
 def make_causal_mask(x: Any) -> Any:
     """For `x` of shape ``(…, T, features)``, the mask with which no step sees later ones (NNlib: ``make_causal_mask``).
 
@@ -92,6 +94,7 @@ class MultiHeadAttention(Layer):
             Dense(size, within, bias=bias, init=init, rng=rng)
             for size, within in zip(inputs, (inside[0], inside[0], inside[1]))
         )
+        check_share("MultiHeadAttention(dropout_prob=…)", dropout_prob)
         self.attn_drop = Dropout(dropout_prob)
         self.out_proj = Dense(inside[1], outputs, bias=bias, init=init, rng=rng)
         self.nheads = int(nheads)
@@ -129,7 +132,7 @@ class MultiHeadAttention(Layer):
         return softmax(scores)
 
     def _check_added(self, name: str, added: Any, scores: Any) -> None:
-        what, values = f"MultiHeadAttention({name}=…)", plain(added)
+        what, values = f"MultiHeadAttention({name}=…)", untracked_leaf(added)
         kind = "b" if name == "mask" else "f"
         if not is_array(values) or values.dtype.kind != kind:
             wanted = "booleans, True where one may look" if name == "mask" else "an array of floating-point numbers"

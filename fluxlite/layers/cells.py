@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..arguments import check_callable, in_words
 from ..errors import InputError, LayerError, ShapeError, left_over, mixed_devices, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -138,7 +139,7 @@ class Cell(Layer):
 
     def elsewhere(self, layer: Any, x: Any, state: Any) -> LayerError | None:
         """The error for arrays on two devices, in `layer`, which has this cell; None if all are on one."""
-        states = () if state is None else state if len(self.states) > 1 else (state,)
+        states = state if isinstance(state, (tuple, list)) else (state,)
         found = [mixed_devices(layer._name(), x=x, **{which: h}) for which, h in zip(self.states, states)]
         return other_device(layer, x) or next(filter(None, found), None)
 
@@ -193,12 +194,14 @@ class RNNCell(Cell):
 
     def __init__(self, inputs: int, outputs: int, activation: Callable = np.tanh, **keywords: Any):
         if not callable(activation):
-            raise TypeError(f"{type(self).__name__}'s activation is a function such as np.tanh, got {activation!r}")
+            kind = type(self).__name__
+            raise TypeError(f"{kind}'s activation is a function such as np.tanh, got {in_words(activation)}")
         super().__init__(inputs, outputs, **keywords)
         self.activation = activation
 
     @classmethod
     def of(cls, Wi: Any, Wh: Any, bias: Any = None, activation: Callable = np.tanh) -> Any:  # noqa: N803
+        check_callable(f"{cls.__name__}.of(…, activation)", activation)
         cell = super().of(Wi, Wh, bias)
         cell.activation = activation
         return cell

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..arguments import explained
 from ..arrays import enter_card, on_card_of
 from ..errors import LayerError, left_over
 from ..tree.contract import functor
@@ -65,6 +66,7 @@ class Chain(Layer):
     def _items(self) -> Any:
         return self.layers.items() if isinstance(self.layers, Mapping) else enumerate(self.layers)
 
+    @explained("the place of a layer, or a slice")
     def __getitem__(self, index: Any) -> Any:
         if not isinstance(index, slice):
             by_number = isinstance(self.layers, Mapping) and isinstance(index, int)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..autodiff.tracked import plain
+from ..arguments import explained
+from ..autodiff.tracked import untracked_leaf
 from ..errors import InputError, LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -40,7 +41,7 @@ def checked(layers: tuple, named: Mapping[str, Any], kind: str) -> Any:
     if layers and named:
         raise TypeError(f"the layers of {kind} all have names, or none has")
     if not layers and not named:
-        raise TypeError(f"{kind} takes at least one layer")
+        raise TypeError(f"{kind}(*layers) takes at least one layer")
     for where, layer in [*enumerate(layers), *named.items()]:
         if not callable(layer):
             raise TypeError(f"{kind}'s layers[{where!r}] cannot be called: {brief(layer)}")
@@ -236,7 +237,8 @@ class Scale(Layer):
         size = size[:-1] if size and callable(size[-1]) else size
         for length in size or (None,):
             if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0:
-                raise TypeError(f"Scale takes a number of features, got {brief(length)}; for arrays there is Scale.of")
+                what = f"Scale(*size) takes a number of features, got {brief(length)}"
+                raise TypeError(f"{what}; for arrays there is Scale.of")
         self.scale = np.ones(size, np.float32)
         self.bias = np.zeros(size, np.float32) if bias else None
 
@@ -284,6 +286,7 @@ class Scale(Layer):
         return f"{self._name()[:-1]}{activation}{', bias=False' if self.bias is None else ''})"
 
 
+@explained("an array of shape (N, …)")
 def flatten(x: Any) -> Any:
     """Each observation as one row: ``(N, H, W, C)`` becomes ``(N, H * W * C)`` (Flux: ``flatten``).
 
@@ -292,7 +295,7 @@ def flatten(x: Any) -> Any:
     >>> flatten(np.zeros((5, 2, 2, 3))).shape, flatten(np.zeros(5)).shape
     ((5, 12), (5, 1))
     """
-    if not is_array(plain(x)):
+    if not is_array(untracked_leaf(x)):
         raise TypeError(f"flatten takes an array, got {brief(x)}")
     if len(x.shape) == 0:
         raise ValueError("flatten takes an array of shape (N, …), got one number, of shape ()")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
+from ..arguments import in_words
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
 from ..tree.contract import functor
 from .initializers import glorot_uniform, start
@@ -106,7 +107,7 @@ class Conv(Layer):
     def _set(self, activation: Callable, stride: Any, pad: Any, dilation: Any, groups: int) -> None:
         name, dims = type(self).__name__, self.weight.ndim - 2
         if not callable(activation):
-            raise TypeError(f"{name}'s activation is a function such as fl.relu, got {activation!r}")
+            raise TypeError(f"{name}'s activation is a function such as fl.relu, got {in_words(activation)}")
         self.activation, self.groups = activation, groups
         self.stride = each_axis(f"{name}'s stride", stride, dims)
         self.dilation = each_axis(f"{name}'s dilation", dilation, dims)
@@ -202,8 +203,11 @@ class ConvTranspose(Conv):
 
     outpad: tuple[int, ...]
 
-    def __init__(self, *args: Any, outpad: int | tuple[int, ...] = 0, **kwargs: Any):
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
+        outpad: int | tuple[int, ...] = 0, **settings: Any,
+    ):  # fmt: skip
+        super().__init__(kernel, inputs, outputs, activation, **settings)
         self._set_outpad(outpad)
 
     @classmethod
@@ -241,7 +245,9 @@ class ConvTranspose(Conv):
         return super()._options() + option("outpad", self.outpad, 0)
 
 
-def DepthwiseConv(kernel: tuple[int, ...], inputs: int, outputs: int, *args: Any, **kwargs: Any) -> Conv:  # noqa: N802
+def DepthwiseConv(  # noqa: N802
+    kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, **settings: Any
+) -> Conv:
     """A `Conv` with a group for each input feature: it sees no other (Flux: ``DepthwiseConv``).
 
     `outputs` is a multiple of `inputs`; all other arguments are those of `Conv`.
@@ -249,7 +255,7 @@ def DepthwiseConv(kernel: tuple[int, ...], inputs: int, outputs: int, *args: Any
     >>> DepthwiseConv((3, 3), 4, 8, fl.relu)
     Conv((3, 3), 4 => 8, relu, groups=4)      # 80 parameters
     """
-    return Conv(kernel, inputs, outputs, *args, groups=inputs, **kwargs)
+    return Conv(kernel, inputs, outputs, activation, groups=inputs, **settings)
 
 
 def _shape_of_weight(layer: Conv, kernel: tuple[int, ...], inputs: Any, outputs: Any, groups: Any) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
+from ..arguments import check_callable, in_words
 from ..arrays import enter_card, on_card_of
 from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, other_device
 from ..tree.contract import functor
@@ -64,7 +65,7 @@ class Dense(Layer):
             if size < 0:
                 raise ValueError(f"Dense({what}) is a number of features, got {size}")
         if not callable(activation):
-            raise TypeError(f"Dense's activation is a function such as np.tanh, got {activation!r}")
+            raise TypeError(f"Dense's activation is a function such as np.tanh, got {in_words(activation)}")
         if not isinstance(bias, (bool, type(None))):
             raise TypeError("Dense's bias is True or False; for arrays there is Dense.of(weight, bias, activation)")
         self.weight = start(init, int(outputs), int(inputs), rng)
@@ -84,6 +85,7 @@ class Dense(Layer):
             raise ValueError(
                 f"Dense.of: for a weight of shape {weight.shape}, bias has {weight.shape[:1]}, got {brief(bias)}"
             )
+        check_callable("Dense.of(…, activation)", activation)
         layer = object.__new__(cls)
         layer.weight, layer.bias = weight, None if bias is None else matching(weight, bias)
         layer.activation = activation

@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of, on_device_of
-from ..autodiff.tracked import plain
+from ..autodiff.tracked import untracked_leaf
 from ..errors import InputError
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .layer import Layer
 from .printing import brief
+
+
+def check_share(what: str, p: Any) -> None:
+    """Raises `TypeError` for what is no number, `ValueError` for one that isn't from 0 to 1."""
+    if isinstance(p, bool) or not isinstance(p, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{what} is a probability, got {brief(p)}")
+    if not 0 <= p <= 1:
+        raise ValueError(f"{what} is a probability, 0 to 1, got {p}")
 
 
 @functor(trainable=())
@@ -44,10 +52,7 @@ class Dropout(Layer):
     active = None
 
     def __init__(self, p: float, *, dims: int | tuple[int, ...] | None = None, rng: Any = None) -> None:
-        if isinstance(p, bool) or not isinstance(p, (int, float, np.number)):
-            raise TypeError(f"Dropout(p): p is a probability, got {brief(p)}")
-        if not 0 <= p <= 1:
-            raise ValueError(f"Dropout(p): p is a probability, 0 to 1, got {p}")
+        check_share("Dropout(p): p", p)
         self.p = float(p)
         self.dims = dims if dims is None or isinstance(dims, int) else tuple(dims)
         self.rng = rng
@@ -55,7 +60,7 @@ class Dropout(Layer):
     def __call__(self, x: Any) -> Any:
         if not self.active or self.p == 0:
             return x
-        values = plain(x)
+        values = untracked_leaf(x)
         if not is_array(values) or values.dtype.kind != "f" and values.dtype.name != "bfloat16":
             got = f"an array of {values.dtype}" if is_array(values) else f"a {type(values).__name__}"
             raise InputError(KeyPath(), f"{self!r} takes an array of floating-point numbers, got {got}")

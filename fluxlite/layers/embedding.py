@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import in_words
 from ..arrays import astype, device_of, getitem, on_device_of
-from ..autodiff.tracked import plain
+from ..autodiff.tracked import plain, untracked_leaf
 from ..errors import DeviceError, InputError, LayerError, ShapeError, left_over
 from ..seeds import WEIGHTS, next_generator
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
+from .initializers import start
 from .inputs import is_floating
 from .layer import Layer
-from .printing import brief, described, text_of
+from .printing import brief, described
 from .rows import product
 
 
@@ -56,11 +58,7 @@ class Embedding(Layer):
             if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
                 hint = "; for an array there is Embedding.of(weight)" if is_array(size) else ""
                 raise TypeError(f"Embedding({what}) is a count, 0 or more, got {brief(size)}{hint}")
-        weight = init(int(vocabulary), int(features), **({} if rng is None else {"rng": rng}))
-        layer = self.of(weight.astype(np.float32) if getattr(weight, "dtype", None) == np.float64 else weight)
-        if layer.weight.shape != (vocabulary, features):
-            raise ValueError(f"Embedding(init=…) gives shape {(vocabulary, features)}, got {layer.weight.shape}")
-        self.weight = layer.weight
+        self.weight = start(init, int(vocabulary), int(features), rng, layer="Embedding")
 
     @classmethod
     def of(cls, weight: Any) -> Embedding:
@@ -70,7 +68,7 @@ class Embedding(Layer):
         array([[0., 1., 0.],
                [0., 1., 0.]])
         """
-        if not is_array(plain(weight)) or not is_floating(weight) or len(weight.shape) != 2:
+        if not is_array(untracked_leaf(weight)) or not is_floating(weight) or len(weight.shape) != 2:
             raise TypeError(f"Embedding.of: weight is floating-point, (vocabulary, features), got {brief(weight)}")
         layer = object.__new__(cls)
         layer.weight = weight
@@ -86,9 +84,9 @@ class Embedding(Layer):
             raise why from error
 
     def _rows(self, x: Any) -> Any:
-        weight, values = plain(self.weight), plain(x)
+        weight, values = plain(self.weight), untracked_leaf(x)
         if isinstance(values, (list, tuple)):
-            x = values = on_device_of(weight, np.asarray(values, None if np.size(values) else np.int64))
+            x = values = on_device_of(weight, self._numbers(values))
         kind = getattr(getattr(values, "dtype", None), "kind", "i" if type(values) is int else type(values).__name__)
         if is_array(values) and device_of(values) != device_of(weight):
             what = f"is on {device_of(weight)}, the input is on {device_of(values)}; move one of them: x = device(x)"
@@ -96,9 +94,16 @@ class Embedding(Layer):
         if kind in ("f", "b") and is_array(values):
             return self._of_onehots(x, values)
         if kind not in ("i", "u"):
-            raise InputError(KeyPath(), f"{self._name()} takes whole numbers, got {text_of(values)}")
+            raise InputError(KeyPath(), f"{self._name()} takes whole numbers, got {in_words(values)}")
         self._check_known(values)
         return getitem(self.weight, values)
+
+    def _numbers(self, x: Any) -> Any:
+        try:
+            numbers = np.asarray(x)
+        except (ValueError, RecursionError) as error:
+            raise InputError(KeyPath(), f"{self._name()} takes whole numbers, got a list of others: {error}") from None
+        return numbers if numbers.size else numbers.astype(np.int64)
 
     def _check_known(self, numbers: Any) -> None:
         """NumPy takes a negative number for one from the end. What is on a GPU isn't looked at: that would wait."""

@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_callable, explained
 from ..arrays import astype
 from ..messages import notice
 from ..seeds import WEIGHTS, next_generator
 from ..tree.ties import is_array
 
+_told = explained("sizes, whole numbers such as 5, 10, and perhaps a NumPy generator")
 
+
+@_told
 def nfan(*shape: int) -> tuple[int, int]:
     """(inputs, outputs) that a weight of this shape connects (Flux: ``nfan``).
 
@@ -41,6 +45,7 @@ def _uniform(shape: tuple[int, ...], limit: float, rng: np.random.Generator | No
     return _random(rng).uniform(-limit, limit, shape).astype(np.float32)
 
 
+@_told
 def glorot_uniform(*shape: int, rng: np.random.Generator | None = None, gain: float = 1) -> Any:
     """Uniform in ``±gain * sqrt(6 / (inputs + outputs))``, float32, on the CPU (Flux: ``glorot_uniform``).
 
@@ -51,19 +56,24 @@ def glorot_uniform(*shape: int, rng: np.random.Generator | None = None, gain: fl
     >>> w.shape, w.dtype, bool(abs(w).max() <= (6 / 15) ** 0.5)
     ((5, 10), dtype('float32'), True)
     """
+    if not shape:
+        raise TypeError("glorot_uniform(*shape) takes the sizes of the axes, as in glorot_uniform(5, 10), got none")
     return _uniform(shape, gain * math.sqrt(6 / max(sum(nfan(*shape)), 1)), rng)
 
 
+@_told
 def glorot_normal(*shape: int, rng: np.random.Generator | None = None, gain: float = 1) -> Any:
     """Normal, with the deviation ``gain * sqrt(2 / (inputs + outputs))`` (Flux: ``glorot_normal``)."""
     return _normal(shape, gain * math.sqrt(2 / max(sum(nfan(*shape)), 1)), rng)
 
 
+@_told
 def kaiming_uniform(*shape: int, rng: np.random.Generator | None = None, gain: float = math.sqrt(2)) -> Any:
     """Uniform in ``±gain * sqrt(3 / inputs)``, for layers with `relu` (Flux: ``kaiming_uniform``)."""
     return _uniform(shape, gain * math.sqrt(3 / max(nfan(*shape)[0], 1)), rng)
 
 
+@_told
 def kaiming_normal(*shape: int, rng: np.random.Generator | None = None, gain: float = math.sqrt(2)) -> Any:
     """Normal, with the deviation ``gain / sqrt(inputs)``, for layers with `relu` (Flux: ``kaiming_normal``).
 
@@ -74,6 +84,7 @@ def kaiming_normal(*shape: int, rng: np.random.Generator | None = None, gain: fl
     return _normal(shape, gain / math.sqrt(max(nfan(*shape)[0], 1)), rng)
 
 
+@_told
 def truncated_normal(
     *shape: int, rng: np.random.Generator | None = None, mean: float = 0, std: float = 1, lo: float = -2, hi: float = 2
 ) -> Any:
@@ -95,6 +106,7 @@ def truncated_normal(
     return drawn.astype(np.float32)
 
 
+@_told
 def lecun_normal(*shape: int, rng: np.random.Generator | None = None, gain: float = 1) -> Any:
     """`truncated_normal` with the deviation ``gain / sqrt(inputs)``, for layers with `selu` (Flux: ``lecun_normal``).
 
@@ -103,6 +115,7 @@ def lecun_normal(*shape: int, rng: np.random.Generator | None = None, gain: floa
     return truncated_normal(*shape, rng=rng, std=gain / math.sqrt(max(nfan(*shape)[0], 1)))
 
 
+@_told
 def orthogonal(*shape: int, rng: np.random.Generator | None = None, gain: float = 1) -> Any:
     """`gain` times a matrix whose rows, or columns if they are fewer, are orthogonal and of length 1 (``orthogonal``).
 
@@ -113,13 +126,14 @@ def orthogonal(*shape: int, rng: np.random.Generator | None = None, gain: float 
     True
     """
     if len(shape) < 2:
-        raise ValueError(f"orthogonal takes at least two sizes, got {shape}")
+        raise ValueError(f"orthogonal(*shape) takes at least two sizes, got {shape}")
     rows, columns = shape[0], math.prod(shape[1:])
     q, r = np.linalg.qr(_random(rng).normal(size=(max(rows, columns), min(rows, columns))))
     q = gain * q * np.sign(np.diag(r))  # otherwise not all rotations would be equally likely
     return np.reshape(q if rows >= columns else q.T, shape).astype(np.float32)
 
 
+@_told
 def sparse_init(*shape: int, sparsity: float, std: float = 0.01, rng: np.random.Generator | None = None) -> Any:
     """Normal, and in each column the share `sparsity` of the numbers zero (Martens, 2010; Flux: ``sparse_init``).
 
@@ -127,7 +141,7 @@ def sparse_init(*shape: int, sparsity: float, std: float = 0.01, rng: np.random.
     array([2, 2, 2])
     """
     if len(shape) != 2:
-        raise ValueError(f"sparse_init takes two sizes, got {shape}")
+        raise ValueError(f"sparse_init(*shape) takes two sizes, got {shape}")
     if not 0 <= sparsity <= 1:
         raise ValueError(f"sparsity is a share, from 0 to 1, got {sparsity}")
     rng = _random(rng)
@@ -136,6 +150,7 @@ def sparse_init(*shape: int, sparsity: float, std: float = 0.01, rng: np.random.
     return rng.permuted(drawn, axis=0).astype(np.float32)
 
 
+@_told
 def identity_init(*shape: int, gain: float = 1, rng: Any = None) -> Any:
     """`gain` times the identity: the layer passes on what it gets (Flux: ``identity_init``).
 
@@ -153,21 +168,25 @@ def identity_init(*shape: int, gain: float = 1, rng: Any = None) -> Any:
     return weight
 
 
+@_told
 def zeros32(*shape: int, rng: Any = None) -> Any:
     """Zeros, float32 (Flux: ``zeros32``). `rng` is taken and not used."""
     return np.zeros(shape, np.float32)
 
 
+@_told
 def ones32(*shape: int, rng: Any = None) -> Any:
     """Ones, float32 (Flux: ``ones32``). `rng` is taken and not used."""
     return np.ones(shape, np.float32)
 
 
+@_told
 def rand32(*shape: int, rng: np.random.Generator | None = None) -> Any:
     """Uniform from 0 to 1, float32 (Flux: ``rand32``)."""
     return _random(rng).random(shape).astype(np.float32)
 
 
+@_told
 def randn32(*shape: int, rng: np.random.Generator | None = None) -> Any:
     """Normal, float32 (Flux: ``randn32``)."""
     return _normal(shape, 1, rng)
@@ -181,6 +200,7 @@ def start(
 
     Raises `TypeError` for what is no array of floating-point numbers, `ValueError` for one of another shape.
     """
+    check_callable(f"{layer}({keyword}=…)", init)
     weight = init(outputs, inputs, *window, **({} if rng is None else {"rng": rng}))
     if not is_array(weight) or weight.dtype.kind != "f":
         got = f"an array of {weight.dtype.name}" if is_array(weight) else f"a {type(weight).__name__}"

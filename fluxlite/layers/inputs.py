@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import astype, device_of
-from ..autodiff.tracked import plain
+from ..autodiff.tracked import plain, untracked_leaf
 from ..errors import InputError
 from ..messages import notice, was_said
 from ..tree.ties import is_array
@@ -23,13 +23,16 @@ def taken(name: str, weight: Any, x: Any, features: int | None = None) -> Any:
     refuse.
     """
     if type(x) in (list, tuple) and type(plain(weight)) is np.ndarray:
-        numbers = np.asarray(x)
+        try:
+            numbers = np.asarray(x)
+        except (ValueError, RecursionError) as error:
+            raise InputError(KeyPath(), f"{name} takes an array, got a list that makes none: {error}") from None
         return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_floating(weight) else numbers
     if type(x).__module__.partition(".")[0] in ("torch", "jax", "jaxlib", "tensorflow"):
         raise InputError(
             KeyPath(), f"{name} takes an array, got a {type(x).__module__}.{type(x).__name__}; np.asarray(x) makes one"
         )
-    if not is_array(plain(x)) or x.dtype.name == weight.dtype.name or not is_floating(weight):
+    if not is_array(untracked_leaf(x)) or x.dtype.name == weight.dtype.name or not is_floating(weight):
         return x
     width = weight.shape[-1:] if features is None else (features,)
     if x.shape[-1:] != width or device_of(plain(x)) != device_of(plain(weight)):

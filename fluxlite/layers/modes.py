@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import in_words
 from ..autodiff.levels import PARAMETERS
 from ..autodiff.modes import modal_layers, mode_of, put_mode
 from ..autodiff.tracked import TrackedArray
@@ -59,7 +60,7 @@ def trainmode(model: Any, mode: Any = True) -> Mode:
     (True, True)
     """
     if not (mode is None or isinstance(mode, (bool, str)) and mode in (True, False, "auto")):
-        raise TypeError(f"a mode is True, False, or None, with which layers decide by themselves; got {mode!r}")
+        raise TypeError(f"mode is True, False, or None, with which layers decide by themselves; got {in_words(mode)}")
     if is_leaf(model) and not isinstance(model, _FUNCTIONS):
         kind = type(model).__name__
         raise TypeError(f"trainmode and testmode take a model, got a {kind}: @functor above a class makes one")

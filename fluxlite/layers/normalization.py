@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..autodiff.tracked import plain
+from ..arguments import in_words
+from ..autodiff.tracked import plain, untracked_leaf
 from ..errors import InputError, LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -32,7 +33,7 @@ class Normalization(Layer):
 
     def _start(self, size: tuple[int, ...], activation: Any, affine: bool, eps: float) -> None:
         if not callable(activation):
-            raise TypeError(f"{self._kind()}'s activation is a function such as np.tanh, got {activation!r}")
+            raise TypeError(f"{self._kind()}'s activation is a function such as np.tanh, got {in_words(activation)}")
         for length in size:
             if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 0:
                 raise TypeError(f"{self._kind()} takes a number of features, got {brief(length)}")
@@ -60,7 +61,7 @@ class Normalization(Layer):
 
     def _check(self, x: Any) -> None:
         """Raise what there is to say about an `x` that can't be normalized. NumPy would broadcast some of them."""
-        values, n = plain(x), len(self.size)
+        values, n = untracked_leaf(x), len(self.size)
         if not is_array(values):
             raise InputError(KeyPath(), f"{self._name()} takes an array, got {brief(values)}; np.asarray(x) makes one")
         if not is_floating(values):
@@ -115,7 +116,7 @@ class LayerNorm(Normalization):
         activation = size[-1] if size and callable(size[-1]) else identity
         size = size[:-1] if activation is not identity or size[-1:] == (identity,) else size
         if not size:
-            raise TypeError("LayerNorm takes the size of the last axis, or of the last ones: LayerNorm(64)")
+            raise TypeError("LayerNorm(*size) takes the size of the last axis, or of the last ones: LayerNorm(64)")
         self._start(size, activation, affine, eps)
 
     def _normalized(self, x: Any) -> Any:

@@ -153,7 +153,7 @@ class AdaptiveMaxPool(_Pool):
     out: tuple[int, ...]
 
     def __init__(self, out: tuple[int, ...]):
-        self.out = kernel_of(type(self).__name__, out)
+        self.out = kernel_of(type(self).__name__, out, "out")
 
     def _dims(self) -> int:
         return len(self.out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 from ..arrays import device_of
@@ -45,4 +46,4 @@ def text_of(x: Any) -> str:
 
 def brief(x: Any) -> str:
     shape = getattr(x, "shape", None)
-    return f"{type(x).__name__} {x!r}" if shape is None else f"an array of shape {shape}"
+    return f"{type(x).__name__} {reprlib.repr(x)}" if shape is None else f"an array of shape {shape}"

@@ -26,14 +26,13 @@ class SamePad:
         return "SamePad()"
 
 
-def kernel_of(layer: str, kernel: Any) -> tuple[int, ...]:
+def kernel_of(layer: str, kernel: Any, what: str = "kernel") -> tuple[int, ...]:
     """The size of the windows. Raises `TypeError` for what is no tuple, `ValueError` for sizes below 1."""
     if not isinstance(kernel, (tuple, list)) or not kernel:
-        raise TypeError(
-            f"{layer} takes the size of its windows for each axis, ({brief_size(kernel)}, {brief_size(kernel)}) for "
-            f"pictures or ({brief_size(kernel)},) for sequences, got {brief(kernel)}"
-        )
-    return each_axis(f"{layer}'s window", kernel, len(kernel))
+        size = brief_size(kernel)
+        wanted = f"the size of its windows for each axis, ({size}, {size}) for pictures or ({size},) for sequences"
+        raise TypeError(f"{layer}({what}) takes {wanted}, got {brief(kernel)}")
+    return each_axis(f"{layer}({what})", kernel, len(kernel))
 
 
 def brief_size(kernel: Any) -> str:

@@ -42,7 +42,7 @@ class Upsample(Layer):
     size: tuple[int, ...] | None
 
     def __init__(self, mode: str = "nearest", *, scale: Any = None, size: Any = None):
-        if mode not in ("nearest", "bilinear"):
+        if not isinstance(mode, str) or mode not in ("nearest", "bilinear"):
             raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {mode!r}')
         if (scale is None) == (size is None):
             raise ValueError("Upsample takes either scale=, such as 2, or size=, such as (28, 28)")

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..arguments import takes, tell_again
 from ..arrays import astype, on_card_of
 from ..autodiff.tracked import TrackedArray, plain
 from ..errors import mixed_devices
@@ -24,16 +25,18 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
     """
 
     def with_check(loss: Loss) -> Loss:
+        takes("two arrays of numbers")(loss)
+
         @functools.wraps(loss)
         def checked(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
-            check(loss.__name__, prediction, target, *args, **kwargs)
             try:
+                check(loss.__name__, prediction, target, *args, **kwargs)
                 with on_card_of(prediction):
                     return loss(prediction, in_type_of(prediction, target, loss.__name__), *args, **kwargs)
-            except (TypeError, ValueError, AttributeError) as error:
+            except Exception as error:
                 why = mixed_devices(loss.__name__, prediction=prediction, target=target)
                 if why is None:
-                    raise
+                    tell_again(loss, (prediction, target, *args), kwargs, error)
                 raise why from error
 
         return checked  # type: ignore[return-value]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..activations import logsigmoid, logsoftmax
+from ..arguments import explained
 from ..arrays import device_of
 from ..autodiff.tracked import plain
 from ..errors import check_number
@@ -163,6 +164,7 @@ def tversky_loss(prediction: Any, target: Any, beta: float = 0.7) -> Any:
     return 1 - (both + 1) / (both + beta * false_yes + (1 - beta) * false_no + 1)
 
 
+@explained("an array of targets and a share")
 def label_smoothing(target: Any, alpha: float, axis: int | None = -1) -> Any:
     """Targets that leave a share `alpha` to all classes alike: ``(1 - alpha) * target + alpha / classes``.
 

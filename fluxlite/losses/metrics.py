@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import explained
 from ..arrays import device_of
 from ..autodiff.tracked import plain
 from ..tree.ties import is_array
 
 
+@explained("scores, the classes and an axis")
 def accuracy(prediction: Any, target: Any, axis: int = -1) -> Any:
     """The share of observations whose largest score is that of the right class.
 
@@ -28,6 +30,7 @@ def accuracy(prediction: Any, target: Any, axis: int = -1) -> Any:
     return float(np.mean(guess == truth))
 
 
+@explained("scores, the classes and an axis")
 def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray:
     """How often each class (the row) was taken for each (the column), on the host. Arguments as for `accuracy`.
 
@@ -72,6 +75,7 @@ def _numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, A
     )
 
 
+@explained("an array, an axis, and a small number")
 def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
     """`x` with mean 0 and standard deviation 1 along `axis` (Flux: ``normalise``). `eps` keeps a constant finite.
 

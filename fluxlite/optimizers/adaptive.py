@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_bool
 from ..errors import check_number
 from .base import Rule
 from .momentum import check_shares
@@ -70,6 +71,7 @@ class RMSProp(Rule):
         check_number("the learning rate eta", self.eta)
         check_number("rho", self.rho, below=1)
         check_number("epsilon", self.epsilon)
+        check_bool("centred", self.centred)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"square": np.zeros_like(x)} | ({"mean": np.zeros_like(x)} if self.centred else {})
@@ -127,6 +129,7 @@ class AdamW(Adam):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_number("decay", self.decay)
+        check_bool("couple", self.couple)
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         return super().change(memory, x, g) + (self.eta * self.decay if self.couple else self.decay) * x

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import in_words
 from ..errors import check_number
 from .base import Rule
 
@@ -29,7 +30,7 @@ class OptimiserChain(Rule):
                 got = f"number {i} is a {type(rule).__name__}{hint}"
                 raise TypeError(f"OptimiserChain takes rules such as Adam(), {got}")
         if not rules:
-            raise TypeError("OptimiserChain takes at least one rule, such as Adam()")
+            raise TypeError("OptimiserChain(*rules) takes at least one rule, such as Adam()")
         self.rules = rules
 
     def init(self, x: Any) -> dict[str, Any]:
@@ -107,8 +108,8 @@ class ClipNorm(Rule):
 
     def __post_init__(self) -> None:
         check_number("omega", self.omega)
-        if self.p not in (1, 2, math.inf):
-            raise ValueError(f"ClipNorm's p is 1, 2 or math.inf, got {self.p!r}")
+        if getattr(self.p, "shape", ()) or self.p not in (1, 2, math.inf):
+            raise ValueError(f"ClipNorm's p is 1, 2 or math.inf, got {in_words(self.p)}")
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         norm = self._norm(g) if g.size else 0.0
@@ -140,9 +141,9 @@ class AccumGrad(Rule):
 
     def __post_init__(self) -> None:
         if not isinstance(self.n, (int, np.integer)) or isinstance(self.n, bool):
-            raise TypeError(f"AccumGrad takes the number of gradients, got {self.n!r}")
+            raise TypeError(f"AccumGrad(n) takes the number of gradients, got {in_words(self.n)}")
         if self.n < 1:
-            raise ValueError(f"AccumGrad takes at least 1 gradient, got {self.n}")
+            raise ValueError(f"AccumGrad(n) takes at least 1 gradient, got {self.n}")
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"mean": np.zeros_like(x), "count": 0}

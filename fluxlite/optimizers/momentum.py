@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import in_words
 from ..errors import check_number
 from .base import Rule
 
@@ -118,7 +119,7 @@ class Rprop(Rule):
 
 def check_pair(name: str, pair: Any, below: float = float("inf")) -> None:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise TypeError(f"{name} is two numbers such as (0.9, 0.999), got {pair!r}")
+        raise TypeError(f"{name} is two numbers such as (0.9, 0.999), got {in_words(pair)}")
     for number in pair:
         check_number(name, number, below)
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_bool, check_callable
 from ..devices import simulation
 from ..simulated.clocks import HostClock
 from ..simulated.device import SimulatedDevice
 from ..simulated.memory import Stored
 from ..simulated.presets import Preset, preset
-from ..simulated.shapes import outcome, untouched
+from ..simulated.shapes import TooLargeError, outcome, untouched
 from .recording import Receipt
 from .seconds import Seconds
 
@@ -49,7 +50,16 @@ class EstimatedDevice(SimulatedDevice):
         self.estimate = self
         self.shapes_only = shapes_only
         if shapes_only:
-            self.instead = outcome
+            self.instead = self._outcome
+
+    def _outcome(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+        """`outcome`. What's too large for this computer is, as a rule, too large for the card, which then says so."""
+        try:
+            return outcome(function, *args, **kwargs)
+        except TooLargeError as error:
+            if self.pool.used + error.nbytes > self.pool.capacity:
+                self.pool.make_room(error.nbytes)
+            raise
 
     def receive(self, x: Any) -> Any:
         """A copy, even of an array that's on a simulated GPU already. It isn't reported."""
@@ -112,6 +122,9 @@ def estimate(
     >>> estimate(np.matmul, x, x, like="H200", shapes_only=True).seconds
     350 µs simulated (H200)
     """
+    check_callable("estimate(fn, …): fn", fn)
+    check_bool("shapes_only=…", shapes_only)
+    check_bool("first_use=…", first_use)
     card = preset(like)
     device = EstimatedDevice(card if first_use else card._replace(first_use=0.0), shapes_only)
     before = simulation.estimating.set(device)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ..arguments import in_words
 from ..devices.host import CPU
 from ..devices.selection import gpu_device
 
@@ -53,8 +56,13 @@ class Seconds(float):
     card: str
 
     def __new__(cls, value: float, kind: str, card: str = "") -> Seconds:
-        if kind not in KINDS:
-            raise ValueError(f"a time is {', '.join(KINDS[:-1])} or {KINDS[-1]}, not {kind!r}")
+        if not isinstance(kind, str) or kind not in KINDS:
+            allowed = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+            raise ValueError(f"Seconds(value, kind): the kind of a time is {allowed}, not {in_words(kind)}")
+        if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
+            raise TypeError(f"Seconds(value, kind) takes a number of seconds, got {in_words(value)}")
+        if not isinstance(card, str):
+            raise TypeError(f"card=… is the name of a card, got {in_words(card)}")
         self = super().__new__(cls, value)
         self.kind, self.card = kind, card
         return self

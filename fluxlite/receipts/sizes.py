@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_bool, check_callable, in_words
 from ..devices import simulation
+from ..devices.moving import type_of_numbers
 from ..simulated.presets import preset
 from ..simulated.shapes import untouched
 from .estimates import EstimatedDevice
@@ -29,9 +31,13 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
     >>> outputsize(model, (64, 28, 28, 1)), outputsize(model, (28, 28, 1), padbatch=True)
     ((64, 8, 8, 16), (1, 8, 8, 16))
     """
-    for size in sizes:
-        if not isinstance(size, (tuple, list)):
-            raise TypeError(f"outputsize takes the shape of the input, such as (1, 28, 28, 1), got {size!r}")
+    check_callable("outputsize(model)", model)
+    check_bool("outputsize(padbatch=…)", padbatch)
+    dtype = type_of_numbers(dtype)
+    for size in sizes or (None,):
+        if not isinstance(size, (tuple, list)) or not all(isinstance(n, (int, np.integer)) for n in size):
+            what = "outputsize(model, *sizes) takes the shape of the input, such as (1, 28, 28, 1)"
+            raise TypeError(f"{what}, got {in_words(size) if sizes else 'none'}")
     device = EstimatedDevice(_ENDLESS, shapes_only=True)
     before = simulation.estimating.set(device)
     try:

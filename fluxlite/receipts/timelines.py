@@ -149,7 +149,7 @@ def _bars(moment: Moment) -> Iterable[Bar]:
 
 
 def _drawn(bars: list[Bar], span: tuple[float, float], card: str) -> Any:
-    from ..pictures import plots
+    from ..pictures import as_written, plots
 
     begin, end = span
     factor, unit = (1e3, "ms") if end > 2e-3 else (1e6, "µs")
@@ -165,7 +165,7 @@ def _drawn(bars: list[Bar], span: tuple[float, float], card: str) -> Any:
         _one_by_one(axes, rows, (end - begin) * factor)
     axes.set_ylim(0.8, len(LANES) + 1)
     axes.set_yticks([_height(lane) + 0.4 for lane in LANES], LANES)
-    axes.set_xlabel(f"{unit} since the receipt was opened, simulated ({card})")
+    axes.set_xlabel(f"{unit} since the receipt was opened, simulated ({as_written(card)})")
     axes.ticklabel_format(axis="x", useOffset=False)
     for look, name in _NAMES.items():
         if any(bar.look == look for bar in bars):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..arguments import in_words
+
 GiB = 2**30
 
 
@@ -64,6 +66,7 @@ def preset(name: Any) -> Preset:
     """The card with this name; a preset is returned unchanged. Raises `ValueError`, which lists the names."""
     if isinstance(name, Preset):
         return name
-    if name not in PRESETS:
-        raise ValueError(f"no preset for {name!r}; the cards that can be simulated are {', '.join(PRESETS)}")
+    if not isinstance(name, str) or name not in PRESETS:
+        cards = ", ".join(PRESETS)
+        raise ValueError(f"like=… is a preset, or one of {cards}: there's no preset for {in_words(name)}")
     return PRESETS[name]

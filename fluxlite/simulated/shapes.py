@@ -8,12 +8,26 @@ from __future__ import annotations
 
 import math
 import mmap
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 _LARGE = 2**16  # bytes; smaller arrays are just as fast from NumPy
+
+
+# A card may have more memory than this computer. Pages that nobody touches needn't be set aside. Python has the name
+# since 3.13.
+_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
+
+
+class TooLargeError(MemoryError):
+    """An array of `nbytes`, for which this computer has no addresses, touched or not."""
+
+    def __init__(self, nbytes: int) -> None:
+        super().__init__(f"this computer can't tell the shapes of arrays of {nbytes:,} bytes")
+        self.nbytes = nbytes
 
 
 def untouched(shape: tuple[int, ...], dtype: Any, like: tuple = ()) -> np.ndarray:
@@ -25,7 +39,10 @@ def untouched(shape: tuple[int, ...], dtype: Any, like: tuple = ()) -> np.ndarra
     if nbytes < _LARGE or not hasattr(mmap, "MAP_PRIVATE"):
         return np.zeros(shape, dtype, order)
     # np.zeros may reuse freed memory and write zeros to it. A mapping of our own is fresh.
-    memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+    except (OSError, OverflowError, ValueError):
+        raise TooLargeError(nbytes) from None
     return np.ndarray(shape, dtype, memory, order=order)
 
 

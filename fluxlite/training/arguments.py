@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from ..arguments import check_whole
 from ..optimizers import Leaf, Rule
 from ..tree.parameters import trainables
 from ..tree.ties import is_array
@@ -37,26 +38,25 @@ def check_arguments(
     _check_order(given, kinds)
     _check_state(model, opt_state)
     for name, number in (("epochs", epochs), ("check_every", check_every)):
-        if isinstance(number, bool) or not hasattr(number, "__index__"):
-            raise TypeError(f"{name} is a whole number, got {number!r}")
-        if number < 1:
-            raise ValueError(f"{name} is at least 1, got {number}")
+        check_whole(name, number, 1)
     _check_data(data, epochs)
     if callable(callbacks) or not isinstance(callbacks, Iterable):
         raise TypeError(f"callbacks is a list of functions, got {callbacks!r}; for one write callbacks=[f]")
     callbacks = tuple(callbacks)
-    for f in callbacks if each_step is None else (*callbacks, each_step):
-        _check_callback(f)
+    for f in callbacks:
+        _check_callback("callbacks=…: a callback", f)
+    if each_step is not None:
+        _check_callback("each_step", each_step)
     return callbacks
 
 
-def _check_callback(f: Any) -> None:
+def _check_callback(name: str, f: Any) -> None:
     if not callable(f):
         hint = "; for a threading.Event: lambda history: event.is_set()" if hasattr(f, "is_set") else ""
-        raise TypeError(f"a callback is a function of the history, got {type(f).__name__}{hint}")
+        raise TypeError(f"{name} is a function of the history, got {type(f).__name__}{hint}")
     wrong = _misfit(f, "history")
     if wrong:
-        raise TypeError(f"a callback is called with the history, lambda history: …; {wrong}")
+        raise TypeError(f"{name} is called with the history, lambda history: …; {wrong}")
 
 
 def check_schedule(schedule: Any, opt_state: Any) -> None:

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_callable, in_words
 from ..devices.host import CPU
+from ..errors import check_number
 from ..tree.ties import is_array
 
 
@@ -53,7 +55,7 @@ class Patience:
 
     def __init__(self, predicate: Callable, wait: int, reason: str, memory: dict[str, Any]) -> None:
         if not isinstance(wait, (int, np.integer)) or isinstance(wait, bool) or wait < 1:
-            raise ValueError(f"{reason} waits for a whole number of times, at least 1, got {wait!r}")
+            raise ValueError(f"{reason} waits for a whole number of times, at least 1, got {in_words(wait)}")
         self.predicate, self.wait, self.reason = predicate, wait, reason
         self.memory = {"count": 0, **memory}
 
@@ -96,6 +98,8 @@ def early_stopping(
     >>> [stop(loss) for loss in (2.0, 1.0, 1.5, 0.9, 1.2, 1.1)]
     [False, False, False, False, False, True]
     """
+    check_callable("distance=…", distance)
+    check_number("min_dist", min_dist)
     f, delay, first = _score("early_stopping(f, delay)", f, delay, init_score)
 
     def is_worse(memory: dict, *args: Any, **kwargs: Any) -> bool:
@@ -125,6 +129,8 @@ def plateau(
     >>> [stop(loss) for loss in (0.5, 0.4, 0.399, 0.398)]
     [False, False, False, True]
     """
+    check_callable("distance=…", distance)
+    check_number("min_dist", min_dist)
     f, width, first = _score("plateau(f, width)", f, width, init_score)
 
     def is_level(memory: dict, *args: Any, **kwargs: Any) -> bool:
@@ -138,6 +144,8 @@ def plateau(
 
 def _score(usage: str, f: Any, wait: Any, first: Any) -> tuple[Callable, Any, Any]:
     """The function, the number of times, and what the first score is compared with."""
+    if getattr(first, "shape", ()):
+        raise TypeError(f"{usage}: init_score is one number, got {in_words(first)}")
     if wait is None and not callable(f):
         return _epoch_loss, f, math.inf if first is None else first
     _check_function(usage, f)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_bool
 from ..arrays import device_of
 from ..autodiff.gradients import withgradient
 from ..devices.host import CPU
@@ -128,6 +129,9 @@ def train(
     """
     callbacks = check_arguments(loss, model, data, opt_state, epochs, callbacks, each_step, check_every)
     check_schedule(schedule, opt_state)
+    check_bool("train(progress=…)", progress is not None and progress)
+    check_bool("train(resume=…)", resume)
+    check_bool("train(overwrite=…)", overwrite)
     if checkpoint is None and (resume or overwrite):
         what = "resume=True needs the file to go on from" if resume else "overwrite=True needs the file to replace"
         raise TypeError(f'{what}: checkpoint="run.safetensors"')

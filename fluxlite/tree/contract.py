@@ -18,6 +18,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
+from ..arguments import in_words
+
 Rebuild = Callable[[Any], Any]
 Children = tuple[Any, Rebuild]
 
@@ -173,7 +175,7 @@ def _check_names(cls: type, names: Any, what: str) -> None:
         return
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
         raise TypeError(
-            f'functor({cls.__name__}, {what}=…) takes a tuple of field names such as ("actor",), got {names!r}'
+            f'functor({cls.__name__}, {what}=…) takes a tuple of field names such as ("actor",), got {in_words(names)}'
         )
     fields = _dataclass_fields(cls) if "__dataclass_fields__" in vars(cls) else None
     for name in names:

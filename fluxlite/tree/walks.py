@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check, check_callable, explained
 from .contract import children, is_leaf
 from .ties import is_array, is_tracked, lies_alike, parameter_key, same_view
 
@@ -46,6 +47,7 @@ class KeyPath(tuple):
     def __repr__(self) -> str:
         return f"KeyPath({self})"
 
+    @explained("a tree with something at this path", AttributeError)
     def get(self, tree: Any) -> Any:
         """What stands at this path in `tree`. Raises AttributeError, KeyError or IndexError if nothing does."""
         for step in self:
@@ -60,6 +62,7 @@ class KeyPath(tuple):
             return False
         return True
 
+    @explained("a tree with something at this path, which can change")
     def set(self, tree: Any, value: Any) -> None:
         """Put `value` at this path of `tree`, in place."""
         if not self:
@@ -218,6 +221,7 @@ class _Map(Walk):
 
     def __init__(self, function: Callable, exclude: Callable, prune: Any, cache: bool):
         super().__init__()
+        check(function=function, exclude=exclude, cache=cache)
         self.function, self.exclude, self.prune, self.cache = function, exclude, prune, cache
 
     def leaf(self, path: KeyPath, x: Any, *others: Any) -> Any:
@@ -355,6 +359,7 @@ def fcollect(x: Any, exclude: Callable[[Any], bool] = lambda node: False) -> lis
     >>> fcollect([1, (2, 3)])
     [[1, (2, 3)], 1, (2, 3), 2, 3]
     """
+    check_callable("fcollect(x, exclude): exclude", exclude)
     return [node for _, node in nodes(x, exclude)]
 
 

@@ -462,6 +462,7 @@ def test_jacobian_of_unusual_shapes():
     assert jacobian(lambda x, n: x * n, x, np.array([1, 2]))[1] is None
     assert jacobian(lambda x, y: x * 2, x, np.ones(3))[1].tolist() == [[0] * 3] * 2
     assert jacobian(lambda x: np.ones(3), x)[0].tolist() == [[0, 0]] * 3
+    assert jacobian(lambda x: x, 3.0)[0] == 1 and jacobian(lambda x: x, x)[0].tolist() == [[1, 0], [0, 1]]
     assert jacobian(lambda x: x[:0], x)[0].shape == (0, 2) and jacobian(lambda x: x, np.ones(0))[0].shape == (0, 0)
     for f, argument in ((lambda x: [x], x), (lambda x: None, x), (lambda m: m[0], [x])):
         with pytest.raises(TypeError, match="jacobian is of arrays, got a"):

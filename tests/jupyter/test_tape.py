@@ -25,7 +25,7 @@ def test_functions_and_operands_in_the_order_of_the_call(w):
         "param()",
         "np.subtract(array, #1)",
         "np.concatenate(#2, array, #1)",
-        "fluxlite.arrays.getitem(#3, slice(1,)",
+        "fluxlite.getitem(#3, slice(1,)",
         "np.multiply(#4, 2.0)",
         "np.sum(#5)",
     ]

@@ -211,7 +211,7 @@ def test_wrong_inputs_of_scale():
         Scale(3)(fl.gpu(np.ones(3, np.float32)))
     of_integers = np.ones(2, int)
     for wrong in (lambda: Scale(-1), lambda: Scale(2.5), Scale, lambda: Scale.of([1.0]), lambda: Scale.of(of_integers)):
-        with pytest.raises(TypeError, match="Scale takes a number of features|scale is an array of floating-point"):
+        with pytest.raises(TypeError, match=r"\) takes a number of features|scale is an array of floating-point"):
             wrong()
     with pytest.raises(ValueError, match=r"bias has the shape of scale, \(2,\), got an array of shape \(3,\)"):
         Scale.of(np.ones(2), np.ones(3))

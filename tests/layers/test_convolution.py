@@ -295,8 +295,8 @@ def test_types_of_the_input():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: Conv(3, 1, 2), TypeError, r"Conv takes the size .*, \(3, 3\) for pictures or \(3,\) for sequences"),
-        (lambda: Conv((3, 0), 1, 2), ValueError, "Conv's window is at least 1, got 0"),
+        (lambda: Conv(3, 1, 2), TypeError, r"Conv\(kernel\) takes the size .*, \(3, 3\) for pictures or \(3,\)"),
+        (lambda: Conv((3, 0), 1, 2), ValueError, "Conv\\(kernel\\) is at least 1, got 0"),
         (lambda: Conv((3, 3), 1.5, 2), TypeError, r"Conv\(inputs\) is a whole number, got float 1.5"),
         (lambda: Conv((3, 3), 1, 0), ValueError, r"Conv\(outputs\) is at least 1, got 0"),
         (lambda: Conv((3, 3), 1, 2, "relu"), TypeError, "Conv's activation is a function such as fl.relu, got 'relu'"),

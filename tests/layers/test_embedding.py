@@ -107,7 +107,7 @@ def test_wrong_inputs():
     for x, error, message in (
         (np.ones(4), ShapeError, r"or one-hot rows of shape \(…, 5\); got float64 of shape \(4,\)"),
         (np.ones((5, 2), bool), ShapeError, r"got bool of shape \(5, 2\)"),
-        (np.ones(5, complex), InputError, r"takes whole numbers, got an array of shape \(5,\)"),
+        (np.ones(5, complex), InputError, r"takes whole numbers, got an array of complex128, shape \(5,\)"),
         ("word", InputError, "takes whole numbers, got 'word'"),
         (2.0, InputError, r"takes whole numbers, got 2\.0"),
         (None, InputError, "takes whole numbers, got None"),
@@ -124,7 +124,7 @@ def test_wrong_sizes():
     for weight in (W[0], W.astype(int), [[1.0]]):
         with pytest.raises(TypeError, match=r"weight is floating-point, \(vocabulary, features\)"):
             Embedding.of(weight)
-    with pytest.raises(ValueError, match=r"init=…\) gives shape \(2, 3\), got \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"init=…\): init\(2, 3\) gives an array of that shape, got \(3, 2\)"):
         Embedding(2, 3, init=lambda *shape: np.ones(shape[::-1]))
 
 

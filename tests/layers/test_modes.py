@@ -271,7 +271,7 @@ def test_every_kind_of_model_takes_a_mode():
         with pytest.raises(TypeError, match="trainmode and testmode take a model, got a"):
             fl.testmode(wrong)
     for wrong in (1, "on", [True]):
-        with pytest.raises(TypeError, match="a mode is True, False, or None"):
+        with pytest.raises(TypeError, match="mode is True, False, or None"):
             fl.trainmode(layer, wrong)
 
 

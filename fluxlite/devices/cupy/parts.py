@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from ...arguments import in_words
 from ..availability import Functional
 
 # The maker's name for each library, and CuPy's, which is the same for NVIDIA and AMD.
@@ -34,11 +35,13 @@ def known_part(backend: str, name: str, parts: dict[str, str]) -> str:
     >>> known_part("AMDGPU", ":miopen", AMDGPU_PARTS)
     'MIOpen'
     """
+    if not isinstance(name, str):
+        raise TypeError(f"functional(part) takes the name of a library of {backend}, got {in_words(name)}")
     for part in parts:
         if part.lower() == name.removeprefix(":").lower():
             return part
     known = f"its parts are {', '.join(parts)}" if parts else "it is asked as a whole"
-    raise ValueError(f"{backend} has no part called {name!r}; {known}")
+    raise ValueError(f"{backend} has no part called {in_words(name)}; {known}")
 
 
 def cupy_part(name: str) -> Functional:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ...arrays import ArrayMethods
+from ...methods import ArrayMethods
 from ...tree.ties import address
 from .. import events
 from ..events import listeners, tell
