@@ -32,10 +32,11 @@ def race_at(receipt: Counts, cpu: Seconds, seconds: float) -> Picture:
         axes.barh(0, right - left, left=left, height=0.5, facecolor=ORANGE if full else "white", edgecolor=ORANGE)
     axes.axvline(seconds * 1e6, color="black", linewidth=1.5)
     card = receipt.seconds.card
-    axes.set_yticks([0, 1], [f"GPU ({card}),\nsimulated", f"this CPU,\n{cpu.kind}"])
+    axes.set_yticks([0, 1], [f"GPU ({card}),\nsimulated", f"{cpu.card or 'this CPU'},\n{cpu.kind}"])
     axes.set(xlabel="µs since the start of the step", xlim=(0, (end - begin) * 1.03e6), ylim=(-0.5, 1.5))
     axes.tick_params(axis="y", length=0)
-    return show(figure, _said(seconds, len(orders), on_cpu, given, done))
+    ahead = float(cpu) < end - begin
+    return show(figure, _said(seconds, len(orders), on_cpu, given, done, "CPU" if ahead else "GPU"))
 
 
 def _lane(axes: Any, row: int, colour: str, operations: int, seconds: float, done: int) -> None:
@@ -46,9 +47,9 @@ def _lane(axes: Any, row: int, colour: str, operations: int, seconds: float, don
         axes.barh(row, width, left=number * width, height=0.5, facecolor=face, edgecolor=GREY, linewidth=0.5)
 
 
-def _said(seconds: float, operations: int, on_cpu: int, given: int, done: int) -> str:
+def _said(seconds: float, operations: int, on_cpu: int, given: int, done: int, first: str) -> str:
     if on_cpu == done == operations:
-        return f"After {duration(seconds)}: both have done all {operations} operations, the CPU long before the GPU."
+        return f"After {duration(seconds)}: both have done all {operations} operations, the {first} first."
     cpu = f"all {operations}" if on_cpu == operations else f"{on_cpu} of {operations}"
     return (
         f"After {duration(seconds)}: the CPU has done {cpu} operations. "
