@@ -33,7 +33,7 @@ def race_at(receipt: Counts, cpu: Seconds, seconds: float) -> Picture:
     axes.axvline(seconds * 1e6, color="black", linewidth=1.5)
     card = receipt.seconds.card
     axes.set_yticks([0, 1], [f"GPU ({card}),\nsimulated", f"{cpu.card or 'this CPU'},\n{cpu.kind}"])
-    axes.set(xlabel="µs since the start of the step", xlim=(0, (end - begin) * 1.03e6), ylim=(-0.5, 1.5))
+    axes.set(xlabel="µs since the start of the step", xlim=(0, max(end - begin, float(cpu)) * 1.03e6), ylim=(-0.5, 1.5))
     axes.tick_params(axis="y", length=0)
     ahead = float(cpu) < end - begin
     return show(figure, _said(seconds, len(orders), on_cpu, given, done, "CPU" if ahead else "GPU"))
@@ -66,7 +66,7 @@ def race(receipt: Counts, cpu: Seconds) -> Frames:
     After 0 s: the CPU has done 0 of 3 operations. The host has ordered 0 launches, and the GPU has done 0 of them.
     """
     orders = launches(receipt)
-    length = max(order.end for order in orders) - orders[0].asked
+    length = max(float(cpu), max(order.end for order in orders) - orders[0].asked)
     moments = [length * number / (MOMENTS - 1) for number in range(MOMENTS)]
     drawn = [race_at(receipt, cpu, moment) for moment in moments]
     return frames(drawn, [f"{moment * 1e6:.0f} µs" for moment in moments], "time", ms=900)
