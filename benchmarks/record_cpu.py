@@ -1,6 +1,6 @@
 """Record how long this machine's CPU takes for a training step. Lesson 07 and its widget draw this as *recorded*.
 
-    python -m benchmarks.record_cpu fluxlite/course/recorded/NAME.json [--threads 1] [--rounds 9]
+    python -m benchmarks.record_cpu fluxlite/course/recorded/NAME.json [--threads 1] [--rounds 9] [--what waves]
 
 The record says on which processor, when and with what it was made; `fluxlite.course.crossing` reads it. It's a list of
 measurements with all repeats, like the one for `fluxlite.calibrate`.
@@ -34,13 +34,18 @@ HOW = (
     "took the processor was made again."
 )
 PRODUCT = 2048
+WAVES = tuple(4**n for n in range(11))  # lesson 08: so many waves at once, up to a million
 # A thread's time on the clock equals its time on the processor, unless other programs used the processor too.
 DISTURBED, TRIES = 1.05, 400
 Case = dict[str, Any]
 
 
-def cases() -> Iterator[Case]:
-    """What to measure. Float64 only for one batch size, to see what precision does."""
+def cases(what: str) -> Iterator[Case]:
+    """What to measure: lesson 08's ``"waves"``, or lesson 07's ``"sizes"``, with Float64 only for one batch size."""
+    if what == "waves":
+        for batch in WAVES:
+            yield {"what": "training step", "hidden": 6, "batch": batch, "dtype": "float32"}
+        return
     for batch in BATCHES:
         for hidden in SIZES:
             yield {"what": "training step", "hidden": hidden, "batch": batch, "dtype": "float32"}
@@ -73,18 +78,18 @@ def ready(case: Case) -> Callable[[], Any]:
     return run
 
 
-def measurements(rounds: int, alone: bool) -> list[Case]:
+def measurements(rounds: int, alone: bool, what: str) -> list[Case]:
     """All cases with their repeats, rounded to four digits."""
-    found: list[Case] = [{**case, "repeats": []} for case in cases()]
+    found: list[Case] = [{**case, "repeats": []} for case in cases(what)]
     for _ in range(rounds):
         for case in found:
             case["repeats"].append(float(f"{once(case, alone):.4g}"))
     return found
 
 
-def worker(rounds: int, alone: bool) -> None:
+def worker(rounds: int, alone: bool, what: str) -> None:
     """Measure in this process. The figures are the last line of standard output."""
-    print(json.dumps(measurements(rounds, alone)))
+    print(json.dumps(measurements(rounds, alone, what)))
 
 
 def processor() -> str:
@@ -98,9 +103,9 @@ def processor() -> str:
     )
 
 
-def record(threads: int, rounds: int) -> dict[str, Any]:
+def record(threads: int, rounds: int, what: str) -> dict[str, Any]:
     """The whole record, measured in a process of its own with this many threads."""
-    code = f"from benchmarks.record_cpu import worker; worker({rounds}, {threads == 1})"
+    code = f"from benchmarks.record_cpu import worker; worker({rounds}, {threads == 1}, {what!r})"
     environment = os.environ | thread_settings(threads)
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
@@ -134,8 +139,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("file", type=Path, help="the JSON file to write")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--what", choices=("sizes", "waves"), default="sizes")
     options = parser.parse_args(arguments)
-    options.file.write_text(text(record(options.threads, options.rounds)), encoding="utf-8")
+    options.file.write_text(text(record(options.threads, options.rounds, options.what)), encoding="utf-8")
     print(f"wrote {options.file}")
     return 0
 

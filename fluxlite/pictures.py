@@ -18,6 +18,7 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "measured": {"color": BLUE, "linestyle": "-", "marker": "o", "markersize": 7},
     "recorded": {"color": GREEN, "linestyle": ":", "marker": "^", "markersize": 8},
     "simulated": {"color": ORANGE, "linestyle": "--", "marker": "s", "markersize": 7, "markerfacecolor": "white"},
+    "published": {"color": GREY, "linestyle": "-.", "marker": "D", "markersize": 6},
 }
 _STYLE: Any = {
     "font.size": 13,
@@ -31,8 +32,8 @@ _STYLE: Any = {
 def look(kind: str) -> dict[str, Any]:
     """How to draw a line for this kind of time: keywords for Matplotlib's line properties.
 
-    ``"measured"`` is a solid line with filled circles, ``"recorded"`` is dotted with triangles, and ``"simulated"`` is
-    dashed with hollow squares. Raises `ValueError` for another kind.
+    ``"measured"`` is a solid line with filled circles, ``"recorded"`` is dotted with triangles, ``"simulated"`` is
+    dashed with hollow squares, and ``"published"`` is grey. Raises `ValueError` for another kind.
 
     >>> look("simulated")["linestyle"]
     '--'
@@ -84,13 +85,16 @@ class Picture:
         figure.savefig(buffer, format="png", dpi=110, bbox_inches="tight", facecolor="white")
         self.png = buffer.getvalue()
 
-    def _repr_html_(self) -> str:
-        # We make our own <img>, since JupyterLab drops the alternative text of an image output.
+    def image(self) -> str:
+        """The image alone, as HTML. We make our own <img>: JupyterLab drops the alternative text of an image output."""
         source = base64.b64encode(self.png).decode()
         text = html.escape(self.sentence, quote=True)
+        return f'<img alt="{text}" src="data:image/png;base64,{source}" style="max-width:100%">'
+
+    def _repr_html_(self) -> str:
         return (
-            f'<figure style="margin:0"><img alt="{text}" src="data:image/png;base64,{source}" style="max-width:100%">'
-            f'<figcaption style="max-width:60em">{text}</figcaption></figure>'
+            f'<figure style="margin:0">{self.image()}'
+            f'<figcaption style="max-width:60em;color:inherit">{html.escape(self.sentence)}</figcaption></figure>'
         )
 
     def __repr__(self) -> str:

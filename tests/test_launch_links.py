@@ -20,7 +20,7 @@ import pytest
 import fluxlite
 
 ROOT = Path(__file__).resolve().parents[1]
-LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "learner").glob("*.ipynb"))
+LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "learner").glob("[0-9]*.ipynb"))
 FIRST = "notebooks/learner/00-start-here.ipynb"
 HOSTS = {"colab.research.google.com", "mybinder.org", "github.com", "YOUR-HUB"}
 PICTURES = {"/assets/colab-badge.svg", "/badge_logo.svg"}

@@ -79,8 +79,18 @@ def main(arguments):
     sys.stdout.flush()  # other programs write, too
     if subprocess.call([sys.executable, "-m", "venv", "--clear", venv]):
         return 1
-    pip = [program(venv, "python"), "-m", "pip", "install", "--no-index", "--find-links", WHEELS, "--quiet",
-           "--disable-pip-version-check", "fluxlite[lab]"]
+    pip = [
+        program(venv, "python"),
+        "-m",
+        "pip",
+        "install",
+        "--no-index",
+        "--find-links",
+        WHEELS,
+        "--quiet",
+        "--disable-pip-version-check",
+        "fluxlite[lab]",
+    ]
     if subprocess.call(pip, env=dict(os.environ, PIP_CONFIG_FILE=os.devnull)):
         version = "%s and Python %d.%d" % ((sys.platform,) + tuple(sys.version_info[:2]))
         print("Something is missing in 'wheels' for %s; pip's own words are above." % version)

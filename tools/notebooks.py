@@ -31,6 +31,7 @@ import fluxlite  # noqa: E402
 from fluxlite.course.copies import HASH, LESSON, VERSION, fingerprint  # noqa: E402
 
 NOTEBOOKS = ROOT / "notebooks"
+WORDS = "words.ipynb"  # a page for reading: the lessons link to it
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.MULTILINE | re.DOTALL)
 GUESS = re.compile(r"""^(guess\("\d\d-[A-Z]", )"\w+"\)""", re.MULTILINE)
 CHECK = re.compile(r"""^check\("(\d\d\.\d+)\"""", re.MULTILINE)
@@ -104,9 +105,13 @@ def for_learners(lesson: dict[str, Any], name: str, place: Place | None = PLACE)
             waiting = []
     if waiting:
         raise ValueError(f"lesson {number} has a solution without a check after it:\n{waiting[0]}")
-    made = {**lesson, "cells": with_ways_in(cells, name, place)}
+    return handed_out({**lesson, "cells": with_ways_in(cells, name, place)}, number)
+
+
+def handed_out(made: dict[str, Any], number: str) -> dict[str, Any]:
+    """A learner's notebook that says what it was when it was handed out."""
     about = {LESSON: number, VERSION: fluxlite.__version__, HASH: fingerprint(made)}
-    return {**made, "metadata": {**lesson["metadata"], "fluxlite": about}}
+    return {**made, "metadata": {**made["metadata"], "fluxlite": about}}
 
 
 def starter(code: str) -> str:
@@ -135,7 +140,8 @@ def folded(id: str, solutions: list[str]) -> dict[str, Any]:
 def learners(place: Place | None = PLACE) -> dict[Path, str]:
     """Every learner's notebook, and its text."""
     folder = NOTEBOOKS / "learner"
-    return {folder / path.name: text(for_learners(read(path), path.name, place)) for path in lessons()}
+    made = {folder / path.name: text(for_learners(read(path), path.name, place)) for path in lessons()}
+    return made | {folder / WORDS: text(handed_out(read(NOTEBOOKS / WORDS), "words"))}
 
 
 # -- ways in: Colab and Binder --------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """The README's picture: what the network of the first lesson does, and where a GPU begins to win.
 
-    python tools/picture.py
+python tools/picture.py
 """
 
 from __future__ import annotations

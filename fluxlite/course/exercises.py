@@ -176,6 +176,8 @@ def judge(id: str, *answers: Any) -> Verdict:
     if len(answers) != wanted:
         takes = f"{wanted} answer{'s' * (wanted != 1)}"
         return Verdict(id, NOT_YET, f"this check takes {takes} behind its number, and was given {len(answers)}")
+    if any(map(_equals_everything, answers)):
+        return Verdict(id, NOT_RIGHT, "an answer that equals everything is no answer")
     printed = _Printed()
     with contextlib.redirect_stdout(printed):
         verdict = _tried(known[id], answers)
@@ -241,6 +243,14 @@ def _line_of_learner(error: BaseException) -> str | None:
         if not frame.filename.startswith((_PACKAGE, sys.prefix, sys.base_prefix, "<frozen")):
             return frame.line
     return None
+
+
+def _equals_everything(answer: Any) -> bool:
+    """Whether the answer equals even an object that nobody has seen before, as `unittest.mock.ANY` does."""
+    try:
+        return answer == object() and not isinstance(answer, type)
+    except Exception:  # arrays of several numbers can't say, and a learner's class may raise
+        return False
 
 
 def _is_starter(answer: Any) -> bool:

@@ -1,7 +1,7 @@
 """Times that say what kind of time they are, and the clock that a program reads.
 
-A time is `measured` on this machine, `recorded` on a named card and date, or `simulated`, which means computed by a
-model of a named card. You can't mix these.
+A time is `measured` on this machine, `recorded` by us on a named machine and date, `simulated`, which means computed
+by a model of a named card, or `published` by someone else, in a named source. You can't mix these.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..arguments import in_words
 from ..devices.host import CPU
 from ..devices.selection import gpu_device
 
-KINDS = ("measured", "recorded", "simulated")
+KINDS = ("measured", "recorded", "simulated", "published")
 
 
 def clock() -> float:

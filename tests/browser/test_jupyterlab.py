@@ -23,7 +23,7 @@ BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
 
 ROOT = Path(__file__).parents[2]
-LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "learner").glob("*.ipynb"))
+LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "learner").glob("[0-9]*.ipynb"))
 if not os.environ.get("FLUXLITE_SCREENSHOTS"):  # all of them are run without a browser as well
     LESSONS = ["00-start-here.ipynb", "05-sine-wave-rnn.ipynb"]
 WAIT = 400  # seconds, the longest: a machine that does other work as well is slow, not wrong

@@ -100,7 +100,7 @@ def test_the_table_says_of_which_kinds_its_times_are():
 def test_the_record_is_whole_and_says_where_it_comes_from():
     record = crossing.record()
     assert {"cpu", "cores", "threads", "date", "python", "numpy", "blas", "how", "made_by"} <= set(record)
-    wanted = [{**case} for case in record_cpu.cases()]
+    wanted = [{**case} for case in record_cpu.cases("sizes")]
     assert [{k: v for k, v in entry.items() if k != "repeats"} for entry in record["measurements"]] == wanted
     assert all(len(entry["repeats"]) >= 5 and min(entry["repeats"]) > 0 for entry in record["measurements"])
     assert {(b, n) for b in BATCHES for n in SIZES} <= {(e.get("batch"), e.get("hidden")) for e in wanted}
@@ -117,8 +117,8 @@ def test_a_record_that_is_not_there():
 def test_recording_writes_what_crossing_reads(tmp_path, monkeypatch):
     few = [{"what": "training step", "hidden": 6, "batch": 2, "dtype": "float64"},
            {"what": "product", "n": 8, "dtype": "float32"}]  # fmt: skip
-    monkeypatch.setattr(record_cpu, "cases", lambda: iter(few))
-    measured = record_cpu.measurements(rounds=2, alone=False)
+    monkeypatch.setattr(record_cpu, "cases", lambda what: iter(few))
+    measured = record_cpu.measurements(rounds=2, alone=False, what="sizes")
     assert [len(entry["repeats"]) for entry in measured] == [2, 2]
     assert json.loads(record_cpu.text({"cpu": record_cpu.processor(), "measurements": measured})) == {
         "cpu": record_cpu.processor(), "measurements": measured

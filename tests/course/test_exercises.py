@@ -1,7 +1,9 @@
 """check, todo, guess, expect_error and start, as a learner sees them."""
 
+import inspect
 import linecache
 import sys
+import unittest.mock
 
 import numpy as np
 import pytest
@@ -357,3 +359,10 @@ def test_bench_warms_up_and_waits_on_both_sides():
         bench(2.5)
     with pytest.raises(ValueError, match="repeats is at least 1"):
         bench(lambda: None, repeats=0)
+
+
+@pytest.mark.parametrize("id", [id for number in exercises.lessons() for id in exercises.exercises(number)])
+def test_what_equals_everything_is_no_answer(id):
+    answers = [unittest.mock.ANY] * len(inspect.signature(exercises.exercises(id[:2])[id].check).parameters)
+    verdict = judge(id, *answers)
+    assert verdict.word == "not right" and "equals everything" in verdict.message

@@ -49,7 +49,16 @@ def is_float(leaf):
 
 
 def weights_only(tree):
-    return fl.fmap(lambda leaf: leaf.astype(np.float16) if is_float(leaf) and leaf.ndim == 2 else leaf, tree)
+    return fl.fmap(
+        lambda leaf: (
+            leaf.astype(np.float16) if is_float(leaf) and (leaf.ndim == 2 or leaf.dtype == np.float64) else leaf
+        ),
+        tree,
+    )
+
+
+def only_float32(tree):
+    return fl.fmap(lambda x: x.astype("f2") if hasattr(x, "dtype") and x.dtype == np.float32 else x, tree)
 
 
 def half_in_place(tree):
@@ -109,7 +118,8 @@ def forward(**wrong):
         ("02.1", [other_numbers], "the numbers are not those of model(x)"),
         ("02.2", [lambda tree: fl.fmap(lambda leaf: leaf.astype(np.float16), tree)], "was given a function"),
         ("02.2", [lambda tree: fl.fmap(lambda a: a.astype("f2") if hasattr(a, "dtype") else a, tree)], "integers"),
-        ("02.2", [weights_only], "2 of 5 floating-point arrays are not float16: layers[0].bias is float32"),
+        ("02.2", [weights_only], "2 of 6 floating-point arrays are not float16: layers[0].bias is float32"),
+        ("02.2", [only_float32], "only float32 was converted"),
         ("02.2", [half_in_place], "half changed the model that it was given: layers[0].weight"),
         ("02.2", [untied], "were one array and are two now"),
         ("02.2", [no_functions], "the functions of the model are not what they were"),
@@ -117,7 +127,7 @@ def forward(**wrong):
         ("02.2", [through_the_host], "was brought back to the CPU"),
         ("02.2", [lambda tree: None], "half returned None"),
         ("02.2", [lambda tree: tree["model"]], "not built like the model"),
-        ("02.2", [lambda tree: tree], "5 of 5"),
+        ("02.2", [lambda tree: tree], "6 of 6"),
         ("02.3", [6, 7328], "copied once"),
         ("02.3", [3, 3488], "so it is no tie"),
         ("02.3", [2, 3488], "a Dense has two"),

@@ -64,6 +64,8 @@ def in_place(f, x):
         ("03.2", [every_node], "f was called with a whole"),
         ("03.2", [in_place], "your my_fmap changed the model it was given: actor"),
         ("03.2", [lambda f, x: None], "my_fmap returned None"),
+        ("03.2", [fl.fmap], "that calls fmap itself"),
+        ("03.2", [lambda f, x: fl.fmap(f, x)], "that calls fmap itself"),
         ("03.2", [lambda f, x: x], "actor is not what fmap makes of it"),
         ("03.3", [3, 16640], "encoder.weight and decoder.weight are one array"),
         ("03.3", [2, 16640], "gpu makes float32 of it"),
@@ -83,7 +85,12 @@ def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
 
 def test_right_answers_other_than_the_lessons_own():
     def my_fmap(f, x):
-        return fl.fmap(f, x)
+        children, rebuild = fl.functor(x)
+        if not children:
+            return f(x)
+        if isinstance(children, dict):
+            return rebuild({name: my_fmap(f, child) for name, child in children.items()})
+        return rebuild([my_fmap(f, child) for child in children])
 
     assert judge("03.1", two_heads(fl.functor)).word == "right"
     assert judge("03.2", my_fmap).word == "right"

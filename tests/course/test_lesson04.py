@@ -49,6 +49,8 @@ def fit(**wrong):
         opt_state = opt_state or fl.setup(wrong.get("rule", fl.Adam(0.02)), model)
         other = model if wrong.get("outside") else None
         for _ in range(100):
+            if wrong.get("setup_in_loop"):
+                opt_state = fl.setup(fl.Adam(0.02), model)
             grads = fl.gradient(lambda m: fl.mse((other or m)(x), y), model)
             grads = grads if wrong.get("tuple") else grads[0]
             arguments = (model, opt_state, grads) if wrong.get("swapped") else (opt_state, model, grads)
@@ -122,6 +124,7 @@ def every_tenth(found):
         ("04.2", [fit(swapped=True)], "update takes the optimizer's memory first"),
         ("04.2", [fit(tuple=True)], "gradient gives a tuple"),
         ("04.2", [fit(setup_first=True)], "setup came before gpu"),
+        ("04.2", [fit(setup_in_loop=True)], "setup stands in the loop, so Adam forgets"),
         ("04.2", [fit(outside=True)], "learns nothing: does the function"),
         ("04.2", [fit(move=keep, move_data=keep)], "it ran on the CPU"),
         ("04.2", [fit(result=lambda model: None)], "fit returned None"),

@@ -74,7 +74,9 @@ def warmed_up(f):
     return wait_clock_run_wait_clock(f)
 
 
-def evaluate(read_right=False, compare=False, stacked=False, listed=False, on_cpu=False, read=True, last=False):
+def evaluate(
+    read_right=False, compare=False, stacked=False, listed=False, on_cpu=False, read=True, last=False, means=False
+):
     def evaluate(model, batches):
         if on_cpu:
             model, batches = fl.cpu(model), fl.cpu(batches)
@@ -89,14 +91,14 @@ def evaluate(read_right=False, compare=False, stacked=False, listed=False, on_cp
                 worst = loss if loss > worst else worst
             else:
                 worst = np.maximum(worst, loss)
-            hits = np.sum((out > 0) == (y > 0))
+            hits = np.mean((out > 0) == (y > 0)) if means else np.sum((out > 0) == (y > 0))
             right = right + (int(hits) if read_right else hits)
-            total += len(y)
+            total += 1 if means else len(y)
         if stacked:
             worst = max(fl.cpu(np.stack(losses)))
         if listed:
             worst = max(fl.cpu(losses))
-        return (int(right) / total, float(worst)) if read else (right / total, worst)
+        return ((float if means else int)(right) / total, float(worst)) if read else (right / total, worst)
 
     return evaluate
 
@@ -149,6 +151,7 @@ def clip_with_float(g, largest):
         ("06.3", [evaluate(listed=True)], "np.stack makes one array"),
         ("06.3", [evaluate(on_cpu=True)], "0 launches: it no longer runs on the GPU"),
         ("06.3", [evaluate(read=False)], "still on the GPU"),
+        ("06.3", [evaluate(means=True)], "that is the mean of the batches' shares"),
         ("06.3", [evaluate(last=True)], "not the largest loss of all 40"),
         ("06.3", [lambda model, batches: None], "returns two numbers"),
         ("06.3", [lambda model, batches: (0.5, 1.0)], "another one now"),

@@ -79,6 +79,7 @@ WRONG = [
     ("12.1", [restored(activation=np.tanh)], "where is relu?"),
     ("12.2", [best_saved(lambda loss, best: True)], "the loss, 1.5, is not the smallest, and the file was written"),
     ("12.2", [best_saved(lambda loss, best: not loss >= best)], "the loss, nan, is not the smallest, and the file"),
+    ("12.2", [best_saved(lambda loss, best: loss <= best)], "the loss, 1.0, is no smaller than the best so far"),
     ("12.2", [best_saved(lambda loss, best: loss > best)], "no file was written at the first loss"),
     (
         "12.2",

@@ -95,7 +95,7 @@ def _idle(copies: int) -> tuple[str, str, str]:
 @exercise("02.2", "half precision by fmap", look_at="section 6: zeros, a function of one leaf")
 def half(half: Any) -> str:
     made = fl.Chain(fl.Dense(3, 4, np.tanh, rng=np.random.default_rng(2)), fl.Dense(4, 2), fl.softmax)
-    tree = {"model": made, "classes": np.arange(3), "table": made[0].weight.T}
+    tree = {"model": made, "classes": np.arange(3), "table": made[0].weight.T, "scale": np.ones(2)}  # float64
     before = {path: array.copy() for path, array in _arrays(tree).items()}
     try:
         short = half(tree)
@@ -135,7 +135,7 @@ def _arrays(tree: Any) -> dict[str, Any]:
     layers = tree["model"].layers if isinstance(tree["model"], fl.Chain) else ()
     found = {f"{i}.{name}": getattr(layers[i], name) for i in range(min(2, len(layers))) for name in ("weight", "bias")}
     return {f"layers[{path[0]}]{path[1:]}": array for path, array in found.items()} | {
-        name: tree[name] for name in ("classes", "table") if name in tree
+        name: tree[name] for name in ("classes", "table", "scale") if name in tree
     }
 
 
@@ -152,10 +152,18 @@ def _check_kept(tree: Any, before: dict[str, Any], short: Any) -> None:
 def _check_dtypes(arrays: dict[str, Any]) -> None:
     if arrays["classes"].dtype.kind != "i":
         raise NotRight("an array of integers was changed", arrays["classes"].dtype, "its dtype as it was")
-    long = [f"{path} is {array.dtype}" for path, array in arrays.items() if array.dtype.kind == "f"]
-    long = [text for text in long if not text.endswith("float16")]
+    floats = {path: array.dtype for path, array in arrays.items() if array.dtype.kind == "f"}
+    long = [f"{path} is {dtype}" for path, dtype in floats.items() if dtype != np.float16]
+    if len(long) == 1 and long[0] == "scale is float64":
+        raise NotRight(
+            'only float32 was converted, and float64 is a floating-point type too: ask for dtype.kind == "f"',
+            long[0],
+            "float16",
+        )
     if long:
-        raise NotRight(f"{len(long)} of 5 floating-point arrays are not float16: {long[0]}", long[0], "float16")
+        raise NotRight(
+            f"{len(long)} of {len(floats)} floating-point arrays are not float16: {long[0]}", long[0], "float16"
+        )
 
 
 # -- 02.3 ---------------------------------------------------------------------------------------------------------

@@ -125,6 +125,12 @@ def fit(fit: Any) -> str:
     if not r.launches:
         raise NotRight("it ran on the CPU, from the first step to the last", "0 launches", "some thousand")
     after = float(fl.cpu(fl.mse(fl.cpu(trained)(x), y)))
+    if after > 0.01 and after != before and np.isclose(after, _forgetful(100), rtol=0.01):
+        raise NotRight(
+            "setup stands in the loop, so Adam forgets at each step what it has seen: call setup once, before the loop",
+            yours=f"loss {after:.4f}",
+            expected="less than 0.01",
+        )
     if after > 0.95 * before:
         raise NotRight(
             "it runs on the GPU, and learns nothing: does the function that you differentiate compute with its own "
@@ -135,6 +141,15 @@ def fit(fit: Any) -> str:
     if after > 0.01:
         raise NotRight("it learns, but less than 100 steps of Adam(0.02) would", f"loss {after:.4f}", "less than 0.01")
     return f"loss {before:.3f} -> {after:.4f} on the GPU, {r.launches:,} launches"
+
+
+def _forgetful(steps: int) -> float:
+    """The loss after a training with a new memory for Adam at each step."""
+    model, x, y = _product()
+    for _ in range(steps):
+        (grads,) = fl.gradient(lambda m: fl.mse(m(x), y), model)
+        fl.update(fl.setup(fl.Adam(0.02), model), model, grads)
+    return float(fl.mse(model(x), y))
 
 
 def _product() -> tuple[fl.Chain, np.ndarray, np.ndarray]:

@@ -237,6 +237,11 @@ def _check_pair(pair: Any) -> None:
         what = f"a tuple of {len(pair)}" if isinstance(pair, tuple) else f"of type {type(pair).__name__}"
         raise NotRight("a batch is a pair, (x, y)", what, "yield x, y")
     x, y = pair
+    if any(isinstance(part, (list, tuple)) for part in pair):
+        raise NotRight(
+            "x and y are lists; take the rows out of the arrays, all at once, and you get arrays",
+            f"x of type {type(x).__name__}, y of type {type(y).__name__}", "x = X[these], with an array of numbers",
+        )  # fmt: skip
     if not all(isinstance(part, np.ndarray) for part in pair) or x.ndim != 2 or y.ndim != 1 or len(x) != len(y):
         raise NotRight(
             "x and y are arrays with one row for each observation",

@@ -93,20 +93,20 @@ def save_best(save_best: Any) -> str:
         path = Path(folder, "best.safetensors")
         model = fl.gpu(fl.Chain(fl.Dense(2, 1)))
         best, kept = np.inf, 0.0
-        for number, loss in enumerate((2.0, 1.0, 1.5, np.nan, 0.5), 1):
+        for number, loss in enumerate((2.0, 1.0, 1.5, 1.0, np.nan, 0.5), 1):
             model[0].weight[...] = float(number)
             given = save_best(path, model, loss, best)
             better = loss < best
             if better:
                 best, kept = loss, float(number)
-            _check_best(path, loss, kept, better)
+            _check_best(path, loss, best, kept, better)
             _check_returned(given, loss, best)
             if fl.device_of(model[0].weight) == fl.get_device("CPU"):
                 raise NotRight("the model was on the GPU, and is on the CPU now")
-    return "five epochs, one of them nan: the file holds the best, and the best loss is returned"
+    return "six epochs, two of them equally good, one nan: the file holds the best, and the best loss is returned"
 
 
-def _check_best(path: Path, loss: float, kept: float, better: bool) -> None:
+def _check_best(path: Path, loss: float, best: float, kept: float, better: bool) -> None:
     if not path.exists():
         raise NotRight(f"no file was written at the first loss, {loss}, which is smaller than inf")
     contents = fl.load(path)
@@ -115,6 +115,8 @@ def _check_best(path: Path, loss: float, kept: float, better: bool) -> None:
     found = float(contents["model"]["layers"][0]["weight"][0, 0])
     if found != kept and better:
         raise NotRight(f"the loss, {loss}, is the smallest so far, and the file was not written")
+    if found != kept and loss == best:
+        raise NotRight(f"the loss, {loss}, is no smaller than the best so far, and the file was written all the same")
     if found != kept:
         raise NotRight(f"the loss, {loss}, is not the smallest, and the file was written all the same")
 

@@ -1,0 +1,45 @@
+"""Lesson 08's lines: a training step of the sine-wave RNN on a CPU and on a T4, with more and more waves at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...jupyter.frames import Frames, frames
+from ...pictures import GREY, Picture, look, plots, show
+from ...receipts.seconds import Seconds, duration
+
+Times = Mapping[int, Seconds]  # by the number of waves: how long a step takes
+
+
+def waves(lines: Mapping[str, Times], at: int, cpu: str, gpu: str) -> Picture:
+    """The lines by name, and which of `cpu` and `gpu` is faster with `at` waves. Each line has its own kind of time."""
+    figure, axes = plots(height=4.2)
+    for name, times in lines.items():
+        kind = next(iter(times.values())).kind
+        axes.loglog(list(times), [1e6 * float(time) for time in times.values()], label=f"{name}, {kind}", **look(kind))
+    axes.axvline(at, color=GREY, linewidth=1)
+    axes.set_xscale("log", base=2)
+    axes.set(xlabel="waves at once (log)", ylabel="µs per step (log)")
+    ticks = [n for n in lines[cpu] if n in (1, 2**4, 2**8, 2**12, 2**16, 2**20)]
+    axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
+    axes.set_yticks([10, 100, 1_000, 10_000, 100_000], ["10", "100", "1,000", "10,000", "100,000"])
+    axes.minorticks_off()
+    axes.legend(loc="upper left")
+    return show(figure, _said(lines[cpu][at], lines[gpu][at], at, cpu, gpu))
+
+
+def _said(on_cpu: Seconds, on_gpu: Seconds, at: int, cpu: str, gpu: str) -> str:
+    times = f"{cpu}: {duration(on_cpu)} {on_cpu.kind}. {gpu}: {duration(on_gpu)} {on_gpu.kind}."
+    ratio = float(on_cpu) / float(on_gpu)
+    if 0.8 < ratio < 1.25:
+        verdict = "About the same."
+    else:
+        winner, times_faster = (gpu, ratio) if ratio > 1 else (cpu, 1 / ratio)
+        verdict = f"{winner} is faster, by a factor of about {times_faster:.2g}."
+    return f"{at:,} {'wave' if at == 1 else 'waves'} at once. {times} {verdict}"
+
+
+def crossing_lines(lines: Mapping[str, Times], cpu: str, gpu: str) -> Frames:
+    """`waves` with a slider for the number of waves, from the numbers that `cpu`'s line has."""
+    sizes = sorted(set(lines[cpu]) & set(lines[gpu]))
+    return frames([waves(lines, size, cpu, gpu) for size in sizes], [f"{size:,}" for size in sizes], "waves")

@@ -1,0 +1,38 @@
+"""A receipt's launches with their times, for the films."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...devices.events import LAUNCH
+from ...receipts.counts import Counts, Moment
+
+
+class Order(NamedTuple):
+    """One launch, in seconds: when the host asks for it and goes on, and when the GPU starts and ends it."""
+
+    asked: float
+    went_on: float
+    start: float
+    end: float
+    name: str
+
+
+def launches(receipt: Counts) -> list[Order]:
+    """The launches of a receipt, in order. Raises `ValueError` if there are none, or if their times aren't known."""
+    found = [moment for moment in receipt.timeline() if moment.kind == LAUNCH]
+    if not found or found[0].start is None:
+        raise ValueError("the film needs launches whose times are known: take the receipt of a simulated GPU")
+    return [order for moment in found for order in _each(moment)]
+
+
+def _each(moment: Moment) -> list[Order]:
+    """The launches of one event: a call that launches twice shares its times out evenly."""
+    n = moment.times
+
+    asked, went_on, start, end = (float(time or 0) for time in moment[:4])
+    order, work = (went_on - asked) / n, (end - start) / n
+    return [
+        Order(asked + i * order, asked + (i + 1) * order, start + i * work, start + (i + 1) * work, moment.name)
+        for i in range(n)
+    ]
