@@ -1,7 +1,7 @@
 """Names, turned round by a small transformer: it reads `anna` or `liam`, and writes `anna` or `mail`.
 
-Two blocks, each with attention and two Dense layers, a way past both, and a LayerNorm before. Which letter goes where is
-a matter of places only: what the network learns is where to look.
+Two blocks, each with attention and two Dense layers, a way past both, and a LayerNorm before. Which letter goes where
+is a matter of places only: what the network learns is where to look.
 """
 
 import sys
@@ -11,7 +11,7 @@ import numpy as np
 
 import fluxlite as fl
 
-epochs = int(sys.argv[1]) if sys.argv[1:] else 15
+epochs = int(sys.argv[1]) if sys.argv[1:] else 10
 LENGTH, FEATURES, HEADS = 8, 32, 2
 fl.seed(1)
 
@@ -50,11 +50,11 @@ data = numbers(names), numbers([name[::-1] for name in names])
 train_data, (x_test, y_test) = fl.gpu(fl.splitobs(data, at=0.8, shuffle=True, rng=1))
 loader = fl.DataLoader(train_data, batchsize=64, shuffle=True)
 model = fl.gpu(Transformer())
-state = fl.setup(fl.AdamW(0.003), model)
-
+rate = fl.one_cycle(0.01, epochs * len(loader))
 history = fl.train(
-    lambda model, x, y: fl.logitcrossentropy(model(x), y), model, loader, state, epochs=epochs, progress=False
-)
+    lambda model, x, y: fl.logitcrossentropy(model(x), y),
+    model, loader, fl.setup(fl.AdamW(), model), epochs=epochs, schedule=rate, progress=False,
+)  # fmt: skip
 first, *_, last = history.epoch_losses
 right = float(np.mean(np.all(fl.onecold(model(x_test)) == y_test, axis=1)))
 print(f"loss {first:.2f} -> {last:.3f}, accuracy {right:.1%} of whole names it hasn't seen, on {fl.device_of(model)}")
