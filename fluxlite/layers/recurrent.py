@@ -151,9 +151,6 @@ class RNN(Recurrence):
     (5, 7, 3)
     """
 
-    cell: Any
-    return_state: bool
-
     def __init__(
         self, inputs: int, outputs: int, activation: Callable = np.tanh, *, return_state: bool = False, **keywords: Any
     ):
@@ -176,9 +173,6 @@ class LSTM(Recurrence):
     (5, 7, 3)
     """
 
-    cell: Any
-    return_state: bool
-
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(LSTMCell(inputs, outputs, **keywords), return_state=return_state)
 
@@ -197,9 +191,6 @@ class GRU(Recurrence):
     >>> gru(np.ones((7, 2), np.float32)).shape
     (7, 3)
     """
-
-    cell: Any
-    return_state: bool
 
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(GRUCell(inputs, outputs, **keywords), return_state=return_state)
