@@ -53,7 +53,7 @@ model = fl.gpu(Transformer())
 rate = fl.one_cycle(0.01, epochs * len(loader))
 history = fl.train(
     lambda model, x, y: fl.logitcrossentropy(model(x), y),
-    model, loader, fl.setup(fl.AdamW(), model), epochs=epochs, schedule=rate, progress=False,
+    model, loader, fl.setup(fl.AdamW(decay=0.01), model), epochs=epochs, schedule=rate, progress=False,
 )  # fmt: skip
 first, *_, last = history.epoch_losses
 right = float(np.mean(np.all(fl.onecold(model(x_test)) == y_test, axis=1)))

@@ -45,7 +45,7 @@ images, _ = digits()
 loader = fl.DataLoader(fl.gpu(images.astype(np.float32) / 16), batchsize=64, shuffle=True)
 decoder = fl.Chain(fl.Dense(LATENT, HIDDEN, np.tanh), fl.Dense(HIDDEN, 64))
 model = fl.gpu({"encoder": Encoder(), "decoder": decoder})
-state = fl.setup(fl.AdamW(0.003), model)
+state = fl.setup(fl.AdamW(0.003, decay=1e-4), model)
 
 history = fl.train(loss, model, loader, state, epochs=epochs, progress=False)
 first, *_, last = history.epoch_losses

@@ -115,6 +115,8 @@ class Recurrence(Layer):
         if shape[-1] != inputs:
             hint = "; the features come last: np.swapaxes(x, -1, -2)?" if shape[-2] == inputs else ""
             hint = "; Flux's order is turned round here: x.T?" if shape[0] == inputs and not hint else hint
+            if len(shape) == 2 and inputs == 1 and not hint:
+                hint = "; x[..., None] has an axis for the one feature"
             takes = f"takes sequences of shape (N, T, {inputs}) or (T, {inputs})"
             return ShapeError(KeyPath(), f"{name} {takes}, got shape {shape}{hint}")
         return self.cell.elsewhere(self, x, state)

@@ -117,8 +117,9 @@ class Adam(Rule):
 class AdamW(Adam):
     """`Adam` that also shrinks the parameters, by a share of their size (Loshchilov and Hutter, 2019; Flux: ``AdamW``).
 
-    `decay` is Flux's ``lambda`` and PyTorch's ``weight_decay``. The share is ``eta * decay`` if `couple`, as in
-    PyTorch, or `decay` alone, as in the paper.
+    `decay` is Flux's ``lambda`` and PyTorch's ``weight_decay``. It's 0 unless you give it, as in Flux, and then this is
+    `Adam`; PyTorch's is 0.01. The share is ``eta * decay`` if `couple`, as in PyTorch, or `decay` alone, as in the
+    paper.
     """
 
     decay: float = 0.0

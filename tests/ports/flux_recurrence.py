@@ -62,7 +62,7 @@ losses = {}
 for kind in (RecurrentCellModel, RecurrentModel):
     fl.seed(2)  # both start with the same weights
     model = fl.gpu(kind(inputs, outputs))
-    state = fl.setup(fl.AdamW(1e-2), model)
+    state = fl.setup(fl.AdamW(1e-2, decay=1e-4), model)
     losses[kind] = []
     for _ in range(30):
         loss, grads = fl.withgradient(lambda m: fl.mse(m(x), y), model)
