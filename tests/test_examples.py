@@ -34,8 +34,9 @@ LEARNED = re.compile(r"([\d.]+) -> ([\d.]+)(.*)")
 
 def run(name, backend, *arguments):
     # One thread: several wait for each other where other tests run at the same time.
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {
-        "FLUXLITE_GPU_BACKEND": backend, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1",
+        "FLUXLITE_GPU_BACKEND": backend, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": path, "PYTHONUTF8": "1",
     }  # fmt: skip
     command = [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py"), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment)
