@@ -34,7 +34,7 @@ def run(request, monkeypatch):
 def test_flux_overview(run):
     found = run("flux_overview")
     assert found["after_one"] < found["before"] and found["after"] < 0.01
-    np.testing.assert_allclose(found["predicted"], [[26], [30], [34], [38], [42]], atol=0.3)
+    np.testing.assert_allclose(found["predicted"], [[26], [30], [34], [38], [42]], rtol=0.01)
     np.testing.assert_allclose([found["weight"][0, 0], found["bias"][0]], [4, 2], atol=0.15)
 
 
