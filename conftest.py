@@ -24,6 +24,10 @@ settings.load_profile("fluxlite")
 # If you run the tests, their answers mustn't end up in your own course. That goes for the notebooks' kernels too.
 os.environ["FLUXLITE_PROGRESS"] = str(Path(tempfile.mkdtemp(prefix="fluxlite-"), "progress.json"))
 
+# Programs: tests run them, and looking for docstring examples would, too.
+collect_ignore_glob = ["examples/*", "tests/ports/*"]
+
+
 def pytest_configure(config):
     """``pytest -m cuda`` rehearses where there's no card (`tests/rehearsal.py`).
 

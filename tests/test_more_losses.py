@@ -113,6 +113,30 @@ def test_yes_and_no_as_booleans_and_whole_numbers(loss):
         assert value.dtype == np.float32 and value == pytest.approx(loss(p, YES.astype(np.float32)))
 
 
+BINARY = (
+    fl.binarycrossentropy, fl.logitbinarycrossentropy, fl.binary_focal_loss, fl.dice_coeff_loss, fl.tversky_loss,
+    fl.siamese_contrastive_loss,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", BINARY, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("number", [0, 1, 0.9, True])
+@pytest.mark.on(*EVERYWHERE)
+def test_yes_or_no_for_all_as_a_plain_number(device, loss, number):
+    p = device(CHANCES.astype(np.float32))
+    value, (g,) = fl.withgradient(lambda p: loss(p, number), p)
+    same, (same_g,) = fl.withgradient(lambda p: loss(p, np.full_like(p, number)), p)
+    assert value.dtype == np.float32 and float(fl.cpu(value)) == pytest.approx(float(fl.cpu(same)), rel=1e-5)
+    np.testing.assert_allclose(fl.cpu(g), fl.cpu(same_g), rtol=1e-4, atol=1e-6)
+
+
+def test_another_number_for_all_is_an_error():
+    with pytest.raises(ValueError, match="the target lies between 0 and 1; got 2"):
+        fl.logitbinarycrossentropy(NUMBERS, 2.0)
+    with pytest.raises(ValueError, match="two of the same shape"):
+        fl.logitbinarycrossentropy(NUMBERS, np.ones(1))
+
+
 def test_no_log_is_of_zero():
     sure, wrong = np.array([[1.0, 0.0]], np.float32), np.array([[0.0, 1.0]], np.float32)
     for loss in (fl.binarycrossentropy, fl.kldivergence, fl.focal_loss, fl.binary_focal_loss):

@@ -12,10 +12,13 @@ SCALARS = (np.generic, int, float, complex)
 def refusal(function: Any, x: Any, device: Any) -> TypeError:
     """The error that says why `function` can't take `x` together with an array on `device`."""
     if isinstance(x, np.ndarray):
+        # Zeros are what one makes oneself, as a first state: they needn't be moved, if they're made in the right place.
+        zeros = x.dtype.kind in "biufc" and x.size > 0 and not x.any()
+        made = " Zeros: np.zeros_like(a, shape=…) makes them where the array a is." if zeros else ""
         return TypeError(
             f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
             "CPU; a GPU computes only with what is in its own memory. Move it there first: x = device(x), for example "
-            "x = gpu(x)."
+            f"x = gpu(x).{made}"
         )
     return TypeError(
         f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,9 @@ class _Pool(Layer):
     maxima is the first one of the window, read row by row.
     """
 
+    _pool: Callable[[Any, Windows], Any]  # what a class makes of its windows: `_largest` or `_mean`
+    _dims: Callable[[], int]
+
     def __call__(self, x: Any) -> Any:
         try:
             check_shape(self, x, self._dims())
@@ -35,20 +39,11 @@ class _Pool(Layer):
                 raise
             raise why from error
 
-    def _dims(self) -> int:
-        raise NotImplementedError
-
     def _at(self, space: tuple[int, ...]) -> Windows:
-        raise NotImplementedError
-
-    def _pool(self, x: Any, at: Windows) -> Any:
         raise NotImplementedError
 
     def _name(self) -> str:
         return self._call()
-
-    def _call(self) -> str:
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return self._call()
@@ -96,6 +91,8 @@ class MaxPool(_Pool):
     stride: tuple[int, ...]
     pad: Pads
 
+    _pool = staticmethod(_largest)
+
     def __init__(self, kernel: tuple[int, ...], *, stride: Any = None, pad: int | tuple[int, ...] | SamePad = 0):
         name = type(self).__name__
         self.kernel = kernel_of(name, kernel)
@@ -109,9 +106,6 @@ class MaxPool(_Pool):
 
     def _at(self, space: tuple[int, ...]) -> Windows:
         return Windows(self.kernel, self.stride, self.pad, (1,) * len(self.kernel))
-
-    def _pool(self, x: Any, at: Windows) -> Any:
-        return _largest(x, at)
 
     def _call(self) -> str:
         settings = option("pad", self.pad, 0) + option("stride", self.stride, self.kernel)
@@ -129,8 +123,7 @@ class MeanPool(MaxPool):
     array([2., 5.])
     """
 
-    def _pool(self, x: Any, at: Windows) -> Any:
-        return _mean(x, at)
+    _pool = staticmethod(_mean)
 
 
 @functor(children=())
@@ -152,6 +145,8 @@ class AdaptiveMaxPool(_Pool):
 
     out: tuple[int, ...]
 
+    _pool = staticmethod(_largest)
+
     def __init__(self, out: tuple[int, ...]):
         self.out = kernel_of(type(self).__name__, out, "out")
 
@@ -164,9 +159,6 @@ class AdaptiveMaxPool(_Pool):
         stride = tuple(length // out for length, out in zip(space, self.out))
         kernel = tuple(length - (out - 1) * step for length, out, step in zip(space, self.out, stride))
         return Windows(kernel, stride, ((0, 0),) * len(space), (1,) * len(space))
-
-    def _pool(self, x: Any, at: Windows) -> Any:
-        return _largest(x, at)
 
     def _call(self) -> str:
         return f"{type(self).__name__}({self.out})"
@@ -181,8 +173,7 @@ class AdaptiveMeanPool(AdaptiveMaxPool):
     array([1., 4.])
     """
 
-    def _pool(self, x: Any, at: Windows) -> Any:
-        return _mean(x, at)
+    _pool = staticmethod(_mean)
 
 
 @functor(children=())

@@ -115,6 +115,8 @@ class Recurrence(Layer):
         if shape[-1] != inputs:
             hint = "; the features come last: np.swapaxes(x, -1, -2)?" if shape[-2] == inputs else ""
             hint = "; Flux's order is turned round here: x.T?" if shape[0] == inputs and not hint else hint
+            if len(shape) == 2 and inputs == 1 and not hint:
+                hint = "; x[..., None] has an axis for the one feature"
             takes = f"takes sequences of shape (N, T, {inputs}) or (T, {inputs})"
             return ShapeError(KeyPath(), f"{name} {takes}, got shape {shape}{hint}")
         return self.cell.elsewhere(self, x, state)
@@ -151,9 +153,6 @@ class RNN(Recurrence):
     (5, 7, 3)
     """
 
-    cell: Any
-    return_state: bool
-
     def __init__(
         self, inputs: int, outputs: int, activation: Callable = np.tanh, *, return_state: bool = False, **keywords: Any
     ):
@@ -176,9 +175,6 @@ class LSTM(Recurrence):
     (5, 7, 3)
     """
 
-    cell: Any
-    return_state: bool
-
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(LSTMCell(inputs, outputs, **keywords), return_state=return_state)
 
@@ -197,9 +193,6 @@ class GRU(Recurrence):
     >>> gru(np.ones((7, 2), np.float32)).shape
     (7, 3)
     """
-
-    cell: Any
-    return_state: bool
 
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(GRUCell(inputs, outputs, **keywords), return_state=return_state)

@@ -61,6 +61,8 @@ def pads_of(layer: str, pad: Any, extent: tuple[int, ...]) -> Pads:
     """The padding before and after, for each axis of windows of this `extent`; for one number, two, or four."""
     if isinstance(pad, SamePad) or pad is SamePad:
         return tuple(((size - 1) - (size - 1) // 2, (size - 1) // 2) for size in extent)
+    if isinstance(pad, str):
+        raise TypeError(f"{layer}'s pad is a whole number, or SamePad(), which keeps the size; got {pad!r}")
     what, dims = f"{layer}'s pad", len(extent)
     if isinstance(pad, (tuple, list)) and len(pad) == 2 * dims:
         flat = each_axis(what, pad, 2 * dims, 0)

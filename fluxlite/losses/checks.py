@@ -114,8 +114,9 @@ def chances(name: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) 
 
 
 def true_or_false(name: str, prediction: Any, target: Any, *args: Any, **kwargs: Any) -> None:
-    """The target says yes, 1, or no, 0, or how likely yes is."""
-    same_shape(name, prediction, target)
+    """The target says yes, 1, or no, 0, or how likely yes is. A plain number is the same for all."""
+    if type(target) not in (int, float, bool):
+        same_shape(name, prediction, target)
     if on_the_host(prediction, target):
         hint = f". The prediction comes first: {name}(model(x), y)"
         _within(name, "target", np.asarray(plain(target), float), hint)
@@ -152,7 +153,7 @@ def positive(name: str, prediction: Any, target: Any, *args: Any, **kwargs: Any)
 
 def on_the_host(prediction: Any, target: Any) -> bool:
     """Whether both are there, with values to look at. If only one is, the error is another one."""
-    if not isinstance(plain(target), (np.ndarray, np.generic, int)):
+    if not isinstance(plain(target), (np.ndarray, np.generic, int, float)):
         return False
     prediction = plain(prediction)
     return isinstance(prediction, (np.ndarray, np.generic)) and prediction.size > 0

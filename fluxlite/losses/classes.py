@@ -89,7 +89,8 @@ def binarycrossentropy(prediction: Any, target: Any, agg: Callable = np.mean, ep
     """The mean of ``-target * log(prediction) - (1 - target) * log(1 - prediction)`` (Flux: ``binarycrossentropy``).
 
     Both hold probabilities of *yes*, as from `sigmoid`; `eps`, by default the dtype's, keeps the logs from 0. Given
-    scores, `logitbinarycrossentropy` is more accurate. Raises `ValueError` for what lies outside 0 to 1 on the host.
+    scores, `logitbinarycrossentropy` is more accurate. A plain number as target counts for all. Raises `ValueError` for
+    what lies outside 0 to 1 on the host.
 
     >>> binarycrossentropy(np.array([0.5, 0.9]), np.array([1.0, 1.0])).round(4)
     np.float64(0.3993)
@@ -101,6 +102,8 @@ def binarycrossentropy(prediction: Any, target: Any, agg: Callable = np.mean, ep
 @compares(true_or_false)
 def logitbinarycrossentropy(prediction: Any, target: Any, agg: Callable = np.mean) -> Any:
     """`binarycrossentropy` of the sigmoid of scores, in one accurate step (Flux: ``logitbinarycrossentropy``).
+
+    A plain number as target counts for all: ``logitbinarycrossentropy(discriminator(drawn), 0)``.
 
     >>> logitbinarycrossentropy(np.array([1e4, 0.0]), np.array([0.0, 1.0]), agg=np.sum).round(4)
     np.float64(10000.6931)
@@ -147,7 +150,7 @@ def dice_coeff_loss(prediction: Any, target: Any, smooth: float = 1) -> Any:
     np.float64(0.25)
     """
     check_number("smooth", smooth)
-    total = np.sum(prediction**2) + np.sum(target**2)
+    total = np.sum(prediction**2 + target**2)
     return 1 - (2 * np.sum(prediction * target) + smooth) / (total + smooth)
 
 

@@ -8,22 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_bool
-from ..errors import check_number
-from .base import Rule
-from .momentum import check_shares
+from .base import Formula
 
 
 @dataclass(frozen=True)
-class AdaGrad(Rule):
+class AdaGrad(Formula):
     """``eta * g / sqrt(sum of all g**2 so far)`` (Duchi and others, 2011; Flux: ``AdaGrad``)."""
 
     eta: float = 0.1
     epsilon: float = 1e-8
-
-    def __post_init__(self) -> None:
-        check_number("the learning rate eta", self.eta)
-        check_number("epsilon", self.epsilon)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"square": np.full_like(x, epsilon_of(self, x))}
@@ -34,15 +27,11 @@ class AdaGrad(Rule):
 
 
 @dataclass(frozen=True)
-class AdaDelta(Rule):
+class AdaDelta(Formula):
     """Steps as large as those before them were, so without a rate (Zeiler, 2012; Flux: ``AdaDelta``)."""
 
     rho: float = 0.9
     epsilon: float = 1e-8
-
-    def __post_init__(self) -> None:
-        check_number("rho", self.rho, below=1)
-        check_number("epsilon", self.epsilon)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"square": np.zeros_like(x), "step": np.zeros_like(x)}
@@ -56,7 +45,7 @@ class AdaDelta(Rule):
 
 
 @dataclass(frozen=True)
-class RMSProp(Rule):
+class RMSProp(Formula):
     """``eta * g / sqrt(running mean of g**2)`` (Hinton, 2012; Flux: ``RMSProp``).
 
     With `centred`, the square of the mean is taken off, which leaves the variance.
@@ -66,12 +55,6 @@ class RMSProp(Rule):
     rho: float = 0.9
     epsilon: float = 1e-8
     centred: bool = False
-
-    def __post_init__(self) -> None:
-        check_number("the learning rate eta", self.eta)
-        check_number("rho", self.rho, below=1)
-        check_number("epsilon", self.epsilon)
-        check_bool("centred", self.centred)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"square": np.zeros_like(x)} | ({"mean": np.zeros_like(x)} if self.centred else {})
@@ -86,17 +69,12 @@ class RMSProp(Rule):
 
 
 @dataclass(frozen=True)
-class Adam(Rule):
+class Adam(Formula):
     """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015)."""
 
     eta: float = 0.001
     beta: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
-
-    def __post_init__(self) -> None:
-        check_number("the learning rate eta", self.eta)
-        check_number("epsilon", self.epsilon)
-        check_shares("beta", self.beta)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"mean": np.zeros_like(x), "square": np.zeros_like(x), "steps": 0}
@@ -119,17 +97,13 @@ class Adam(Rule):
 class AdamW(Adam):
     """`Adam` that also shrinks the parameters, by a share of their size (Loshchilov and Hutter, 2019; Flux: ``AdamW``).
 
-    `decay` is Flux's ``lambda`` and PyTorch's ``weight_decay``. The share is ``eta * decay`` if `couple`, as in
-    PyTorch, or `decay` alone, as in the paper.
+    `decay` is Flux's ``lambda`` and PyTorch's ``weight_decay``. It's 0 unless you give it, as in Flux, and then this is
+    `Adam`; PyTorch's is 0.01. The share is ``eta * decay`` if `couple`, as in PyTorch, or `decay` alone, as in the
+    paper.
     """
 
     decay: float = 0.0
     couple: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("decay", self.decay)
-        check_bool("couple", self.couple)
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         return super().change(memory, x, g) + (self.eta * self.decay if self.couple else self.decay) * x

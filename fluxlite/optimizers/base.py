@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from ..arguments import check_bool, in_words
 from ..coming_from import KEYWORDS, OF_AN_OPTIMIZER, Elsewhere, hint
+from ..errors import check_number
 
 
 class Rule:
@@ -50,3 +53,20 @@ class Rule:
         change = self.change(memory, x, g)
         if change is not None:
             x -= change
+
+
+class Formula(Rule):
+    """A rule of the library. A number has one name in all of them, by which it's checked."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            below = 1 if name in ("rho", "beta") else math.inf  # the share that a running mean keeps
+            if name in ("beta", "ell", "gamma"):
+                if not isinstance(value, (tuple, list)) or len(value) != 2:
+                    raise TypeError(f"{name} is two numbers such as (0.9, 0.999), got {in_words(value)}")
+                for number in value:
+                    check_number(name, number, below)
+            elif name in ("eta", "rho", "epsilon", "decay", "delta", "omega"):
+                check_number("the learning rate eta" if name == "eta" else name, value, below)
+            elif name in ("centred", "couple"):
+                check_bool(name, value)

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import in_words
-from ..errors import check_number
-from .base import Rule
+from .base import Formula, Rule
 
 
 class OptimiserChain(Rule):
@@ -53,7 +52,7 @@ class OptimiserChain(Rule):
 
 
 @dataclass(frozen=True)
-class WeightDecay(Rule):
+class WeightDecay(Formula):
     """``g + decay * x``, the slope of an L2 penalty ``decay / 2 * x**2`` (Flux: ``WeightDecay``).
 
     Before another rule, in `OptimiserChain`. With `Adam` it is not what `AdamW` does.
@@ -61,41 +60,32 @@ class WeightDecay(Rule):
 
     decay: float = 5e-4
 
-    def __post_init__(self) -> None:
-        check_number("decay", self.decay)
-
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         return g + self.decay * x
 
 
 @dataclass(frozen=True)
-class SignDecay(Rule):
+class SignDecay(Formula):
     """``g + decay * sign(x)``, the slope of an L1 penalty ``decay * |x|`` (Flux: ``SignDecay``)."""
 
     decay: float = 1e-3
-
-    def __post_init__(self) -> None:
-        check_number("decay", self.decay)
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         return g + self.decay * np.sign(x)
 
 
 @dataclass(frozen=True)
-class ClipGrad(Rule):
+class ClipGrad(Formula):
     """Each number of the gradient cut off at ``±delta`` (Flux: ``ClipGrad``)."""
 
     delta: float = 10.0
-
-    def __post_init__(self) -> None:
-        check_number("delta", self.delta)
 
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         return np.clip(g, -self.delta, self.delta)
 
 
 @dataclass(frozen=True)
-class ClipNorm(Rule):
+class ClipNorm(Formula):
     """A gradient whose norm is above `omega` made shorter, in its direction (Flux: ``ClipNorm``).
 
     The norm is that of each parameter by itself: the root of the sum of squares for ``p=2``, the sum for 1, the largest
@@ -107,7 +97,7 @@ class ClipNorm(Rule):
     p: float = 2
 
     def __post_init__(self) -> None:
-        check_number("omega", self.omega)
+        super().__post_init__()
         if getattr(self.p, "shape", ()) or self.p not in (1, 2, math.inf):
             raise ValueError(f"ClipNorm's p is 1, 2 or math.inf, got {in_words(self.p)}")
 

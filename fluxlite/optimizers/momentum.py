@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import in_words
-from ..errors import check_number
-from .base import Rule
+from .base import Formula
 
 
 @dataclass(frozen=True)
-class Descent(Rule):
+class Descent(Formula):
     """``x -= eta * g`` (Flux: ``Descent``).
 
     >>> x = np.ones(2)
@@ -24,23 +22,16 @@ class Descent(Rule):
 
     eta: float = 0.1
 
-    def __post_init__(self) -> None:
-        check_number("the learning rate eta", self.eta)
-
     def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
         return self.eta * g
 
 
 @dataclass(frozen=True)
-class Momentum(Rule):
+class Momentum(Formula):
     """``v = rho * v + eta * g; x -= v`` (Flux: ``Momentum``)."""
 
     eta: float = 0.01
     rho: float = 0.9
-
-    def __post_init__(self) -> None:
-        check_number("the learning rate eta", self.eta)
-        check_number("rho", self.rho, below=1)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"velocity": np.zeros_like(x)}
@@ -63,7 +54,7 @@ class Nesterov(Momentum):
 
 
 @dataclass(frozen=True)
-class Lion(Rule):
+class Lion(Formula):
     """Steps of one size: the sign of a running mean (Chen and others, 2023; Flux: ``Lion``).
 
     The formula is the paper's, and so is `beta`. Optimisers.jl 0.4 swaps the shares of the old mean and of the
@@ -72,10 +63,6 @@ class Lion(Rule):
 
     eta: float = 0.001
     beta: tuple[float, float] = (0.9, 0.99)
-
-    def __post_init__(self) -> None:
-        check_number("the learning rate eta", self.eta)
-        check_shares("beta", self.beta)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"mean": np.zeros_like(x)}
@@ -89,7 +76,7 @@ class Lion(Rule):
 
 
 @dataclass(frozen=True)
-class Rprop(Rule):
+class Rprop(Formula):
     """A rate for each number, which grows while its slope keeps its sign (Riedmiller and Braun, 1993; Flux: ``Rprop``).
 
     `ell` says by what a rate shrinks and grows, `gamma` between which sizes it stays. Made for gradients of all data
@@ -99,11 +86,6 @@ class Rprop(Rule):
     eta: float = 0.001
     ell: tuple[float, float] = (0.5, 1.2)
     gamma: tuple[float, float] = (1e-6, 50.0)
-
-    def __post_init__(self) -> None:
-        check_number("the learning rate eta", self.eta)
-        for name, pair in (("ell", self.ell), ("gamma", self.gamma)):
-            check_pair(name, pair)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"slope": np.zeros_like(x), "rate": np.full_like(x, self.eta)}
@@ -115,15 +97,3 @@ class Rprop(Rule):
         rate[...] = np.where(turned > 0, grown, np.where(turned < 0, shrunk, rate))
         memory["slope"][...] = np.where(turned < 0, 0, g)
         return rate * np.sign(memory["slope"])
-
-
-def check_pair(name: str, pair: Any, below: float = float("inf")) -> None:
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise TypeError(f"{name} is two numbers such as (0.9, 0.999), got {in_words(pair)}")
-    for number in pair:
-        check_number(name, number, below)
-
-
-def check_shares(name: str, pair: Any) -> None:
-    """Two numbers, each the share that a running mean keeps."""
-    check_pair(name, pair, below=1)

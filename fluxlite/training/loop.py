@@ -92,6 +92,9 @@ def train(
     anything else; then ``update(opt_state, model, gradient)``. `loss` may give ``(loss, extra, …)``. `data` is a
     `DataLoader`, a list of batches, or whatever else can be gone through `epochs` times.
 
+    ``history.losses`` has the loss of each step, ``history.epoch_losses`` the mean of each epoch; ``history.epochs``
+    and ``history.steps`` count.
+
     ``callbacks``: functions of the history, called after each epoch; if one gives something true, training stops
     there. ``each_step`` is the same after each step: ``lambda history: button.is_set()``. The interrupt key, ■ in a
     notebook, lets the step be finished, and then gives the history; pressed again, it raises `KeyboardInterrupt` at

@@ -15,8 +15,8 @@ from .walks import KeyPath, check_open, fmap, nodes
 def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
     """(path, array) of every floating-point array that an optimizer may change; a tied one at its first place.
 
-    Inside `gradient` these are the tracked arrays: a penalty over them is part of the loss, and of its gradient
-    (Optimisers.jl: ``trainables``).
+    Inside `gradient` these are the tracked arrays: a penalty over them, ``sum(np.sum(w**2) for _, w in
+    trainables(model))``, is part of the loss, and of its gradient (Optimisers.jl: ``trainables(x, path=true)``).
 
     >>> [(str(path), array.shape) for path, array in trainables({"W": np.zeros((2, 3)), "steps": np.arange(3)})]
     [("['W']", (2, 3))]

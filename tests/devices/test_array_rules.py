@@ -67,6 +67,16 @@ def test_the_refusal_says_both_devices_and_the_fix(simulated):
         numbers(simulated, (2,)) + np.ones(2)
 
 
+@pytest.mark.on("Simulated", "Metal")
+@pytest.mark.parametrize(("host", "named"), [(np.zeros(2), True), (np.ones(2), False), (np.zeros(0), False)])
+def test_zeros_on_the_host_can_be_made_elsewhere(device, host, named):
+    """A state that a layer begins with: CuPy's own error can't name the way out."""
+    with pytest.raises(TypeError, match="on CPU; a GPU computes only with what") as caught:
+        np.tanh(device(np.ones(2, np.float32))) @ host
+    assert ("np.zeros_like(a, shape=…)" in str(caught.value)) == named
+
+
+
 @pytest.mark.on(*GPUS)
 def test_a_host_array_of_shape_0_may_be_compared_with(device):
     x = numbers(device, (3,))

@@ -335,6 +335,13 @@ def test_what_a_cell_says_comes_with_its_place(x, state, words):
         fl.Recurrence(Alone(2, 3))(x[:, None], state)
 
 
+def test_sequences_of_single_numbers_need_an_axis_for_them():
+    with pytest.raises(ShapeError, match=r"got shape \(5, 4\); x\[\.\.\., None\] has an axis for the one feature$"):
+        fl.LSTM(1, 3)(data(5, 4))
+    with pytest.raises(ShapeError, match=r"got shape \(5, 4, 7\)$"):
+        fl.LSTM(1, 3)(data(5, 4, 7))
+
+
 def test_the_place_in_a_model():
     model = fl.Chain(np.tanh, fl.Chain(layer("LSTM")))
     with pytest.raises(ShapeError, match=r"^layers\[1\]\.layers\[0\]: LSTM\(2 => 3\) takes sequences"):
