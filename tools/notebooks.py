@@ -170,13 +170,12 @@ try:
     import fluxlite
 except ModuleNotFoundError:
     raise SystemExit(
-        "fluxlite isn't installed in this notebook's Python. "
-        "You need the folder\\n"
-        "that you cloned or unpacked, the one with pyproject.toml in it. "
-        "Run this line\\n"
-        "in a cell of its own, with that folder's path. "
-        "Then run this cell again:\\n"
-        '    %pip install "/path/of/the/folder[lab]"'
+        "fluxlite isn't installed in this notebook's Python.\\n"
+        "You need the folder that you cloned or unpacked.\\n"
+        "It's the one with pyproject.toml in it.\\n"
+        "Run this line in a cell of its own, with your folder's path:\\n"
+        '    %pip install "/path/of/the/folder[lab]"\\n'
+        "Then run this cell again."
     ) from None"""
 HAND_IN = """## Hand in
 

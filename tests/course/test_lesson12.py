@@ -1,7 +1,11 @@
 """Lesson 12's checks: each likely wrong answer gets its own helpful message."""
 
+import itertools
+import json
+
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 import fluxlite as fl
 from fluxlite.course.elsewhere import elsewhere
@@ -194,8 +198,18 @@ def test_a_program_that_runs_elsewhere_sees_no_gpu_and_says_its_errors_in_plain_
 def test_the_picture_of_a_file_shows_all_of_its_bytes_in_their_order(tmp_path):
     path = tmp_path / "a.safetensors"
     fl.save(path, model=fl.Chain(fl.Dense(64, 32), fl.Dense(32, 10)), losses=np.zeros(100))
+    text = path.stat().st_size - (64 + 1) * 32 * 4 - (32 + 1) * 10 * 4 - 100 * 8
     found = parts(path)
-    assert found["layers[0]"] == (64 + 1) * 32 * 4 and found["layers[1]"] == (32 + 1) * 10 * 4
-    assert found["losses"] == 800 and sum(found.values()) == path.stat().st_size
-    said = inside(path).sentence
-    assert said.startswith(f"First {found['text']:,} bytes of text") and "8,320 bytes for layers[0]" in said
+    assert sorted(found[1:]) == [("layers[0]", 8320), ("layers[1]", 1320), ("losses", 800)]
+    assert found[0] == ("text", text)
+    assert inside(path).sentence.startswith(
+        f"First {text:,} bytes of text with the names and shapes, then the numbers:"
+    )
+
+
+def test_the_picture_of_a_file_keeps_parts_apart_that_are_apart(tmp_path):
+    path = tmp_path / "a.safetensors"
+    save_file({"layers[0].a": np.ones(4), "layers[1].a": np.ones(3), "layers[0].b": np.ones(2)}, path)
+    stored = json.loads(path.read_bytes()[8 : parts(path)[0][1]])
+    order = sorted(stored, key=lambda name: stored[name]["data_offsets"])
+    assert [name for name, _ in parts(path)[1:]] == [k for k, _ in itertools.groupby(name[:9] for name in order)]
