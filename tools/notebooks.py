@@ -150,7 +150,9 @@ FIRST = "00-start-here.ipynb"
 NEXT = re.compile(r"\*\*Next: \[[^\]]+\]\((\d\d-[\w-]+\.ipynb)\)")
 BLOCK = re.compile(r"(<!-- launch links: .*? -->\n).*?(<!-- end of launch links -->\n)", re.DOTALL)
 HUB = "https://YOUR-HUB/hub/user-redirect/git-pull"
-INSTALL = """# Where fluxlite is missing, as on Colab, this installs it. Anywhere else it does nothing.
+# Their lines are short, so that none is cut off in a narrow window.
+INSTALL = """# Where fluxlite is missing, as on Colab, this installs it.
+# Anywhere else it does nothing.
 try:
     import fluxlite
 except ModuleNotFoundError:
@@ -159,16 +161,21 @@ except ModuleNotFoundError:
         import fluxlite
     except ModuleNotFoundError:
         raise SystemExit(
-            "fluxlite could not be installed; the lines above say why. Is there a network? Then run this cell again."
+            "fluxlite could not be installed; the lines above say why. "
+            "Is there a network? Then run this cell again."
         ) from None"""
-INSTALL_BY_HAND = """# Where fluxlite is missing, this says how to install it. Anywhere else it does nothing.
+INSTALL_BY_HAND = """# Where fluxlite is missing, this says how to install it.
+# Anywhere else it does nothing.
 try:
     import fluxlite
 except ModuleNotFoundError:
     raise SystemExit(
-        "fluxlite isn't installed in this notebook's Python. You need the folder that you cloned or unpacked, the one "
-        "with pyproject.toml in it. Run this line in a cell of its own, with that folder's path; then this cell:\\n"
-        '    %pip install "/path/of/the/folder[lab]"'
+        "fluxlite isn't installed in this notebook's Python.\\n"
+        "You need the folder that you cloned or unpacked.\\n"
+        "It's the one with pyproject.toml in it.\\n"
+        "Run this line in a cell of its own, with your folder's path:\\n"
+        '    %pip install "/path/of/the/folder[lab]"\\n'
+        "Then run this cell again."
     ) from None"""
 HAND_IN = """## Hand in
 

@@ -244,7 +244,7 @@ def test_a_guess_is_kept_and_shown_beside_the_answer(capsys):
     guess("03-A", "A ")
     answer("03-A")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "03-A  your guess is a" and lines[1].startswith("03-A  you guessed a: fmap does not look into")
+    assert lines[0] == "03-A  your guess is a" and lines[1].startswith("03-A  you guessed a: fmap doesn't look into")
     assert lines[2].startswith("      it is b: ")
     guess("03-A", "b")
     answer("03-A")

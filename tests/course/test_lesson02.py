@@ -134,7 +134,7 @@ def forward(**wrong):
         ("02.3", [4, 7616], "a float32 has 4 bytes"),
         ("02.3", [4, 952], "a float32 has 4 bytes"),
         ("02.3", [4, 100], "the bytes are not"),
-        ("02.3", [5, 100], "neither"),
+        ("02.3", [5, 100], "neither number is right"),
         ("02.4", [lambda model, x: model(x)], "a layer was called"),
         ("02.4", [lambda model, x: None], "forward returned None"),
         ("02.4", [lambda model, x: x], "x came out as it went in"),
@@ -152,22 +152,84 @@ def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
     assert verdict.word == "not right" and words in verdict.message
 
 
-def test_right_answers_other_than_the_lessons_own():
-    def predict(model, x):
-        device = fl.get_device("CPU") if fl.gpu_device() is None else fl.gpu_device()
-        return fl.cpu(device(model)(device(x)))
+def in_one_line(model, x):
+    return fl.cpu(fl.gpu(model)(fl.gpu(x)))
 
-    def half(model):
-        return fl.fmap(lambda a: np.astype(a, np.float16) if a.dtype.kind == "f" else a, model, exclude=is_array)
 
-    def is_array(x):
+def on_the_device(model, x):
+    device = fl.get_device("CPU") if fl.gpu_device() is None else fl.gpu_device()
+    return fl.cpu(device(model)(device(x)))
+
+
+def both_at_once(model, x):
+    model, x = fl.gpu((model, x))
+    y = model(x)
+    return np.array(fl.cpu(y))
+
+
+def by_isinstance(tree):
+    def shorter(leaf):
+        if isinstance(leaf, np.ndarray) and is_float(leaf):
+            return np.float16(leaf)
+        return leaf.astype("f2") if is_float(leaf) else leaf
+
+    return fl.fmap(shorter, tree)
+
+
+def by_subtype(tree):
+    def shorter(leaf):
+        try:
+            return leaf.astype(np.float16) if np.issubdtype(leaf.dtype, np.floating) else leaf
+        except AttributeError:
+            return leaf
+
+    return fl.fmap(shorter, tree)
+
+
+def only_arrays_are_asked(tree):
+    def has_dtype(x):
         return hasattr(x, "dtype")
 
-    assert judge("02.1", predict).word == "right"
-    assert judge("02.2", lambda tree: fl.fmap(lambda a: np.float16(a) if type(a) is np.ndarray and is_float(a) else
-                 a.astype("f2") if is_float(a) else a, tree)).word == "right"  # fmt: skip
-    assert judge("02.3", np.int64(4), 3808).word == "right"
-    assert judge("02.4", forward()).word == "right"
+    def shorter(leaf):
+        return leaf.astype("float16") if has_dtype(leaf) and leaf.dtype in (np.float32, np.float64) else leaf
+
+    return fl.fmap(shorter, tree)
+
+
+def transposed(model, x):
+    for part in model.layers:
+        if callable(part) and not hasattr(part, "weight"):
+            x = part(x)
+        else:
+            x = (part.weight @ x.T).T if x.ndim == 2 else part.weight @ x
+            x = part.activation(x if part.bias is None else x + part.bias)
+    return x
+
+
+def with_matmul(model, x):
+    for part in model:
+        if isinstance(part, fl.Dense):
+            y = np.matmul(x, np.transpose(part.weight))
+            if part.bias is not None:
+                y = np.add(y, part.bias)
+            x = part.activation(y)
+        else:
+            x = part(x)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("id", "answers"),
+    [
+        *[("02.1", [f]) for f in (in_one_line, on_the_device, both_at_once)],
+        *[("02.2", [f]) for f in (by_isinstance, by_subtype, only_arrays_are_asked)],
+        *[("02.3", [copies, nbytes]) for copies, nbytes in ((np.int64(4), 3808), (4, 3808.0), (2 + 2, 952 * 4))],
+        *[("02.4", [f]) for f in (forward(), transposed, with_matmul)],
+    ],
+)
+def test_right_answers_other_than_the_lessons_own(id, answers):
+    verdict = judge(id, *answers)
+    assert verdict.word == "right", verdict
 
 
 def test_trees_draws_each_array_where_it_is_and_no_more_than_can_be_read():

@@ -1,5 +1,7 @@
 """Lesson 03's checks: each likely wrong answer gets its own helpful message."""
 
+from dataclasses import make_dataclass
+
 import numpy as np
 import pytest
 
@@ -68,9 +70,9 @@ def in_place(f, x):
         ("03.2", [lambda f, x: fl.fmap(f, x)], "that calls fmap itself"),
         ("03.2", [lambda f, x: x], "actor is not what fmap makes of it"),
         ("03.3", [3, 16640], "encoder.weight and decoder.weight are one array"),
-        ("03.3", [2, 16640], "gpu makes float32 of it"),
-        ("03.3", [2, 8320], "gpu leaves integers as they are"),
-        ("03.3", [5, 5], "neither"),
+        ("03.3", [2, 16640], "but gpu makes float32 of it"),
+        ("03.3", [2, 8320], "and gpu leaves integers as they are"),
+        ("03.3", [5, 5], "neither number is right"),
         ("03.4", [agent(children=("head",))], "body.weight, body.bias stayed on the CPU"),
         ("03.4", [agent()], "body.weight was trained"),
         ("03.4", [agent(trainable=("body",))], "body.weight was trained"),
@@ -83,16 +85,76 @@ def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
     assert verdict.word == "not right" and words in verdict.message
 
 
-def test_right_answers_other_than_the_lessons_own():
-    def my_fmap(f, x):
-        children, rebuild = fl.functor(x)
-        if not children:
-            return f(x)
-        if isinstance(children, dict):
-            return rebuild({name: my_fmap(f, child) for name, child in children.items()})
-        return rebuild([my_fmap(f, child) for child in children])
+def in_a_list(f, x):
+    children, rebuild = fl.functor(x)
+    if not children:
+        return f(x)
+    if isinstance(children, dict):
+        return rebuild({name: in_a_list(f, child) for name, child in children.items()})
+    return rebuild([in_a_list(f, child) for child in children])
 
-    assert judge("03.1", two_heads(fl.functor)).word == "right"
-    assert judge("03.2", my_fmap).word == "right"
-    assert judge("03.3", np.int64(2), 8448).word == "right"
-    assert judge("03.4", agent(trainable=("head",))).word == "right"
+
+def in_a_loop(f, x):
+    children, rebuild = fl.functor(x)
+    if len(children) == 0:
+        return f(x)
+    new = dict(children) if isinstance(children, dict) else list(children)
+    for place in new if isinstance(new, dict) else range(len(new)):
+        new[place] = in_a_loop(f, children[place])
+    return rebuild(new)
+
+
+def arrays_first(f, x):
+    if isinstance(x, np.ndarray):
+        return f(x)
+    children, rebuild = fl.functor(x)
+
+    def walk(child):
+        return arrays_first(f, child)
+
+    if isinstance(children, dict):
+        return rebuild(dict(zip(children, map(walk, children.values())))) if children else f(x)
+    return rebuild(type(children)(map(walk, children))) if children else f(x)
+
+
+def decorated():
+    @fl.functor
+    class TwoHeads:
+        def __init__(self, body, heads, name):
+            self.body, self.heads, self.name = body, heads, name
+
+    return TwoHeads
+
+
+def as_a_dataclass():
+    return fl.functor(make_dataclass("TwoHeads", ["body", "heads", "name"]))
+
+
+@pytest.mark.parametrize(
+    ("id", "answers"),
+    [
+        ("03.1", [decorated()]),
+        ("03.1", [as_a_dataclass()]),
+        ("03.1", [two_heads(lambda cls: fl.functor(cls, ("body", "heads")))]),
+        *[("03.2", [f]) for f in (in_a_list, in_a_loop, arrays_first)],
+        *[("03.3", [copies, nbytes]) for copies, nbytes in ((np.int64(2), 8448), (2, 8448.0), (1 + 1, 8192 + 256))],
+        ("03.4", [agent(trainable=("head",))]),
+        ("03.4", [agent(children=("body", "head"), trainable=("head",))]),
+        ("03.4", [fl.functor(agent(children=("head",)), trainable=("head",))]),
+    ],
+)
+def test_right_answers_other_than_the_lessons_own(id, answers):
+    verdict = judge(id, *answers)
+    assert verdict.word == "right", verdict
+
+
+def test_gpu_gives_back_the_same_object_only_where_nothing_moves():
+    """What the lesson says in its fifth answer."""
+    known, unknown = fl.Dense(3, 2), two_heads()(fl.Dense(4, 3), [], "t")
+    with fl.simulate_gpu():
+        there = fl.gpu(known)
+        again = fl.gpu(there)
+        assert there is not known and again is not there and again.weight is there.weight
+        assert fl.gpu(unknown) is unknown
+    with fl.pretend():
+        assert fl.gpu(known) is known

@@ -148,6 +148,7 @@ def test_a_copy_holds_no_output_no_guess_and_no_solution_in_code(path):
 def test_a_copy_first_says_how_to_install_where_it_has_to_and_then_starts(path):
     install, first = code(path)[:2]
     assert install.startswith("# Where fluxlite is missing, ") and "%pip install" in install
+    assert max(map(len, install.splitlines())) <= 80, "a line that a narrow window cuts off"
     assert re.search(rf'^start\("{path.name[:2]}", made_for="[\d.]+"\)', first, re.MULTILINE)
 
 

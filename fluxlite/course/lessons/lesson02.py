@@ -16,23 +16,23 @@ from ..guesses import Question
 QUESTIONS = {
     "02-A": Question(
         "c",
-        a="a Dense has a bias too, an array of its own.",
+        a="a Dense has a bias, too, and that's an array of its own.",
         b="softmax is a function and holds no array, and each Dense holds two.",
-        c="each of the two Dense has a weight and a bias; functions hold none.",
-        d="67 numbers, but they stand in 4 arrays; an array is one leaf.",
+        c="each of the two Dense layers has a weight and a bias. Functions hold no arrays.",
+        d="there are 67 numbers, but they're in 4 arrays.",
     ),
     "02-B": Question(
         "a",
-        a="d is the single Dense of the first lines: 5 outputs, each from a sigmoid.",
-        b="that would be m; the line calls d, which is still the single layer from above.",
-        c="d is still there: a new m does not take it away.",
+        a="d is still the single Dense from the first cell: 5 outputs, each squeezed by a sigmoid.",
+        b="m would give that. But the line calls d, which is still the single layer from the first cell.",
+        c="d is still there: a new m doesn't take it away.",
     ),
     "02-C": Question(
         "b",
-        a="W and W.T are one array, seen in two ways.",
-        b="W travels once, the two biases too; and W.T is again a view of the W that arrived.",
-        c="the number is right; but a change at one place shows at the other, as it did before the move.",
-        d="what is copied is arrays, not layers.",
+        a="W and W.T are one array, seen in two ways, and it travels once.",
+        b="W travels once, and so does each bias. On the GPU, W.T is a view of W again.",
+        c="the number is right, but the places are still tied: change one, and the other changes.",
+        d="arrays are copied, not layers.",
     ),
 }
 
@@ -56,18 +56,18 @@ def predict(predict: Any) -> str:
             ) from None
     copies = r.host_to_device.count
     if fl.device_of(model[0].weight) != fl.get_device("CPU"):
-        raise NotRight("the caller's model was changed; gpu gives a new one, and the old one stays where it is")
+        raise NotRight("the caller's model was changed; gpu gives you a new model, so leave the old one alone")
     if not r.launches:
         raise NotRight(*_idle(copies))
     if y is None:
         raise NotRight("predict returned None", None, "the result, as a NumPy array")
     if not isinstance(y, np.ndarray):
-        raise NotRight("it runs on the GPU; but the result is still there", f"an array on {fl.device_of(y)}", "on CPU")
+        raise NotRight("it runs on the GPU, but the result is still there", f"an array on {fl.device_of(y)}", "on CPU")
     if y.shape != wanted.shape or not np.allclose(y, wanted, atol=1e-5):
         raise NotRight("the numbers are not those of model(x)", y, wanted)
     if copies > 5:
         raise NotRight(
-            "it runs on the GPU; but a line makes copies that nobody keeps", f"{copies} copies to the GPU", "5 copies"
+            "it runs on the GPU, but a line makes copies that nobody keeps", f"{copies} copies to the GPU", "5 copies"
         )
     return f"5 copies to the GPU (4 arrays of the model, and x), {r.launches} launches there, 1 copy back"
 
@@ -81,9 +81,9 @@ def _idle(copies: int) -> tuple[str, str, str]:
     if copies == 0:
         return "the GPU was never asked for anything", yours, expected
     if copies == 1:
-        return "one array was moved, nothing computed there: first move model and x, then call", yours, expected
+        return "one array was moved, but nothing was computed there: first move model and x, then call", yours, expected
     return (
-        "copies were made and dropped: gpu(model) gives a new model, and the next line has to use it",
+        "copies were made and dropped: gpu(model) gives a new model, so give it a name and use it",
         yours,
         expected,
     )
@@ -92,7 +92,7 @@ def _idle(copies: int) -> tuple[str, str, str]:
 # -- 02.2 ---------------------------------------------------------------------------------------------------------
 
 
-@exercise("02.2", "half precision by fmap", look_at="section 6: zeros, a function of one leaf")
+@exercise("02.2", "half precision with fmap", look_at="section 6: zeros, a function of one leaf")
 def half(half: Any) -> str:
     made = fl.Chain(fl.Dense(3, 4, np.tanh, rng=np.random.default_rng(2)), fl.Dense(4, 2), fl.softmax)
     tree = {"model": made, "classes": np.arange(3), "table": made[0].weight.T, "scale": np.ones(2)}  # float64
@@ -104,7 +104,7 @@ def half(half: Any) -> str:
             raise NotRight(
                 "your function of a leaf was given a function, such as np.tanh, and treated it like an array",
                 yours=f"{type(error).__name__}: {error}",
-                expected="a leaf that is no array comes back as it is",
+                expected="a leaf that isn't an array comes back unchanged",
             ) from None
         raise
     _check_kept(tree, before, short)
@@ -112,7 +112,7 @@ def half(half: Any) -> str:
     if short["model"][0].activation is not np.tanh or short["model"][2] is not fl.softmax:
         raise NotRight("the functions of the model are not what they were", short["model"][0].activation, np.tanh)
     if not np.shares_memory(short["table"], short["model"][0].weight):
-        raise NotRight("table and model.layers[0].weight were one array and are two now: let fmap do the walk")
+        raise NotRight("table and model.layers[0].weight were one array and are two now: let one fmap do it all")
     with fl.receipt() as r:
         moved = _arrays({"model": half(fl.gpu(made))})
     if r.device_to_host.count or any(isinstance(array, np.ndarray) for array in moved.values()):
@@ -123,11 +123,11 @@ def half(half: Any) -> str:
         )
     if any(array.dtype != np.float16 for array in moved.values()):
         raise NotRight(
-            "on the GPU the arrays stayed as they were: they are no np.ndarray. An array has a dtype, wherever it is",
+            "on the GPU the arrays stayed as they were. They aren't np.ndarrays, but each has a dtype: ask for that",
             yours=moved["layers[0].weight"].dtype,
             expected="float16",
         )
-    return "every floating-point array is float16, where it was; integers, functions and ties are kept"
+    return "every floating-point array is float16, on its own device; integers, functions and ties are kept"
 
 
 def _arrays(tree: Any) -> dict[str, Any]:
@@ -144,19 +144,19 @@ def _check_kept(tree: Any, before: dict[str, Any], short: Any) -> None:
         if array.dtype != before[path].dtype or not np.array_equal(array, before[path]):
             raise NotRight(f"half changed the model that it was given: {path}", array.dtype, before[path].dtype)
     if short is None:
-        raise NotRight("half returned None", None, "the new model: fmap builds it, return gives it")
+        raise NotRight("half returned None", None, "the new model, which fmap builds: return it")
     if not isinstance(short, dict) or not isinstance(short.get("model"), fl.Chain):
         raise NotRight("the result is not built like the model", type(short).__name__, "what fmap gives")
 
 
 def _check_dtypes(arrays: dict[str, Any]) -> None:
     if arrays["classes"].dtype.kind != "i":
-        raise NotRight("an array of integers was changed", arrays["classes"].dtype, "its dtype as it was")
+        raise NotRight("an array of integers was changed", arrays["classes"].dtype, "the same dtype as before")
     floats = {path: array.dtype for path, array in arrays.items() if array.dtype.kind == "f"}
     long = [f"{path} is {dtype}" for path, dtype in floats.items() if dtype != np.float16]
     if len(long) == 1 and long[0] == "scale is float64":
         raise NotRight(
-            'only float32 was converted, and float64 is a floating-point type too: ask for dtype.kind == "f"',
+            'only float32 was converted, but float64 is a floating-point type, too: ask for dtype.kind == "f"',
             long[0],
             "float16",
         )
@@ -180,32 +180,32 @@ def copies_and_bytes(copies: Any, nbytes: Any) -> str:
         return f"{paid[0]} copies, {paid[1]:,} bytes: weight 256, bias 32, x 3,200, its first ten rows once more 320"
     yours = f"{copies} copies, {nbytes} bytes"
     if copies in (6, 7):
-        raise NotRight("an array that stands at two places is copied once: layer, and x", yours)
+        raise NotRight("an array in two places is copied once: look at layer and at x", yours)
     if copies == 3:
         raise NotRight("x[:10] is not all of x, so it is no tie: it travels by itself", yours)
     if copies == 2:
-        raise NotRight("what is copied is arrays; a Dense has two", yours)
+        raise NotRight("arrays are copied, not layers; a Dense has two", yours)
     if copies == paid[0] and nbytes in (paid[1] * 2, paid[1] // 4):
-        raise NotRight("the copies are right; a float32 has 4 bytes", yours)
+        raise NotRight("the copies are right, but a float32 has 4 bytes", yours)
     if copies == paid[0]:
         raise NotRight("the copies are right, the bytes are not", yours, "numbers × 4 for each array, added")
-    raise NotRight("neither that many copies nor that many bytes", yours)
+    raise NotRight("neither number is right. Start with the copies: write down each array once", yours)
 
 
 # -- 02.4 ---------------------------------------------------------------------------------------------------------
 
 
 class _Sealed(fl.Dense):
-    """A layer that refuses to be called, since the learner is to compute by hand."""
+    """A layer that refuses to be called, since the learner computes by hand."""
 
     def __call__(self, x: Any) -> Any:
-        raise NotRight("a layer was called; this time compute with its weight, bias and activation yourself")
+        raise NotRight("a layer was called; this time, compute with its weight, bias and activation yourself")
 
 
 fl.functor(_Sealed)
 
 
-@exercise("02.4", "a forward pass through the leaves", look_at="section 1: the layer, computed by hand")
+@exercise("02.4", "a forward pass by hand", look_at="section 1: the layer, computed by hand")
 def forward(forward: Any) -> str:
     rng = np.random.default_rng(4)
     first = _Sealed.of(rng.standard_normal((3, 3)).astype(np.float32), np.ones(3, np.float32), np.tanh)
@@ -220,7 +220,7 @@ def forward(forward: Any) -> str:
     with fl.receipt() as r:
         y = forward(model, moved)
     if r.device_to_host.count or fl.device_of(y) == fl.get_device("CPU"):
-        raise NotRight("on the GPU your function brings something back to the CPU", f"{r.device_to_host.count} copies")
+        raise NotRight("on the GPU, your function brings something back to the CPU", f"{r.device_to_host.count} copies")
     return f"as the model does it: one layer, three, a single observation, and on the GPU ({r.launches} launches)"
 
 
@@ -235,10 +235,10 @@ def _compare(y: Any, wanted: Any, x: Any = None, layer: Any = None, h: Any = Non
             "the activation is missing": h + layer.bias,
             "the activation comes last, after the bias": np.tanh(h) + layer.bias,
             "weight.T, not weight: a row of weight belongs to an output": np.tanh(x @ layer.weight + layer.bias),
-            "weight @ x takes the columns of x for observations; here they are its rows: x @ weight.T": np.tanh(
+            "weight @ x takes the columns of x for observations, but they are the rows: x @ weight.T": np.tanh(
                 layer.weight @ x + layer.bias
             ),
-            "x came out as it went in": x,
+            "x came out as it went in: nothing was computed": x,
         }
         for words, slip in slips.items():
             if np.allclose(y, slip, atol=1e-5):

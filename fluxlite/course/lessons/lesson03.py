@@ -16,28 +16,28 @@ from ..guesses import Question
 QUESTIONS = {
     "03-A": Question(
         "b",
-        a="fmap does not look into every object, only into those of registered classes.",
-        b="fmap enters registered classes only, and nobody has registered ActorCritic.",
-        c="fmap does not stop at the first array; it never got in.",
-        d="to fmap an object it cannot enter is a leaf like a number: cu leaves it as it is. You get a note, no error.",
+        a="fmap doesn't look into every object, only into objects of registered classes.",
+        b="fmap enters only registered classes, and ActorCritic isn't registered.",
+        c="fmap doesn't stop at the first array. It never got in.",
+        d="fmap takes an object that it can't enter for a leaf, and cu leaves it alone. You get a note, but no error.",
     ),
     "03-B": Question(
         "c",
-        a="each field is an array of its own, with a memory of its own: 2 copies.",
-        b="the 6 numbers were float64, 48 bytes; cu makes float32 of them before they travel.",
+        a="each field is an array of its own, in its own memory: 2 copies.",
+        b="as float64, the 6 numbers have 48 bytes. But cu turns them into float32 before they travel.",
         c="2 arrays, 6 numbers, 4 bytes each.",
         d="an array travels as a whole.",
     ),
     "03-C": Question(
         "a",
-        a="an operation takes its arrays from one device; the error says which array is on the other.",
-        b="a GPU cannot reach into the memory of the CPU to multiply.",
-        c="nothing moves by itself: a copy is made where the program says so.",
+        a="all arrays of an operation have to be on one device. The error says which array isn't.",
+        b="a GPU can't reach into the CPU's memory to multiply.",
+        c="nothing moves by itself. You get a copy only where your program asks for it.",
     ),
 }
 
 
-@exercise("03.1", "a class whose arrays all move", look_at="explain(TwoHeads(…)): which boxes are shut?")
+@exercise("03.1", "a class whose arrays all move", look_at="explain(TwoHeads(…)): which box is shut?")
 def two_heads(TwoHeads: Any) -> str:
     with fl.receipt() as built:
         model = TwoHeads(fl.Dense(4, 3), [fl.Dense(3, 2), fl.Dense(3, 1)], "two heads")
@@ -59,8 +59,8 @@ def two_heads(TwoHeads: Any) -> str:
     if getattr(moved, "name", None) != "two heads":
         raise NotRight("the model's name got lost on the way", getattr(moved, "name", None), "two heads")
     if any(fl.device_of(array) != fl.get_device("CPU") for _, array in _arrays(model)):
-        raise NotRight("the original was changed; moving gives a new model and leaves the old one where it is")
-    return "6 of 6 arrays moved, the name is kept, the original untouched"
+        raise NotRight("the original was changed; a move gives a new model and leaves the old one where it is")
+    return "6 of 6 arrays moved, the name is kept, and the original is untouched"
 
 
 def _arrays(model: Any) -> list[tuple[str, Any]]:
@@ -78,7 +78,7 @@ class _ActorCritic:
 fl.functor(_ActorCritic)
 
 
-@exercise("03.2", "fmap in five lines", look_at="functor(m): what are the two things it gives?")
+@exercise("03.2", "fmap in five lines", look_at="functor(m): which two things does it give?")
 def my_fmap(my_fmap: Any) -> str:
     seen: list[Any] = []
 
@@ -89,7 +89,7 @@ def my_fmap(my_fmap: Any) -> str:
         if isinstance(x, (_ActorCritic, dict, list, tuple)):
             name = type(x).__name__.lstrip("_")
             raise NotRight(
-                f"f was called with a whole {name}; f is for leaves", yours=f"f({name}(…))", expected="f(array)"
+                f"f was called with a whole {name}; call f for leaves only", yours=f"f({name}(…))", expected="f(array)"
             )
         return 2 * x if isinstance(x, np.ndarray) else x
 
@@ -99,11 +99,11 @@ def my_fmap(my_fmap: Any) -> str:
     model = tree()
     result = my_fmap(double, model)
     if result is None:
-        raise NotRight("my_fmap returned None", None, "a new ActorCritic: what rebuild gives must be returned")
+        raise NotRight("my_fmap returned None", None, "a new ActorCritic: return what rebuild gives")
     _check_untouched(model, tree())
     wanted = fl.fmap(lambda x: 2 * x if isinstance(x, np.ndarray) else x, tree())
     if not isinstance(result, _ActorCritic):
-        raise NotRight("the result is no ActorCritic", type(result).__name__, "ActorCritic, which rebuild makes")
+        raise NotRight("the result is no ActorCritic", type(result).__name__, "an ActorCritic, made by rebuild")
     _same(result.actor, wanted.actor, "actor")
     if not isinstance(result.critic, dict):
         raise NotRight("critic was a dict", type(result.critic).__name__, "dict")
@@ -154,17 +154,17 @@ def copies_and_bytes(copies: Any, nbytes: Any) -> str:
         return f"{paid[0]} copies, {paid[1]:,} bytes: 64·32 numbers of 4 bytes, 32 of 8"
     yours, expected = f"{copies} copies, {nbytes} bytes", f"{paid[0]} copies"
     if copies == 3:
-        raise NotRight("encoder.weight and decoder.weight are one array; it is copied once", yours, expected)
+        raise NotRight("encoder.weight and decoder.weight are one array, so it's copied once", yours, expected)
     if nbytes == 64 * 32 * 8 + 32 * 8:
-        raise NotRight("the bytes are right for float64; gpu makes float32 of it, and leaves integers", yours)
+        raise NotRight("the bytes are right for float64, but gpu makes float32 of it (and leaves integers)", yours)
     if nbytes == (64 * 32 + 32) * 4:
-        raise NotRight("the bias holds integers of 8 bytes; gpu leaves integers as they are", yours)
+        raise NotRight("the bias holds integers of 8 bytes, and gpu leaves integers as they are", yours)
     if copies == paid[0]:
         raise NotRight("the number of copies is right, the bytes are not", yours, "numbers × bytes for each, added")
-    raise NotRight("neither that many copies nor that many bytes", yours, expected)
+    raise NotRight("neither number is right. Start with the copies: write down each array once", yours)
 
 
-@exercise("03.4", "frozen, but not left behind", look_at="functor says what moves, trainable what trains")
+@exercise("03.4", "frozen, but not left behind", look_at="functor says what moves, trainable says what trains")
 def agent(Agent: Any) -> str:
     made = Agent(fl.Dense(3, 4, np.tanh), fl.Dense(4, 2))
     model = fl.gpu(made)
@@ -181,8 +181,8 @@ def agent(Agent: Any) -> str:
         except TypeError:
             if stayed:
                 raise NotRight(
-                    f"{', '.join(stayed)} stayed on the CPU, so the model cannot compute",
-                    yours="what is no child does not move",
+                    f"{', '.join(stayed)} stayed on the CPU, so the model can't compute",
+                    yours="what isn't a child doesn't move",
                     expected="all four arrays on the device",
                 ) from None
             raise
@@ -200,7 +200,7 @@ def agent(Agent: Any) -> str:
     fl.update(state, model, grads)
     changed = {part: not np.array_equal(before[part], fl.cpu(getattr(model, part).weight)) for part in before}
     if changed["body"]:
-        raise NotRight("body.weight was trained", "it changed in one step", "equal bit for bit: it is frozen")
+        raise NotRight("body.weight was trained", "it changed in one step", "not a bit changed: it's frozen")
     if not changed["head"]:
-        raise NotRight("head.weight was not trained", "it is what it was", "changed by one step")
-    return "all four arrays move, the head learns, the body stays as it was"
+        raise NotRight("head.weight was not trained", "it didn't change in one step", "changed by the step")
+    return "all four arrays move, the head learns, the body stays the same"

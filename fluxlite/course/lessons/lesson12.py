@@ -16,33 +16,33 @@ from ..guesses import Question
 QUESTIONS = {
     "12-A": Question(
         "c",
-        a="what was fetched are copies, which are gone again; the model itself never moves.",
-        b="the file holds copies of the numbers; the model is still yours.",
-        c="four arrays were copied to the host for the file; the model stayed where it was.",
+        a="save fetches copies for the file. The model itself never moves.",
+        b="the file holds copies of the numbers. You still have the model.",
+        c="four arrays were copied to the host for the file, and the model stayed where it was.",
     ),
     "12-B": Question(
         "a",
-        a="a model of the same structure, built by the code; the file fills it.",
-        b="the numbers are in the file, but no code: who builds the Chain, and with which functions?",
-        c="the file holds numbers, which any computer can read.",
+        a="the code builds a model of the same structure, and the file fills it.",
+        b="the numbers are in the file, but the code isn't: what builds the Chain, and with which functions?",
+        c="the file holds numbers, and any computer can read them.",
     ),
     "12-C": Question(
         "b",
-        a="half of a model would be worse than none; so everything is checked first.",
-        b="everything is checked before anything is changed.",
-        c="nothing is filled up or guessed: a file fits, or it does not.",
+        a="half a model would be worse than none, so load checks everything first.",
+        b="load checks everything before it changes anything.",
+        c="load doesn't guess or fill up: a file fits, or it doesn't.",
     ),
     "12-D": Question(
         "c",
-        a="Adam takes its steps from what it remembers of past gradients, and a new one remembers nothing.",
-        b="nothing is wrong with it, as far as anybody can see: that is why it is a trap.",
-        c="Adam's memory begins anew, and so does the order of the batches.",
+        a="Adam's steps depend on what it remembers of past gradients, and a new Adam remembers nothing.",
+        b="nothing looks wrong, and you get no error. That's why it's a trap.",
+        c="Adam starts with an empty memory, and the batches come in another order.",
     ),
     "12-E": Question(
         "b",
-        a="so it does; but W.T is another object than W, although its numbers lie in the same memory.",
-        b="pickle writes the numbers of each, and W.T is an object of its own.",
-        c="no error, which is the trouble: it trains on, with twice the weights.",
+        a="it does, but W.T and W are two objects, although their numbers are in the same memory.",
+        b="W.T is an object of its own, so pickle writes its numbers once more.",
+        c="there is no error, and that's the trouble: you train on, with twice the weights.",
     ),
 }
 
@@ -71,7 +71,7 @@ def _check_restored(restore: Any, path: Path, hidden: int) -> None:
         raise NotRight(message, yours=error, expected=f"Dense(64, {hidden}, …), Dense({hidden}, 10)") from None
     if not isinstance(model, fl.Chain):
         what = "None" if model is None else f"a {type(model).__name__}"
-        raise NotRight("restore is to return the model", what, "a Chain with the file's numbers")
+        raise NotRight("restore should return the model", what, "a Chain with the file's numbers")
     arrays = [getattr(model[i], name, None) for i in range(2) for name in ("weight", "bias")]
     wanted = [getattr(saved[i], name) for i in range(2) for name in ("weight", "bias")]
     if not all(np.array_equal(fl.cpu(a), b) for a, b in zip(arrays, wanted)):
@@ -80,7 +80,7 @@ def _check_restored(restore: Any, path: Path, hidden: int) -> None:
     x_there = fl.gpu(x) if fl.device_of(arrays[0]) != fl.get_device("CPU") else x
     if not np.allclose(fl.cpu(model(x_there)), saved(x), atol=1e-5):
         raise NotRight(
-            "the numbers are right, and the model computes others: a file holds no functions; where is relu?"
+            "the numbers are right, but the model computes something else. A file holds no functions: where is relu?"
         )
 
 
@@ -102,7 +102,7 @@ def save_best(save_best: Any) -> str:
             _check_best(path, loss, best, kept, better)
             _check_returned(given, loss, best)
             if fl.device_of(model[0].weight) == fl.get_device("CPU"):
-                raise NotRight("the model was on the GPU, and is on the CPU now")
+                raise NotRight("the model was on the GPU, and now it's on the CPU")
     return "six epochs, two of them equally good, one nan: the file holds the best, and the best loss is returned"
 
 
@@ -114,18 +114,18 @@ def _check_best(path: Path, loss: float, best: float, kept: float, better: bool)
         raise NotRight("in the file there is nothing called model", ", ".join(contents), "save(path, model=model)")
     found = float(contents["model"]["layers"][0]["weight"][0, 0])
     if found != kept and better:
-        raise NotRight(f"the loss, {loss}, is the smallest so far, and the file was not written")
+        raise NotRight(f"the loss, {loss}, is the smallest so far, but the file was not written")
     if found != kept and loss == best:
-        raise NotRight(f"the loss, {loss}, is no smaller than the best so far, and the file was written all the same")
+        raise NotRight(f"the loss, {loss}, is no smaller than the best so far, but the file was written")
     if found != kept:
-        raise NotRight(f"the loss, {loss}, is not the smallest, and the file was written all the same")
+        raise NotRight(f"the loss, {loss}, is not the smallest, but the file was written")
 
 
 def _check_returned(given: Any, loss: float, best: float) -> None:
     if given is None:
         raise NotRight("save_best returned None", None, f"{best}, the best loss so far")
     if isinstance(given, bool) or not np.isscalar(given) or given != best:
-        raise NotRight(f"after a loss of {loss} it returned something else than the best so far", given, best)
+        raise NotRight(f"after a loss of {loss} it didn't return the best so far", given, best)
 
 
 # -- 12.3 ---------------------------------------------------------------------------------------------------------
@@ -147,15 +147,17 @@ def arrays_and_bytes(arrays: Any, nbytes: Any) -> str:
         return f"{wanted[0]} arrays, {wanted[1]:,} bytes: the weight once, two biases, 100 losses of 8 bytes"
     yours = f"{arrays} arrays, {nbytes} bytes"
     if arrays == 5 and nbytes == wanted[1] + weight.nbytes:
-        raise NotRight("W and W.T are a tie: it is stored once", yours)
+        raise NotRight("W and W.T are a tie, so they're stored once", yours)
     if arrays == 5 and nbytes in (wanted[1] + 4, wanted[1] + 8):
-        raise NotRight("epoch is a number, no array: it stands in the description", yours)
+        raise NotRight("epoch is a number, no array: it's in the text at the beginning of the file", yours)
     if arrays == 3:
         raise NotRight("losses are in the file, too", yours)
     if arrays != wanted[0]:
-        raise NotRight("not that many arrays", yours, "each weight, bias and losses; a tie once; no numbers")
+        raise NotRight(
+            "not that many arrays", yours, "weights, biases and losses; a tie counts once, a number not at all"
+        )
     if nbytes == wanted[1] - 400:
-        raise NotRight("losses were never moved to a GPU: they are float64, 8 bytes each", yours)
+        raise NotRight("losses were never moved to a GPU, so they're still float64: 8 bytes each", yours)
     if nbytes == 2 * wanted[1] - 800:
         raise NotRight("the model is float32, 4 bytes for each number", yours)
     raise NotRight("the number of arrays is right, the bytes are not", yours, "numbers × bytes for each, added")
@@ -178,10 +180,10 @@ def take_up(take_up: Any) -> str:
         saved = fl.load(path)
     _check_taken_up(run, saved)
     if isinstance(epoch, bool) or epoch != 2:
-        raise NotRight("it returned something else than the number of epochs that are done", epoch, 2)
+        raise NotRight("it didn't return the number of epochs that are done", epoch, 2)
     _epochs(run, 4 - epoch)
     if not _equal(fl.state(fl.cpu(run["model"])), fl.state(fl.cpu(whole["model"]))):
-        raise NotRight("the weights at the end are others than those of a training that never stopped")
+        raise NotRight("the weights at the end are not those of a training that never stopped")
     return "two epochs, a file, two epochs more: equal to four epochs, bit for bit"
 
 
@@ -202,15 +204,15 @@ def _epochs(run: dict[str, Any], count: int) -> None:
 
 def _check_taken_up(run: dict[str, Any], saved: dict[str, Any]) -> None:
     if not _equal(fl.state(fl.cpu(run["model"])), saved["model"]):
-        raise NotRight("the model that was handed over has not got the file's weights: load(path, model=model)")
+        raise NotRight("the model that you got hasn't got the file's weights: load(path, model=model)")
     if not _equal(fl.state(fl.cpu(run["opt_state"])), saved["opt_state"]):
         raise NotRight(
-            "the optimizer's memory that was handed over is a new one: Adam has forgotten the past gradients",
-            yours="steps made so far: 0",
+            "the optimizer's memory that you got is still new: Adam has forgotten the past gradients",
+            yours="steps so far: 0",
             expected="the memory from the file, in opt_state itself",
         )
     if not _equal(run["loader"].rng.bit_generator.state, saved["loader"]):
-        raise NotRight("the loader's generator is a new one: the batches come in another order")
+        raise NotRight("the loader's generator is still new: the batches come in another order")
 
 
 def _equal(x: Any, y: Any) -> bool:
