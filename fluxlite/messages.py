@@ -104,7 +104,7 @@ def forgotten_afterwards() -> Iterator[None]:
 def _say(key: Hashable, line: str) -> None:
     if key not in _said:
         _said[key] = line
-        print(line)
+        print(at_words(line, indent="  "))
 
 
 # -- where we run ---------------------------------------------------------------------------------------------------
@@ -114,6 +114,22 @@ def ipython() -> Any:
     """The IPython shell that runs this, in a notebook or a terminal, otherwise None. Imports nothing."""
     module = sys.modules.get("IPython")
     return None if module is None else module.get_ipython()
+
+
+def at_words(text: str, indent: str = "") -> str:
+    """In a notebook, `text` with its long lines broken between words: a page would break them anywhere.
+
+    >>> at_words("a short line")
+    'a short line'
+    """
+    if not in_notebook():
+        return text
+    import textwrap  # only here: a program that stays outside notebooks needn't load it
+
+    wrap = textwrap.TextWrapper(
+        96, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, replace_whitespace=False
+    )
+    return "\n".join(wrap.fill(line) for line in text.split("\n"))
 
 
 def in_notebook() -> bool:

@@ -3,6 +3,7 @@
 import sys
 from types import SimpleNamespace
 
+from fluxlite import messages
 from fluxlite.messages import in_notebook, ipython, notice, notices, reset_notices, warn
 
 
@@ -31,3 +32,12 @@ def test_which_shell_reads_it_is_found_without_importing_one(monkeypatch):
     assert in_notebook()
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     assert ipython() is None and not in_notebook()  # imported by a program, so no shell runs
+
+
+def test_in_a_notebook_long_lines_break_at_words_and_elsewhere_not_at_all(monkeypatch):
+    text = "[ Info: " + "words of a message " * 20 + "/a/long/path/" * 12
+    assert messages.at_words(text) == text
+    monkeypatch.setattr(messages, "in_notebook", lambda: True)
+    lines = messages.at_words(text, indent="  ").split("\n")
+    assert " ".join(line.strip() for line in lines) == text  # nothing lost, and nothing split
+    assert all(len(line) <= 96 for line in lines[:-1]) and all(line.startswith("  ") for line in lines[1:])

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from traceback import extract_tb
 
+from ..messages import at_words
+
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
@@ -29,7 +31,7 @@ def expect_error(kind: type[BaseException], words: str, traceback: bool = False)
             raise AssertionError(f"the error was expected to say {words!r}; it says: {error}") from error
         if traceback:
             print(_way_to(error))
-        print(f"{type(error).__name__}: {error}")
+        print(at_words(f"{type(error).__name__}: {error}"))
     except Exception as error:
         got = f"{type(error).__name__}: {error}"
         raise AssertionError(f"expected a {kind.__name__} that says {words!r}; got {got}") from error
