@@ -21,18 +21,22 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "seeds": ("one number that decides all random ones", set()),
     "pictures": ("how pictures look, and how they are shown", set()),
     "coming_from": ("what names of PyTorch, Keras and JAX are called here", set()),
+    "tensors": ("what to do with a tensor of PyTorch, JAX and others", set()),
     "unreached": ("arrays of a model that no walk reaches: where they are, and what helps", {"tree", "messages"}),
     "arrays": ("what is asked of an array without knowing whose it is", {"tree"}),
     "autodiff": (
         "gradients: the array that remembers, the derivative rules, the way back",
-        {"tree", "unreached", "arrays", "messages", "coming_from"},
+        {"tree", "unreached", "arrays", "messages", "coming_from", "tensors"},
     ),
     "errors": ("errors that name the place in a model", {"tree", "arrays", "autodiff", "coming_from"}),
     "activations": ("relu, tanh, softmax and their kin, with their derivatives", {"arrays", "autodiff"}),
-    "losses": ("what training makes small", {"tree", "arrays", "autodiff", "errors", "messages", "activations"}),
+    "losses": (
+        "what training makes small",
+        {"tree", "arrays", "autodiff", "errors", "messages", "activations", "tensors"},
+    ),
     "layers": (
         "what networks are made of, and how they print",
-        {"tree", "arrays", "autodiff", "errors", "messages", "seeds", "activations", "coming_from"},
+        {"tree", "arrays", "autodiff", "errors", "messages", "seeds", "activations", "coming_from", "tensors"},
     ),
     "optimizers": (
         "setup, update and the rules",
@@ -41,7 +45,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "schedules": ("learning rates that change with the steps", {"errors"}),
     "devices": (
         "where arrays live; which device gpu(x) chooses, and how it moves",
-        {"writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "seeds"},
+        {"writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "seeds", "tensors"},
     ),
     "simulated": ("the simulated GPU: real values, a real GPU's rules, estimated times", {"tree", "arrays", "devices"}),
     "receipts": ("what the devices were asked to do, and how long it takes", {"devices", "simulated", "pictures"}),
@@ -49,7 +53,10 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
         "explain and doctor: what is where, what can be used",
         {"tree", "unreached", "arrays", "autodiff", "devices"},
     ),
-    "data": ("observations, mini-batches, loaders", {"tree", "arrays", "devices", "errors", "messages", "seeds"}),
+    "data": (
+        "observations, mini-batches, loaders",
+        {"tree", "arrays", "devices", "errors", "messages", "seeds", "tensors"},
+    ),
     "checkpoint": (
         "save and load",
         {"writing", "tree", "unreached", "arrays", "autodiff", "messages", "optimizers", "devices", "data"},

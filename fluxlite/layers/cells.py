@@ -13,9 +13,9 @@ from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .initializers import glorot_uniform, start
-from .inputs import taken
-from .layer import Layer
-from .printing import brief, described, name_of, text_of
+from .inputs import no_array, taken
+from .layer import Layer, on_its_card
+from .printing import brief, name_of, text_of
 from .steps import GRUSteps, LSTMSteps, RNNSteps, Steps
 
 
@@ -88,6 +88,7 @@ class Cell(Layer):
         cell.Wi, cell.Wh, cell.bias = Wi, Wh, bias
         return cell
 
+    @on_its_card
     def __call__(self, x: Any, state: Any = None) -> tuple[Any, Any]:
         """The output and the state after one step. Without a `state` it begins with `initialstates`."""
         state = self.initialstates() if state is None else state
@@ -129,7 +130,7 @@ class Cell(Layer):
         """After an error: what a learner needs to know about it; None if the cell sees nothing wrong."""
         inputs, shape, name = self.Wi.shape[1], getattr(x, "shape", None), self._name()
         if shape is None:
-            return InputError(KeyPath(), f"{name} takes an array, got {brief(x)}; np.asarray(x) makes one")
+            return no_array(name, x)
         if shape == () or shape[-1] != inputs:
             takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
             hint = "; the observations are its rows: x.T?" if len(shape) == 2 and shape[0] == inputs else ""
@@ -148,9 +149,6 @@ class Cell(Layer):
 
     def _name(self) -> str:
         return f"{type(self).__name__}({self.sizes()})"
-
-    def __repr__(self) -> str:
-        return described(self)
 
     def _call(self) -> str:
         arrays = self.Wi, self.Wh, self.bias

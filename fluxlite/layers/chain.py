@@ -6,12 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..arrays import enter_card, on_card_of
-from ..errors import LayerError, left_over
+from ..tensors import is_tensor
 from ..tree.contract import functor
-from ..tree.walks import Attribute
-from .layer import Layer
-from .printing import brief, count_of, name_of, places_of, said_where
+from .inputs import no_array
+from .layer import LAYERS, Layer, called
+from .printing import brief, call_of, calls_of, count_of, places_of, said_where
 
 
 @functor
@@ -46,20 +45,10 @@ class Chain(Layer):
         self.layers = dict(named) if named else tuple(layers)
 
     def __call__(self, x: Any) -> Any:
+        if is_tensor(x):
+            raise no_array("Chain", x)
         for where, layer in self._items():
-            try:
-                if enter_card:
-                    with on_card_of(x):
-                        x = layer(x)
-                else:
-                    x = layer(x)
-            except LayerError as error:
-                raise error.within(Attribute("layers"), where) from error.__cause__
-            except RuntimeError as error:
-                why = left_over(layer)
-                if why is None:
-                    raise
-                raise why.within(Attribute("layers"), where) from error
+            x = called(layer, x, LAYERS, where)
         return x
 
     def _items(self) -> Any:
@@ -78,6 +67,9 @@ class Chain(Layer):
 
     def __iter__(self) -> Iterator:
         return iter(self.layers.values() if isinstance(self.layers, Mapping) else self.layers)
+
+    def _call(self) -> str:
+        return f"Chain({calls_of(self.layers)})"
 
     def __repr__(self) -> str:
         if len(self) == 0:
@@ -99,7 +91,6 @@ class Chain(Layer):
                 yield from layer._lines(indent, name, each)
                 yield f"{indent}),", ""
             else:
-                call = layer._call() if hasattr(layer, "_call") else name_of(layer)
-                count, places = count_of(layer), places_of(layer)
+                call, count, places = call_of(layer), count_of(layer), places_of(layer)
                 on = f", on {' and '.join(places)}" if each and places else ""
                 yield f"{indent}{name}{call},", f"# {count} parameters{on}" if count or on else ""

@@ -13,8 +13,8 @@ from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
 from ..tree.contract import functor
 from .initializers import glorot_uniform, start
 from .inputs import matching, taken
-from .layer import Layer
-from .printing import brief, described, name_of, text_of
+from .layer import Layer, on_its_card
+from .printing import brief, name_of, text_of
 from .spatial import Pads, SamePad, check_places, check_shape, each_axis, explained, kernel_of, option, pads_of
 from .spatial import whole_number as whole
 
@@ -112,6 +112,7 @@ class Conv(Layer):
         self.dilation = each_axis(f"{name}'s dilation", dilation, dims)
         self.pad = pads_of(name, pad, self._padded_extent())
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         try:
             check_shape(self, x, len(self.stride), self._inputs())
@@ -152,9 +153,6 @@ class Conv(Layer):
         *kernel, _, _ = self.weight.shape
         outputs = self._outputs(self.weight, self.groups)
         return f"{type(self).__name__}({tuple(kernel)}, {self._inputs()} => {outputs})"
-
-    def __repr__(self) -> str:
-        return described(self)
 
     def _call(self) -> str:
         if len(getattr(self.weight, "shape", ())) < 3:  # a model may hold anything in an array's place for a while

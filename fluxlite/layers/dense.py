@@ -10,14 +10,14 @@ import numpy as np
 
 from ..activations import identity
 from ..arrays import enter_card, on_card_of
-from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, other_device
+from ..errors import LayerError, ShapeError, keywords_hinted, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .initializers import glorot_uniform, start
-from .inputs import matching, taken
+from .inputs import matching, no_array, taken
 from .layer import Layer
-from .printing import brief, described, name_of, text_of
+from .printing import brief, name_of, text_of
 from .rows import product
 
 
@@ -110,7 +110,7 @@ class Dense(Layer):
         """After an error: what a learner needs to know about it; None if the layer sees nothing wrong."""
         inputs, shape, name = self.weight.shape[1], getattr(x, "shape", None), self._name()
         if shape is None:
-            return InputError(KeyPath(), f"{name} takes an array, got {brief(x)}; np.asarray(x) makes one")
+            return no_array(name, x)
         if shape == () or shape[-1] != inputs:
             takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
             hint = "; the observations are its rows: x.T?" if len(shape) == 2 and shape[0] == inputs else ""
@@ -119,9 +119,6 @@ class Dense(Layer):
 
     def _name(self) -> str:
         return "Dense({1} => {0})".format(*self.weight.shape)
-
-    def __repr__(self) -> str:
-        return described(self)
 
     def _call(self) -> str:
         if len(getattr(self.weight, "shape", ())) != 2:  # a model may hold anything in an array's place for a while

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
-from .layer import Layer
+from .layer import Layer, on_its_card
 from .printing import brief
 
 
@@ -52,6 +52,7 @@ class Dropout(Layer):
         self.dims = dims if dims is None or isinstance(dims, int) else tuple(dims)
         self.rng = rng
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         if not self.active or self.p == 0:
             return x
@@ -71,9 +72,6 @@ class Dropout(Layer):
         drawn = on_device_of(x, generator.random(shape, dtype=np.float32))
         scale = 1 / (1 - self.p) if self.p < 1 else 0.0
         return (drawn >= self.p).astype(x.dtype) * scale
-
-    def __repr__(self) -> str:
-        return self._call()
 
     def _call(self) -> str:
         return f"Dropout({self.p:g}{'' if self.dims is None else f', dims={self.dims}'})"

@@ -16,8 +16,8 @@ from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
 from .inputs import is_floating
-from .layer import Layer
-from .printing import brief, described, text_of
+from .layer import Layer, on_its_card
+from .printing import brief, text_of
 from .rows import product
 
 
@@ -76,6 +76,7 @@ class Embedding(Layer):
         layer.weight = weight
         return layer
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         try:
             return self._rows(x)
@@ -116,9 +117,6 @@ class Embedding(Layer):
 
     def _name(self) -> str:
         return "Embedding({} => {})".format(*self.weight.shape)
-
-    def __repr__(self) -> str:
-        return described(self)
 
     def _call(self) -> str:
         return self._name() if len(getattr(self.weight, "shape", ())) == 2 else f"Embedding.of({self.weight!r})"

@@ -1,8 +1,19 @@
-"""What the library's layers have in common: an attribute that isn't there is explained."""
+"""What the library's layers have in common: where they compute, and what's said of an attribute that isn't there."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from ..arrays import enter_card, on_card_of
+from ..errors import LayerError, left_over
+from ..tensors import is_tensor
+from ..tree.walks import Attribute
+from .inputs import no_array
+from .printing import described
+
+Call = TypeVar("Call", bound=Callable[..., Any])
 
 
 class Layer:
@@ -14,3 +25,51 @@ class Layer:
         from ..coming_from import OF_A_MODEL, missing
 
         raise missing(self, name, OF_A_MODEL)
+
+    def _call(self) -> str:
+        """How one writes this layer: ``Dense(2 => 3)``."""
+        raise NotImplementedError
+
+    def _name(self) -> str:
+        """What errors call it: where there is much to say, less than `_call` says."""
+        return self._call()
+
+    def __repr__(self) -> str:
+        return described(self)
+
+
+# Where there's one card at most, we don't use an empty ``with``: it would take 5 % of a small step.
+
+
+def on_its_card(call: Call) -> Call:
+    """Above a layer's ``__call__``: it computes on the card that holds its input, and refuses tensors of others."""
+
+    @wraps(call)
+    def computed(layer: Any, x: Any, *more: Any, **keywords: Any) -> Any:
+        if is_tensor(x):
+            raise no_array(layer._name(), x)
+        if enter_card:
+            with on_card_of(x[0] if type(x) is tuple and x else x):
+                return call(layer, x, *more, **keywords)
+        return call(layer, x, *more, **keywords)
+
+    return computed  # type: ignore[return-value]
+
+
+LAYERS = Attribute("layers")
+
+
+def called(layer: Any, x: Any, *place: Any) -> Any:
+    """``layer(x)``, of any layer or function, on the card that holds `x`. An error names its `place` in front."""
+    try:
+        if enter_card:
+            with on_card_of(x):
+                return layer(x)
+        return layer(x)
+    except LayerError as error:
+        raise error.within(*place) from error.__cause__
+    except RuntimeError as error:
+        why = left_over(layer)
+        if why is None:
+            raise
+        raise why.within(*place) from error

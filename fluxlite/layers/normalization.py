@@ -15,9 +15,9 @@ from ..errors import InputError, LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
-from .inputs import is_floating, taken
-from .layer import Layer
-from .printing import brief, described, name_of
+from .inputs import is_floating, no_array, taken
+from .layer import Layer, on_its_card
+from .printing import brief, name_of
 from .standardizing import Moments, standardized
 
 
@@ -41,6 +41,7 @@ class Normalization(Layer):
         self.scale = np.ones(self.size, np.float32) if affine else None
         self.bias = np.zeros(self.size, np.float32) if affine else None
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         try:
             reference = self.mean if self.scale is None else self.scale
@@ -62,7 +63,7 @@ class Normalization(Layer):
         """Raise what there is to say about an `x` that can't be normalized. NumPy would broadcast some of them."""
         values, n = plain(x), len(self.size)
         if not is_array(values):
-            raise InputError(KeyPath(), f"{self._name()} takes an array, got {brief(values)}; np.asarray(x) makes one")
+            raise no_array(self._name(), values)
         if not is_floating(values):
             raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {values.dtype.name}")
         if x.shape[len(x.shape) - n :] != self.size or len(x.shape) < n + self._axes_before():
@@ -82,9 +83,6 @@ class Normalization(Layer):
 
     def _name(self) -> str:
         return f"{self._kind()}({', '.join(map(str, self.size))})"
-
-    def __repr__(self) -> str:
-        return described(self)
 
     def _call(self) -> str:
         activation = "" if self.activation is identity else f", {name_of(self.activation)}"

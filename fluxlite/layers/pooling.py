@@ -12,7 +12,7 @@ from ..autodiff.derivatives.windows import Windows, max_along, padded, sum_along
 from ..errors import ShapeError
 from ..tree.contract import functor
 from ..tree.walks import KeyPath
-from .layer import Layer
+from .layer import Layer, on_its_card
 from .spatial import Pads, SamePad, check_places, check_shape, each_axis, explained, kernel_of, option, pads_of
 
 
@@ -23,6 +23,7 @@ class _Pool(Layer):
     maxima is the first one of the window, read row by row.
     """
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         try:
             check_shape(self, x, self._dims())
@@ -44,14 +45,8 @@ class _Pool(Layer):
     def _pool(self, x: Any, at: Windows) -> Any:
         raise NotImplementedError
 
-    def _name(self) -> str:
-        return self._call()
-
     def _call(self) -> str:
         raise NotImplementedError
-
-    def __repr__(self) -> str:
-        return self._call()
 
 
 def _largest(x: Any, at: Windows) -> Any:
@@ -197,19 +192,14 @@ class GlobalMaxPool(Layer):
     array([10., 11.])
     """
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         flat = _flat(self, x)
         largest = np.take_along_axis(flat, np.argmax(flat, axis=1)[:, None], axis=1)
         return np.reshape(largest, (x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1]))
 
-    def _name(self) -> str:
-        return self._call()
-
     def _call(self) -> str:
         return f"{type(self).__name__}()"
-
-    def __repr__(self) -> str:
-        return self._call()
 
 
 @functor(children=())
@@ -223,6 +213,7 @@ class GlobalMeanPool(GlobalMaxPool):
     array([5., 6.])
     """
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         _flat(self, x)
         return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)

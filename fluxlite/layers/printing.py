@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..arrays import device_of
 from ..autodiff.tracked import untracked_leaf
+from ..tree.contract import trainable
 from ..tree.parameters import trainables
 from ..tree.ties import is_array
 from ..tree.walks import fmap, leaves
@@ -13,7 +15,20 @@ from ..tree.walks import fmap, leaves
 
 def described(layer: Any) -> str:
     """How a layer prints by itself: as its `_call` says, with its parameters, and where they are if not on the CPU."""
+    if not trainable(layer):  # a layer that never has parameters
+        return layer._call()
     return f"{layer._call()}      # {count_of(layer)} parameters{said_where(places_of(layer))}"
+
+
+def call_of(layer: Any) -> str:
+    """How a layer, or any function, is written within another one, on one line."""
+    return layer._call() if hasattr(layer, "_call") else name_of(layer)
+
+
+def calls_of(layers: Any) -> str:
+    """The same for a container of layers, which may have names."""
+    named = layers.items() if isinstance(layers, Mapping) else (("", layer) for layer in layers)
+    return ", ".join(f"{name}={call_of(layer)}" if name else call_of(layer) for name, layer in named)
 
 
 def count_of(layer: Any) -> int:
