@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of
+from ..tensors import refuse_tensor
 from ..tree.contract import children
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, steps
@@ -91,6 +92,7 @@ def _check_kinds(together: list, path: KeyPath) -> None:
                 f"observation {number}{_at(path)} is {_words(one)}, observation 0 is {_words(together[0])}: a batch is "
                 "of one kind. DataLoader(…, collate=False) gives lists of observations."
             )
+    refuse_tensor(f"a batch{_at(path)}", together[0])
     if not isinstance(first, (str, tuple)) and first not in (list, *_TEXT):
         raise TypeError(
             f"observations are put together from arrays, numbers, text, tuples and dicts{_at(path)}, got "

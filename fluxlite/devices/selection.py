@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from ..messages import notice, warn, was_said
+from ..tensors import refuse_tensor
 from . import preferences, simulation
 from .backends import BACKENDS, check_backend
 from .backends import functional as functional
@@ -38,6 +39,7 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     if device is None:
         if not was_said("no GPU"):
             notice("no GPU", f"arrays stay on the CPU. {why_no_gpu()} doctor() says more.")
+        refuse_tensor("gpu", x)
         return x
     return device(x, dtype)
 

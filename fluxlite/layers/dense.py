@@ -11,6 +11,7 @@ import numpy as np
 from ..activations import identity
 from ..arrays import enter_card, on_card_of
 from ..errors import LayerError, ShapeError, keywords_hinted, left_over, other_device
+from ..tensors import is_tensor
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
@@ -102,7 +103,7 @@ class Dense(Layer):
             raise why from error
 
     def _forward(self, x: Any) -> Any:
-        same = getattr(x, "dtype", None) is self.weight.dtype
+        same = getattr(x, "dtype", None) is self.weight.dtype and not is_tensor(x)  # JAX has the same types
         y = product(x if same else taken(self._name(), self.weight, x), self.weight.T)
         return self.activation(y if self.bias is None else y + self.bias)
 

@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from ..arrays import enter_card, on_card_of
+from ..coming_from import OF_A_MODEL, knows
 from ..errors import LayerError, left_over
 from ..tensors import is_tensor
 from ..tree.walks import Attribute
@@ -16,15 +17,9 @@ from .printing import described
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 
+@knows(OF_A_MODEL)
 class Layer:
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # what Python itself asks for
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        from ..coming_from import OF_A_MODEL, missing
-
-        raise missing(self, name, OF_A_MODEL)
 
     def _call(self) -> str:
         """How one writes this layer: ``Dense(2 => 3)``."""

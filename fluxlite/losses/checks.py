@@ -12,6 +12,7 @@ from ..arrays import astype, on_card_of
 from ..autodiff.tracked import TrackedArray, plain
 from ..errors import mixed_devices
 from ..messages import notice
+from ..tensors import is_tensor, refuse_tensor
 
 Loss = TypeVar("Loss", bound=Callable[..., Any])
 
@@ -26,6 +27,9 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
     def with_check(loss: Loss) -> Loss:
         @functools.wraps(loss)
         def checked(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+            for x in (prediction, target):
+                if is_tensor(x):
+                    refuse_tensor(f"{loss.__name__}(prediction, target)", x)
             check(loss.__name__, prediction, target, *args, **kwargs)
             try:
                 with on_card_of(prediction):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import device_of
 from ..autodiff.tracked import plain
+from ..tensors import refuse_tensor
 from ..tree.ties import is_array
 
 
@@ -48,6 +49,7 @@ def _numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, A
     prediction, target = plain(prediction), plain(target)
     target = np.asarray(target) if isinstance(target, (list, tuple)) else target
     for what, x in (("prediction", prediction), ("target", target)):
+        refuse_tensor(f"{name}(prediction, target)", x)
         if not is_array(x):
             raise TypeError(f"{name}(prediction, target): the {what} is an array, got a {type(x).__name__}")
     if prediction.ndim == 0:

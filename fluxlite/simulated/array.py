@@ -7,7 +7,7 @@ there is counted here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -42,6 +42,14 @@ class SimulatedArray(HostReads, Operators):
         raise TypeError(
             f"this array is on {self.device}; NumPy does not copy it to the host by itself. Write cpu(x) to do so."
         )
+
+    def __dlpack__(self, **keywords: Any) -> NoReturn:
+        raise BufferError(
+            f"this array is on {self.device}, in memory that no other library can read. Copy it first: "
+            "np.from_dlpack(cpu(x))"
+        )
+
+    __dlpack_device__ = __dlpack__
 
     def _view(self, values: np.ndarray) -> SimulatedArray:
         """Other values in the same memory."""

@@ -96,6 +96,12 @@ class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
             f"this array is on {self.device}; NumPy does not copy it to the host by itself. Write cpu(x) to do so."
         )
 
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.values.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> Any:
+        return self.values.__dlpack_device__()
+
     # An object without its own equality never equals a number: `x == None` is False everywhere, as in NumPy.
 
     def __eq__(self, other: Any) -> Any:
