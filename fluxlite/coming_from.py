@@ -59,7 +59,7 @@ NAMES = {
     "Adadelta": "fl.AdaDelta",
     "Adamax": "fl.AdaMax",
     "clip_grad_norm_": "fl.OptimiserChain(fl.ClipNorm(…), fl.Adam())",
-    "clip_by_global_norm": "fl.OptimiserChain(fl.ClipNorm(…), fl.Adam()); it takes the norm of each parameter by itself",
+    "clip_by_global_norm": "fl.OptimiserChain(fl.ClipNorm(…), fl.Adam()), of each parameter by itself",
     "apply_updates": "fl.update(state, model, grads)",
     "chain": "fl.OptimiserChain(…) for rules, fl.Chain(…) for layers",
     "lr_scheduler": "fl.train(…, schedule=fl.cosine(0.01, 1000)), or fl.adjust(state, eta)",
@@ -177,6 +177,21 @@ OF_AN_ARRAY = {
     "requires_grad": "nothing: all that comes from the arguments of fl.gradient is tracked",
 }
 
+# What may be asked of an array on a device.
+OF_A_DEVICE_ARRAY = {
+    "cpu": "Write fl.cpu(x)",
+    "numpy": "Write fl.cpu(x)",
+    "cuda": "nothing: x is on its device; fl.device_of(x) says on which",
+    "to": "Write fl.cpu(x), or device(x) for another device",
+    "detach": "nothing: only what runs inside fl.gradient is differentiated",
+    "backward": "Write fl.gradient(f, model), which gives the gradients",
+    "grad": "Write fl.gradient(f, model), which gives the gradients",
+    "requires_grad": "nothing: fl.gradient differentiates by its arguments",
+    "requires_grad_": "nothing: fl.gradient differentiates by its arguments",
+    "unsqueeze": "x[:, None], or np.expand_dims(x, axis)",
+    "permute": "np.transpose(x, axes)",
+}
+
 # What may be asked of a rule, or of the state that setup gives.
 OF_AN_OPTIMIZER = {
     "step": "fl.update(state, model, grads), with state = fl.setup(rule, model)",
@@ -215,7 +230,36 @@ KEYWORDS = {
     "optimizer": "opt_state, which fl.setup(rule, model) gives",
     "dim": "axis",
     "dims": "axis",
-    "reduction": "agg: np.mean or np.sum",
+    "reduction": "agg, with np.mean or np.sum",
+    "in_channels": "the second argument, as in Conv((3, 3), inputs, outputs)",
+    "out_channels": "the third argument, as in Conv((3, 3), inputs, outputs)",
+    "filters": "the third argument, as in Conv((3, 3), inputs, outputs)",
+    "kernel_size": "the first argument, as in Conv((3, 3), inputs, outputs) and MaxPool((2, 2))",
+    "pool_size": "the first argument, as in MaxPool((2, 2))",
+    "padding": "pad",
+    "strides": "stride",
+    "num_features": "the first argument, as in BatchNorm(features)",
+    "normalized_shape": "the first argument, as in LayerNorm(features)",
+    "input_size": "the first argument, as in LSTM(inputs, outputs)",
+    "hidden_size": "the second argument, as in LSTM(inputs, outputs)",
+    "batch_first": "nothing: a batch of sequences is always (N, T, features)",
+    "num_embeddings": "the first argument, as in Embedding(vocabulary, features)",
+    "embedding_dim": "the second argument, as in Embedding(vocabulary, features)",
+    "embed_dim": "the first argument, as in MultiHeadAttention(features)",
+    "num_heads": "nheads",
+    "dropout": "dropout_prob, in MultiHeadAttention; else a layer fl.Dropout(p)",
+    "scale_factor": "scale",
+    "callback": "callbacks, a list of functions",
+    "metrics": "callbacks, a list of functions of the history",
+    "validation_data": "callbacks, in which you can compute it",
+    "argnums": "nothing: there is a gradient for each argument after f",
+}
+
+# What is left out by those who know layers that find out their input's size.
+_BOTH = "A layer is given both sizes, as in {}: it doesn't find out the first from the data"
+LEFT_OUT = {
+    "outputs": _BOTH.format("Dense(inputs, outputs)"),
+    "features": _BOTH.format("Embedding(vocabulary, features)"),
 }
 
 
@@ -277,7 +321,7 @@ def knows(table: dict[str, str]) -> Callable[[Class], Class]:
         for name in table:
             if not hasattr(cls, name):
                 setattr(cls, name, Elsewhere(table, name))
-        cls.__dir__ = _names  # type: ignore[misc]
+        cls.__dir__ = _names  # type: ignore[method-assign, assignment]
         return cls
 
     return with_names

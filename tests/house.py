@@ -45,9 +45,13 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "schedules": ("learning rates that change with the steps", {"errors"}),
     "devices": (
         "where arrays live; which device gpu(x) chooses, and how it moves",
-        {"writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "seeds", "tensors"},
+        {"writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "seeds", "tensors",
+         "coming_from"},
     ),
-    "simulated": ("the simulated GPU: real values, a real GPU's rules, estimated times", {"tree", "arrays", "devices"}),
+    "simulated": (
+        "the simulated GPU: real values, a real GPU's rules, estimated times",
+        {"tree", "arrays", "devices", "coming_from"},
+    ),
     "receipts": ("what the devices were asked to do, and how long it takes", {"devices", "simulated", "pictures"}),
     "reports": (
         "explain and doctor: what is where, what can be used",

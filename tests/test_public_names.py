@@ -116,7 +116,7 @@ def test_a_typo_is_an_error_to_mypy_and_a_name_has_its_type(tmp_path):
         command, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)}, capture_output=True, text=True
     )
     errors = [line.split(" error: ") for line in done.stdout.splitlines() if " error: " in line]
-    assert [place for place, _ in errors] == ["wrong.py:2:", "wrong.py:3:", "wrong.py:4:", "wrong.py:5:", "wrong.py:6:"], done.stdout
+    assert [place for place, _ in errors] == [f"wrong.py:{line}:" for line in (2, 3, 4, 5, 6)], done.stdout
     assert "strat" in errors[0][1] and "Adan" in errors[1][1] and "Too many arguments" in errors[3][1]
 
 

@@ -67,7 +67,10 @@ def supported_devices() -> tuple[str, ...]:
 def check_backend(name: object) -> str:
     """Return `name` if it's a backend's name. Raises `ValueError`, which lists the backends."""
     if name not in BACKENDS:
-        raise ValueError(f"Unsupported backend: {name}. Supported backends are {', '.join(BACKENDS)}.")
+        wanted, _, index = str(name).partition(":")
+        meant = [backend for backend in BACKENDS if backend.lower() == wanted.lower()]
+        hint = f' Did you mean "{meant[0]}"{f", {index}" if index else ""}?' if meant else ""
+        raise ValueError(f"Unsupported backend: {name}. Supported backends are {', '.join(BACKENDS)}.{hint}")
     return str(name)
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import InputError, LayerError, ShapeError, left_over, mixed_devices, other_device
+from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, mixed_devices, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
@@ -47,6 +47,7 @@ class Cell(Layer):
     Wh: Any
     bias: Any
 
+    @keywords_hinted
     def __init__(
         self,
         inputs: int,
@@ -189,6 +190,7 @@ class RNNCell(Cell):
     bias: Any
     activation: Callable
 
+    @keywords_hinted
     def __init__(self, inputs: int, outputs: int, activation: Callable = np.tanh, **keywords: Any):
         if not callable(activation):
             raise TypeError(f"{type(self).__name__}'s activation is a function such as np.tanh, got {activation!r}")

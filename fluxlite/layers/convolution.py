@@ -10,6 +10,7 @@ import numpy as np
 
 from ..activations import identity
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
+from ..errors import keywords_hinted
 from ..tree.contract import functor
 from .initializers import glorot_uniform, start
 from .inputs import matching, taken
@@ -57,6 +58,7 @@ class Conv(Layer):
 
     _flips = True
 
+    @keywords_hinted
     def __init__(
         self,
         kernel: tuple[int, ...],
@@ -200,6 +202,7 @@ class ConvTranspose(Conv):
 
     outpad: tuple[int, ...]
 
+    @keywords_hinted
     def __init__(self, *args: Any, outpad: int | tuple[int, ...] = 0, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self._set_outpad(outpad)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import device_of, on_device_of
 from ..autodiff.tracked import plain
-from ..errors import InputError
+from ..errors import InputError, keywords_hinted
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
@@ -43,6 +43,7 @@ class Dropout(Layer):
 
     active = None
 
+    @keywords_hinted
     def __init__(self, p: float, *, dims: int | tuple[int, ...] | None = None, rng: Any = None) -> None:
         if isinstance(p, bool) or not isinstance(p, (int, float, np.number)):
             raise TypeError(f"Dropout(p): p is a probability, got {brief(p)}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import astype, device_of, getitem, on_device_of
 from ..autodiff.tracked import plain
-from ..errors import DeviceError, InputError, LayerError, ShapeError, left_over
+from ..errors import DeviceError, InputError, LayerError, ShapeError, keywords_hinted, left_over
 from ..seeds import WEIGHTS, next_generator
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -49,6 +49,7 @@ class Embedding(Layer):
 
     weight: Any
 
+    @keywords_hinted
     def __init__(
         self, vocabulary: int, features: int, *, init: Callable = normal, rng: np.random.Generator | None = None
     ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LayerError, ShapeError, left_over
+from ..errors import LayerError, ShapeError, keywords_hinted, left_over
 from ..tree.contract import functor
 from ..tree.walks import Attribute, KeyPath
 from .cells import GRUCell, LSTMCell, RNNCell, initialstates
@@ -46,6 +46,7 @@ class Recurrence(Layer):
     cell: Any
     return_state: bool
 
+    @keywords_hinted
     def __init__(self, cell: Any, *, return_state: bool = False):
         name = type(self).__name__
         if not callable(cell):
@@ -152,6 +153,7 @@ class RNN(Recurrence):
     cell: Any
     return_state: bool
 
+    @keywords_hinted
     def __init__(
         self, inputs: int, outputs: int, activation: Callable = np.tanh, *, return_state: bool = False, **keywords: Any
     ):
@@ -177,6 +179,7 @@ class LSTM(Recurrence):
     cell: Any
     return_state: bool
 
+    @keywords_hinted
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(LSTMCell(inputs, outputs, **keywords), return_state=return_state)
 
@@ -199,6 +202,7 @@ class GRU(Recurrence):
     cell: Any
     return_state: bool
 
+    @keywords_hinted
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(GRUCell(inputs, outputs, **keywords), return_state=return_state)
 

@@ -30,9 +30,10 @@ class SamePad:
 def kernel_of(layer: str, kernel: Any) -> tuple[int, ...]:
     """The size of the windows. Raises `TypeError` for what is no tuple, `ValueError` for sizes below 1."""
     if not isinstance(kernel, (tuple, list)) or not kernel:
+        first = "" if "Pool" in layer else f". They come first: {layer}((3, 3), inputs, outputs)"
         raise TypeError(
             f"{layer} takes the size of its windows for each axis, ({brief_size(kernel)}, {brief_size(kernel)}) for "
-            f"pictures or ({brief_size(kernel)},) for sequences, got {brief(kernel)}"
+            f"pictures or ({brief_size(kernel)},) for sequences, got {brief(kernel)}{first}"
         )
     return each_axis(f"{layer}'s window", kernel, len(kernel))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import astype, on_card_of
 from ..autodiff.tracked import TrackedArray, plain
-from ..errors import mixed_devices
+from ..errors import keyword_hint, mixed_devices
 from ..messages import notice
 from ..tensors import is_tensor, refuse_tensor
 
@@ -35,6 +35,9 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
                 with on_card_of(prediction):
                     return loss(prediction, in_type_of(prediction, target, loss.__name__), *args, **kwargs)
             except (TypeError, ValueError, AttributeError) as error:
+                more = keyword_hint(error, kwargs, loss.__name__) if isinstance(error, TypeError) else ""
+                if more:
+                    raise TypeError(f"{error}{more}") from None
                 why = mixed_devices(loss.__name__, prediction=prediction, target=target)
                 if why is None:
                     raise

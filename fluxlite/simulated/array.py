@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import arrays
 from ..arrays import device_of
+from ..coming_from import OF_A_DEVICE_ARRAY, knows
 from ..devices.base import gpu_in_use
 from ..devices.host_reads import HostReads
 from ..tree.ties import address
@@ -25,6 +26,7 @@ Index = Any
 Axis = int | tuple[int, ...] | None
 
 
+@knows(OF_A_DEVICE_ARRAY)
 class SimulatedArray(HostReads, Operators):
     """An array on a simulated GPU (CUDA.jl: ``CuArray``). ``device(x)`` makes one, and so do operations on them."""
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ...arrays import ArrayMethods
+from ...coming_from import OF_A_DEVICE_ARRAY, knows
 from ...tree.ties import address
 from .. import events
 from ..events import listeners, tell
@@ -24,6 +25,7 @@ from . import indexing, views
 _addresses = itertools.count(1 << 44, 1 << 44)  # farther apart than any array is long
 
 
+@knows(OF_A_DEVICE_ARRAY)
 class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
     """A library's array on `device`. `base` is the array that this is a view of, or None.
 
