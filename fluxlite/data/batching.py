@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import device_of
+from ..arrays import device_of, on_card_of
 from ..tensors import refuse_tensor
 from ..tree.contract import children
 from ..tree.ties import is_array
@@ -81,7 +81,8 @@ def _stacked(arrays: list, path: KeyPath) -> Any:
                 f"observation {number}{_at(path)} is on {device_of(x)}, observation 0 on {device_of(arrays[0])}: move "
                 "the batch instead of single observations, gpu(batch(…))"
             )
-    return np.stack(arrays)
+    with on_card_of(arrays[0]):
+        return np.stack(arrays)
 
 
 def _check_kinds(together: list, path: KeyPath) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..arrays import on_card_of
 from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, mixed_devices, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -109,7 +110,8 @@ class Cell(Layer):
         raise NotImplementedError
 
     def initialstates(self) -> Any:
-        states = tuple([np.zeros_like(self.Wh, shape=self.Wh.shape[1:]) for _ in self.states])
+        with on_card_of(self.Wh):
+            states = tuple([np.zeros_like(self.Wh, shape=self.Wh.shape[1:]) for _ in self.states])
         return states if len(states) > 1 else states[0]
 
     def taken_states(self, name: str, state: Any, batch: tuple[int, ...]) -> list:

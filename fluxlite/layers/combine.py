@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
+from ..arrays import on_card_of
 from ..autodiff.tracked import plain
 from ..errors import LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
@@ -262,4 +263,5 @@ def flatten(x: Any) -> Any:
         raise no_array("flatten", x)
     if len(x.shape) == 0:
         raise ValueError("flatten takes an array of shape (N, …), got one number, of shape ()")
-    return np.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
+    with on_card_of(x):
+        return np.reshape(x, (x.shape[0], math.prod(x.shape[1:])))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import astype, device_of, getitem, on_device_of
+from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
 from ..autodiff.tracked import plain
 from ..errors import DeviceError, InputError, LayerError, ShapeError, keywords_hinted, left_over
 from ..seeds import WEIGHTS, next_generator
@@ -80,7 +80,8 @@ class Embedding(Layer):
     @on_its_card
     def __call__(self, x: Any) -> Any:
         try:
-            return self._rows(x)
+            with on_card_of(self.weight):  # where a list goes, too
+                return self._rows(x)
         except RuntimeError as error:
             why = left_over(self)
             if why is None:

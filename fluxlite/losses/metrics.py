@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import device_of
+from ..arrays import device_of, on_card_of
 from ..autodiff.tracked import plain
 from ..tensors import refuse_tensor
 from ..tree.ties import is_array
@@ -23,10 +23,11 @@ def accuracy(prediction: Any, target: Any, axis: int = -1) -> Any:
     >>> round(accuracy(scores, np.array([1, 0, 0])), 3)
     0.667
     """
-    guess, truth = _numbers("accuracy", prediction, target, axis)
-    if guess.size == 0:
-        raise ValueError("accuracy(prediction, target) takes at least one observation")
-    return float(np.mean(guess == truth))
+    with on_card_of(prediction):
+        guess, truth = _numbers("accuracy", prediction, target, axis)
+        if guess.size == 0:
+            raise ValueError("accuracy(prediction, target) takes at least one observation")
+        return float(np.mean(guess == truth))
 
 
 def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray:
@@ -37,10 +38,11 @@ def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray
     array([[1, 1],
            [0, 1]])
     """
-    guess, truth = _numbers("confusion_matrix", prediction, target, axis)
-    count = prediction.shape[axis]
-    to_host = device_of(guess).download if hasattr(device_of(guess), "download") else np.asarray
-    pairs = np.ravel(to_host(truth * count + guess)).astype(np.int64)
+    with on_card_of(prediction):
+        guess, truth = _numbers("confusion_matrix", prediction, target, axis)
+        count = prediction.shape[axis]
+        to_host = device_of(guess).download if hasattr(device_of(guess), "download") else np.asarray
+        pairs = np.ravel(to_host(truth * count + guess)).astype(np.int64)
     return np.bincount(pairs, minlength=count * count).reshape(count, count)
 
 
@@ -80,5 +82,6 @@ def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
     >>> normalise(np.array([[1.0, 3.0]])).round(3)
     array([[-1.,  1.]])
     """
-    mean, deviation = np.mean(x, axis=axis, keepdims=True), np.std(x, axis=axis, keepdims=True)
-    return (x - mean) / (deviation + eps)
+    with on_card_of(x):
+        mean, deviation = np.mean(x, axis=axis, keepdims=True), np.std(x, axis=axis, keepdims=True)
+        return (x - mean) / (deviation + eps)
