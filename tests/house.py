@@ -22,6 +22,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "pictures": ("how pictures look, and how they are shown", set()),
     "coming_from": ("what names of PyTorch, Keras and JAX are called here", set()),
     "tensors": ("what to do with a tensor of PyTorch, JAX and others", set()),
+    "outline": ("nested rows, drawn as text or as HTML that unfolds", set()),
     "unreached": ("arrays of a model that no walk reaches: where they are, and what helps", {"tree", "messages"}),
     "arrays": ("what is asked of an array without knowing whose it is", {"tree"}),
     "autodiff": (
@@ -36,7 +37,8 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     ),
     "layers": (
         "what networks are made of, and how they print",
-        {"tree", "arrays", "autodiff", "errors", "messages", "seeds", "activations", "coming_from", "tensors"},
+        {"tree", "arrays", "autodiff", "errors", "messages", "seeds", "activations", "coming_from", "tensors",
+         "outline"},
     ),
     "optimizers": (
         "setup, update and the rules",
@@ -55,7 +57,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "receipts": ("what the devices were asked to do, and how long it takes", {"devices", "simulated", "pictures"}),
     "reports": (
         "explain and doctor: what is where, what can be used",
-        {"tree", "unreached", "arrays", "autodiff", "devices"},
+        {"tree", "unreached", "arrays", "autodiff", "devices", "outline"},
     ),
     "data": (
         "observations, mini-batches, loaders",
@@ -75,7 +77,8 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "metal": ("the names of Metal.jl", {"devices"}),
     "jupyter": (
         "widgets, magics, and the pictures of the lessons",
-        {"tree", "messages", "autodiff", "devices", "simulated", "receipts", "reports", "training", "pictures"},
+        {"tree", "messages", "autodiff", "devices", "simulated", "receipts", "reports", "training", "pictures",
+         "outline"},
     ),
     "course": (
         "start, guess, check; the lessons; the classroom",

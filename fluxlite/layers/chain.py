@@ -10,7 +10,7 @@ from ..tensors import is_tensor
 from ..tree.contract import functor
 from .inputs import no_array
 from .layer import LAYERS, Layer, called
-from .printing import brief, call_of, calls_of, count_of, places_of, said_where
+from .printing import brief, calls_of
 
 
 @functor
@@ -34,6 +34,8 @@ class Chain(Layer):
     """
 
     layers: Any
+
+    in_lines = True
 
     def __init__(self, *layers: Any, **named: Any):
         if layers and named:
@@ -72,25 +74,7 @@ class Chain(Layer):
         return f"Chain({calls_of(self.layers)})"
 
     def __repr__(self) -> str:
-        if len(self) == 0:
-            return "Chain()"
-        places = places_of(self)
-        # Where all is in one place, it is said once, at the end.
-        lines = [*self._lines("", "", each=len(places) > 1)]
-        lines.append((")", f"# {count_of(self)} parameters in all{said_where(places)}"))
-        width = max(len(line) for line, _ in lines) + 6
-        return "\n".join(f"{line:<{width}}{comment}".rstrip() for line, comment in lines)
+        return super().__repr__() if len(self) else "Chain()"
 
-    def _lines(self, indent: str, name: str, each: bool) -> Iterator[tuple[str, str]]:
-        """The lines of this chain's text, each with its comment, and where `each` layer is; without the last."""
-        yield f"{indent}{name}Chain(", ""
-        indent += "  "
-        for where, layer in self._items():
-            name = f"{where}=" if isinstance(where, str) else ""
-            if isinstance(layer, Chain) and len(layer):
-                yield from layer._lines(indent, name, each)
-                yield f"{indent}),", ""
-            else:
-                call, count, places = call_of(layer), count_of(layer), places_of(layer)
-                on = f", on {' and '.join(places)}" if each and places else ""
-                yield f"{indent}{name}{call},", f"# {count} parameters{on}" if count or on else ""
+    def _parts(self) -> list[tuple[Any, Any]]:
+        return list(self._items())

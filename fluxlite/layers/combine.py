@@ -71,6 +71,9 @@ class SkipConnection(Layer):
     def __call__(self, x: Any) -> Any:
         return self.connection(called(self.layers, x, LAYERS), x)
 
+    def _parts(self) -> list[tuple[Any, Any]]:
+        return [("", self.layers), ("", self.connection)]
+
     def _call(self) -> str:
         return f"SkipConnection({call_of(self.layers)}, {name_of(self.connection)})"
 
@@ -111,6 +114,9 @@ class Parallel(Layer):
     def __getitem__(self, index: Any) -> Any:
         by_number = isinstance(self.layers, Mapping) and not isinstance(index, str)
         return list(self.layers.values())[index] if by_number else self.layers[index]
+
+    def _parts(self) -> list[tuple[Any, Any]]:
+        return [("", self.connection), *items_of(self.layers)]
 
     def _call(self) -> str:
         return f"{type(self).__name__}({name_of(self.connection)}, {calls_of(self.layers)})"
@@ -175,6 +181,9 @@ class Maxout(Layer):
     @on_its_card
     def __call__(self, x: Any) -> Any:
         return reduce(np.maximum, [called(layer, x, LAYERS, i) for i, layer in enumerate(self.layers)])
+
+    def _parts(self) -> list[tuple[Any, Any]]:
+        return items_of(self.layers)
 
     def _call(self) -> str:
         return f"Maxout({calls_of(self.layers)})"

@@ -12,7 +12,7 @@ from ..errors import LayerError, left_over
 from ..tensors import is_tensor
 from ..tree.walks import Attribute
 from .inputs import no_array
-from .printing import described
+from .trees import html, text
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
@@ -29,8 +29,17 @@ class Layer:
         """What errors call it: where there is much to say, less than `_call` says."""
         return self._call()
 
+    in_lines = False  # whether it prints with a line for each part, also if it's short
+
+    def _parts(self) -> list[tuple[Any, Any]]:
+        """The layers inside, each with its name, or number, for one that prints with a line for each."""
+        return []
+
     def __repr__(self) -> str:
-        return described(self)
+        return text(self)
+
+    def _repr_html_(self) -> str | None:
+        return html(self)
 
 
 # Where there's one card at most, we don't use an empty ``with``: it would take 5 % of a small step.

@@ -184,7 +184,7 @@ class BatchNorm(Running):
 
     >>> layer = BatchNorm(2)
     >>> layer
-    BatchNorm(2)      # 4 parameters
+    BatchNorm(2)      # 4 parameters, plus 4 not trained
     >>> x = np.array([[1, 10], [3, 50]], np.float32)
     >>> loss, _ = fl.withgradient(lambda layer: np.sum(layer(x) ** 2), layer)
     >>> layer.mean, layer.var

@@ -9,7 +9,7 @@ from ..arrays import device_of
 from ..autodiff.tracked import untracked_leaf
 from ..tree.contract import trainable
 from ..tree.parameters import trainables
-from ..tree.ties import is_array
+from ..tree.ties import is_array, parameter_key
 from ..tree.walks import fmap, leaves
 
 
@@ -17,7 +17,19 @@ def described(layer: Any) -> str:
     """How a layer prints by itself: as its `_call` says, with its parameters, and where they are if not on the CPU."""
     if not trainable(layer):  # a layer that never has parameters
         return layer._call()
-    return f"{layer._call()}      # {count_of(layer)} parameters{said_where(places_of(layer))}"
+    return f"{layer._call()}      # {comment_of(layer)}{said_where(places_of(layer))}"
+
+
+def comment_of(x: Any, how: str = "") -> str:
+    """How many parameters there are in `x`, and how many other numbers, such as the running means of `BatchNorm`."""
+    count = count_of(x)
+    arrays = {parameter_key(leaf): leaf.size for leaf in leaves(fmap(untracked_leaf, x)) if is_array(leaf)}
+    others = sum(arrays.values()) - count
+    return f"{number(count)} parameters{how}{f', plus {number(others)} not trained' if others else ''}"
+
+
+def number(count: int) -> str:
+    return f"{count:,}" if count >= 10_000 else str(count)
 
 
 def call_of(layer: Any) -> str:
@@ -51,7 +63,8 @@ def name_of(function: Any) -> str:
     parameters = getattr(type(function), "__dataclass_params__", None)
     if parameters is not None and parameters.repr:  # that text would hold all values, and fetch them from a device
         return f"{type(function).__name__}(…)"
-    return getattr(function, "__name__", None) or repr(function)
+    name = getattr(function, "__name__", None) or repr(function)
+    return f"{type(function).__name__}(…)" if "\n" in name else name
 
 
 def text_of(x: Any) -> str:
@@ -60,4 +73,6 @@ def text_of(x: Any) -> str:
 
 def brief(x: Any) -> str:
     shape = getattr(x, "shape", None)
-    return f"{type(x).__name__} {x!r}" if shape is None else f"an array of shape {shape}"
+    if shape is not None:
+        return f"an array of shape {shape}"
+    return f"{type(x).__name__} {x!r}" if "\n" not in repr(x) else f"a {type(x).__name__}"

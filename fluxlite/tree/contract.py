@@ -87,9 +87,12 @@ def functor(
     if trainable is not None:
         _trainable.register(x, functools.partial(_named, names=trainable))
     _FIELDS.clear()
+    for tell in on_registration:
+        tell(x)
     return x
 
 
+on_registration: list[Callable[[type], None]] = []  # what else there is to do for a class: how it prints
 # `functor` and `fmap` take keywords of these names; the functions stay reachable under these.
 _children = children
 functor.register = children.register  # type: ignore[attr-defined]  # a rule of one's own, like a method of Flux.functor
