@@ -110,7 +110,8 @@ def as_html(root: Row, below: list[str], most: int = MOST) -> str:
     cut = Cut(root, most)
     sentences = "<br>".join(escape(line) for line in [*below, *filter(None, [cut.sentence()])])
     tree = _element(root, cut, levels_open=MOST if len(cut.shown) <= 60 else 2)
-    return f'<div style="line-height:1.6;max-width:80em">{tree}<p style="margin:.5em 0 0">{sentences}</p></div>'
+    below_it = f'<p style="margin:.5em 0 0">{sentences}</p>' if sentences else ""
+    return f'<div style="line-height:1.6;max-width:80em">{tree}{below_it}</div>'
 
 
 def _element(row: Row, cut: Cut, levels_open: int) -> str:

@@ -72,7 +72,7 @@ class SkipConnection(Layer):
         return self.connection(called(self.layers, x, LAYERS), x)
 
     def _parts(self) -> list[tuple[Any, Any]]:
-        return [("", self.layers), ("", self.connection)]
+        return [(("layers",), self.layers), (("connection",), self.connection)]
 
     def _call(self) -> str:
         return f"SkipConnection({call_of(self.layers)}, {name_of(self.connection)})"
@@ -116,7 +116,7 @@ class Parallel(Layer):
         return list(self.layers.values())[index] if by_number else self.layers[index]
 
     def _parts(self) -> list[tuple[Any, Any]]:
-        return [("", self.connection), *items_of(self.layers)]
+        return [(("connection",), self.connection), *items_of(self.layers)]
 
     def _call(self) -> str:
         return f"{type(self).__name__}({name_of(self.connection)}, {calls_of(self.layers)})"

@@ -32,7 +32,10 @@ class Layer:
     in_lines = False  # whether it prints with a line for each part, also if it's short
 
     def _parts(self) -> list[tuple[Any, Any]]:
-        """The layers inside, each with its name, or number, for one that prints with a line for each."""
+        """The layers inside, for one that prints with a line for each.
+
+        Each has its number, the name that a user gave it, or, in a tuple, one that a notebook's tree shows and no text.
+        """
         return []
 
     def __repr__(self) -> str:

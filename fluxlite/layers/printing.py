@@ -25,7 +25,8 @@ def comment_of(x: Any, how: str = "") -> str:
     count = count_of(x)
     arrays = {parameter_key(leaf): leaf.size for leaf in leaves(fmap(untracked_leaf, x)) if is_array(leaf)}
     others = sum(arrays.values()) - count
-    return f"{number(count)} parameters{how}{f', plus {number(others)} not trained' if others else ''}"
+    plus = f"{number(others)} not trained"
+    return plus if others and not count else f"{number(count)} parameters{how}{f', plus {plus}' if others else ''}"
 
 
 def number(count: int) -> str:

@@ -10,12 +10,13 @@ import functools
 import inspect
 import reprlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..tree.contract import children, is_leaf, on_registration
+from ..autodiff.tracked import untracked_leaf
+from ..tree.contract import children, is_leaf, on_registration, trainable
 from ..tree.ties import is_array, is_tracked
 from ..tree.walks import leaves
-from .printing import call_of, comment_of, described, name_of, places_of, said_where
+from .printing import call_of, comment_of, described, name_of, number, places_of, said_where
 
 WIDTH = 80  # what's longer has a line for each part
 MOST = 40  # parts of one thing that are drawn
@@ -24,60 +25,77 @@ _CONTAINERS = (dict, list, functools.partial)
 _PLAIN = (str, bytes, int, float, complex, range, slice, type(None))
 
 
+class Part(NamedTuple):
+    """A part of a model: what stands before it in a text, its name in a notebook's tree, and itself."""
+
+    before: str
+    name: str
+    value: Any
+    trains: bool = True
+
+
 def text(x: Any) -> str:
     """`x`, a layer or an object of a registered class, with the number of parameters of each part."""
     if _parts(x) is None:
         return described(x)
     places = places_of(x)
     # Where all is in one place, it is said once, at the end.
-    *lines, (last, _) = _lines("", x, "", each=len(places) > 1)
+    *lines, (last, _) = _lines(Part("", "", x), "", each=len(places) > 1)
     lines.append((last.removesuffix(","), f"# {comment_of(x, ' in all')}{said_where(places)}"))
     width = max(len(line) for line, _ in lines) + 6
     return "\n".join(f"{line:<{width}}{comment}".rstrip() for line, comment in lines)
 
 
-def _lines(name: str, x: Any, indent: str, each: bool) -> Iterator[tuple[str, str]]:
-    """The lines of `x`, each with its comment, and where `each` part is."""
-    parts = _parts(x)
+def _lines(part: Part, indent: str, each: bool) -> Iterator[tuple[str, str]]:
+    """The lines of a part, each with its comment, and where `each` part is."""
+    parts = _parts(part.value, part.trains)
     if parts is None:
-        yield f"{indent}{name}{_one_line(x)},", _comment(x, each)
+        yield f"{indent}{part.before}{_one_line(part.value)},", _comment(part, each)
         return
-    opening, closing = _brackets(x)
-    yield f"{indent}{name}{opening}", ""
-    for part_name, part in parts[:MOST]:
-        yield from _lines(part_name, part, indent + "  ", each)
+    opening, closing = _brackets(part.value)
+    yield f"{indent}{part.before}{opening}", ""
+    for inner in parts[:MOST]:
+        yield from _lines(inner, indent + "  ", each)
     if len(parts) > MOST:
-        yield f"{indent}  … {len(parts) - MOST:,} more", _comment([part for _, part in parts[MOST:]], each)
+        others = Part("", "", [inner.value for inner in parts[MOST:]], part.trains)
+        yield f"{indent}  … {len(parts) - MOST:,} more", _comment(others, each)
     yield f"{indent}{closing},", ""
 
 
-def _comment(x: Any, each: bool) -> str:
-    arrays = any(is_array(leaf) or is_tracked(leaf) for leaf in leaves(x))
-    said = comment_of(x) if arrays else ""
-    where = f", on {' and '.join(places_of(x))}" if each else ""
-    return f"# {said}{where}" if said else ""
+def _comment(part: Part, each: bool) -> str:
+    arrays = [untracked_leaf(leaf) for leaf in leaves(part.value) if is_array(leaf) or is_tracked(leaf)]
+    said = comment_of(part.value) if part.trains else f"{number(sum(x.size for x in arrays))} not trained"
+    where = f", on {' and '.join(places_of(part.value))}" if each else ""
+    return f"# {said}{where}" if arrays else ""
 
 
-def _parts(x: Any) -> list[tuple[str, Any]] | None:
-    """(name, part) for what `x` is made of; None if it stands on one line."""
+def _parts(x: Any, trains: bool = True, width: int = WIDTH) -> list[Part] | None:
+    """What `x` is made of; None if it stands on one line."""
     if hasattr(x, "_call"):
         inside = x._parts() if hasattr(x, "_parts") else []
-        is_long = inside and (x.in_lines or len(x._call()) > WIDTH)
-        return [_named(name, part) for name, part in inside] if is_long else None
+        is_long = inside and (x.in_lines or len(x._call()) > width)
+        return [_part(key, part, trains) for key, part in inside] if is_long else None
     if is_array(x) or is_tracked(x) or callable(x) and not _is_object(x) or is_leaf(x):
         return None
     parts = children(x)[0]
     if _is_object(x):
-        return [_named(name, part) for name, part in parts.items()] if isinstance(parts, Mapping) else None
+        return _fields(x, parts, trains) if isinstance(parts, Mapping) else None
     if not any(_holds(part) for part in leaves(x)):
         return None
     if isinstance(parts, Mapping):
-        return [(f"{name!r}: ", part) for name, part in parts.items()]
-    return [("", part) for part in parts]
+        return [Part(f"{key!r}: ", f"[{key!r}]", part, trains) for key, part in parts.items()]
+    return [_part(index, part, trains) for index, part in enumerate(parts)]
 
 
-def _named(name: Any, part: Any) -> tuple[str, Any]:
-    return (f"{name}=" if isinstance(name, str) and name else ""), part
+def _part(key: Any, part: Any, trains: bool) -> Part:
+    if isinstance(key, str):
+        return Part(f"{key}=", key, part, trains)
+    return Part("", key[0] if isinstance(key, tuple) else f"[{key}]", part, trains)
+
+
+def _fields(x: Any, parts: Mapping[str, Any], trains: bool) -> list[Part]:
+    trained: Any = trainable(x)
+    return [_part(key, part, trains and key in trained) for key, part in parts.items()]
 
 
 def _is_object(x: Any) -> bool:
@@ -119,32 +137,32 @@ def html(x: Any) -> str | None:
         return None
     from ..outline import as_html
 
-    places = places_of(x)
-    root = _row("", x, each=len(places) > 1)
-    root.places = places
-    return as_html(root, [f"{comment_of(x, ' in all')}{said_where(places)}."])
+    root = _row(Part("", "", x), each=len(places_of(x)) > 1)
+    root.places = places_of(x)
+    return as_html(root, [])
 
 
-def _row(name: str, x: Any, each: bool) -> Any:
+def _row(part: Part, each: bool) -> Any:
     from ..outline import Row
 
-    parts = _parts(x)
-    fields: list = parts or (_arrays_of(x) if hasattr(x, "_call") else [])
-    what = _one_line(x) if parts is None else _brackets(x)[0].rstrip("(") or "("
-    if parts is not None and type(x) in (list, tuple, dict):
-        what = f"{type(x).__name__} of {len(x)}"
-    row = Row(name, what, places_of(x) if each else [], [said] if (said := _comment(x, False)[2:]) else [])
-    row.folded = parts is None
-    for number, (part_name, part) in enumerate(fields[:MOST]):
-        row.rows.append(_row(part_name.rstrip("=: ") or f"[{number}]", part, each))
+    x = part.value
+    parts = _parts(x, part.trains, width=0)
+    row = Row(part.name, _brackets(x)[0].rstrip("(") if parts else _one_line(x), places_of(x) if each else [])
+    if parts and type(x) in (list, tuple, dict):
+        row.what = f"{type(x).__name__} of {len(x)}"
+    row.remarks = list(filter(None, [_comment(part, each=False).removeprefix("# ")]))
+    row.folded = parts is None  # a layer, which unfolds to its arrays
+    fields = parts or (_arrays_of(x, part.trains) if hasattr(x, "_call") else [])
+    row.rows = [_row(inner, each) for inner in fields[:MOST]]
     if len(fields) > MOST:
         row.rows.append(Row("…", f"{len(fields) - MOST:,} more"))
     return row
 
 
-def _arrays_of(layer: Any) -> list[tuple[str, Any]]:
+def _arrays_of(layer: Any, trains: bool) -> list[Part]:
     parts = children(layer)[0]
-    return [(name, part) for name, part in parts.items() if _holds(part)] if isinstance(parts, Mapping) else []
+    held = parts if isinstance(parts, Mapping) else {}
+    return _fields(layer, {key: x for key, x in held.items() if _holds(x)}, trains)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -156,10 +174,9 @@ def print_as_tree(cls: type) -> None:
     """Objects of `cls`, which was just registered, print as trees, unless the class says how it prints."""
     own: Any = cls.__repr__
     if own is object.__repr__ or _is_of_dataclass(own):
-        with contextlib.suppress(TypeError):  # a class written in C
-            cls.__repr__ = lambda x: _text_or(x, own)  # type: ignore[method-assign, assignment, misc]
-            if not hasattr(cls, "_repr_html_"):
-                cls._repr_html_ = _html_or_none  # type: ignore[attr-defined]
+        cls.__repr__ = lambda x: _text_or(x, own)  # type: ignore[method-assign, assignment, misc]
+        if not hasattr(cls, "_repr_html_"):
+            cls._repr_html_ = _html_or_none  # type: ignore[attr-defined]
 
 
 def _is_of_dataclass(text_of: Any) -> bool:
