@@ -33,6 +33,8 @@ def accuracy(prediction: Any, target: Any, axis: int = -1) -> Any:
 def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray:
     """How often each class (the row) was taken for each (the column), on the host. Arguments as for `accuracy`.
 
+    ``fluxlite.jupyter.confusion(matrix, labels)`` draws it.
+
     >>> scores = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]])
     >>> confusion_matrix(scores, np.array([1, 0, 0]))
     array([[1, 1],
