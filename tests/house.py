@@ -65,7 +65,8 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     ),
     "checkpoint": (
         "save and load",
-        {"writing", "tree", "unreached", "arrays", "autodiff", "messages", "optimizers", "devices", "data"},
+        {"writing", "tree", "unreached", "arrays", "autodiff", "messages", "optimizers", "devices", "data",
+         "tensors"},
     ),
     "training": (
         "train, its callbacks, going on after an interrupt",

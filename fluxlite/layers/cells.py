@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import on_card_of
 from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, mixed_devices, other_device
+from ..tensors import is_tensor
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
@@ -76,10 +77,10 @@ class Cell(Layer):
     @classmethod
     def of(cls, Wi: Any, Wh: Any, bias: Any = None) -> Any:  # noqa: N803
         """A cell made of these arrays, of shapes ``(rows, inputs)``, ``(rows, outputs)`` and ``(rows,)``, or None."""
-        if getattr(Wh, "ndim", None) != 2 or Wh.shape[0] != cls.gates * Wh.shape[1]:
+        if getattr(Wh, "ndim", None) != 2 or is_tensor(Wh) or Wh.shape[0] != cls.gates * Wh.shape[1]:
             rows = f"{cls.gates} * outputs" if cls.gates > 1 else "outputs"
             raise ValueError(f"{cls.__name__}.of: Wh has shape ({rows}, outputs), got {brief(Wh)}")
-        if getattr(Wi, "ndim", None) != 2 or Wi.shape[0] != len(Wh):
+        if getattr(Wi, "ndim", None) != 2 or is_tensor(Wi) or Wi.shape[0] != len(Wh):
             raise ValueError(f"{cls.__name__}.of: for this Wh, Wi has shape ({len(Wh)}, inputs), got {brief(Wi)}")
         if bias is not None and getattr(bias, "shape", None) != (len(Wh),):
             raise ValueError(f"{cls.__name__}.of: for this Wh, bias has shape ({len(Wh)},), got {brief(bias)}")

@@ -11,6 +11,7 @@ import numpy as np
 from ..activations import identity
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
 from ..errors import keywords_hinted
+from ..tensors import is_tensor
 from ..tree.contract import functor
 from .initializers import glorot_uniform, start
 from .inputs import matching, taken
@@ -93,7 +94,7 @@ class Conv(Layer):
         >>> mean(np.arange(6.0).reshape(1, 6, 1)).ravel()
         array([0.5, 2.5, 4.5])
         """
-        if getattr(weight, "ndim", 0) < 3:
+        if getattr(weight, "ndim", 0) < 3 or is_tensor(weight):
             raise ValueError(f"{cls.__name__}.of: weight has shape (*kernel, inputs, outputs), got {brief(weight)}")
         layer = object.__new__(cls)
         outputs = layer._outputs(weight, whole(f"{cls.__name__}'s groups", groups))

@@ -79,7 +79,7 @@ class Dense(Layer):
         >>> Dense.of(np.ones((2, 3)), np.zeros(2))(np.ones(3))
         array([3., 3.])
         """
-        if getattr(weight, "ndim", None) != 2:
+        if getattr(weight, "ndim", None) != 2 or is_tensor(weight):
             raise ValueError(f"Dense.of: weight has shape (outputs, inputs), got {brief(weight)}")
         if bias is not None and getattr(bias, "shape", None) != weight.shape[:1]:
             raise ValueError(

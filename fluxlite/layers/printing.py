@@ -7,6 +7,7 @@ from typing import Any
 
 from ..arrays import device_of
 from ..autodiff.tracked import untracked_leaf
+from ..tensors import is_tensor, tensor
 from ..tree.contract import trainable
 from ..tree.parameters import trainables
 from ..tree.ties import is_array, parameter_key
@@ -75,5 +76,5 @@ def text_of(x: Any) -> str:
 def brief(x: Any) -> str:
     shape = getattr(x, "shape", None)
     if shape is not None:
-        return f"an array of shape {shape}"
+        return tensor(x) if is_tensor(x) else f"an array of shape {shape}"
     return f"{type(x).__name__} {x!r}" if "\n" not in repr(x) else f"a {type(x).__name__}"
