@@ -21,6 +21,8 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 class Layer:
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
+    in_lines = False  # whether it prints with a line for each part, also if it's short
+
     def _call(self) -> str:
         """How one writes this layer: ``Dense(2 => 3)``."""
         raise NotImplementedError
@@ -28,8 +30,6 @@ class Layer:
     def _name(self) -> str:
         """What errors call it: where there is much to say, less than `_call` says."""
         return self._call()
-
-    in_lines = False  # whether it prints with a line for each part, also if it's short
 
     def _parts(self) -> list[tuple[Any, Any]]:
         """The layers inside, for one that prints with a line for each.
