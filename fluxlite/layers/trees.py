@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..autodiff.tracked import untracked_leaf
 from ..tree.contract import children, is_leaf, on_registration, trainable
 from ..tree.ties import is_array, is_tracked
-from ..tree.walks import leaves
+from ..tree.walks import fmap, leaves
 from .printing import call_of, comment_of, described, name_of, number, places_of, said_where
 
 WIDTH = 80  # what's longer has a line for each part
@@ -63,7 +63,7 @@ def _lines(part: Part, indent: str, each: bool) -> Iterator[tuple[str, str]]:
 
 
 def _comment(part: Part, each: bool) -> str:
-    arrays = [untracked_leaf(leaf) for leaf in leaves(part.value) if is_array(leaf) or is_tracked(leaf)]
+    arrays = list(filter(is_array, _leaves(part.value)))
     said = comment_of(part.value) if part.trains else f"{number(sum(x.size for x in arrays))} not trained"
     where = f", on {' and '.join(places_of(part.value))}" if each else ""
     return f"# {said}{where}" if arrays else ""
@@ -80,7 +80,7 @@ def _parts(x: Any, trains: bool = True, width: int = WIDTH) -> list[Part] | None
     parts = children(x)[0]
     if _is_object(x):
         return _fields(x, parts, trains) if isinstance(parts, Mapping) else None
-    if not any(_holds(part) for part in leaves(x)):
+    if not any(map(_holds, _leaves(x))):
         return None
     if isinstance(parts, Mapping):
         return [Part(f"{key!r}: ", f"[{key!r}]", part, trains) for key, part in parts.items()]
@@ -101,6 +101,11 @@ def _fields(x: Any, parts: Mapping[str, Any], trains: bool) -> list[Part]:
 def _is_object(x: Any) -> bool:
     """Whether `x` is of a registered class: no container, and no function."""
     return hasattr(x, "__dict__") and not is_leaf(x) and not inspect.isroutine(x) and not isinstance(x, _CONTAINERS)
+
+
+def _leaves(x: Any) -> list:
+    """The leaves of `x`, plain ones, also of a model that was kept after its gradient."""
+    return leaves(fmap(untracked_leaf, x))
 
 
 def _holds(part: Any) -> bool:
@@ -187,14 +192,14 @@ def _is_of_dataclass(text_of: Any) -> bool:
 
 def _text_or(x: Any, own: Any) -> str:
     with contextlib.suppress(ValueError, RuntimeError, AttributeError):  # a cycle, or an object that isn't finished
-        if _is_object(x) and any(_holds(leaf) for leaf in (x, *leaves(x))):
+        if _is_object(x) and any(map(_holds, (x, *_leaves(x)))):
             return text(x)
     return own(x)
 
 
 def _html_or_none(x: Any) -> str | None:
     with contextlib.suppress(ValueError, RuntimeError, AttributeError):
-        if _is_object(x) and any(_holds(leaf) for leaf in leaves(x)):
+        if _is_object(x) and any(map(_holds, _leaves(x))):
             return html(x)
     return None
 

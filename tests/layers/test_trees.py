@@ -110,6 +110,12 @@ def test_a_dataclass_shows_shapes_in_place_of_values(around):
         assert repr(Small(1, "two")).endswith("Small(dense=1, scale='two', steps=3)")  # no arrays: as it was
 
 
+def test_a_model_that_is_left_over_from_a_gradient_still_prints():
+    kept = []
+    fl.gradient(lambda m: (kept.append(m), m.scale.sum())[1], Net())
+    assert lines(kept[0]) == lines(Net()) and "Dense(3 =&gt; 2, tanh)" in html(kept[0])
+
+
 def test_a_text_of_ones_own_stays():
     @fl.functor
     class Own:
