@@ -35,7 +35,7 @@ class Chain(Layer):
 
     layers: Any
 
-    in_lines = True
+    _in_lines = True
 
     def __init__(self, *layers: Any, **named: Any):
         if layers and named:

@@ -21,7 +21,7 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 class Layer:
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
-    in_lines = False  # whether it prints with a line for each part, also if it's short
+    _in_lines = False  # whether it prints with a line for each part, also if it's short
 
     def _call(self) -> str:
         """How one writes this layer: ``Dense(2 => 3)``."""

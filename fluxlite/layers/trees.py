@@ -73,7 +73,7 @@ def _parts(x: Any, trains: bool = True, width: int = WIDTH) -> list[Part] | None
     """What `x` is made of; None if it stands on one line."""
     if hasattr(x, "_call"):
         inside = x._parts() if hasattr(x, "_parts") else []
-        is_long = inside and (x.in_lines or len(x._call()) > width)
+        is_long = inside and (x._in_lines or len(x._call()) > width)
         return [_part(key, part, trains) for key, part in inside] if is_long else None
     if is_array(x) or is_tracked(x) or callable(x) and not _is_object(x) or is_leaf(x):
         return None
