@@ -142,6 +142,7 @@ else:
             "devices.scalars": "allowscalar",
         },
         modules="cuda amdgpu metal course",  # fl.cuda.devices(), without importing fluxlite.cuda first
+        rooms="losses optimizers schedules data checkpoint training receipts reports simulated pictures jupyter",
         computed={"GPU_BACKEND": ("devices.choosing", "current_backend")},
         hint=_hint,
     )

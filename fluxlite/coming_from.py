@@ -5,20 +5,20 @@ Only looked at when a name isn't found: the error then says what to write.
 
 from __future__ import annotations
 
-import re
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 # What ``fl.<name>`` may be looked for, and what to write.
 NAMES = {
     "Linear": "fl.Dense(inputs, outputs)",
-    "nn": "layers are in fl itself: fl.Dense, fl.Chain",
+    "nn": "Layers are in fl itself: fl.Dense, fl.Chain",
     "Module": "any class of yours with @fl.functor above it",
     "Sequential": "fl.Chain(…)",
     "ModuleList": "a list",
-    "Parameter": "an array: what trains is every floating-point array in the model",
-    "parameters": "fl.trainables(model) gives them, fl.params(model) is Flux's older style",
-    "tensor": "np.array(…); there is no type of our own",
-    "Tensor": "np.ndarray; there is no type of our own",
+    "Parameter": "an array; every floating-point array in a model trains",
+    "parameters": "fl.trainables(model); fl.params(model) is Flux's older style",
+    "tensor": "np.array(…), since fluxlite computes with NumPy's arrays",
+    "Tensor": "np.ndarray, since fluxlite computes with NumPy's arrays",
     "from_numpy": "nothing: fluxlite computes with NumPy's arrays",
     "zeros": "np.zeros(…), or np.zeros_like(x, shape=…) for one where x is",
     "ones": "np.ones(…), or np.ones_like(x, shape=…) for one where x is",
@@ -28,38 +28,38 @@ NAMES = {
     "matmul": "x @ y",
     "no_grad": "nothing: only what runs inside fl.gradient is differentiated",
     "inference_mode": "nothing: only what runs inside fl.gradient is differentiated; see fl.testmode for Dropout",
-    "enable_grad": "fl.gradient(f, model) differentiates f",
-    "grad": "fl.gradient(f, x): it gives the gradients, not a function",
+    "enable_grad": "fl.gradient(f, model), which differentiates f",
+    "grad": "fl.gradient(f, x), which gives the gradients, not a function",
     "value_and_grad": "fl.withgradient(f, x)",
     "autograd": "fl.gradient(f, x)",
-    "backward": "fl.gradient(f, model); with fl.param there is fl.back(loss)",
+    "backward": "fl.gradient(f, model); after fl.param, fl.back(loss)",
     "detach": "fl.stop_gradient(x), or x.data",
     "jit": "nothing: what you write runs line by line; fl.cuda.jit is for kernels by hand",
     "compile": "nothing: what you write runs line by line",
-    "vmap": "write f for a batch: the first axis is the observation",
-    "pmap": "several devices are moved to one by one: lesson 11",
+    "vmap": "Write f for a batch, whose first axis is the observation",
+    "pmap": "Move to each device by itself, as lesson 11 does",
     "tree_map": "fl.fmap(f, model)",
     "tree_leaves": "fl.leaves(model)",
     "manual_seed": "fl.seed(number)",
     "set_seed": "fl.seed(number)",
     "PRNGKey": "fl.seed(number), or rng=np.random.default_rng(number)",
-    "device": "fl.gpu_device(), fl.cpu; fl.device_of(x) says where x is",
+    "device": "fl.gpu_device() or fl.get_device(\"CPU\"); fl.device_of(x) says where x is",
     "device_put": "fl.gpu(x)",
     "to": "fl.gpu(x), fl.cpu(x)",
     "is_available": "fl.functional(\"CUDA\")",
     "synchronize": "fl.cuda.synchronize()",
-    "optim": "the rules are in fl itself: fl.Adam, fl.Descent",
+    "optim": "The rules are in fl itself: fl.Adam, fl.Descent",
     "SGD": "fl.Descent(eta), with momentum fl.Momentum(eta, rho)",
     "sgd": "fl.Descent(eta), with momentum fl.Momentum(eta, rho)",
     "adam": "fl.Adam(eta)",
     "adamw": "fl.AdamW(eta, decay=…)",
-    "Optimizer": "a rule such as fl.Adam(): state = fl.setup(rule, model)",
+    "Optimizer": "a rule such as fl.Adam(), given to state = fl.setup(rule, model)",
     "RMSprop": "fl.RMSProp",
     "Adagrad": "fl.AdaGrad",
     "Adadelta": "fl.AdaDelta",
     "Adamax": "fl.AdaMax",
     "clip_grad_norm_": "fl.OptimiserChain(fl.ClipNorm(…), fl.Adam())",
-    "clip_by_global_norm": "fl.OptimiserChain(fl.ClipNorm(…), fl.Adam()); it is each parameter's norm",
+    "clip_by_global_norm": "fl.OptimiserChain(fl.ClipNorm(…), fl.Adam()), of each parameter by itself",
     "apply_updates": "fl.update(state, model, grads)",
     "chain": "fl.OptimiserChain(…) for rules, fl.Chain(…) for layers",
     "lr_scheduler": "fl.train(…, schedule=fl.cosine(0.01, 1000)), or fl.adjust(state, eta)",
@@ -67,7 +67,7 @@ NAMES = {
     "ExponentialLR": "fl.exponential_decay(eta, factor)",
     "CosineAnnealingLR": "fl.cosine(eta, steps)",
     "OneCycleLR": "fl.one_cycle(eta, steps)",
-    "ReduceLROnPlateau": "fl.plateau, with fl.adjust",
+    "ReduceLROnPlateau": "fl.plateau together with fl.adjust",
     "MSELoss": "fl.mse(prediction, target), a function",
     "mse_loss": "fl.mse(prediction, target)",
     "L1Loss": "fl.mae(prediction, target), a function",
@@ -93,9 +93,9 @@ NAMES = {
     "log_softmax": "fl.logsoftmax",
     "silu": "fl.swish",
     "SiLU": "fl.swish, a function",
-    "Conv1d": "fl.Conv((3,), inputs => outputs): the kernel's size says how many dimensions",
-    "Conv2d": "fl.Conv((3, 3), inputs, outputs): pictures are (N, H, W, C)",
-    "Conv2D": "fl.Conv((3, 3), inputs, outputs): pictures are (N, H, W, C)",
+    "Conv1d": "fl.Conv((3,), inputs, outputs); sequences are (N, T, features)",
+    "Conv2d": "fl.Conv((3, 3), inputs, outputs); pictures are (N, H, W, C)",
+    "Conv2D": "fl.Conv((3, 3), inputs, outputs); pictures are (N, H, W, C)",
     "ConvTranspose2d": "fl.ConvTranspose",
     "MaxPool2d": "fl.MaxPool((2, 2))",
     "MaxPooling2D": "fl.MaxPool((2, 2))",
@@ -107,7 +107,7 @@ NAMES = {
     "BatchNormalization": "fl.BatchNorm(features)",
     "MultiheadAttention": "fl.MultiHeadAttention",
     "TransformerEncoderLayer": "one of your own, of fl.MultiHeadAttention, fl.LayerNorm and fl.Dense",
-    "TensorDataset": "a tuple of arrays: fl.DataLoader((x, y), batchsize=32)",
+    "TensorDataset": "a tuple of arrays, as in fl.DataLoader((x, y), batchsize=32)",
     "Dataset": "anything with __len__ and __getitem__",
     "random_split": "fl.splitobs(data, at=0.8)",
     "one_hot": "fl.onehotbatch(labels, classes)",
@@ -115,12 +115,12 @@ NAMES = {
     "load_state_dict": "fl.loadmodel(model, state)",
     "summary": "fl.explain(model), or print(model)",
     "fit": "fl.train(loss, model, data, state, epochs)",
-    "model": "your own: fl.Chain(fl.Dense(…), …)",
-    "evaluate": "call the model: fl.accuracy(model(x), y)",
-    "predict": "call the model: model(x)",
+    "model": "a model of your own, such as fl.Chain(fl.Dense(…), …)",
+    "evaluate": "Call the model: fl.accuracy(model(x), y)",
+    "predict": "Call the model: model(x)",
     "eval": "nothing: a model is in its test mode outside of fl.gradient; fl.testmode(model) for good",
     "to_categorical": "fl.onehotbatch(labels, classes)",
-    "vjp": "fl.gradient of np.sum(g * f(x))",
+    "vjp": "the gradient of a sum: fl.gradient(lambda x: np.sum(g * f(x)), x)",
     "jacrev": "fl.jacobian(f, x)",
     "update!": "fl.update",
     "pullback": "fl.withgradient",
@@ -128,35 +128,35 @@ NAMES = {
 
 # What may be asked of a model or a layer.
 OF_A_MODEL = {
-    "parameters": "fl.trainables(model) gives the parameters",
-    "named_parameters": "fl.trainables(model) gives each with its place",
+    "parameters": "Write fl.trainables(model) for the arrays, each with its place",
+    "named_parameters": "Write fl.trainables(model) for the arrays, each with its place",
     "children": "fl.children(model)",
     "modules": "fl.fcollect(model)",
-    "to": "model = fl.gpu(model) gives a copy on the GPU",
-    "cuda": "model = fl.gpu(model) gives a copy on the GPU",
-    "cpu": "model = fl.cpu(model) gives a copy on the CPU",
-    "mps": "model = fl.gpu(model) gives a copy on the GPU",
-    "half": "model = fl.f16(model)",
-    "float": "model = fl.f32(model)",
-    "double": "model = fl.f64(model)",
+    "to": "Write model = fl.gpu(model), which gives a copy on the GPU",
+    "cuda": "Write model = fl.gpu(model), which gives a copy on the GPU",
+    "cpu": "Write model = fl.cpu(model), which gives a copy on the CPU",
+    "mps": "Write model = fl.gpu(model), which gives a copy on the GPU",
+    "half": "Write model = fl.f16(model)",
+    "float": "Write model = fl.f32(model)",
+    "double": "Write model = fl.f64(model)",
     "train": "nothing: a layer is in its training mode inside fl.gradient; fl.trainmode(model) for good",
     "eval": "nothing: a layer is in its test mode outside of fl.gradient; fl.testmode(model) for good",
     "zero_grad": "nothing: fl.gradient gives new gradients each time",
     "state_dict": "fl.state(model)",
     "load_state_dict": "fl.loadmodel(model, state)",
-    "forward": "call it: model(x)",
-    "apply": "call it: model(x); for a function of all parts fl.fmap(f, model)",
-    "append": "a new chain: fl.Chain(*model, layer)",
-    "add": "a new chain: fl.Chain(*model, layer)",
-    "compile": "nothing; the rule goes to state = fl.setup(fl.Adam(), model)",
+    "forward": "Call the model: model(x)",
+    "apply": "Call the model: model(x). For a function of all its parts there is fl.fmap(f, model)",
+    "append": "Make a new chain: fl.Chain(*model, layer)",
+    "add": "Make a new chain: fl.Chain(*model, layer)",
+    "compile": "nothing: the rule goes to state = fl.setup(fl.Adam(), model)",
     "fit": "fl.train(loss, model, data, state, epochs)",
-    "predict": "call it: model(x)",
-    "evaluate": "call it: fl.accuracy(model(x), y)",
+    "predict": "Call the model: model(x)",
+    "evaluate": "Call the model: fl.accuracy(model(x), y)",
     "summary": "fl.explain(model), or print(model)",
     "weights": "fl.trainables(model)",
     "get_weights": "fl.trainables(model)",
     "save": "fl.save(path, model=model)",
-    "requires_grad_": "what trains is said by the rule: fl.freeze(state.layers[0])",
+    "requires_grad_": "Freeze what isn't to train: fl.freeze(state.layers[0])",
     "register_buffer": "a field, with @fl.functor(trainable=(…,)) above the class",
     "in_features": "model.weight.shape[1]",
     "out_features": "model.weight.shape[0]",
@@ -164,7 +164,7 @@ OF_A_MODEL = {
 
 # What may be asked of an array inside fl.gradient, or of a param.
 OF_AN_ARRAY = {
-    "backward": "fl.gradient(f, model) gives the gradients; of a param's loss, fl.back(loss)",
+    "backward": "Write fl.gradient(f, model), which gives the gradients; after fl.param, fl.back(loss)",
     "detach": "x.data, or fl.stop_gradient(x)",
     "numpy": "x.data",
     "cuda": "fl.gpu(x)",
@@ -175,6 +175,21 @@ OF_AN_ARRAY = {
     "permute": "np.transpose(x, axes)",
     "requires_grad_": "fl.param(x)",
     "requires_grad": "nothing: all that comes from the arguments of fl.gradient is tracked",
+}
+
+# What may be asked of an array on a device.
+OF_A_DEVICE_ARRAY = {
+    "cpu": "Write fl.cpu(x)",
+    "numpy": "Write fl.cpu(x)",
+    "cuda": "nothing: x is on its device; fl.device_of(x) says on which",
+    "to": "Write fl.cpu(x), or device(x) for another device",
+    "detach": "nothing: only what runs inside fl.gradient is differentiated",
+    "backward": "Write fl.gradient(f, model), which gives the gradients",
+    "grad": "Write fl.gradient(f, model), which gives the gradients",
+    "requires_grad": "nothing: fl.gradient differentiates by its arguments",
+    "requires_grad_": "nothing: fl.gradient differentiates by its arguments",
+    "unsqueeze": "x[:, None], or np.expand_dims(x, axis)",
+    "permute": "np.transpose(x, axes)",
 }
 
 # What may be asked of a rule, or of the state that setup gives.
@@ -199,7 +214,7 @@ KEYWORDS = {
     "eps": "epsilon",
     "alpha": "rho",
     "weight_decay": "decay, in fl.AdamW, or fl.OptimiserChain(fl.WeightDecay(decay), rule)",
-    "params": "nothing here: the model goes to fl.setup(rule, model)",
+    "params": "nothing: the model goes to fl.setup(rule, model)",
     "batch_size": "batchsize",
     "num_workers": "parallel=True",
     "drop_last": "partial=False",
@@ -208,14 +223,43 @@ KEYWORDS = {
     "in_features": "the first argument: Dense(inputs, outputs)",
     "out_features": "the second argument: Dense(inputs, outputs)",
     "units": "the second argument: Dense(inputs, outputs)",
-    "device": "fl.gpu(…) moves it",
+    "device": "Move it: fl.gpu(…)",
     "dtype": "fl.f64(…), or Dense.of(weight, bias)",
     "use_bias": "bias",
     "num_epochs": "epochs",
     "optimizer": "opt_state, which fl.setup(rule, model) gives",
     "dim": "axis",
     "dims": "axis",
-    "reduction": "agg: np.mean or np.sum",
+    "reduction": "agg, with np.mean or np.sum",
+    "in_channels": "the second argument, as in Conv((3, 3), inputs, outputs)",
+    "out_channels": "the third argument, as in Conv((3, 3), inputs, outputs)",
+    "filters": "the third argument, as in Conv((3, 3), inputs, outputs)",
+    "kernel_size": "the first argument, as in Conv((3, 3), inputs, outputs) and MaxPool((2, 2))",
+    "pool_size": "the first argument, as in MaxPool((2, 2))",
+    "padding": "pad",
+    "strides": "stride",
+    "num_features": "the first argument, as in BatchNorm(features)",
+    "normalized_shape": "the first argument, as in LayerNorm(features)",
+    "input_size": "the first argument, as in LSTM(inputs, outputs)",
+    "hidden_size": "the second argument, as in LSTM(inputs, outputs)",
+    "batch_first": "nothing: a batch of sequences is always (N, T, features)",
+    "num_embeddings": "the first argument, as in Embedding(vocabulary, features)",
+    "embedding_dim": "the second argument, as in Embedding(vocabulary, features)",
+    "embed_dim": "the first argument, as in MultiHeadAttention(features)",
+    "num_heads": "nheads",
+    "dropout": "dropout_prob, in MultiHeadAttention; else a layer fl.Dropout(p)",
+    "scale_factor": "scale",
+    "callback": "callbacks, a list of functions",
+    "metrics": "callbacks, a list of functions of the history",
+    "validation_data": "callbacks, in which you can compute it",
+    "argnums": "nothing: there is a gradient for each argument after f",
+}
+
+# What is left out by those who know layers that find out their input's size.
+_BOTH = "A layer is given both sizes, as in {}: it doesn't find out the first from the data"
+LEFT_OUT = {
+    "outputs": _BOTH.format("Dense(inputs, outputs)"),
+    "features": _BOTH.format("Embedding(vocabulary, features)"),
 }
 
 
@@ -224,12 +268,20 @@ def hint(name: str, table: dict[str, str] = NAMES) -> str:
 
     >>> hint("Linear")
     '. Here it is fl.Dense(inputs, outputs)'
+    >>> hint("no_grad")
+    '. Not needed here: only what runs inside fl.gradient is differentiated'
+    >>> hint("parameters", OF_A_MODEL)
+    '. Write fl.trainables(model) for the arrays, each with its place'
     """
     here = table.get(name)
-    if here is None:
-        return ""
-    nothing = re.match(r"nothing(: | here: |; |$)", here)
-    return f". Not needed here: {here[nothing.end():]}" if nothing and here[nothing.end() :] else f". Here it is {here}"
+    return "" if here is None else f". {sentence(here)}"
+
+
+def sentence(here: str) -> str:
+    """An entry of the tables as a sentence. One that begins with a capital letter is a sentence already."""
+    if here.startswith("nothing: "):
+        return f"Not needed here: {here.removeprefix('nothing: ')}"
+    return here if here[0].isupper() else f"Here it is {here}"
 
 
 def missing(x: Any, name: str, table: dict[str, str]) -> AttributeError:
@@ -240,14 +292,41 @@ def missing(x: Any, name: str, table: dict[str, str]) -> AttributeError:
 class Elsewhere:
     """A name that another library has: asking an object for it raises `AttributeError` with what it is called here.
 
-    With a ``__getattr__`` that does the same for all names, Python would take longer for every attribute.
+    With a ``__getattr__`` that does the same for all names, Python would take longer for every attribute. `help` shows
+    a class's names, too, so this one's text says what it's for.
     """
 
-    def __init__(self, table: dict[str, str]) -> None:
-        self.table = table
+    def __init__(self, table: dict[str, str], name: str = "") -> None:
+        self.table, self.name = table, name
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, x: Any, owner: type) -> NoReturn:
+    def __get__(self, x: Any, owner: type) -> Any:
+        if x is None:  # asked of the class
+            return self
         raise missing(x, self.name, self.table)
+
+    def __repr__(self) -> str:
+        return f"<elsewhere. {sentence(self.table[self.name])}>"
+
+
+Class = TypeVar("Class", bound=type)
+
+
+def knows(table: dict[str, str]) -> Callable[[Class], Class]:
+    """Above a class: its objects say what the names in `table` are called here. They aren't listed by ``dir``."""
+
+    def with_names(cls: Class) -> Class:
+        for name in table:
+            if not hasattr(cls, name):
+                setattr(cls, name, Elsewhere(table, name))
+        cls.__dir__ = _names  # type: ignore[method-assign, assignment]
+        return cls
+
+    return with_names
+
+
+def _names(x: Any) -> list[str]:
+    """The names that an editor completes."""
+    return [name for name in object.__dir__(x) if type(getattr(type(x), name, None)) is not Elsewhere]

@@ -14,6 +14,7 @@ from .arguments import in_words
 from .arrays import device_of
 from .autodiff.levels import CLOSED
 from .autodiff.tracked import TrackedArray, plain, untracked_leaf
+from .coming_from import KEYWORDS, LEFT_OUT, hint, sentence
 from .tree.ties import is_array
 from .tree.walks import KeyPath, nodes
 
@@ -109,11 +110,22 @@ def keywords_hinted(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
-            found = re.search(r"got an unexpected keyword argument '(\w+)'", str(error))
-            if found and found[1] in kwargs:
-                from .coming_from import KEYWORDS, hint
-
-                raise TypeError(f"{error}{hint(found[1], KEYWORDS)}") from None
-            raise
+            more = keyword_hint(error, kwargs, function.__qualname__)
+            if more == "":
+                raise
+            made = type(args[0]).__name__ if function.__name__ == "__init__" and args else function.__name__
+            raise TypeError(re.sub(r"^\w+\.__init__\(\)", f"{made}()", str(error)) + more) from None
 
     return hinted  # type: ignore[return-value]
+
+
+def keyword_hint(error: TypeError, kwargs: dict[str, Any], name: str) -> str:
+    """What else to say of the `error` of a call of `name`: one that got a keyword of another library, or too little."""
+    text, more = str(error), ""
+    if found := re.search(r"got an unexpected keyword argument '(\w+)'", text):
+        more = hint(found[1], KEYWORDS) if found[1] in kwargs else ""
+    elif text.startswith(f"{name}() missing"):
+        found = re.search(r"'(\w+)'$", text)
+        known = [f". {other}=: {sentence(KEYWORDS[other])}" for other in kwargs if other in KEYWORDS]
+        more = "".join(known) or (hint(found[1], LEFT_OUT) if found else "")
+    return "" if more in text else more

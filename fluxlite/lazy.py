@@ -10,16 +10,17 @@ from typing import Any
 
 def loaded_when_used(
     package: str, names_in: Mapping[str, str], modules: str = "", computed: Mapping[str, tuple[str, str]] | None = None,
-    hint: Callable[[str], str] = lambda name: "",
+    rooms: str = "", hint: Callable[[str], str] = lambda name: "",
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a `package`.
 
     `names_in` says which of its modules have which names. `modules` lists the modules that are names themselves.
+    `rooms` lists modules that are found too, but aren't in the table of contents.
     `computed` lists names that may change: each has a module and the function in it that returns the current value.
     `hint` says more about a name that isn't there.
     """
     module_of = {name: module for module, names in names_in.items() for name in names.split()}
-    itself = modules.split()
+    itself = [*modules.split(), *rooms.split()]
     contents = vars(sys.modules[package])
 
     def load(name: str) -> Any:

@@ -23,22 +23,35 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "pictures": ("how pictures look, and how they are shown", set()),
     "coming_from": ("what names of PyTorch, Keras and JAX are called here", set()),
     "methods": ("x.sum() for np.sum(x) and so on, for array types that speak NumPy's protocols", set()),
+    "tensors": ("what to do with a tensor of PyTorch, JAX and others", set()),
+    "outline": ("nested rows, drawn as text or as HTML that unfolds", set()),
     "unreached": ("arrays of a model that no walk reaches: where they are, and what helps", {"tree", "messages"}),
     "arrays": ("what is asked of an array without knowing whose it is", {"arguments", "tree"}),
     "autodiff": (
         "gradients: the array that remembers, the derivative rules, the way back",
-        {"arguments", "tree", "unreached", "arrays", "messages", "coming_from", "methods"},
+        {"arguments", "tree", "unreached", "arrays", "messages", "coming_from", "methods", "tensors"},
     ),
     "errors": ("errors that name the place in a model", {"arguments", "tree", "arrays", "autodiff", "coming_from"}),
     "activations": ("relu, tanh, softmax and their kin, with their derivatives", {"arguments", "arrays", "autodiff"}),
     "losses": (
         "what training makes small",
-        {"arguments", "tree", "arrays", "autodiff", "errors", "messages", "activations"},
+        {"arguments", "tree", "arrays", "autodiff", "errors", "messages", "activations", "tensors"},
     ),
     "layers": (
         "what networks are made of, and how they print",
-        {"arguments", "tree", "arrays", "autodiff", "errors", "messages", "seeds", "activations",
-         "coming_from"},
+        {
+            "arguments",
+            "tree",
+            "arrays",
+            "autodiff",
+            "errors",
+            "messages",
+            "seeds",
+            "activations",
+            "coming_from",
+            "tensors",
+            "outline",
+        },
     ),
     "optimizers": (
         "setup, update and the rules",
@@ -47,11 +60,24 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     "schedules": ("learning rates that change with the steps", {"arguments", "errors"}),
     "devices": (
         "where arrays live; which device gpu(x) chooses, and how it moves",
-        {"arguments", "writing", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "seeds", "methods"},
+        {
+            "arguments",
+            "writing",
+            "tree",
+            "unreached",
+            "arrays",
+            "autodiff",
+            "errors",
+            "messages",
+            "seeds",
+            "methods",
+            "tensors",
+            "coming_from",
+        },
     ),
     "simulated": (
         "the simulated GPU: real values, a real GPU's rules, estimated times",
-        {"arguments", "tree", "arrays", "devices"},
+        {"arguments", "tree", "arrays", "devices", "coming_from"},
     ),
     "receipts": (
         "what the devices were asked to do, and how long it takes",
@@ -59,33 +85,77 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     ),
     "reports": (
         "explain and doctor: what is where, what can be used",
-        {"tree", "unreached", "arrays", "autodiff", "devices"},
+        {"tree", "unreached", "arrays", "autodiff", "devices", "outline"},
     ),
     "data": (
         "observations, mini-batches, loaders",
-        {"arguments", "tree", "arrays", "devices", "errors", "messages", "seeds"},
+        {"arguments", "tree", "arrays", "devices", "errors", "messages", "seeds", "tensors"},
     ),
     "checkpoint": (
         "save and load",
-        {"arguments", "writing", "tree", "unreached", "arrays", "autodiff", "messages", "optimizers", "devices",
-         "data"},
+        {
+            "arguments",
+            "writing",
+            "tree",
+            "unreached",
+            "arrays",
+            "autodiff",
+            "messages",
+            "optimizers",
+            "devices",
+            "data",
+            "tensors",
+        },
     ),
     "training": (
         "train, its callbacks, going on after an interrupt",
-        {"arguments", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "optimizers", "devices",
-         "receipts", "checkpoint"},
+        {
+            "arguments",
+            "tree",
+            "unreached",
+            "arrays",
+            "autodiff",
+            "errors",
+            "messages",
+            "optimizers",
+            "devices",
+            "receipts",
+            "checkpoint",
+        },
     ),
     "cuda": ("the names of CUDA.jl", {"devices", "receipts", "data"}),
     "amdgpu": ("the names of AMDGPU.jl", {"devices"}),
     "metal": ("the names of Metal.jl", {"devices"}),
     "jupyter": (
         "widgets, magics, and the pictures of the lessons",
-        {"tree", "messages", "autodiff", "devices", "simulated", "receipts", "reports", "training", "pictures"},
+        {
+            "tree",
+            "messages",
+            "autodiff",
+            "devices",
+            "simulated",
+            "receipts",
+            "reports",
+            "training",
+            "pictures",
+            "outline",
+        },
     ),
     "course": (
         "start, guess, check; the lessons; the classroom",
-        {"arguments", "lazy", "writing", "messages", "pictures", "autodiff", "devices", "simulated", "receipts",
-         "jupyter", TABLE_OF_CONTENTS},
+        {
+            "arguments",
+            "lazy",
+            "writing",
+            "messages",
+            "pictures",
+            "autodiff",
+            "devices",
+            "simulated",
+            "receipts",
+            "jupyter",
+            TABLE_OF_CONTENTS,
+        },
     ),
     "__main__": ("python -m fluxlite …", {"course", TABLE_OF_CONTENTS}),
 }
@@ -165,11 +235,7 @@ def forbidden(module: str, others: set[str]) -> set[str]:
         return set()
     here = room(module)
     rooms = {room(other) for other in others} - {here}
-    return {
-        other
-        for other in rooms - ROOMS[here][1]
-        if (module.removeprefix("fluxlite."), other) not in EXCEPTIONS
-    }
+    return {other for other in rooms - ROOMS[here][1] if (module.removeprefix("fluxlite."), other) not in EXCEPTIONS}
 
 
 def floors() -> dict[str, int]:

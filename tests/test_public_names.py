@@ -108,6 +108,7 @@ def test_a_typo_is_an_error_to_mypy_and_a_name_has_its_type(tmp_path):
         "rule = fl.Adan(0.001)\n"
         "name: int = fl.gpu_name()\n"
         "fl.receipt(1)\n"
+        "fl.train(fl.mse, shuffle=True)\n"
     )
     command = [sys.executable, "-m", "mypy", "--no-error-summary", "--no-color-output", "right.py", "wrong.py"]
     command += [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache' / 'tests'}"]
@@ -115,7 +116,7 @@ def test_a_typo_is_an_error_to_mypy_and_a_name_has_its_type(tmp_path):
         command, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)}, capture_output=True, text=True
     )
     errors = [line.split(" error: ") for line in done.stdout.splitlines() if " error: " in line]
-    assert [place for place, _ in errors] == ["wrong.py:2:", "wrong.py:3:", "wrong.py:4:", "wrong.py:5:"], done.stdout
+    assert [place for place, _ in errors] == [f"wrong.py:{line}:" for line in (2, 3, 4, 5, 6)], done.stdout
     assert "strat" in errors[0][1] and "Adan" in errors[1][1] and "Too many arguments" in errors[3][1]
 
 

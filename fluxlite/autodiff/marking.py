@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..tensors import is_tensor, refuse_tensor
 from ..tree.closures import captured
 from ..tree.contract import attributes, children, fields_of, trainable
 from ..tree.parameters import is_trainable_array
@@ -229,6 +230,8 @@ class _Marking:
         if trains and (is_leaf or isinstance(x, types.FunctionType)) and is_new(x):
             self.met_new = True
         if is_leaf:
+            if is_tensor(x):
+                raise _Nameless
             return x, None
         bare = bare and isinstance(x, (tuple, list, dict))
         trained = trainable(x)
@@ -261,6 +264,7 @@ def held_by(x: Any) -> Any:
 def name_the_place(x: Any) -> None:
     """Raise what names the place in `x` that cannot be walked through: a cycle, or a left-over tracked array."""
     for path, node in nodes(x):
+        refuse_tensor(f"gradient{f', at {path},' if path else ''}", node)
         if type(node) is TrackedArray:
             node.check_open(str(path))
         elif is_trainable_array(node):

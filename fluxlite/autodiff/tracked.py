@@ -15,8 +15,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arrays import astype, getitem, of_type, read_only_types
-from ..coming_from import OF_AN_ARRAY, Elsewhere
+from ..coming_from import OF_AN_ARRAY, knows
 from ..methods import ArrayMethods
+from ..tensors import refuse_tensor
 from ..tree.ties import parameter_key
 from .constants import as_base_class
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
@@ -35,6 +36,7 @@ def _comparison(function: np.ufunc) -> Callable[[Any, Any], Any]:
     return lambda self, other: compute(function, self, other)
 
 
+@knows(OF_AN_ARRAY)  # what users of PyTorch ask for
 class TrackedArray(ArrayMethods):
     """An array in a computation that will be differentiated. You use it like a NumPy array.
 
@@ -202,11 +204,6 @@ class TrackedArray(ArrayMethods):
     def copy(self) -> Any:
         return record(np.positive, (self,))
 
-    # -- what PyTorch's users ask for ------------------------------------------------------------------
-
-    backward, detach, numpy, cuda, cpu, to = (Elsewhere(OF_AN_ARRAY) for _ in range(6))
-    view, unsqueeze, permute, requires_grad, requires_grad_ = (Elsewhere(OF_AN_ARRAY) for _ in range(5))
-
     # -- what would silently lose a gradient --------------------------------------------------
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -214,6 +211,11 @@ class TrackedArray(ArrayMethods):
             "turning a tracked array into a plain one (np.asarray, np.array, or a list of tracked arrays or numbers)",
             "give gradient an array, not a list; join several with np.stack, as in np.mean(np.stack(losses))",
         )
+
+    def __dlpack__(self, **keywords: Any) -> NoReturn:
+        raise _refusal("handing a tracked array to another library (from_dlpack)")
+
+    __dlpack_device__ = __dlpack__
 
     def __float__(self) -> NoReturn:
         raise _refusal(
@@ -329,6 +331,7 @@ def _kept(x: Any, level: Level, as_array: bool = False) -> Any:
         return as_base_class(x)
     if isinstance(x, Rational) and not isinstance(x, (int, np.integer)):
         return float(x)  # a fraction
+    refuse_tensor("a computation with tracked arrays", x)
     return x
 
 

@@ -14,6 +14,7 @@ from ..data.moved import MovedLoader
 from ..devices.base import Device
 from ..devices.random import CountedGenerator
 from ..optimizers import Leaf
+from ..tensors import refuse_tensor
 from ..tree.contract import is_leaf
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath, Walk
@@ -76,6 +77,7 @@ def _kept(x: Any, path: KeyPath) -> Any:
         return generator.state if isinstance(generator, CountedGenerator) else generator.bit_generator.state
     if is_array(x):
         return x
+    refuse_tensor(f"a state{f', at {path},' if path else ''}", x)
     for place, _ in arrays_inside(x, path):
         raise TypeError(f"there is an array in {place or f'this {type(x).__name__}'}: {why_shut(x)}")
     return ()

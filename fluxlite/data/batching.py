@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import explained, in_words
-from ..arrays import device_of
+from ..arrays import device_of, on_card_of
+from ..tensors import refuse_tensor
 from ..tree.contract import children
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, steps
@@ -84,7 +85,8 @@ def _stacked(arrays: list, path: KeyPath) -> Any:
                 f"observation {number}{_at(path)} is on {device_of(x)}, observation 0 on {device_of(arrays[0])}: move "
                 "the batch instead of single observations, gpu(batch(…))"
             )
-    return np.stack(arrays)
+    with on_card_of(arrays[0]):
+        return np.stack(arrays)
 
 
 def _check_kinds(together: list, path: KeyPath) -> None:
@@ -95,6 +97,7 @@ def _check_kinds(together: list, path: KeyPath) -> None:
                 f"observation {number}{_at(path)} is {_words(one)}, observation 0 is {_words(together[0])}: a batch is "
                 "of one kind. DataLoader(…, collate=False) gives lists of observations."
             )
+    refuse_tensor(f"a batch{_at(path)}", together[0])
     if not isinstance(first, (str, tuple)) and first not in (list, *_TEXT):
         raise TypeError(
             f"observations are put together from arrays, numbers, text, tuples and dicts{_at(path)}, got "

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import check_whole, explained, in_words
-from ..arrays import device_of
+from ..arrays import device_of, on_card_of
 from ..devices.host import CPU
 from ..seeds import ORDERS, next_generator
 from ..tree.contract import children
@@ -163,7 +163,8 @@ def pick(data: Any, index: Index) -> Any:
     """`getobs` without its checks: one method per kind of data."""
     if is_array(data):
         # A single gather, on the data's device. For whole rows, np.take is faster than data[...].
-        return np.take(data, index.on(device_of(data)), axis=0) if isinstance(index, Places) else data[index]
+        with on_card_of(data):
+            return np.take(data, index.on(device_of(data)), axis=0) if isinstance(index, Places) else data[index]
     return batch([data[i] for i in numbers_of(index, len(data))]) if isinstance(index, (slice, Places)) else data[index]
 
 

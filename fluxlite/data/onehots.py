@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import explained
-from ..arrays import device_of
+from ..arrays import device_of, on_card_of
 from ..tree.ties import is_array
 
 _NONE = object()
@@ -47,7 +47,8 @@ def onehotbatch(data: Any, labels: Any, default: Any = _NONE) -> Any:
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    return _encoded(data, labels, default, "onehotbatch(data, labels)", 1)
+    with on_card_of(data):
+        return _encoded(data, labels, default, "onehotbatch(data, labels)", 1)
 
 
 @explained("an array of scores, and perhaps labels")
@@ -67,6 +68,11 @@ def onecold(y: Any, labels: Any = None) -> Any:
     y = y if is_array(y) else np.asarray(y)
     if not y.shape:
         raise ValueError("onecold(y, labels): y holds a score for each label along its last axis, got a single number")
+    with on_card_of(y):
+        return _decoded(y, labels)
+
+
+def _decoded(y: Any, labels: Any) -> Any:
     places = np.argmax(y, axis=-1)
     if labels is None:
         return places

@@ -69,7 +69,10 @@ def check_backend(name: object) -> str:
     """Return `name` if it's a backend's name. Raises `ValueError`, which lists the backends."""
     if not isinstance(name, str) or name not in BACKENDS:
         got = name if isinstance(name, str) else in_words(name)
-        raise ValueError(f"Unsupported backend: {got}. Supported backends are {', '.join(BACKENDS)}.")
+        wanted, _, index = str(got).partition(":")
+        meant = [backend for backend in BACKENDS if backend.lower() == wanted.lower()]
+        hint = f' Did you mean "{meant[0]}"{f", {index}" if index else ""}?' if meant else ""
+        raise ValueError(f"Unsupported backend: {got}. Supported backends are {', '.join(BACKENDS)}.{hint}")
     return str(name)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from .. import arrays
 from ..arguments import in_words
 from ..messages import notice, warn
+from ..tensors import refuse_tensor
 from ..tree.ties import is_array, is_tracked, overlaps
 from ..tree.walks import KeyPath, fmap_with_path
 from .unmoved import explain_defaults, explain_globals, explain_unmoved
@@ -79,8 +80,10 @@ class _Trip:
 def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     """Move a leaf that isn't an array to `device`: one method per type. `path` is where it is in the tree.
 
-    Most leaves work on any device. An object that holds arrays and can't be walked stays, and we say so.
+    Most leaves work on any device. An object that holds arrays and can't be walked stays, and we say so. Raises
+    `TypeError` for a tensor of another library.
     """
+    refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
     explain_unmoved(x, device, path)
     return x
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..arguments import check_whole
 from ..messages import notice, warn, was_said
+from ..tensors import refuse_tensor
 from . import preferences, simulation
 from .backends import BACKENDS, check_backend
 from .backends import functional as functional
@@ -40,6 +41,7 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
     if device is None:
         if not was_said("no GPU"):
             notice("no GPU", f"arrays stay on the CPU. {why_no_gpu()} doctor() says more.")
+        refuse_tensor("gpu", x)
         return x
     return device(x, dtype)
 

@@ -5,6 +5,7 @@ from typing import Any
 from ..messages import ipython
 from ..pictures import BLUE, GREEN, GREY, ORANGE, look, plots, projector, show
 from .drawing import trees
+from .mistakes import confusion
 from .timeline_viewer import timeline
 from .two_boxes import boxes, host_and_device
 
@@ -14,6 +15,7 @@ __all__ = [
     "GREY",
     "ORANGE",
     "boxes",
+    "confusion",
     "host_and_device",
     "look",
     "plots",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from ..outline import COLOURS, Row
 from ..pictures import GREY, as_written, plots
 from ..reports.explanation import explain
-from ..reports.outline import COLOURS, Row
 
 MOST = 30  # leaves in a tree; with more, nothing would be readable
 _SHUT = "#c77700"

@@ -12,16 +12,15 @@ import numpy as np
 from ..activations import softmax
 from ..arguments import explained
 from ..autodiff.tracked import plain, untracked_leaf
-from ..errors import InputError, ShapeError, mixed_devices
+from ..errors import InputError, ShapeError, keywords_hinted, mixed_devices
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
-from .combine import called
 from .dense import Dense
 from .dropout import Dropout, check_share
 from .initializers import glorot_uniform
-from .layer import Layer
-from .printing import brief, described
+from .layer import Layer, called, on_its_card
+from .printing import brief
 
 
 @explained("an array of shape (…, T, features)")
@@ -74,6 +73,7 @@ class MultiHeadAttention(Layer):
     attn_drop: Any
     out_proj: Any
 
+    @keywords_hinted
     def __init__(
         self,
         dims: Any,
@@ -99,6 +99,7 @@ class MultiHeadAttention(Layer):
         self.out_proj = Dense(inside[1], outputs, bias=bias, init=init, rng=rng)
         self.nheads = int(nheads)
 
+    @on_its_card
     def __call__(self, q: Any, k: Any = None, v: Any = None, bias: Any = None, *, mask: Any = None) -> tuple[Any, Any]:
         k = q if k is None else k
         v = k if v is None else v
@@ -110,13 +111,13 @@ class MultiHeadAttention(Layer):
             what = "MultiHeadAttention takes q of shape (N, T, features), k and v of shape (N, S, features)"
             raise ShapeError(KeyPath(), f"{what}, got {q.shape}, {k.shape}, {v.shape}")
         queries, keys, values = (
-            self._heads(called((Attribute(name),), getattr(self, name), x))
+            self._heads(called(getattr(self, name), x, Attribute(name)))
             for name, x in (("q_proj", q), ("k_proj", k), ("v_proj", v))
         )
         weights = self._weights(queries, keys, bias, mask)
         answers = np.swapaxes(self.attn_drop(weights) @ values, -2, -3)
         joined = np.reshape(answers, (*answers.shape[:-2], answers.shape[-2] * answers.shape[-1]))
-        return called((Attribute("out_proj"),), self.out_proj, joined), weights
+        return called(self.out_proj, joined, Attribute("out_proj")), weights
 
     def _heads(self, x: Any) -> Any:
         """``(N, T, nheads * size)`` as ``(N, nheads, T, size)``."""
@@ -143,9 +144,6 @@ class MultiHeadAttention(Layer):
             raise why
         if not _broadcasts_to(values.shape, scores.shape):
             raise ShapeError(KeyPath(), f"{what} broadcasts to {scores.shape}, (N, nheads, T, S), got {values.shape}")
-
-    def __repr__(self) -> str:
-        return described(self)
 
     def _call(self) -> str:
         inputs = tuple(layer.weight.shape[1] for layer in (self.q_proj, self.k_proj, self.v_proj))

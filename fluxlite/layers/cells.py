@@ -9,14 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arguments import check_callable, in_words
-from ..errors import InputError, LayerError, ShapeError, left_over, mixed_devices, other_device
+from ..arrays import on_card_of
+from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, mixed_devices, other_device
+from ..tensors import is_tensor
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .initializers import glorot_uniform, start
-from .inputs import taken
-from .layer import Layer
-from .printing import brief, described, name_of, text_of
+from .inputs import no_array, taken
+from .layer import Layer, on_its_card
+from .printing import brief, name_of, text_of
 from .steps import GRUSteps, LSTMSteps, RNNSteps, Steps
 
 
@@ -48,6 +50,7 @@ class Cell(Layer):
     Wh: Any
     bias: Any
 
+    @keywords_hinted
     def __init__(
         self,
         inputs: int,
@@ -75,10 +78,10 @@ class Cell(Layer):
     @classmethod
     def of(cls, Wi: Any, Wh: Any, bias: Any = None) -> Any:  # noqa: N803
         """A cell made of these arrays, of shapes ``(rows, inputs)``, ``(rows, outputs)`` and ``(rows,)``, or None."""
-        if getattr(Wh, "ndim", None) != 2 or Wh.shape[0] != cls.gates * Wh.shape[1]:
+        if getattr(Wh, "ndim", None) != 2 or is_tensor(Wh) or Wh.shape[0] != cls.gates * Wh.shape[1]:
             rows = f"{cls.gates} * outputs" if cls.gates > 1 else "outputs"
             raise ValueError(f"{cls.__name__}.of: Wh has shape ({rows}, outputs), got {brief(Wh)}")
-        if getattr(Wi, "ndim", None) != 2 or Wi.shape[0] != len(Wh):
+        if getattr(Wi, "ndim", None) != 2 or is_tensor(Wi) or Wi.shape[0] != len(Wh):
             raise ValueError(f"{cls.__name__}.of: for this Wh, Wi has shape ({len(Wh)}, inputs), got {brief(Wi)}")
         if bias is not None and getattr(bias, "shape", None) != (len(Wh),):
             raise ValueError(f"{cls.__name__}.of: for this Wh, bias has shape ({len(Wh)},), got {brief(bias)}")
@@ -89,6 +92,7 @@ class Cell(Layer):
         cell.Wi, cell.Wh, cell.bias = Wi, Wh, bias
         return cell
 
+    @on_its_card
     def __call__(self, x: Any, state: Any = None) -> tuple[Any, Any]:
         """The output and the state after one step. Without a `state` it begins with `initialstates`."""
         state = self.initialstates() if state is None else state
@@ -108,7 +112,8 @@ class Cell(Layer):
         raise NotImplementedError
 
     def initialstates(self) -> Any:
-        states = tuple([np.zeros_like(self.Wh, shape=self.Wh.shape[1:]) for _ in self.states])
+        with on_card_of(self.Wh):
+            states = tuple([np.zeros_like(self.Wh, shape=self.Wh.shape[1:]) for _ in self.states])
         return states if len(states) > 1 else states[0]
 
     def taken_states(self, name: str, state: Any, batch: tuple[int, ...]) -> list:
@@ -130,7 +135,7 @@ class Cell(Layer):
         """After an error: what a learner needs to know about it; None if the cell sees nothing wrong."""
         inputs, shape, name = self.Wi.shape[1], getattr(x, "shape", None), self._name()
         if shape is None:
-            return InputError(KeyPath(), f"{name} takes an array, got {brief(x)}; np.asarray(x) makes one")
+            return no_array(name, x)
         if shape == () or shape[-1] != inputs:
             takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
             hint = "; the observations are its rows: x.T?" if len(shape) == 2 and shape[0] == inputs else ""
@@ -149,9 +154,6 @@ class Cell(Layer):
 
     def _name(self) -> str:
         return f"{type(self).__name__}({self.sizes()})"
-
-    def __repr__(self) -> str:
-        return described(self)
 
     def _call(self) -> str:
         arrays = self.Wi, self.Wh, self.bias
@@ -192,6 +194,7 @@ class RNNCell(Cell):
     bias: Any
     activation: Callable
 
+    @keywords_hinted
     def __init__(self, inputs: int, outputs: int, activation: Callable = np.tanh, **keywords: Any):
         if not callable(activation):
             kind = type(self).__name__

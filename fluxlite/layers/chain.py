@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..arguments import explained
-from ..arrays import enter_card, on_card_of
-from ..errors import LayerError, left_over
+from ..tensors import is_tensor
 from ..tree.contract import functor
-from ..tree.walks import Attribute
-from .layer import Layer
-from .printing import brief, count_of, name_of, places_of, said_where
+from .inputs import no_array
+from .layer import LAYERS, Layer, called
+from .printing import brief, calls_of
 
 
 @functor
@@ -37,6 +36,8 @@ class Chain(Layer):
 
     layers: Any
 
+    _in_lines = True
+
     def __init__(self, *layers: Any, **named: Any):
         if layers and named:
             raise TypeError("a Chain's layers all have names, or none has")
@@ -47,20 +48,10 @@ class Chain(Layer):
         self.layers = dict(named) if named else tuple(layers)
 
     def __call__(self, x: Any) -> Any:
+        if is_tensor(x):
+            raise no_array("Chain", x)
         for where, layer in self._items():
-            try:
-                if enter_card:
-                    with on_card_of(x):
-                        x = layer(x)
-                else:
-                    x = layer(x)
-            except LayerError as error:
-                raise error.within(Attribute("layers"), where) from error.__cause__
-            except RuntimeError as error:
-                why = left_over(layer)
-                if why is None:
-                    raise
-                raise why.within(Attribute("layers"), where) from error
+            x = called(layer, x, LAYERS, where)
         return x
 
     def _items(self) -> Any:
@@ -81,27 +72,11 @@ class Chain(Layer):
     def __iter__(self) -> Iterator:
         return iter(self.layers.values() if isinstance(self.layers, Mapping) else self.layers)
 
-    def __repr__(self) -> str:
-        if len(self) == 0:
-            return "Chain()"
-        places = places_of(self)
-        # Where all is in one place, it is said once, at the end.
-        lines = [*self._lines("", "", each=len(places) > 1)]
-        lines.append((")", f"# {count_of(self)} parameters in all{said_where(places)}"))
-        width = max(len(line) for line, _ in lines) + 6
-        return "\n".join(f"{line:<{width}}{comment}".rstrip() for line, comment in lines)
+    def _call(self) -> str:
+        return f"Chain({calls_of(self.layers)})"
 
-    def _lines(self, indent: str, name: str, each: bool) -> Iterator[tuple[str, str]]:
-        """The lines of this chain's text, each with its comment, and where `each` layer is; without the last."""
-        yield f"{indent}{name}Chain(", ""
-        indent += "  "
-        for where, layer in self._items():
-            name = f"{where}=" if isinstance(where, str) else ""
-            if isinstance(layer, Chain) and len(layer):
-                yield from layer._lines(indent, name, each)
-                yield f"{indent}),", ""
-            else:
-                call = layer._call() if hasattr(layer, "_call") else name_of(layer)
-                count, places = count_of(layer), places_of(layer)
-                on = f", on {' and '.join(places)}" if each and places else ""
-                yield f"{indent}{name}{call},", f"# {count} parameters{on}" if count or on else ""
+    def __repr__(self) -> str:
+        return super().__repr__() if len(self) else "Chain()"
+
+    def _parts(self) -> list[tuple[Any, Any]]:
+        return list(self._items())

@@ -12,28 +12,15 @@ import numpy as np
 
 from ..activations import identity
 from ..arguments import explained
+from ..arrays import on_card_of
 from ..autodiff.tracked import untracked_leaf
-from ..errors import InputError, LayerError, ShapeError, left_over, other_device
+from ..errors import LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
-from ..tree.walks import Attribute, KeyPath
-from .chain import Chain
-from .inputs import is_floating, matching, taken
-from .layer import Layer
-from .printing import brief, described, name_of
-
-
-def called(place: tuple, layer: Any, *inputs: Any) -> Any:
-    """``layer(*inputs)``. An error of a layer gets the `place` of this one in front."""
-    try:
-        return layer(*inputs)
-    except LayerError as error:
-        raise error.within(*place) from error.__cause__
-    except RuntimeError as error:
-        why = left_over(layer)
-        if why is None:
-            raise
-        raise why.within(*place) from error
+from ..tree.walks import KeyPath
+from .inputs import is_floating, matching, no_array, taken
+from .layer import LAYERS, Layer, called, on_its_card
+from .printing import brief, call_of, calls_of, name_of
 
 
 def checked(layers: tuple, named: Mapping[str, Any], kind: str) -> Any:
@@ -55,18 +42,6 @@ def check_connection(connection: Any, kind: str) -> None:
 
 def items_of(layers: Any) -> list:
     return list(layers.items() if isinstance(layers, Mapping) else enumerate(layers))
-
-
-def text_of(layer: Any) -> str:
-    """How a layer is written within another, on one line."""
-    if isinstance(layer, Chain):
-        return f"Chain({texts_of(layer.layers)})"
-    return layer._call() if hasattr(layer, "_call") else name_of(layer)
-
-
-def texts_of(layers: Any) -> str:
-    named = [(f"{where}=" if isinstance(where, str) else "", layer) for where, layer in items_of(layers)]
-    return ", ".join(name + text_of(layer) for name, layer in named)
 
 
 @functor
@@ -93,14 +68,15 @@ class SkipConnection(Layer):
         self.layers = checked((layers,), {}, "SkipConnection")[0]
         self.connection = connection
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
-        return self.connection(called((Attribute("layers"),), self.layers, x), x)
+        return self.connection(called(self.layers, x, LAYERS), x)
 
-    def __repr__(self) -> str:
-        return described(self)
+    def _parts(self) -> list[tuple[Any, Any]]:
+        return [(("layers",), self.layers), (("connection",), self.connection)]
 
     def _call(self) -> str:
-        return f"SkipConnection({text_of(self.layers)}, {name_of(self.connection)})"
+        return f"SkipConnection({call_of(self.layers)}, {name_of(self.connection)})"
 
 
 @functor
@@ -127,10 +103,11 @@ class Parallel(Layer):
         check_connection(connection, "Parallel")
         self.connection, self.layers = connection, checked(layers, named, "Parallel")
 
+    @on_its_card
     def __call__(self, *inputs: Any) -> Any:
         items = items_of(self.layers)
         each = own_inputs(self, inputs, len(items))
-        found = [called((Attribute("layers"), where), layer, x) for (where, layer), x in zip(items, each)]
+        found = [called(layer, x, LAYERS, where) for (where, layer), x in zip(items, each)]
         if len(found) > 2 and isinstance(self.connection, np.ufunc):
             return reduce(self.connection, found)
         return self.connection(*found)
@@ -139,11 +116,11 @@ class Parallel(Layer):
         by_number = isinstance(self.layers, Mapping) and not isinstance(index, str)
         return list(self.layers.values())[index] if by_number else self.layers[index]
 
-    def __repr__(self) -> str:
-        return described(self)
+    def _parts(self) -> list[tuple[Any, Any]]:
+        return [(("connection",), self.connection), *items_of(self.layers)]
 
     def _call(self) -> str:
-        return f"{type(self).__name__}({name_of(self.connection)}, {texts_of(self.layers)})"
+        return f"{type(self).__name__}({name_of(self.connection)}, {calls_of(self.layers)})"
 
 
 def own_inputs(layer: Any, inputs: tuple, count: int) -> tuple:
@@ -171,12 +148,13 @@ class PairwiseFusion(Parallel):
     (np.float64(-1.0), np.float64(4.0))
     """
 
+    @on_its_card
     def __call__(self, *inputs: Any) -> tuple:
         items = items_of(self.layers)
         found: list = []
         for (where, layer), x in zip(items, own_inputs(self, inputs, len(items))):
             joined = self.connection(found[-1], x) if found else x
-            found.append(called((Attribute("layers"), where), layer, joined))
+            found.append(called(layer, joined, LAYERS, where))
         return tuple(found)
 
 
@@ -201,15 +179,15 @@ class Maxout(Layer):
             layers = tuple(layers[0]() for _ in range(layers[1]))
         self.layers = checked(layers, {}, "Maxout")
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
-        place = Attribute("layers")
-        return reduce(np.maximum, [called((place, i), layer, x) for i, layer in enumerate(self.layers)])
+        return reduce(np.maximum, [called(layer, x, LAYERS, i) for i, layer in enumerate(self.layers)])
 
-    def __repr__(self) -> str:
-        return described(self)
+    def _parts(self) -> list[tuple[Any, Any]]:
+        return items_of(self.layers)
 
     def _call(self) -> str:
-        return f"Maxout({texts_of(self.layers)})"
+        return f"Maxout({calls_of(self.layers)})"
 
 
 @functor
@@ -258,12 +236,13 @@ class Scale(Layer):
         layer.activation = activation
         return layer
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         try:
             x = x if getattr(x, "dtype", None) is self.scale.dtype else taken(self._name(), self.scale, x)
             size, shape = self.scale.shape, getattr(x, "shape", None)
             if shape is None:
-                raise InputError(KeyPath(), f"{self._name()} takes an array, got {brief(x)}; np.asarray(x) makes one")
+                raise no_array(self._name(), x)
             if shape[len(shape) - len(size) :] != size:
                 wanted = f"(…, {', '.join(map(str, size))})"
                 raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape {wanted}, got {shape}")
@@ -277,9 +256,6 @@ class Scale(Layer):
 
     def _name(self) -> str:
         return f"Scale({', '.join(map(str, self.scale.shape))})"
-
-    def __repr__(self) -> str:
-        return described(self)
 
     def _call(self) -> str:
         activation = "" if self.activation is identity else f", {name_of(self.activation)}"
@@ -296,7 +272,8 @@ def flatten(x: Any) -> Any:
     ((5, 12), (5, 1))
     """
     if not is_array(untracked_leaf(x)):
-        raise TypeError(f"flatten takes an array, got {brief(x)}")
+        raise no_array("flatten", x)
     if len(x.shape) == 0:
         raise ValueError("flatten takes an array of shape (N, …), got one number, of shape ()")
-    return np.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
+    with on_card_of(x):
+        return np.reshape(x, (x.shape[0], math.prod(x.shape[1:])))

@@ -11,11 +11,13 @@ import numpy as np
 from ..activations import identity
 from ..arguments import in_words
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
+from ..errors import keywords_hinted
+from ..tensors import is_tensor
 from ..tree.contract import functor
 from .initializers import glorot_uniform, start
 from .inputs import matching, taken
-from .layer import Layer
-from .printing import brief, described, name_of, text_of
+from .layer import Layer, on_its_card
+from .printing import brief, name_of, text_of
 from .spatial import Pads, SamePad, check_places, check_shape, each_axis, explained, kernel_of, option, pads_of
 from .spatial import whole_number as whole
 
@@ -58,6 +60,7 @@ class Conv(Layer):
 
     _flips = True
 
+    @keywords_hinted
     def __init__(
         self,
         kernel: tuple[int, ...],
@@ -92,7 +95,7 @@ class Conv(Layer):
         >>> mean(np.arange(6.0).reshape(1, 6, 1)).ravel()
         array([0.5, 2.5, 4.5])
         """
-        if getattr(weight, "ndim", 0) < 3:
+        if getattr(weight, "ndim", 0) < 3 or is_tensor(weight):
             raise ValueError(f"{cls.__name__}.of: weight has shape (*kernel, inputs, outputs), got {brief(weight)}")
         layer = object.__new__(cls)
         outputs = layer._outputs(weight, whole(f"{cls.__name__}'s groups", groups))
@@ -113,6 +116,7 @@ class Conv(Layer):
         self.dilation = each_axis(f"{name}'s dilation", dilation, dims)
         self.pad = pads_of(name, pad, self._padded_extent())
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         try:
             check_shape(self, x, len(self.stride), self._inputs())
@@ -153,9 +157,6 @@ class Conv(Layer):
         *kernel, _, _ = self.weight.shape
         outputs = self._outputs(self.weight, self.groups)
         return f"{type(self).__name__}({tuple(kernel)}, {self._inputs()} => {outputs})"
-
-    def __repr__(self) -> str:
-        return described(self)
 
     def _call(self) -> str:
         if len(getattr(self.weight, "shape", ())) < 3:  # a model may hold anything in an array's place for a while
@@ -203,6 +204,7 @@ class ConvTranspose(Conv):
 
     outpad: tuple[int, ...]
 
+    @keywords_hinted
     def __init__(
         self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
         outpad: int | tuple[int, ...] = 0, **settings: Any,

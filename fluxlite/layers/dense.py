@@ -11,14 +11,15 @@ import numpy as np
 from ..activations import identity
 from ..arguments import check_callable, in_words
 from ..arrays import enter_card, on_card_of
-from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, other_device
+from ..errors import LayerError, ShapeError, keywords_hinted, left_over, other_device
+from ..tensors import is_tensor
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .initializers import glorot_uniform, start
-from .inputs import matching, taken
+from .inputs import matching, no_array, taken
 from .layer import Layer
-from .printing import brief, described, name_of, text_of
+from .printing import brief, name_of, text_of
 from .rows import product
 
 
@@ -79,7 +80,7 @@ class Dense(Layer):
         >>> Dense.of(np.ones((2, 3)), np.zeros(2))(np.ones(3))
         array([3., 3.])
         """
-        if getattr(weight, "ndim", None) != 2:
+        if getattr(weight, "ndim", None) != 2 or is_tensor(weight):
             raise ValueError(f"Dense.of: weight has shape (outputs, inputs), got {brief(weight)}")
         if bias is not None and getattr(bias, "shape", None) != weight.shape[:1]:
             raise ValueError(
@@ -104,7 +105,7 @@ class Dense(Layer):
             raise why from error
 
     def _forward(self, x: Any) -> Any:
-        same = getattr(x, "dtype", None) is self.weight.dtype
+        same = getattr(x, "dtype", None) is self.weight.dtype and not is_tensor(x)  # JAX has the same types
         y = product(x if same else taken(self._name(), self.weight, x), self.weight.T)
         return self.activation(y if self.bias is None else y + self.bias)
 
@@ -112,7 +113,7 @@ class Dense(Layer):
         """After an error: what a learner needs to know about it; None if the layer sees nothing wrong."""
         inputs, shape, name = self.weight.shape[1], getattr(x, "shape", None), self._name()
         if shape is None:
-            return InputError(KeyPath(), f"{name} takes an array, got {brief(x)}; np.asarray(x) makes one")
+            return no_array(name, x)
         if shape == () or shape[-1] != inputs:
             takes = f"takes an input of shape ({inputs},) or (N, {inputs})"
             hint = "; the observations are its rows: x.T?" if len(shape) == 2 and shape[0] == inputs else ""
@@ -121,9 +122,6 @@ class Dense(Layer):
 
     def _name(self) -> str:
         return "Dense({1} => {0})".format(*self.weight.shape)
-
-    def __repr__(self) -> str:
-        return described(self)
 
     def _call(self) -> str:
         if len(getattr(self.weight, "shape", ())) != 2:  # a model may hold anything in an array's place for a while

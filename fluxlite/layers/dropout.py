@@ -9,11 +9,11 @@ import numpy as np
 
 from ..arrays import device_of, on_device_of
 from ..autodiff.tracked import untracked_leaf
-from ..errors import InputError
+from ..errors import InputError, keywords_hinted
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
-from .layer import Layer
+from .layer import Layer, on_its_card
 from .printing import brief
 
 
@@ -51,12 +51,14 @@ class Dropout(Layer):
 
     active = None
 
+    @keywords_hinted
     def __init__(self, p: float, *, dims: int | tuple[int, ...] | None = None, rng: Any = None) -> None:
         check_share("Dropout(p): p", p)
         self.p = float(p)
         self.dims = dims if dims is None or isinstance(dims, int) else tuple(dims)
         self.rng = rng
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         if not self.active or self.p == 0:
             return x
@@ -76,9 +78,6 @@ class Dropout(Layer):
         drawn = on_device_of(x, generator.random(shape, dtype=np.float32))
         scale = 1 / (1 - self.p) if self.p < 1 else 0.0
         return (drawn >= self.p).astype(x.dtype) * scale
-
-    def __repr__(self) -> str:
-        return self._call()
 
     def _call(self) -> str:
         return f"Dropout({self.p:g}{'' if self.dims is None else f', dims={self.dims}'})"

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from ..arguments import in_words
-from ..arrays import astype, device_of, getitem, on_device_of
+from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
 from ..autodiff.tracked import plain, untracked_leaf
-from ..errors import DeviceError, InputError, LayerError, ShapeError, left_over
+from ..errors import DeviceError, InputError, LayerError, ShapeError, keywords_hinted, left_over
 from ..seeds import WEIGHTS, next_generator
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath
 from .initializers import start
 from .inputs import is_floating
-from .layer import Layer
-from .printing import brief, described
+from .layer import Layer, on_its_card
+from .printing import brief
 from .rows import product
 
 
@@ -51,6 +51,7 @@ class Embedding(Layer):
 
     weight: Any
 
+    @keywords_hinted
     def __init__(
         self, vocabulary: int, features: int, *, init: Callable = normal, rng: np.random.Generator | None = None
     ) -> None:
@@ -74,9 +75,11 @@ class Embedding(Layer):
         layer.weight = weight
         return layer
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         try:
-            return self._rows(x)
+            with on_card_of(self.weight):  # where a list goes, too
+                return self._rows(x)
         except RuntimeError as error:
             why = left_over(self)
             if why is None:
@@ -121,9 +124,6 @@ class Embedding(Layer):
 
     def _name(self) -> str:
         return "Embedding({} => {})".format(*self.weight.shape)
-
-    def __repr__(self) -> str:
-        return described(self)
 
     def _call(self) -> str:
         return self._name() if len(getattr(self.weight, "shape", ())) == 2 else f"Embedding.of({self.weight!r})"

@@ -10,8 +10,10 @@ from ..arrays import astype, device_of
 from ..autodiff.tracked import plain, untracked_leaf
 from ..errors import InputError
 from ..messages import notice, was_said
+from ..tensors import is_tensor, tensor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
+from .printing import brief
 
 
 def taken(name: str, weight: Any, x: Any, features: int | None = None) -> Any:
@@ -28,10 +30,8 @@ def taken(name: str, weight: Any, x: Any, features: int | None = None) -> Any:
         except (ValueError, RecursionError) as error:
             raise InputError(KeyPath(), f"{name} takes an array, got a list that makes none: {error}") from None
         return numbers.astype(weight.dtype) if numbers.dtype.kind in "biuf" and is_floating(weight) else numbers
-    if type(x).__module__.partition(".")[0] in ("torch", "jax", "jaxlib", "tensorflow"):
-        raise InputError(
-            KeyPath(), f"{name} takes an array, got a {type(x).__module__}.{type(x).__name__}; np.asarray(x) makes one"
-        )
+    if is_tensor(x):
+        raise no_array(name, x)
     if not is_array(untracked_leaf(x)) or x.dtype.name == weight.dtype.name or not is_floating(weight):
         return x
     width = weight.shape[-1:] if features is None else (features,)
@@ -43,6 +43,12 @@ def taken(name: str, weight: Any, x: Any, features: int | None = None) -> Any:
     if not was_said(key):
         notice(key, _converts(name, weight, x))
     return astype(x, weight.dtype)
+
+
+def no_array(name: str, x: Any) -> InputError:
+    """The error for an input of the layer `name` that isn't an array."""
+    got = tensor(x) if is_tensor(x) else f"{brief(x)}; np.asarray(x) makes one"
+    return InputError(KeyPath(), f"{name} takes an array, got {got}")
 
 
 def matching(weight: Any, bias: Any, layer: str = "Dense") -> Any:

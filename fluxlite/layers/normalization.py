@@ -12,13 +12,13 @@ import numpy as np
 from ..activations import identity
 from ..arguments import in_words
 from ..autodiff.tracked import plain, untracked_leaf
-from ..errors import InputError, LayerError, ShapeError, left_over, other_device
+from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
-from .inputs import is_floating, taken
-from .layer import Layer
-from .printing import brief, described, name_of
+from .inputs import is_floating, no_array, taken
+from .layer import Layer, on_its_card
+from .printing import brief, name_of
 from .standardizing import Moments, standardized
 
 
@@ -42,6 +42,7 @@ class Normalization(Layer):
         self.scale = np.ones(self.size, np.float32) if affine else None
         self.bias = np.zeros(self.size, np.float32) if affine else None
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         try:
             reference = self.mean if self.scale is None else self.scale
@@ -63,7 +64,7 @@ class Normalization(Layer):
         """Raise what there is to say about an `x` that can't be normalized. NumPy would broadcast some of them."""
         values, n = untracked_leaf(x), len(self.size)
         if not is_array(values):
-            raise InputError(KeyPath(), f"{self._name()} takes an array, got {brief(values)}; np.asarray(x) makes one")
+            raise no_array(self._name(), values)
         if not is_floating(values):
             raise InputError(KeyPath(), f"{self._name()} takes floating-point numbers, got {values.dtype.name}")
         if x.shape[len(x.shape) - n :] != self.size or len(x.shape) < n + self._axes_before():
@@ -83,9 +84,6 @@ class Normalization(Layer):
 
     def _name(self) -> str:
         return f"{self._kind()}({', '.join(map(str, self.size))})"
-
-    def __repr__(self) -> str:
-        return described(self)
 
     def _call(self) -> str:
         activation = "" if self.activation is identity else f", {name_of(self.activation)}"
@@ -112,6 +110,7 @@ class LayerNorm(Normalization):
     scale: Any
     bias: Any
 
+    @keywords_hinted
     def __init__(self, *size: Any, affine: bool = True, eps: float = 1e-5) -> None:
         activation = size[-1] if size and callable(size[-1]) else identity
         size = size[:-1] if activation is not identity or size[-1:] == (identity,) else size
@@ -186,7 +185,7 @@ class BatchNorm(Running):
 
     >>> layer = BatchNorm(2)
     >>> layer
-    BatchNorm(2)      # 4 parameters
+    BatchNorm(2)      # 4 parameters, plus 4 not trained
     >>> x = np.array([[1, 10], [3, 50]], np.float32)
     >>> loss, _ = fl.withgradient(lambda layer: np.sum(layer(x) ** 2), layer)
     >>> layer.mean, layer.var
@@ -199,6 +198,7 @@ class BatchNorm(Running):
     mean: Any
     var: Any
 
+    @keywords_hinted
     def __init__(
         self,
         channels: int,
@@ -239,6 +239,7 @@ class InstanceNorm(Running):
     mean: Any
     var: Any
 
+    @keywords_hinted
     def __init__(
         self,
         channels: int,
@@ -278,6 +279,7 @@ class GroupNorm(Normalization):
     scale: Any
     bias: Any
 
+    @keywords_hinted
     def __init__(
         self, channels: int, groups: int, activation: Callable = identity, *, affine: bool = True, eps: float = 1e-5
     ) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.derivatives.windows import Windows, max_along, padded, sum_along
-from ..errors import ShapeError
+from ..errors import ShapeError, keywords_hinted
 from ..tree.contract import functor
 from ..tree.walks import KeyPath
-from .layer import Layer
+from .layer import Layer, on_its_card
 from .spatial import Pads, SamePad, check_places, check_shape, each_axis, explained, kernel_of, option, pads_of
 
 
@@ -27,6 +27,7 @@ class _Pool(Layer):
     _pool: Callable[[Any, Windows], Any]  # what a class makes of its windows: `_largest` or `_mean`
     _dims: Callable[[], int]
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         try:
             check_shape(self, x, self._dims())
@@ -42,11 +43,8 @@ class _Pool(Layer):
     def _at(self, space: tuple[int, ...]) -> Windows:
         raise NotImplementedError
 
-    def _name(self) -> str:
-        return self._call()
-
-    def __repr__(self) -> str:
-        return self._call()
+    def _call(self) -> str:
+        raise NotImplementedError
 
 
 def _largest(x: Any, at: Windows) -> Any:
@@ -93,6 +91,7 @@ class MaxPool(_Pool):
 
     _pool = staticmethod(_largest)
 
+    @keywords_hinted
     def __init__(self, kernel: tuple[int, ...], *, stride: Any = None, pad: int | tuple[int, ...] | SamePad = 0):
         name = type(self).__name__
         self.kernel = kernel_of(name, kernel)
@@ -147,6 +146,7 @@ class AdaptiveMaxPool(_Pool):
 
     _pool = staticmethod(_largest)
 
+    @keywords_hinted
     def __init__(self, out: tuple[int, ...]):
         self.out = kernel_of(type(self).__name__, out, "out")
 
@@ -188,19 +188,14 @@ class GlobalMaxPool(Layer):
     array([10., 11.])
     """
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         flat = _flat(self, x)
         largest = np.take_along_axis(flat, np.argmax(flat, axis=1)[:, None], axis=1)
         return np.reshape(largest, (x.shape[0], *(1,) * (x.ndim - 2), x.shape[-1]))
 
-    def _name(self) -> str:
-        return self._call()
-
     def _call(self) -> str:
         return f"{type(self).__name__}()"
-
-    def __repr__(self) -> str:
-        return self._call()
 
 
 @functor(children=())
@@ -214,6 +209,7 @@ class GlobalMeanPool(GlobalMaxPool):
     array([5., 6.])
     """
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         _flat(self, x)
         return np.mean(x, axis=tuple(range(1, x.ndim - 1)), keepdims=True)

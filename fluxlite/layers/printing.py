@@ -3,18 +3,47 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Mapping
 from typing import Any
 
 from ..arrays import device_of
 from ..autodiff.tracked import untracked_leaf
+from ..tensors import is_tensor, tensor
+from ..tree.contract import trainable
 from ..tree.parameters import trainables
-from ..tree.ties import is_array
+from ..tree.ties import is_array, parameter_key
 from ..tree.walks import fmap, leaves
 
 
 def described(layer: Any) -> str:
     """How a layer prints by itself: as its `_call` says, with its parameters, and where they are if not on the CPU."""
-    return f"{layer._call()}      # {count_of(layer)} parameters{said_where(places_of(layer))}"
+    if not trainable(layer):  # a layer that never has parameters
+        return layer._call()
+    return f"{layer._call()}      # {comment_of(layer)}{said_where(places_of(layer))}"
+
+
+def comment_of(x: Any, how: str = "") -> str:
+    """How many parameters there are in `x`, and how many other numbers, such as the running means of `BatchNorm`."""
+    count = count_of(x)
+    arrays = {parameter_key(leaf): leaf.size for leaf in leaves(fmap(untracked_leaf, x)) if is_array(leaf)}
+    others = sum(arrays.values()) - count
+    plus = f"{number(others)} not trained"
+    return plus if others and not count else f"{number(count)} parameters{how}{f', plus {plus}' if others else ''}"
+
+
+def number(count: int) -> str:
+    return f"{count:,}" if count >= 10_000 else str(count)
+
+
+def call_of(layer: Any) -> str:
+    """How a layer, or any function, is written within another one, on one line."""
+    return layer._call() if hasattr(layer, "_call") else name_of(layer)
+
+
+def calls_of(layers: Any) -> str:
+    """The same for a container of layers, which may have names."""
+    named = layers.items() if isinstance(layers, Mapping) else (("", layer) for layer in layers)
+    return ", ".join(f"{name}={call_of(layer)}" if name else call_of(layer) for name, layer in named)
 
 
 def count_of(layer: Any) -> int:
@@ -37,7 +66,8 @@ def name_of(function: Any) -> str:
     parameters = getattr(type(function), "__dataclass_params__", None)
     if parameters is not None and parameters.repr:  # that text would hold all values, and fetch them from a device
         return f"{type(function).__name__}(…)"
-    return getattr(function, "__name__", None) or repr(function)
+    name = getattr(function, "__name__", None) or repr(function)
+    return f"{type(function).__name__}(…)" if "\n" in name else name
 
 
 def text_of(x: Any) -> str:
@@ -46,4 +76,7 @@ def text_of(x: Any) -> str:
 
 def brief(x: Any) -> str:
     shape = getattr(x, "shape", None)
-    return f"{type(x).__name__} {reprlib.repr(x)}" if shape is None else f"an array of shape {shape}"
+    if shape is not None:
+        return tensor(x) if is_tensor(x) else f"an array of shape {shape}"
+    text = reprlib.repr(x)
+    return f"{type(x).__name__} {text}" if "\n" not in text else f"a {type(x).__name__}"

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, LayerError, ShapeError, left_over
+from ..errors import LayerError, ShapeError, keywords_hinted, left_over
 from ..tree.contract import functor
 from ..tree.walks import Attribute, KeyPath
 from .cells import GRUCell, LSTMCell, RNNCell, initialstates
-from .inputs import taken
-from .layer import Layer
-from .printing import brief, described, name_of
+from .inputs import no_array, taken
+from .layer import Layer, on_its_card
+from .printing import brief, call_of
 from .steps import Steps, sequence
 
 
@@ -46,6 +46,7 @@ class Recurrence(Layer):
     cell: Any
     return_state: bool
 
+    @keywords_hinted
     def __init__(self, cell: Any, *, return_state: bool = False):
         name = type(self).__name__
         if not callable(cell):
@@ -54,6 +55,7 @@ class Recurrence(Layer):
             raise TypeError(f"{name}'s return_state is True or False, got {brief(return_state)}")
         self.cell, self.return_state = cell, return_state
 
+    @on_its_card
     def __call__(self, x: Any, state: Any = None) -> Any:
         try:
             steps = self.cell.steps(with_cell=self.return_state) if type(self.cell) in CELLS else None
@@ -108,7 +110,7 @@ class Recurrence(Layer):
         """After an error: what a learner needs to know about it; None if the layer sees nothing wrong."""
         shape, name = getattr(x, "shape", None), self._name()
         if shape is None:
-            return InputError(KeyPath(), f"{name} takes an array, got {brief(x)}; np.asarray(x) makes one")
+            return no_array(name, x)
         if type(self.cell) not in CELLS:
             return None
         inputs = self.cell.Wi.shape[1]
@@ -127,11 +129,8 @@ class Recurrence(Layer):
     def _name(self) -> str:
         return self._call().replace(", return_state=True", "")
 
-    def __repr__(self) -> str:
-        return described(self)
-
     def _call(self) -> str:
-        cell = self.cell._call() if hasattr(self.cell, "_call") else name_of(self.cell)
+        cell = call_of(self.cell)
         own = f"{type(self).__name__}Cell("
         inside = cell.removeprefix(own)[:-1] if cell.startswith(own) else cell
         return f"{type(self).__name__}({inside}{', return_state=True' if self.return_state else ''})"
@@ -153,6 +152,7 @@ class RNN(Recurrence):
     (5, 7, 3)
     """
 
+    @keywords_hinted
     def __init__(
         self, inputs: int, outputs: int, activation: Callable = np.tanh, *, return_state: bool = False, **keywords: Any
     ):
@@ -175,6 +175,7 @@ class LSTM(Recurrence):
     (5, 7, 3)
     """
 
+    @keywords_hinted
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(LSTMCell(inputs, outputs, **keywords), return_state=return_state)
 
@@ -194,6 +195,7 @@ class GRU(Recurrence):
     (7, 3)
     """
 
+    @keywords_hinted
     def __init__(self, inputs: int, outputs: int, *, return_state: bool = False, **keywords: Any):
         super().__init__(GRUCell(inputs, outputs, **keywords), return_state=return_state)
 

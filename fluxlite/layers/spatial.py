@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, LayerError, ShapeError, left_over, other_device
+from ..errors import LayerError, ShapeError, left_over, other_device
 from ..tree.walks import KeyPath
+from .inputs import no_array
 from .printing import brief
 
 Pads = tuple[tuple[int, int], ...]
@@ -30,8 +31,9 @@ def kernel_of(layer: str, kernel: Any, what: str = "kernel") -> tuple[int, ...]:
     """The size of the windows. Raises `TypeError` for what is no tuple, `ValueError` for sizes below 1."""
     if not isinstance(kernel, (tuple, list)) or not kernel:
         size = brief_size(kernel)
+        first = "" if "Pool" in layer else f". They come first: {layer}((3, 3), inputs, outputs)"
         wanted = f"the size of its windows for each axis, ({size}, {size}) for pictures or ({size},) for sequences"
-        raise TypeError(f"{layer}({what}) takes {wanted}, got {brief(kernel)}")
+        raise TypeError(f"{layer}({what}) takes {wanted}, got {brief(kernel)}{first}")
     return each_axis(f"{layer}({what})", kernel, len(kernel))
 
 
@@ -88,7 +90,7 @@ def check_shape(layer: Any, x: Any, dims: int, features: int | None = None) -> N
     """Raise `InputError` for what is no array, `ShapeError` for one of other axes or other features."""
     shape = getattr(x, "shape", None)
     if shape is None:
-        raise InputError(KeyPath(), f"{layer._name()} takes an array, got {brief(x)}; np.asarray(x) makes one")
+        raise no_array(layer._name(), x)
     if len(shape) == dims + 2 and (features is None or shape[-1] == features):
         return
     many, one, axes = _KINDS.get(dims, ("arrays", "array", ", ".join(f"size{i}" for i in range(dims))))

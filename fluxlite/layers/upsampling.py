@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.tracked import plain
-from ..errors import ShapeError
+from ..errors import ShapeError, keywords_hinted
 from ..tree.contract import functor
 from ..tree.walks import KeyPath
-from .layer import Layer
+from .layer import Layer, on_its_card
 from .spatial import check_shape, each_axis, explained
 
 
@@ -41,6 +41,7 @@ class Upsample(Layer):
     scale: Any
     size: tuple[int, ...] | None
 
+    @keywords_hinted
     def __init__(self, mode: str = "nearest", *, scale: Any = None, size: Any = None):
         if not isinstance(mode, str) or mode not in ("nearest", "bilinear"):
             raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {mode!r}')
@@ -55,6 +56,7 @@ class Upsample(Layer):
         self.mode, self.size = mode, size
         self.scale = tuple(scale) if isinstance(scale, list) else scale
 
+    @on_its_card
     def __call__(self, x: Any) -> Any:
         try:
             given = self.size if self.scale is None else self.scale
@@ -79,15 +81,9 @@ class Upsample(Layer):
             raise ShapeError(KeyPath(), f"{self._name()} cannot make {size} of {space}")
         return size
 
-    def _name(self) -> str:
-        return self._call()
-
     def _call(self) -> str:
         size = f"scale={self.scale}" if self.size is None else f"size={self.size}"
         return f'Upsample("{self.mode}", {size})'
-
-    def __repr__(self) -> str:
-        return self._call()
 
 
 def _repeated(x: Any, axis: int, length: int) -> Any:

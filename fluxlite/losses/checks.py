@@ -11,8 +11,9 @@ import numpy as np
 from ..arguments import takes, tell_again
 from ..arrays import astype, on_card_of
 from ..autodiff.tracked import TrackedArray, plain
-from ..errors import mixed_devices
+from ..errors import keyword_hint, mixed_devices
 from ..messages import notice
+from ..tensors import is_tensor, refuse_tensor
 
 Loss = TypeVar("Loss", bound=Callable[..., Any])
 
@@ -29,11 +30,17 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
 
         @functools.wraps(loss)
         def checked(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+            for x in (prediction, target):
+                if is_tensor(x):
+                    refuse_tensor(f"{loss.__name__}(prediction, target)", x)
             try:
                 check(loss.__name__, prediction, target, *args, **kwargs)
                 with on_card_of(prediction):
                     return loss(prediction, in_type_of(prediction, target, loss.__name__), *args, **kwargs)
             except Exception as error:
+                more = keyword_hint(error, kwargs, loss.__name__) if isinstance(error, TypeError) else ""
+                if more:
+                    raise TypeError(f"{error}{more}") from None
                 why = mixed_devices(loss.__name__, prediction=prediction, target=target)
                 if why is None:
                     tell_again(loss, (prediction, target, *args), kwargs, error)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..arguments import explained
-from ..arrays import device_of
+from ..arrays import device_of, on_card_of
 from ..autodiff.tracked import plain
+from ..tensors import refuse_tensor
 from ..tree.ties import is_array
 
 
@@ -24,25 +25,29 @@ def accuracy(prediction: Any, target: Any, axis: int = -1) -> Any:
     >>> round(accuracy(scores, np.array([1, 0, 0])), 3)
     0.667
     """
-    guess, truth = _numbers("accuracy", prediction, target, axis)
-    if guess.size == 0:
-        raise ValueError("accuracy(prediction, target) takes at least one observation")
-    return float(np.mean(guess == truth))
+    with on_card_of(prediction):
+        guess, truth = _numbers("accuracy", prediction, target, axis)
+        if guess.size == 0:
+            raise ValueError("accuracy(prediction, target) takes at least one observation")
+        return float(np.mean(guess == truth))
 
 
 @explained("scores, the classes and an axis")
 def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray:
     """How often each class (the row) was taken for each (the column), on the host. Arguments as for `accuracy`.
 
+    ``fluxlite.jupyter.confusion(matrix, labels)`` draws it.
+
     >>> scores = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]])
     >>> confusion_matrix(scores, np.array([1, 0, 0]))
     array([[1, 1],
            [0, 1]])
     """
-    guess, truth = _numbers("confusion_matrix", prediction, target, axis)
-    count = prediction.shape[axis]
-    to_host = device_of(guess).download if hasattr(device_of(guess), "download") else np.asarray
-    pairs = np.ravel(to_host(truth * count + guess)).astype(np.int64)
+    with on_card_of(prediction):
+        guess, truth = _numbers("confusion_matrix", prediction, target, axis)
+        count = prediction.shape[axis]
+        to_host = device_of(guess).download if hasattr(device_of(guess), "download") else np.asarray
+        pairs = np.ravel(to_host(truth * count + guess)).astype(np.int64)
     return np.bincount(pairs, minlength=count * count).reshape(count, count)
 
 
@@ -51,6 +56,7 @@ def _numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, A
     prediction, target = plain(prediction), plain(target)
     target = np.asarray(target) if isinstance(target, (list, tuple)) else target
     for what, x in (("prediction", prediction), ("target", target)):
+        refuse_tensor(f"{name}(prediction, target)", x)
         if not is_array(x):
             raise TypeError(f"{name}(prediction, target): the {what} is an array, got a {type(x).__name__}")
     if prediction.ndim == 0:
@@ -82,5 +88,6 @@ def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
     >>> normalise(np.array([[1.0, 3.0]])).round(3)
     array([[-1.,  1.]])
     """
-    mean, deviation = np.mean(x, axis=axis, keepdims=True), np.std(x, axis=axis, keepdims=True)
-    return (x - mean) / (deviation + eps)
+    with on_card_of(x):
+        mean, deviation = np.mean(x, axis=axis, keepdims=True), np.std(x, axis=axis, keepdims=True)
+        return (x - mean) / (deviation + eps)

@@ -16,12 +16,12 @@ import numpy as np
 from ..arrays import device_of
 from ..autodiff.tracked import untracked_leaf
 from ..devices.base import GPU
+from ..outline import Row, as_html, as_text
 from ..tree.contract import attributes, children, is_leaf, trainable
 from ..tree.parameters import is_trainable_array, trainables
 from ..tree.ties import is_array, lies_alike, overlaps, parameter_key
 from ..tree.walks import Attribute, KeyPath, fmap, is_mutable, steps
 from ..unreached import arrays_inside, globals_read, why_shut
-from .outline import Row, as_html, as_text
 
 
 def explain(model: Any) -> Explanation:

@@ -7,12 +7,13 @@ there is counted here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from .. import arrays
 from ..arrays import device_of
+from ..coming_from import OF_A_DEVICE_ARRAY, knows
 from ..devices.base import gpu_in_use
 from ..devices.host_reads import HostReads
 from ..tree.ties import address
@@ -25,6 +26,7 @@ Index = Any
 Axis = int | tuple[int, ...] | None
 
 
+@knows(OF_A_DEVICE_ARRAY)
 class SimulatedArray(HostReads, Operators):
     """An array on a simulated GPU (CUDA.jl: ``CuArray``). ``device(x)`` makes one, and so do operations on them."""
 
@@ -42,6 +44,14 @@ class SimulatedArray(HostReads, Operators):
         raise TypeError(
             f"this array is on {self.device}; NumPy does not copy it to the host by itself. Write cpu(x) to do so."
         )
+
+    def __dlpack__(self, **keywords: Any) -> NoReturn:
+        raise BufferError(
+            f"this array is on {self.device}, in memory that no other library can read. Copy it first: "
+            "np.from_dlpack(cpu(x))"
+        )
+
+    __dlpack_device__ = __dlpack__
 
     def _view(self, values: np.ndarray) -> SimulatedArray:
         """Other values in the same memory."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -247,7 +247,7 @@ class _Loop:
         losses = self.history.losses
         self.bar.step(f"epoch {self.history.epochs + 1}/{self.history.wanted}", losses[-1] if losses else None)
         try:
-            if self.each_step is not None and self.each_step(self.history):
+            if self.each_step is not None and wants_to_stop(self.each_step, self.history):
                 self.wish = _reason(self.each_step, "each_step")
         except BaseException:
             self.look()
@@ -290,7 +290,7 @@ class _Loop:
         batches, self.run.done = self.run.done, 0
         try:
             for callback in self.run.callbacks:  # all of them, so that each sees every epoch
-                if callback(history) and history.epochs < history.wanted and not history.stopped:
+                if wants_to_stop(callback, history) and history.epochs < history.wanted and not history.stopped:
                     history.stopped, history.reason = True, _reason(callback, "a callback")
                     self.run.finished = isinstance(callback, Patience)
         finally:
@@ -313,6 +313,18 @@ class NotFinite(FloatingPointError):
     """A loss is infinite or no number; ``error.history`` is what was trained until then."""
 
     history: History
+
+
+def wants_to_stop(callback: Callable, history: History) -> bool:
+    """Whether `callback` gives something true. Raises `TypeError` for measurements, which aren't meant as an answer."""
+    answer = callback(history)
+    if isinstance(answer, (Mapping, list, tuple, str, float, np.floating)):
+        name = getattr(callback, "__name__", type(callback).__name__)
+        raise TypeError(
+            f"a callback gives True to stop the training, or nothing; {name} gave a {type(answer).__name__}. To keep "
+            "what it measured, append it to a list of yours"
+        )
+    return bool(answer)
 
 
 def _batches(data: Any, skip: int) -> Any:

@@ -55,7 +55,8 @@ def functor(
     As a decorator, ``@functor``, all fields of the class are its children; ``@functor(children=("actor",))``
     or ``functor(ActorCritic, ("actor",))`` names those that are, and the others are carried over unchanged.
     ``trainable=`` names the fields that an optimizer may change: what *moves* and what *trains* are two
-    questions. Given an instance, returns ``(children, rebuild)``.
+    questions. Objects of the class then print with a line for each part and the number of its parameters, unless the
+    class has a ``__repr__`` of its own (Flux: ``@layer``). Given an instance, returns ``(children, rebuild)``.
 
     Raises `TypeError` for children that are not a tuple of names and for a class that is more than its fields,
     `AttributeError` for a name that the class cannot hold, `ValueError` for what would train but not move.
@@ -89,9 +90,12 @@ def functor(
     if trainable is not None:
         _trainable.register(x, functools.partial(_named, names=trainable))
     _FIELDS.clear()
+    for tell in on_registration:
+        tell(x)
     return x
 
 
+on_registration: list[Callable[[type], None]] = []  # what else there is to do for a class: how it prints
 # `functor` and `fmap` take keywords of these names; the functions stay reachable under these.
 _children = children
 functor.register = children.register  # type: ignore[attr-defined]  # a rule of one's own, like a method of Flux.functor

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rehearsal
+from test_tensors import LAYERS
 
 import fluxlite as fl
 from fluxlite.arrays import add_at, on_card_of
@@ -191,6 +192,29 @@ def test_a_model_is_trained_on_the_second_card_while_the_first_is_current(cards)
     loss = fl.mse(model(x), y)
     assert rehearsal.state.device == 0
     assert {y.device.id for y in (model[0].weight, state.layers[0].weight.memory["mean"], loss)} == {1}
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("name", ["Scale", "LayerNorm", "GlobalMaxPool", "Embedding", "Parallel", "Dropout", "GRU"])
+def test_a_layer_alone_computes_on_the_card_of_its_input(cards, name):
+    make, shape = LAYERS[name]
+    second, layer = cards[1], make()
+    x = numbers(shape, np.int64 if name == "Embedding" else np.float32)
+    got, expected = second(layer)(second(x)), layer(x)
+    for one, other in zip(fl.leaves(got), fl.leaves(expected)):
+        assert fl.device_of(one) == second
+        np.testing.assert_allclose(fl.cpu(one), other, rtol=1e-4)
+    assert rehearsal.state.device == 0
+
+
+@pytest.mark.cuda
+def test_batches_of_what_is_on_the_second_card(cards):
+    data = cards[1]((numbers((6, 2)), np.arange(6)))
+    for shuffle in (False, True):
+        for x, y in fl.DataLoader(data, batchsize=3, shuffle=shuffle):
+            assert x.device.id == y.device.id == 1 and x.shape == (3, 2)
+    fl.batch([data[0], data[0]])
+    assert rehearsal.state.device == 0
 
 
 @pytest.mark.cuda

@@ -150,7 +150,7 @@ def test_dropout_of_the_weights_in_training_only():
 
 def test_parameters_types_and_print(tmp_path):
     layer = MultiHeadAttention(64)
-    assert repr(layer) == "MultiHeadAttention(64, nheads=8)      # 16384 parameters"
+    assert repr(layer) == "MultiHeadAttention(64, nheads=8)      # 16,384 parameters"
     assert repr(MultiHeadAttention(((6, 5, 4), (8, 4), 3), nheads=2)).startswith(
         "MultiHeadAttention(((6, 5, 4), (8, 4), 3), nheads=2)  "
     )

@@ -23,7 +23,7 @@ def test_a_new_one():
     drawn = [Embedding(2, 3, rng=np.random.default_rng(1)).weight for _ in range(2)]
     assert (drawn[0] == drawn[1]).all()
     assert Embedding(2, 3, init=lambda *shape: np.ones(shape)).weight.dtype == np.float32
-    assert repr(layer) == "Embedding(200 => 300)      # 60000 parameters" and Embedding.of(W).weight is W
+    assert repr(layer) == "Embedding(200 => 300)      # 60,000 parameters" and Embedding.of(W).weight is W
 
 
 @pytest.mark.parametrize("x", [[1, 4], [[0, 0], [4, 2], [1, 1]], [], [[2]], 3, np.int64(3), np.array(3), (1, 2)])

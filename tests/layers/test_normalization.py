@@ -271,7 +271,7 @@ def test_wrong_sizes():
 @pytest.mark.parametrize(
     ("layer", "text"),
     [
-        (fl.BatchNorm(64, fl.relu), "BatchNorm(64, relu)      # 128 parameters"),
+        (fl.BatchNorm(64, fl.relu), "BatchNorm(64, relu)      # 128 parameters, plus 128 not trained"),
         (fl.InstanceNorm(3), "InstanceNorm(3, affine=False)      # 0 parameters"),
         (fl.GroupNorm(6, 2), "GroupNorm(6, 2)      # 12 parameters"),
         (fl.LayerNorm(4, 3, np.tanh), "LayerNorm(4, 3, tanh)      # 24 parameters"),

@@ -13,8 +13,8 @@ import pytest
 import fluxlite as fl
 from fluxlite import Chain, Dense, explain, functor, gpu, gradient, receipt, simulate_gpu
 from fluxlite.devices import devices
+from fluxlite.outline import Row, as_html, as_text
 from fluxlite.reports.explanation import described
-from fluxlite.reports.outline import Row, as_html, as_text
 
 
 class Unregistered:

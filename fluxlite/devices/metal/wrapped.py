@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from ...coming_from import OF_A_DEVICE_ARRAY, knows
 from ...methods import ArrayMethods
 from ...tree.ties import address
 from .. import events
@@ -24,6 +25,7 @@ from . import indexing, views
 _addresses = itertools.count(1 << 44, 1 << 44)  # farther apart than any array is long
 
 
+@knows(OF_A_DEVICE_ARRAY)
 class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
     """A library's array on `device`. `base` is the array that this is a view of, or None.
 
@@ -95,6 +97,12 @@ class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
         raise TypeError(
             f"this array is on {self.device}; NumPy does not copy it to the host by itself. Write cpu(x) to do so."
         )
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.values.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> Any:
+        return self.values.__dlpack_device__()
 
     # An object without its own equality never equals a number: `x == None` is False everywhere, as in NumPy.
 

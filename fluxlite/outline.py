@@ -18,6 +18,7 @@ class Row:
     places: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     shut: bool = False  # a box that can't be entered
+    folded: bool = False  # unfolds only when it's asked to
     rows: list[Row] = field(default_factory=list)
 
     def add(self, rows: list[Row]) -> None:
@@ -109,7 +110,8 @@ def as_html(root: Row, below: list[str], most: int = MOST) -> str:
     cut = Cut(root, most)
     sentences = "<br>".join(escape(line) for line in [*below, *filter(None, [cut.sentence()])])
     tree = _element(root, cut, levels_open=MOST if len(cut.shown) <= 60 else 2)
-    return f'<div style="line-height:1.6;max-width:80em">{tree}<p style="margin:.5em 0 0">{sentences}</p></div>'
+    below_it = f'<p style="margin:.5em 0 0">{sentences}</p>' if sentences else ""
+    return f'<div style="line-height:1.6;max-width:80em">{tree}{below_it}</div>'
 
 
 def _element(row: Row, cut: Cut, levels_open: int) -> str:
@@ -117,7 +119,7 @@ def _element(row: Row, cut: Cut, levels_open: int) -> str:
     box = f' style="{_BOX}"' if row.shut else ""
     if not rows:
         return f"<div{box or _BESIDE_A_TRIANGLE}>{_line(row)}</div>"
-    is_open = " open" if levels_open > 0 or _holds_a_box(row) else ""
+    is_open = " open" if levels_open > 0 and not row.folded or _holds_a_box(row) else ""
     items = "".join(f'<li style="margin:0">{_element(inner, cut, levels_open - 1)}</li>' for inner in rows)
     summary = f'<summary style="cursor:pointer">{_line(row)}</summary>'
     return f'<details{is_open}{box}>{summary}<ul style="{_LIST}">{items}</ul></details>'

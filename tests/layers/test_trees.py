@@ -1,0 +1,248 @@
+"""How models print: a line for each part, and in notebooks a tree that unfolds."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.layers.trees import html, text
+
+
+@fl.functor
+class Net:
+    def __init__(self):
+        self.encoder = fl.Chain(fl.Dense(3, 2, np.tanh), fl.BatchNorm(2))
+        self.heads = [fl.Dense(2, 1), fl.Dense(2, 4)]
+        self.scale = np.ones((2, 5000), np.float32)
+        self.rate = 0.1
+
+
+def lines(x):
+    return repr(x).split("\n")
+
+
+def test_a_class_of_ones_own_prints_as_a_tree():
+    assert lines(Net()) == [
+        "Net(",
+        "  encoder=Chain(",
+        "    Dense(3 => 2, tanh),        # 8 parameters",
+        "    BatchNorm(2),               # 4 parameters, plus 4 not trained",
+        "  ),",
+        "  heads=[",
+        "    Dense(2 => 1),              # 3 parameters",
+        "    Dense(2 => 4),              # 12 parameters",
+        "  ],",
+        "  scale=float32 (2, 5000),      # 10,000 parameters",
+        "  rate=0.1,",
+        ")                               # 10,027 parameters in all, plus 4 not trained",
+    ]
+
+
+def test_a_long_layer_of_layers_has_a_line_for_each():
+    layer = fl.SkipConnection(fl.Chain(fl.Dense(30, 40, fl.relu), fl.Dense(40, 30, fl.relu)), np.add)
+    assert lines(layer)[0].startswith("SkipConnection(Chain(Dense(30 => 40, relu), ")
+    longer = fl.SkipConnection(fl.Chain(*[fl.Dense(300, 300, fl.relu) for _ in range(4)]), np.add)
+    assert [line.split("#")[0].strip() for line in lines(longer)] == [
+        "SkipConnection(", "Chain(", *["Dense(300 => 300, relu),"] * 4, "),", "add,", ")",
+    ]  # fmt: skip
+
+
+def test_where_parts_are_is_said_of_each_only_if_they_are_apart():
+    with fl.simulate_gpu():
+        net = Net()
+        there = fl.gpu(net)
+        assert lines(there)[-1].endswith("in all, plus 4 not trained, on Simulated:0")
+        assert "Simulated" not in "".join(lines(there)[:-1])
+        there.scale = net.scale
+        assert lines(there)[9].endswith("# 10,000 parameters, on CPU") and "on Simulated:0" in lines(there)[2]
+        with fl.receipt() as r:
+            repr(there), html(there)
+    assert r.launches == 0 and r.synchronizations == 0
+
+
+def test_what_does_not_train_is_said():
+    @fl.functor(trainable=("w",))
+    class Frozen:
+        def __init__(self):
+            self.w, self.mean, self.inner = np.ones(2), np.ones(3), fl.Dense(1, 1)
+            self.numbers = np.arange(7)
+
+    assert lines(Frozen()) == [
+        "Frozen(",
+        "  w=float64 (2,),           # 2 parameters",
+        "  mean=float64 (3,),        # 3 not trained",
+        "  inner=Dense(1 => 1),      # 2 not trained",
+        "  numbers=int64 (7,),       # 7 not trained",
+        ")                           # 2 parameters in all, plus 12 not trained",
+    ]
+    assert "mean</code> &nbsp;float64 (3,): 3 not trained" in html(Frozen())
+
+
+def test_ties_count_once_and_tracked_arrays_like_plain_ones():
+    layer = fl.Dense(3, 3)
+    assert lines(fl.Chain(layer, layer))[-1].endswith("# 12 parameters in all")
+    seen = []
+    fl.gradient(lambda m: (seen.append(repr(m)), m.scale.sum())[1], net := Net())
+    assert seen == [repr(net)]
+
+
+@pytest.mark.parametrize("around", ["above", "below"])
+def test_a_dataclass_shows_shapes_in_place_of_values(around):
+    class Small:
+        dense: object
+        scale: object
+        steps: int = 3
+
+    Small.__annotations__ = {"dense": object, "scale": object, "steps": int}
+    Small = fl.functor(dataclass(Small)) if around == "above" else dataclass(fl.functor(Small))
+    assert lines(Small(fl.Dense(2, 3), np.ones(3, np.float32))) == [
+        "Small(",
+        "  dense=Dense(2 => 3),      # 9 parameters",
+        "  scale=float32 (3,),       # 3 parameters",
+        "  steps=3,",
+        ")                           # 12 parameters in all",
+    ]
+    if around == "above":
+        assert repr(Small(1, "two")).endswith("Small(dense=1, scale='two', steps=3)")  # no arrays: as it was
+
+
+def test_a_model_that_is_left_over_from_a_gradient_still_prints():
+    kept = []
+    fl.gradient(lambda m: (kept.append(m), m.scale.sum())[1], Net())
+    assert lines(kept[0]) == lines(Net()) and "Dense(3 =&gt; 2, tanh)" in html(kept[0])
+
+
+def test_a_text_of_ones_own_stays():
+    @fl.functor
+    class Own:
+        def __init__(self):
+            self.w = np.ones(2)
+
+        def __repr__(self):
+            return "my own"
+
+        def _repr_html_(self):
+            return "<b>my own</b>"
+
+    @fl.functor
+    class Inherits(Own):
+        pass
+
+    assert repr(Own()) == repr(Inherits()) == "my own" and Own()._repr_html_() == "<b>my own</b>"
+    kept = fl.Chain(np.tanh)
+    kept.layers = (Own(),)
+    assert "w=float64 (2,)," in repr(kept)
+
+
+def test_what_cannot_be_drawn_prints_as_objects_do():
+    net = Net()
+    net.heads = [net]
+    assert repr(net).startswith("<") and "Net object at" in repr(net) and net._repr_html_() is None
+    unfinished = object.__new__(Net)
+    assert "Net object at" in repr(unfinished)
+
+
+def test_much_is_left_out():
+    net = Net()
+    net.heads = [np.ones(2) for _ in range(1000)]
+    assert ["…", "960", "more", "#", "1920", "parameters"] in [line.split() for line in lines(net)]
+    assert len(lines(net)) < 60
+    assert html(net).count("<li") < 60 and "960 more" in html(net)
+
+
+def test_a_function_between_layers_prints_its_name_only():
+    chain = fl.Chain(fl.Dense(2, 2), lambda x: x, Callable(), Callable().go)
+    assert lines(chain)[2:5] == ["  <lambda>,", "  Callable(", "    w=float64 (2,),      # 2 parameters"]
+    with pytest.raises(TypeError, match=r"cannot be called: a Net$"):
+        fl.Chain(Net())
+
+
+@fl.functor
+class Callable:
+    def __init__(self):
+        self.w = np.ones(2)
+
+    def __call__(self, x):
+        return x
+
+    go = __call__
+
+
+# -- in notebooks ---------------------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """Checks that tags are balanced, and collects what's there."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.words = [], [], []
+        self.feed(page)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_the_tree_unfolds_to_the_arrays():
+    page = Page(fl.Chain(fl.Dense(3, 2), fl.BatchNorm(2))._repr_html_())
+    details = [attributes for tag, attributes in page.tags if tag == "details"]
+    assert ["open" in attributes for attributes in details] == [True, False, False]
+    said = " ".join(page.words)
+    for words in ("Chain", "Dense(3 => 2)", "weight", "(2, 3)", "12 parameters, plus 4 not trained", "2 not trained"):
+        assert words in said
+    assert [tag for tag, _ in page.tags].count("summary") == len(details)  # the keyboard reaches each
+
+
+def test_the_tree_has_no_script_and_nothing_of_the_model_is_taken_for_tags():
+    class Evil:
+        def __init__(self):
+            self.w = {"<script>alert(1)</script>": np.ones(2), "b": "<img src=x onerror=y>"}
+
+    Evil.__name__ = "<b onclick=z>"
+    page = fl.functor(Evil)()._repr_html_()
+    tags = Page(page).tags
+    assert {tag for tag, _ in tags} <= {"div", "details", "summary", "ul", "li", "code", "b", "p", "br"}
+    assert {name for _, attributes in tags for name in attributes} <= {"style", "open"}
+    assert "&lt;script&gt;" in page and "&lt;img" in page and "&lt;b onclick" in page
+
+
+def test_the_tree_takes_the_colours_of_the_page():
+    """Text has no colour of its own, so that it's readable on a dark page; a badge has both of its colours."""
+    styles = [attributes.get("style", "") for _, attributes in Page(Net()._repr_html_()).tags]
+    for style in styles:
+        assert ("color:" in style.replace("background:", "")) == ("background:" in style), style
+
+
+def test_what_is_one_line_needs_no_tree():
+    assert fl.Dense(2, 3)._repr_html_() is None and fl.Chain()._repr_html_() is None
+    assert text(fl.Dense(2, 3)) == repr(fl.Dense(2, 3))
+
+
+def test_what_draws_trees_is_loaded_when_the_first_one_is_drawn():
+    program = "import sys, fluxlite as fl; repr(fl.Chain(fl.Dense(1, 1))); assert 'fluxlite.outline' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: fl.Scale(2), lambda: fl.Conv((3, 3), 1, 2), lambda: fl.MaxPool((2, 2)), lambda: fl.Dropout(0.5),
+        lambda: fl.LSTM(2, 3), lambda: fl.MultiHeadAttention(8), lambda: fl.Embedding(3, 4), lambda: fl.GroupNorm(4, 2),
+        lambda: fl.Upsample("nearest", scale=2), lambda: fl.Maxout(np.tanh, np.square), lambda: fl.flatten,
+    ],
+)  # fmt: skip
+def test_a_layer_reads_the_same_alone_and_in_a_chain(make):
+    alone = repr(make()).split("      # ")[0] if make() is not fl.flatten else "flatten"
+    assert lines(fl.Chain(make()))[1].split("      # ")[0].rstrip() == f"  {alone},"

@@ -1,0 +1,241 @@
+"""Tensors of PyTorch and JAX are refused by name everywhere; arrays go both ways by DLPack."""
+
+import numpy as np
+import pytest
+from kinds import EVERYWHERE, GPUS
+
+import fluxlite as fl
+from fluxlite.tensors import is_tensor, refuse_tensor, tensor
+
+PICTURES, SEQUENCES, ROWS = (2, 4, 4, 2), (2, 5, 2), (4, 2)
+
+
+def scored():
+    return fl.Dense(2, 2)
+
+
+# Each layer and function that takes an array, with a shape that it would take.
+LAYERS = {
+    "Dense": (lambda: fl.Dense(2, 3), ROWS),
+    "Chain": (lambda: fl.Chain(np.tanh, fl.relu), ROWS),
+    "Scale": (lambda: fl.Scale(2), ROWS),
+    "Conv": (lambda: fl.Conv((3, 3), 2, 2), PICTURES),
+    "CrossCor": (lambda: fl.CrossCor((3, 3), 2, 2), PICTURES),
+    "ConvTranspose": (lambda: fl.ConvTranspose((3, 3), 2, 2), PICTURES),
+    "DepthwiseConv": (lambda: fl.DepthwiseConv((3, 3), 2, 2), PICTURES),
+    "MaxPool": (lambda: fl.MaxPool((2, 2)), PICTURES),
+    "MeanPool": (lambda: fl.MeanPool((2, 2)), PICTURES),
+    "AdaptiveMaxPool": (lambda: fl.AdaptiveMaxPool((2, 2)), PICTURES),
+    "AdaptiveMeanPool": (lambda: fl.AdaptiveMeanPool((2, 2)), PICTURES),
+    "GlobalMaxPool": (lambda: fl.GlobalMaxPool(), PICTURES),
+    "GlobalMeanPool": (lambda: fl.GlobalMeanPool(), PICTURES),
+    "Upsample": (lambda: fl.Upsample("nearest", scale=2), PICTURES),
+    "LayerNorm": (lambda: fl.LayerNorm(2), ROWS),
+    "BatchNorm": (lambda: fl.BatchNorm(2), ROWS),
+    "InstanceNorm": (lambda: fl.InstanceNorm(2), SEQUENCES),
+    "GroupNorm": (lambda: fl.GroupNorm(2, 1), ROWS),
+    "Dropout": (lambda: fl.Dropout(0.5), ROWS),
+    "MultiHeadAttention": (lambda: fl.MultiHeadAttention(2, nheads=1), SEQUENCES),
+    "RNN": (lambda: fl.RNN(2, 3), SEQUENCES),
+    "LSTM": (lambda: fl.LSTM(2, 3), SEQUENCES),
+    "GRU": (lambda: fl.GRU(2, 3), SEQUENCES),
+    "Recurrence": (lambda: fl.Recurrence(fl.LSTMCell(2, 3)), SEQUENCES),
+    "RNNCell": (lambda: fl.RNNCell(2, 3), ROWS),
+    "LSTMCell": (lambda: fl.LSTMCell(2, 3), ROWS),
+    "GRUCell": (lambda: fl.GRUCell(2, 3), ROWS),
+    "SkipConnection": (lambda: fl.SkipConnection(scored(), np.add), ROWS),
+    "Parallel": (lambda: fl.Parallel(np.add, scored(), scored()), ROWS),
+    "PairwiseFusion": (lambda: fl.PairwiseFusion(np.add, scored(), scored()), ROWS),
+    "Maxout": (lambda: fl.Maxout(scored(), scored()), ROWS),
+    "flatten": (lambda: fl.flatten, PICTURES),
+    "Embedding": (lambda: fl.Embedding(4, 2), (3,)),
+}
+
+
+def layer_names():
+    """Every layer that fluxlite has."""
+    found = {name: getattr(fl, name) for name in fl.__all__}
+    return {name for name, x in found.items() if isinstance(x, type) and x.__module__.startswith("fluxlite.layers")}
+
+
+def test_every_layer_is_tried():
+    assert layer_names() - {"SamePad"} <= set(LAYERS) and len(LAYERS) > 30
+
+
+class ArrayImpl:
+    """Looks like an array of JAX, which isn't installed here."""
+
+    shape, dtype, ndim = (4, 2), np.dtype("float32"), 2
+
+
+ArrayImpl.__module__ = "jaxlib._jax"
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_tensor_of_JAX_is_refused_by_every_layer(name):
+    layer = LAYERS[name][0]()
+    words = r"takes an array, got a jaxlib\._jax\.ArrayImpl; np\.asarray\(x\) makes an array$"
+    with pytest.raises(TypeError, match=words):
+        layer(ArrayImpl())
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_tensor_of_PyTorch_is_refused_by_every_layer(name):
+    torch = pytest.importorskip("torch")
+    make, shape = LAYERS[name]
+    layer = make()
+    x = torch.zeros(shape, dtype=torch.int64 if name == "Embedding" else torch.float32)
+    expected = layer(np.from_dlpack(x))
+    with pytest.raises(TypeError, match=r"takes an array, got a torch\.Tensor; np\.from_dlpack\(x\) makes an array$"):
+        layer(x)
+    with pytest.raises(TypeError, match=r"got a torch\.Tensor"):
+        fl.gradient(lambda layer: layer(x), layer)
+    assert "torch" not in type(expected[0]).__module__
+
+
+def test_tensors_are_recognized():
+    assert is_tensor(ArrayImpl()) and not any(map(is_tensor, (np.ones(2), [1.0], 1.0, None, "torch", fl.Dense(1, 1))))
+    kind = type("Module", (), {})
+    kind.__module__ = "torch.nn.modules"  # of PyTorch, but no tensor
+    assert not is_tensor(kind())
+    refuse_tensor("nothing", np.ones(2))
+
+
+USES = {
+    "gpu": lambda x: fl.gpu(x),
+    "cpu, in a dict": lambda x: fl.cpu({"w": [x]}),
+    "gradient": lambda x: fl.gradient(lambda w: 1.0, x),
+    "gradient, in a model": lambda x: fl.gradient(lambda m: np.sum(m["w"]), {"w": np.ones(2), "v": x}),
+    "computed with": lambda x: fl.gradient(lambda w: np.sum(w * x), np.ones(2)),
+    "mse, prediction": lambda x: fl.mse(x, np.ones((4, 2))),
+    "mse, target": lambda x: fl.mse(np.ones((4, 2)), x),
+    "logitcrossentropy": lambda x: fl.logitcrossentropy(np.ones((4, 2)), x),
+    "accuracy": lambda x: fl.accuracy(np.ones((4, 2)), x),
+    "confusion_matrix": lambda x: fl.confusion_matrix(x, np.ones((4, 2))),
+    "batch": lambda x: fl.batch([x, x]),
+    "Dense.of": lambda x: fl.Dense.of(x),
+    "RNNCell.of": lambda x: fl.RNNCell.of(np.ones((2, 2)), x),
+    "RNNCell.of, Wi": lambda x: fl.RNNCell.of(x, np.ones((4, 4))),
+    "Scale.of": lambda x: fl.Scale.of(x),
+    "Embedding.of": lambda x: fl.Embedding.of(x),
+    "save": lambda x: fl.save("never.safetensors", model={"w": x}),
+    "state": lambda x: fl.state({"w": x}),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_tensors_are_refused_wherever_arrays_are_taken(use):
+    fl.reset_notices()
+    for _ in range(2):  # not only the first time
+        with pytest.raises((TypeError, ValueError), match=r"got a jaxlib\._jax\.ArrayImpl; np\.asarray\(x\) makes"):
+            USES[use](ArrayImpl())
+
+
+def test_the_place_of_a_tensor_is_named():
+    words = r"a move to Simulated:0, at \['w'\]\[1\], takes arrays, got"
+    with fl.simulate_gpu(), pytest.raises(TypeError, match=words):
+        fl.gpu({"w": [np.ones(1, np.float32), ArrayImpl()]})
+    with pytest.raises(TypeError, match=r"gradient, at \['w'\], takes arrays"):
+        fl.gradient(lambda m: 1.0, {"w": ArrayImpl()})
+
+
+def test_tensors_of_PyTorch_are_refused_wherever_arrays_are_taken():
+    torch = pytest.importorskip("torch")
+    for use in USES.values():
+        with pytest.raises((TypeError, ValueError), match=r"got a torch\.Tensor; np\.from_dlpack\(x\) makes"):
+            use(torch.ones(4, 2))
+    with pytest.raises(TypeError, match=r"a batch takes arrays, got a torch\.Tensor"):
+        next(iter(fl.DataLoader((torch.ones(4, 2), np.ones(4)), batchsize=2)))
+
+
+def test_what_is_said_makes_an_array():
+    torch = pytest.importorskip("torch")
+    with_gradient, half = torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.bfloat16)
+    for x in (torch.ones(2), with_gradient, half, torch.nn.Parameter(half)):
+        said = tensor(x).split("; ")[1].removesuffix(" makes an array")
+        np.testing.assert_array_equal(eval(said, {"np": np, "x": x}), [1, 1])
+    assert tensor(torch.ones(2, device="meta")).endswith("; np.from_dlpack(x.cpu()) makes an array")
+
+
+def test_a_tensor_on_a_GPU_stays_there():
+    class Tensor:
+        shape, dtype, requires_grad = (2,), "torch.float32", True
+        device = type("device", (), {"type": "cuda"})
+
+    Tensor.__module__ = "torch"
+    wanted = (
+        "a torch.Tensor; np.from_dlpack(x.detach().cpu()) makes an array, "
+        "cupy.from_dlpack(x.detach()) one on the same GPU"
+    )
+    assert tensor(Tensor()) == wanted
+
+
+# -- DLPack --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_arrays_go_to_PyTorch(device):
+    torch = pytest.importorskip("torch")
+    x = device(np.arange(6, dtype=np.float32).reshape(2, 3))
+    if device.backend == "Simulated":
+        with pytest.raises(BufferError, match=r"this array is on Simulated:0.*np\.from_dlpack\(cpu\(x\)\)"):
+            torch.from_dlpack(x)
+    there = torch.from_dlpack(fl.cpu(x) if device.backend == "Simulated" else x)
+    assert there.tolist() == [[0, 1, 2], [3, 4, 5]] and there.dtype == torch.float32
+
+
+@pytest.mark.on("Simulated")
+def test_the_host_does_not_reach_a_simulated_array(device):
+    x = device(np.ones(3, np.float32))
+    for ask in (np.from_dlpack, lambda x: x.__dlpack__(stream=None), lambda x: x.__dlpack_device__()):
+        with pytest.raises(BufferError, match=r"on Simulated:0, in memory that no other library can read.*cpu\(x\)"):
+            ask(x)
+    np.testing.assert_array_equal(np.from_dlpack(fl.cpu(x)), np.ones(3))
+
+
+@pytest.mark.on("Metal")
+def test_arrays_of_MLX_go_to_NumPy_with_what_was_written_to_them(device):
+    x = device(np.zeros((2, 3), np.float32))
+    row = x[1]
+    x[1] = 5.0
+    np.testing.assert_array_equal(np.from_dlpack(x), [[0, 0, 0], [5, 5, 5]])
+    np.testing.assert_array_equal(np.from_dlpack(row), [5, 5, 5])
+
+
+@pytest.mark.on(*GPUS)
+def test_tensors_come_in_by_from_dlpack(device):
+    torch = pytest.importorskip("torch")
+    x = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+    np.testing.assert_array_equal(fl.cpu(device(np.from_dlpack(x))), x.numpy())
+
+
+def test_a_model_made_of_tensors_trains_in_their_memory():
+    torch = pytest.importorskip("torch")
+    layer = torch.nn.Linear(3, 2)
+    weight, bias = (np.from_dlpack(x.detach()) for x in (layer.weight, layer.bias))
+    model, x = fl.Dense.of(weight, bias), np.ones((4, 3), np.float32)
+    np.testing.assert_allclose(model(x), layer(torch.from_dlpack(x)).detach().numpy(), rtol=1e-5)
+    before = model.weight.copy()
+    _, (grads,) = fl.withgradient(lambda m: np.sum(m(x)), model)
+    fl.update(fl.setup(fl.Descent(0.1), model), model, grads)
+    np.testing.assert_allclose(layer.weight.detach().numpy(), before - 0.1 * 4, rtol=1e-5)
+
+
+def test_a_tracked_array_goes_nowhere():
+    def f(w):
+        for ask in (np.from_dlpack, lambda x: x.__dlpack__(), lambda x: x.__dlpack_device__()):
+            with pytest.raises(TypeError, match=r"from_dlpack.*would lose the gradient; use x\.data"):
+                ask(w)
+        np.testing.assert_array_equal(np.from_dlpack(w.data.copy()), [1, 1])
+        return w.sum()
+
+    fl.gradient(f, np.ones(2))
+
+
+def test_a_tracked_array_does_not_go_to_PyTorch():
+    torch = pytest.importorskip("torch")
+    w = fl.param(np.ones(2))
+    for ask in (torch.from_dlpack, torch.as_tensor, torch.tensor):
+        with pytest.raises(TypeError, match=r"use x\.data"):
+            ask(w)
+    assert torch.from_dlpack(w.data).tolist() == [1, 1]
