@@ -1,156 +1,167 @@
-"""How many kernels a call launches: the simulated GPU's count, next to what CuPy does on a real one.
+"""What CuPy asks of a real GPU for each line of `launch_table.py`, next to what the table and the simulated GPU say.
 
-The real GPU's count comes from a CUDA graph: during a capture nothing runs, and each launched kernel becomes a node. A
-call that must wait for the GPU can't be captured, and is shown with its error.
+CUPTI counts, the library that NVIDIA's profilers are made with: it calls us back at each call of CUDA. Launches of
+cuBLAS and CUB count too. (As a captured graph they couldn't be counted: CuPy refuses to call cuBLAS during a capture.)
+CUPTI comes with CUDA's toolkit, or by ``pip install nvidia-cuda-cupti-cu12``. Without it, NVIDIA's profiler counts for
+a whole program: ``nsys profile --stats=true python program.py``.
 
 This has not been run on a real GPU yet.
 """
 
 from __future__ import annotations
 
-import contextlib
-import re
+import ctypes
+import glob
+import os
+import site
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
+from types import TracebackType
 from typing import Any
 
-import numpy as np
-
-import fluxlite as fl
 from fluxlite.devices.cupy.device import CUDADevice
 
+from . import launch_table
 from .harness import text_table
+from .launch_table import ROWS, Row
 
-Call = Callable[[Any, Any], Any]
-# For each entry of the simulated GPU's table, `fluxlite.simulated.kernels.KERNELS`: a call with a square float32 array
-# x, and integers i that are indices of its rows.
-TABLE: dict[str, Call] = {
-    "zeros_like": lambda x, i: np.zeros_like(x),
-    "empty_like": lambda x, i: np.empty_like(x),
-    "zeros": lambda x, i: np.zeros(5, like=x),
-    "empty": lambda x, i: np.empty(5, like=x),
-    "var": lambda x, i: np.var(x, axis=0),
-    "std": lambda x, i: np.std(x, axis=0),
-    "nanvar": lambda x, i: np.nanvar(x, axis=0),
-    "nanstd": lambda x, i: np.nanstd(x, axis=0),
-    "average": lambda x, i: np.average(x),
-    "ptp": lambda x, i: np.ptp(x),
-    "concatenate": lambda x, i: np.concatenate([x, x]),
-    "stack": lambda x, i: np.stack([x] * 9),
-    "vstack": lambda x, i: np.vstack([x, x]),
-    "hstack": lambda x, i: np.hstack([x, x]),
-    "dstack": lambda x, i: np.dstack([x, x]),
-    "column_stack": lambda x, i: np.column_stack([x, x]),
-    "take_along_axis": lambda x, i: np.take_along_axis(x, i[None, :], 0),
-    "roll": lambda x, i: np.roll(x, 3),
-    "pad": lambda x, i: np.pad(x, 1),
-    "allclose": lambda x, i: np.allclose(x, x),
-    "array_equal": lambda x, i: np.array_equal(x, x),
-    "array_equiv": lambda x, i: np.array_equiv(x, x),
-    "diff": lambda x, i: np.diff(x, axis=0),
-    "tril": lambda x, i: np.tril(x),
-    "triu": lambda x, i: np.triu(x),
-    "nonzero": lambda x, i: np.nonzero(x),
-    "flatnonzero": lambda x, i: np.flatnonzero(x),
-    "argwhere": lambda x, i: np.argwhere(x),
-    "unique": lambda x, i: np.unique(x),
-    "count_nonzero": lambda x, i: np.count_nonzero(x),
-    "outer": lambda x, i: np.outer(x[0], x[0]),
-    "linalg.norm": lambda x, i: np.linalg.norm(x),
-}
-# Calls that lessons use a lot. Most launch one kernel, since the table has no entry for them.
-OFTEN: dict[str, Call] = {
-    "add": lambda x, i: x + x,
-    "add a number": lambda x, i: x + 1,
-    "tanh": lambda x, i: np.tanh(x),
-    "matmul": lambda x, i: x @ x,
-    "sum": lambda x, i: x.sum(),
-    "sum of rows": lambda x, i: x.sum(axis=1),
-    "mean": lambda x, i: x.mean(),
-    "max": lambda x, i: x.max(axis=0),
-    "argmax": lambda x, i: x.argmax(axis=1),
-    "x > 0, where": lambda x, i: np.where(x > 0, x, 0),
-    "copy": lambda x, i: x.copy(),
-    "copy reordered": lambda x, i: x.T.copy("C"),
-    "astype": lambda x, i: x.astype(np.float64),
-    "transpose": lambda x, i: x.T,
-    "x[i]": lambda x, i: x[i],
-    "x[i, i]": lambda x, i: x[i, i],
-    "x[x > 0]": lambda x, i: x[x > 0],
-    "x[:, 0] = 1": lambda x, i: x.__setitem__((slice(None), 0), 1),
-    "einsum": lambda x, i: np.einsum("ij,jk->ik", x, x),
-}
-CALLS = {**TABLE, **OFTEN}
+_DRIVER, _RUNTIME = 1, 2  # CUPTI's domains: calls of the driver, and of CUDA's runtime, which calls the driver
+_WAYS = {1: "to card", 2: "to host", 3: "copies"}  # cudaMemcpyKind
+Counts = tuple[int, int, int, int, int]  # as in a `Row`: kernels, memsets, copies on the card, to it, to the host
 
 
-def operands() -> tuple[np.ndarray, np.ndarray]:
-    return np.random.default_rng(1).standard_normal((32, 32), np.float32), np.arange(32)
+class _Call(ctypes.Structure):
+    """The beginning of CUpti_CallbackData."""
+
+    _fields_ = [("site", ctypes.c_int), ("name", ctypes.c_char_p), ("parameters", ctypes.c_void_p)]
 
 
-def expected(call: Call) -> int:
-    """The simulated GPU's count of launches."""
-    return int(fl.estimate(call, *operands(), like="NVIDIA T4").receipt.launches)
+class _Copy(ctypes.Structure):
+    """The parameters of cudaMemcpyAsync."""
+
+    _fields_ = [
+        ("to", ctypes.c_void_p), ("source", ctypes.c_void_p), ("nbytes", ctypes.c_size_t), ("kind", ctypes.c_int)
+    ]  # fmt: skip
 
 
-def captured(call: Call, x: Any, i: Any) -> int | str:
-    """The kernels that CuPy launches for a call, or the error if it can't be captured."""
-    import cupy
+_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.POINTER(_Call))
 
-    stream = cupy.cuda.Stream(non_blocking=True)
-    with stream:
+
+class Counted:
+    """``with Counted(cupti) as counted:`` counts what's asked of CUDA inside, and `counts` then has the numbers."""
+
+    def __init__(self, cupti: Any) -> None:
+        self._cupti, self._found, self._depth = cupti, Counter[str](), 0
+        self._subscriber, self._callback = ctypes.c_void_p(), _CALLBACK(self._called)
+
+    def __enter__(self) -> Counted:
+        self._check("cuptiSubscribe", ctypes.byref(self._subscriber), self._callback, None)
+        for domain in (_DRIVER, _RUNTIME):
+            self._check("cuptiEnableDomain", ctypes.c_uint32(1), self._subscriber, ctypes.c_int(domain))
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self._check("cuptiUnsubscribe", self._subscriber)
+
+    def _check(self, name: str, *arguments: Any) -> None:
+        result = getattr(self._cupti, name)(*arguments)
+        if result:
+            raise RuntimeError(f"{name} answered {result}: a profiler may be running already, or may not be allowed to")
+
+    def _called(self, user: Any, domain: int, number: int, call: Any) -> None:
+        """CUPTI calls this before (site 0) and after each call. The runtime's own calls of the driver don't count."""
+        entering = call.contents.site == 0
+        if entering and (domain == _RUNTIME or not self._depth):
+            what = self._what(call.contents)
+            self._found[what] += bool(what)
+        if domain == _RUNTIME:
+            self._depth += 1 if entering else -1
+
+    @staticmethod
+    def _what(call: _Call) -> str:
+        name = call.name.decode()
+        if "Launch" in name and "Host" not in name:
+            return "kernels"
+        if "Memset" in name:
+            return "memsets"
+        if "Memcpy" not in name:
+            return ""
+        for part, way in (("HtoD", "to card"), ("DtoH", "to host"), ("DtoD", "copies")):
+            if part in name:
+                return way
+        if not name.startswith("cudaMemcpyAsync"):
+            return "copies"
+        return _WAYS.get(ctypes.cast(call.parameters, ctypes.POINTER(_Copy)).contents.kind, "copies")
+
+    @property
+    def counts(self) -> Counts:
+        found = self._found
+        return found["kernels"], found["memsets"], found["copies"], found["to card"], found["to host"]
+
+
+def cupti() -> Any:
+    """CUPTI, from CUDA's toolkit or from a package. Raises `RuntimeError` if there's none."""
+    folders = [*site.getsitepackages(), site.getusersitepackages()]
+    found = [
+        *(path for folder in folders for path in glob.glob(f"{folder}/nvidia/**/libcupti.so*", recursive=True)),
+        *glob.glob(f"{os.environ.get('CUDA_PATH', '/usr/local/cuda')}/extras/CUPTI/lib64/libcupti.so*"),
+        "libcupti.so",
+    ]
+    for path in found:
         try:
-            for _ in range(2):  # loads kernels, and reserves memory of the right sizes for this stream
-                call(x, i)
-            stream.synchronize()
-            graph = _graph(stream, lambda: call(x, i))
-        except Exception as error:  # the error depends on which part of CUDA refused to wait; other calls go on
-            return f"{type(error).__name__}: {error}".splitlines()[0][:90]
-        return kernels_in(graph.debug_dot_str(cupy.cuda.runtime.cudaGraphDebugDotFlagsVerbose))
+            return ctypes.CDLL(path)
+        except OSError:
+            continue
+    raise RuntimeError("CUPTI isn't installed: pip install nvidia-cuda-cupti-cu12 (or -cu13, as your CuPy)")
 
 
-def _graph(stream: Any, run: Callable[[], Any]) -> Any:
-    """What ``run()`` would launch. The capture always ends, so that the next call can start its own."""
-    stream.begin_capture()
-    try:
+# -- the table ----------------------------------------------------------------------------------------------------
+
+
+def counted(run: Callable[[], Any], device: Any, library: Any) -> Counts:
+    """What ``run()`` asks of the device, after two times that load its kernels and reserve memory."""
+    for _ in range(2):
         run()
-    except Exception:
-        with contextlib.suppress(Exception):  # ending a failed capture raises
-            stream.end_capture()
-        raise
-    return stream.end_capture()
+    device.synchronize()
+    with Counted(library) as found:
+        run()
+    return found.counts
 
 
-# A kernel's node has this shape; in verbose output, each node starts with its kind instead.
-_KERNEL = re.compile(r'shape="octagon"|label="\{\s*KERNEL\b')
-
-
-def kernels_in(dot: str | bytes) -> int:
-    """The number of kernel nodes in CUDA's text for a graph. Other nodes are copies and memsets."""
-    return len(_KERNEL.findall(dot if isinstance(dot, str) else dot.decode(errors="replace")))
-
-
-def rows(device: Any) -> Iterator[tuple[str, int, int | str]]:
-    """For each call, what was expected and what was captured."""
+def rows(device: Any, library: Any) -> Iterator[tuple[Row, Counts | str]]:
+    """Each row of the table with what was counted, or with the error."""
     with device:
-        x, i = (device.upload(array) for array in operands())
-        for name, call in CALLS.items():
-            yield name, expected(call), captured(call, x, i)
+        there = launch_table.on(device)
+        for row in ROWS:
+            try:
+                yield row, counted(lambda: launch_table.run(row.line, there), device, library)  # noqa: B023
+            except Exception as error:  # other lines go on
+                yield row, f"{type(error).__name__}: {error}".splitlines()[0][:90]
 
 
-def table(found: list[tuple[str, int, int | str]]) -> str:
-    """Expected and captured counts side by side, the differences, and a last line with totals."""
-    lines = [["call", "expected", "captured", ""]]
-    for name, wanted, got in found:
+def said(counts: Counts | Row) -> str:
+    """``4 m1 w1``: kernels; memsets (m), copies on the card (c), to it (u) and to the host (w) where there are any."""
+    numbers = counts[1:6] if isinstance(counts, Row) else counts
+    rest = [f"{letter}{number}" for letter, number in zip("mcuw", numbers[1:]) if number]
+    return " ".join([str(numbers[0]), *rest])
+
+
+def table(found: list[tuple[Row, Counts | str]]) -> str:
+    """The lines with what the table says and what was counted, the differences, and a last line with totals."""
+    lines = [["line", "table", "counted", ""]]
+    for row, got in found:
         if isinstance(got, str):
-            lines.append([name, str(wanted), "-", f"not captured: {got}"])
+            lines.append([row.line, said(row), "-", f"not counted: {got}"])
         else:
-            lines.append([name, str(wanted), str(got), "" if got == wanted else "differs"])
-    differ, missing = sum(line[3] == "differs" for line in lines), sum(line[2] == "-" for line in lines)
-    return f"{text_table(lines)}\n{differ} of {len(found)} differ, {missing} not captured"
+            lines.append([row.line, said(row), said(got), "" if got == tuple(row[1:6]) else f"differs: {row.where}"])
+    differ, missing = sum(line[3].startswith("differs") for line in lines), sum(line[2] == "-" for line in lines)
+    return f"{text_table(lines)}\n{differ} of {len(found)} differ, {missing} not counted"
 
 
 def report(device: Any) -> int:
-    """Print the table for an NVIDIA GPU. Raises `ValueError` for any other device."""
+    """Print the table for an NVIDIA GPU. Raises `ValueError` for any other device, `RuntimeError` without CUPTI."""
     if not isinstance(device, CUDADevice):
-        raise ValueError(f"{device!r} is no NVIDIA GPU: only there can launches be captured")
-    print(table(list(rows(device))))
+        raise ValueError(f"{device!r} is no NVIDIA GPU: only there can launches be counted")
+    print(table(list(rows(device, cupti()))), file=sys.stdout)
     return 0

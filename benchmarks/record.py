@@ -2,7 +2,7 @@
 
         python -m benchmarks.record [FILE] [--repeats 9]            a GPU; FILE is fluxlite/course/recorded/CARD.json
         python -m benchmarks.record FILE --simulated "NVIDIA T4"    a simulated card, to try this program
-        python -m benchmarks.record --launches                      each call's kernels, next to the simulated GPU's
+        python -m benchmarks.record --launches                      what lines ask of a card, next to the table
 
 This hasn't run on a real GPU yet. On simulated cards it has: there, the record gives the card's preset back.
 
@@ -43,7 +43,8 @@ HOW = (
     "Seconds. Each repeat: wait for the device, read the clock, run once, wait, read the clock; two runs before do not "
     "count. Launches: the mean of many in a row, not waited for. First use: the first call of a function less its "
     "second, for functions that nothing had used; on a real GPU in a program of its own, loaded from CuPy's cache on "
-    "disk, or compiled. Copies with pinned true: from or to memory that was pinned before."
+    "disk, or compiled. Library: the same as launches, for a small product. Copies with pinned true: from or to "
+    "memory that was pinned before."
 )
 RECORDED = ROOT / "fluxlite" / "course" / "recorded"
 FIRST = (np.sinh, np.cosh, np.arctan, np.arcsinh, np.log1p, np.expm1, np.cbrt)
@@ -135,6 +136,17 @@ def launch(device: Any, plan: Plan) -> Iterator[Entry]:
     yield entry([seconds / plan.launches for seconds in asked], what="launch")
 
 
+def library(device: Any, plan: Plan) -> Iterator[Entry]:
+    x = device.upload(filled((16, 16)))
+
+    def run() -> None:
+        for _ in range(plan.launches):
+            x @ x
+
+    asked, _ = timed(device, run, plan.repeats)
+    yield entry([seconds / plan.launches for seconds in asked], what="library")
+
+
 def first_uses(device: Any) -> list[float]:
     """For some unused functions: how many seconds longer the first call took than the second."""
     with device:
@@ -191,9 +203,9 @@ def copies(device: Any, plan: Plan) -> Iterator[Entry]:
 
 
 def _pinned(device: Any, host: np.ndarray) -> dict[str, Run]:
-    """Copies from and to pinned memory. CuPy's is pinned in advance, since `copy_in_pinned` would copy to it first."""
-    if not isinstance(device, CupyDevice):
-        return {"in": lambda: device.copy_in_pinned(host)}
+    """Copies from and to memory that was pinned in advance: `copy_in_pinned` would copy to such memory first."""
+    if isinstance(device, SimulatedDevice):
+        return {"in": lambda: device.copy_in_pinned(host, is_pinned=True)}
     import cupy
     import cupyx
 
@@ -274,7 +286,7 @@ def record(device: Any, plan: Plan | None = None) -> dict[str, Any]:
         found[name] += [entry(above, what=what)] if above else []
     with device:
         warm_up(device, plan)
-        for measure in (launch, elementwise, products, copies):
+        for measure in (launch, library, elementwise, products, copies):
             found["measurements"] += measure(device, plan)
         for measure in (waits, clocks, steps):
             found["lessons"] += measure(device, plan)
@@ -319,7 +331,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("file", type=Path, nargs="?", help="the JSON file to write")
     parser.add_argument("--simulated", nargs="?", const="NVIDIA T4", metavar="CARD", help="a simulated card instead")
     parser.add_argument("--repeats", type=int, default=9)
-    parser.add_argument("--launches", action="store_true", help="count the kernels of each call, and record nothing")
+    parser.add_argument("--launches", action="store_true", help="count what lines ask of a card, and record nothing")
     options = parser.parse_args(arguments)
     try:
         if options.launches:

@@ -38,6 +38,9 @@ def device_of(x: Any) -> Any:
 enter_card: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
 HERE = nullcontext()
 
+# Called with the result of each call that's recorded for a gradient: a simulated GPU counts the host's time for it.
+on_record: list[Callable[[Any], None]] = []
+
 
 def on_card_of(x: Any) -> AbstractContextManager[Any]:
     """``with on_card_of(x):`` computes on the card that holds `x`, a plain or tracked array (CUDA.jl: ``device!``).

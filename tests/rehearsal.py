@@ -11,11 +11,12 @@ What's acted:
 - Work on the default stream is done at once. Copies on other streams are *late*: they're made when something waits for
   them. Code that forgets to wait reads NaN, so a missing wait shows. `log` has everything in its order.
 - A kernel is compiled by NVRTC where that's installed, which finds what a card's compiler would refuse. Then it's
-  answered by its name, with NumPy (`rehearsed_kernels.py`). So are products, in place of cuBLAS.
+  answered by its name, with NumPy (`rehearsed_kernels.py`). So are products, in place of cuBLAS, and sums, in place of
+  CUB (`rehearsed_cub.py`).
 
 Here the rehearsal stops. It says nothing about time, and nothing about what a compiled kernel computes, only about what
-was asked of it. Kernels that have no answer, CuPy's precompiled libraries (cuSOLVER, cuFFT, cuRAND, sorting by Thrust,
-sums by CUB) and CUDA's errors aren't acted: a test that needs them skips itself with ``not rehearsed: NAME``. Random
+was asked of it. Kernels that have no answer, CuPy's precompiled libraries (cuSOLVER, cuFFT, cuRAND, sorting by Thrust)
+and CUDA's errors aren't acted: a test that needs them skips itself with ``not rehearsed: NAME``. Random
 numbers come from NumPy's Philox, whose values differ from cuRAND's. Nothing here knows a driver's version, a card's
 limits, or what two streams really do at the same time.
 """
@@ -209,7 +210,7 @@ def start():
     """From now on CuPy has `CARDS` cards, in this process. Raises `RuntimeError` if CuPy is imported already."""
     if "cupy" in sys.modules:
         raise RuntimeError("a rehearsal begins before CuPy is imported")
-    os.environ["CUPY_ACCELERATORS"] = ""  # CUB's sums are precompiled; without it CuPy's own kernels add
+    os.environ.pop("CUPY_ACCELERATORS", None)  # CuPy's default on NVIDIA's GPUs is CUB, `rehearsed_cub.py`
     from cupy_backends.cuda.api import driver, runtime
 
     for name, function in RUNTIME.items():

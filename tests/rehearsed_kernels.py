@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 import rehearsal
 
+only_counting = []  # while it's not empty, kernels without an answer are asked for, and do nothing
+
 
 def not_rehearsed(name):
-    pytest.skip(f"not rehearsed: {name}")
+    if not only_counting:
+        pytest.skip(f"not rehearsed: {name}")
 
 
 def host(x):
@@ -45,6 +48,7 @@ def elementwise(kernel, name, args):
     function = UFUNCS.get(name, getattr(np, name, None))
     if not (name in UFUNCS or isinstance(function, np.ufunc)):
         not_rehearsed(kernel)
+        return
     count = function.nout if isinstance(function, np.ufunc) else 1
     inputs, outputs = args[:-1][:-count], args[:-1][-count:]
     out = host(outputs[0])
@@ -136,9 +140,15 @@ OTHERS = {
 
 def answer(name, args):
     """Do what the kernel `name` does."""
+    import rehearsed_cub
+
     short = re.sub(r"^cupy_|__.*$", "", name)
     if name in OTHERS:
         OTHERS[name](args)
+    elif short.endswith("_pass1"):
+        rehearsed_cub.first_pass(args)
+    elif short.endswith("_pass2"):
+        rehearsed_cub.second_pass(re.sub("^cub_|_with_dtype|_pass2$", "", short), args)
     elif short.removesuffix("_with_dtype") in REDUCTIONS and len(args) >= 4:
         reduction(short.removesuffix("_with_dtype"), args)
     else:
@@ -239,6 +249,7 @@ def act():
             answer(self.name, args)
 
         def __call__(self, *_, **__):
+            rehearsal.log.append(("launch", self.name, rehearsal.state.device))
             not_rehearsed(self.name)
 
     class Module(function.Module):
@@ -248,6 +259,9 @@ def act():
         def get_function(self, name):
             return Kernel(name if isinstance(name, str) else name.decode())
 
+    import rehearsed_cub
+
+    rehearsed_cub.act()
     real, compiled = compiler._compile_module_with_cache, set()
 
     def compile_(source, *args, **kwargs):
@@ -260,7 +274,12 @@ def act():
     compiler._compile_module_with_cache = compile_
     cupy.random.Generator = _generator(cupy)
     for name in ("sort", "argsort", "lexsort"):
-        setattr(cupy.cuda.thrust, name, lambda *_, name=name: not_rehearsed(f"Thrust's {name}"))
+        setattr(cupy.cuda.thrust, name, lambda *_, name=name: _sort(f"Thrust's {name}"))
+
+
+def _sort(name):
+    rehearsal.log.append(("launch", name, rehearsal.state.device))
+    not_rehearsed(name)
 
 
 def _nvrtc():

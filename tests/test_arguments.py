@@ -79,7 +79,7 @@ UNCLEAR = [
     # layers
     (lambda: fl.Dense(2**70, 2), ValueError, "^Dense\\(inputs, outputs\\) .*inputs=an int; outputs=2: Max"),
     (lambda: fl.CrossCor((3, 0), 1, 2), ValueError, "CrossCor\\(kernel\\) is at least 1, got 0"),
-    (lambda: fl.LSTM(2, 3, units=4), TypeError, "^LSTM\\(\\) got an unexpected keyword argument 'units'"),
+    (lambda: fl.LSTM(2, 3, units=4), TypeError, "^LSTM(Cell)?\\(\\) got an unexpected keyword argument 'units'"),
     (lambda: fl.BatchNorm(3, affine=x), ValueError, "BatchNorm\\(channels, affine\\) .*affine=an array of float32"),
     (lambda: fl.Dropout(0.5, dims=3.5), TypeError, "Dropout\\(p, dims\\) takes .*; dims=3.5: 'float' object"),
     (lambda: fl.MultiHeadAttention(8, dropout_prob="a"), TypeError, "dropout_prob=….* is a probability, got str 'a'"),

@@ -1,5 +1,6 @@
 """Recording a GPU: the record of a simulated card gives that card again, and says how it was made."""
 
+import ctypes
 import json
 import sys
 from pathlib import Path
@@ -12,7 +13,6 @@ import fluxlite as fl
 from fluxlite.course import crossing
 from fluxlite.course.crossing import BATCHES, SIZES
 from fluxlite.devices.cupy.device import CUDADevice
-from fluxlite.simulated import kernels
 from fluxlite.simulated.presets import PRESETS
 
 # The benchmarks aren't part of the installed package, so we find them next to it in the repository.
@@ -22,7 +22,7 @@ from benchmarks import launches, provenance, record as recording  # noqa: E402, 
 from benchmarks.harness import ROOT  # noqa: E402
 
 T4 = "NVIDIA T4"
-FIGURES = PRESETS[T4]._fields[3:-1]
+FIGURES = [name for name in PRESETS[T4]._fields[3:] if name not in ("tape", "start", "queue", "version", "source")]
 # What a CPU computes in a second or two, since a simulated GPU that's used normally computes values.
 SMALL = recording.Plan(
     repeats=3, launches=10, warm_up=0.0, elementwise=(2**12, 2**20, 2**23), copies=(4, 2**12, 2**20, 2**24),
@@ -100,15 +100,15 @@ def test_the_entries_are_read_by_the_reader_of_the_cpus_record(record, monkeypat
 
 def test_one_product_has_three_clocks(record):
     found = {e["clock"]: e["median"] for e in record["lessons"] if e["what"] == "product" and e["n"] == 2048}
-    assert found["asked for"] == pytest.approx(8e-6)
-    assert found["waited for"] == pytest.approx(2.87e-3, rel=0.01)
-    copied = 2 * (13e-6 + 4 * 2048**2 / PRESETS[T4].pageable)
+    assert found["asked for"] == pytest.approx(20e-6)
+    assert found["waited for"] == pytest.approx(2.88e-3, rel=0.01)
+    copied = 2 * (28e-6 + 4 * 2048**2 / PRESETS[T4].pageable)
     assert found["with copies"] == pytest.approx(found["waited for"] + copied, rel=0.01)
 
 
 def test_waits_are_recorded(record):
     found = {e["what"]: e["median"] for e in record["lessons"]}
-    assert found["wait"] == 0 and found["read a number"] == pytest.approx(13e-6, rel=0.01)
+    assert found["wait"] == 0 and found["read a number"] == pytest.approx(15e-6 + 13e-6, rel=0.01)
 
 
 def test_each_entry_has_its_repeats_median_and_quartiles(record):
@@ -122,7 +122,7 @@ def test_each_entry_has_its_repeats_median_and_quartiles(record):
 
 
 def test_a_simulated_record_says_so_and_nothing_of_whose_machine_it_is(record, written):
-    assert record["kind"] == "simulated" and record["card"] == T4 and record["preset"] == 1
+    assert record["kind"] == "simulated" and record["card"] == T4 and record["preset"] == 2
     assert set(record) == {
         "card", "kind", "memory", "multiprocessors", "preset", "host", "system", "date", "python", "numpy", "fluxlite",
         "made_by", "how", "measurements", "lessons",
@@ -233,99 +233,90 @@ def test_a_card_has_its_file():
 
 # -- launches ---------------------------------------------------------------------------------------------------------
 
-PLAIN = """digraph dot {
-subgraph cluster_1 {
-label="graph_1" graph[style="dashed"];
-"graph_1_node_0"[style="bold" shape="octagon" label="0
-cupy_add__float32_float32_float32
-"];
-"graph_1_node_1"[style="solid" shape="invtrapezium" label="1
-MEMSET
-(1,0,0)
-"];
-"graph_1_node_0" -> "graph_1_node_1";
-}
-}"""
-VERBOSE = """digraph dot {
-"graph_1_node_0"[style="bold" shape="record" label="{KERNEL
-| {ID | 0 (topoId: 1) | cupy_add\\<\\<\\<1,128,0\\>\\>\\>}
-}"];
-"graph_1_node_1"[style="bold" shape="record" label="{
-KERNEL
-| {ID | 1 (topoId: 0) | MY_KERNEL\\<\\<\\<1,128,0\\>\\>\\>}
-}"];
-"graph_1_node_2"[style="solid" shape="record" label="{MEMCPY
-| {{ID | node handle} | {2 (topoId: 2) | 0x00}}
-}"];
-}"""
+COPY_IN = launches._Copy(None, None, 16, 1)
 
 
-def test_the_kernels_of_a_graph_are_counted():
-    assert (launches.kernels_in(PLAIN), launches.kernels_in(VERBOSE)) == (1, 2)
-    assert launches.kernels_in(VERBOSE.encode()) == 2
+class FakeCupti:
+    """Calls back as CUPTI does. Its calls of CUDA are made with `does`."""
+
+    def __init__(self):
+        self.callback, self.domains = None, []
+
+    def cuptiSubscribe(self, subscriber, callback, user):
+        assert self.callback is None
+        self.callback = callback
+        return 0
+
+    def cuptiEnableDomain(self, enable, subscriber, domain):
+        self.domains.append(domain.value)
+        return 0
+
+    def cuptiUnsubscribe(self, subscriber):
+        self.callback = None
+        return 0
+
+    def does(self, name, domain=launches._DRIVER, parameters=None, inside=()):
+        address = None if parameters is None else ctypes.addressof(parameters)
+        for site in (0, 1):
+            call = launches._Call(site, name.encode(), address)
+            self.callback(None, domain, 1, ctypes.pointer(call))
+            if site == 0:
+                for call_inside in inside:
+                    self.does(call_inside)
 
 
-def test_every_entry_of_the_kernel_table_that_is_about_a_gpu_has_a_call():
-    on_host = kernels.ABOUT_ARRAYS | {"ix_"}
-    assert set(launches.TABLE) == set(kernels.KERNELS) - on_host
+def test_calls_of_cuda_are_counted_once_whoever_makes_them():
+    cupti, runtime = FakeCupti(), launches._RUNTIME
+    with launches.Counted(cupti) as counted:
+        cupti.does("cuLaunchKernel")  # CuPy's own kernels
+        cupti.does("cudaLaunchKernel_v7000", runtime, inside=["cuLaunchKernel"])  # cuBLAS's and CUB's
+        cupti.does("cudaMemsetAsync_v3020", runtime, inside=["cuMemsetD8Async"])
+        cupti.does("cudaMemcpyAsync_v3020", runtime, COPY_IN, inside=["cuMemcpyHtoDAsync_v2"])
+        cupti.does("cuMemcpyDtoHAsync_v2")
+        cupti.does("cuMemcpyDtoDAsync_v2")
+        cupti.does("cudaStreamSynchronize_v3020", runtime, inside=["cuStreamSynchronize"])
+        cupti.does("cuLaunchHostFunc")
+    assert counted.counts == (2, 1, 1, 1, 1)
+    assert cupti.callback is None and cupti.domains == [launches._DRIVER, runtime]
 
 
-@pytest.mark.parametrize("name", launches.CALLS)
-def test_what_is_expected_is_what_the_table_says(name):
-    found = launches.expected(launches.CALLS[name])
-    entry = kernels.KERNELS.get(name)
-    if isinstance(entry, int):
-        assert found == entry
-    else:
-        assert 0 <= found <= 5
+def test_what_cupti_refuses_is_an_error():
+    cupti = FakeCupti()
+    cupti.cuptiSubscribe = lambda *arguments: 39
+    with pytest.raises(RuntimeError, match="cuptiSubscribe answered 39: a profiler may be running already"):
+        launches.Counted(cupti).__enter__()
 
 
-class FakeStream:
-    """A stream that captures, unless the call waited meanwhile."""
-
-    def __init__(self, non_blocking):
-        assert non_blocking
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        pass
-
-    def synchronize(self):
-        pass
-
-    def begin_capture(self):
-        FakeStream.capturing = True
-
-    def end_capture(self):
-        FakeStream.capturing = False
-        return SimpleNamespace(debug_dot_str=lambda flags: VERBOSE)
-
-
-def test_a_call_that_waits_is_not_captured_and_the_capture_is_ended(monkeypatch):
-    runtime = SimpleNamespace(cudaGraphDebugDotFlagsVerbose=1)
-    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, Stream=FakeStream)))
-
-    def waits(x, i):
-        if getattr(FakeStream, "capturing", False):
-            raise RuntimeError("operation not permitted when stream is capturing")
-
-    found = launches.captured(waits, None, None)
-    assert found == "RuntimeError: operation not permitted when stream is capturing" and not FakeStream.capturing
-    assert launches.captured(lambda x, i: None, None, None) == 2
+def test_a_line_that_fails_does_not_end_the_table(monkeypatch):
+    rows = launches.ROWS[:1], launches.ROWS[0]._replace(line="1 / 0")
+    monkeypatch.setattr(launches, "ROWS", [*rows[0], rows[1]])
+    with fl.simulate_gpu() as device:
+        (_, first), (_, second) = launches.rows(device, FakeCupti())
+    assert first == (0, 0, 0, 0, 0) and second == "ZeroDivisionError: division by zero"
 
 
 def test_the_table_says_what_differs():
-    text = launches.table([("add", 1, 1), ("var", 2, 3), ("unique", 5, "it waits")])
-    assert text.splitlines()[2:] == [
-        "var     2         3         differs",
-        "unique  5         -         not captured: it waits",
-        "1 of 3 differ, 1 not captured",
+    rows = [launches.Row(line, 1, 1, 0, 0, 0, "cupy/a.py:1 f") for line in ("a", "b", "c")]
+    text = launches.table([(rows[0], (1, 1, 0, 0, 0)), (rows[1], (2, 0, 0, 0, 1)), (rows[2], "it waits")])
+    assert [line.rstrip() for line in text.splitlines()] == [
+        "line  table  counted",
+        "a     1 m1   1 m1",
+        "b     1 m1   2 w1     differs: cupy/a.py:1 f",
+        "c     1 m1   -        not counted: it waits",
+        "1 of 3 differ, 1 not counted",
     ]
 
 
-def test_launches_are_captured_on_an_nvidia_gpu_alone(capsys):
+def test_launches_are_counted_on_an_nvidia_gpu_alone(capsys):
     with fl.simulate_gpu():
         assert recording.main(["--launches"]) == 1
     assert "is no NVIDIA GPU" in capsys.readouterr().err
+
+
+def test_without_cupti_it_says_what_to_install(monkeypatch):
+    def missing(path):
+        raise OSError(path)
+
+    monkeypatch.setattr(launches.ctypes, "CDLL", missing)
+    with pytest.raises(RuntimeError, match="pip install nvidia-cuda-cupti-cu12"):
+        launches.cupti()

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arrays import astype, getitem, of_type, read_only_types
+from ..arrays import astype, getitem, of_type, on_record, read_only_types
 from ..coming_from import OF_AN_ARRAY, knows
 from ..methods import ArrayMethods
 from ..tensors import refuse_tensor
@@ -47,8 +47,7 @@ class TrackedArray(ArrayMethods):
     __slots__ = ("value", "level", "number", "call", "grad")
 
     def __init__(self, value: Any, level: Level, call: Any = None):
-        self.value = value
-        self.level = level
+        self.value, self.level = value, level
         self.number = next(numbers)
         self.call = call  # (rule, arguments, keywords, parents); None for what was tracked from the start
         self.grad = None
@@ -315,6 +314,8 @@ def record(function: Any, args: Any, kwargs: dict[str, Any] = _NO_KEYWORDS) -> A
     result = function(*arguments, **kwargs) if kwargs else function(*arguments)
     if level is not PARAMETERS and type(result) in read_only_types:
         set_writeable(result, False)
+    for tell in on_record:
+        tell(result)
     return TrackedArray(result, level, (rule, arguments, kwargs, parents))
 
 

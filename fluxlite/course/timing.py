@@ -49,7 +49,7 @@ def bench(f: Callable[[], Any], repeats: int = 7) -> Timing:
     ...     x = fl.gpu(x)
     ...     bench(lambda: x @ x).median
     [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
-    2.87 ms simulated (NVIDIA T4)
+    2.89 ms simulated (NVIDIA T4)
     """
     if not callable(f):
         raise TypeError(f"bench takes a function, to call it itself: bench(lambda: …); got a {type(f).__name__}")

@@ -28,7 +28,7 @@ def lanes(receipts: dict[str, Receipt], batches: int) -> Picture:
     >>> loader = fl.DataLoader(x, batchsize=2)
     >>> r = fl.estimate(lambda: [np.exp(fl.gpu(batch)) for batch in loader]).receipt
     >>> lanes({"by hand": r}, batches=2)
-    2 batches, simulated (NVIDIA T4). by hand: in 48 µs; the GPU computes for 6 µs of them.
+    2 batches, simulated (NVIDIA T4). by hand: in 63 µs; the GPU computes for 6 µs of them.
     """
     found = {name: _spans(name, receipt.timeline(), batches) for name, receipt in receipts.items()}
     cards = {receipt.seconds.card for receipt in receipts.values()}

@@ -273,7 +273,8 @@ class LSTMSteps(Steps):
         rest, product, part = 1 - factors, np.empty_like(products[0]), np.empty_like(tanhs[0])
         for t, total in enumerate(products):
             total += np.matmul(Wh, hs[t], out=product)
-            gate = np.tanh(gates[t], out=gates[t])
+            gate = gates[t]
+            np.tanh(gate, out=gate)
             gate *= factors
             gate += rest
             c = np.multiply(gate[1], cs[t], out=cs[t + 1])

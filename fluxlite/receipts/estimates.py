@@ -9,10 +9,12 @@ import numpy as np
 
 from ..arguments import check_bool, check_callable
 from ..devices import simulation
+from ..simulated.asked import Asked
 from ..simulated.clocks import HostClock
 from ..simulated.device import SimulatedDevice
 from ..simulated.memory import Stored
 from ..simulated.presets import Preset, preset
+from ..simulated.random import INTEGERS, ONE_DRAW, drawn, of_uniform
 from ..simulated.shapes import TooLargeError, outcome, untouched
 from .recording import Receipt
 from .seconds import Seconds
@@ -87,15 +89,14 @@ class _Unseen:
         return self._made("standard_normal", size, dtype)
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
-        return self._made("uniform", size, dtype)
+        return self._made("uniform", size, dtype, of_uniform(low, high, dtype))
 
     def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
-        return self._made("integers", size, dtype)
+        return self._made("integers", size, dtype, INTEGERS)
 
-    def _made(self, name: str, size: Any, dtype: Any) -> Any:
+    def _made(self, name: str, size: Any, dtype: Any, asked: Asked = ONE_DRAW) -> Any:
         values = untouched(() if size is None else (size,) if isinstance(size, int) else tuple(size), dtype)
-        self._device.launch(name, values.nbytes, 10 * values.size, values.dtype.char)
-        return self._device.new(values)
+        return drawn(self._device, name, values, asked)
 
 
 def estimate(
@@ -106,8 +107,8 @@ def estimate(
     `like` is a name or a preset. The arguments, arrays and models, are copied to a separate simulated GPU, as by `gpu`.
     Yours don't change, and neither does a simulation that's on, its clock or its receipts. Inside `fn`, `gpu` and
     `clock` mean the estimate's GPU. The time ends when all work that `fn` asked for is done. It leaves out copying
-    the arguments, and loading each operation's kernel at its first use, unless ``first_use=True``. What `fn` reads
-    from outside isn't copied.
+    the arguments, starting the GPU, and loading each operation's kernel at its first use; the latter counts with
+    ``first_use=True``. What `fn` reads from outside isn't copied.
 
     With ``shapes_only=True``, only shapes and dtypes are computed. All values are 0, in `fn` and in the result, so
     whatever depends on them (an ``if loss < 1:``, the length of ``x[x > 0]``) behaves as it would with zeros. The
@@ -118,15 +119,15 @@ def estimate(
     >>> x = np.ones((2048, 2048), np.float32)
     >>> e = estimate(np.matmul, x, x)
     >>> e.seconds, e.receipt.launches
-    (2.87 ms simulated (NVIDIA T4), 1)
+    (2.89 ms simulated (NVIDIA T4), 1)
     >>> estimate(np.matmul, x, x, like="H200", shapes_only=True).seconds
-    350 µs simulated (H200)
+    362 µs simulated (H200)
     """
     check_callable("estimate(fn, …): fn", fn)
     check_bool("shapes_only=…", shapes_only)
     check_bool("first_use=…", first_use)
     card = preset(like)
-    device = EstimatedDevice(card if first_use else card._replace(first_use=0.0), shapes_only)
+    device = EstimatedDevice(card if first_use else card._replace(first_use=0.0, start=0.0), shapes_only)
     before = simulation.estimating.set(device)
     try:
         # Unchanged at first: converting Float64 to Float32 where the array is would be work for the caller's GPU.

@@ -30,9 +30,9 @@ class Receipt(Counts):
 
     `launches` counts kernels, and `launched` says which operations they belong to. `host_to_device`, `device_to_host`
     and `device_to_device` have ``.count``, ``.bytes``, ``.explicit`` and ``.implicit``. `synchronizations` counts how
-    often the host waited, `first_uses` the operations whose kernel had to be loaded. `peak_memory` is the most bytes
-    in use on a device. A real GPU doesn't say what it launched: there, `launches` and `peak_memory` are None, and only
-    moves by `gpu`, `cpu` and the like count.
+    often the host waited, `first_uses` the operations whose kernel had to be loaded, and the start of the GPU.
+    `peak_memory` is the most bytes in use on a device. A real GPU doesn't say what it launched: there, `launches` and
+    `peak_memory` are None, and only moves by `gpu`, `cpu` and the like count.
 
     `seconds` is the time until all requested work is done: simulated on a simulated GPU, otherwise measured. (Closing a
     receipt waits for a real GPU.) Like a stopwatch, it includes work that was still running when the receipt was
@@ -131,8 +131,8 @@ def receipt() -> Receipt:
     host to device    1 copy, 256 bytes: 1 explicit, 0 implicit
     device to host    1 copy, 4 bytes: 0 explicit, 1 implicit
     synchronizations  1
-    first uses        2
+    first uses        3
     peak memory       1,536 bytes
-    40 ms simulated (H200); ... of this machine's time to simulate it
+    0.54 s simulated (H200); ... of this machine's time to simulate it
     """
     return Receipt()

@@ -17,10 +17,12 @@ from ..coming_from import OF_A_DEVICE_ARRAY, knows
 from ..devices.base import gpu_in_use
 from ..devices.host_reads import HostReads
 from ..tree.ties import address
-from .dispatch import array_function, array_ufunc, call, call_ufunc, quietly, reduction, take
+from .asked import ONE
+from .dispatch import array_function, array_ufunc, call, call_ufunc, reduction, take
 from .indexing import getitem, scatter_add, setitem, write
 from .memory import root_of
 from .operators import Operators
+from .quiet import quietly
 
 Index = Any
 Axis = int | tuple[int, ...] | None
@@ -156,7 +158,7 @@ class SimulatedArray(HostReads, Operators):
     def sort(self, axis: int = -1) -> None:
         self.device.catch_up()
         self.device.compute(np.ndarray.sort, self._values, axis)
-        self.device.launch_function("sort", [self._values], [], (), {}, 1)
+        self.device.launch_function("sort", [self._values], [], (), {}, ONE)
 
     # -- NumPy's functions as methods -------------------------------------------------------------
 

@@ -23,20 +23,21 @@ def calibrate(recorded: dict, *, name: str | None = None, like: Any = "NVIDIA T4
     a JSON file: ``"card"``, the name; optionally ``"memory"`` in bytes and ``"multiprocessors"``; and
     ``"measurements"``, a list of dicts. Each has ``"repeats"``, a list of seconds after a warm-up, and ``"what"``:
 
-    ``"launch"``: launching one small kernel, without waiting. ``"first use"``: the extra time of the first call.
+    ``"launch"``: launching one small kernel, without waiting. ``"library"``: the same for a small matrix product.
+    ``"first use"``: the extra time of the first call.
     ``"elementwise"``, with ``"bytes"`` read and written: one kernel such as ``x + x``, launched and waited for.
     ``"product"``, with ``"n"`` and ``"dtype"``: an n by n matrix product, launched and waited for.
-    ``"copy"``, with ``"bytes"`` and ``"pinned"``, true or false: to the device or back, waited for.
+    ``"copy"``, with ``"bytes"`` and ``"pinned"``, true or false: to the device or back, asked for and waited for.
 
     We use the median of the repeats. A measurement that doesn't fit the others counts less. The new preset's
     `version` is one more than that of the preset with this name. Raises `ValueError` for what it can't read.
 
     >>> copies = [
-    ...     {"what": "copy", "bytes": n, "pinned": False, "repeats": [1e-5 + n / 5e9]} for n in (10**3, 10**6, 10**8)
+    ...     {"what": "copy", "bytes": n, "pinned": False, "repeats": [4e-5 + n / 5e9]} for n in (10**3, 10**6, 10**8)
     ... ]
     >>> mine = calibrate({"card": "mine", "measurements": copies})
     >>> f"{mine.latency * 1e6:.1f} µs and {mine.pageable / 1e9:.2f} GB/s"
-    '10.0 µs and 5.00 GB/s'
+    '25.0 µs and 5.00 GB/s'
     """
     base = preset(like)
     card = str(name or recorded.get("card", base.name))
@@ -44,6 +45,7 @@ def calibrate(recorded: dict, *, name: str | None = None, like: Any = "NVIDIA T4
     fitted = base._replace(
         name=card,
         version=version,
+        source="",
         memory=recorded.get("memory", base.memory),
         multiprocessors=recorded.get("multiprocessors", base.multiprocessors),
     )
@@ -55,7 +57,8 @@ def calibrate(recorded: dict, *, name: str | None = None, like: Any = "NVIDIA T4
 
 Measured = list[tuple[dict, float]]
 _FIELDS = {
-    "launch": (), "first use": (), "elementwise": ("bytes",), "product": ("n", "dtype"), "copy": ("bytes", "pinned")
+    "launch": (), "library": (), "first use": (), "elementwise": ("bytes",), "product": ("n", "dtype"),
+    "copy": ("bytes", "pinned"),
 }  # fmt: skip
 
 
@@ -73,7 +76,8 @@ def _median(entry: dict) -> float:
 
 
 def _fit_host(card: Preset, measured: Measured) -> Preset:
-    times = {what: [time for entry, time in measured if entry["what"] == what] for what in ("launch", "first use")}
+    whats = ("launch", "library", "first use")
+    times = {what: [time for entry, time in measured if entry["what"] == what] for what in whats}
     return _with(card, {what.replace(" ", "_"): statistics.median(found) for what, found in times.items() if found})
 
 
@@ -88,14 +92,16 @@ def _fit_copies(card: Preset, measured: Measured) -> Preset:
         return card
     rows = np.array([[1.0, e["bytes"] * (not e["pinned"]), e["bytes"] * bool(e["pinned"])] for e, _ in copies])
     start = [card.latency, 1 / card.pageable, 1 / card.pinned]
-    latency, pageable, pinned = _robust(lambda theta: rows, [time for _, time in copies], start).tolist()
+    times = [max(time - card.launch, time / 10) for _, time in copies]  # if launching wasn't measured, not below 0
+    latency, pageable, pinned = _robust(lambda theta: rows, times, start).tolist()
     return card._replace(latency=latency, pageable=1 / pageable, pinned=1 / pinned)
 
 
 def _fit_kernels(card: Preset, measured: Measured) -> Preset:
     """time = launch + the longest of: the floor, bytes / bandwidth, operations / rate."""
     names = ["floor", "bandwidth", *_FLOATS]
-    kernels = [(_work(entry, card), time - card.launch) for entry, time in measured if entry["what"] in _KERNELS]
+    hosts = {"elementwise": card.launch, "product": card.library}
+    kernels = [(_work(entry, card), time - hosts[entry["what"]]) for entry, time in measured if entry["what"] in hosts]
     if not kernels:
         return card
     table = np.array([work for work, _ in kernels])
@@ -110,9 +116,6 @@ def _fit_kernels(card: Preset, measured: Measured) -> Preset:
     start = [card.floor, *(1 / getattr(card, name) for name in names[1:])]
     found = _robust(longest, [time for _, time in kernels], start)
     return _with(card, {"floor": float(found[0]), **{name: 1 / float(x) for name, x in zip(names[1:], found[1:])}})
-
-
-_KERNELS = ("elementwise", "product")
 
 
 def _work(entry: dict, card: Preset) -> list[float]:

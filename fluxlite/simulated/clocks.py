@@ -1,7 +1,8 @@
-"""Two kinds of clock: the host's time, and for each lane of a simulated GPU the time when it's free.
+"""Two kinds of clock: the host's time, and for each stream of a simulated GPU the time when it's free.
 
-Launching a kernel takes the host a few microseconds. Then it goes on, and the GPU does its work in order. So the host's
-clock says nothing about the GPU's work until something makes the host wait.
+Launching a kernel takes the host some microseconds. Then it goes on, and the GPU does its work in order: kernels and
+copies stand one behind the other in a queue, the *stream*. So the host's clock says nothing about the GPU's work until
+something makes the host wait. That's what reading does, and a queue that's full.
 
 Times are whole nanoseconds. So a program takes exactly the same time whenever it starts.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from typing import NamedTuple
 
 from .presets import Preset
@@ -52,18 +54,21 @@ class Span(NamedTuple):
 
 
 class Lanes:
-    """When one device's compute lane and two copy lanes are free, and what each step costs."""
+    """When one device's stream, and the second one for copies made ahead, are free, and what each step costs."""
 
     __slots__ = (
-        "host", "compute", "copies_in", "copies_out", "launch_time", "_used", "_first_use", "_latency", "_floor",
-        "_per_byte", "_per_operation", "_pageable", "_pinned", "_few_bytes", "_few_operations",
+        "host", "compute", "copies_in", "launch_time", "library_time", "tape", "_used", "_first_use", "_start",
+        "_latency", "_floor", "_per_byte", "_per_operation", "_pageable", "_pinned", "_staging", "_few_bytes",
+        "_few_operations", "_queue",
     )  # fmt: skip
 
     def __init__(self, like: Preset, host: HostClock) -> None:
         self.host = host
-        self.compute = self.copies_in = self.copies_out = host.now
+        self.compute = self.copies_in = host.now
         self._used = set(NOTHING_TO_LOAD)
-        self.launch_time, self._first_use = _nanoseconds(like.launch), _nanoseconds(like.first_use)
+        self.launch_time, self.library_time = _nanoseconds(like.launch), _nanoseconds(like.library)
+        self.tape, self._first_use = _nanoseconds(like.tape), _nanoseconds(like.first_use)
+        self._start = _nanoseconds(like.start)
         self._latency, self._floor = _nanoseconds(like.latency), _nanoseconds(like.floor)
         self._per_byte = 1e9 / like.bandwidth
         # A complex product is four real ones. Types not listed here, integers too, are as fast as float32.
@@ -71,62 +76,103 @@ class Lanes:
             "e": 1e9 / like.float16, "f": 1e9 / like.float32, "d": 1e9 / like.float64,
             "F": 4e9 / like.float32, "D": 4e9 / like.float64,
         }  # fmt: skip
-        self._pageable, self._pinned = 1e9 / like.pageable, 1e9 / like.pinned
+        self._pageable, self._pinned, self._staging = (1e9 / x for x in (like.pageable, like.pinned, like.staging))
         self._few_bytes = self._floor / self._per_byte
         self._few_operations = self._floor / max(self._per_operation.values())
+        self._queue = deque([0] * like.queue, maxlen=like.queue)  # when the latest launches are done, the oldest first
 
-    # -- the compute lane ------------------------------------------------------------------------
+    def start(self) -> Span | None:
+        """The first time that anything is asked of this device: the driver and cuBLAS start, and the host waits."""
+        took, self._start = self._start, 0
+        if not took:
+            return None
+        with self.host.lock:
+            asked = self.host.now
+            self.host.now += took
+            return Span(asked, self.host.now, asked, self.host.now)
+
+    # -- the stream ------------------------------------------------------------------------------
 
     def launch(
-        self, name: str, nbytes: float, operations: float = 0.0, kind: str = "f", count: int = 1
-    ) -> tuple[int, int, int, int]:
+        self, name: str, nbytes: float, operations: float = 0.0, kind: str = "f", count: int = 1, library: bool = False
+    ) -> tuple[int, int, int, int, int]:
         """`count` kernels that share these bytes and operations. `kind` is the numbers' NumPy type character.
 
-        The first time a device runs the operation `name`, it has to load the kernel, and the host waits for that.
-        Returns a `Span`'s fields. Every computation comes through here, so it's written for speed.
+        The first time a device runs the operation `name`, it has to load the kernel, and the host waits for that. The
+        host also waits if the queue is full. `library` says that the first kernel is of cuBLAS or CUB. Returns when the
+        kernel was there, and then a `Span`'s fields. Every computation comes through here, so it's written for speed.
         """
         if nbytes > self._few_bytes or operations > self._few_operations:
             each = self._duration(nbytes / count, operations / count, kind)
         else:
             each = self._floor
-        host = self.host
+        host, queue = self.host, self._queue
         with host.lock:
-            asked = host.now
-            now = asked + self.launch_time
+            asked = loaded = host.now
             if name not in self._used:
                 self._used.add(name)
-                now += self._first_use
+                loaded += self._first_use
+            now = loaded + (self.library_time if library else self.launch_time)
+            if queue[0] > now:
+                now = queue[0]
             start = now if now > self.compute else self.compute
             end = start + each
+            queue.append(end)
             while count > 1:
                 count -= 1
                 now += self.launch_time
+                if queue[0] > now:
+                    now = queue[0]
                 end = (now if now > end else end) + each
+                queue.append(end)
             host.now = now
             self.compute = end
-        return asked, now, start, end
+        return loaded, asked, now, start, end
 
     def _duration(self, nbytes: float, operations: float, kind: str) -> int:
         per_operation = self._per_operation.get(kind, self._per_operation["f"])
         return max(self._floor, round(nbytes * self._per_byte), round(operations * per_operation))
 
-    # -- the copy lanes --------------------------------------------------------------------------
-
     def copy_in(self, nbytes: int) -> Span:
-        """A copy from pageable memory: it runs in order with other work, and the host waits until it's done."""
+        """A copy from NumPy's memory. The host copies it to pinned memory and goes on; the rest is in the stream."""
         with self.host.lock:
             asked = self.host.now
-            start = max(asked, self.compute, self.copies_in)
+            self.host.now += self.launch_time + round(nbytes * self._staging)
+            start = max(self.host.now, self.compute)
+            self.compute = start + self._latency + round(nbytes * self._pinned)
+            return Span(asked, self.host.now, start, self.compute)
+
+    def copy_out(self, nbytes: int) -> Span:
+        """A copy to the host, which waits for all earlier work in the stream, and then for the copy."""
+        with self.host.lock:
+            asked = self.host.now
+            start = max(asked + self.launch_time, self.compute)
             end = start + self._latency + round(nbytes * self._pageable)
-            self.host.now = self.copies_in = end
+            self.host.now = self.compute = end
             return Span(asked, end, start, end)
 
-    def copy_in_pinned(self, nbytes: int) -> Span:
-        """A copy from pinned memory: the host goes on and the copy overlaps computations, which may need `wait_for`."""
+    def copy_from(self, source: Lanes, nbytes: int) -> Span:
+        """A copy from another device over the link, after all earlier work of both. The host goes on."""
         with self.host.lock:
             asked = self.host.now
             self.host.now += self.launch_time
-            start = max(self.host.now, self.copies_in)
+            start = max(self.host.now, self.compute, source.compute)
+            end = start + self._latency + round(nbytes * max(self._pinned, source._pinned))
+            self.compute = source.compute = end
+            return Span(asked, self.host.now, start, end)
+
+    # -- a second stream, for batches that are copied ahead ----------------------------------------
+
+    def copy_in_pinned(self, nbytes: int, is_pinned: bool = False) -> Span:
+        """A copy in a stream of its own. It runs beside computations that are asked for later, and may need `wait_for`.
+
+        It starts after what was asked for before, which may still use the memory. Unless the host's memory is pinned
+        already, the host first copies it to memory that is.
+        """
+        with self.host.lock:
+            asked = self.host.now
+            self.host.now += self.launch_time + (0 if is_pinned else round(nbytes * self._staging))
+            start = max(self.host.now, self.copies_in, self.compute)
             self.copies_in = start + self._latency + round(nbytes * self._pinned)
             return Span(asked, self.host.now, start, self.copies_in)
 
@@ -135,33 +181,19 @@ class Lanes:
         with self.host.lock:
             self.compute = max(self.compute, time)
 
-    def copy_out(self, nbytes: int) -> Span:
-        """A copy to the host, which waits for all earlier work on the device, and then for the copy."""
-        with self.host.lock:
-            asked = self.host.now
-            start = max(asked, self.compute, self.copies_out)
-            end = start + self._latency + round(nbytes * self._pageable)
-            self.host.now = self.copies_out = end
-            return Span(asked, end, start, end)
+    # -- the host ----------------------------------------------------------------------------------
 
-    def copy_from(self, source: Lanes, nbytes: int) -> Span:
-        """A copy from another device over the link, after all earlier work of both. The host goes on."""
+    def record(self) -> None:
+        """The host notes a call for the gradient; this also stands for following it back."""
         with self.host.lock:
-            asked = self.host.now
-            self.host.now += self.launch_time
-            start = max(self.host.now, self.compute, self.copies_in, source.compute, source.copies_out)
-            end = start + self._latency + round(nbytes * max(self._pinned, source._pinned))
-            self.compute = self.copies_in = source.copies_out = end
-            return Span(asked, self.host.now, start, end)
-
-    # -- waiting ---------------------------------------------------------------------------------
+            self.host.now += self.tape
 
     def busy_until(self) -> int:
         """When all work requested so far will be done."""
-        return max(self.compute, self.copies_in, self.copies_out)
+        return max(self.compute, self.copies_in)
 
     def synchronize(self) -> Span:
-        """The host waits for all lanes."""
+        """The host waits for everything."""
         with self.host.lock:
             asked = self.host.now
             self.host.now = max(asked, self.busy_until())

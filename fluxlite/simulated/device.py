@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import arrays
 from ..devices import events
 from ..devices.base import GPU, Memory
 from ..devices.events import listeners, tell
 from . import costs, kernels
 from .array import SimulatedArray
+from .asked import Asked
 from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .memory import Buffer, Pool, root_of
 from .presets import Preset
@@ -45,10 +47,11 @@ class SimulatedDevice(GPU):
     ) -> None:
         super().__init__(index, f"simulated {like.name}")
         self.settings = (like, memory, deterministic)
-        self.card, self._multiprocessors = like.name, like.multiprocessors
+        self.card, self.multiprocessors = like.name, like.multiprocessors
         self.pool = Pool(like.memory if memory is None else memory, f"{self!r} ({self.name})")
         self.host, self.lanes = host, Lanes(like, host)
         self.live = not deterministic  # whether the host's clock counts the program's own time too
+        self._is_new = True
 
     def __repr__(self) -> str:
         return f"Simulated:{self.index}"
@@ -66,19 +69,23 @@ class SimulatedDevice(GPU):
         return self.copy_in(x)
 
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
-        """A copy of a host array on this device. `explicit` means the program asked for it."""
+        """A copy of a host array on this device. `explicit` means the program asked for it.
+
+        The host doesn't wait for it: it copies `x` to pinned memory, and the rest is work for the device, in order.
+        """
         result = self._copy_of(x)
         self._tell(events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
         return result
 
-    def copy_in_pinned(self, x: np.ndarray) -> tuple[SimulatedArray, int]:
-        """A copy of a host array in pinned memory, and when it will be there. The host doesn't wait for it.
+    def copy_in_pinned(self, x: np.ndarray, is_pinned: bool = False) -> tuple[SimulatedArray, int]:
+        """A copy of a host array by way of pinned memory, and when it will be there. The host doesn't wait for it.
 
-        It overlaps computations, so call ``device.wait_for(time)`` before you use the copy (CUDA: ``cudaMemcpyAsync``
-        on a stream of its own, ``cudaStreamWaitEvent``).
+        It overlaps computations that follow, so call ``device.wait_for(time)`` before you use the copy (CUDA:
+        ``cudaMemcpyAsync`` on a stream of its own, ``cudaStreamWaitEvent``). `is_pinned` means that `x` is in such
+        memory already.
         """
         result = self._copy_of(x)
-        span = self.lanes.copy_in_pinned(x.nbytes)
+        span = self.lanes.copy_in_pinned(x.nbytes, is_pinned)
         self._tell(events.HOST_TO_DEVICE, "copy", span, nbytes=x.nbytes)
         return result, span.end
 
@@ -89,6 +96,7 @@ class SimulatedDevice(GPU):
     def _copy_of(self, x: np.ndarray) -> SimulatedArray:
         self.check(x)
         self.catch_up()
+        self._begin()
         return self._buffered(x.nbytes, lambda: self.compute(np.array, x, order="K", copy=True, subok=False))
 
     def download(self, x: SimulatedArray) -> np.ndarray:
@@ -103,24 +111,20 @@ class SimulatedDevice(GPU):
 
     def copy_from(self, source: Any, x: SimulatedArray) -> SimulatedArray:
         self.catch_up()
+        self._begin()
         result = self._buffered(x.nbytes, lambda: self.compute(np.array, x._values, order="K", copy=True))
         span = self.lanes.copy_from(source.lanes, x.nbytes)
         self._tell(events.DEVICE_TO_DEVICE, f"copy from {source!r}", span, nbytes=x.nbytes)
         return result
 
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
-        """A copy of `x` on this device. If the elements keep their order, memory is copied as is, without a kernel."""
+        """A copy of `x` on this device, by a kernel."""
         if self.live:
             self.host.catch_up()
         buffer = Buffer(self.pool, x._values.nbytes, None)  # as in _buffered, but faster
         values = x._values.copy(order) if self.instead is None else self.instead(np.ndarray.copy, x._values, order)
         buffer.root = values
-        if values.strides == x._values.strides:
-            span = self.lanes.launch(COPY, 2 * values.nbytes)
-            if listeners or self.live:
-                self._tell(events.DEVICE_TO_DEVICE, "copy", Span(*span), nbytes=values.nbytes)
-        else:
-            self.launch("copy", 2 * values.nbytes)
+        self.launch("copy", 2 * values.nbytes)
         return SimulatedArray(values, self, buffer, None)
 
     def _buffered(self, nbytes: int, make: Any) -> SimulatedArray:
@@ -138,37 +142,68 @@ class SimulatedDevice(GPU):
 
     # -- events, which take time and are reported to receipts -------------------------------------
 
-    def launch(self, name: str, nbytes: float, operations: float = 0.0, kind: str = "f", count: int = 1) -> None:
+    def launch(
+        self, name: str, nbytes: float, operations: float = 0.0, kind: str = "f", count: int = 1, library: bool = False
+    ) -> None:
         """Record `count` kernels launched by the operation `name`, with their total bytes and operations."""
-        span = self.lanes.launch(name, nbytes, operations, kind, count)
+        if self._is_new:
+            self._begin()
+        loaded, *span = self.lanes.launch(name, nbytes, operations, kind, count, library)
         if listeners:
             asked, went_on, start, end = span
-            loaded = went_on - count * self.lanes.launch_time
             if loaded > asked:
                 tell(self, events.FIRST_USE, name, 1, 0, True, Span(asked, loaded, asked, loaded))
             tell(self, events.LAUNCH, name, count, 0, True, Span(loaded, went_on, start, end))
         if self.live:
             self.host.mark()
 
+    def _begin(self) -> None:
+        """The first time that anything is asked for: the driver and cuBLAS start."""
+        self._is_new = False
+        span = self.lanes.start()
+        if span is not None:
+            self._tell(events.FIRST_USE, "CUDA and cuBLAS", span)
+
     def launch_product(self, x: Any, y: Any, out: Any) -> None:
         """Record a matrix product, which may be too small to use all multiprocessors."""
-        share = min(1.0, costs.tiles(x, y, out) / self._multiprocessors)
+        share = min(1.0, costs.tiles(x, y, out) / self.multiprocessors)
         work = costs.of_matmul(x, y, out) / share if share else 0.0
-        count = kernels.launches_of_product(x, y)
-        self.launch("matmul", x.nbytes + y.nbytes + out.nbytes, work, out.dtype.char, count)
+        asked = kernels.launches_of_product(x, y)
+        kind = "f" if out.ndim > 2 and out.dtype.char == "e" else out.dtype.char  # CuPy computes these in float32
+        nbytes = x.nbytes + y.nbytes + out.nbytes
+        if asked.kernels:
+            self.launch("matmul", nbytes, work, kind, asked.kernels, asked.library)
+        self.besides("matmul", asked, nbytes)
 
     def launch_function(
-        self, name: str, arrays: list[np.ndarray], made: list[Any], args: Any, kwargs: dict, count: int
+        self, name: str, arrays: list[np.ndarray], made: list[Any], args: Any, kwargs: dict, asked: Asked
     ) -> None:
-        """Record `count` kernels of the NumPy function `name`, for the new arrays in its result."""
+        """Record the kernels of the NumPy function `name`, for the new arrays in its result."""
         work = costs.operations(name, arrays, made, args, kwargs)
-        work /= costs.share(name, sum(result.size for result in made), self._multiprocessors)
+        work /= costs.share(name, sum(result.size for result in made), self.multiprocessors)
         kind = (made or arrays)[0].dtype.char if made or arrays else "f"
-        self.launch(name, costs.nbytes(name, arrays, made), work, kind, count)
+        self.launch(name, costs.nbytes(name, arrays, made), work, kind, asked.kernels, asked.library)
+
+    def besides(self, name: str, asked: Asked, nbytes: int) -> None:
+        """Record what a call asks for besides kernels: memory of this size set to zero or copied; copies; waits."""
+        for _ in range(asked.memsets):
+            self.memset(name, nbytes)
+        for _ in range(asked.copies):
+            self.copy_on_card(nbytes)
+        for size in asked.uploads:
+            self._tell(events.HOST_TO_DEVICE, name, self.lanes.copy_in(size), nbytes=size, explicit=False)
+        for size in asked.reads:
+            self.wait(name, size)
+
+    def copy_on_card(self, nbytes: int) -> None:
+        """Record that memory was copied on the card, as it is, without a kernel."""
+        _, *span = self.lanes.launch(COPY, 2 * nbytes)
+        self._tell(events.DEVICE_TO_DEVICE, "copy", Span(*span), nbytes=nbytes)
 
     def memset(self, name: str, nbytes: int) -> None:
         """Record that memory was set to zero, which needs no kernel."""
-        self._tell(events.MEMSET, name, Span(*self.lanes.launch(MEMSET, nbytes)), nbytes=nbytes)
+        _, *span = self.lanes.launch(MEMSET, nbytes)
+        self._tell(events.MEMSET, name, Span(*span), nbytes=nbytes)
 
     def wait(self, name: str, nbytes: int, explicit: bool = False) -> None:
         """The program needs `nbytes` from the device, so it waits until they're computed and copied."""
@@ -220,3 +255,12 @@ class SimulatedDevice(GPU):
 
 def _plainly(function: Callable, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
+
+
+def _recorded(result: Any) -> None:
+    """The host takes time to note a call for the gradient. A program's own time is counted elsewhere if it counts."""
+    if type(result) is SimulatedArray and not result.device.live:
+        result.device.lanes.record()
+
+
+arrays.on_record.append(_recorded)

@@ -6,9 +6,7 @@ through ``__array_ufunc__`` (NEP 13); all others (`np.sum`, `np.concatenate`) th
 
 from __future__ import annotations
 
-import contextvars
 import functools
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,25 +14,13 @@ import numpy as np
 
 from ..devices.refusals import SCALARS, refusal
 from . import costs, kernels, surface
+from .asked import Asked
+from .atomic import add_at
 from .costs import TEN_EACH
-from .indexing import index_arrays, wrapped
+from .indexing import wrapped
 from .memory import Stored, root_of
+from .quiet import quiet
 from .rules import device_among, host_operand, is_foreign, one_device, values_on
-
-
-class _Quiet(threading.local):
-    """Runs a ufunc without NumPy's warnings, since a GPU makes inf and NaN silently.
-
-    `np.errstate` would do too, but entering a prepared context takes a tenth of the time.
-    """
-
-    def __init__(self) -> None:
-        context = contextvars.copy_context()
-        context.run(np.seterr, all="ignore")
-        self.run = context.run
-
-
-_quiet = _Quiet()
 
 # ---------------------------------------------------------------------------------------------
 # Ufuncs: element by element
@@ -59,17 +45,26 @@ def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     """``x += y``: write the result to `x`. The other operand's type gets no say."""
     device = x.device
     if isinstance(y, Stored):
+        if y._buffer is x._buffer:
+            copy_if_shared((y,), x)
         y = values_on(device, y)
     elif not isinstance(y, SCALARS):
         return call_ufunc(ufunc, (x, y), {"out": (x,)})  # this raises the right error
     if device.live:
         device.host.catch_up()
     values = x._values
-    (device.instead or _quiet.run)(ufunc, values, y, out=(values,))
+    (device.instead or quiet.run)(ufunc, values, y, out=(values,))
     name, size = ufunc.__name__, values.size
     nbytes = 2 * values.nbytes + getattr(y, "nbytes", 0)
     device.launch(name, nbytes, size * 10 if name in TEN_EACH else size, values.dtype.char)
     return x
+
+
+def copy_if_shared(inputs: Any, out: Any) -> None:
+    """CuPy copies an operand first if the result is written into its memory, unless the two are the same object."""
+    for x in inputs:
+        if isinstance(x, Stored) and x is not out and np.may_share_memory(x._values, out._values):
+            out.device.launch("copy", 2 * x._values.nbytes)
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
@@ -85,7 +80,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> An
     if refused:
         raise surface.refused(ufunc.__name__, refused)
     if method == "at":
-        return _add_at(ufunc, *inputs)
+        return add_at(ufunc, *inputs)
     if ufunc.__name__ not in _METHODS.get(method, (ufunc.__name__,)):
         raise NotImplementedError(f"{ufunc.__name__}.{method} does not exist on a GPU; of these there are only "
                                   f"{' and '.join(_METHODS[method])}")  # fmt: skip
@@ -112,9 +107,11 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
         return _call_with_keywords(ufunc, inputs, values, kwargs, method, device)
     if device.live:
         device.host.catch_up()
-    result = (device.instead or _quiet.run)(ufunc if method == "__call__" else getattr(ufunc, method), *values)
+    result = (device.instead or quiet.run)(ufunc if method == "__call__" else getattr(ufunc, method), *values)
     if type(result) is tuple or method != "__call__":
-        return _many(device, ufunc, values, result)
+        return _many(device, ufunc, values, result, kernels.asked_by_method(ufunc, method, values, {}))
+    if not result.flags.c_contiguous:  # CuPy's results lie in memory row by row, whatever the operands do
+        result = result.copy()
     if ufunc is np.matmul:
         device.launch_product(*values, result)
     else:
@@ -124,11 +121,11 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
     return device.new(result)
 
 
-def _many(device: Any, ufunc: np.ufunc, values: list, result: Any) -> Any:
+def _many(device: Any, ufunc: np.ufunc, values: list, result: Any, asked: Asked) -> Any:
     """The rarer ufuncs: two results, or methods such as ``np.add.reduce`` that read more than they write."""
     results = result if type(result) is tuple else (result,)
     arrays = [x for x in values if isinstance(x, np.ndarray)]
-    device.launch_function(ufunc.__name__, arrays, list(results), (), {}, 1)
+    device.launch_function(ufunc.__name__, arrays, list(results), (), {}, asked)
     made = tuple(map(device.new, results))
     return made if type(result) is tuple else made[0]
 
@@ -145,49 +142,18 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     if given:
         plain["out"] = (given[0]._values,)
     device.catch_up()
-    result = (device.instead or _quiet.run)(getattr(ufunc, method), *values, **plain)
+    if given:
+        copy_if_shared(inputs, given[0])
+    result = (device.instead or quiet.run)(getattr(ufunc, method), *values, **plain)
+    asked = kernels.asked_by_method(ufunc, method, values, kwargs)
     if not given:
-        return _many(device, ufunc, values, result)
+        return _many(device, ufunc, values, result, asked)
     if ufunc is np.matmul:
         device.launch_product(*values, result)
     else:
         arrays = [x for x in (*values, plain.get("where")) if isinstance(x, np.ndarray)]
-        device.launch_function(ufunc.__name__, arrays, [result], (), {}, 1)
+        device.launch_function(ufunc.__name__, arrays, [result], (), {}, asked)
     return given[0]
-
-
-# The types with atomic operations.
-_ATOMIC = {
-    "add": "i4 i8 u4 u8 f2 f4 f8",
-    "subtract": "i4 u4",
-    "maximum": "i4 i8 u4 u8 f4 f8",
-    "minimum": "i4 i8 u4 u8 f4 f8",
-    "bitwise_and": "i4 i8 u4 u8",
-    "bitwise_or": "i4 i8 u4 u8",
-    "bitwise_xor": "i4 i8 u4 u8",
-}
-
-
-def _add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> Any:
-    """``np.add.at(x, index, y)`` and the like, which a GPU does with atomic operations."""
-    if not isinstance(index, (Stored, np.ndarray, *SCALARS)) or not isinstance(x, Stored):
-        raise TypeError(
-            f"{ufunc.__name__}.at on a GPU takes an array there and as index a number or an array, got "
-            f"{type(x).__name__} and {type(index).__name__}; fluxlite's scatter_add takes any index"
-        )
-    if ufunc.__name__ not in _ATOMIC:
-        raise NotImplementedError(f"{ufunc.__name__}.at does not exist on a GPU")
-    if x._values.dtype.str[1:] not in _ATOMIC[ufunc.__name__].split():
-        raise TypeError(f"{ufunc.__name__}.at does not exist on a GPU for dtype {x._values.dtype}")
-    device = x.device
-    values = [value if isinstance(value, Stored) else device.copy_in(np.asarray(value), False) for value in given]
-    place, arrays = index_arrays(device, index, x._values.shape)
-    added = [values_on(device, value) for value in values]
-    device.catch_up()
-    (device.instead or _quiet.run)(ufunc.at, x._values, place, *added)
-    moved = 2 * x._values[:0].itemsize * max(map(np.size, arrays), default=1) + sum(y.nbytes for y in added + arrays)
-    device.launch(f"{ufunc.__name__}.at", moved, count=kernels.launches_of_index(arrays) if arrays else 1)
-    return None
 
 
 # ---------------------------------------------------------------------------------------------
@@ -221,6 +187,7 @@ class Plan(NamedTuple):
     calls_back: bool
     is_about_arrays: bool
     is_simple: bool  # its kernels read the arguments once and write the result, nothing else
+    keeps_order: bool  # its result lies in memory as its argument does
     is_lacking: bool  # CuPy lacks it
     refused_keywords: frozenset[str]  # CuPy's version doesn't take them
 
@@ -230,10 +197,10 @@ def plan_of(function: Callable) -> Plan:
     name = surface.name_of(function)
     way = _OWN.get(name) or (_on_host if name in kernels.ON_HOST else None)
     way = _from_host if name in kernels.FROM_HOST else way
-    is_simple = not (name in kernels.MEMSETS or name in kernels.SYNCHRONIZING or costs.is_special(name))
+    is_simple = not costs.is_special(name)
     return Plan(
         name, way, name in _CALLING_BACK, name in kernels.ABOUT_ARRAYS, is_simple,
-        surface.is_lacking(function), surface.refused_keywords(function),
+        name in kernels.KEEPING_ORDER, surface.is_lacking(function), surface.refused_keywords(function),
     )  # fmt: skip
 
 
@@ -250,10 +217,12 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
         with np.errstate(all="ignore"):
             result = function(*plain_args, **plain_kwargs)
     else:
-        result = (device.instead or _quiet.run)(function, *plain_args, **plain_kwargs)
+        result = (device.instead or quiet.run)(function, *plain_args, **plain_kwargs)
     if plan.is_about_arrays:
         return result
     made: list[Any] = []  # new memory, not views of an argument
+    if not plan.keeps_order and type(result) is np.ndarray and result.base is None and not result.flags.c_contiguous:
+        result = result.copy()
     wrapped_result = _wrap(result, device, found, made)
     if made or result is None or kwargs.get("out") is not None:
         _launch(plan, device, [x._values for x in found.values()], made, plain_args, plain_kwargs)
@@ -262,34 +231,27 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
 
 def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwargs: dict) -> None:
     """Record the kernels of a call with these array arguments and new results, and its other effects."""
-    count = kernels.launches_of(plan.name, args, kwargs)
-    if count and plan.is_simple:
+    asked = kernels.asked_by(plan.name, args, kwargs)
+    if asked.kernels and plan.is_simple:
         nbytes = most = 0
         for x in (*arrays, *made):
             nbytes += x.nbytes
             most = max(most, x.size)
-        device.launch(plan.name, nbytes, most, (made or arrays)[0].dtype.char, count)
-    elif count:
-        device.launch_function(plan.name, arrays, made, args, kwargs, count)
-    if plan.name in kernels.MEMSETS:
-        device.memset(plan.name, made[0].nbytes)
-    if plan.name in kernels.SYNCHRONIZING:
-        device.wait(plan.name, 8)
-
-
-def quietly(device: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
-    """Call a NumPy function on NumPy's arrays without warnings."""
-    return (device.instead or _quiet.run)(function, *args, **kwargs)
+        device.launch(plan.name, nbytes, most, (made or arrays)[0].dtype.char, asked.kernels, asked.library)
+    elif asked.kernels:
+        device.launch_function(plan.name, arrays, made, args, kwargs, asked)
+    if asked[1:5] != kernels.ONE[1:5]:
+        device.besides(plan.name, asked, made[0].nbytes if made else 0)
 
 
 def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """``x.sum(axis, …)`` and the like: calls the array method `name`."""
     device, values = x.device, x._values
     device.catch_up()
-    result = (device.instead or _quiet.run)(getattr(np.ndarray, name), values, *args, **kwargs)
-    count = kernels.launches_of(name, (), {})
+    result = (device.instead or quiet.run)(getattr(np.ndarray, name), values, *args, **kwargs)
+    asked = kernels.asked_by(name, (values, *args), kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
-    device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, count)
+    device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, asked.kernels, asked.library)
     return device.new(result)
 
 
@@ -353,7 +315,7 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
         places = x.device.copy_in(np.asarray(indices), explicit=False)._values
     x.device.catch_up()
     target = None if out is None else out._values
-    result = (x.device.instead or _quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
+    result = (x.device.instead or quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
     x.device.launch("take", 2 * result.nbytes + getattr(places, "nbytes", 0))
     return x.device.new(result) if out is None else out
 
@@ -369,8 +331,9 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     length = x._values.size if axis is None else x._values.shape[axis]
     x.device.catch_up()
     result = np.take_along_axis(x._values, wrapped(indices._values, length), axis)
-    count = kernels.launches_of("take_along_axis", (x._values, indices), {})
-    x.device.launch("take_along_axis", 2 * result.nbytes + indices.nbytes, count=count)
+    asked = kernels.asked_by("take_along_axis", (x._values, indices), {})
+    x.device.launch("take_along_axis", 2 * result.nbytes + indices.nbytes, count=asked.kernels)
+    x.device.besides("take_along_axis", asked, indices.nbytes)
     return x.device.new(result)
 
 

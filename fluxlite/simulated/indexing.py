@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..devices.refusals import one_number
+from ..devices.refusals import SCALARS, one_number
 from . import kernels
 from .memory import Stored, root_of
 from .rules import one_device
@@ -38,7 +38,7 @@ def getitem(x: Any, index: Any) -> Any:
     values = np.asarray(x._values[place])
     if root_of(values) is x._buffer.root:  # NumPy treats an index array of shape () as a number
         values = values.copy()
-    _count(device, "getitem", arrays, values.nbytes)
+    _count(x, "getitem", arrays, values.nbytes)
     return device.new(values)
 
 
@@ -50,12 +50,29 @@ def setitem(x: Any, index: Any, value: Any) -> None:
     device = x.device
     device.catch_up()
     place, arrays = index_arrays(device, index, x._values.shape)
+    value = array_of(device, value, x._values.dtype)
+    write(x, place, value._values)
+    _count(x, "setitem", arrays, value._values.nbytes)
+
+
+def array_of(device: Any, value: Any, dtype: Any) -> Any:
+    """`value` as an array on this device: a host array is copied there, a number fills an array that's made there."""
     if isinstance(value, Stored):
         one_device(device, value)
+        return value
+    if not isinstance(value, SCALARS):
+        return device.copy_in(np.asarray(value, dtype), explicit=False)
+    made = np.asarray(value, dtype)
+    _fill(device, value, made)
+    return device.new(made)
+
+
+def _fill(device: Any, value: Any, part: np.ndarray) -> None:
+    """Zeros are a memset, in memory that's in one piece. Other numbers take a kernel."""
+    if value == 0 and part.flags.c_contiguous:
+        device.memset("fill", part.nbytes)
     else:
-        value = device.copy_in(np.asarray(value, x._values.dtype), explicit=False)
-    write(x, place, value._values)
-    _count(device, "setitem", arrays, value._values.nbytes)
+        device.launch("setitem", part.nbytes)
 
 
 def scatter_add(x: Any, index: Any, values: Any) -> None:
@@ -66,7 +83,9 @@ def scatter_add(x: Any, index: Any, values: Any) -> None:
     if device.instead is None:
         np.add.at(x._values, place, values._values)
     moved = 3 * values._values.nbytes + sum(array.nbytes for array in arrays)
-    device.launch("scatter_add", moved, count=kernels.launches_of_index(arrays) if arrays else 1)
+    asked = kernels.asked_at(arrays, x._values)
+    device.launch("scatter_add", moved, count=asked.kernels)
+    device.besides("scatter_add", asked, values._values.nbytes)
 
 
 def write(x: Any, place: Any, values: Any) -> None:
@@ -79,15 +98,30 @@ def _set_part(x: Any, place: tuple, value: Any) -> None:
     """Write to a part of `x`: an array on the same device, or one number for all its elements."""
     part = x._values[place]
     x.device.catch_up()
-    if isinstance(value, Stored):
-        one_device(x.device, value)
-        value = value._values
-        if _is_same_memory(part, value):  # x[0] += 1 ends with this assignment, which has nothing left to do
-            return
-    else:
+    if not isinstance(value, Stored):
         value = one_number(value)
+        write(x, place, value)
+        _fill(x.device, value, part)
+        return
+    one_device(x.device, value)
+    value = value._values
+    if _is_same_memory(part, value):  # x[0] += 1 ends with this assignment, which has nothing left to do
+        return
     write(x, place, value)
-    x.device.launch("setitem", part.nbytes + getattr(value, "nbytes", 0))
+    if _lies_alike(part, value):
+        x.device.copy_on_card(part.nbytes)
+    else:
+        if np.may_share_memory(part, value):  # then CuPy copies it first
+            x.device.launch("copy", 2 * value.nbytes)
+        x.device.launch("setitem", part.nbytes + value.nbytes)
+
+
+def _lies_alike(part: np.ndarray, value: np.ndarray) -> bool:
+    """Whether `value` can be copied as it lies in memory: both in one piece, alike but for axes of length 1."""
+    while value.ndim and value.shape[0] == 1:
+        value = value[0]
+    same = value.shape == part.shape and value.strides == part.strides and value.dtype == part.dtype
+    return same and part.flags.c_contiguous
 
 
 def _is_same_memory(x: np.ndarray, y: np.ndarray) -> bool:
@@ -137,8 +171,7 @@ def _axes_of(part: Any) -> int:
     return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
 
 
-def _count(device: Any, name: str, arrays: list[np.ndarray], moved: int) -> None:
-    nbytes = 2 * moved + sum(array.nbytes for array in arrays)
-    device.launch(name, nbytes, count=kernels.launches_of_index(arrays))
-    if [array for array in arrays if array.dtype.kind == "b"]:
-        device.wait(f"{name} with a mask", 4)  # the number of True values is the result's length
+def _count(x: Any, name: str, arrays: list[np.ndarray], moved: int) -> None:
+    asked = kernels.asked_at(arrays, x._values, found=moved > 0)
+    x.device.launch(name, 2 * moved + sum(array.nbytes for array in arrays), count=asked.kernels)
+    x.device.besides(f"{name} with a mask" if asked.reads else name, asked, moved)

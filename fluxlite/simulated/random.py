@@ -7,10 +7,30 @@ from typing import Any
 import numpy as np
 
 from ..devices.random import CountedGenerator
+from .asked import Asked
+
+_STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a Philox generator in so many threads
+
+
+def drawn(device: Any, name: str, values: np.ndarray, asked: Asked) -> Any:
+    """`values`, drawn on the device. CuPy starts a generator for each draw: a memset and a kernel, before the draw."""
+    device.memset("generator", _STATE * device.multiprocessors)
+    device.launch(name, values.nbytes, 10 * values.size, values.dtype.char, asked.kernels + 1)
+    device.besides(name, asked, 8)
+    return device.new(values)
+
+
+def of_uniform(low: float, high: float, dtype: Any) -> Asked:
+    """The draw, in [0, 1); three kernels to stretch it, between two arrays of Float64; and another type, if asked."""
+    zeros = (low == 0) + (high == 0)
+    return Asked(1 + 3 + (2 - zeros) + (np.dtype(dtype) != np.float64), memsets=zeros)
+
+
+ONE_DRAW, INTEGERS = Asked(1), Asked(2)  # CuPy adds `low` to integers
 
 
 class SimulatedGenerator(CountedGenerator):
-    """The counterpart of `cupy.random.Generator`: draws numbers on the device, one launch per call."""
+    """The counterpart of `cupy.random.Generator`: draws numbers on the device."""
 
     def __init__(self, device: Any, seed: int | None = None) -> None:
         super().__init__(seed)
@@ -27,18 +47,17 @@ class SimulatedGenerator(CountedGenerator):
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
         """Uniform in [low, high)."""
         draw = self._numpys().random
-        return self._made("uniform", lambda *args: low + (high - low) * draw(*args), size, dtype)
+        asked = of_uniform(low, high, dtype)
+        return self._made("uniform", lambda *args: low + (high - low) * draw(*args), size, dtype, asked)
 
     def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
         """Whole numbers in [low, high), or [0, low)."""
         draw = self._numpys().integers
-        return self._made("integers", lambda *args: draw(low, high, *args), size, dtype)
+        return self._made("integers", lambda *args: draw(low, high, *args), size, dtype, INTEGERS)
 
     def _numpys(self) -> np.random.Generator:
         return np.random.default_rng(self._next())
 
-    def _made(self, name: str, draw: Any, size: Any, dtype: Any) -> Any:
+    def _made(self, name: str, draw: Any, size: Any, dtype: Any, asked: Asked = ONE_DRAW) -> Any:
         self._device.catch_up()
-        values = np.asarray(draw(size, dtype))
-        self._device.launch(name, values.nbytes, 10 * values.size, values.dtype.char)
-        return self._device.new(values)
+        return drawn(self._device, name, np.asarray(draw(size, dtype)), asked)

@@ -71,7 +71,7 @@ def _ufunc(ufunc: np.ufunc, args: tuple, kwargs: dict) -> Any:
     shape = np.broadcast_shapes(*(np.shape(x) for x in args))
     # Tried without elements, NumPy gives the dtypes, or raises if it can't be done.
     kinds = ufunc(*(np.empty(0, x.dtype) if isinstance(x, np.ndarray) else x for x in args), **_without(kwargs))
-    results = [untouched(shape, kind.dtype, args) for kind in (kinds if ufunc.nout > 1 else (kinds,))]
+    results = [untouched(shape, kind.dtype) for kind in (kinds if ufunc.nout > 1 else (kinds,))]
     return tuple(results) if ufunc.nout > 1 else results[0]
 
 
@@ -125,7 +125,7 @@ def _elementwise(function: Callable, args: tuple, kwargs: dict) -> Any:
     shape = np.broadcast_shapes(*(x.shape for x in given if isinstance(x, np.ndarray)))
     empty = [np.empty(0, x.dtype) if isinstance(x, np.ndarray) else x for x in given]
     kind = function(*empty[: len(args)], **dict(zip(kwargs, empty[len(args) :])))
-    return untouched(shape, kind.dtype, args)
+    return untouched(shape, kind.dtype)
 
 
 def _alike(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:

@@ -11,7 +11,7 @@ def test_a_time_says_its_kind():
     assert str(Seconds(0.8316, "simulated", "NVIDIA T4")) == "0.83 s simulated (NVIDIA T4)"
     assert f"{Seconds(0.0113, 'measured')} and {Seconds(3, 'recorded', 'A100'):.1f}" == "11.3 ms measured and 3.0"
     assert Seconds(2.0, "measured") > 1
-    with pytest.raises(ValueError, match="measured, recorded or simulated"):
+    with pytest.raises(ValueError, match="measured, recorded, simulated or published"):
         Seconds(1, "guessed")
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from fluxlite.simulated.presets import PRESETS
+import fluxlite as fl
+from fluxlite.simulated.presets import PRESETS, preset
 
 # bytes, multiprocessors; 10⁹ bytes and 10¹² operations (float16, float32, float64) per second; the links
 FIRST = {
@@ -12,15 +13,69 @@ FIRST = {
     "A100": (40 * 2**30, 108, 1321.75, 187.2, 16.575, 8.245, 10, 24),
     "H200": (141 * 10**9, 132, 4080, 593.4, 50.25, 28.9, 12, 48),
 }
+SECOND = FIRST | {
+    "L4": (24 * 10**9, 58, 240, 48.4, 15.15, 0.42609375, 10, 24),
+    "RTX 4090": (24 * 10**9, 128, 856.8, 99.12, 57.82, 1.1615625, 10, 24),
+    "A100": (40 * 2**30, 108, 1321.75, 187.2, 16.575, 16.575, 10, 24),
+    "H100": (80 * 10**9, 132, 2847.5, 593.4, 50.25, 56.95, 12, 48),
+    "H200": (141 * 10**9, 132, 4080, 593.4, 50.25, 56.95, 12, 48),
+}
 
 
-@pytest.mark.parametrize("name", PRESETS)
-def test_the_figures_of_version_1(name):
-    card = PRESETS[name]
-    memory, multiprocessors, bandwidth, float16, float32, float64, pageable, pinned = FIRST[name]
-    assert (card.memory, card.multiprocessors, card.version) == (memory, multiprocessors, 1)
+def check(card, figures):
+    memory, multiprocessors, bandwidth, float16, float32, float64, pageable, pinned = figures
+    assert (card.memory, card.multiprocessors) == (memory, multiprocessors)
     rates = [rate / 1e9 for rate in (card.bandwidth, card.pageable, card.pinned)]
     assert rates == pytest.approx([bandwidth, pageable, pinned])
     rates = [rate / 1e12 for rate in (card.float16, card.float32, card.float64)]
     assert rates == pytest.approx([float16, float32, float64])
-    assert (card.launch, card.floor, card.latency, card.first_use) == pytest.approx((8e-6, 3e-6, 13e-6, 20e-3))
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_the_figures_of_version_1(name):
+    card = preset(name, 1)
+    check(card, FIRST[name])
+    assert (card.version, card.launch, card.library, card.tape, card.start) == (1, 8e-6, 8e-6, 0.0, 0.0)
+    assert (card.floor, card.latency, card.first_use) == pytest.approx((3e-6, 13e-6, 20e-3))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_figures_of_version_2(name):
+    card = PRESETS[name]
+    check(card, SECOND[name])
+    assert (card.version, card.launch, card.library, card.tape) == (2, 15e-6, 20e-6, 4e-6)
+    assert (card.floor, card.latency, card.first_use, card.start) == pytest.approx((3e-6, 13e-6, 20e-3, 0.5))
+
+
+def test_an_earlier_version_is_asked_for_by_number_or_by_name():
+    first = preset("NVIDIA T4", version=1)
+    assert preset("NVIDIA T4 (version 1)") is first and preset("NVIDIA T4").version == 2
+    assert preset("NVIDIA T4 (version 2)") is preset("NVIDIA T4", 2) is preset("NVIDIA T4")
+    with fl.simulate_gpu(like="NVIDIA T4 (version 1)") as device:
+        assert device.settings[0] is first
+    for name, version in (("NVIDIA T4", 3), ("H100", 1)):
+        with pytest.raises(ValueError, match=f"{name} has no version {version}; the latest is 2"):
+            preset(name, version)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_each_figure_says_what_kind_it_is_and_where_it_comes_from(name):
+    figures = {figure.name: figure for figure in PRESETS[name].figures}
+    assert set(figures) == set(PRESETS[name]._fields) - {"name", "version", "source"}
+    kinds = {"published", "datasheet", "datasheet x guess", "guessed", "measured"}
+    assert {figure.kind for figure in figures.values()} == kinds
+    assert all(figure.source for figure in figures.values())
+    assert figures["memory"].kind == "datasheet" and name.removeprefix("NVIDIA ") in figures["memory"].source
+    assert figures["launch"].kind == "published" and "8457" in figures["launch"].source
+    assert figures["floor"].kind == figures["start"].kind == "guessed"
+
+
+def test_a_preset_prints_its_figures_with_their_kinds():
+    lines = repr(preset("NVIDIA T4")).splitlines()
+    assert lines[0] == "NVIDIA T4, version 2"
+    assert "bandwidth              240 GB/s  datasheet x guess" in lines
+    assert "launch                    15 µs  published" in lines
+    assert "start                    500 ms  guessed" in lines
+    assert "launch                     8 µs  guessed" in repr(preset("NVIDIA T4", 1)).splitlines()
+    mine = preset("NVIDIA T4")._replace(name="mine", source="")
+    assert "bandwidth              240 GB/s  given" in repr(mine).splitlines()

@@ -58,6 +58,7 @@ def test_each_number_takes_ten_operations():
     rng.random(10**5)
     with receipt() as r:
         rng.random(10**5)
-    (moment,) = r.timeline()
+    start, moment = r.timeline()
+    assert (start.kind, start.bytes) == ("memset", 8 * 256 * 64 * 40)  # the state of a Philox generator for each thread
     assert (moment.name, moment.kind) == ("random", "launch")
-    assert moment.end - moment.start == pytest.approx(1e-3, rel=1e-3)
+    assert moment.end - moment.start == pytest.approx(1e-3, rel=2e-2)

@@ -8,6 +8,7 @@ runs. `np.swapaxes` shows that memory in the order above, and NumPy's functions 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -103,13 +104,19 @@ def _columns(x: Any, at: Windows) -> Any:
     """Each window as a column, in order: ``(groups, kernel * inputs / groups, places * N)``."""
     n, *space, inputs = x.shape
     dims, places = len(space), at.places(tuple(space))
-    windows = sliding_window_view(_laid_out(x, at), at.extent(), tuple(range(1, dims + 1)))
+    windows = sliding(_laid_out(x, at), at.extent(), tuple(range(1, dims + 1)))
     every = (slice(None), *(slice(None, None, s) for s in at.stride), slice(None))
     windows = windows[(*every, *(slice(None, None, d) for d in at.dilation))]
     windows = np.reshape(windows, (at.groups, inputs // at.groups, *windows.shape[1:]))
     kernel_first = (0, *range(dims + 3, 2 * dims + 3), *range(1, dims + 3))
     rows = math.prod(at.kernel) * inputs // at.groups
     return np.reshape(np.transpose(windows, kernel_first), (at.groups, rows, math.prod(places) * n))
+
+
+@functools.singledispatch
+def sliding(x: Any, extent: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """All windows of this extent along these axes, as a view. A device says here if it has a better way."""
+    return sliding_window_view(x, extent, axes)
 
 
 def _laid_out(x: Any, at: Windows) -> Any:

@@ -144,10 +144,25 @@ def cupy_device(index: int) -> CupyDevice:
 
 
 def _devices() -> list[Device]:
+    _our_windows()
     found: list[Device] = [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
     if len(found) > 1:
         arrays.enter_card[_cupy().ndarray] = operator.attrgetter("device")  # CuPy's own, which `with` enters
     return found
+
+
+@functools.cache
+def _our_windows() -> None:
+    """Cut out windows by strides. CuPy's `sliding_window_view` copies their sizes to the card and waits for checks."""
+    from ...autodiff.derivatives.windows import sliding
+
+    @sliding.register(_cupy().ndarray)
+    def _(x: Any, extent: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+        inner = zip(extent, axes)
+        lengths = {axis: x.shape[axis] - size + 1 for size, axis in inner}
+        shape = (*(lengths.get(axis, length) for axis, length in enumerate(x.shape)), *extent)
+        strides = (*x.strides, *(x.strides[axis] for axis in axes))
+        return _cupy().lib.stride_tricks.as_strided(x, shape, strides)
 
 
 def cuda_devices() -> list[Device]:
