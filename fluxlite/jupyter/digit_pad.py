@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..devices.selection import cpu
-from ..pictures import BLUE, GREY, Picture, plots, show
+from ..pictures import BLUE, GREY, ORANGE, Picture, plots, show
 from .widgets import Shown, ipywidgets, said
 
 DOTS = 32  # the pad has this many dots a side, as the forms had from which the course's digits were read
@@ -212,7 +212,7 @@ _SCRIPT = """
   function show() {
     cursor.style.left = x * zoom + 'px';
     cursor.style.top = y * zoom + 'px';
-    cursor.style.background = down ? '#D55E00' : 'none';
+    cursor.style.background = down ? 'currentColor' : 'none';
   }
   for (var i = 0; i < ink.length; i++) if (parseInt(box.dataset.ink[i >> 2], 16) & (8 >> i % 4)) put(i);
   canvas.onpointerdown = function (event) {
@@ -337,14 +337,16 @@ def _page(ink: np.ndarray, to: str, turn: int) -> str:
     data = {"ink": _to_text(ink), "to": f"fluxlite-ink-{to}", "dots": DOTS, "radius": RADIUS, "zoom": _ZOOM}
     attributes = " ".join(f'data-{name}="{value}"' for name, value in (data | {"turn": turn}).items())
     brush = int(2 * RADIUS * _ZOOM)
-    # JupyterLab would take the arrows and the space bar for its own: data-lm-suppress-shortcuts.
+    # JupyterLab and Notebook would take the arrows and the space bar for their own: data-lm-suppress-shortcuts.
     return (
-        f'<div {attributes} data-lm-suppress-shortcuts="true" style="position:relative;width:{size + 4}px">'
+        f'<div {attributes} style="position:relative;width:{size + 4}px">'
         f'<canvas width="{DOTS}" height="{DOTS}" tabindex="0" role="application" aria-label="{_HELP}" '
+        f'data-lm-suppress-shortcuts="true" '
         f'style="width:{size}px;height:{size}px;image-rendering:pixelated;background:white;border:2px solid {GREY};'
         f'touch-action:none;cursor:crosshair"></canvas>'
         f'<div data-cursor style="position:absolute;display:none;box-sizing:border-box;width:{brush}px;'
-        f'height:{brush}px;margin:{2 - brush // 2}px;border:3px solid #D55E00;border-radius:50%;pointer-events:none"></div>'
+        f'height:{brush}px;margin:{2 - brush // 2}px;border:3px solid;color:{ORANGE};border-radius:50%;'
+        f'pointer-events:none"></div>'
         f'<img alt="" hidden src="{_PIXEL}" onload="{html.escape(_SCRIPT)}">'
         f'<div style="line-height:1.4">{_HELP}</div></div>'
     )
@@ -354,8 +356,8 @@ def _bars(points: np.ndarray, scores: np.ndarray, word: str) -> str:
     """The scores as HTML: it's made faster than a picture, and takes the theme's colours."""
     best = int(np.argmax(scores))
     rows = "".join(
-        f'<div style="display:flex;align-items:center;height:21px"><span style="width:2em">{name}</span>'
-        f'<span style="background:{BLUE if name == best else GREY};height:15px;width:{200 * float(score):.0f}px">'
+        f'<div style="display:flex;align-items:center;height:20px"><span style="width:1.5em">{name}</span>'
+        f'<span style="background:{BLUE if name == best else GREY};height:14px;width:{160 * float(score):.0f}px">'
         f'</span><span style="margin-left:6px">{score:.2f}</span></div>'
         for name, score in enumerate(scores)
     )
@@ -364,9 +366,12 @@ def _bars(points: np.ndarray, scores: np.ndarray, word: str) -> str:
         for y, row in enumerate(points)
         for x, g in enumerate(255 - 255 * row.astype(int) // 16)
     )
-    sees = f'<svg width="96" height="96" viewBox="0 0 8 8" role="img" aria-label="8 × 8 points">{cells}</svg>'
+    sees = (
+        f'<svg width="72" height="72" viewBox="0 0 8 8" style="border:1px solid {GREY};margin:0 12px" role="img" '
+        f'aria-label="8 × 8 points">{cells}</svg>'
+    )
     return (
-        f'<div style="display:flex;flex-flow:row wrap;line-height:1.4"><div style="margin-right:24px">it sees<br>{sees}'
-        f'</div><div style="width:290px"><div role="status" aria-live="polite">it reads <b>{html.escape(word)}</b>'
-        f"</div>{rows}</div></div>"
+        f'<div style="width:250px;line-height:1.4"><div style="display:flex;align-items:center;margin-bottom:6px">'
+        f'it sees{sees}<span role="status" aria-live="polite">it reads<br><b style="font-size:160%">{html.escape(word)}'
+        f"</b></span></div>{rows}</div>"
     )

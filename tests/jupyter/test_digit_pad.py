@@ -113,7 +113,7 @@ def test_what_the_page_writes_is_read_at_once():
     field(pad).value = as_the_page_writes(ink)
     np.testing.assert_array_equal(pad.ink, ink)
     np.testing.assert_array_equal(pad.seen, seen(ink))
-    assert "it reads <b>1</b>" in view(pad) and "1.00" in view(pad)
+    assert ">1</b>" in view(pad) and "1.00" in view(pad)
 
 
 def test_an_example_and_clear_make_a_new_page():
