@@ -30,6 +30,30 @@ def digit_row(pictures: Any, titles: Sequence[str], sentence: str) -> Picture:
     return show(figure, sentence)
 
 
+def worst_mistakes(pictures: Any, scores: Any, labels: Any, count: int = 5) -> Picture:
+    """The pictures that a network reads wrongly, and is most sure of; the worst first.
+
+    `scores` is what the network gives, (N, classes), and `labels` the right classes, (N,). Above each picture stands
+    what it is, what it's read as, and the share that `softmax` gives to that. Raises `ValueError` without mistakes.
+
+    >>> images, labels = fl.course.digits()
+    >>> worst_mistakes(images[:2].reshape(2, 8, 8), np.array([[2.0, 0.0], [0.0, 0.0]]), labels[:2])
+    The worst mistakes, and how sure the network is: a 1 read as 0, 0.50.
+    """
+    scores, labels = np.asarray(scores, np.float64), np.asarray(labels)
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares, taken = powers / powers.sum(axis=1, keepdims=True), scores.argmax(axis=1)
+    wrong = np.flatnonzero(taken != labels)
+    if not len(wrong):
+        raise ValueError("there are no mistakes: all pictures are read rightly")
+    worst = wrong[np.argsort(-shares[wrong, taken[wrong]], kind="stable")][:count]
+    found = [(labels[i], taken[i], shares[i, taken[i]]) for i in worst]
+    titles = [f"is a {label}\nread {read}\n{share:.2f}" for label, read, share in found]
+    told = "; ".join(f"a {label} read as {read}, {share:.2f}" for label, read, share in found)
+    sentence = f"The worst mistakes, and how sure the network is: {told}."
+    return digit_row(np.asarray(pictures)[worst], titles, sentence)
+
+
 def filters_at_work(picture: Any, filters: Any, results: Any, names: Sequence[str] | None = None) -> Picture:
     """A picture, some filters, and below each what it makes of the picture. Purple is above 0, orange is
     below.
