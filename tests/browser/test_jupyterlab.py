@@ -39,6 +39,17 @@ history = fl.train(loss, model, [x] * 50, opt, epochs=1_000_000, progress=False,
 print("stopped:", history.stopped, history.reason, history.steps > 0)
 """
 
+# Reads a digit by the mean picture that's nearest, so that nothing has to be trained.
+PAD = """
+import numpy as np
+from fluxlite.course import digits
+from fluxlite.jupyter.digit_pad import draw
+images, labels = digits()
+means = np.stack([images[labels == digit].mean(axis=0) for digit in range(10)])
+pad = draw(lambda pictures: -np.sum((pictures.reshape(1, 64) - means) ** 2, axis=1)[None] / 100)
+pad
+"""
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -55,12 +66,8 @@ def lab(tmp_path_factory):
     home = tmp_path_factory.mktemp("lab")
     course = home / "my-course"
     shutil.copytree(ROOT / "notebooks" / "learner", course)
-    blank = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    sources = [LONG_TRAINING, "print('next cell:', model(x).shape)"]
-    cells = [{**blank, "id": f"c{i}", "source": source} for i, source in enumerate(sources)]
-    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    notebook = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-    (course / "training.ipynb").write_text(json.dumps(notebook))
+    notebook(course / "training.ipynb", LONG_TRAINING, "print('next cell:', model(x).shape)")
+    notebook(course / "pad.ipynb", PAD)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -83,6 +90,15 @@ def lab(tmp_path_factory):
     finally:
         server.terminate()
         server.wait()
+
+
+def notebook(path, *sources):
+    """Write a notebook of these cells."""
+    blank = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cells = [{**blank, "id": f"c{i}", "source": source} for i, source in enumerate(sources)]
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    content = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+    path.write_text(json.dumps(content))
 
 
 def answers(address):
@@ -185,6 +201,35 @@ def test_a_slider_moves_and_the_network_is_trained_anew(opened):
     page.keyboard.press("ArrowRight")
     wait_until(lambda: readout.inner_text() != before, "the slider does not move")
     wait_until(lambda: pictures.first.get_attribute("src") != picture, "the picture stays as it is")
+
+
+def test_a_digit_is_drawn_with_the_mouse_and_with_the_keyboard(opened):
+    page = opened("pad.ipynb")
+    run_all(page)
+    paper, read = page.locator("canvas[role=application]"), page.locator(".jupyter-widgets [role=status]")
+    paper.wait_for(timeout=WAIT * 1000)
+
+    def clear():
+        page.locator('.jupyter-widgets button:text-is("Clear")').click()
+        wait_until(lambda: "An empty sheet" in read.inner_text(), "the pad isn't cleared")
+
+    clear()
+    frame = paper.bounding_box()
+    corners = [(frame["x"] + 8 * x, frame["y"] + 8 * y) for x, y in ((9, 5), (23, 5), (19, 14), (15, 28))]
+    page.mouse.move(*corners[0])
+    page.mouse.down()
+    for corner in corners[1:]:
+        page.mouse.move(*corner, steps=5)
+    page.mouse.up()
+    wait_until(lambda: read.inner_text().split()[-1] == "7", lambda: f"with the mouse: {read.inner_text()}")
+
+    clear()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Space")
+    for _ in range(22):
+        page.keyboard.press("ArrowDown")  # would move to another cell if the pad didn't keep its keys
+    wait_until(lambda: read.inner_text().split()[-1] == "1", lambda: f"with the keyboard: {read.inner_text()}")
+    take_picture(page, "pad")
 
 
 def test_the_stop_button_ends_a_training_and_the_next_cell_runs(opened):

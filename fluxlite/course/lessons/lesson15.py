@@ -1,0 +1,279 @@
+"""Lesson 15, a network that reads your digit: questions and checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+
+from ..exercises import NotRight, exercise
+from ..guesses import Question
+
+QUESTIONS = {
+    "15-A": Question(
+        "c",
+        a="that's what Dense needs: a weight for each pair of a point and a number that comes out.",
+        b="a filter doesn't have weights of its own for each place: it takes the same nine everywhere.",
+        c="8 filters of 3 × 3 weights and one bias each. The same ones look at every place.",
+        d="that's one filter; there are 8, and each has a bias.",
+    ),
+    "15-B": Question(
+        "a",
+        a="outside of a gradient nothing is dropped: Dropout knows that this is no training.",
+        b="it would be so in training. Outside of a gradient nothing is dropped.",
+        c="there's no luck in it that a seed could repeat: outside of a gradient nothing is drawn.",
+    ),
+    "15-C": Question(
+        "d",
+        a="in most layers it's so. BatchNorm is the one that looks at the whole batch.",
+        b="Dropout is off here, and the answer moves all the same: BatchNorm looks at the whole batch.",
+        c="a picture has 4 × 4 places, so a channel has 16 numbers even in a batch of one. It's no error, just wrong.",
+        d="in training, BatchNorm takes the mean of the batch, so the company matters.",
+    ),
+    "15-D": Question(
+        "a",
+        a="each picture's nearest picture is the picture itself, and its label was learned by heart.",
+        b="it isn't half of anything: each picture finds itself, with its label.",
+        c="that's what it can really do, with new pictures. But it was asked about those that it knows.",
+    ),
+}
+
+
+# -- 15.1 ---------------------------------------------------------------------------------------------------------
+
+
+def _small() -> Any:
+    return fl.Chain(
+        fl.Conv((3, 3), 1, 4, fl.relu, pad=1),
+        fl.MaxPool((2, 2)),
+        fl.Conv((3, 3), 4, 6, fl.relu),
+        fl.flatten,
+        fl.Dense(24, 10),
+    )
+
+
+_SLIPS: list[dict[tuple[int, ...], str]] = [
+    {
+        (32, 6, 6, 4): "pad=1 puts a point of paper around each picture, so that its size stays",
+        (32, 8, 8, 1): "one channel comes in; the layer has 4 filters, and each makes a channel",
+        (32, 4, 8, 8): "here the channels come last, as in (N, H, W, C)",
+        (32, 10, 10, 4): "pad=1 adds a point on each side, and the 3 × 3 window takes one away again",
+    },
+    {
+        (32, 4, 4, 1): "pooling looks at each channel by itself, so all 4 stay",
+        (32, 7, 7, 4): "the windows don't overlap: a 2 × 2 window goes on by 2",
+        (32, 8, 8, 4): "of each 2 × 2 window one number stays",
+        (32, 4, 4, 2): "pooling looks at each channel by itself, so all 4 stay",
+    },
+    {
+        (32, 4, 4, 6): "there's no pad here: a 3 × 3 window has only 2 places along 4 points",
+        (32, 2, 2, 4): "6 filters make 6 channels",
+        (32, 2, 2, 24): "a filter sums over the channels that come in, so 6 filters make 6 channels",
+        (32, 1, 1, 6): "a window has 4 - 3 + 1 places along 4 points",
+    },
+    {
+        (32, 6): "flatten keeps all numbers of a picture: 2 × 2 places of 6 channels",
+        (32, 4): "flatten keeps all numbers of a picture: 2 × 2 places of 6 channels",
+        (768,): "flatten leaves the observations apart: only a picture's own numbers become one row",
+        (24,): "the 32 observations stay, each has its row",
+    },
+    {
+        (10,): "the 32 observations stay, each has its row",
+        (32, 24): "Dense(24, 10) takes 24 numbers and gives 10",
+    },
+]
+
+
+@exercise("15.1", "the shape after each layer", look_at="section 2; fl.outputsize(small[:1], (32, 8, 8, 1))")
+def shapes(shapes: Any) -> str:
+    model = _small()
+    right = [fl.outputsize(model[: i + 1], (32, 8, 8, 1)) for i in range(len(model))]
+    if not isinstance(shapes, (list, tuple)) or not all(isinstance(shape, (list, tuple)) for shape in shapes):
+        raise NotRight("shapes is a list with a tuple for each layer", f"{shapes!r:.80}", "[(32, 8, 8, …), …]")
+    if len(shapes) != len(right):
+        raise NotRight(f"the model has {len(right)} layers, so there are {len(right)} shapes", f"{len(shapes)} shapes")
+    for number, (found, wanted) in enumerate(zip(map(tuple, shapes), right)):
+        if found == wanted:
+            continue
+        where = f"after layer {number}"
+        if found == wanted[1:] and found not in _SLIPS[number]:
+            raise NotRight(f"{where}: the observations come first, and there are 32 of them", found)
+        if len(found) != len(wanted):
+            why = f"{len(wanted)} axes, {'(N, H, W, C)' if len(wanted) == 4 else '(N, features)'}"
+            raise NotRight(f"{where}: {_SLIPS[number].get(found, why)}", found)
+        raise NotRight(f"{where}: {_SLIPS[number].get(found, 'that is another shape')}", found)
+    return " → ".join(map(str, right))
+
+
+# -- 15.2 ---------------------------------------------------------------------------------------------------------
+
+
+@exercise("15.2", "channels first", look_at="np.moveaxis(x, from, to) moves an axis; np.reshape doesn't")
+def read_theirs(read_theirs: Any) -> str:
+    x = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5)
+    seen: list[Any] = []
+    scores = fl.gpu(np.array([[1, 2], [3, 4]], np.float32))
+
+    def model(pictures: Any) -> Any:
+        seen.append(pictures)
+        return scores
+
+    found = read_theirs(model, fl.gpu(x))
+    if not seen:
+        raise NotRight("the model wasn't called", None, "model(…) of the pictures, in the other order")
+    if found is not scores:
+        raise NotRight("read_theirs returns what the model returns", _shown(found), "the model's scores")
+    _in_our_order(seen[-1], x)
+    return "2 pictures of 3 channels, 4 × 5 points: (2, 3, 4, 5) becomes (2, 4, 5, 3), and each point keeps its place"
+
+
+def _in_our_order(got: Any, x: np.ndarray) -> None:
+    wanted = np.moveaxis(x, 1, -1)
+    shape, expected = getattr(got, "shape", None), f"shape {wanted.shape}, for x of shape {x.shape}"
+    if shape is None:
+        raise NotRight("the model takes an array", _shown(got), expected)
+    if fl.device_of(got) == fl.get_device("CPU"):
+        raise NotRight("the pictures were on the GPU, and now they're on the CPU", f"shape {shape}", expected)
+    if shape == x.shape:
+        raise NotRight("the channels are still in front", f"shape {shape}", expected)
+    if shape == x.shape[::-1]:
+        raise NotRight("all axes are turned round: the observations come last now", f"shape {shape}", expected)
+    if shape == (2, 5, 4, 3):
+        raise NotRight("height and width are swapped: the pictures lie on their sides", f"shape {shape}", expected)
+    if shape != wanted.shape:
+        raise NotRight("that's another order", f"shape {shape}", expected)
+    if not np.array_equal(fl.cpu(got), wanted):
+        raise NotRight(
+            "the shape is right, and the pictures are scrambled: reshape leaves the numbers in their order and cuts "
+            "them into other rows",
+            f"first point: {fl.cpu(got)[0, 0, 0].tolist()}",
+            f"first point: {wanted[0, 0, 0].tolist()}, one number of each channel",
+        )
+
+
+def _shown(x: Any) -> str:
+    return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
+
+
+# -- 15.3 ---------------------------------------------------------------------------------------------------------
+
+
+class _Heart:
+    """Learns by heart: what it has seen, it knows. Of the others it reads those below 25 rightly.
+
+    And it remembers what it was asked.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[int, int] = {}
+        self.asked: list[int] = []
+
+    def train(self, X: Any, labels: Any) -> Any:
+        if len(X) != len(labels):
+            raise NotRight("train gets a label for each picture", f"{len(X)} pictures, {len(labels)} labels")
+        numbers = [int(x[0, 0, 0]) for x in X]
+        if any(int(label) != number % 10 for number, label in zip(numbers, labels)):
+            raise NotRight("train gets labels of other pictures: the same rows of X and of labels")
+        self.known.update(zip(numbers, map(int, labels)))
+        return self.model
+
+    def model(self, X: Any) -> Any:
+        numbers = [int(x[0, 0, 0]) for x in X]
+        self.asked += numbers
+        said = [self.known.get(number, (number + (number >= 25)) % 10) for number in numbers]
+        return fl.onehotbatch(said, range(10)).astype(np.float32)
+
+
+@exercise("15.3", "an honest accuracy", look_at="which rows does train get, which ones does the model get?")
+def accuracy_of(accuracy_of: Any) -> str:
+    X = np.zeros((50, 8, 8, 1), np.float32)
+    X[:, 0, 0, 0] = np.arange(50)  # the picture's number
+    labels = np.arange(50) % 10
+    heart = _Heart()
+    found = accuracy_of(heart.train, X, labels, np.random.default_rng(15))
+    if not heart.known:
+        raise NotRight("nothing was learned: train(X, labels) with a part of the data gives the model")
+    if not heart.asked:
+        raise NotRight("the model wasn't asked anything: model(X) with the other part gives its scores")
+    _kept_apart(set(heart.known), heart.asked)
+    if isinstance(found, bool) or not isinstance(found, (int, float, np.integer, np.floating)):
+        raise NotRight("accuracy_of returns a number, the share of right ones", _shown(found))
+    right = np.mean([number < 25 for number in heart.asked])
+    if abs(float(found) - right) > 1e-6:
+        raise NotRight(
+            "the model was asked about the right pictures, but the share is another one: are these their labels?",
+            f"{float(found):.2f}",
+            f"{right:.2f}",
+        )
+    others = len(set(heart.asked))
+    return f"learned from {len(heart.known)} pictures, asked about {others} others: {right:.2f}, not 1.00"
+
+
+def _kept_apart(known: set[int], asked: list[int]) -> None:
+    both = known & set(asked)
+    yours = f"{len(known)} learned, {len(set(asked))} asked, {len(both)} in both"
+    if both == set(asked) == known:
+        raise NotRight("it's asked about exactly what it learned from. By heart is enough for 1.00", yours, "0 in both")
+    if both == set(asked):
+        raise NotRight("it has learned from all that it's asked about: keep a part away from train", yours, "0 in both")
+    if both:
+        raise NotRight("some of what it's asked about, it has learned from", yours, "0 in both")
+    if len(known) < len(set(asked)):
+        raise NotRight("it learns from the small part and is tested on the large one: the other way round", yours)
+
+
+# -- 15.4 ---------------------------------------------------------------------------------------------------------
+
+_NONE = "none of these"
+
+
+def _row(first: float, second: float, rest: float, digit: int) -> list[float]:
+    scores = [rest] * 10
+    scores[digit], scores[(digit + 1) % 10] = first, second
+    return scores
+
+
+_ROWS = np.array(
+    [
+        _row(12.0, 3.0, 0.0, 7),  # sure
+        _row(0.4, 0.3, 0.2, 0),  # anything
+        _row(12.0, 11.9, 0.0, 4),  # 4 or 5
+        _row(-5.0, -14.0, -20.0, 2),  # sure, though all scores are negative
+        _row(3.0, 0.0, 0.0, 9),  # about 0.69
+    ],
+    np.float32,
+)
+
+
+@exercise("15.4", "none of these", look_at="fl.softmax(scores): shares of 1, a row for each picture")
+def answers(answers: Any) -> str:
+    shares = np.asarray(fl.softmax(_ROWS))
+    for least in (0.6, 0.9):
+        right = [int(np.argmax(row)) if np.max(row) >= least else _NONE for row in shares]
+        given = answers(_ROWS.copy(), least)
+        found = given.tolist() if isinstance(given, np.ndarray) else given
+        if not isinstance(found, (list, tuple)) or len(found) != len(right):
+            expected = f"{len(right)} answers"
+            raise NotRight("answers returns a list, with an answer for each picture", _shown(given), expected)
+        for number, (one, wanted) in enumerate(zip(found, right)):
+            if one != wanted or isinstance(one, bool):
+                raise _wrong(one, wanted, shares[number], _ROWS[number], least)
+    return "sure of 3 pictures with 0.6, of 2 with 0.9; of the others it says that they're none of these"
+
+
+def _wrong(one: Any, wanted: Any, shares: Any, scores: Any, least: float) -> NotRight:
+    case = f"the largest score is {scores.max():g}, its share {shares.max():.2f}, and least is {least:g}"
+    is_digit = isinstance(one, (int, np.integer)) and not isinstance(one, bool) and 0 <= one <= 9
+    if isinstance(one, str) and one.isdigit():
+        why = "a digit is a number, 7 and not '7'"
+    elif not is_digit and one != _NONE:
+        why = "an answer is a digit, or, if no share is large enough, these three words"
+    elif is_digit and isinstance(wanted, int):
+        why = "that's another digit: the one with the largest score"
+    elif (scores.max() >= least) != (shares.max() >= least):
+        why = f"{case}: compare the share with least, not the score"
+    else:
+        why = f"{case}: {'too little' if wanted == _NONE else 'enough'} for an answer"
+    return NotRight(why, repr(one), repr(wanted if is_digit or one == _NONE else _NONE))
