@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import explained, tell_again
+from .arguments import explained, told_again
 from .arrays import primitive, uniform_like
 from .autodiff.quicker import unless
 from .autodiff.rules import rule
@@ -105,7 +105,7 @@ def hardswish(x: Any) -> Any:
     try:
         return x * hardsigmoid(x)
     except Exception as error:
-        tell_again(hardswish, (x,), {}, error)
+        raise told_again(hardswish, (x,), {}, error)
 
 
 @primitive
@@ -124,7 +124,7 @@ def tanh(x: Any) -> Any:
     try:
         return np.tanh(x)
     except Exception as error:
-        tell_again(tanh, (x,), {}, error)
+        raise told_again(tanh, (x,), {}, error)
 
 
 def tanh_fast(x: Any) -> Any:
@@ -132,7 +132,7 @@ def tanh_fast(x: Any) -> Any:
     try:
         return np.tanh(x)
     except Exception as error:
-        tell_again(tanh_fast, (x,), {}, error)
+        raise told_again(tanh_fast, (x,), {}, error)
 
 
 @primitive
@@ -155,7 +155,7 @@ def sigmoid_fast(x: Any) -> Any:
     try:
         return (np.tanh(x / 2) + 1) / 2
     except Exception as error:
-        tell_again(sigmoid_fast, (x,), {}, error)
+        raise told_again(sigmoid_fast, (x,), {}, error)
 
 
 def softsign(x: Any) -> Any:
@@ -163,7 +163,7 @@ def softsign(x: Any) -> Any:
     try:
         return x / (1 + abs(x))
     except Exception as error:
-        tell_again(softsign, (x,), {}, error)
+        raise told_again(softsign, (x,), {}, error)
 
 
 # -- bends: like relu, without the corner ----------------------------------------------------------------
@@ -212,7 +212,7 @@ def selu(x: Any) -> Any:
     try:
         return _SELU_SCALE * elu(x, _SELU_ALPHA)
     except Exception as error:
-        tell_again(selu, (x,), {}, error)
+        raise told_again(selu, (x,), {}, error)
 
 
 def swish(x: Any) -> Any:
@@ -220,7 +220,7 @@ def swish(x: Any) -> Any:
     try:
         return x * sigmoid(x)
     except Exception as error:
-        tell_again(swish, (x,), {}, error)
+        raise told_again(swish, (x,), {}, error)
 
 
 def mish(x: Any) -> Any:
@@ -228,7 +228,7 @@ def mish(x: Any) -> Any:
     try:
         return x * np.tanh(softplus(x))
     except Exception as error:
-        tell_again(mish, (x,), {}, error)
+        raise told_again(mish, (x,), {}, error)
 
 
 def gelu(x: Any) -> Any:
@@ -237,7 +237,7 @@ def gelu(x: Any) -> Any:
         near = np.clip(x, -10, 10)  # beyond it tanh is ±1, and in float16 the third power would overflow
         return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
     except Exception as error:
-        tell_again(gelu, (x,), {}, error)
+        raise told_again(gelu, (x,), {}, error)
 
 
 def lisht(x: Any) -> Any:
@@ -245,7 +245,7 @@ def lisht(x: Any) -> Any:
     try:
         return x * np.tanh(x)
     except Exception as error:
-        tell_again(lisht, (x,), {}, error)
+        raise told_again(lisht, (x,), {}, error)
 
 
 def tanhshrink(x: Any) -> Any:
@@ -253,7 +253,7 @@ def tanhshrink(x: Any) -> Any:
     try:
         return x - np.tanh(x)
     except Exception as error:
-        tell_again(tanhshrink, (x,), {}, error)
+        raise told_again(tanhshrink, (x,), {}, error)
 
 
 @primitive

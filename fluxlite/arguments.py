@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from opcode import opmap
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -44,7 +44,7 @@ def explained(takes: str, *keep: type[Exception]) -> Callable[[Function], Functi
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                tell_again(function, args, kwargs, error, keep)
+                raise told_again(function, args, kwargs, error, keep)
 
         return checked  # type: ignore[return-value]
 
@@ -61,23 +61,29 @@ def takes(what: str) -> Callable[[Function], Function]:
     return decorate
 
 
-def tell_again(
+def told_again(
     function: Callable, args: tuple, kwargs: Mapping[str, Any], error: Exception, keep: tuple[type[Exception], ...] = ()
-) -> NoReturn:
-    """Raises `error` in words that name `function` and its arguments; as it is, if there's nothing to add."""
+) -> Exception:
+    """`error` in words that name `function` and its arguments; as it is, if there's nothing to add.
+
+    It's for the caller to raise. If we raised it here, this frame would be in its traceback, and hold it and all that
+    the failed call made, until the garbage is collected.
+    """
     name = _name(function, args)
     inside = error.__traceback__ and error.__traceback__.tb_next
     if type(error).__module__.startswith("fluxlite") or not _is_ours(inside):
-        raise error
+        return error
     try:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
     except TypeError:  # Python says what's missing; an inherited function by the name of the class that it's from
         write = f"{name}({', '.join(_needed(function))})"
-        raise TypeError(re.sub(r"^[\w.<>]+\(\) (missing.*)", rf"{name}() is \1; write {write}", _said(error))) from None
+        missing = TypeError(re.sub(r"^[\w.<>]+\(\) (missing.*)", rf"{name}() is \1; write {write}", _said(error)))
+        missing.__suppress_context__ = True
+        return missing
     first = getattr(error, "first", None)  # a function that this one called has told it already
     names = [rf"{re.escape(name)}\(", *(rf"\b{key}\b" for key in given if len(key) > 1)]
     if first is None and _on_purpose(inside) and re.search("|".join(names), _said(error)):
-        raise error  # it says which argument is wrong
+        return error  # it says which argument is wrong
     given = {key: value for key, value in given.items() if key not in _OWNER}
     got = "; ".join(f"{key}={in_words(value)}" for key, value in given.items())
     first = first or error
@@ -87,7 +93,8 @@ def tell_again(
     call = f"{name}({', '.join(given)})" if not name.endswith("__getitem__") else f"{name.split('.')[0]}[index]"
     again = kind(f"{call} takes {what}, got {got}{why}")
     again.first = first  # type: ignore[attr-defined]
-    raise again from error
+    again.__cause__ = error
+    return again
 
 
 def _name(function: Callable, args: tuple) -> str:

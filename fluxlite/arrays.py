@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .arguments import check_callable, in_words, takes, tell_again
+from .arguments import check_callable, in_words, takes, told_again
 from .tree.ties import is_array, is_tracked
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -78,7 +78,7 @@ def primitive(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            tell_again(function, args, kwargs, error)
+            raise told_again(function, args, kwargs, error)
 
     return dispatch  # type: ignore[return-value]
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..arguments import takes, tell_again
+from ..arguments import takes, told_again
 from ..arrays import astype, on_card_of
 from ..autodiff.tracked import TrackedArray, plain
 from ..errors import keyword_hint, mixed_devices
@@ -43,7 +43,7 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
                     raise TypeError(f"{error}{more}") from None
                 why = mixed_devices(loss.__name__, prediction=prediction, target=target)
                 if why is None:
-                    tell_again(loss, (prediction, target, *args), kwargs, error)
+                    raise told_again(loss, (prediction, target, *args), kwargs, error)
                 raise why from error
 
         return checked  # type: ignore[return-value]
