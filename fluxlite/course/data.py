@@ -1,4 +1,4 @@
-"""What the lessons learn from: handwritten digits, and a story. They come with fluxlite: there's nothing to download."""
+"""What the lessons learn from: handwritten digits, and a story. They come with fluxlite, so there's no download."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def left_picture(effects: Mapping[str, Any]) -> Picture:
         shares = np.asarray(effect) / effect[-1]
         ago = np.arange(len(shares))[::-1]
         axes.semilogy(ago, shares, linestyle=style, marker=marker, markevery=5, ms=7, color=colour, label=name)
-        said.append(f"{name}: {ago[0]} steps later {_share(shares[0])}")
+        said.append(f"{name}: {ago[0]} step{'' if ago[0] == 1 else 's'} later {_share(shares[0])}")
     axes.axhline(1, color=GREY, lw=1)
     axes.set(xlabel="steps between the input and the output", ylabel="effect, in shares of\nthe last input's (log)")
     axes.legend(fontsize=12)
@@ -57,7 +57,7 @@ def _share(share: float) -> str:
     for bound, words in ((1e-9, "less than a billionth"), (1e-6, "less than a millionth"), (1e-3, "less than 0.1 %")):
         if share < bound:
             return words
-    return f"{share:.0%}".replace("%", " %")
+    return "as much or more" if share >= 1 else f"{share:.0%}".replace("%", " %")
 
 
 def gates_picture(x: Any, kept: Mapping[str, Any]) -> Picture:

@@ -1,6 +1,7 @@
 """Temperature: the same scores for the next letter, and what a network writes, from cold to hot.
 
-`next_letter` is the plain call, a picture for one temperature. `temperatures` adds a slider; its pictures are drawn once.
+`next_letter` is the plain call, a picture for one temperature. `temperatures` adds a slider, with all pictures drawn
+once.
 """
 
 from __future__ import annotations
