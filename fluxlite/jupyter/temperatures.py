@@ -43,7 +43,7 @@ def next_letter(letters: Sequence[str], scores: Any, temperature: float, written
     if len(letters) != len(scores):
         raise ValueError(f"next_letter takes a score for each letter, got {len(letters)} and {len(scores)}")
     shares = chances(scores, temperature)
-    figure, axes = plots(height=2.6)
+    figure, axes = plots(height=2.2)
     names = [_name(letter) for letter in letters]
     axes.bar(range(len(names)), shares, color=BLUE)
     axes.set_xticks(range(len(names)), [{"space": "␣", "new line": "↵"}.get(name, name) for name in names])
@@ -105,6 +105,6 @@ class Temperatures(Shown):
         picture = self.pictures[self.now]
         self.page, self.sentence = picture._repr_html_(), picture.sentence
         self.image.value = self.page.partition("<figcaption")[0] + "</figure>"
-        style = "white-space:pre-wrap;max-width:44em;line-height:1.4;margin:.3em 0 .3em 1em"
+        style = "white-space:pre-wrap;word-break:normal;max-width:44em;line-height:1.4;margin:.3em 0 .3em 1em"
         self.text.value = f'<pre style="{style}">{html.escape(self.texts[self.now])}</pre>'
         self.words.value = said(picture.sentence.partition(" It writes:")[0])
