@@ -27,7 +27,7 @@ QUESTIONS = {
     ),
     "16-C": Question(
         "a",
-        a="the best letter nearly always wins. So the same memory leads to the same words, and it goes in circles.",
+        a="the best letter nearly always wins, and so it goes in circles.",
         b="that's what a high temperature does: then all letters are about equally likely.",
         c="surprises need chance, and a low temperature takes the chance away.",
         d="it knows only which letter is likely, and many sentences of the story begin alike. So it gets into a loop.",
