@@ -31,7 +31,8 @@ from .handins import ABOUT, Handin, Remark, by_learner, collect, comparable
 
 # For the last row of a room: at most this many characters per line, per option, and per bar.
 WIDTH, OPTION, LONGEST = 96, 50, 30
-# For a teacher's screen: at most this many characters per line and per name, remarks, and files that are only named.
+# For a teacher's screen of 120 columns: at most this many characters per line of remarks and per name (the table takes
+# what its lessons need), remarks, and files that are only named.
 SCREEN, NAME, NOTES, NAMED = 100, 20, 20, 120
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
 TRIED = {exercises.RIGHT: "right", exercises.NOT_RIGHT: "tried", exercises.STOPPED: "tried"}
