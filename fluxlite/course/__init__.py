@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .crossing import crossover
-    from .data import digits
+    from .data import digits, island
     from .exercises import check, todo
     from .expecting import expect_error
     from .guesses import answer, guess
@@ -29,10 +29,11 @@ else:
             "timing": "bench",
             "crossing": "crossover",
             "my_report": "report",
-            "data": "digits",
+            "data": "digits island",
         },
     )
 
 __all__ = [
     "start", "guess", "answer", "check", "todo", "expect_error", "reset", "bench", "crossover", "report", "digits",
+    "island",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The handwritten digits that the lessons learn from. They come with fluxlite, so there's nothing to download."""
+"""What the lessons learn from: handwritten digits, and a story. They come with fluxlite, so there's no download."""
 
 from __future__ import annotations
 
@@ -32,3 +32,15 @@ def digits() -> Digits:
     """
     with (files(__package__) / "digits.npz").open("rb") as file, np.load(file) as stored:
         return Digits(stored["images"], stored["labels"])
+
+
+def island() -> str:
+    """A story of 10,000 letters for lesson 16, about an island, a ferry and a dog.
+
+    Plain text, one line for each paragraph. It was written for fluxlite, and has the library's licence.
+
+    >>> story = island()
+    >>> story[:20], len(story.splitlines())
+    ('The island is small.', 24)
+    """
+    return (files(__package__) / "island.txt").read_text(encoding="utf-8")

@@ -1,0 +1,294 @@
+"""Lesson 16, sequences: questions and checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+
+from ..exercises import NotRight, exercise
+from ..guesses import Question
+
+QUESTIONS = {
+    "16-A": Question(
+        "d",
+        a="gates are for that, but these start half open, and that's too little for 40 steps.",
+        b="its second memory also loses half of itself at each step, as long as its gate is half open.",
+        c="fewer weights don't help: its gate starts half open, too, and 40 steps are too many for that.",
+        d="the gates that should keep the memory start half open, and 40 steps are too many for that.",
+    ),
+    "16-B": Question(
+        "c",
+        a="that would be 1/40 less at each step, 40 times; but half of what's left goes each time.",
+        b="a thousandth is left after 10 steps already: half of a half of a half, ten times.",
+        c="½ times ½, 40 times, is about a millionth of a millionth.",
+    ),
+    "16-C": Question(
+        "a",
+        a="the best letter nearly always wins, and so it goes in circles.",
+        b="that's what a high temperature does: then all letters are about equally likely.",
+        c="surprises need chance, and a low temperature takes the chance away.",
+        d="it knows only which letter is likely, and many sentences of the story begin alike. So it gets into a loop.",
+    ),
+    "16-D": Question(
+        "b",
+        a="the inputs don't depend on any step: what needs only them needn't wait.",
+        b="they need only the inputs, and all of these are there.",
+        c="the products with Wh need the memory, which the step before has yet to compute.",
+        d="the gates need the memory of the step before, so they have to wait for it.",
+    ),
+}
+
+
+def _numbers(seed: int, *shape: int) -> Any:
+    return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+
+
+def _told(x: Any) -> str:
+    return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
+
+
+# -- 16.1 ---------------------------------------------------------------------------------------------------------
+
+
+def _pieces(rnn: Any, head: Any, x: Any, y: Any, length: int, start: Any, cut: Any, out: Any = lambda h: h) -> list:
+    """The sum of squared errors of each piece. `start` and `cut` change the state, `out` the outputs."""
+    state, sums = fl.initialstates(rnn), []
+    for begin in range(0, x.shape[1], length):
+        h, state = rnn(x[:, begin : begin + length], cut(start(state, rnn)))
+        sums.append(np.sum((head(out(h)) - y[:, begin : begin + length]) ** 2))
+    return sums
+
+
+def _goes_on(state: Any, rnn: Any) -> Any:
+    return state
+
+
+def _anew(state: Any, rnn: Any) -> Any:
+    return fl.initialstates(rnn)
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+@exercise("16.1", "a history cut short", look_at="section 4: what is handed on from piece to piece, and what isn't")
+def loss_in_pieces(loss_in_pieces: Any) -> str:
+    random = np.random.default_rng(16)
+    rnn = fl.gpu(fl.LSTM(1, 4, return_state=True, init_recurrent_kernel=fl.orthogonal, rng=random))
+    head, x, y = fl.gpu((fl.Dense(4, 1, rng=random), _numbers(1, 3, 11, 1), _numbers(2, 3, 11, 1)))
+    size = 3 * 11
+    found, grads = fl.withgradient(lambda rnn, head: _number(loss_in_pieces(rnn, head, x, y, 4)), rnn, head)
+    sums = [float(part) for part in _pieces(rnn, head, x, y, 4, _goes_on, _same)]
+    anew = sum(float(part) for part in _pieces(rnn, head, x, y, 4, _anew, _same))
+    _right_value(float(found), {
+        sum(sums): "that's the sum of the squared errors; the mean divides it by their number",
+        anew / size: "each piece begins with an empty memory: give rnn the state that the last piece left",
+        sums[-1] / size: "only the last piece counts: add each piece's errors to total",
+        sums[0] / size: "only the first piece counts: add each piece's errors to total",
+        sum(sums) / size / 3: "that's divided by the number of pieces as well; one division, by y.size, is enough",
+    }, sum(sums) / size)  # fmt: skip
+    _right_history(grads[0], rnn, head, x, y)
+    return "the same loss as in one go, and the gradient ends where a piece begins"
+
+
+def _number(found: Any) -> Any:
+    if found is None or getattr(found, "shape", None) != ():
+        raise NotRight("loss_in_pieces returns one number, the mean squared error", _told(found))
+    return found
+
+
+def _right_value(found: float, slips: dict[float, str], right: float) -> None:
+    if np.isclose(found, right, rtol=1e-4):
+        return
+    yours, expected = f"a loss of {found:.4f}", f"{right:.4f}, as in one piece: only the gradient differs"
+    for value, words in slips.items():
+        if np.isclose(found, value, rtol=1e-4):
+            raise NotRight(words, yours, expected)
+    raise NotRight("that isn't the mean squared error over all steps", yours, expected)
+
+
+def _right_history(found: Any, rnn: Any, head: Any, x: Any, y: Any) -> None:
+    """Is `found`, the gradient of `rnn`, that of a history cut at each piece?"""
+
+    def gradient(cut: Any, out: Any = _same) -> Any:
+        def loss(rnn: Any) -> Any:
+            return sum(_pieces(rnn, head, x, y, 4, _goes_on, cut, out)) / y.size
+
+        return fl.gradient(loss, rnn)[0]
+
+    right, yours = _flat(gradient(fl.stop_gradient)), np.zeros(0) if found is None else _flat(found)
+    if yours.shape != right.shape or not np.any(yours):
+        raise NotRight("no gradient reaches rnn: stop_gradient belongs round the state only, not round the outputs")
+    if np.allclose(yours, right, rtol=1e-3, atol=1e-6):
+        return
+    if np.allclose(yours, _flat(gradient(_same)), rtol=1e-3, atol=1e-6):
+        raise NotRight(
+            "the loss is right, but the gradient still goes back to the first step: cut the state's history",
+            "a gradient through all 11 steps", "a gradient through at most 4",
+        )  # fmt: skip
+    raise NotRight(
+        "the loss is right, but not its gradient: inside a piece nothing is cut, between pieces all of the state is",
+        f"a gradient of length {np.linalg.norm(yours):.4f}",
+        f"{np.linalg.norm(right):.4f}",
+    )
+
+
+def _flat(grads: Any) -> Any:
+    return fl.cpu(fl.destructure(grads)[0])
+
+
+# -- 16.2 ---------------------------------------------------------------------------------------------------------
+
+
+@exercise("16.2", "an exploding gradient, clipped", look_at="lesson 06.4: the factor is the same for all numbers")
+def clipped(clipped: Any) -> str:
+    random = np.random.default_rng(2)
+    model = fl.gpu(fl.Chain(fl.RNN(2, 3, rng=random), fl.Dense(3, 1, rng=random)))
+    x = fl.gpu(_numbers(3, 4, 5, 2))
+    grads = fl.gradient(lambda m: np.sum(m(x) ** 2), model)[0]
+    flat, rebuild = fl.destructure(grads)
+    direction = flat / np.sqrt(np.sum(flat**2))
+    for length, largest in ((40.0, 1.0), (0.5, 1.0), (6.0, 2.0), (0.9, 2.0)):
+        given = rebuild(direction * np.float32(length))
+        _right_length(clipped(given, largest), fl.cpu(direction), length, largest, given)
+    return "a long gradient is shortened as a whole, and a short one stays as it is"
+
+
+def _right_length(found: Any, direction: Any, length: float, largest: float, given: Any) -> None:
+    case = f"a gradient of length {length:g}, clipped to at most {largest:g}"
+    if found is None or type(found) is not type(given):
+        hint = ": rebuild makes it of a row of numbers" if getattr(found, "ndim", 0) == 1 else ""
+        raise NotRight(f"clipped returns a tree as it got{hint}", _told(found), type(given).__name__)
+    values = fl.destructure(found)[0]
+    if fl.device_of(values) == fl.get_device("CPU"):
+        raise NotRight(f"{case} is on the CPU; the weights that it changes are on the GPU")
+    values, right = fl.cpu(values), min(length, largest)
+    now = float(np.linalg.norm(values))
+    if np.allclose(values, direction * right, atol=1e-5, rtol=1e-4):
+        return
+    yours, expected = f"length {now:.4g}", f"length {right:g}"
+    factor = float(values @ direction)
+    if not np.allclose(values, direction * factor, atol=1e-4 * max(1.0, now)):
+        raise NotRight(f"{case}: it points elsewhere now. Multiply all numbers by the same factor", yours, expected)
+    if length <= largest:
+        raise NotRight(f"{case}: a short gradient stays as it is", yours, expected)
+    if abs(now - length) < 1e-3:
+        raise NotRight(f"{case}: it's as long as before", yours, expected)
+    if abs(now - largest / length) < 1e-3 * largest / length:
+        raise NotRight(f"{case}: the factor is largest / length, and it multiplies the gradient once", yours, expected)
+    raise NotRight(f"{case}: its length is another one", yours, expected)
+
+
+# -- 16.3 ---------------------------------------------------------------------------------------------------------
+
+
+def _ahead(rnn: Any, head: Any, x: Any, known: int, wiped: bool = False, own: Any = lambda p, t: p[-1]) -> Any:
+    """The right answer, or a slip: `wiped` empties the memory, `own` chooses another input for the later steps."""
+    state: Any = None
+    found: list[Any] = []
+    for t in range(len(x)):
+        h, state = rnn.cell(x[t] if t < known else own(found, t), None if wiped else state)
+        found.append(head(h))
+    return np.stack(found)
+
+
+@exercise("16.3", "on its own", look_at="section 6: read, write, and what write reads")
+def ahead(ahead: Any) -> str:
+    random = np.random.default_rng(3)
+    rnn, head, x = fl.gpu((fl.RNN(1, 4, rng=random), fl.Dense(4, 1, rng=random), _numbers(4, 8, 1)))
+    for known in (8, 3, 1):
+        right = fl.cpu(_ahead(rnn, head, x, known))
+        found = ahead(rnn, head, x, known)
+        if getattr(found, "shape", None) != right.shape:
+            shape = f"shape {found.shape}" if hasattr(found, "shape") else _told(found)
+            raise NotRight("ahead returns one prediction for each step, also for the known ones", shape, "shape (8, 1)")
+        found = fl.cpu(found)
+        if not np.allclose(found, right, atol=1e-4):
+            _why_not_ahead(found, right, known, (rnn, head, x))
+    return "with known=8 that's teacher forcing, and with known=1 it's on its own from the second step"
+
+
+def _why_not_ahead(found: Any, right: Any, known: int, of: tuple) -> None:
+    rnn, head, x = of
+    slips = {
+        "the memory is empty at each step: hand the state on": _ahead(rnn, head, x, known, wiped=True),
+        "it still sees the true points after the known ones": _ahead(rnn, head, x, 8),
+        "one true point too many: with known=3 the steps 0, 1 and 2 see true points": _ahead(rnn, head, x, known + 1),
+        "one true point too few: with known=3 the steps 0, 1 and 2 see true points": _ahead(rnn, head, x, known - 1)
+        if known > 1 else right,
+        "after the known points it sees zeros: its input is the last prediction":
+            _ahead(rnn, head, x, known, own=lambda p, t: x[t] * 0),
+        "its input stays the last true point: it's the last prediction, a new one at each step":
+            _ahead(rnn, head, x, known, own=lambda p, t: x[known - 1]),
+    }  # fmt: skip
+    for words, slip in slips.items():
+        if np.allclose(found, fl.cpu(slip), atol=1e-4):
+            raise NotRight(f"known={known}: {words}", found.ravel().round(2), right.ravel().round(2))
+    step = int(np.argmax(np.abs(found - right).ravel() > 1e-4))
+    raise NotRight(
+        f"known={known}: from step {step} on the predictions are others", found.ravel().round(2), right.ravel().round(2)
+    )
+
+
+# -- 16.4 ---------------------------------------------------------------------------------------------------------
+
+
+def _memories(cell: Any, x: Any, hoist: bool, activation: Any = np.tanh, keep: bool = True, biases: int = 1) -> Any:
+    """The right answer with and without hoisting, and with slips."""
+    h, found = np.zeros_like(x, shape=(x.shape[0], cell.Wh.shape[1])), []
+    products: Any = x @ cell.Wi.T + cell.bias if hoist else None
+    for t in range(x.shape[1]):
+        of_input = products[:, t] if hoist else x[:, t] @ cell.Wi.T + cell.bias
+        sums = of_input + h @ cell.Wh.T
+        new = activation(sums if biases == 1 else sums + (biases - 1) * cell.bias)
+        h = new if keep else h
+        found.append(new)
+    return np.stack(found, axis=1)
+
+
+@exercise("16.4", "hoisted", look_at="section 7: step_by_step and hoisted, and r.by_line() of a receipt")
+def memories(memories: Any) -> str:
+    cell = fl.RNNCell.of(_numbers(5, 6, 3), _numbers(6, 6, 6) / 4, _numbers(7, 6))
+    cell, x = fl.gpu((cell, _numbers(8, 4, 30, 3)))
+    right = fl.cpu(_memories(cell, x, hoist=True))
+    with fl.receipt() as r:
+        found = memories(cell, x)
+    if getattr(found, "shape", None) != right.shape:
+        shape = f"shape {found.shape}" if hasattr(found, "shape") else _told(found)
+        raise NotRight("memories returns the memory after every step", shape, f"shape {right.shape}")
+    if fl.device_of(found) == fl.get_device("CPU"):
+        raise NotRight("the result is on the CPU: compute where x is")
+    if not np.allclose(fl.cpu(found), right, atol=1e-4):
+        _why_not_memories(fl.cpu(found), right, cell, x)
+    slow, quick = (_launches(cell, x, hoist) for hoist in (False, True))
+    launches = r.launches or 0
+    yours, expected = f"{launches} launches for 30 steps", f"{quick} or fewer"
+    if launches > quick + 15:
+        sum_left = launches < slow - 15
+        what = "a sum that needs only the input is" if sum_left else "the product with Wi is"
+        raise NotRight(f"the values are right, but {what} still in the loop", yours, expected)
+    return f"the same memories with {launches} launches in place of {slow}"
+
+
+def _launches(cell: Any, x: Any, hoist: bool) -> int:
+    with fl.receipt() as r:
+        _memories(cell, x, hoist)
+    return r.launches or 0
+
+
+def _why_not_memories(found: Any, right: Any, cell: Any, x: Any) -> None:
+    slips = {
+        "the memory is the same at each step: h @ cell.Wh.T needs the new h, so it stays in the loop":
+            _memories(cell, x, hoist=True, keep=False),
+        "the bias is added twice": _memories(cell, x, hoist=True, biases=2),
+        "the bias is missing": _memories(cell, x, hoist=True, biases=0),
+        "tanh is missing": _memories(cell, x, hoist=True, activation=lambda s: s),
+    }  # fmt: skip
+    for words, slip in slips.items():
+        if np.allclose(found, fl.cpu(slip), atol=1e-4):
+            raise NotRight(words)
+    step = int(np.argmax(np.abs(found - right).max(axis=(0, 2)) > 1e-4))
+    raise NotRight(f"other memories than before, from step {step} on", found[0, step].round(2), right[0, step].round(2))

@@ -1,0 +1,327 @@
+"""Lesson 16's checks: each likely wrong answer gets its own helpful message. And what the lesson shows is robust."""
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course.exercises import judge
+from fluxlite.course.gates import kept
+
+# -- 16.1 -------------------------------------------------------------------------------------------------------------
+
+
+def in_pieces(cut=fl.stop_gradient, wiped=False, out=lambda h: h, total=lambda total, new: total + new, by=None):
+    """An answer to 16.1: how it cuts the state, and how it adds up."""
+
+    def loss_in_pieces(rnn, head, x, y, length):
+        state, sum_of_all, pieces = fl.initialstates(rnn), 0, 0
+        for begin in range(0, x.shape[1], length):
+            if wiped:
+                state = fl.initialstates(rnn)
+            h, state = rnn(x[:, begin : begin + length], cut(state))
+            sum_of_all = total(sum_of_all, np.sum((head(out(h)) - y[:, begin : begin + length]) ** 2))
+            pieces += 1
+        return sum_of_all / (y.size if by is None else by(y, pieces))
+
+    return loss_in_pieces
+
+
+def cut_afterwards(rnn, head, x, y, length):
+    state, total = None, 0
+    for begin in range(0, x.shape[1], length):
+        outputs, (h, c) = rnn(x[:, begin : begin + length], state)
+        state = fl.stop_gradient(h), fl.stop_gradient(c)
+        total = total + np.sum((head(outputs) - y[:, begin : begin + length]) ** 2)
+    return total / y.size
+
+
+def step_by_step(rnn, head, x, y, length):
+    state, outputs = fl.initialstates(rnn), []
+    for t in range(x.shape[1]):
+        state = fl.stop_gradient(state) if t % length == 0 else state
+        h, state = rnn.cell(x[:, t], state)
+        outputs.append(h)
+    return fl.mse(head(np.stack(outputs, axis=1)), y)
+
+
+def stops_at_each_step(rnn, head, x, y, length):
+    return step_by_step(rnn, head, x, y, 1)
+
+
+def only_h_is_cut(rnn, head, x, y, length):
+    state, total = fl.initialstates(rnn), 0
+    for begin in range(0, x.shape[1], length):
+        h, state = rnn(x[:, begin : begin + length], (fl.stop_gradient(state[0]), state[1]))
+        total = total + np.sum((head(h) - y[:, begin : begin + length]) ** 2)
+    return total / y.size
+
+
+# -- 16.2 -------------------------------------------------------------------------------------------------------------
+
+
+def with_factor(factor):
+    def clipped(grads, largest):
+        flat, rebuild = fl.destructure(grads)
+        return rebuild(flat * factor(np.sqrt(np.sum(flat**2)), largest))
+
+    return clipped
+
+
+def each_array(grads, largest):
+    def clip(g):
+        return g if g is None else g * np.minimum(1, largest / np.sqrt(np.sum(g**2)))
+
+    return fl.fmap(clip, grads)
+
+
+def each_number(grads, largest):
+    flat, rebuild = fl.destructure(grads)
+    return rebuild(np.clip(flat, -largest, largest))
+
+
+def a_row(grads, largest):
+    flat, _ = fl.destructure(grads)
+    return flat * np.minimum(1, largest / np.sqrt(np.sum(flat**2)))
+
+
+def on_the_host(grads, largest):
+    flat, rebuild = fl.destructure(fl.cpu(grads))
+    return rebuild(flat * np.minimum(1, largest / np.sqrt(np.sum(flat**2))))
+
+
+def with_if(grads, largest):
+    flat, rebuild = fl.destructure(grads)
+    length = np.linalg.norm(flat)
+    if length > largest:
+        return rebuild(flat * (largest / length))
+    return grads
+
+
+def with_fmap(grads, largest):
+    flat, _ = fl.destructure(grads)
+    factor = min(1.0, largest / float(np.sqrt(np.sum(flat**2))))
+    return fl.fmap(lambda g: g if g is None else g * factor, grads)
+
+
+def with_where(grads, largest):
+    flat, rebuild = fl.destructure(grads)
+    length = np.sqrt(flat @ flat)
+    return rebuild(np.where(length > largest, flat / length * largest, flat))
+
+
+# -- 16.3 -------------------------------------------------------------------------------------------------------------
+
+
+def ahead(true=lambda t, known: t < known, own=lambda x, found, t: found[-1], wiped=False, first=0):
+    def ahead(rnn, head, x, known):
+        state, found = None, []
+        for t in range(len(x)):
+            h, state = rnn.cell(x[t] if true(t, known) else own(x, found, t), None if wiped else state)
+            found.append(head(h))
+        return np.stack(found[first:])
+
+    return ahead
+
+
+def with_the_layer(rnn, head, x, known):
+    """The known steps in one go."""
+    layer = fl.Recurrence(rnn.cell, return_state=True)
+    h, state = layer(x[:known])
+    found = [*head(h)]
+    while len(found) < len(x):
+        h, state = rnn.cell(found[-1], state)
+        found.append(head(h))
+    return np.stack(found)
+
+
+def point_by_point(rnn, head, x, known):
+    state, point, found = fl.initialstates(rnn), x[0], []
+    for t in range(1, len(x) + 1):
+        h, state = rnn.cell(point, state)
+        found.append(head(h)[None])
+        point = x[t] if t < known else found[-1][0]
+    return np.concatenate(found)
+
+
+# -- 16.4 -------------------------------------------------------------------------------------------------------------
+
+
+def memories(before=lambda cell, x: x @ cell.Wi.T + cell.bias, inside=None, activation=np.tanh, keep=True):
+    """An answer to 16.4: what's computed before the loop, and what's added inside."""
+
+    def memories(cell, x):
+        h, found = np.zeros_like(x, shape=(x.shape[0], cell.Wh.shape[1])), []
+        products = before(cell, x)
+        for t in range(x.shape[1]):
+            sums = products[:, t] + h @ cell.Wh.T
+            new = activation(sums if inside is None else sums + inside(cell))
+            h = new if keep else h
+            found.append(new)
+        return np.stack(found, axis=1)
+
+    return memories
+
+
+def not_hoisted(cell, x):
+    h, found = np.zeros_like(x, shape=(x.shape[0], cell.Wh.shape[1])), []
+    for t in range(x.shape[1]):
+        h = np.tanh(x[:, t] @ cell.Wi.T + h @ cell.Wh.T + cell.bias)
+        found.append(h)
+    return np.stack(found, axis=1)
+
+
+def nothing_saved(cell, x):
+    products, h, found = x @ cell.Wi.T, np.zeros_like(x, shape=(x.shape[0], cell.Wh.shape[1])), []
+    for t in range(x.shape[1]):
+        h = np.tanh(x[:, t] @ cell.Wi.T + cell.bias + h @ cell.Wh.T)
+        found.append(h)
+    return np.stack(found, axis=1) + 0 * products
+
+
+def by_the_layer(cell, x):
+    return fl.Recurrence(cell)(x)
+
+
+def with_rows(cell, x):
+    """All steps of all sequences as one matrix."""
+    count, steps, inputs = x.shape
+    products = np.reshape(np.reshape(x, (-1, inputs)) @ cell.Wi.T + cell.bias, (count, steps, -1))
+    h, found = np.zeros_like(products[:, 0]), []
+    for t in range(steps):
+        h = np.tanh(products[:, t] + h @ cell.Wh.T)
+        found.append(h)
+    return np.stack(found, axis=1)
+
+
+WRONG = [
+    ("16.1", [in_pieces(cut=lambda state: state)], "still goes back to the first step"),
+    ("16.1", [in_pieces(wiped=True)], "an empty memory"),
+    ("16.1", [in_pieces(out=fl.stop_gradient)], "no gradient reaches rnn"),
+    ("16.1", [in_pieces(total=lambda total, new: new)], "only the last piece counts"),
+    ("16.1", [in_pieces(total=lambda total, new: total or new)], "only the first piece counts"),
+    ("16.1", [in_pieces(by=lambda y, pieces: 1)], "the sum of the squared errors"),
+    ("16.1", [in_pieces(by=lambda y, pieces: pieces * y.size)], "number of pieces as well"),
+    ("16.1", [in_pieces(by=lambda y, pieces: 7)], "isn't the mean squared error"),
+    ("16.1", [stops_at_each_step], "inside a piece nothing is cut"),
+    ("16.1", [only_h_is_cut], "between pieces all of the state is"),
+    ("16.1", [lambda rnn, head, x, y, length: None], "returns one number"),
+    ("16.1", [lambda rnn, head, x, y, length: (head(rnn(x)[0]) - y) ** 2], "returns one number"),
+    ("16.2", [with_factor(lambda length, largest: largest / length)], "a short gradient stays as it is"),
+    ("16.2", [with_factor(lambda length, largest: 1)], "it's as long as before"),
+    ("16.2", [with_factor(lambda length, largest: np.minimum(1, largest / length) / 2)], "its length is another"),
+    ("16.2", [with_factor(lambda length, largest: np.minimum(1, largest / length**2))], "multiplies the gradient once"),
+    ("16.2", [each_array], "it points elsewhere now"),
+    ("16.2", [each_number], "it points elsewhere now"),
+    ("16.2", [a_row], "rebuild makes it"),
+    ("16.2", [on_the_host], "is on the CPU"),
+    ("16.2", [lambda grads, largest: None], "returns a tree as it got"),
+    ("16.3", [ahead(true=lambda t, known: True)], "still sees the true points"),
+    ("16.3", [ahead(true=lambda t, known: t <= known)], "one true point too many"),
+    ("16.3", [ahead(true=lambda t, known: t < max(1, known - 1))], "one true point too few"),
+    ("16.3", [ahead(own=lambda x, found, t: found[-1] * 0)], "it sees zeros"),
+    ("16.3", [ahead(own=lambda x, found, t: x[2] if t > 2 else x[0])], "stays the last true point"),
+    ("16.3", [ahead(own=lambda x, found, t: found[0])], "from step 3 on the predictions are others"),
+    ("16.3", [ahead(wiped=True)], "the memory is empty at each step"),
+    ("16.3", [ahead(first=1)], "one prediction for each step"),
+    ("16.3", [lambda rnn, head, x, known: None], "one prediction for each step"),
+    ("16.4", [not_hoisted], "the product with Wi is still in the loop"),
+    ("16.4", [nothing_saved], "the product with Wi is still in the loop"),
+    (
+        "16.4",
+        [memories(before=lambda cell, x: x @ cell.Wi.T, inside=lambda cell: cell.bias)],
+        "a sum that needs only the input is still in the loop",
+    ),
+    ("16.4", [memories(keep=False)], "so it stays in the loop"),
+    ("16.4", [memories(inside=lambda cell: cell.bias)], "the bias is added twice"),
+    ("16.4", [memories(before=lambda cell, x: x @ cell.Wi.T)], "the bias is missing"),
+    ("16.4", [memories(activation=lambda sums: sums)], "tanh is missing"),
+    ("16.4", [memories(activation=np.sin)], "other memories than before, from step 0 on"),
+    ("16.4", [lambda cell, x: memories()(cell, x)[:, -1]], "the memory after every step"),
+    ("16.4", [lambda cell, x: fl.cpu(memories()(cell, x))], "is on the CPU"),
+    ("16.4", [lambda cell, x: None], "the memory after every step"),
+]
+
+
+@pytest.mark.parametrize(("id", "answers", "words"), WRONG)
+def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
+    verdict = judge(id, *answers)
+    assert verdict.word == "not right" and words in verdict.message, str(verdict)
+
+
+@pytest.mark.parametrize(
+    ("id", "answer"),
+    [
+        ("16.1", in_pieces()),
+        ("16.1", cut_afterwards),
+        ("16.1", step_by_step),
+        ("16.2", with_factor(lambda length, largest: np.minimum(1, largest / length))),
+        ("16.2", with_if),
+        ("16.2", with_fmap),
+        ("16.2", with_where),
+        ("16.3", ahead()),
+        ("16.3", with_the_layer),
+        ("16.3", point_by_point),
+        ("16.4", memories()),
+        ("16.4", by_the_layer),
+        ("16.4", with_rows),
+    ],
+)
+def test_right_answers_written_otherwise(id, answer):
+    verdict = judge(id, answer)
+    assert verdict.word == "right", str(verdict)
+
+
+# -- what the lesson says ---------------------------------------------------------------------------------------------
+
+
+def waves(count, gap, rng):
+    begin = rng.uniform(0, 2 * np.pi, (count, 1))
+    x = np.zeros((count, 5 + gap, 2), np.float32)
+    x[:, :5, 0] = np.sin(begin + 0.4 * np.arange(5))
+    x[:, :5, 1] = 1
+    x[:, 5:, 0] = rng.uniform(-1, 1, (count, gap))
+    return x, x[:, 4, :1].copy()
+
+
+def error(layer, gap, opened, seed):
+    rng = np.random.default_rng(seed)
+    recurrent = layer(2, 16, rng=rng)
+    recurrent.cell.bias[16:32] = opened
+    model = fl.Chain(recurrent, lambda h: h[:, -1], fl.Dense(16, 1, rng=rng))
+    opt_state = fl.setup(fl.Adam(0.01), model)
+    for _ in range(200):
+        x, y = waves(64, gap, rng)
+        fl.update(opt_state, model, fl.gradient(lambda m: fl.mse(m(x), y), model)[0])  # noqa: B023
+    x, y = waves(1000, gap, rng)
+    return float(np.sqrt(fl.mse(model(x), y)))
+
+
+@pytest.mark.parametrize(("layer", "by"), [(fl.GRU, 2), (fl.LSTM, 3)])
+def test_an_open_gate_bridges_the_gap_whatever_the_seed(layer, by):
+    """The lesson's bound is 0.35, far from both: no processor's last digits can change the word that it prints."""
+    for seed in (5, 6):
+        assert error(layer, 40, 0, seed) > 0.6
+        assert error(layer, 40, by, seed) < 0.2
+
+
+def test_what_a_gate_keeps_is_what_the_formula_of_the_layer_keeps():
+    x = np.random.default_rng(1).standard_normal((6, 2), dtype=np.float32)
+    for layer in (fl.GRU(2, 3), fl.LSTM(2, 3), fl.LSTM(2, 3, bias=False)):
+        gates, cell = kept(layer, x), layer.cell
+        assert gates.shape == (6, 3)
+        # With an input gate (LSTM) or a candidate (GRU) of zero, the memory of the next step is the gate's share.
+        state = fl.initialstates(cell)
+        for point, gate in zip(x[:-1], gates):
+            before = state[1] if isinstance(state, tuple) else state
+            _, state = cell(point, state)
+            after = state[1] if isinstance(state, tuple) else state
+            written = after - gate * before
+            assert np.all(np.abs(written) <= (1 if isinstance(state, tuple) else 1 - gate) + 1e-6)
+    with pytest.raises(TypeError, match="takes an LSTM or a GRU, whose memory has a gate; got RNN"):
+        kept(fl.RNN(2, 3), x)
+
+
+def test_the_story_is_plain_and_of_the_size_that_the_lesson_trains_in_seconds():
+    story = fl.course.island()
+    assert 9_000 < len(story) < 20_000 and len(set(story.lower())) == 30 and story.isascii()
+    assert not any(line != line.strip() for line in story.splitlines())
