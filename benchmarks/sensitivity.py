@@ -194,9 +194,9 @@ def document() -> str:
     said = "\n".join(f"- **{name}**: {statement.says}." for name, statement in STATEMENTS.items())
     return f"""# Where the simulated GPU's figures are from
 
-Written by `python -m benchmarks.sensitivity --write`. A figure is from a maker's *datasheet*; *published* by others, who
-measured it; *measured* by us, on a computer without a card; or *guessed*. We measured none of them on a card. Rates of a
-card's memory and of its operations are a datasheet's peak times a share that is guessed.
+Written by `python -m benchmarks.sensitivity --write`. A figure is from a maker's *datasheet*; *published* by others,
+who measured it; *measured* by us, on a computer without a card; or *guessed*. We measured none of them on a card. Rates
+of a card's memory and of its operations are a datasheet's peak times a share that is guessed.
 `print(preset("NVIDIA T4"))` shows the same for one card; `fluxlite.calibrate` replaces the figures by measured ones.
 
 {sources()}
