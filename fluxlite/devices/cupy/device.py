@@ -180,6 +180,15 @@ def _devices() -> list[Device]:
     return found
 
 
+def _tell_of_a_wait() -> None:
+    """Tell receipts. CuPy doesn't say how many bytes are read, so it's a wait and no copy."""
+    if listeners:
+        tell(cupy_device(_cupy().cuda.get_device_id()), events.SYNCHRONIZE, "read", explicit=False)
+
+
+waits.on_wait.append(_tell_of_a_wait)
+
+
 @functools.cache
 def _our_windows() -> None:
     """Cut out windows by strides. CuPy's `sliding_window_view` copies their sizes to the card and waits for checks."""

@@ -14,9 +14,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import events
-from ..events import listeners, tell
-
 on_wait: list[Callable[[], None]] = []  # called before each wait that the program didn't ask for explicitly
 
 
@@ -89,16 +86,3 @@ def listen() -> None:
                 hear()
 
     syncdetect._declare_synchronize = told
-
-
-def _tell_receipts() -> None:
-    """How many bytes are read CuPy doesn't say, so it's a wait and no copy."""
-    if listeners:
-        import cupy
-
-        from .device import cupy_device  # which imports this
-
-        tell(cupy_device(cupy.cuda.get_device_id()), events.SYNCHRONIZE, "read", explicit=False)
-
-
-on_wait.append(_tell_receipts)
