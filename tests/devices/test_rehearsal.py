@@ -23,14 +23,15 @@ from fluxlite.devices.cupy.device import cuda_devices
 ROOT = Path(__file__).parents[2]
 
 # What the tests for a card ask for and nothing acts. If a test needs another kernel, answer it or add it here.
-NOT_REHEARSED = {"Thrust's sort", "_tensordot_core_int_kernel<int>"}
+NOT_REHEARSED = {"Thrust's sort", "_tensordot_core_int_kernel<int>", "cuRAND"}
 
 
 def test_the_tests_for_a_card_run_in_a_rehearsal():
     """In a process of its own, since a rehearsal begins before CuPy is imported. These folders ask for most kernels."""
     if not rehearsal.can_start():
         pytest.skip("a rehearsal takes CuPy, and no NVIDIA driver")
-    folders = [ROOT / "tests" / name for name in ("devices", "data", "checkpoint", "test_seeds.py")]
+    names = ("devices", "data", "checkpoint", "test_seeds.py", "simulated/test_launch_table.py")
+    folders = [ROOT / "tests" / name for name in names]
     command = [sys.executable, "-m", "pytest", "-q", "-m", "cuda", "-p", "no:nbval", "-p", "no:cacheprovider", *folders]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-3000:]
