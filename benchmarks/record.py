@@ -40,11 +40,11 @@ from .harness import ROOT, quartiles
 from .provenance import provenance
 
 HOW = (
-    "Seconds. Each repeat: wait for the device, read the clock, run once, wait, read the clock; two runs before do not "
-    "count. Launches: the mean of many in a row, not waited for. First use: the first call of a function less its "
-    "second, for functions that nothing had used; on a real GPU in a program of its own, loaded from CuPy's cache on "
-    "disk, or compiled. Library: the same as launches, for a small product. Copies with pinned true: from or to "
-    "memory that was pinned before."
+    "Seconds. Each repeat: wait for the device, mark the start in its work, run once, mark the end; the card tells the "
+    "time between the marks; two runs before do not count. Launches: the host's time, the mean of many in a row. "
+    "Library: the same for a small product. First use: the first call of a function less its second, for functions "
+    "that nothing had used; on a real GPU in a program of its own, loaded from CuPy's cache on disk, or compiled. "
+    "Copies with pinned true: from or to memory that was pinned before."
 )
 RECORDED = ROOT / "fluxlite" / "course" / "recorded"
 FIRST = (np.sinh, np.cosh, np.arctan, np.arcsinh, np.log1p, np.expm1, np.cbrt)
@@ -80,13 +80,13 @@ def once(device: Any, run: Run) -> tuple[float, float]:
     """The seconds until ``run()`` was requested, and until it was done."""
     clock = clock_of(device)
     device.synchronize()
-    start = clock()
+    start, watch = clock(), device.stopwatch()
     result = run()
     asked = clock()
-    device.synchronize()
-    done = clock()
+    watch.stop()
+    done = watch.seconds()
     del result  # freeing its memory isn't part of the time
-    return asked - start, done - start
+    return asked - start, done
 
 
 def timed(device: Any, run: Run, repeats: int) -> tuple[list[float], list[float]]:

@@ -27,6 +27,7 @@ import os
 import re
 import sys
 import threading
+import time
 from collections import deque
 
 import numpy as np
@@ -48,7 +49,7 @@ class Streams:
     """What waits in each stream, and in which stream an event was recorded. The default stream, 0, never waits."""
 
     def __init__(self):
-        self.queues, self.recorded = {}, {}
+        self.queues, self.recorded, self.times = {}, {}, {}
 
     def add(self, stream, work):
         if stream == 0:
@@ -57,7 +58,7 @@ class Streams:
             self.queues.setdefault(stream, deque()).append(work)
 
     def record(self, event, stream):
-        self.recorded[event] = stream
+        self.recorded[event], self.times[event] = stream, time.perf_counter()
         if stream:
             self.queues.setdefault(stream, deque()).append(event)
 
@@ -173,6 +174,7 @@ RUNTIME = {
     "streamSynchronize": _program_waits, "streamQuery": _nothing, "streamWaitEvent": _stream_waits,
     "streamIsCapturing": lambda stream: int(stream in _capturing),
     "eventCreate": _new, "eventCreateWithFlags": _new, "eventDestroy": _nothing, "eventRecord": _record,
+    "eventElapsedTime": lambda start, end: 1e3 * (streams.times[end] - streams.times[start]),
     "eventQuery": lambda event: 0 if streams.is_done(event) else 600, "eventSynchronize": _program_waits_for,
 }  # fmt: skip
 DRIVER = {

@@ -156,14 +156,14 @@ def _times(ratio: float) -> str:
 
 
 def crossover(
-    batch: int = 64, card: str = "NVIDIA T4", copies: bool = True, wait: bool = True, live: bool = False
+    batch: int = 64, card: Any = "NVIDIA T4", copies: bool = True, wait: bool = True, live: bool = False
 ) -> Crossover:
     """From which hidden size is a card faster? One training step of lesson 05's RNN, for hidden sizes 8 to 4096.
 
     The card's times are simulated. The CPU's are recorded; ``live=True`` measures them on this machine, which takes a
-    few seconds. With `copies`, x and y come from the host at each step, and the loss goes back to it. Without `wait`,
-    the clock stops when the step has been requested, not when it's done. Raises `ValueError` for a card that can't be
-    simulated, and for a `batch` that wasn't recorded.
+    few seconds. `card` is a name or a preset, such as `calibrate` gives. With `copies`, x and y come from the host at
+    each step, and the loss goes back to it. Without `wait`, the clock stops when the step has been requested, not when
+    it's done. Raises `ValueError` for a card that can't be simulated, and for a `batch` that wasn't recorded.
 
     >>> c = crossover(batch=64)
     >>> round(c.crossing), c.smallest
@@ -174,15 +174,15 @@ def crossover(
     return compared(recorded(batch), described(record()), batch, card, copies, wait)
 
 
-def compared(cpu: dict[int, Timing], about: str, batch: int, card: str, copies: bool, wait: bool) -> Crossover:
-    """Compare a CPU's times with a card's."""
-    card = preset(card).name
-    gpu = {size: simulated(size, batch, card, copies, wait) for size in SIZES}
-    return Crossover({"batch": batch, "card": card, "copies": copies, "wait": wait}, cpu, gpu, about)
+def compared(cpu: dict[int, Timing], about: str, batch: int, card: Any, copies: bool, wait: bool) -> Crossover:
+    """Compare a CPU's times with a card's; `card` is a name or a preset."""
+    like = preset(card)
+    gpu = {size: simulated(size, batch, like, copies, wait) for size in SIZES}
+    return Crossover({"batch": batch, "card": like.name, "copies": copies, "wait": wait}, cpu, gpu, about)
 
 
 @functools.cache
-def simulated(hidden: int, batch: int, card: str, copies: bool = True, wait: bool = True) -> Seconds:
+def simulated(hidden: int, batch: int, card: Any, copies: bool = True, wait: bool = True) -> Seconds:
     """How long one step takes on a simulated card. Only shapes are computed."""
     x, y, *model = arrays(hidden, batch)
 
@@ -195,7 +195,7 @@ def simulated(hidden: int, batch: int, card: str, copies: bool = True, wait: boo
             fl.gpu_device().synchronize()  # type: ignore[union-attr]
         return round(fl.clock() - start, 9)  # simulated clocks count nanoseconds
 
-    return Seconds(fl.estimate(step, x, y, *model, like=card, shapes_only=True).result, "simulated", card)
+    return Seconds(fl.estimate(step, x, y, *model, like=card, shapes_only=True).result, "simulated", preset(card).name)
 
 
 def arrays(hidden: int, batch: int, dtype: Any = np.float32) -> list[np.ndarray]:

@@ -2,6 +2,7 @@
 
     python -m fluxlite.course.sine_wave          on the CPU
     python -m fluxlite.course.sine_wave --gpu    on the GPU
+    nsys profile --stats=true python -m fluxlite.course.sine_wave --gpu    with NVIDIA's profiler, phases by name
 
 Its last line is JSON: each phase's seconds. It can't see the time before the first phase or after the last; for that,
 time the whole program from outside.
@@ -88,13 +89,16 @@ def main(arguments: list[str]) -> int:
     figure, axes = plots()
     watch.lap("import Matplotlib")
     device = fl.require_gpu() if "--gpu" in arguments else fl.get_device("CPU")
-    x, y, w1, w2 = device(problem())
+    with fl.cuda.time_range("data and weights"):
+        x, y, w1, w2 = device(problem())
     watch.lap("data and weights")
-    train(x, y, w1, w2, epochs=[1])
-    device.synchronize()  # if you stop the clock before the GPU is done, the time is too short
+    with fl.cuda.time_range("train: first epoch"):
+        train(x, y, w1, w2, epochs=[1])
+        device.synchronize()  # if you stop the clock before the GPU is done, the time is too short
     watch.lap("train: first epoch")
-    history = train(x, y, w1, w2, epochs=range(2, 201))
-    device.synchronize()
+    with fl.cuda.time_range("train: 199 epochs"):
+        history = train(x, y, w1, w2, epochs=range(2, 201))
+        device.synchronize()
     watch.lap("train: 199 epochs")
     axes.plot(fl.cpu(y).ravel(), "o", label="actual")
     axes.plot(predict(x, w1, w2), "o", markerfacecolor="none", label="predicted")

@@ -7,7 +7,8 @@ CUDA.jl's ``device!(i)``, write ``set_device(i)`` or ``with using(i):``. For ``@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..arguments import check_callable, check_whole
@@ -126,3 +127,26 @@ def time(function: Callable[[], Any]) -> Any:
         result = sync(function)
     print(seen)
     return result
+
+
+def time_range(message: str) -> Any:
+    """A name for a part of a program, for NVIDIA's profiler (CUDA.jl: ``NVTX.@range``; `cupyx.profiler.time_range`).
+
+    ``with time_range("forward"):`` around lines, or ``@time_range("forward")`` above a function. ``nsys profile python
+    program.py`` shows the parts by name. Without an NVIDIA or AMD GPU it does nothing.
+
+    >>> with time_range("twice"):
+    ...     2 + 2
+    4
+    """
+    if not (selection.functional("CUDA") or selection.functional("AMDGPU")):
+        return _nothing()
+    from cupy.cuda import nvtx
+    from cupyx.profiler import time_range as marked
+
+    return marked(message) if nvtx.available else _nothing()
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield

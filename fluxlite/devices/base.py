@@ -125,6 +125,17 @@ class Device:
         """The time in seconds, as a program that uses this device sees it (`fluxlite.clock`)."""
         return time.perf_counter()
 
+    def stopwatch(self) -> Stopwatch:
+        """A stopwatch that has just been started (CUDA.jl: ``CUDA.@elapsed``).
+
+        >>> from fluxlite.devices import CPU
+        >>> watch = CPU.stopwatch()
+        >>> watch.stop()
+        >>> watch.seconds() >= 0
+        True
+        """
+        return Stopwatch(self)
+
     @property
     def rng(self) -> Any:
         """This device's random number generator (CUDA.jl: ``CUDA.default_rng()``)."""
@@ -170,6 +181,21 @@ class Device:
 
     def __repr__(self) -> str:
         return f"{self.backend}:{self.index}"
+
+
+class Stopwatch:
+    """How long a device takes for what it's asked to do between the start and `stop`. Only `seconds` waits for it."""
+
+    def __init__(self, device: Device) -> None:
+        self.device, self.start = device, device.clock()
+
+    def stop(self) -> None:
+        """What's asked for from now on doesn't count."""
+
+    def seconds(self) -> float:
+        """The time until the device had done all this."""
+        self.device.synchronize()
+        return self.device.clock() - self.start
 
 
 class DeviceList(list):

@@ -83,6 +83,19 @@ def scalar_read(name: str, device: Any) -> None:
         )
 
 
+def _read_on_a_real_gpu() -> None:
+    """CuPy is about to copy to the host. It doesn't say what asked for that."""
+    if _State.allowed is None and in_notebook():
+        notice(
+            "scalar read",
+            f"this line reads from the GPU and waits for everything before it ({users_line()}). Said once; "
+            "allowscalar(False) makes an error of it, allowscalar(True) ends this.",
+        )
+
+
+waits.on_wait.append(_read_on_a_real_gpu)
+
+
 def _set(allowed: bool | None) -> None:
     _State.allowed = allowed
     waits.allow()

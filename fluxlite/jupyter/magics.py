@@ -26,8 +26,9 @@ class DeviceMagics(Magics):
         """Run a line or a cell once; print the time and what it asked of the GPU; return the last line's value.
 
         ``%device_time model(x)``, or ``%%device_time`` above a cell. It waits for the GPU before and after, so the time
-        is that of the work, not only of requesting it. ``--memory`` measures the host's memory instead of the time,
-        since tracing allocations makes Python several times slower.
+        is that of the work, not only of requesting it. A single NVIDIA or AMD GPU tells the time itself, and ``asking``
+        is the host's part of it. ``--memory`` measures the host's memory instead of the time, since tracing allocations
+        makes Python several times slower.
         """
         option, _, rest = line.strip().partition(" ")
         traced = option == _MEMORY
@@ -62,11 +63,16 @@ def _reported(run: Any, traced: bool) -> Any:
     _wait(gpus)
     try:
         with receipt() as seen:
-            start = time.perf_counter()
+            start, watches = time.perf_counter(), [gpu.stopwatch() for gpu in _real(gpus)]
             value = run()
+            asked = time.perf_counter() - start
+            for watch in watches:
+                watch.stop()
         _wait(gpus)  # part of the time, but not of what the code asked for
-        seconds = time.perf_counter() - start
+        seconds = watches[0].seconds() if len(watches) == 1 else time.perf_counter() - start
         rows = {"time": _time(seconds, seen, traced), "host memory": _HINT if memory is None else memory.report()}
+        if gpus and seen.simulated_seconds is None and not traced:
+            rows["asking"] = f"{Seconds(asked, 'measured')} until the host had asked for everything"
     finally:
         if memory is not None:
             memory.close()
@@ -75,6 +81,10 @@ def _reported(run: Any, traced: bool) -> Any:
     print("\n".join(f"{name:<17} {text}" for name, text in rows.items()))
     print(seen if gpus else f"{'GPU':<17} none in use")
     return value
+
+
+def _real(gpus: list) -> list:
+    return [gpu for gpu in gpus if gpu.kind_of_time == "measured"]
 
 
 def _wait(gpus: list) -> None:

@@ -216,17 +216,17 @@ def launches_of_product(x: np.ndarray, y: np.ndarray) -> Asked:
     for the whole batch: a kernel for each axis of the batch, for both operands and the result (`matmul`, :821). It
     copies what doesn't lie in memory as cuBLAS wants it, and what has another type than the result.
     """
-    kind = np.promote_types(x.dtype, y.dtype)
+    kind = x.dtype if x.dtype == y.dtype else np.promote_types(x.dtype, y.dtype)
     if x.ndim > 2 or y.ndim > 2:
         return _product_of_batches(x, y, kind)
     if not x.ndim or not y.ndim:
         return ONE
     if not x.size or not y.size:
         return Asked(0, memsets=1)
-    apart = sum(not (array.flags.c_contiguous or array.flags.f_contiguous) for array in (x, y))
+    apart = sum([not (array.flags.c_contiguous or array.flags.f_contiguous) for array in (x, y)])
     if x.size == y.size == x.shape[-1]:
         return Asked(3 + apart + (by.of_size(x.size * kind.itemsize) - 1))
-    casts = sum(array.dtype != kind for array in (x, y))
+    casts = 0 if x.dtype is y.dtype else sum(array.dtype != kind for array in (x, y))
     return BY_LIBRARY.and_kernels(max(apart, casts)) if casts or apart else BY_LIBRARY
 
 

@@ -1,6 +1,6 @@
 """The cards that can be simulated: how much each does in a second, and what each step costs its host.
 
-Each figure says where it's from, and printing a preset shows that: a maker's *datasheet*; *published* by somebody who
+Each figure says where it's from, and printing a preset shows that: a maker's *datasheet*; *published* by others, who
 measured it; *measured* by us, on a computer without a card; or *guessed*. Rates are a datasheet's peak times the share
 of it that programs reach, which is guessed. ``python -m benchmarks.sensitivity`` shows what would change if a guessed
 figure were off by two. `fluxlite.calibrate` fits the figures to a card's measurements. A preset never changes: new

@@ -15,12 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from .asked import NOTHING, ONE, Asked
+from .asked import BY_LIBRARY, NOTHING, ONE, Asked
 from .surface import names
 
 _BLOCK = 16 * 1024  # bytes that one block of threads reduces: 256 threads with 16 numbers of 4 bytes each
 _TINY = 128  # CuPy reduces fewer elements without CUB's blocks
 _SUMMED = names("i8 u8 f2 f4 f8 c8 c16")  # what CUB sums without changing the type (cuda/cub.pyx:36)
+
+
+_TWO = Asked(2, library=True)
 
 
 def of_size(nbytes: int) -> int:
@@ -33,7 +36,9 @@ def _way(x: np.ndarray, axis: Any) -> str:
     flags = x.flags
     if not (flags.c_contiguous or flags.f_contiguous):
         return "other"
-    axes = range(x.ndim) if axis is None else sorted(i % x.ndim for i in (axis if isinstance(axis, tuple) else (axis,)))
+    if axis is None:
+        return "all"
+    axes = sorted(i % x.ndim for i in (axis if isinstance(axis, tuple) else (axis,)))
     if len(axes) == x.ndim:
         return "all"
     if not axes or axes[-1] - axes[0] + 1 != len(axes):
@@ -44,7 +49,7 @@ def _way(x: np.ndarray, axis: Any) -> str:
 
 def _by_cub(x: np.ndarray, axis: Any) -> Asked | None:
     way = _way(x, axis)
-    return None if way == "other" else Asked(of_size(x.nbytes) if way == "all" else 1, library=True)
+    return None if way == "other" else _TWO if way == "all" and x.nbytes > _BLOCK else BY_LIBRARY
 
 
 def _sum_by_cub(x: np.ndarray, axis: Any, dtype: Any) -> Asked | None:

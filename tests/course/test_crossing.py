@@ -14,6 +14,7 @@ from fluxlite.course import crossing, crossover, sine_wave
 from fluxlite.course.crossing import BATCHES, SIZES, Crossover
 from fluxlite.course.timing import Timing
 from fluxlite.jupyter.crossover import LIVE, crossover_explorer
+from fluxlite.simulated.presets import preset
 
 # The benchmarks aren't part of the installed package, so we find them next to it in the repository.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -190,3 +191,10 @@ def test_this_machine_is_measured_when_that_is_chosen_and_only_once_for_a_batch(
     explorer.cpu.value = LIVE
     explorer.card.value = "H200"
     assert asked == [64] and explorer.now.kinds[0] == "measured"
+
+
+def test_a_preset_of_ones_own_is_a_card_too():
+    mine = preset("NVIDIA T4")._replace(name="mine", launch=1e-6, library=1e-6, tape=0.0)
+    found = crossover(64, card=mine)
+    assert found.settings["card"] == "mine" and found.crossing < crossover(64).crossing / 2
+    assert repr(found.gpu[8]).endswith("simulated (mine)")

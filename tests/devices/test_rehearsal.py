@@ -24,14 +24,15 @@ from fluxlite.devices.cupy.device import cuda_devices
 ROOT = Path(__file__).parents[2]
 
 # What the tests for a card ask for and nothing acts. If a test needs another kernel, answer it or add it here.
-NOT_REHEARSED = {"Thrust's sort", "_tensordot_core_int_kernel<int>", "cupy_scan_naive"}
+NOT_REHEARSED = {"Thrust's sort", "_tensordot_core_int_kernel<int>", "cuRAND"}
 
 
 def test_the_tests_for_a_card_run_in_a_rehearsal():
     """In a process of its own, since a rehearsal begins before CuPy is imported. These folders ask for most kernels."""
     if not rehearsal.can_start():
         pytest.skip("a rehearsal takes CuPy, and no NVIDIA driver")
-    folders = [ROOT / "tests" / name for name in ("devices", "data", "checkpoint", "test_seeds.py")]
+    names = ("devices", "data", "checkpoint", "test_seeds.py", "simulated/test_launch_table.py")
+    folders = [ROOT / "tests" / name for name in names]
     command = [sys.executable, "-m", "pytest", "-q", "-m", "cuda", "-p", "no:nbval", "-p", "no:cacheprovider", *folders]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout[-3000:]
@@ -144,6 +145,88 @@ def test_kernels_are_compiled_where_nvidias_compiler_is(cards):
     assert rehearsal.log[-1][0] == "compile"
     with pytest.raises(cupy.cuda.compiler.CompileException, match="undefined"):
         cupy.RawKernel('extern "C" __global__ void f(float* x) { x[0] = y; }', "f").compile()
+
+
+# -- measuring ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.cuda
+def test_a_stopwatch_is_two_marks_in_the_cards_work(cards):
+    from fluxlite.course.timing import bench
+
+    x = fl.gpu(numbers())
+    rehearsal.log.clear()
+    watch = cards[0].stopwatch()
+    x + x
+    watch.stop()
+    x + x
+    assert watch.seconds() > 0
+    marks = [entry[0] for entry in rehearsal.log if entry[0] in ("record", "launch", "synchronize event")]
+    assert marks == ["record", "launch", "record", "launch", "synchronize event"]
+    assert rehearsal.log[-1][1] == [entry[1] for entry in rehearsal.log if entry[0] == "record"][1]
+    found = bench(lambda: x + x, repeats=3).times
+    assert len(found) == 3 and all(time.kind == "measured" and 0 < time < 1 for time in found)
+
+
+@pytest.mark.cuda
+def test_receipts_hear_of_waits_that_nobody_asked_for(cards):
+    x = fl.gpu(numbers())
+    with fl.receipt() as r:
+        float(x[0, 0])
+        x[x > 2]
+        repr(x)
+    assert (r.synchronizations, r.device_to_host.count) == (3, 0)
+    assert [moment.explicit for moment in r.timeline() if moment.kind == "synchronize"] == [False] * 3
+    assert {line.waits for line in r.lines()} == {1}
+    with fl.receipt() as r:
+        fl.cpu(x)
+        cards[0].synchronize()
+    waits = [moment.explicit for moment in r.timeline() if moment.kind == "synchronize"]
+    assert (waits, r.device_to_host.explicit) == ([True, True], 1)
+
+
+@pytest.mark.cuda
+def test_a_notebook_points_out_the_first_read(cards, monkeypatch, capsys):
+    from fluxlite.devices import scalars
+
+    monkeypatch.setattr(scalars, "in_notebook", lambda: True)
+    x = fl.gpu(numbers())
+    capsys.readouterr()
+    for _ in range(2):
+        float(x[0, 0])
+    assert capsys.readouterr().out.count("this line reads from the GPU and waits for everything before it") == 1
+    with fl.allowscalar(True):
+        fl.reset_notices()
+        float(x[0, 0])
+    assert "reads from the GPU" not in capsys.readouterr().out
+
+
+@pytest.mark.cuda
+def test_parts_of_a_program_have_names_for_the_profiler(cards, monkeypatch):
+    from cupy.cuda import nvtx
+
+    pushed = []
+    monkeypatch.setattr(nvtx, "available", True)
+    monkeypatch.setattr(nvtx, "RangePush", lambda name, color: pushed.append(name))
+    monkeypatch.setattr(nvtx, "RangePop", lambda: pushed.append("end"))
+    with fl.cuda.time_range("forward"):
+        pushed.append("work")
+    assert fl.cuda.time_range("twice")(lambda: 4)() == 4
+    assert pushed == ["forward", "work", "end", "twice", "end"]
+    monkeypatch.setattr(nvtx, "available", False)
+    with fl.cuda.time_range("forward"):
+        pass
+    assert len(pushed) == 5
+
+
+@pytest.mark.cuda
+def test_windows_are_cut_out_without_a_copy_or_a_wait(cards):
+    x, layer = fl.gpu(np.ones((2, 6, 6, 1), np.float32)), fl.gpu(fl.Conv((3, 3), 1, 2))
+    layer(x)
+    rehearsal.log.clear()
+    with fl.receipt() as r:
+        layer(x)
+    assert r.synchronizations == 0 and not [entry for entry in rehearsal.log if entry[0] == "copy"]
 
 
 # -- what would break on a first card ----------------------------------------------------------------------------------

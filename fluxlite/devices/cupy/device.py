@@ -19,9 +19,9 @@ from ...arrays import device_of
 from ...tree.ties import address
 from .. import events
 from ..availability import Functional
-from ..base import GPU, Device, Memory
+from ..base import GPU, Device, Memory, Stopwatch
 from ..events import listeners, tell
-from . import package
+from . import package, waits
 from .pinned import PinnedCopies
 from .random import CupyGenerator
 from .usable import NEEDS, no_driver, why_not
@@ -84,6 +84,9 @@ class CupyDevice(GPU):
         with waiting():
             self._current().synchronize()
 
+    def stopwatch(self) -> Stopwatch:
+        return CupyStopwatch(self)
+
     def memory(self) -> Memory:
         """What CuPy's memory pool on this device reports. The peak is unknown."""
         with self._current():
@@ -125,6 +128,31 @@ class AMDGPUDevice(CupyDevice):
     kind_of_id = "HIPDevice"
 
 
+class CupyStopwatch(Stopwatch):
+    """Two marks in the GPU's own work, and the time between them as the GPU tells it, as in `cupyx.profiler.benchmark`.
+
+    Unlike the host's clock, it doesn't count how long the program takes to notice that the GPU is done.
+    """
+
+    def __init__(self, device: CupyDevice) -> None:
+        self.device, self.begin, self.end = device, self._mark(device), None
+
+    def stop(self) -> None:
+        self.end = self._mark(self.device)
+
+    def seconds(self) -> float:
+        with self.device._current(), waiting():  # type: ignore[attr-defined]
+            self.end.synchronize()  # type: ignore[attr-defined]
+            return float(_cupy().cuda.get_elapsed_time(self.begin, self.end)) / 1e3
+
+    @staticmethod
+    def _mark(device: Any) -> Any:
+        with device._current():
+            event = _cupy().cuda.Event()
+            event.record()
+            return event
+
+
 def _cupy() -> ModuleType:
     import cupy
 
@@ -145,10 +173,20 @@ def cupy_device(index: int) -> CupyDevice:
 
 def _devices() -> list[Device]:
     _our_windows()
+    waits.listen()
     found: list[Device] = [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
     if len(found) > 1:
         arrays.enter_card[_cupy().ndarray] = operator.attrgetter("device")  # CuPy's own, which `with` enters
     return found
+
+
+def _tell_of_a_wait() -> None:
+    """Tell receipts. CuPy doesn't say how many bytes are read, so it's a wait and no copy."""
+    if listeners:
+        tell(cupy_device(_cupy().cuda.get_device_id()), events.SYNCHRONIZE, "read", explicit=False)
+
+
+waits.on_wait.append(_tell_of_a_wait)
 
 
 @functools.cache

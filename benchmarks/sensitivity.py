@@ -1,0 +1,225 @@
+"""What would change if a figure of the simulated T4 were half or double: which statements of the course survive.
+
+    python -m benchmarks.sensitivity            prints the table
+    python -m benchmarks.sensitivity --write    writes notebooks/SIMULATED.md, with the source of each figure of each card
+
+Everything is computed with `estimate`, from shapes alone, so it's the same everywhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import fluxlite as fl
+from fluxlite.course.crossing import arrays, compared, recorded
+from fluxlite.course.sine_wave import training_step
+from fluxlite.receipts.seconds import duration
+from fluxlite.simulated.presets import PRESETS, Preset, preset
+from fluxlite.writing import write_whole
+
+FILE = Path(__file__).resolve().parents[1] / "notebooks" / "SIMULATED.md"
+CARD = "NVIDIA T4"
+STEPS = 20 * 200  # of lesson 05: points and epochs
+
+
+class Statement(NamedTuple):
+    """What the course says, the number behind it, and how to tell whether it still holds."""
+
+    says: str
+    number: Callable[[Preset], float]
+    holds: Callable[[float], bool]
+    text: Callable[[float], str]
+
+
+def step(card: Preset, hidden: int = 6, batch: int = 1) -> float:
+    """Seconds of one training step of the sine wave's network."""
+    return float(fl.estimate(training_step, *arrays(hidden, batch), like=card, shapes_only=True).seconds)
+
+
+def crossing(card: Preset, batch: int) -> float:
+    """The hidden size from which the card wins; twice the largest in the table if it doesn't."""
+    found = compared(recorded(batch), "", batch, card, copies=True, wait=True)
+    return found.crossing or 8192.0
+
+
+def at(card: Preset, hidden: int, batch: int) -> float:
+    """How many times as fast as the CPU the card is."""
+    return compared(recorded(batch), "", batch, card, copies=True, wait=True).faster[hidden]
+
+
+def product(card: Preset) -> float:
+    """How much longer a product takes than asking for it, 2048 x 2048."""
+    x = np.zeros((2048, 2048), np.float32)
+
+    def asked(x: Any) -> float:
+        start = fl.clock()
+        x @ x
+        return fl.clock() - start
+
+    found = fl.estimate(asked, x, like=card, shapes_only=True)
+    return float(found.seconds) / found.result
+
+
+def copying(card: Preset) -> float:
+    """How much longer the product takes when both matrices come from the host, and the result goes back."""
+    x = np.zeros((2048, 2048), np.float32)
+    alone = fl.estimate(lambda x: x @ x, x, like=card, shapes_only=True)
+    copied = fl.estimate(lambda: fl.cpu(fl.gpu(x) @ fl.gpu(x)), like=card, shapes_only=True)
+    return float(copied.seconds) / float(alone.seconds)
+
+
+def ahead(card: Preset) -> float:
+    """How long an epoch takes whose batches are copied ahead, as a part of one with moves by hand."""
+    batches, W = [np.zeros((2048, 512), np.float32)] * 8, np.zeros((512, 512), np.float32)
+
+    def epoch(W: Any, moved: Callable) -> None:
+        for x in moved(batches):
+            np.tanh(x @ W)
+
+    ways = (fl.CuIterator, lambda batches: map(fl.gpu, batches))
+    times = [fl.estimate(lambda W, way=way: epoch(W, way), W, like=card, shapes_only=True).seconds for way in ways]
+    return float(times[0]) / float(times[1])
+
+
+def first(card: Preset) -> float:
+    """How much longer the first call of an operation takes than a later one."""
+    x = np.zeros(4, np.float32)
+    found = [fl.estimate(lambda x: x + x, x, like=card, first_use=first).seconds for first in (True, False)]
+    return float(found[0]) / float(found[1])
+
+
+def _times(value: float) -> str:
+    return f"{float(f'{value:.3g}'):,g}x"
+
+
+STATEMENTS = {
+    "total": Statement(
+        "200 epochs of the sine wave take seconds, not milliseconds", lambda card: STEPS * step(card),
+        lambda seconds: 0.5 < seconds < 10, duration,
+    ),
+    "small": Statement(
+        "a small network with a batch of one is many times slower on the GPU", lambda card: 1 / at(card, 8, 1),
+        lambda slower: slower > 3, _times,
+    ),
+    "one": Statement(
+        "with a batch of one the GPU loses up to a hidden size of 128", lambda card: crossing(card, 1),
+        lambda size: size > 128, lambda size: f"{size:.0f}",
+    ),
+    "crossing": Statement(
+        "with a batch of 64 the lines cross between 128 and 1,024", lambda card: crossing(card, 64),
+        lambda size: 128 < size < 1024, lambda size: f"{size:.0f}",
+    ),
+    "batch": Statement(
+        "a larger batch lets the GPU win earlier: of the crossing at a batch of one, this part is left at 1,024",
+        lambda card: crossing(card, 1024) / crossing(card, 1), lambda part: part < 0.5, lambda part: f"{part:.2f}",
+    ),
+    "large": Statement(
+        "a large network is many times as fast on the GPU", lambda card: at(card, 4096, 64),
+        lambda faster: faster > 10, _times,
+    ),
+    "together": Statement(
+        "64 waves together take hardly longer than one", lambda card: step(card, batch=64) / step(card),
+        lambda ratio: ratio < 1.5, _times,
+    ),
+    "unwaited": Statement(
+        "a product that isn't waited for looks absurdly quick", product, lambda ratio: ratio > 20, _times,
+    ),
+    "copies": Statement(
+        "copying the matrices takes longer than their product", copying, lambda ratio: ratio > 2, _times,
+    ),
+    "first": Statement(
+        "the first call of an operation takes far longer than a later one", first, lambda ratio: ratio > 100, _times,
+    ),
+    "ahead": Statement(
+        "copying batches ahead shortens an epoch where the GPU takes the time", ahead, lambda part: part < 0.95,
+        lambda part: f"{part:.2f}",
+    ),
+}  # fmt: skip
+
+
+def figures() -> dict[str, str]:
+    """The figures that aren't a maker's own, with the kind of each."""
+    return {figure.name: figure.kind for figure in preset(CARD).figures if figure.kind != "datasheet"}
+
+
+def varied(name: str, factor: float) -> Preset:
+    """The card with one figure that many times as large."""
+    card = preset(CARD)
+    return card._replace(**{name: type(getattr(card, name))(getattr(card, name) * factor)})
+
+
+def row(name: str) -> list[str]:
+    """What the statements' numbers are if this figure is half, and double; ``**`` around those that no longer hold."""
+    cells = []
+    for statement in STATEMENTS.values():
+        found = [statement.number(varied(name, factor)) for factor in (0.5, 2.0)]
+        texts = [statement.text(x) if statement.holds(x) else f"**{statement.text(x)}**" for x in found]
+        cells.append("=" if texts == [statement.text(statement.number(preset(CARD)))] * 2 else " / ".join(texts))
+    return cells
+
+
+def table() -> str:
+    """The whole table, in Markdown."""
+    kinds = figures()
+    lines = [
+        f"| figure | kind | {' | '.join(STATEMENTS)} |",
+        f"|---|---|{'---|' * len(STATEMENTS)}",
+        f"| as it is | | {' | '.join(s.text(s.number(preset(CARD))) for s in STATEMENTS.values())} |",
+        *(f"| {name} | {kind} | {' | '.join(row(name))} |" for name, kind in kinds.items()),
+    ]
+    return "\n".join(lines)
+
+
+def sources() -> str:
+    """The figures of all cards with their kinds, and where they're from."""
+    shared = {"launch", "library", "tape", "floor", "latency", "first_use", "start", "queue", "pageable", "pinned"}
+    common = [figure for figure in preset(CARD).figures if figure.name in shared]
+    names = [figure.name for figure in preset(CARD).figures if figure.name not in shared - {"pageable", "pinned"}]
+    cards = [f"| {name} | {' | '.join(f.value for f in card.figures if f.name in names)} |" for name, card in
+             PRESETS.items()]  # fmt: skip
+    return "\n".join([
+        f"| card | {' | '.join(names)} |", f"|---|{'---|' * len(names)}", *cards, "",
+        *(f"- **{name}**: {card.source}." for name, card in PRESETS.items()), "",
+        "| figure of all cards | value on a T4 | kind | from |", "|---|---|---|---|",
+        *(f"| {f.name} | {f.value} | {f.kind} | {f.source} |" for f in common),
+    ])  # fmt: skip
+
+
+def document() -> str:
+    said = "\n".join(f"- **{name}**: {statement.says}." for name, statement in STATEMENTS.items())
+    return f"""# Where the simulated GPU's figures are from
+
+Written by `python -m benchmarks.sensitivity --write`. A figure is from a maker's *datasheet*; *published* by others,
+who measured it; *measured* by us, on a computer without a card; or *guessed*. We measured none of them on a card. Rates
+of a card's memory and of its operations are a datasheet's peak times a share that is guessed.
+`print(preset("NVIDIA T4"))` shows the same for one card; `fluxlite.calibrate` replaces the figures by measured ones.
+
+{sources()}
+
+# What if a figure were off by two?
+
+Each row is the simulated {CARD} with one figure half and double. What no longer holds is **bold**; `=` says that
+nothing changes.
+
+{said}
+
+{table()}
+"""
+
+
+def main(arguments: list[str]) -> int:
+    if "--write" in arguments:
+        write_whole(FILE, document().encode("utf-8"))
+        print(f"wrote {FILE}")
+    else:
+        print(table())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
