@@ -1,7 +1,7 @@
 """What would change if a figure of the simulated T4 were half or double: which statements of the course survive.
 
     python -m benchmarks.sensitivity            prints the table
-    python -m benchmarks.sensitivity --write    writes notebooks/SIMULATED.md, with the source of each figure of each card
+    python -m benchmarks.sensitivity --write    writes notebooks/SIMULATED.md, with each figure's source
 
 Everything is computed with `estimate`, from shapes alone, so it's the same everywhere.
 """
