@@ -18,18 +18,9 @@ DOES = {READ: "reads", WRITE: "writes", ATOMIC: "changes, atomically,"}
 def touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
     """An access of all lanes of the mask: is it allowed, and what does it cost?"""
     memory, line = part.memory, site.costs
-    if memory.log is not None:
-        memory.lines[way].add(site.line)
-        if to.footprint is not None:
-            found = memory.log.footprint(lanes, to.footprint, way)
-        else:
-            at = to.chosen
-            if part.is_shared:
-                at = at + (_rows(lanes, mask, to) * part.flat.shape[1])
-            who = _chosen(lanes.who, lanes, mask)
-            found = memory.log.access(lanes, *in_units(part, at, who), way)
-        if found is not None:
-            raise _race(lanes, mask, part, to, found, way, site)
+    log = memory.log
+    if log is not None and (to.noted[way] != log.serial or to.footprint is None):
+        _note(lanes, mask, part, to, way, site)
     line.requests += mask.warp_count
     if part.is_shared:
         line.conflicts += to.conflicts
@@ -49,6 +40,22 @@ def touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) 
         memory.near[sectors] = True
         to.is_near = True
     mask.spend(ATOMIC_TIME if way == ATOMIC else NEAR if is_near else FAR)
+
+
+def _note(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
+    """Tell the log. Raises `DataRace`."""
+    log: Any = part.memory.log
+    part.memory.lines[way].add(site.line)
+    if to.footprint is not None:
+        found = log.footprint(lanes, to.footprint, way)
+        to.noted[way] = log.serial if log.is_regular else -1
+    else:
+        at = to.chosen
+        if part.is_shared:
+            at = at + _rows(lanes, mask, to) * part.flat.shape[1]
+        found = log.access(lanes, *in_units(part, at, _chosen(lanes.who, lanes, mask)), way)
+    if found is not None:
+        raise _race(lanes, mask, part, to, found, way, site)
 
 
 def _rows(lanes: Lanes, mask: Mask, to: Reach) -> np.ndarray:
@@ -156,21 +163,29 @@ def store(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, value: Any, site: Any) 
     part = ref.part
     touch(lanes, mask, part, to, WRITE, site)
     if part.is_shared:
-        if to.footprint is not None and mask.is_full and isinstance(to.at, np.ndarray):
-            part.flat[:, to.chosen] = value
-            if not to.is_written:
-                part.written[:, to.chosen] = True  # type: ignore[index]
-                to.is_written = True
-            return
-        rows, at = _rows(lanes, mask, to), _everywhere(lanes, to, mask)
-        part.flat[rows, at] = _chosen(value, lanes, mask)
-        if not to.is_written:
+        if to.footprint is None:
+            rows, at = _rows(lanes, mask, to), to.chosen
+            part.flat[rows, at] = _chosen(value, lanes, mask)
             part.written[rows, at] = True  # type: ignore[index]
-            to.is_written = to.footprint is not None
+            return
+        part.flat[:, to.chosen] = _columns(value, to)
+        if not to.is_written:
+            part.written[:, to.chosen] = True  # type: ignore[index]
+            to.is_written = True
+    elif to.footprint is not None:  # there's one block
+        given = _columns(value, to)
+        part.flat[to.chosen] = given[0] if isinstance(given, np.ndarray) else given
     elif mask.is_full and isinstance(to.at, np.ndarray) and to.at.shape == lanes.shape:
         part.flat[to.at] = value
     else:
         part.flat[_everywhere(lanes, to, mask)] = _chosen(value, lanes, mask)
+
+
+def _columns(value: Any, to: Reach) -> Any:
+    """`value` of the lanes that `to` has, in each block."""
+    if to.lane is None or not isinstance(value, np.ndarray) or value.shape[1] == 1:
+        return value
+    return value[:, to.lane]
 
 
 def change(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, how: Any, values: list[Any], site: Any, is_used: bool) -> Any:

@@ -52,23 +52,28 @@ class Figures:
         self.threads = self.blocks * int(np.prod(block))
         self.warps = self.blocks * -(-int(np.prod(block)) // WARP)
         self.branches = self.divergent = self.replays = self.atomics = self.queue = self.shared_bytes = 0
-        self.given = dict.fromkeys(KINDS, 0)
+        self._spent = np.zeros(len(KINDS))
         self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
         self.lines: list[LineFigures] = []
         self.unique_sectors = 0
         self.occupancy = self.resident = 0.0
         self.times: dict[str, tuple[float, ...]] = {}
 
-    def count(self, spent: list[int], warps: int) -> None:
-        for kind, times in zip(KINDS, spent):
-            self.given[kind] += times * warps
+    def count(self, spent: np.ndarray) -> None:
+        """So many instructions of each kind."""
+        self._spent += spent
 
     # -- sums ------------------------------------------------------------------------------------
 
     @property
     def instructions(self) -> int:
         """Instructions of warps, a bank conflict being one more."""
-        return sum(self.given.values()) + self.replays
+        return int(self._spent.sum()) + self.replays
+
+    @property
+    def given(self) -> dict[str, int]:
+        """How many instructions of each kind the warps gave."""
+        return dict(zip(KINDS, self._spent.astype(int).tolist()))
 
     @property
     def sectors(self) -> int:

@@ -34,7 +34,7 @@ _MOST_MASKS = 64
 class Mask:
     """Which threads take part. `on` has shape (1, threads) if it's the same in all blocks."""
 
-    __slots__ = ("on", "count", "is_full", "warps", "warp_count", "spent", "touched", "known", "_open", "_is_open")
+    __slots__ = ("on", "count", "is_full", "warps", "warp_count", "spent", "owes", "touched", "known", "_open", "_is_open")
 
     def __init__(self, on: np.ndarray, blocks: int, open_masks: list[Mask]) -> None:
         self.on = on
@@ -43,15 +43,17 @@ class Mask:
         self.is_full = self.count == on.size * each
         self.warps = on.reshape(len(on), -1, WARP).any(2)
         self.warp_count = int(np.count_nonzero(self.warps)) * each
-        self.spent, self.touched = [0] * len(KINDS), [0] * 4
+        self.spent, self.touched, self.owes = [0] * len(KINDS), [0] * 4, False
         self.known: dict = {}  # footprints, by index
         self._open, self._is_open = open_masks, False
 
     def spend(self, kind: int) -> None:
         """Each warp with a lane in the mask gives one instruction. It's charged later, in `Lanes.settle`."""
-        if not self._is_open:
-            self._is_open = True
-            self._open.append(self)
+        if not self.owes:
+            self.owes = True
+            if not self._is_open:
+                self._is_open = True
+                self._open.append(self)
         self.spent[kind] += 1
 
     def settled(self) -> None:
@@ -82,6 +84,7 @@ class Lanes:
         self.shared_parts: dict[Any, Any] = {}
         self.shared_bytes = 0
         self.phase, self.step = np.zeros(blocks, np.int64), np.zeros((blocks, self.width // WARP), np.int64)
+        self._stepped, self._all_blocks = False, np.ones(blocks, bool)
         self.cycles = np.zeros((blocks, self.width // WARP, 3))
         self.touches = np.zeros((4, *self.shape), np.int32)
         self._who: np.ndarray | None = None
@@ -201,36 +204,48 @@ class Lanes:
 
     def settle(self) -> None:
         """Charge what the masks have counted to their warps and threads."""
+        self._charge()
         for mask in self.open:
-            self._charge(mask)
             for kind, times in enumerate(mask.touched):
                 if times:
                     self.touches[kind] += mask.on * np.int32(times)
             mask.settled()
         self.open.clear()
 
-    def _charge(self, mask: Mask) -> None:
-        if any(mask.spent):
-            self.figures.count(mask.spent, mask.warp_count)
-            self.cycles += mask.warps[..., None] * (np.array(mask.spent) @ self.launch.card.cycles)
-            mask.spent = [0] * len(KINDS)
+    def _charge(self) -> None:
+        """All open masks at once: instructions of each kind, times the cycles of each kind."""
+        owing = [mask for mask in self.open if mask.owes]
+        if not owing:
+            return
+        spent = np.array([mask.spent for mask in owing], float)
+        self.figures.count(np.array([mask.warp_count for mask in owing]) @ spent)
+        cycles = spent @ self.launch.cycles
+        same = [len(mask.on) == 1 for mask in owing]
+        if all(same):
+            self.cycles += np.array([mask.warps[0] for mask in owing]).T @ cycles
+        else:
+            for mask, each in zip(owing, cycles):
+                self.cycles += mask.warps[..., None] * each
+        for mask in owing:
+            mask.spent, mask.owes = [0] * len(KINDS), False
 
     def barrier(self, mask: Mask, node: Any, source: Any) -> None:
         """All threads of each block wait for each other: those that have exited aren't waited for."""
         if mask.count != self.alive:
             self._check_barrier(mask, node, source)
         mask.spend(BARRIER)
-        for other in self.open:
-            self._charge(other)
-        here = mask.on.any(1) & np.ones(self.blocks, bool)
-        self._tell_logs(bool(here.all()))
-        self.phase[here] += 1
-        self.step[here] = 0
-        if self.phase.max() >> PHASE_BITS:
+        self._charge()
+        everywhere = mask is self.top
+        here = self._all_blocks if everywhere else mask.on.any(1) & self._all_blocks
+        self._tell_logs(everywhere or bool(here.all()))
+        self.phase += here
+        if self.phase[0] >> PHASE_BITS:
             raise source.wrong(TooMuch, node, f"more than {1 << PHASE_BITS:,} barriers in one launch")
+        if self._stepped:
+            self.step[here] = 0
         self._who = None
         latest = self.cycles.max(1, keepdims=True)
-        self.cycles = np.where(here[:, None, None], latest, self.cycles)
+        self.cycles[...] = latest if everywhere else np.where(here[:, None, None], latest, self.cycles)
 
     def _tell_logs(self, is_everywhere: bool) -> None:
         for memory in (*self.launch.memories, *self.shared.values()):
@@ -271,6 +286,7 @@ class Lanes:
         mask.spend(BARRIER)
         self._tell_logs(False)
         self.step += mask.warps
+        self._stepped = True
         if self.step.max() >> STEP_BITS:
             raise source.wrong(TooMuch, node, f"more than {1 << STEP_BITS:,} warp barriers between two barriers")
         self._who = None

@@ -148,11 +148,11 @@ class Launch:
 
     def run(self) -> Figures:
         """All threads, and what they did."""
-        self.card = _Cycles(self.figures.card.cycles(self.blocks == 1))
+        self.cycles = self.figures.card.cycles(self.blocks == 1)
         for site in self.program.sites:
             site.costs = Costs()
         at_once = max(1, _AT_ONCE // (-(-self.threads // WARP) * WARP))
-        cycles = []
+        cycles: list[np.ndarray] = []
         with np.errstate(all="ignore"):
             for first in range(0, self.blocks, at_once):
                 lanes = Lanes(self, first, min(at_once, self.blocks - first))
@@ -180,13 +180,6 @@ class Launch:
             return None
         block, thread = (_flat(number, dim) for number, dim in zip(self.watched, (self.grid, self.block)))
         return Watch(block - first, thread) if first <= block < first + blocks else None
-
-
-class _Cycles:
-    """What `Lanes` asks of a card."""
-
-    def __init__(self, cycles: np.ndarray) -> None:
-        self.cycles = cycles
 
 
 def _flat(number: Any, dim: tuple[int, ...]) -> int:

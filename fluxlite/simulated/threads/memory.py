@@ -70,28 +70,28 @@ class Ref(NamedTuple):
 class Reach:
     """The elements that a mask's lanes mean, and what touching them costs."""
 
-    __slots__ = ("at", "chosen", "footprint", "times", "sectors", "used", "conflicts", "waits", "is_near", "is_written")
+    __slots__ = ("at", "chosen", "lane", "footprint", "times", "sectors", "used", "conflicts", "waits", "is_near", "is_written",
+                 "noted")  # fmt: skip
 
     def __init__(self, at: Any) -> None:
         self.at = at  # for every lane; where a lane doesn't take part, element 0
         self.chosen = at  # only of the lanes that take part, in order
+        self.lane: np.ndarray | None = None  # which lanes these are, None for all
         self.footprint: Footprint | None = None
         self.times = 1  # how many blocks do the same
         self.sectors = self.used = self.conflicts = 0
         self.waits: np.ndarray | None = None  # how much longer each warp takes, because of conflicts
         self.is_near = self.is_written = False
+        self.noted = [-1, -1, -1]  # for each way, the log's serial number when it was last noted
 
 
 def reach(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Reach:
     """Where the lanes of `mask` go with these indices. Raises `OutOfBounds`."""
-    key: Any = None
-    if mask.on.shape[0] == 1 and not isinstance(ref.offset, np.ndarray):
-        parts = [i.tobytes() if isinstance(i, np.ndarray) and i.shape[0] == 1 else i for i in indices]
-        if not any(isinstance(part, np.ndarray) for part in parts):
-            key = (id(ref.part), ref.axis, ref.offset, *parts)
-            found = mask.known.get(key)
-            if found is not None:
-                return found
+    key = _key(mask, ref, indices)
+    if key is not None:
+        found = mask.known.get(key)
+        if found is not None:
+            return found
     at = _inside(lanes, mask, ref, indices, site)
     made = Reach(at)
     _measure(lanes, mask, ref.part, made)
@@ -100,6 +100,20 @@ def reach(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> 
             mask.known.clear()
         mask.known[key] = made
     return made
+
+
+def _key(mask: Mask, ref: Ref, indices: list[Any]) -> Any:
+    """What tells one access from another, if all blocks do the same. Otherwise None."""
+    if len(mask.on) > 1 or isinstance(ref.offset, np.ndarray):
+        return None
+    parts = []
+    for index in indices:
+        if isinstance(index, np.ndarray):
+            if len(index) > 1:
+                return None
+            index = index.tobytes()
+        parts.append(index)
+    return (id(ref.part), ref.axis, ref.offset, *parts)
 
 
 def _inside(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Any:
@@ -160,7 +174,7 @@ def _measure(lanes: Lanes, mask: Mask, part: Part, made: Reach) -> None:
     else:
         lane = np.broadcast_to(on, shape).ravel().nonzero()[0]
         chosen = np.broadcast_to(at, shape).ravel()[lane]
-    made.chosen = chosen
+    made.chosen, made.lane = chosen, lane
     if part.is_shared:
         _measure_banks(lanes, part, made, np.arange(chosen.size) if lane is None else lane, rows)
     elif isinstance(at, int):

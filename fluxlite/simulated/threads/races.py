@@ -154,11 +154,12 @@ class Log:
         self._elements = Elements(size, crosses_blocks)
         self._per_block = per_block  # of shared memory: so many elements for each block
         self._recent: dict[tuple[Footprint, int], None] = {}
-        self._is_regular = not crosses_blocks  # since the latest barrier
+        self.is_regular = not crosses_blocks  # since the latest barrier
+        self.serial = 0  # of what footprints are compared with: another one after each barrier
 
     def footprint(self, lanes: Any, footprint: Footprint, way: int) -> Race | None:
         """All blocks touch these elements."""
-        if not self._is_regular:
+        if not self.is_regular:
             return self.access(lanes, *self._spread(lanes, footprint), way)
         if (footprint, way) in self._recent:
             return None
@@ -178,7 +179,7 @@ class Log:
 
     def access(self, lanes: Any, at: np.ndarray, who: np.ndarray, way: int) -> Race | None:
         """Any access: an element for each thread."""
-        if self._is_regular:
+        if self.is_regular:
             self._give_up(lanes)
         found = self._elements.race(at, who, way) or (met_twice(at, who) if way == WRITE else None)
         if found is None:
@@ -187,7 +188,8 @@ class Log:
 
     def _give_up(self, lanes: Any) -> None:
         """From here to the next barrier, element by element."""
-        self._is_regular = False
+        self.is_regular = False
+        self.serial += 1
         for footprint, way in self._recent:
             self._elements.note(*self._spread(lanes, footprint), way)
         self._recent.clear()
@@ -201,7 +203,8 @@ class Log:
     def before_barrier(self, lanes: Any, is_everywhere: bool) -> None:
         """A barrier is about to be passed, by all blocks or by some."""
         if is_everywhere:
+            self.serial += 1
             self._recent.clear()
-            self._is_regular = not self._elements.crosses
-        elif self._is_regular:
+            self.is_regular = not self._elements.crosses
+        elif self.is_regular:
             self._give_up(lanes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -118,8 +119,17 @@ _ON_INTEGERS = {"power": _integral_power, "floor": np.positive, "ceil": np.posit
                 "fix": np.positive, "reciprocal": lambda x: np.where(x == 0, x, 1 // np.where(x == 0, 1, x))}  # fmt: skip
 
 
+# Python's operators compute the same, and for numbers they're ten times as fast as NumPy's functions.
+_OPERATORS = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "true_divide": operator.truediv,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "less": operator.lt, "less_equal": operator.le,
+    "greater": operator.gt, "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne,
+    "negative": operator.neg, "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+}  # fmt: skip
+
+
 def function(name: str) -> Callable:
-    return _OTHERWISE.get(name) or getattr(np, name)
+    return _OTHERWISE.get(name) or _OPERATORS.get(name) or getattr(np, name)
 
 
 def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
