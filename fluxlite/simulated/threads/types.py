@@ -7,7 +7,8 @@ An int and a uint don't mix, though: a value never changes its kind on the way, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,8 @@ ORDER = "?bBhHiIlLqQefdFD"
 BOOL, INT, UINT, SIZE = np.dtype("?"), np.dtype("i"), np.dtype("I"), np.dtype("q")
 
 
-class ArrayType(NamedTuple):
+@dataclass(frozen=True)
+class ArrayType:
     """An array argument, or a part of one: ``x[0]`` of two axes has one."""
 
     dtype: np.dtype
@@ -25,7 +27,8 @@ class ArrayType(NamedTuple):
         return f"{self.dtype} array of {self.ndim} {'axis' if self.ndim == 1 else 'axes'}"
 
 
-class Pointer(NamedTuple):
+@dataclass(frozen=True)
+class Pointer:
     """Shared memory. It has elements, but it doesn't know how many."""
 
     dtype: np.dtype
@@ -35,7 +38,8 @@ class Pointer(NamedTuple):
         return f"{self.dtype} shared memory"
 
 
-class Tuple(NamedTuple):
+@dataclass(frozen=True)
+class Tuple:
     """Several values, such as ``jit.grid(2)``."""
 
     types: tuple[Any, ...]
@@ -45,7 +49,8 @@ class Tuple(NamedTuple):
         return f"tuple of {len(self.types)}"
 
 
-class Void(NamedTuple):
+@dataclass(frozen=True)
+class Void:
     """What a function gives that returns nothing."""
 
     def __str__(self) -> str:

@@ -74,7 +74,10 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
     if isinstance(x, Known):
         if not is_number(x.obj):
             raise Problem(f"{_described(x.obj)} is no number")
-        return as_value(Known(number_as(x.obj, to)))
+        try:
+            return as_value(Known(number_as(x.obj, to)))
+        except TypeError as error:
+            raise Problem(f"{error}{hint(type_of(x.obj), to)}") from None
     kind = scalar_type(x)
     if kind == to:
         return x
