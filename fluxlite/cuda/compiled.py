@@ -17,13 +17,15 @@ _HERE = __package__  # fluxlite.cuda
 
 
 def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
-    """Launch it on arrays of CuPy's. Raises `Refused` for what cupyx.jit doesn't compile, and `TypeError` for host arrays."""
+    """Launch it on arrays of CuPy's. Raises `Refused` for what cupyx.jit doesn't compile, and `TypeError` for host
+    arrays."""
     import cupy
 
     for name, x in zip(kernel.source.parameters, args):
         if isinstance(x, np.ndarray) or not (isinstance(x, cupy.ndarray) or np.isscalar(x)):
             raise TypeError(
-                f"kernel {kernel.name}: {name} is {type(x).__name__} on the host, and the others are on an NVIDIA GPU. Move "
+                f"kernel {kernel.name}: {name} is {type(x).__name__} on the host, and the others are on an NVIDIA "
+                f"GPU. Move "
                 f"it there first: {name} = fl.gpu({name})."
             )
     real = _current(kernel)
@@ -46,7 +48,8 @@ def transpiled(kernel: Any, args: Sequence[Any]) -> Any:
 
     try:
         return _compile.transpile(
-            _rebuilt(kernel.function, {}), ['extern "C"', "__global__"], "cuda", tuple(map(_type, args)), _cuda_types.void
+            _rebuilt(kernel.function, {}), ['extern "C"', "__global__"], "cuda", tuple(map(_type, args)),
+            _cuda_types.void
         )
     except Exception as error:
         raise _refused(kernel, error) from error

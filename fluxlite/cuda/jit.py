@@ -1,7 +1,8 @@
 """Kernels by hand, with the names of ``cupyx.jit``: a function that many threads run at the same time.
 
-On an NVIDIA GPU, the function becomes CUDA C through `cupyx.jit`. On a simulated GPU, all threads run here, and whatever
-a GPU would do wrong in silence raises: an index outside of an array, a data race, a barrier that some threads miss.
+On an NVIDIA GPU, the function becomes CUDA C through `cupyx.jit`. On a simulated GPU, all threads run here, and
+whatever a GPU would do wrong in silence raises: an index outside of an array, a data race, a barrier that some threads
+miss.
 
 >>> from fluxlite.cuda import jit
 >>> @jit.rawkernel()
@@ -18,17 +19,17 @@ a GPU would do wrong in silence raises: an index outside of an array, a data rac
 [0. 2. 4.]
 >>> print(doubled.figures)
 kernel doubled[1, 32]
-  threads         32 in 1 block, 1 warps
+  threads         32 in 1 block, 1 warp
   sectors         2 of 32 bytes, 38% of them used
-  busiest thread  1 reads, 1 writes
+  busiest thread  1 read, 1 write
   divergent       1 of 1 branches of a warp
   occupancy       50% of a multiprocessor's threads: 16 blocks
   time            3 µs simulated (NVIDIA T4), by the least time of any kernel; ...
 
-A number written in a kernel is a C number: ``0.5`` is a float32, ``1`` an int32. `grid` and ``threadIdx.x`` are unsigned,
-so ``i - 1`` of thread 0 is 4,294,967,295: write ``int(jit.grid(1))`` where you subtract. Loops are ``while`` and ``for`` over
-``range``. Of functions there are NumPy's of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your own under
-``@rawkernel(device=True)``.
+A number written in a kernel is a C number: ``0.5`` is a float32, ``1`` an int32. `grid` and ``threadIdx.x`` are
+unsigned, so ``i - 1`` of thread 0 is 4,294,967,295: write ``int(jit.grid(1))`` where you subtract. Loops are ``while``
+and ``for`` over ``range``. Of functions there are NumPy's of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your
+own under ``@rawkernel(device=True)``.
 """
 
 from __future__ import annotations
@@ -44,7 +45,14 @@ from ..devices import selection
 from ..simulated.memory import Stored
 from ..simulated.threads import names
 from ..simulated.threads.errors import (
-    DataRace, Endless, KernelError, NeverWritten, OutOfBounds, Refused, StuckBarrier, TooMuch,
+    DataRace,
+    Endless,
+    KernelError,
+    NeverWritten,
+    OutOfBounds,
+    Refused,
+    StuckBarrier,
+    TooMuch,
 )  # fmt: skip
 from ..simulated.threads.source import Source
 
@@ -127,25 +135,28 @@ class Kernel:
         for name, x in zip(self.source.parameters, args):
             if hasattr(type(x), "__primitive__"):
                 raise TypeError(
-                    f"kernel {self.name}: {name} is tracked for a gradient, and a kernel has no derivative. Call it in a "
+                    f"kernel {self.name}: {name} is tracked for a gradient, and a kernel has no derivative. Call it "
+                    f"in a "
                     "function under @fl.primitive, and give that a fl.rule."
                 )
             if isinstance(x, np.ndarray):
-                where = f"on {device}" if device else "on a GPU: an NVIDIA GPU, or a simulated one after fl.simulate_gpu()"
+                where = f"on {device}" if device else "on an NVIDIA GPU, or on a simulated one after fl.simulate_gpu()"
                 raise TypeError(
-                    f"kernel {self.name}: {name} is on the host, an array of shape {x.shape}. A kernel runs {where}. Move it "
-                    f"there first: {name} = fl.gpu({name})."
+                    f"kernel {self.name}: {name} is on the host, an array of shape {x.shape}. A kernel runs {where}. "
+                    f"Move it there first: {name} = fl.gpu({name})."
                 )
             if not isinstance(x, (Stored, bool, int, float, complex, np.number, np.bool_)):
-                raise TypeError(f"kernel {self.name}: {name} is {type(x).__name__}; it takes arrays on a GPU, and numbers")
+                raise TypeError(
+                    f"kernel {self.name}: {name} is {type(x).__name__}; it takes numbers, and arrays on a GPU"
+                )
 
     def as_part_of(self, translation: Any, args: list[Any]) -> Any:
         """Its call inside another kernel: `expressions.py` asks for it."""
-        from ..simulated.threads.statements import inlined
+        from ..simulated.threads.branches import inlined
         from ..simulated.threads.values import Problem
 
         if not self.device:
-            raise Problem(f"{self.name} is a kernel: only a function under @jit.rawkernel(device=True) can be called here")
+            raise Problem(f"{self.name} is a kernel: only what's under @jit.rawkernel(device=True) can be called here")
         return inlined(translation, self.source, args)
 
 

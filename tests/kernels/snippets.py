@@ -1,8 +1,9 @@
 """What cupyx.jit takes in a kernel and what it refuses, as small kernels: the simulated GPU has to agree with each.
 
-Each is the body of ``def kernel(x, z, n_, d, out, n)``: `x` and `out` are float32 arrays of 8, `z` is 4 x 4, `n_` int32,
-`d` float64, and `n` the number 8. ``YES`` are accepted, ``NO`` refused by cupyx.jit. What's in ``NVRTC`` is translated by
-cupyx.jit and then refused by NVIDIA's compiler. ``STRICTER`` are accepted there and refused here, with the reason.
+Each is the body of ``def kernel(x, z, n_, d, out, n)``: `x` and `out` are float32 arrays of 8, `z` is 4 x 4, `n_`
+int32, `d` float64, and `n` the number 8. ``YES`` are accepted, ``NO`` refused by cupyx.jit. What's in ``NVRTC`` is
+translated by cupyx.jit and then refused by NVIDIA's compiler. ``STRICTER`` are accepted there and refused here, with
+the reason.
 """
 
 HEAD = '''import math
@@ -100,7 +101,8 @@ YES = {
     "tanh_imported": "out[jit.grid(1)] = my_tanh(x[0])",
     "tanh_of_int": "out[jit.grid(1)] = np.float32(np.tanh(np.float32(n_[0])))",
     "functions": "out[0] = np.exp(x[0]) + np.log(x[1]) + np.sqrt(x[2]) + np.abs(x[3]) + np.floor(x[4])",
-    "functions_of_two": "out[0] = np.maximum(x[0], 0.0) + np.minimum(x[1], x[2]) + np.arctan2(x[0], x[1]) + np.power(x[0], 2.0)",
+    "functions_of_two": "out[0] = np.maximum(x[0], 0.0) + np.minimum(x[1], x[2]) + np.arctan2(x[0], x[1])",
+    "function_power": "out[0] = np.power(x[0], 2.0) + np.hypot(x[1], x[2]) + np.copysign(x[3], x[4])",
     "functions_of_ints": "n_[0] = np.maximum(n_[0], 3) + np.abs(n_[1]) + np.sign(n_[2]) + np.bitwise_and(n_[3], 1)",
     "max_min": "out[jit.grid(1)] = max(x[0], 0.0) + min(x[0], x[1], 2.0)",
     "isnan": "if np.isnan(x[0]) or np.isfinite(x[1]):\n    out[0] = 1.0",

@@ -137,7 +137,8 @@ def _check_written(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -
         who = int(_chosen(lanes.who, lanes, mask)[place])
         raise site.wrong(
             NeverWritten,
-            f"no thread has written {part.name}[{int(to.chosen[place])}] yet. Shared memory begins with whatever was there "
+            f"no thread has written {part.name}[{int(to.chosen[place])}] yet. Shared memory begins with whatever was "
+            f"there "
             "before.\n  Write every element that is read, also those at the edges.",
             lanes.named(who),
         )  # fmt: skip
@@ -152,7 +153,8 @@ def _check_unwritten(lanes: Lanes, mask: Mask, part: Part, values: Any, to: Reac
             at = int(np.broadcast_to(to.at, bad.shape).ravel()[bad.argmax()])
             raise site.wrong(
                 NeverWritten,
-                f"{part.name} was made by `empty`, and nothing has written {part.name}[{_index(part, at)}] yet: it holds "
+                f"{part.name} was made by `empty`, and nothing has written {part.name}[{_index(part, at)}] yet: it "
+                f"holds "
                 "whatever was in memory before.\n  Write it first, or make the array with np.zeros_like.",
                 lanes.first_of(bad),
             )  # fmt: skip

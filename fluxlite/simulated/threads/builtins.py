@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,9 @@ from .races import Log
 from .types import INT, SIZE, UINT, VOID, ArrayType, Pointer, Tuple
 from .values import Expression, Known, Problem, Value, as_value, called, cast, scalar_type
 
-if TYPE_CHECKING:
-    from .expressions import Expressions
-
 SHARED_LIMIT = 48 * 1024  # bytes a block may declare: CUDA C++ Programming Guide, technical specifications
 FULL_WARP = 0xFFFFFFFF
+_FULL, _NONE, _WARP = Known(FULL_WARP), Known(None), Known(WARP)
 
 
 def known(x: Expression, what: str) -> Any:
@@ -33,7 +31,7 @@ def axis_of(name: str, axis: int) -> Value:
     return Value(UINT, lambda lanes, mask: lanes.axes[name][axis])
 
 
-def grid(t: Expressions, node: Any, ndim: Expression) -> Value:
+def grid(t: Any, node: Any, ndim: Expression) -> Value:
     def one(axis: int) -> Value:
         def run(lanes: Lanes, mask: Mask) -> Any:
             mask.spend(OPERATION)
@@ -45,7 +43,7 @@ def grid(t: Expressions, node: Any, ndim: Expression) -> Value:
     return _axes(one, ndim, "grid")
 
 
-def gridsize(t: Expressions, node: Any, ndim: Expression) -> Value:
+def gridsize(t: Any, node: Any, ndim: Expression) -> Value:
     def one(axis: int) -> Value:
         return Value(UINT, lambda lanes, mask: lanes.axes["blockDim"][axis] * lanes.axes["gridDim"][axis])
 
@@ -64,7 +62,7 @@ def _axes(one: Callable[[int], Value], ndim: Expression, name: str) -> Value:
     )
 
 
-def length(t: Expressions, node: Any, x: Expression) -> Value:
+def length(t: Any, node: Any, x: Expression) -> Value:
     if not isinstance(x, Value) or not isinstance(x.type, ArrayType) or not x.type.ndim:
         raise Problem("len takes an array argument")
     run = x.run
@@ -72,7 +70,7 @@ def length(t: Expressions, node: Any, x: Expression) -> Value:
 
 
 def extreme(name: str) -> Callable:
-    def run(t: Expressions, node: Any, *operands: Expression) -> Value:
+    def run(t: Any, node: Any, *operands: Expression) -> Value:
         if len(operands) < 2:
             raise Problem(f"{name[:3]} takes two numbers or more")
         result: Expression = operands[0]
@@ -83,14 +81,14 @@ def extreme(name: str) -> Callable:
     return run
 
 
-def syncthreads(t: Expressions, node: Any) -> Value:
+def syncthreads(t: Any, node: Any) -> Value:
     def run(lanes: Lanes, mask: Mask) -> None:
         lanes.barrier(mask, node, t.source)
 
     return Value(VOID, run)
 
 
-def syncwarp(t: Expressions, node: Any, *, mask: Expression = Known(FULL_WARP)) -> Value:
+def syncwarp(t: Any, node: Any, *, mask: Expression = _FULL) -> Value:
     if known(mask, "the mask of jit.syncwarp") != FULL_WARP:
         raise Problem("the simulated GPU knows jit.syncwarp() for a whole warp only")
 
@@ -100,19 +98,19 @@ def syncwarp(t: Expressions, node: Any, *, mask: Expression = Known(FULL_WARP)) 
     return Value(VOID, run)
 
 
-def laneid(t: Expressions, node: Any) -> Value:
+def laneid(t: Any, node: Any) -> Value:
     return Value(UINT, lambda lanes, mask: (np.arange(lanes.width, dtype=np.uint32) % WARP)[None])
 
 
 def shared_memory(
-    t: Expressions, node: Any, dtype: Expression, size: Expression, alignment: Expression = Known(None)
+    t: Any, node: Any, dtype: Expression, size: Expression, alignment: Expression = _NONE
 ) -> Value:
     count, kind = known(size, "the size of shared memory"), np.dtype(known(dtype, "the type of shared memory"))
     known(alignment, "the alignment")
     if count is None:
         raise Problem("the simulated GPU knows shared memory of a fixed size only: jit.shared_memory(np.float32, 128)")
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise Problem(f"the size of shared memory is a number from 1 on, got {count!r}; two axes are row * width + column")
+        raise Problem(f"the size of shared memory is one number, got {count!r}; of two axes, row * width + column")
     name, source = t.being_assigned or "shared memory", t.source
 
     def run(lanes: Lanes, mask: Mask) -> Ref:
@@ -156,7 +154,7 @@ _ATOMICS: dict[str, tuple[Any, str]] = {
 def atomic(name: str) -> Callable:
     how, types = _ATOMICS[name]
 
-    def build(t: Expressions, node: Any, array: Expression, index: Expression, *given: Expression) -> Value:
+    def build(t: Any, node: Any, array: Expression, index: Expression, *given: Expression) -> Value:
         if not isinstance(array, Value) or not isinstance(array.type, (ArrayType, Pointer)):
             raise Problem(f"jit.atomic_{name} takes an array, an index and a value")
         indices = t.indices(array, index)
@@ -196,8 +194,8 @@ _SOURCE: dict[str, Callable] = {
 
 def shuffle(way: str) -> Callable:
     def build(
-        t: Expressions, node: Any, mask: Expression, var: Expression, by: Expression,
-        *, width: Expression = Known(WARP),
+        t: Any, node: Any, mask: Expression, var: Expression, by: Expression,
+        *, width: Expression = _WARP,
     ) -> Value:  # fmt: skip
         kind = scalar_type(var)
         if kind.name not in _SHUFFLED.split():
@@ -214,20 +212,26 @@ def shuffle(way: str) -> Callable:
             on.spend(SHUFFLE)
             lane = np.arange(lanes.width) % WARP
             given = np.asarray(index.run(lanes, on)).astype(np.int64)
-            come = np.broadcast_to(_SOURCE[way](lane[None], given, size), np.broadcast_shapes(given.shape, (1, lanes.width)))
-            come = come + np.arange(lanes.width) // WARP * WARP
-            asleep = on.on & ~np.take_along_axis(*np.broadcast_arrays(on.on, come), 1)
+            come = _SOURCE[way](lane[None], given, size) + (np.arange(lanes.width) - lane)
+            asleep = on.on & ~_of_lanes(on.on, come)
             if asleep.any():
                 raise source.wrong(
                     NeverWritten, node,
-                    "the lane that this thread takes the value from doesn't come here, so there is none.\n  Put the shuffle "
+                    "the lane that this thread takes the value from doesn't come here, so there is none.\n  Put the "
+                    "shuffle "
                     "where all threads of a warp pass.", lanes.first_of(asleep),
                 )  # fmt: skip
-            return np.take_along_axis(*np.broadcast_arrays(np.asarray(value.run(lanes, on)), come), 1)
+            return _of_lanes(np.asarray(value.run(lanes, on)), come)
 
         return Value(kind, run)
 
     return build
+
+
+def _of_lanes(x: np.ndarray, lane: np.ndarray) -> np.ndarray:
+    """What these lanes have of `x`."""
+    x, lane = np.broadcast_arrays(x, lane)
+    return np.take_along_axis(x, lane, 1)
 
 
 CALLS: dict[Any, Callable] = {

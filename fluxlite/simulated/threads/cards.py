@@ -50,11 +50,11 @@ QUEUE: Range = (0.25, 1, 4)
 COMPILED: Range = (0.5, 1, 2)
 LEVEL_2_BYTES = 20
 
-# Threads, blocks and shared memory of a multiprocessor: CUDA C++ Programming Guide, technical specifications per compute
-# capability (7.5; 8.0; 8.6; 8.9; 9.0). Clocks: the makers' boost clocks, from the pages named in `presets.py`.
-# Latencies, the likely one of each: Turing from Jia et al., 2019 (arXiv 1903.07486): shared 19, level 1 32, level 2 188,
-# memory 296. Ampere, Ada and Hopper from Luo et al., 2024 (arXiv 2402.13499), rounded. The least and the most of each are
-# guesses: loads overlap, or miss the table of addresses.
+# Threads, blocks and shared memory of a multiprocessor: CUDA C++ Programming Guide, technical specifications per
+# compute capability (7.5; 8.0; 8.6; 8.9; 9.0). Clocks: the makers' boost clocks, from the pages named in `presets.py`.
+# Latencies, the likely one of each: Turing from Jia et al., 2019 (arXiv 1903.07486): shared 19, level 1 32, level 2
+# 188, memory 296. Ampere, Ada and Hopper from Luo et al., 2024 (arXiv 2402.13499), rounded. The least and the most of
+# each are guesses: loads overlap, or miss the table of addresses.
 _LIMITS = {
     7.5: (1024, 16, 64 * KB, 2), 8.0: (2048, 32, 164 * KB, 2), 8.6: (1536, 16, 100 * KB, 4),
     8.9: (1536, 24, 100 * KB, 4), 9.0: (2048, 32, 228 * KB, 4),
@@ -67,7 +67,9 @@ _LATENCIES: dict[float, Any] = {7.5: _TURING, 8.0: _AMPERE, 8.6: _AMPERE, 8.9: _
 
 
 def _card(name: str, clock: float, capability: float, is_guess: bool = False) -> Card:
-    return Card(name, clock, *_LIMITS[capability], *_LATENCIES[capability], is_guess)  # type: ignore[arg-type]
+    threads, blocks, shared, issue = _LIMITS[capability]
+    shared_memory, level_1, level_2, far = _LATENCIES[capability]
+    return Card(name, clock, threads, blocks, shared, issue, shared_memory, level_1, level_2, far, is_guess)
 
 
 CARDS = {

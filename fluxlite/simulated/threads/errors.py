@@ -1,4 +1,5 @@
-"""What a GPU does in silence, or refuses to compile: each an error with the kernel, the block, the thread and the line."""
+"""What a GPU does in silence, or refuses to compile: each an error with the kernel, the block, the thread and the
+line."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ The types are found before the launch, as a compiler does. So a mistake is found
 from __future__ import annotations
 
 import ast
-import inspect
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -17,9 +16,19 @@ from . import accesses, builtins, names
 from .lanes import OPERATION, Lanes, Mask
 from .memory import Ref
 from .source import MISSING, Source
-from .types import BOOL, INT, SIGNATURES, SIZE, ArrayType, Pointer, Tuple, is_number
+from .types import BOOL, INT, SIZE, ArrayType, Pointer, Tuple, is_number
 from .values import (
-    Expression, Known, Problem, Value, as_value, called, cast, is_true, packed, scalar_type,
+    Expression,
+    Known,
+    Problem,
+    Run,
+    Value,
+    as_value,
+    called,
+    cast,
+    is_true,
+    packed,
+    scalar_type,
 )  # fmt: skip
 
 OPERATORS: dict[type, tuple[str, Callable]] = {
@@ -35,9 +44,6 @@ OPERATORS: dict[type, tuple[str, Callable]] = {
     ast.USub: ("negative", operator.neg), ast.Invert: ("invert", operator.invert), ast.Not: ("not", operator.not_),
 }  # fmt: skip
 _SMALLER = {"less", "less_equal", "greater", "greater_equal"}
-# NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
-FUNCTIONS = {getattr(np, name): name for name in SIGNATURES if hasattr(np, name)}
-FUNCTIONS |= {np.abs: "absolute", np.true_divide: "true_divide", np.remainder: "remainder", np.conjugate: "conjugate"}
 
 
 class Site:
@@ -101,7 +107,7 @@ class Expressions:
     def _Tuple(self, node: ast.Tuple) -> Expression:
         parts = [self.expression(part) for part in node.elts]
         if all(isinstance(part, Known) for part in parts):
-            return Known(tuple(part.obj for part in parts))  # type: ignore[union-attr]
+            return Known(tuple(map(known_obj, parts)))
         return packed([as_value(part) for part in parts])
 
     def _Name(self, node: ast.Name) -> Expression:
@@ -113,7 +119,7 @@ class Expressions:
         if found is MISSING:
             raise Problem(f"nothing is called {node.id} here")
         self.program.used.append((self.source, node.id, found))
-        return _name(found)
+        return name_of(found)
 
     def _variable(self, node: ast.Name, variable: Variable) -> Value:
         slot, source = variable.slot, self.source
@@ -133,7 +139,7 @@ class Expressions:
                     raise Problem(f"{owner.obj!r} has .x, .y and .z")
                 return builtins.axis_of(owner.obj.name, "xyz".index(node.attr))
             try:
-                return _name(getattr(owner.obj, node.attr))
+                return name_of(getattr(owner.obj, node.attr))
             except AttributeError as error:
                 raise Problem(str(error)) from None
         run = owner.run
@@ -157,7 +163,7 @@ class Expressions:
             if not isinstance(index, Known):
                 raise Problem("only an array argument has elements that a thread chooses")
             try:
-                return _name(owner.obj[index.obj])
+                return name_of(owner.obj[index.obj])
             except (TypeError, IndexError, KeyError) as error:
                 raise Problem(str(error)) from None
         if isinstance(owner.type, Tuple):
@@ -198,9 +204,7 @@ class Expressions:
             parts = [as_value(Known(part)) for part in index.obj]
         elif isinstance(given.type, Tuple):
             whole = given.run
-            parts = [
-                Value(kind, lambda lanes, mask, k=k: whole(lanes, mask)[k]) for k, kind in enumerate(given.type.types)
-            ]
+            parts = [_one_of(whole, k, kind) for k, kind in enumerate(given.type.types)]
         else:
             parts = [given]
         if len(parts) > owner.type.ndim:
@@ -235,12 +239,12 @@ class Expressions:
         name, python = OPERATORS[type(op)]
         if all(isinstance(x, Known) for x in operands):
             try:
-                return Known(python(*(x.obj for x in operands)))
+                return Known(python(*map(known_obj, operands)))
             except Exception as error:
                 raise Problem(str(error)) from None
-        if isinstance(op, (ast.Add, ast.Sub)) and isinstance(operands[0], Value):
-            if isinstance(operands[0].type, Pointer):
-                return self._moved(operands[0], operands[1], python)
+        first = operands[0]
+        if isinstance(op, (ast.Add, ast.Sub)) and isinstance(first, Value) and isinstance(first.type, Pointer):
+            return self._moved(first, operands[1], python)
         return called(name, operands, "smaller" if name in _SMALLER else "")
 
     def _moved(self, pointer: Value, by: Expression, python: Callable) -> Value:
@@ -318,59 +322,6 @@ class Expressions:
 
         return Value(x.type, run)
 
-    # -- calls -----------------------------------------------------------------------------------
-
-    def _Call(self, node: ast.Call) -> Expression:
-        function = self.expression(node.func)
-        if not isinstance(function, Known):
-            raise Problem("this is a value, not a function")
-        if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
-            raise Problem("arguments are written out, without * and **")
-        args = [self.expression(argument) for argument in node.args]
-        keywords = {str(keyword.arg): self.expression(keyword.value) for keyword in node.keywords}
-        call = self._built_in(function.obj)
-        if call is not None:
-            try:
-                inspect.signature(call).bind(self, node, *args, **keywords)
-            except TypeError as error:
-                raise Problem(f"{function.obj!r}: {error}") from None
-            return call(self, node, *args, **keywords)
-        return self._other(node, function.obj, args, keywords)
-
-    def _built_in(self, function: Any) -> Callable | None:
-        if isinstance(function, names.Builtin):
-            return builtins.CALLS.get(function.name)
-        return builtins.PYTHONS.get(function) if function.__hash__ else None
-
-    def _other(self, node: Any, function: Any, args: list[Expression], keywords: dict[str, Expression]) -> Expression:
-        if hasattr(function, "as_part_of"):  # a kernel of ours
-            if keywords:
-                raise Problem("a function of the device takes no keywords")
-            return function.as_part_of(self, args)
-        name = FUNCTIONS.get(function) if function.__hash__ else None
-        if name is not None:
-            return self._function(name, args, keywords)
-        if all(isinstance(x, Known) for x in (*args, *keywords.values())):
-            try:
-                return _name(function(*(x.obj for x in args), **{name: x.obj for name, x in keywords.items()}))  # type: ignore[union-attr]
-            except Exception as error:
-                raise Problem(str(error)) from None
-        if inspect.isclass(function) and issubclass(function, (bool, int, float, complex, np.generic)):
-            if len(args) != 1 or keywords:
-                raise Problem(f"{function.__name__}(…) takes one number")
-            return cast(args[0], np.dtype(function), checked=False)
-        raise Problem(
-            f"it doesn't know {getattr(function, '__name__', function)}. There are NumPy's functions of numbers, such as "
-            "np.tanh, and your own under @jit.rawkernel(device=True)"
-        )
-
-    def _function(self, name: str, args: list[Expression], keywords: dict[str, Expression]) -> Value:
-        dtype = keywords.pop("dtype", Known(None))
-        count = len(SIGNATURES[name][0][0])
-        if keywords or len(args) != count or dtype != Known(None):
-            raise Problem(f"np.{name} takes {count} {'number' if count == 1 else 'numbers'} and no keywords")
-        return called(name, args)
-
 
 _MISSING = {
     "Slice": "slices", "List": "lists", "Dict": "dictionaries", "Set": "sets", "ListComp": "comprehensions",
@@ -381,7 +332,15 @@ _MISSING = {
 _MISSING = {name: f"a kernel has no {text}" for name, text in _MISSING.items()}
 
 
-def _name(found: Any) -> Expression:
+def _one_of(whole: Run, k: int, kind: Any) -> Value:
+    return Value(kind, lambda lanes, mask: whole(lanes, mask)[k])
+
+
+def known_obj(x: Any) -> Any:
+    return x.obj
+
+
+def name_of(found: Any) -> Expression:
     """What a name from outside means."""
     if isinstance(found, names.Name) and found.name == "warpsize":
         return Value(INT, lambda lanes, mask: np.int32(32))

@@ -1,4 +1,5 @@
-"""What a launch did, as a receipt has it: threads, sectors, conflicts, branches, and the time that follows from them."""
+"""What a launch did, as a receipt has it: threads, sectors, conflicts, branches, and the time that follows from
+them."""
 
 from __future__ import annotations
 
@@ -146,7 +147,7 @@ class Figures:
     def rows(self) -> list[tuple[str, str]]:
         """What a receipt says about it: names and texts."""
         rows = [
-            ("threads", f"{self.threads:,} in {self.blocks:,} {_s('block', self.blocks)}, {self.warps:,} warps"),
+            ("threads", f"{self.threads:,} in {_many(self.blocks, 'block')}, {_many(self.warps, 'warp')}"),
             ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used"),
             ("busiest thread", self._busiest()),
         ]
@@ -155,11 +156,26 @@ class Figures:
         rows.append(("divergent", f"{self.divergent:,} of {self.branches:,} branches of a warp"))
         if self.atomics:
             rows.append(("atomics", f"{self.atomics:,}, up to {self.queue:,} on one element"))
-        rows.append(("occupancy", f"{self.occupancy:.0%} of a multiprocessor's threads: {int(self.resident)} blocks"))
+        there = _many(int(self.resident), "block")
+        rows.append(("occupancy", f"{self.occupancy:.0%} of a multiprocessor's threads: {there}"))
         return [*rows, ("time", self.time)]
 
+    @property
+    def summary(self) -> str:
+        """The most important figures, in one line."""
+        more = [
+            f"{count:,} {word}"
+            for count, word in (
+                (self.conflicts, "bank conflicts"), (self.divergent, "divergent branches"),
+                (self.queue, "atomics on one element"),
+            )
+            if count
+        ]  # fmt: skip
+        parts = [f"{self.threads:,} threads", f"{self.sectors:,} sectors, {self.share:.0%} used", *more]
+        return f"{', '.join(parts)}; {duration(self.seconds)}, by {self.limit}"
+
     def _busiest(self) -> str:
-        seen = [f"{count:,} {name}" for name, count in self.busiest.items() if count]
+        seen = [f"{count:,} {name[:-1] if count == 1 else name}" for name, count in self.busiest.items() if count]
         return ", ".join(seen) or "touches no memory"
 
     @property
@@ -184,8 +200,8 @@ def _dim(dim: tuple[int, ...]) -> str:
     return str(parts[0]) if len(parts) == 1 else str(tuple(parts))
 
 
-def _s(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word if count == 1 else f'{word}s'}"
 
 
 def duration(seconds: float) -> str:

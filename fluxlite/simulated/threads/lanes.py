@@ -1,7 +1,7 @@
 """All threads of some blocks at once: who takes part, what each name holds, and how long each warp has been at work.
 
-A value is an array with an element for each block and thread: shape (blocks, threads). Where all threads of a block have
-the same, it's (blocks, 1), where all blocks have the same (1, threads), and where all have the same it's a number.
+A value is an array with an element for each block and thread: shape (blocks, threads). Where all threads of a block
+have the same, it's (blocks, 1), where all blocks have the same (1, threads), and where all have the same it's a number.
 """
 
 from __future__ import annotations
@@ -34,14 +34,16 @@ _MOST_MASKS = 64
 class Mask:
     """Which threads take part. `on` has shape (1, threads) if it's the same in all blocks."""
 
-    __slots__ = ("on", "count", "is_full", "warps", "warp_count", "spent", "owes", "touched", "known", "_open", "_is_open")
+    __slots__ = (
+        "on", "count", "is_full", "warps", "warp_count", "spent", "owes", "touched", "known", "_open", "_is_open",
+    )  # fmt: skip
 
     def __init__(self, on: np.ndarray, blocks: int, open_masks: list[Mask]) -> None:
         self.on = on
         each = blocks // len(on)  # how many blocks each row stands for
         self.count = int(np.count_nonzero(on)) * each
         self.is_full = self.count == on.size * each
-        self.warps = on.reshape(len(on), -1, WARP).any(2)
+        self.warps: Any = on.reshape(len(on), -1, WARP).any(2)
         self.warp_count = int(np.count_nonzero(self.warps)) * each
         self.spent, self.touched, self.owes = [0] * len(KINDS), [0] * 4, False
         self.known: dict = {}  # footprints, by index
@@ -165,7 +167,8 @@ class Lanes:
         if missing.any():
             raise source.wrong(
                 NeverWritten, node,
-                f"{node.id} has no value in this thread yet: it went past the line that assigns it.\n  Assign it before the "
+                f"{node.id} has no value in this thread yet: it went past the line that assigns it.\n  Assign it "
+                f"before the "
                 "`if` or the loop.",
                 self.first_of(missing),
             )  # fmt: skip
@@ -236,7 +239,7 @@ class Lanes:
         mask.spend(BARRIER)
         self._charge()
         everywhere = mask is self.top
-        here = self._all_blocks if everywhere else mask.on.any(1) & self._all_blocks
+        here: Any = self._all_blocks if everywhere else mask.on.any(1) & self._all_blocks
         self._tell_logs(everywhere or bool(here.all()))
         self.phase += here
         if self.phase[0] >> PHASE_BITS:
@@ -265,8 +268,10 @@ class Lanes:
         name = unraveled(first, self.launch.block)
         raise source.wrong(
             StuckBarrier, node,
-            f"{count} of the block's {self.launch.threads} threads {'does' if count == 1 else 'do'} not come here, first "
-            f"of all thread {name}: the others would wait forever.\n  Put jit.syncthreads() where all threads pass: not "
+            f"{count} of the block's {self.launch.threads} threads {'does' if count == 1 else 'do'} not come here, "
+            f"first "
+            f"of all thread {name}: the others would wait forever.\n  Put jit.syncthreads() where all threads pass: "
+            f"not "
             "inside an `if` or a loop that only some of them go through.",
             self.at(row, int(here[row].argmax())),
         )  # fmt: skip
@@ -300,7 +305,7 @@ def _where(on: np.ndarray, new: Any, old: Any, node: Any, source: Any) -> Any:
         return tuple([_where(on, a, b, node, source) for a, b in zip(new, old)])
     if new.part is not old.part or new.axis != old.axis:
         raise source.wrong(
-            Refused, node, "the simulated GPU takes one array for each name: here some threads mean one, others another."
+            Refused, node, "the simulated GPU takes one array for each name: here, threads differ in which they mean."
         )
     return new._replace(offset=np.where(on, new.offset, old.offset))
 

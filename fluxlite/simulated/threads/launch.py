@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..emptied import pattern_of
 from ..memory import Stored
 from ..rules import one_device
+from .branches import Translation
 from .cards import card_of
 from .errors import KernelError, TooMuch
 from .figures import Costs, Figures
@@ -17,9 +19,7 @@ from .lanes import MOST_BLOCKS, WARP, Lanes
 from .memory import Memory, Part, Ref
 from .races import Log
 from .source import Source
-from .statements import Translation
 from .types import ArrayType, is_number, number_as, type_of
-from .unwritten import pattern_of
 from .values import Value
 from .watching import Watch
 
@@ -84,8 +84,8 @@ class Launch:
         self._check_size()
         preset = device.settings[0]
         self.figures = Figures(source.name, self.grid, self.block, card_of(preset))
-        self.most_rounds, self.watched = 100_000, None
-        self.observer: Callable | None = None
+        self.most_rounds = 100_000
+        self.watched: tuple[Any, Any] | None = None
         self.program = _program(source, programs, [_type(source, *given) for given in zip(source.parameters, args)])
         self._args = self._arguments(args)
 
@@ -137,7 +137,8 @@ class Launch:
             raise KernelError(f"kernel {self.source.name}: {name} does not lie at a multiple of its {size} bytes")
         if name in self.program.changed and not values.flags.writeable:
             raise ValueError(
-                f"kernel {self.source.name} writes into {name}, which is read-only: a gradient still needs it. Let it write "
+                f"kernel {self.source.name} writes into {name}, which is read-only: a gradient still needs it. Let it "
+                f"write "
                 "into a new array, made with np.empty_like."
             )
         flat = raw[: raw.size // size * size].view(x.dtype)
@@ -171,7 +172,8 @@ class Launch:
         figures = self.figures
         figures.add_lines(self.program.sites)
         figures.unique_sectors = sum(int(np.count_nonzero(memory.near)) for memory in self.memories)
-        figures.queue = max((int(memory.atomics.max()) for memory in self.memories if memory.atomics is not None), default=0)
+        changed = [memory.atomics for memory in self.memories if memory.atomics is not None]
+        figures.queue = max((int(times.max(initial=0)) for times in changed), default=0)
         figures.add_times(self.device.settings[0], cycles)
 
     def watch_for(self, first: int, blocks: int) -> Watch | None:
@@ -197,9 +199,10 @@ def _three(given: Any, what: str, name: str) -> tuple[int, int, int]:
 
 def _type(source: Source, name: str, x: Any) -> Any:
     if isinstance(x, Stored):
-        if x.dtype.kind not in "biufc":  # type: ignore[attr-defined]
-            raise TypeError(f"kernel {source.name}: {name} holds {x.dtype}, which is no number")  # type: ignore[attr-defined]
-        return ArrayType(x.dtype, x.ndim)  # type: ignore[attr-defined]
+        values = x._values
+        if values.dtype.kind not in "biufc":
+            raise TypeError(f"kernel {source.name}: {name} holds {values.dtype}, which is no number")
+        return ArrayType(values.dtype, values.ndim)
     return type_of(x)
 
 

@@ -70,8 +70,10 @@ class Ref(NamedTuple):
 class Reach:
     """The elements that a mask's lanes mean, and what touching them costs."""
 
-    __slots__ = ("at", "chosen", "lane", "footprint", "times", "sectors", "used", "conflicts", "waits", "is_near", "is_written",
-                 "noted")  # fmt: skip
+    __slots__ = (
+        "at", "chosen", "lane", "footprint", "times", "sectors", "used", "conflicts", "waits", "is_near", "is_written",
+        "noted",
+    )  # fmt: skip
 
     def __init__(self, at: Any) -> None:
         self.at = at  # for every lane; where a lane doesn't take part, element 0
@@ -138,7 +140,7 @@ def _inside(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -
 
 def _taking_part(mask: Mask, index: np.ndarray) -> np.ndarray:
     """Which elements of `index` some lane of the mask uses."""
-    on = mask.on
+    on: Any = mask.on
     if index.shape[1] == 1:
         on = on.any(1, keepdims=True)
     return on.any(0, keepdims=True) if index.shape[0] < len(on) else on
@@ -149,10 +151,11 @@ def _outside(lanes: Lanes, part: Part, axis: int, index: int, bad: Any, count: i
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
     wrapped = ""
     if index >= 2**31:
-        wrapped = " That's a number below 0, which an unsigned type can't hold: write int(jit.grid(1)) before you subtract."
+        wrapped = " It's a number below 0 that an unsigned type can't hold: write int(jit.grid(1)) before you subtract."
     text = (
         f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside.{wrapped}\n  "
-        f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check, and doesn't count from "
+        f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check, and doesn't count "
+        f"from "
         f"the end: guard the line, as in `if i < {part.name}.shape[{axis}]:`."
     )
     return site.wrong(OutOfBounds, text, lanes.first_of(bad))

@@ -54,7 +54,7 @@ shared_memory = Builtin(
 laneid = Builtin("laneid", "The number of this thread in its warp, 0 to 31.")
 range = Builtin("range", "Like Python's range, for loops; with ``unroll=4`` or ``unroll=True`` the compiler unrolls.")
 
-ATOMICS = "add sub exch min max inc dec cas and or xor".split()
+ATOMICS = ["add", "sub", "exch", "min", "max", "inc", "dec", "cas", "and", "or", "xor"]
 _DOES = {
     "add": "adds `value`", "sub": "subtracts `value`", "exch": "puts `value` there",
     "min": "keeps the smaller", "max": "keeps the larger", "inc": "counts up to `value`, then begins at 0",
@@ -63,8 +63,9 @@ _DOES = {
 }  # fmt: skip
 for _name in ATOMICS:
     globals()[f"atomic_{_name}"] = Builtin(
-        f"atomic_{_name}", f"``jit.atomic_{_name}(array, index, value)`` {_DOES[_name]}, in one step that no other thread "
-        "gets into. Returns what was there before.",
+        f"atomic_{_name}",
+        f"``jit.atomic_{_name}(array, index, value)`` {_DOES[_name]}, in one step that no other thread gets into. "
+        "It returns what was there before.",
     )  # fmt: skip
 _SHUFFLES = {"": "the lane `index`", "up": "the lane `index` below", "down": "the lane `index` above",
              "xor": "the lane whose number differs in these bits"}  # fmt: skip

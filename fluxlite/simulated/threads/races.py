@@ -51,7 +51,8 @@ class Footprint:
         return self._owners
 
     def meets(self, earlier: Footprint) -> tuple[int, int] | None:
-        """A place where a thread touches what another one touched in `earlier`, and that thread. None if there's none."""
+        """A place where a thread touches what another one touched in `earlier`, and that thread. None if there's
+        none."""
         if earlier not in self._met:
             self._met[earlier] = self._look(earlier)
         return self._met[earlier]

@@ -9,10 +9,11 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from ..surface import names
 from .errors import KernelError, Refused
 
 # A kernel becomes C++, where these words mean something else.
-CPP_WORDS = frozenset(
+CPP_WORDS = names(
     """
     alignas alignof asm auto bool break case catch char char16_t char32_t char8_t class concept const const_cast
     constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern false float for
@@ -20,7 +21,7 @@ CPP_WORDS = frozenset(
     reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this
     thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while
     NAN INFINITY NULL assert
-    """.split()
+    """
 )
 MISSING = object()
 
@@ -34,8 +35,8 @@ class Source:
             lines, first = inspect.getsourcelines(function)
         except (OSError, TypeError) as error:
             raise Refused(
-                f"kernel {self.name}: its text can't be found, and a kernel is read from its text. Write it into a file "
-                "or a notebook's cell."
+                f"kernel {self.name}: its text can't be found, and it's read from there. Write it into a file or a "
+                "notebook's cell."
             ) from error
         self.lines = textwrap.dedent("".join(lines)).splitlines()
         self.first = max(first, 1)
@@ -52,9 +53,9 @@ class Source:
         given = self.tree.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
             raise self.refused(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
-        names = [self.name, *self.parameters]
-        names += [node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and _is_stored(node)]
-        for name in names:
+        own = [self.name, *self.parameters]
+        own += [node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and _is_stored(node)]
+        for name in own:
             if name in CPP_WORDS:
                 raise self.refused(self.tree, f"{name} is a word of C++, which the kernel becomes: choose another name")
             if not name.isascii():

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..surface import names
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
 from .types import BOOL, Tuple, can_become, is_number, number_as, signature, type_of
 
@@ -103,13 +104,12 @@ def hint(kind: np.dtype, to: np.dtype) -> str:
 # Functions of numbers
 # ---------------------------------------------------------------------------------------------
 
-_SLOW = frozenset("true_divide floor_divide remainder fmod power".split())
-_PLAIN = frozenset(
+_PLAIN = names(
     """
     add subtract multiply maximum minimum fmax fmin absolute negative positive less less_equal greater greater_equal
     equal not_equal logical_and logical_or logical_not logical_xor invert bitwise_and bitwise_or bitwise_xor left_shift
     right_shift square conjugate fabs sign signbit isnan isinf isfinite copysign bitwise_count floor ceil trunc rint
-    """.split()
+    """
 )
 
 
@@ -117,13 +117,19 @@ def _integral_power(x: Any, y: Any) -> Any:
     return np.where(y < 0, np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0)), np.power(x, np.maximum(y, 0)))
 
 
-_OTHERWISE = {"not": np.logical_not, "fix": np.trunc, "i0": np.i0, "sinc": np.sinc}
-_ON_INTEGERS = {"power": _integral_power, "floor": np.positive, "ceil": np.positive, "trunc": np.positive,
-                "fix": np.positive, "reciprocal": lambda x: np.where(x == 0, x, 1 // np.where(x == 0, 1, x))}  # fmt: skip
+def _integral_reciprocal(x: Any) -> Any:
+    return np.where(x == 0, x, 1 // np.where(x == 0, 1, x))
+
+
+_OTHERWISE: dict[str, Callable] = {"not": np.logical_not, "fix": np.trunc, "i0": np.i0, "sinc": np.sinc}
+_ON_INTEGERS: dict[str, Callable] = {
+    "power": _integral_power, "reciprocal": _integral_reciprocal,
+    **dict.fromkeys(("floor", "ceil", "trunc", "fix"), np.positive),
+}  # fmt: skip
 
 
 # Python's operators compute the same, and for numbers they're ten times as fast as NumPy's functions.
-_OPERATORS = {
+_OPERATORS: dict[str, Callable] = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "true_divide": operator.truediv,
     "floor_divide": operator.floordiv, "remainder": operator.mod, "less": operator.lt, "less_equal": operator.le,
     "greater": operator.gt, "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne,

@@ -19,11 +19,11 @@ class Watch:
         if isinstance(statement, (ast.If, ast.For, ast.While)) or not self.of(mask.on):
             return
         text = f"line {source.line(statement)}: {source.text(statement)}"
-        targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
-        found = [node.id for node in ast.walk(targets[0]) if isinstance(node, ast.Name)] if targets[0] is not None else []
+        targets = getattr(statement, "targets", [getattr(statement, "target", statement)])
+        found = [node.id for node in ast.walk(targets[0]) if isinstance(node, ast.Name) and _is_stored(node)]
         shown = [
             f"{name} = {self.of(lanes.slots[variables[name].slot])}"
-            for name in dict.fromkeys(found)
+            for name in found
             if name in variables and isinstance(variables[name].type, np.dtype)
         ]
         print(f"{text}    {', '.join(shown)}" if shown else text)
@@ -33,3 +33,7 @@ class Watch:
         if not isinstance(value, np.ndarray):
             return value
         return value[self.row if value.shape[0] > 1 else 0, self.thread if value.shape[1] > 1 else 0]
+
+
+def _is_stored(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
