@@ -96,3 +96,29 @@ def test_nvidias_compiler_refuses_it(name, kernels):
     found = compiled.transpiled(kernels(name), arguments())
     with pytest.raises(RuntimeError, match="error"):
         nvrtc.compiled(nvrtc.together({name: found}), found.options, "75")
+
+
+def kernels_of_the_tests():
+    """Every kernel of the other tests, with arguments."""
+    import sine_wave
+    import test_kernels_run as runs
+
+    found = {case[0].name: (case[0], case[3]) for case in (*runs.RIGHT, *runs.MISTAKES)}
+    found["transposed"] = runs.puzzles.transposed, (runs.A, runs.A, 33)
+    found["positives"] = runs.puzzles.positives, (runs.X, runs.X, np.zeros(1, np.int32))
+    x = runs.X
+    found["training"] = sine_wave.training, (x, x, runs.A, runs.A, x, 200, 0.1)
+    return {
+        name: (kernel, [x if type(a) is object else a for a in args])
+        for name, (kernel, args) in found.items()
+    }
+
+
+@needs_cupy
+@pytest.mark.parametrize("arch", ["75", "90"])
+def test_nvidias_compiler_takes_the_kernels_of_the_tests(arch):
+    from fluxlite.cuda import compiled
+
+    found = {name: compiled.transpiled(kernel, args) for name, (kernel, args) in kernels_of_the_tests().items()}
+    assert len(found) > 25
+    assert nvrtc.compiled(nvrtc.together(found), found["training"].options, arch)

@@ -50,7 +50,7 @@ def _note(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) 
         found = log.footprint(lanes, to.footprint, way)
         to.noted[way] = log.serial if log.is_regular else -1
     else:
-        at = to.chosen
+        at = _everywhere(lanes, to, mask)
         if part.is_shared:
             at = at + _rows(lanes, mask, to) * part.flat.shape[1]
         found = log.access(lanes, *in_units(part, at, _chosen(lanes.who, lanes, mask)), way)

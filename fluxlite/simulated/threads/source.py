@@ -23,6 +23,15 @@ CPP_WORDS = names(
     NAN INFINITY NULL assert
     """
 )
+# Functions and types of CUDA's own: a kernel can't be called so.
+CUDAS_NAMES = names(
+    """
+    abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim floor
+    fma fmax fmin fmod frexp hypot isfinite isinf isnan j0 j1 jn labs ldexp lgamma log log10 log1p log2 logb max min
+    modf nearbyint nextafter norm pow remainder remquo rint round rsqrt scalbn signbit sin sincos sinh sqrt tan tanh tgamma
+    trunc y0 y1 yn malloc free printf main half dim3 warpSize std complex CArray Dim
+    """
+)
 MISSING = object()
 
 
@@ -53,13 +62,13 @@ class Source:
         given = self.tree.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
             raise self.refused(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
-        own = [self.name, *self.parameters]
-        own += [node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name) and _is_stored(node)]
-        for name in own:
-            if name in CPP_WORDS:
-                raise self.refused(self.tree, f"{name} is a word of C++, which the kernel becomes: choose another name")
+        own = [(self.tree, name) for name in (self.name, *self.parameters)]
+        own += [(node, node.id) for node in ast.walk(self.tree) if isinstance(node, ast.Name) and _is_stored(node)]
+        for node, name in own:
+            if name in CPP_WORDS or (name == self.name and name in CUDAS_NAMES):
+                raise self.refused(node, f"{name} is a word of CUDA C++, which the kernel becomes: choose another name")
             if not name.isascii():
-                raise self.refused(self.tree, f"{name} has letters that C++ doesn't take: use a to z")
+                raise self.refused(node, f"{name} has letters that C++ doesn't take: use a to z")
 
     def outside(self, name: str) -> Any:
         """What a name means that isn't the kernel's own, or `MISSING`."""
