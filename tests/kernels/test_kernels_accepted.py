@@ -122,3 +122,9 @@ def test_nvidias_compiler_takes_the_kernels_of_the_tests(arch):
     found = {name: compiled.transpiled(kernel, args) for name, (kernel, args) in kernels_of_the_tests().items()}
     assert len(found) > 25
     assert nvrtc.compiled(nvrtc.together(found), found["training"].options, arch)
+
+
+@needs_cupy
+def test_the_cuda_c_of_a_kernel():
+    kernel, args = kernels_of_the_tests()["guarded"]
+    assert "__global__ void guarded" in kernel.cuda_c(*args)

@@ -85,6 +85,7 @@ class Launch:
         preset = device.settings[0]
         self.figures = Figures(source.name, self.grid, self.block, card_of(preset))
         self.most_rounds = 100_000
+        self.tracer: Any = None  # notes what one warp touches: `tracing.py`
         self.watched: tuple[Any, Any] | None = None
         self.program = _program(source, programs, [_type(source, *given) for given in zip(source.parameters, args)])
         self._args = self._arguments(args)
