@@ -42,7 +42,6 @@ A kernel has no derivative. Put it in a function under ``@fl.primitive``, and `f
 >>> with fl.simulate_gpu():
 ...     x = fl.gpu(np.arange(3, dtype=np.float32))
 ...     fl.gradient(lambda x: np.sum(doubled_by_hand(x) ** 2), x)
-[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
 (array([ 0.,  8., 16.], dtype=float32)  # Simulated:0,)
 """
 

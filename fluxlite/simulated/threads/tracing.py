@@ -79,8 +79,8 @@ class Tracer:
         if not 0 <= block < launch.blocks or not 0 <= warp * WARP < launch.threads:
             warps = -(-launch.threads // WARP)
             raise ValueError(
-                f"kernel {launch.source.name} has {launch.blocks:,} blocks of {warps} warps, from 0 on; there is no warp "
-                f"{warp} in block {block}"
+                f"kernel {launch.source.name} has {launch.blocks:,} blocks of {warps} warps, from 0 on; there is no "
+                f"warp {warp} in block {block}"
             )
         self.block, self.warp = block, warp
         self.trace = Trace(launch.source.name, launch.grid, launch.block, block, warp)
