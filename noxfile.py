@@ -6,6 +6,7 @@
     .venv/bin/nox -s "processors(other digits)" -- notebooks/05-sine-wave-rnn.ipynb      a part: any arguments of pytest
     .venv/bin/nox -s kills            kill 200 programs while they save, and 200 while they train
     .venv/bin/nox -s soak             ten minutes of everything, after which memory is what it was
+    .venv/bin/nox -s races            compare the detector of data races with their definition: 10,000 random traces
     .venv/bin/nox -s random_programs -- 20000      gradients of random programs, beside PyTorch's
     .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
     .venv/bin/nox -s mutations        plant small changes in the library: does a test notice each? half an hour
@@ -97,6 +98,13 @@ def kills(session: nox.Session) -> None:
 def soak(session: nox.Session) -> None:
     """Train, simulate, receipts, checks, save and load, for ten minutes, or as many as you say: -- 60."""
     session.run(sys.executable, "tests/soak.py", *(session.posargs or ["10"]), env={"PYTHONPATH": os.getcwd()})
+
+
+@nox.session(venv_backend="none", default=False)  # two minutes
+def races(session: nox.Session) -> None:
+    """Data races in so many random traces of kernels (10000): found where there's one by definition, and nowhere else."""
+    script = "tests/kernels/random_traces.py"
+    session.run(sys.executable, script, *(session.posargs or ["10000"]), env={"PYTHONPATH": os.getcwd()})
 
 
 @nox.session(default=False)  # PyTorch is large

@@ -224,7 +224,7 @@ class Kernel:
         return inlined(translation, self.source, args)
 
 
-def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable], Kernel]:
+def rawkernel(*given: Any, mode: str = "cuda", device: bool = False) -> Callable[[Callable], Kernel]:
     """Make a kernel of the function below: ``@jit.rawkernel()`` (CUDA.jl: a function for ``@cuda``).
 
     With ``device=True`` it's a function that kernels can call, and that may return a value. Raises `ValueError` for
@@ -241,6 +241,8 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable
     >>> squares
     <kernel squares>
     """
+    if given:
+        raise TypeError("write @jit.rawkernel(), with parentheses")
     if mode != "cuda":
         raise ValueError(f'fluxlite knows mode="cuda" alone, got {mode!r}')
     return lambda function: Kernel(function, device)

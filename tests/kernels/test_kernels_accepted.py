@@ -1,6 +1,7 @@
 """The simulated GPU takes what cupyx.jit takes, and refuses what it refuses."""
 
 import importlib.util
+import itertools
 import sys
 
 import numpy as np
@@ -10,6 +11,7 @@ import snippets
 
 import fluxlite as fl
 from fluxlite.cuda import jit
+from fluxlite.simulated.threads import types
 
 REFUSED = {**snippets.NO, **snippets.NVRTC, **{name: body for name, (body, _) in snippets.STRICTER.items()}}
 needs_cupy = pytest.mark.skipif(bool(nvrtc.why_not()), reason=nvrtc.why_not())
@@ -128,3 +130,24 @@ def test_nvidias_compiler_takes_the_kernels_of_the_tests(arch):
 def test_the_cuda_c_of_a_kernel():
     kernel, args = kernels_of_the_tests()["guarded"]
     assert "__global__ void guarded" in kernel.cuda_c(*args)
+
+
+@needs_cupy
+@pytest.mark.parametrize("name", types.SIGNATURES)
+def test_types_of_functions(name):
+    """For all types of operands, the same function of C as CuPy takes, or none."""
+    import ast
+
+    import cupy
+    from cupyx.jit import _cuda_typerules
+
+    operators = {"not": ast.Not, "smaller": ast.Lt}
+    ufunc = _cuda_typerules.get_ufunc("cuda", operators[name]) if name in operators else getattr(cupy, name)
+    # CuPy lists these for complex numbers too, and NVIDIA's compiler has no such functions.
+    complex_ones = "" if name in ("arctan2", "copysign", "hypot", "nextafter") else "FD"
+    for letters in itertools.product("?bBhHiIlLqQefd" + complex_ones, repeat=ufunc.nin):
+        kinds = [np.dtype(letter) for letter in letters]
+        found = _cuda_typerules.guess_routine(ufunc, tuple(kinds), None, "cuda")
+        usable = found is not None and found.error_func is None and found.routine.startswith("out0 = ")
+        wanted = ([*map(np.dtype, found.in_types)], np.dtype(found.out_types[0])) if usable else None
+        assert types.signature(name, kinds) == wanted, letters

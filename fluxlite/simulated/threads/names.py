@@ -11,6 +11,8 @@ from typing import Any, NoReturn
 class Name:
     """A name that has a meaning inside a kernel only."""
 
+    wanted = ""
+
     def __init__(self, name: str, text: str) -> None:
         self.name = self.__name__ = name
         self.__doc__ = text
@@ -22,6 +24,8 @@ class Name:
 class Dim3(Name):
     """Three numbers, ``.x``, ``.y`` and ``.z``, each a uint32."""
 
+    wanted = ": write .x, .y or .z after it"
+
     def __getattr__(self, axis: str) -> NoReturn:
         if axis in ("x", "y", "z"):
             raise RuntimeError(f"jit.{self.name}.{axis} has a value only inside a kernel")
@@ -30,6 +34,8 @@ class Dim3(Name):
 
 class Builtin(Name):
     """A function of a kernel."""
+
+    wanted = ": call it, as in jit.grid(1)"
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(f"jit.{self.name} can be called only inside a kernel: a function under @jit.rawkernel()")
