@@ -102,7 +102,7 @@ def soak(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", default=False)  # two minutes
 def races(session: nox.Session) -> None:
-    """Data races in so many random traces of kernels (10000): found where there's one by definition, and nowhere else."""
+    """Data races in so many random traces of kernels (10000): found where there's one, and nowhere else."""
     script = "tests/kernels/random_traces.py"
     session.run(sys.executable, script, *(session.posargs or ["10000"]), env={"PYTHONPATH": os.getcwd()})
 

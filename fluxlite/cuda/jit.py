@@ -56,7 +56,6 @@ import numpy as np
 
 from ..devices import selection
 from ..simulated.memory import Stored
-from ..simulated.threads import names
 from ..simulated.threads.errors import (
     DataRace,
     Endless,
@@ -67,16 +66,47 @@ from ..simulated.threads.errors import (
     StuckBarrier,
     TooMuch,
 )  # fmt: skip
+from ..simulated.threads.names import (
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_dec,
+    atomic_exch,
+    atomic_inc,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_sub,
+    atomic_xor,
+    blockDim,
+    blockIdx,
+    grid,
+    gridDim,
+    gridsize,
+    laneid,
+    range,
+    shared_memory,
+    shfl_down_sync,
+    shfl_sync,
+    shfl_up_sync,
+    shfl_xor_sync,
+    syncthreads,
+    syncwarp,
+    threadIdx,
+    warpsize,
+)  # fmt: skip
 from ..simulated.threads.source import Source
 
 if TYPE_CHECKING:
     from ..simulated.threads.figures import Figures
 
-_FROM_CUPYX = {name: getattr(names, name) for name in names.PUBLIC}
-globals().update(_FROM_CUPYX)
-
 __all__ = [
-    "rawkernel", "Kernel", *names.PUBLIC,
+    "rawkernel", "Kernel",
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpsize", "laneid", "grid", "gridsize", "range",
+    "syncthreads", "syncwarp", "shared_memory",
+    "atomic_add", "atomic_sub", "atomic_exch", "atomic_min", "atomic_max", "atomic_inc", "atomic_dec", "atomic_cas",
+    "atomic_and", "atomic_or", "atomic_xor",
+    "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync",
     "KernelError", "OutOfBounds", "DataRace", "StuckBarrier", "NeverWritten", "TooMuch", "Endless", "Refused",
 ]  # fmt: skip
 
@@ -209,7 +239,7 @@ class Kernel:
         try:
             import cupy  # noqa: F401
         except ImportError as error:
-            raise ImportError("CuPy makes CUDA C of it, also without a GPU: pip install fluxlite[rehearsal]") from error
+            raise ImportError("CuPy makes CUDA C of it, also without a GPU: pip install cupy-cuda12x") from error
         from . import compiled
 
         return compiled.cuda_c(self, args)

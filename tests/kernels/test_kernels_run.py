@@ -314,3 +314,55 @@ def test_a_kernel_that_is_called_like_one_of_cudas_functions():
 @jit.rawkernel()
 def tanh(x):
     x[0] = 1.0
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_arrays_in_any_order_of_memory(order):
+    x = floats(4, 6, 8).transpose(order)
+    there = fl.gpu(x)
+    out = fl.gpu(np.zeros(x.shape, np.float32, order="F"))
+    in_three[1, x.shape[::-1]](there, out)
+    assert (fl.cpu(out) == x + 1).all()
+    in_three[1, x.shape](there.T, out.T)  # a view
+    assert (fl.cpu(out) == x + 1).all()
+
+
+@jit.rawkernel()
+def in_three(x, out):
+    i = jit.threadIdx.z
+    j = jit.threadIdx.y
+    k = jit.threadIdx.x
+    out[i, j, k] = x[i, j, k] + 1
+
+
+def test_two_types_in_one_memory_share_a_log():
+    x = fl.gpu(X[:64].copy())
+    halves = x.view(np.int16)
+    puzzles.guarded[2, 32](halves[64:96], halves[:32])
+    with pytest.raises(jit.DataRace):
+        mixed[1, 32](x, halves)
+
+
+@jit.rawkernel()
+def mixed(x, halves):
+    i = jit.grid(1)
+    halves[i] = 1
+    x[i] = 1.0
+
+
+def test_an_array_of_no_axes():
+    x = fl.gpu(np.array(3.0, np.float32))
+    square_of_one[1, 1](x)
+    assert float(fl.cpu(x)) == 9.0
+
+
+@jit.rawkernel()
+def square_of_one(x):
+    x[()] = x[()] * x[()]
+
+
+def test_arrays_on_two_devices():
+    with fl.simulate_gpu(2):
+        x, y = (fl.get_device("Simulated", i)(X[:32]) for i in range(2))
+        with pytest.raises(ValueError, match="arrays of two devices"):
+            puzzles.guarded[1, 32](x, y)

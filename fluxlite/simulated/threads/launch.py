@@ -124,6 +124,7 @@ class Launch:
         root = next(iter(arrays.values()))._buffer.root
         raw = root.ravel(order="K").view(np.uint8)
         begin = root.__array_interface__["data"][0]
+        assert raw.__array_interface__["data"][0] == begin, "a device's memory has no gaps"
         offsets = {name: x._values.__array_interface__["data"][0] - begin for name, x in arrays.items()}
         unit = math.gcd(*(x.dtype.itemsize for x in arrays.values()), *(k for k in offsets.values()))
         changed = self.program.changed & arrays.keys()
