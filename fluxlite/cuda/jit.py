@@ -167,12 +167,16 @@ class Kernel:
         device = launch.device_of_all(self.source, args, None)
         self._check(args, device)
         device = device or _simulated_device(self.name)
-        with self._lock:
-            order = launch.Launch(self.source, self._programs, device, grid, block, args)
-            order.watched, order.most_rounds = self.watched, self.most_rounds
-            order.tracer = traced and tracing.Tracer(order, *traced)
-            device.catch_up()
-            self.figures = order.run()
+        try:
+            with self._lock:
+                order = launch.Launch(self.source, self._programs, device, grid, block, args)
+                order.watched, order.most_rounds = self.watched, self.most_rounds
+                order.tracer = traced and tracing.Tracer(order, *traced)
+                device.catch_up()
+                self.figures = order.run()
+        except KernelError as error:
+            # It names the kernel's line. The twenty of ours that led there would only be in the way.
+            raise error.with_traceback(None) from None
         device.launch_lasting(self.name, self.figures.seconds, self.figures)
         return order.tracer and order.tracer.trace
 

@@ -366,3 +366,12 @@ def test_arrays_on_two_devices():
         x, y = (fl.get_device("Simulated", i)(X[:32]) for i in range(2))
         with pytest.raises(ValueError, match="arrays of two devices"):
             puzzles.guarded[1, 32](x, y)
+
+
+def test_an_error_shows_the_way_to_the_launch_and_no_further():
+    import traceback
+
+    with pytest.raises(jit.OutOfBounds) as error:
+        puzzles.twice[4, 32](fl.gpu(X[:100]), fl.gpu(zeros(100)))
+    files = [frame.filename for frame in traceback.extract_tb(error.value.__traceback__)]
+    assert not any("threads" in file for file in files) and len(files) < 6
