@@ -119,7 +119,8 @@ class Kernel:
 
     `figures` says what the latest launch on a simulated GPU did. ``kernel.watched = (block, thread)`` prints what this
     thread does, line by line. `most_rounds` limits the loops, so that an endless one ends. ``fl.explain(kernel)`` shows
-    what each line cost, and ``kernel.cuda_c(x, out)`` the CUDA C that it becomes, where CuPy is installed.
+    what each line cost, `trace` what one warp touches, and ``kernel.cuda_c(x, out)`` the CUDA C that it becomes, where
+    CuPy is installed.
     """
 
     def __init__(self, function: Callable, device: bool = False) -> None:

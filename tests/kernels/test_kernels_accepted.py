@@ -103,6 +103,8 @@ def test_nvidias_compiler_refuses_it(name, kernels):
 def kernels_of_the_tests():
     """Every kernel of the other tests, with arguments."""
     import sine_wave
+    import test_kernels_figures as figures
+    import test_kernels_gradients as gradients
     import test_kernels_run as runs
 
     found = {case[0].name: (case[0], case[3]) for case in (*runs.RIGHT, *runs.MISTAKES)}
@@ -110,6 +112,16 @@ def kernels_of_the_tests():
     found["positives"] = runs.puzzles.positives, (runs.X, runs.X, np.zeros(1, np.int32))
     x = runs.X
     found["training"] = sine_wave.training, (x, x, runs.A, runs.A, x, 200, 0.1)
+    ints, doubles, cube = np.zeros(8, np.int32), np.zeros(8), np.zeros((2, 2, 2), np.float32)
+    for kernel, args in [
+        (figures.strided, (x, x, 2)), (figures.shared_strided, (x, 2)), (figures.shared_doubles, (doubles,)),
+        (figures.parted, (x, x)), (figures.by_warps, (x, x)), (figures.along_rows, (runs.A, runs.A)),
+        (figures.along_columns, (runs.A, runs.A)), (figures.counted, (x, x)), (figures.counted_by_blocks, (x, x)),
+        (gradients.swish_kernel, (x, x)), (gradients.swish_slope_kernel, (doubles, doubles, doubles)),
+        (runs.scaled, (x, x)), (runs.c_numbers, (ints, doubles)), (runs.in_three, (cube, cube)),
+        (runs.mixed, (x, ints.astype(np.int16))), (runs.square_of_one, (np.zeros((), np.float32),)),
+    ]:  # fmt: skip
+        found[kernel.name] = kernel, args
     return {
         name: (kernel, [x if type(a) is object else a for a in args])
         for name, (kernel, args) in found.items()
@@ -122,7 +134,7 @@ def test_nvidias_compiler_takes_the_kernels_of_the_tests(arch):
     from fluxlite.cuda import compiled
 
     found = {name: compiled.transpiled(kernel, args) for name, (kernel, args) in kernels_of_the_tests().items()}
-    assert len(found) > 25
+    assert len(found) > 40
     assert nvrtc.compiled(nvrtc.together(found), found["training"].options, arch)
 
 

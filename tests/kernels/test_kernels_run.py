@@ -374,4 +374,4 @@ def test_an_error_shows_the_way_to_the_launch_and_no_further():
     with pytest.raises(jit.OutOfBounds) as error:
         puzzles.twice[4, 32](fl.gpu(X[:100]), fl.gpu(zeros(100)))
     files = [frame.filename for frame in traceback.extract_tb(error.value.__traceback__)]
-    assert not any("threads" in file for file in files) and len(files) < 6
+    assert not any("simulated" in file for file in files) and len(files) < 6
