@@ -30,7 +30,8 @@ class Writer:
         return r.choice(
             [f"({one} + {two})", f"({one} - {two})", f"({one} * {two})", f"({one} & {two})", f"({one} ^ {two})",
              f"({one} // {r.randint(1, 9)})", f"({one} % {r.randint(1, 9)})", f"table[({one}) & 7]",
-             f"min({one}, {two})", f"max({one}, {two})", f"({one} if {self.test(0)} else {two})", f"folded(a, {two})", f"-({one} | b)"]
+             f"min({one}, {two})", f"max({one}, {two})",
+             f"({one} if {self.test(0)} else {two})", f"folded(a, {two})", f"-({one} | b)"]
         )  # fmt: skip
 
     def test(self, depth=1):
