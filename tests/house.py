@@ -123,7 +123,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
             "checkpoint",
         },
     ),
-    "cuda": ("the names of CUDA.jl", {"devices", "receipts", "data"}),
+    "cuda": ("the names of CUDA.jl, and kernels by hand", {"arguments", "devices", "simulated", "receipts", "data"}),
     "amdgpu": ("the names of AMDGPU.jl", {"devices"}),
     "metal": ("the names of Metal.jl", {"devices"}),
     "jupyter": (

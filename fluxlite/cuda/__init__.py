@@ -6,6 +6,7 @@ CUDA.jl's ``device!(i)``, write ``set_device(i)`` or ``with using(i):``. For ``@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -150,3 +151,10 @@ def time_range(message: str) -> Any:
 @contextmanager
 def _nothing() -> Iterator[None]:
     yield
+
+
+def __getattr__(name: str) -> Any:
+    """`jit`, for kernels by hand, is loaded when it's first used."""
+    if name == "jit":
+        return importlib.import_module(".jit", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,6 +8,7 @@ from .drawing import trees
 from .mistakes import confusion
 from .timeline_viewer import timeline
 from .two_boxes import boxes, host_and_device
+from .warps import warp, warp_picture
 
 __all__ = [
     "BLUE",
@@ -23,6 +24,8 @@ __all__ = [
     "show",
     "timeline",
     "trees",
+    "warp",
+    "warp_picture",
 ]
 
 

@@ -33,6 +33,8 @@ class Receipt(Counts):
     often the host waited, `first_uses` the operations whose kernel had to be loaded, and the start of the GPU.
     `peak_memory` is the most bytes in use on a device. A real GPU doesn't say what it launched: there, `launches` and
     `peak_memory` are None, only moves by `gpu`, `cpu` and the like count as copies, and waits where CuPy tells of them.
+    `kernels` has the figures of each launch of a kernel written by hand (`fluxlite.cuda.jit`) on a simulated GPU, of
+    the first 1,000: threads, sectors, conflicts, and the time they give.
 
     `seconds` is the time until all requested work is done: simulated on a simulated GPU, otherwise measured. (Closing a
     receipt waits for a real GPU.) Like a stopwatch, it includes work that was still running when the receipt was

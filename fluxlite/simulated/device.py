@@ -150,10 +150,17 @@ class SimulatedDevice(GPU):
             self._begin()
         loaded, *span = self.lanes.launch(name, nbytes, operations, kind, count, library)
         if listeners:
-            asked, went_on, start, end = span
-            if loaded > asked:
-                tell(self, events.FIRST_USE, name, 1, 0, True, Span(asked, loaded, asked, loaded))
-            tell(self, events.LAUNCH, name, count, 0, True, Span(loaded, went_on, start, end))
+            self._tell_launch(name, count, loaded, span)
+        if self.live:
+            self.host.mark()
+
+    def launch_lasting(self, name: str, seconds: float, figures: Any = None) -> None:
+        """Record one kernel that takes so long: one written by hand, with the `figures` of its launch."""
+        if self._is_new:
+            self._begin()
+        loaded, *span = self.lanes.launch_lasting(name, round(seconds * 1e9))
+        if listeners:
+            self._tell_launch(name, 1, loaded, span, figures)
         if self.live:
             self.host.mark()
 
@@ -163,6 +170,12 @@ class SimulatedDevice(GPU):
         span = self.lanes.start()
         if span is not None:
             self._tell(events.FIRST_USE, "CUDA and cuBLAS", span)
+
+    def _tell_launch(self, name: str, count: int, loaded: int, span: list[int], figures: Any = None) -> None:
+        asked, went_on, start, end = span
+        if loaded > asked:
+            tell(self, events.FIRST_USE, name, 1, 0, True, Span(asked, loaded, asked, loaded))
+        tell(self, events.LAUNCH, name, count, 0, True, Span(loaded, went_on, start, end), figures)
 
     def launch_product(self, x: Any, y: Any, out: Any) -> None:
         """Record a matrix product, which may be too small to use all multiprocessors."""

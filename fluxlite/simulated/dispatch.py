@@ -17,6 +17,7 @@ from . import costs, kernels, surface
 from .asked import Asked
 from .atomic import add_at
 from .costs import TEN_EACH
+from .emptied import empty
 from .indexing import wrapped
 from .memory import Stored, root_of
 from .quiet import quiet
@@ -359,4 +360,4 @@ def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> An
     return device.copy_in(np.asarray(function(*args, **kwargs)))
 
 
-_OWN: dict[str, Callable] = {"take": _take, "take_along_axis": _take_along_axis, "copy": _copy}
+_OWN = {"take": _take, "take_along_axis": _take_along_axis, "copy": _copy, "empty": empty, "empty_like": empty}
