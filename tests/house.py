@@ -75,7 +75,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
         {"arguments", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "optimizers", "devices",
          "receipts", "checkpoint"},
     ),
-    "cuda": ("the names of CUDA.jl", {"devices", "receipts", "data"}),
+    "cuda": ("the names of CUDA.jl, and kernels by hand", {"devices", "simulated", "receipts", "data"}),
     "amdgpu": ("the names of AMDGPU.jl", {"devices"}),
     "metal": ("the names of Metal.jl", {"devices"}),
     "jupyter": (

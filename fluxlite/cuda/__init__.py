@@ -6,6 +6,7 @@ CUDA.jl's ``device!(i)``, write ``set_device(i)`` or ``with using(i):``. For ``@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -126,3 +127,10 @@ def time(function: Callable[[], Any]) -> Any:
         result = sync(function)
     print(seen)
     return result
+
+
+def __getattr__(name: str) -> Any:
+    """`jit`, for kernels by hand, is loaded when it's first used."""
+    if name == "jit":
+        return importlib.import_module(".jit", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

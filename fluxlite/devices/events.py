@@ -29,6 +29,7 @@ class Event(NamedTuple):
     bytes: int = 0
     explicit: bool = True
     span: Any = None
+    figures: Any = None  # of a kernel written by hand: what its threads did
 
 
 # Check `if listeners:` before you make an event. Then it costs next to nothing when nothing listens.
@@ -36,9 +37,10 @@ listeners: list[Callable[[Event], None]] = []
 
 
 def tell(
-    device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True, span: Any = None
-) -> None:
+    device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True, span: Any = None,
+    figures: Any = None,
+) -> None:  # fmt: skip
     """Report an event to all listeners."""
-    event = Event(device, kind, name, times, nbytes, explicit, span)
+    event = Event(device, kind, name, times, nbytes, explicit, span, figures)
     for listener in list(listeners):
         listener(event)

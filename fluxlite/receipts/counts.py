@@ -16,6 +16,8 @@ from ..devices.events import Event
 from ..devices.lines import Place, text_of
 from .seconds import Seconds
 
+MOST_KERNELS = 1_000
+
 
 @dataclass
 class Copies:
@@ -98,6 +100,7 @@ class Counts:
     launches: int | None = 0
     memsets: int = 0
     launched: Counter = field(default_factory=Counter)
+    kernels: list = field(default_factory=list)
     host_to_device: Copies = field(default_factory=Copies)
     device_to_host: Copies = field(default_factory=Copies)
     device_to_device: Copies = field(default_factory=Copies)
@@ -175,6 +178,8 @@ class Counts:
 def _launch(counts: Counts, event: Event) -> None:
     counts.launches = (counts.launches or 0) + event.times
     counts.launched[event.name] += event.times
+    if event.figures is not None and len(counts.kernels) < MOST_KERNELS:
+        counts.kernels.append(event.figures)
 
 
 def _memset(counts: Counts, event: Event) -> None:

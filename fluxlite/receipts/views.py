@@ -39,6 +39,7 @@ def _rows(receipt: Counts) -> Iterator[tuple[str, str]]:
     yield "launches", hidden if receipt.launches is None else f"{receipt.launches:,}{_operations(receipt)}"
     if receipt.memsets:
         yield "memsets", f"{receipt.memsets:,}"
+    yield from _by_hand(receipt)
     yield "host to device", str(receipt.host_to_device)
     yield "device to host", str(receipt.device_to_host)
     if receipt.device_to_device.count:
@@ -49,6 +50,13 @@ def _rows(receipt: Counts) -> Iterator[tuple[str, str]]:
     yield "peak memory", hidden if receipt.peak_memory is None else f"{receipt.peak_memory:,} bytes"
     if receipt.events_left_out:
         yield "timeline", f"the first {len(receipt.timeline()):,} events; {receipt.events_left_out:,} more left out"
+
+
+def _by_hand(receipt: Counts) -> Iterator[tuple[str, str]]:
+    """The kernels written by hand: each once, as its latest launch was."""
+    latest = {figures.name: figures for figures in receipt.kernels}
+    for name, figures in list(latest.items())[:MOST_NAMES]:
+        yield f"  {name}", figures.summary
 
 
 def _operations(receipt: Counts) -> str:

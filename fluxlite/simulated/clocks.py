@@ -106,6 +106,18 @@ class Lanes:
             self.compute = end
         return asked, now, start, end
 
+    def launch_lasting(self, name: str, nanoseconds: int) -> tuple[int, int, int, int]:
+        """One kernel that takes so long, as `launch` does otherwise."""
+        with self.host.lock:
+            asked = self.host.now
+            now = asked + self.launch_time
+            if name not in self._used:
+                self._used.add(name)
+                now += self._first_use
+            start = max(now, self.compute)
+            self.host.now, self.compute = now, start + nanoseconds
+        return asked, now, start, self.compute
+
     def _duration(self, nbytes: float, operations: float, kind: str) -> int:
         per_operation = self._per_operation.get(kind, self._per_operation["f"])
         return max(self._floor, round(nbytes * self._per_byte), round(operations * per_operation))

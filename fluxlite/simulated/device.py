@@ -142,13 +142,24 @@ class SimulatedDevice(GPU):
         """Record `count` kernels launched by the operation `name`, with their total bytes and operations."""
         span = self.lanes.launch(name, nbytes, operations, kind, count)
         if listeners:
-            asked, went_on, start, end = span
-            loaded = went_on - count * self.lanes.launch_time
-            if loaded > asked:
-                tell(self, events.FIRST_USE, name, 1, 0, True, Span(asked, loaded, asked, loaded))
-            tell(self, events.LAUNCH, name, count, 0, True, Span(loaded, went_on, start, end))
+            self._tell_launch(name, count, span)
         if self.live:
             self.host.mark()
+
+    def launch_lasting(self, name: str, seconds: float, figures: Any = None) -> None:
+        """Record one kernel that takes so long: one written by hand, with the `figures` of its launch."""
+        span = self.lanes.launch_lasting(name, round(seconds * 1e9))
+        if listeners:
+            self._tell_launch(name, 1, span, figures)
+        if self.live:
+            self.host.mark()
+
+    def _tell_launch(self, name: str, count: int, span: tuple[int, int, int, int], figures: Any = None) -> None:
+        asked, went_on, start, end = span
+        loaded = went_on - count * self.lanes.launch_time
+        if loaded > asked:
+            tell(self, events.FIRST_USE, name, 1, 0, True, Span(asked, loaded, asked, loaded))
+        tell(self, events.LAUNCH, name, count, 0, True, Span(loaded, went_on, start, end), figures)
 
     def launch_product(self, x: Any, y: Any, out: Any) -> None:
         """Record a matrix product, which may be too small to use all multiprocessors."""

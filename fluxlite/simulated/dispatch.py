@@ -17,6 +17,7 @@ import numpy as np
 from ..devices.refusals import SCALARS, refusal
 from . import costs, kernels, surface
 from .costs import TEN_EACH
+from .emptied import empty
 from .indexing import index_arrays, wrapped
 from .memory import Stored, root_of
 from .rules import device_among, host_operand, is_foreign, one_device, values_on
@@ -396,4 +397,4 @@ def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> An
     return device.copy_in(np.asarray(function(*args, **kwargs)))
 
 
-_OWN: dict[str, Callable] = {"take": _take, "take_along_axis": _take_along_axis, "copy": _copy}
+_OWN = {"take": _take, "take_along_axis": _take_along_axis, "copy": _copy, "empty": empty, "empty_like": empty}

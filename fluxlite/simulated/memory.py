@@ -37,7 +37,7 @@ class Pool:
 class Buffer:
     """A piece of a device's memory. It's freed when the last array in it is gone."""
 
-    __slots__ = ("pool", "size", "root")
+    __slots__ = ("pool", "size", "root", "is_empty")
 
     def __init__(self, pool: Pool, nbytes: int, root: Any) -> None:
         self.size = 0  # in case make_room raises
@@ -50,6 +50,7 @@ class Buffer:
         if pool.used > pool.peak:
             pool.peak = pool.used
         self.root = root
+        self.is_empty = False  # whether it was made by `empty`, and holds its pattern: `emptied.py`
 
     def __del__(self) -> None:
         self.pool.used -= self.size

@@ -1,0 +1,192 @@
+"""Kernels by hand, with the names of ``cupyx.jit``: a function that many threads run at the same time.
+
+On an NVIDIA GPU, the function becomes CUDA C through `cupyx.jit`. On a simulated GPU, all threads run here, and
+whatever a GPU would do wrong in silence raises: an index outside of an array, a data race, a barrier that some threads
+miss.
+
+>>> from fluxlite.cuda import jit
+>>> @jit.rawkernel()
+... def doubled(x, out):
+...     i = jit.grid(1)      # the number of this thread
+...     if i < x.size:       # there may be more threads than elements
+...         out[i] = x[i] * 2
+>>> with fl.simulate_gpu():
+...     x = fl.gpu(np.arange(3, dtype=np.float32))
+...     out = np.zeros_like(x)
+...     doubled[1, 32](x, out)      # one block of 32 threads
+...     print(out)
+[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+[0. 2. 4.]
+>>> print(doubled.figures)
+kernel doubled[1, 32]
+  threads         32 in 1 block, 1 warp
+  sectors         2 of 32 bytes, 38% of them used
+  busiest thread  1 read, 1 write
+  divergent       1 of 1 branches of a warp
+  occupancy       50% of a multiprocessor's threads: 16 blocks
+  time            3 µs simulated (NVIDIA T4), by the least time of any kernel; ...
+
+A number written in a kernel is a C number: ``0.5`` is a float32, ``1`` an int32. `grid` and ``threadIdx.x`` are
+unsigned, so ``i - 1`` of thread 0 is 4,294,967,295: write ``int(jit.grid(1))`` where you subtract. Loops are ``while``
+and ``for`` over ``range``. Of functions there are NumPy's of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your
+own under ``@rawkernel(device=True)``.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..devices import selection
+from ..simulated.memory import Stored
+from ..simulated.threads import names
+from ..simulated.threads.errors import (
+    DataRace,
+    Endless,
+    KernelError,
+    NeverWritten,
+    OutOfBounds,
+    Refused,
+    StuckBarrier,
+    TooMuch,
+)  # fmt: skip
+from ..simulated.threads.source import Source
+
+if TYPE_CHECKING:
+    from ..simulated.threads.figures import Figures
+
+_FROM_CUPYX = {name: getattr(names, name) for name in names.PUBLIC}
+globals().update(_FROM_CUPYX)
+
+__all__ = [
+    "rawkernel", "Kernel", *names.PUBLIC,
+    "KernelError", "OutOfBounds", "DataRace", "StuckBarrier", "NeverWritten", "TooMuch", "Endless", "Refused",
+]  # fmt: skip
+
+
+class Kernel:
+    """A function that runs on a GPU, once for each thread: ``kernel[blocks, threads](x, out)``.
+
+    `blocks` and `threads` are numbers, or tuples of up to three: ``kernel[(4, 4), (16, 16)](…)``. So is
+    ``kernel((4, 4), (16, 16), (x, out))``, as in cupyx.jit. It returns nothing; it writes into its arrays.
+
+    `figures` says what the latest launch on a simulated GPU did. ``kernel.watched = (block, thread)`` prints what this
+    thread does, line by line. `most_rounds` limits the loops, so that an endless one ends.
+    """
+
+    def __init__(self, function: Callable, device: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.name, self.function, self.device = function.__name__, function, device
+        self.figures: Figures | None = None
+        self.watched: tuple[Any, Any] | None = None
+        self.most_rounds = 100_000
+        self._programs: dict[Any, Any] = {}
+        self._lock = threading.Lock()
+        self._real: Any = None
+
+    @functools.cached_property
+    def source(self) -> Source:
+        """The kernel's text."""
+        return Source(self.function)
+
+    def __repr__(self) -> str:
+        return f"<{'function of the device' if self.device else 'kernel'} {self.name}>"
+
+    def __getitem__(self, blocks_threads: tuple[Any, Any]) -> Callable[..., None]:
+        if not isinstance(blocks_threads, tuple) or len(blocks_threads) != 2:
+            raise TypeError(f"write {self.name}[blocks, threads](…): how many blocks, and how many threads in each")
+        blocks, threads = blocks_threads
+        return lambda *args: self(blocks, threads, args)
+
+    def __call__(self, *call: Any, **keywords: Any) -> None:
+        if self.device:
+            raise TypeError(f"{self.name} is a function of the device: only a kernel can call it")
+        if len(call) != 3 or keywords or not isinstance(call[2], (tuple, list)):
+            raise TypeError(f"launch it as {self.name}[blocks, threads](…) or {self.name}(blocks, threads, (…))")
+        grid, block, args = call
+        if any(type(x).__module__.partition(".")[0] == "cupy" for x in args):
+            from . import compiled
+
+            compiled.launch(self, grid, block, args)
+        else:
+            self._simulate(grid, block, args)
+
+    # -- on a simulated GPU ----------------------------------------------------------------------
+
+    def _simulate(self, grid: Any, block: Any, args: Sequence[Any]) -> None:
+        from ..simulated.threads import launch
+
+        device = launch.device_of_all(self.source, args, None)
+        self._check(args, device)
+        device = device or _simulated_device(self.name)
+        with self._lock:
+            order = launch.Launch(self.source, self._programs, device, grid, block, args)
+            order.watched, order.most_rounds = self.watched, self.most_rounds
+            device.catch_up()
+            self.figures = order.run()
+        device.launch_lasting(self.name, self.figures.seconds, self.figures)
+
+    def _check(self, args: Sequence[Any], device: Any) -> None:
+        """Raises `TypeError` for what a GPU can't take."""
+        for name, x in zip(self.source.parameters, args):
+            if hasattr(type(x), "__primitive__"):
+                raise TypeError(
+                    f"kernel {self.name}: {name} is tracked for a gradient, and a kernel has no derivative. Call it "
+                    f"in a "
+                    "function under @fl.primitive, and give that a fl.rule."
+                )
+            if isinstance(x, np.ndarray):
+                where = f"on {device}" if device else "on an NVIDIA GPU, or on a simulated one after fl.simulate_gpu()"
+                raise TypeError(
+                    f"kernel {self.name}: {name} is on the host, an array of shape {x.shape}. A kernel runs {where}. "
+                    f"Move it there first: {name} = fl.gpu({name})."
+                )
+            if not isinstance(x, (Stored, bool, int, float, complex, np.number, np.bool_)):
+                raise TypeError(
+                    f"kernel {self.name}: {name} is {type(x).__name__}; it takes numbers, and arrays on a GPU"
+                )
+
+    def as_part_of(self, translation: Any, args: list[Any]) -> Any:
+        """Its call inside another kernel: `expressions.py` asks for it."""
+        from ..simulated.threads.branches import inlined
+        from ..simulated.threads.values import Problem
+
+        if not self.device:
+            raise Problem(f"{self.name} is a kernel: only what's under @jit.rawkernel(device=True) can be called here")
+        return inlined(translation, self.source, args)
+
+
+def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable], Kernel]:
+    """Make a kernel of the function below: ``@jit.rawkernel()`` (CUDA.jl: a function for ``@cuda``).
+
+    With ``device=True`` it's a function that kernels can call, and that may return a value. Raises `ValueError` for
+    another `mode` than ``"cuda"``, C's rules for types.
+
+    >>> from fluxlite.cuda import jit
+    >>> @jit.rawkernel(device=True)
+    ... def square(x):
+    ...     return x * x
+    >>> @jit.rawkernel()
+    ... def squares(x, out):
+    ...     i = jit.grid(1)
+    ...     out[i] = square(x[i])
+    >>> squares
+    <kernel squares>
+    """
+    if mode != "cuda":
+        raise ValueError(f'fluxlite knows mode="cuda" alone, got {mode!r}')
+    return lambda function: Kernel(function, device)
+
+
+def _simulated_device(name: str) -> Any:
+    """The device of a launch without arrays."""
+    device = selection.gpu_device()
+    if device is None or device.kind_of_time != "simulated":
+        raise TypeError(f"kernel {name}: give it an array on a GPU, so that it's clear where it runs")
+    return device
+
+

@@ -1,0 +1,77 @@
+"""Calls in a kernel: of cupyx.jit's names, NumPy's functions of numbers, casts, and functions of the device."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import builtins, names
+from .expressions import Expressions, known_obj, name_of
+from .types import SIGNATURES
+from .values import Expression, Known, Problem, Value, called, cast
+
+# NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
+FUNCTIONS = {getattr(np, name): name for name in SIGNATURES if hasattr(np, name)}
+FUNCTIONS |= {np.abs: "absolute", np.true_divide: "true_divide", np.remainder: "remainder", np.conjugate: "conjugate"}
+
+
+class Calls(Expressions):
+    """Translates calls, beside the other expressions."""
+
+    def _Call(self, node: ast.Call) -> Expression:
+        function = self.expression(node.func)
+        if not isinstance(function, Known):
+            raise Problem("this is a value, not a function")
+        starred = [argument for argument in node.args if isinstance(argument, ast.Starred)]
+        if starred or any(keyword.arg is None for keyword in node.keywords):
+            raise Problem("arguments are written out, without * and **")
+        args = [self.expression(argument) for argument in node.args]
+        keywords = {str(keyword.arg): self.expression(keyword.value) for keyword in node.keywords}
+        call = self._built_in(function.obj)
+        if call is not None:
+            try:
+                inspect.signature(call).bind(self, node, *args, **keywords)
+            except TypeError as error:
+                raise Problem(f"{function.obj!r}: {error}") from None
+            return call(self, node, *args, **keywords)
+        return self._other(node, function.obj, args, keywords)
+
+    def _built_in(self, function: Any) -> Callable | None:
+        if isinstance(function, names.Builtin):
+            return builtins.CALLS.get(function.name)
+        return builtins.PYTHONS.get(function) if function.__hash__ else None
+
+    def _other(self, node: Any, function: Any, args: list[Expression], keywords: dict[str, Expression]) -> Expression:
+        if hasattr(function, "as_part_of"):  # a kernel of ours
+            if keywords:
+                raise Problem("a function of the device takes no keywords")
+            return function.as_part_of(self, args)
+        name = FUNCTIONS.get(function) if function.__hash__ else None
+        if name is not None:
+            return self._function(name, args, keywords)
+        if all(isinstance(x, Known) for x in (*args, *keywords.values())):
+            try:
+                known = {word: known_obj(x) for word, x in keywords.items()}
+                return name_of(function(*map(known_obj, args), **known))
+            except Exception as error:
+                raise Problem(str(error)) from None
+        if inspect.isclass(function) and issubclass(function, (bool, int, float, complex, np.generic)):
+            if len(args) != 1 or keywords:
+                raise Problem(f"{function.__name__}(…) takes one number")
+            return cast(args[0], np.dtype(function), checked=False)
+        raise Problem(
+            f"it doesn't know {getattr(function, '__name__', function)}. There are NumPy's functions of numbers, such "
+            f"as "
+            "np.tanh, and your own under @jit.rawkernel(device=True)"
+        )
+
+    def _function(self, name: str, args: list[Expression], keywords: dict[str, Expression]) -> Value:
+        dtype = keywords.pop("dtype", Known(None))
+        count = len(SIGNATURES[name][0][0])
+        if keywords or len(args) != count or dtype != Known(None):
+            raise Problem(f"np.{name} takes {count} {'number' if count == 1 else 'numbers'} and no keywords")
+        return called(name, args)

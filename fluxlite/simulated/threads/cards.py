@@ -1,0 +1,88 @@
+"""What a card has for threads: how many fit, how fast its clock is, and how long each kind of instruction takes.
+
+Each latency comes three times: the least that's plausible, the likely one, and the most. Only some figures are
+published; the rest are guesses, and say so. A simulated time comes with the range that the guesses leave open.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+KB = 1024
+Range = tuple[float, float, float]
+
+
+class Card(NamedTuple):
+    """One card. Latencies are in cycles, until the same warp can use the result."""
+
+    name: str
+    clock: float  # Hz, boost
+    threads: int  # a multiprocessor holds at most so many,
+    blocks: int  # so many blocks,
+    shared: int  # and so many bytes of shared memory
+    issue: float  # instructions of a warp that a multiprocessor starts in a cycle: its lanes for float32, by 32
+    shared_memory: Range
+    level_1: float  # a load that its own multiprocessor has cached
+    level_2: float  # one that the card has cached
+    far: Range  # from the card's memory
+    is_guess: bool = False  # nothing about this card is published here
+
+    def cycles(self, is_one_block: bool) -> np.ndarray:
+        """A row for each kind of instruction in `lanes.KINDS`: least, likely, most."""
+        # What this launch has touched before is cached: by the same multiprocessor if there's only one block.
+        near = (self.level_1, self.level_1 if is_one_block else self.level_2, self.level_2)
+        return np.array([OPERATION, FUNCTION, self.shared_memory, near, self.far, ATOMIC, BARRIER, SHUFFLE])
+
+
+# An operation takes 4 cycles on Volta and all later ones: Jia et al., 2018 (arXiv 1804.06826), and the two below.
+# Guesses: two operations that don't need each other overlap, so 2; addresses take a second one, so 6.
+OPERATION: Range = (2, 4, 6)
+# Guesses, all of them: tanh, exp, division, square root; atomics that nobody else waits for; a barrier; a shuffle.
+FUNCTION: Range = (20, 40, 80)
+ATOMIC: Range = (100, 300, 600)
+BARRIER: Range = (10, 30, 50)
+SHUFFLE: Range = (10, 23, 30)
+# Guesses: how many cycles an atomic takes while others wait for the same element; instructions that the compiler makes
+# of one in the text; bytes in a cycle that a multiprocessor gets from the card's cache (1,270 GB/s on a T4, Jia 2019).
+QUEUE: Range = (0.25, 1, 4)
+COMPILED: Range = (0.5, 1, 2)
+LEVEL_2_BYTES = 20
+
+# Threads, blocks and shared memory of a multiprocessor: CUDA C++ Programming Guide, technical specifications per
+# compute capability (7.5; 8.0; 8.6; 8.9; 9.0). Clocks: the makers' boost clocks, from the pages named in `presets.py`.
+# Latencies, the likely one of each: Turing from Jia et al., 2019 (arXiv 1903.07486): shared 19, level 1 32, level 2
+# 188, memory 296. Ampere, Ada and Hopper from Luo et al., 2024 (arXiv 2402.13499), rounded. The least and the most of
+# each are guesses: loads overlap, or miss the table of addresses.
+_LIMITS = {
+    7.5: (1024, 16, 64 * KB, 2), 8.0: (2048, 32, 164 * KB, 2), 8.6: (1536, 16, 100 * KB, 4),
+    8.9: (1536, 24, 100 * KB, 4), 9.0: (2048, 32, 228 * KB, 4),
+}  # fmt: skip
+_TURING = ((10, 19, 25), 32, 188, (150, 296, 600))
+_AMPERE = ((14, 29, 36), 38, 260, (230, 470, 900))
+_ADA = ((15, 30, 38), 43, 270, (270, 540, 1000))
+_HOPPER = ((14, 29, 36), 41, 260, (240, 480, 900))
+_LATENCIES: dict[float, Any] = {7.5: _TURING, 8.0: _AMPERE, 8.6: _AMPERE, 8.9: _ADA, 9.0: _HOPPER}
+
+
+def _card(name: str, clock: float, capability: float, is_guess: bool = False) -> Card:
+    threads, blocks, shared, issue = _LIMITS[capability]
+    shared_memory, level_1, level_2, far = _LATENCIES[capability]
+    return Card(name, clock, threads, blocks, shared, issue, shared_memory, level_1, level_2, far, is_guess)
+
+
+CARDS = {
+    card.name: card
+    for card in (
+        _card("NVIDIA T4", 1.59e9, 7.5), _card("GTX 1650", 1.665e9, 7.5), _card("RTX 2080 Ti", 1.545e9, 7.5),
+        _card("A100", 1.41e9, 8.0), _card("RTX 3060", 1.777e9, 8.6), _card("RTX 3090", 1.695e9, 8.6),
+        _card("L4", 2.04e9, 8.9), _card("RTX 4060", 2.46e9, 8.9), _card("RTX 4090", 2.52e9, 8.9),
+        _card("H100", 1.98e9, 9.0), _card("H200", 1.98e9, 9.0),
+    )
+}  # fmt: skip
+
+
+def card_of(preset: Any) -> Card:
+    """What a preset's card has for threads. For one that isn't listed, it's guessed to be like a T4."""
+    return CARDS.get(preset.name) or _card(preset.name, 1.59e9, 7.5, is_guess=True)

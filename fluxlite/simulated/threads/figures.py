@@ -1,0 +1,212 @@
+"""What a launch did, as a receipt has it: threads, sectors, conflicts, branches, and the time that follows from
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .cards import COMPILED, LEVEL_2_BYTES, QUEUE, Card
+from .lanes import KINDS, WARP
+from .memory import SECTOR
+
+
+class Costs:
+    """What one place in the text has cost: requests by warps, sectors, bytes of them used, bank conflicts."""
+
+    __slots__ = ("requests", "sectors", "used", "conflicts")
+
+    def __init__(self) -> None:
+        self.requests = self.sectors = self.used = self.conflicts = 0
+
+
+class LineFigures(NamedTuple):
+    """What one line of a kernel has cost."""
+
+    line: int
+    text: str
+    requests: int
+    sectors: int
+    used: int  # bytes
+    conflicts: int
+
+    @property
+    def share(self) -> float:
+        """How much of the sectors' bytes was used, 0 to 1."""
+        return self.used / (self.sectors * SECTOR) if self.sectors else 1.0
+
+
+class Figures:
+    """What a launch did. `seconds` is the likely time, `range` the least and the most that the guesses allow.
+
+    `sectors` counts 32 bytes each, `share` how much of them was used. `busiest` says how often the busiest thread read
+    and wrote, in the card's memory and in shared memory. `occupancy` is the share of the threads that a multiprocessor
+    could hold; the compiler's use of registers, which we don't know, can make it less. `limit` says what decides the
+    time: latency, bandwidth, instructions, atomics in one place, or the least time of any kernel.
+    """
+
+    def __init__(self, name: str, grid: tuple[int, ...], block: tuple[int, ...], card: Card) -> None:
+        self.name, self.grid, self.block, self.card = name, grid, block, card
+        self.blocks = int(np.prod(grid))
+        self.threads = self.blocks * int(np.prod(block))
+        self.warps = self.blocks * -(-int(np.prod(block)) // WARP)
+        self.branches = self.divergent = self.replays = self.atomics = self.queue = self.shared_bytes = 0
+        self._spent = np.zeros(len(KINDS))
+        self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
+        self.lines: list[LineFigures] = []
+        self.unique_sectors = 0
+        self.occupancy = self.resident = 0.0
+        self.times: dict[str, tuple[float, ...]] = {}
+
+    def count(self, spent: np.ndarray) -> None:
+        """So many instructions of each kind."""
+        self._spent += spent
+
+    # -- sums ------------------------------------------------------------------------------------
+
+    @property
+    def instructions(self) -> int:
+        """Instructions of warps, a bank conflict being one more."""
+        return int(self._spent.sum()) + self.replays
+
+    @property
+    def given(self) -> dict[str, int]:
+        """How many instructions of each kind the warps gave."""
+        return dict(zip(KINDS, self._spent.astype(int).tolist()))
+
+    @property
+    def sectors(self) -> int:
+        return sum(line.sectors for line in self.lines)
+
+    @property
+    def used(self) -> int:
+        return sum(line.used for line in self.lines)
+
+    @property
+    def conflicts(self) -> int:
+        return sum(line.conflicts for line in self.lines)
+
+    @property
+    def share(self) -> float:
+        """How much of the sectors' bytes was used, 0 to 1."""
+        return self.used / (self.sectors * SECTOR) if self.sectors else 1.0
+
+    @property
+    def seconds(self) -> float:
+        return max(time[1] for time in self.times.values())
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the most time that the guesses allow."""
+        return max(time[0] for time in self.times.values()), max(time[2] for time in self.times.values())
+
+    @property
+    def limit(self) -> str:
+        return max(self.times, key=lambda name: self.times[name][1])
+
+    # -- filling it in ---------------------------------------------------------------------------
+
+    def add_lines(self, sites: Iterable[Any]) -> None:
+        """Add up what the places in the text have cost, line by line."""
+        found: dict[tuple[int, str], list[int]] = {}
+        for site in sites:
+            costs = site.costs
+            sums = found.setdefault((site.line, site.source.text(site.node)), [0, 0, 0, 0])
+            for k, name in enumerate(Costs.__slots__):
+                sums[k] += getattr(costs, name)
+        self.lines = [LineFigures(*place, *sums) for place, sums in sorted(found.items())]
+
+    def add_times(self, preset: Any, cycles: list[np.ndarray]) -> None:
+        """The time of each thing that could be the slowest. `cycles` has a row for each block: least, likely, most."""
+        card, each = self.card, int(np.prod(self.block))
+        width = -(-each // WARP) * WARP
+        resident = min(card.blocks, card.threads // width)
+        if self.shared_bytes:
+            resident = min(resident, card.shared // self.shared_bytes)
+        self.resident = resident = max(1, resident)
+        self.occupancy = resident * width / card.threads
+        busy = min(preset.multiprocessors, self.blocks)
+        blocks = np.concatenate(cycles)
+        latency = np.maximum(blocks.max(0), blocks.sum(0) / (preset.multiprocessors * resident))
+        started = self.instructions * np.array(COMPILED) / (busy * card.issue)
+        once, all_of_it = self.unique_sectors * SECTOR, self.sectors * SECTOR
+        cached = all_of_it / (LEVEL_2_BYTES * busy * card.clock)
+        self.times = {
+            "latency": tuple(latency / card.clock),
+            # At best each sector comes once, and at worst each time that a warp asks for it.
+            "bandwidth": (once / preset.bandwidth, max(once / preset.bandwidth, cached), all_of_it / preset.bandwidth),
+            "instructions": tuple(started / card.clock),
+            "atomics in one place": tuple(self.queue * np.array(QUEUE) / card.clock),
+            "the least time of any kernel": (preset.floor,) * 3,
+        }
+
+    # -- as text ---------------------------------------------------------------------------------
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What a receipt says about it: names and texts."""
+        rows = [
+            ("threads", f"{self.threads:,} in {_many(self.blocks, 'block')}, {_many(self.warps, 'warp')}"),
+            ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used"),
+            ("busiest thread", self._busiest()),
+        ]
+        if self.conflicts or self.shared_bytes:
+            rows.append(("bank conflicts", f"{self.conflicts:,}; {self.shared_bytes:,} bytes of shared memory a block"))
+        rows.append(("divergent", f"{self.divergent:,} of {self.branches:,} branches of a warp"))
+        if self.atomics:
+            rows.append(("atomics", f"{self.atomics:,}, up to {self.queue:,} on one element"))
+        there = _many(int(self.resident), "block")
+        rows.append(("occupancy", f"{self.occupancy:.0%} of a multiprocessor's threads: {there}"))
+        return [*rows, ("time", self.time)]
+
+    @property
+    def summary(self) -> str:
+        """The most important figures, in one line."""
+        more = [
+            f"{count:,} {word}"
+            for count, word in (
+                (self.conflicts, "bank conflicts"), (self.divergent, "divergent branches"),
+                (self.queue, "atomics on one element"),
+            )
+            if count
+        ]  # fmt: skip
+        parts = [f"{self.threads:,} threads", f"{self.sectors:,} sectors, {self.share:.0%} used", *more]
+        return f"{', '.join(parts)}; {duration(self.seconds)}, by {self.limit}"
+
+    def _busiest(self) -> str:
+        seen = [f"{count:,} {name[:-1] if count == 1 else name}" for name, count in self.busiest.items() if count]
+        return ", ".join(seen) or "touches no memory"
+
+    @property
+    def time(self) -> str:
+        """The likely time and its range, in words."""
+        low, high = self.range
+        guess = ", its figures guessed" if self.card.is_guess else ""
+        return (
+            f"{duration(self.seconds)} simulated ({self.card.name}{guess}), by {self.limit}; the guesses allow "
+            f"{duration(low)} to {duration(high)}"
+        )
+
+    def __repr__(self) -> str:
+        head = f"kernel {self.name}[{_dim(self.grid)}, {_dim(self.block)}]"
+        return "\n".join([head, *(f"  {name:<15} {text}" for name, text in self.rows())])
+
+
+def _dim(dim: tuple[int, ...]) -> str:
+    parts = list(dim)
+    while len(parts) > 1 and parts[-1] == 1:
+        parts.pop()
+    return str(parts[0]) if len(parts) == 1 else str(tuple(parts))
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word if count == 1 else f'{word}s'}"
+
+
+def duration(seconds: float) -> str:
+    """A time with three digits and its unit."""
+    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
+        if seconds * factor >= 1 or unit == "µs":
+            return f"{seconds * factor:.3g} {unit}"
+    return ""

@@ -1,0 +1,232 @@
+"""Memory as threads see it: which elements an access means, what it costs, and whether it's allowed.
+
+A warp's access of a card's memory goes in sectors of 32 bytes. Shared memory has 32 banks, which give one word of 4
+bytes each at a time; a word that several lanes want goes to all of them at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .errors import OutOfBounds
+from .lanes import WARP, Lanes, Mask
+from .races import ATOMIC, READ, WRITE, Footprint, Log
+
+SECTOR, BANKS, WORD = 32, 32, 4
+_MOST_KNOWN = 1024
+_SMALL = 1024  # index arrays up to this size are kept, and found again
+
+
+class Memory:
+    """A piece of memory, with a log of who touched it: one of the card's, or a shared array of every block."""
+
+    def __init__(self, units: int, unit: int, log: Log | None) -> None:
+        self.unit, self.log = unit, log  # the log counts in units of so many bytes
+        self.near = np.zeros(-(-units * unit // SECTOR) + 1, bool)  # the sectors touched in this launch
+        self.atomics: np.ndarray | None = None  # how many atomics each unit has seen
+        self.units = units
+        self.lines: dict[int, set[int]] = {READ: set(), WRITE: set(), ATOMIC: set()}
+
+    def count_atomics(self, at: np.ndarray, times: int) -> None:
+        if self.atomics is None:
+            self.atomics = np.zeros(self.units, np.int64)
+        self.atomics += times * np.bincount(at, minlength=self.units)
+
+
+class Part(NamedTuple):
+    """An array in a memory. Element ``(i, j)`` is ``flat[offset + i * strides[0] + j * strides[1]]``.
+
+    Shared memory has a row for each block: `flat` is then ``(blocks, size)``.
+    """
+
+    name: str
+    memory: Memory
+    flat: np.ndarray
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int = 0
+    written: np.ndarray | None = None  # of shared memory, and then where
+    unwritten: Any = None  # of an array made by `empty`: the bits that nothing has written over
+
+    @property
+    def is_shared(self) -> bool:
+        return self.written is not None
+
+
+class Ref(NamedTuple):
+    """What a name holds that means an array: all of it, or what's left after the first indices, as in ``x[0]``."""
+
+    part: Part
+    axis: int = 0
+    offset: Any = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.part.shape[self.axis :]
+
+
+class Reach:
+    """The elements that a mask's lanes mean, and what touching them costs."""
+
+    __slots__ = (
+        "at", "chosen", "lane", "footprint", "times", "sectors", "used", "conflicts", "waits", "is_near", "is_written",
+        "noted",
+    )  # fmt: skip
+
+    def __init__(self, at: Any) -> None:
+        self.at = at  # for every lane; where a lane doesn't take part, element 0
+        self.chosen = at  # only of the lanes that take part, in order
+        self.lane: np.ndarray | None = None  # which lanes these are, None for all
+        self.footprint: Footprint | None = None
+        self.times = 1  # how many blocks do the same
+        self.sectors = self.used = self.conflicts = 0
+        self.waits: np.ndarray | None = None  # how much longer each warp takes, because of conflicts
+        self.is_near = self.is_written = False
+        self.noted = [-1, -1, -1]  # for each way, the log's serial number when it was last noted
+
+
+def reach(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Reach:
+    """Where the lanes of `mask` go with these indices. Raises `OutOfBounds`."""
+    key = _key(mask, ref, indices)
+    if key is not None:
+        found = mask.known.get(key)
+        if found is not None:
+            return found
+    at = _inside(lanes, mask, ref, indices, site)
+    made = Reach(at)
+    _measure(lanes, mask, ref.part, made)
+    if key is not None:
+        if len(mask.known) > _MOST_KNOWN:
+            mask.known.clear()
+        mask.known[key] = made
+    return made
+
+
+def _key(mask: Mask, ref: Ref, indices: list[Any]) -> Any:
+    """What tells one access from another, if all blocks do the same. Otherwise None."""
+    if len(mask.on) > 1 or isinstance(ref.offset, np.ndarray):
+        return None
+    parts = []
+    for index in indices:
+        if isinstance(index, np.ndarray):
+            if len(index) > 1:
+                return None
+            index = index.tobytes()
+        parts.append(index)
+    return (id(ref.part), ref.axis, ref.offset, *parts)
+
+
+def _inside(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Any:
+    """The flat position, after each index was looked at."""
+    at: Any = ref.part.offset + ref.offset
+    for axis, index in enumerate(indices, ref.axis):
+        index = index.astype(np.int64) if isinstance(index, np.ndarray) else int(index)
+        size = ref.part.shape[axis]
+        if isinstance(index, int):
+            if not 0 <= index < size:
+                raise _outside(lanes, ref.part, axis, index, mask.on, mask.count, site)
+        elif index.size and index.view(np.uint64).max() >= size:  # as unsigned numbers, negative ones are large
+            bad = mask.on & (index.view(np.uint64) >= size)
+            if bad.any():
+                first = np.broadcast_to(index, bad.shape).ravel()[bad.argmax()]
+                times = lanes.blocks // len(bad)
+                raise _outside(lanes, ref.part, axis, int(first), bad, int(bad.sum()) * times, site)
+            index = np.where(_taking_part(mask, index), index, 0)
+        at = at + index * ref.part.strides[axis]
+    return at
+
+
+def _taking_part(mask: Mask, index: np.ndarray) -> np.ndarray:
+    """Which elements of `index` some lane of the mask uses."""
+    on: Any = mask.on
+    if index.shape[1] == 1:
+        on = on.any(1, keepdims=True)
+    return on.any(0, keepdims=True) if index.shape[0] < len(on) else on
+
+
+def _outside(lanes: Lanes, part: Part, axis: int, index: int, bad: Any, count: int, site: Any) -> Exception:
+    size = part.shape[axis]
+    along = f" along axis {axis}" if len(part.shape) > 1 else ""
+    wrapped = ""
+    if index >= 2**31:
+        wrapped = " It's a number below 0 that an unsigned type can't hold: write int(jit.grid(1)) before you subtract."
+    text = (
+        f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside.{wrapped}\n  "
+        f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check, and doesn't count "
+        f"from "
+        f"the end: guard the line, as in `if i < {part.name}.shape[{axis}]:`."
+    )
+    return site.wrong(OutOfBounds, text, lanes.first_of(bad))
+
+
+# ---------------------------------------------------------------------------------------------
+# What an access costs
+# ---------------------------------------------------------------------------------------------
+
+
+def _measure(lanes: Lanes, mask: Mask, part: Part, made: Reach) -> None:
+    at, on = made.at, mask.on
+    rows = max(len(on), len(at) if isinstance(at, np.ndarray) else 1)
+    made.times = lanes.blocks // rows
+    shape = (rows, lanes.width)
+    if mask.is_full:
+        chosen = np.broadcast_to(at, shape).ravel()
+        lane = None
+    else:
+        lane = np.broadcast_to(on, shape).ravel().nonzero()[0]
+        chosen = np.broadcast_to(at, shape).ravel()[lane]
+    made.chosen, made.lane = chosen, lane
+    if part.is_shared:
+        _measure_banks(lanes, part, made, np.arange(chosen.size) if lane is None else lane, rows)
+    elif isinstance(at, int):
+        made.sectors = mask.warp_count
+        made.used = mask.warp_count * part.flat.itemsize
+    else:
+        warp = None if lane is None else lane // WARP
+        made.sectors = made.times * _distinct(warp, chosen * part.flat.itemsize // SECTOR)
+        made.used = made.times * _distinct(warp, chosen) * part.flat.itemsize
+    if rows == 1 and (part.is_shared or lanes.launch.blocks == 1):
+        thread = np.arange(lanes.width) if lane is None else lane
+        made.footprint = Footprint(*in_units(part, chosen, thread))
+
+
+def _distinct(warp: np.ndarray | None, x: np.ndarray) -> int:
+    """How many different values each warp has, added up. `warp` is None if all lanes take part."""
+    if warp is None:
+        rows = x.reshape(-1, WARP)
+        steps = rows[:, 1:] - rows[:, :-1]
+        if steps.min(initial=0) < 0:
+            rows = np.sort(rows, 1)
+            steps = rows[:, 1:] - rows[:, :-1]
+        return len(rows) + int(np.count_nonzero(steps))
+    key = warp << 44 | x
+    steps = key[1:] - key[:-1]
+    if steps.min(initial=0) < 0:
+        key.sort()
+        steps = key[1:] - key[:-1]
+    return int(key.size > 0) + int(np.count_nonzero(steps))
+
+
+def _measure_banks(lanes: Lanes, part: Part, made: Reach, lane: np.ndarray, rows: int) -> None:
+    """Lanes that want different words of one bank go one after the other. Half a warp at a time takes 8 bytes each."""
+    size = part.flat.itemsize
+    words = max(1, size // WORD)
+    group = np.repeat(lane // (WARP // words), words)
+    word = (made.chosen[:, None] * size // WORD + np.arange(words)).ravel()
+    key = np.unique(group << 40 | word)
+    group = key >> 40
+    each = np.bincount(group * BANKS + (key & BANKS - 1), minlength=rows * lanes.width // WARP * words * BANKS)
+    extra = np.maximum(each.reshape(-1, BANKS).max(1) - 1, 0).reshape(rows, -1, words).sum(2)
+    conflicts = int(extra.sum())
+    if conflicts:
+        made.conflicts, made.waits = conflicts * made.times, extra
+
+
+def in_units(part: Part, at: np.ndarray, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Elements and threads as the log counts them: two arrays in one memory may have elements of different sizes."""
+    each = part.flat.itemsize // part.memory.unit
+    if each == 1:
+        return at, who
+    return (at[:, None] * each + np.arange(each)).ravel(), np.repeat(who, each)

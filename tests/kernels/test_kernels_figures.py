@@ -1,0 +1,197 @@
+"""What a receipt says about kernels written by hand, and how long they take on each card."""
+
+import numpy as np
+import puzzles
+import pytest
+import sine_wave
+
+import fluxlite as fl
+from fluxlite.course.sine_wave import problem
+from fluxlite.cuda import jit
+from fluxlite.simulated.presets import PRESETS
+
+pytestmark = pytest.mark.usefixtures("simulated")
+X = np.arange(4096, dtype=np.float32)
+
+
+@jit.rawkernel()
+def strided(x, out, step):
+    i = jit.grid(1)
+    out[i] = x[i * np.uint32(step)]
+
+
+@jit.rawkernel()
+def shared_strided(out, step):
+    tile = jit.shared_memory(np.float32, 1024)
+    t = int(jit.threadIdx.x)
+    tile[t * step] = 1.0
+    out[t] = tile[t * step]
+
+
+@jit.rawkernel()
+def shared_doubles(out):
+    tile = jit.shared_memory(np.float64, 64)
+    t = int(jit.threadIdx.x)
+    tile[t] = 1.0
+    out[t] = tile[t]
+
+
+@jit.rawkernel()
+def parted(x, out):
+    i = int(jit.grid(1))
+    if i % 2 == 0:
+        out[i] = x[i]
+    else:
+        out[i] = -x[i]
+
+
+@jit.rawkernel()
+def by_warps(x, out):
+    i = int(jit.grid(1))
+    if i // 32 % 2 == 0:
+        out[i] = x[i]
+    else:
+        out[i] = -x[i]
+
+
+@jit.rawkernel()
+def along_rows(x, out):
+    column, row = jit.grid(2)
+    out[row, column] = x[row, column] + 1
+
+
+@jit.rawkernel()
+def along_columns(x, out):
+    row, column = jit.grid(2)
+    out[row, column] = x[row, column] + 1
+
+
+@jit.rawkernel()
+def counted(x, out):
+    jit.atomic_add(out, 0, x[jit.grid(1)])
+
+
+@jit.rawkernel()
+def counted_by_blocks(x, out):
+    jit.atomic_add(out, jit.blockIdx.x, x[jit.grid(1)])
+
+
+def figures(kernel, blocks, threads, *args):
+    kernel[blocks, threads](*[fl.gpu(x, dtype=None) if isinstance(x, np.ndarray) else x for x in args])
+    return kernel.figures
+
+
+@pytest.mark.parametrize(
+    ("step", "sectors", "share"), [(1, 4, 1.0), (2, 8, 0.5), (8, 32, 1 / 8), (32, 32, 1 / 8), (0, 1, 1 / 8)]
+)
+def test_sectors_of_a_warp(step, sectors, share):
+    found = figures(strided, 1, 32, X, np.zeros(32, np.float32), step)
+    line = found.lines[-1]
+    assert found.sectors == sectors + 4  # four for the result
+    assert found.used == round(sectors * 32 * share) + 128
+    assert line.text == "out[i] = x[i * np.uint32(step)]"
+
+
+@pytest.mark.parametrize(("step", "conflicts"), [(1, 0), (2, 1), (4, 3), (31, 0), (32, 31)])
+def test_bank_conflicts_of_a_warp(step, conflicts):
+    found = figures(shared_strided, 1, 32, np.zeros(32, np.float32), step)
+    assert found.conflicts == 2 * conflicts  # of the write and the read
+
+
+def test_eight_bytes_side_by_side_have_no_conflict():
+    assert figures(shared_doubles, 1, 64, np.zeros(64)).conflicts == 0
+
+
+def test_divergence_is_of_warps():
+    out = np.zeros(128, np.float32)
+    assert figures(parted, 1, 128, X[:128], out).divergent == 4
+    assert figures(by_warps, 1, 128, X[:128], out).divergent == 0
+
+
+def test_rows_against_columns():
+    x = np.zeros((1024, 1024), np.float32)
+    rows = figures(along_rows, (32, 32), (32, 32), x, x.copy())
+    columns = figures(along_columns, (32, 32), (32, 32), x, x.copy())
+    assert (rows.sectors, columns.sectors) == (262_144, 2_097_152)
+    assert (rows.share, columns.share) == (1.0, 1 / 8)
+    assert rows.limit == columns.limit == "bandwidth"
+    assert columns.seconds > 1.2 * rows.seconds
+    assert columns.range[1] == pytest.approx(8 * rows.range[1])
+
+
+def test_atomics_in_one_place():
+    x = np.ones(1 << 18, np.float32)
+    one = figures(counted, 1024, 256, x, np.zeros(1))
+    many = figures(counted_by_blocks, 1024, 256, x, np.zeros(1024))
+    assert (one.atomics, one.queue) == (1 << 18, 1 << 18)
+    assert (many.atomics, many.queue) == (1 << 18, 256)
+    assert one.limit == "atomics in one place" and one.seconds > 3 * many.seconds
+
+
+def test_the_busiest_thread():
+    x = np.ones((32, 32), np.float32)
+    found = figures(puzzles.product_by_tiles, (2, 2), (16, 16), x, x, x.copy())
+    assert found.busiest == {"reads": 4, "writes": 1, "shared reads": 64, "shared writes": 4}
+
+
+def test_occupancy():
+    x = np.ones(1024, np.float32)
+    assert figures(puzzles.guarded, 1, 1024, x, x.copy()).occupancy == 1.0
+    assert figures(puzzles.guarded, 1, 32, x, x.copy()).occupancy == 0.5  # 16 blocks of 32 threads
+    square = np.ones((32, 32), np.float32)
+    assert figures(puzzles.transposed, (1, 1), (32, 8), square, square, 33).resident == 4
+
+
+def test_a_launch_in_a_receipt():
+    x = fl.gpu(X)
+    out = np.zeros_like(x)
+    with fl.receipt() as r:
+        puzzles.guarded[16, 256](x, out)
+        fl.cuda.synchronize()
+    assert r.launches == 1 and r.launched["guarded"] == 1 and r.first_uses == 1
+    assert r.kernels == [puzzles.guarded.figures]
+    assert "guarded 1" in repr(r) and "4,096 threads, 1,024 sectors, 100% used" in repr(r)
+    moment = next(moment for moment in r.timeline() if moment.kind == "launch")
+    assert moment.end - moment.start == pytest.approx(puzzles.guarded.figures.seconds, abs=1e-9)
+    assert "puzzles.guarded[16, 256](x, out)" in moment.line
+
+
+@pytest.mark.parametrize("card", PRESETS)
+def test_the_time_on_every_card(card):
+    e = fl.estimate(lambda x: puzzles.twice[4096, 256](x, np.zeros_like(x)), np.zeros(1 << 20, np.float32), like=card)
+    found = e.receipt.kernels[0]
+    low, high = found.range
+    assert 0 < low <= found.seconds <= high
+    assert found.card.name == card
+    assert e.seconds > found.seconds  # and the launch
+    nbytes = 2 * 4 * (1 << 20)
+    assert found.seconds >= nbytes / PRESETS[card].bandwidth
+
+
+def test_a_card_that_is_not_listed_is_said_to_be_guessed():
+    card = PRESETS["NVIDIA T4"]._replace(name="mine")
+    e = fl.estimate(lambda x: puzzles.twice[1, 256](x, np.zeros_like(x)), np.zeros(256, np.float32), like=card)
+    assert "its figures guessed" in e.receipt.kernels[0].time
+
+
+def test_an_estimate_of_shapes_alone_runs_on_zeros():
+    x = np.ones((1 << 20), np.float32)
+    full, shapes = (
+        fl.estimate(lambda x: puzzles.guarded[4096, 256](x, np.empty_like(x)), x, shapes_only=only)
+        for only in (False, True)
+    )
+    assert full.seconds == shapes.seconds
+
+
+def test_the_training_of_a_sine_wave_as_one_launch():
+    x, y, first, second = problem()
+    there = [fl.gpu(part) for part in (x.ravel().copy(), y.ravel().copy(), first, second)]
+    losses = fl.gpu(np.zeros(200, np.float32))
+    with fl.receipt() as r:
+        sine_wave.training[1, 64](*there, losses, 200, 0.1)
+    assert fl.cpu(losses)[-1] == pytest.approx(0.0649, abs=0.0005)
+    assert r.launches == 1
+    found = sine_wave.training.figures
+    low, high = found.range
+    assert found.limit == "latency"
+    assert 0.9e-3 < low < found.seconds < high < 10e-3
