@@ -1,4 +1,4 @@
-"""Lesson 14's pictures: what's inside a GPU, which sectors a warp fetches, and how a block adds up."""
+"""Lesson 14's pictures: what's inside a GPU, which sectors a warp fetches, how a block adds up, and three times."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
+from ..pictures import BLUE, GREEN, GREY, ORANGE, Picture, look, plots, show
+from ..receipts.seconds import Seconds, duration
 
 # Turing architecture white paper, 2018, and the T4's datasheet, 2019: notebooks/SOURCES.md has the addresses.
 MULTIPROCESSORS, LANES, WARP = 40, 64, 32
@@ -135,6 +136,28 @@ def halving(numbers: tuple[int, ...] = (3, 1, 4, 1, 5, 9, 2, 6)) -> Picture:
         f"{len(numbers)} numbers are added up in {len(rounds) - 1} rounds: {shown}. Between two rounds all threads "
         "wait at a barrier.",
     )
+
+
+def compared(times: dict[str, tuple[Seconds, tuple[float, float] | None]]) -> Picture:
+    """Times on one line each, on a scale of powers of ten; a time may have a range, its least and its most seconds.
+
+    >>> compared({"one launch": (fl.Seconds(3e-3, "simulated", "NVIDIA T4"), (2e-3, 6e-3))})
+    one launch: 3 ms simulated (NVIDIA T4), 2 ms to 6 ms.
+    """
+    figure, axes = plots(height=0.9 + 0.8 * len(times))
+    axes.set_xscale("log")
+    said = []
+    for row, (name, (seconds, span)) in enumerate(times.items()):
+        axes.plot([float(seconds)], [row], **{**look(seconds.kind), "linestyle": "none", "markersize": 11})
+        if span:
+            axes.plot(span, [row, row], color=look(seconds.kind)["color"], linestyle="--", zorder=1)
+        low, high = span or (float(seconds), float(seconds))
+        axes.text(high * 1.5, row, f"{duration(seconds)} {seconds.kind}", va="center")
+        said.append(f"{name}: {seconds}" + (f", {duration(low)} to {duration(high)}" if span else ""))
+    ends = [end for seconds, span in times.values() for end in (*(span or ()), float(seconds))]
+    axes.set(xlim=(min(ends) / 3, max(ends) * 60), ylim=(len(times) - 0.4, -0.6), xlabel="seconds (log)")
+    axes.set_yticks(range(len(times)), list(times))
+    return show(figure, "; ".join(said) + ".")
 
 
 def without_barrier(x: Any, seed: int) -> float:

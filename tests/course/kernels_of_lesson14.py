@@ -500,8 +500,8 @@ def dot_by_a_function(x, y, out):
 
 
 @jit.rawkernel()
-def dot_with_a_shared_atomic(x, y, out):
-    """An atomic on one place in shared memory for each thread would count, so it collects by warps first."""
+def dot_by_warps(x, y, out):
+    """Each warp adds up by shuffles, then thread 0 adds up the warps."""
     part = jit.shared_memory(np.float32, 8)
     i = int(jit.grid(1))
     value = 0.0

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.course.chip import chip, fetched, halving, without_barrier
+from fluxlite.course.chip import chip, compared, fetched, halving, without_barrier
 from fluxlite.course.exercises import judge
 from fluxlite.cuda import jit
 
@@ -72,9 +72,10 @@ RIGHT = [
     ("14.4", learners.sum_barrier_first, "17 shared reads, 9 shared writes; par"),
     ("14.4", learners.sum_growing, "17 shared reads"),
     ("14.4", learners.sum_by_shuffles, "8 shared reads, 1 shared write; par"),
-    ("14.5", learners.dot_by_a_function, "2 atomics for 300 products"),
-    ("14.5", learners.dot_with_a_shared_atomic, "2 atomics"),
-    ("14.5", learners.dot_in_strides, "2 atomics"),
+    ("14.5", learners.dot_by_a_function, "1,024 atomics, and for section 6's 262,144 products"),
+    ("14.5", learners.dot_by_warps, "busiest thread: 2 reads, 1 write, 8 shared reads"),
+    ("14.5", learners.dot_in_strides, "1,024 atomics"),
+    ("14.5", learners.dot_by_the_first_block, "0 atomics"),
     ("14.6", learners.padded_tiles, "6 reads, 1 write"),
     ("14.6", learners.two_tiles_in_one_memory, "6 reads, 1 write"),
     ("14.6", learners.tiled(), "6 reads, 1 write"),
@@ -134,6 +135,16 @@ def test_the_sectors_in_the_picture_are_those_of_a_launch(simulated):
 def test_halving_adds_up():
     assert "then 10." in halving((1, 2, 3, 4)).sentence
     assert "3 rounds" in halving().sentence
+
+
+def test_three_times_keep_their_kinds():
+    times = {
+        "many": (fl.Seconds(0.8, "simulated", "NVIDIA T4"), None),
+        "one": (fl.Seconds(3e-3, "simulated", "NVIDIA T4"), (2e-3, 6e-3)),
+        "here": (fl.Seconds(0.1, "measured"), None),
+    }
+    said = "many: 0.8 s simulated (NVIDIA T4); one: 3 ms simulated (NVIDIA T4), 2 ms to 6 ms; here: 0.1 s measured."
+    assert compared(times).sentence == said
 
 
 def test_without_a_barrier_it_is_now_this_sum_now_another():

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import linecache
 import re
 from pathlib import Path
 
@@ -122,7 +123,7 @@ def test_every_exercise_is_answered_and_the_code_is_that_of_its_solution(number)
 
 def test_every_exercise_that_is_named_exists():
     known = {id for number in NUMBERS for id in exercises.exercises(number)}
-    named = set(re.findall(r"(?<![\d.])(?:0\d|1[0-3])\.[1-9](?![\d.])", re.sub(r"`[^`]*`", "", PROSE)))
+    named = set(re.findall(r"(?<![\d.])(?:0\d|1\d)\.[1-9](?![\d.])", re.sub(r"`[^`]*`", "", PROSE)))
     assert named == known
 
 
@@ -151,7 +152,8 @@ def test_what_is_typed_live_shows_what_the_page_says(number, monkeypatch):
     with fluxlite.simulate_gpu(False), contextlib.redirect_stdout(io.StringIO()):
         exec(begin, names)
         with contextlib.redirect_stdout(printed):
-            exec(code, names)
+            linecache.cache["<typed live>"] = len(code), None, code.splitlines(True), "<typed live>"  # kernels are read
+            exec(compile(code, "<typed live>", "exec"), names)
     assert printed.getvalue() == shown
 
 
