@@ -7,6 +7,7 @@
     .venv/bin/nox -s kills            kill 200 programs while they save, and 200 while they train
     .venv/bin/nox -s soak             ten minutes of everything, after which memory is what it was
     .venv/bin/nox -s arguments -- 20000            bad arguments for every public name: every error says which it is
+    .venv/bin/nox -s races            compare the detector of data races with their definition: 10,000 random traces
     .venv/bin/nox -s random_programs -- 20000      gradients of random programs, beside PyTorch's
     .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
     .venv/bin/nox -s mutations        plant small changes in the library: does a test notice each? half an hour
@@ -104,6 +105,13 @@ def soak(session: nox.Session) -> None:
 def arguments(session: nox.Session) -> None:
     """So many calls with bad arguments: at most 1 % may be answered unclearly, none may hang. How many (20000)."""
     session.run(sys.executable, "tests/arguments.py", *(session.posargs or ["20000"]), env={"PYTHONPATH": os.getcwd()})
+
+
+@nox.session(venv_backend="none", default=False)  # two minutes
+def races(session: nox.Session) -> None:
+    """Data races in so many random traces of kernels (10000): found where there's one, and nowhere else."""
+    script = "tests/kernels/random_traces.py"
+    session.run(sys.executable, script, *(session.posargs or ["10000"]), env={"PYTHONPATH": os.getcwd()})
 
 
 @nox.session(default=False)  # PyTorch is large

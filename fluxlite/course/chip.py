@@ -155,7 +155,10 @@ def compared(times: dict[str, tuple[Seconds, tuple[float, float] | None]]) -> Pi
         axes.text(high * 1.5, row, f"{duration(seconds)} {seconds.kind}", va="center")
         said.append(f"{name}: {seconds}" + (f", {duration(low)} to {duration(high)}" if span else ""))
     ends = [end for seconds, span in times.values() for end in (*(span or ()), float(seconds))]
-    axes.set(xlim=(min(ends) / 3, max(ends) * 60), ylim=(len(times) - 0.4, -0.6), xlabel="seconds (log)")
+    axes.set(xlim=(min(ends) / 3, max(ends) * 60), ylim=(len(times) - 0.4, -0.6), xlabel="time (log)")
+    axes.set_xticks([10.0**k for k in range(-6, 4) if min(ends) / 3 <= 10.0**k <= max(ends) * 60])
+    axes.xaxis.set_major_formatter(lambda seconds, _: duration(seconds))
+    axes.minorticks_off()
     axes.set_yticks(range(len(times)), list(times))
     return show(figure, "; ".join(said) + ".")
 

@@ -30,6 +30,19 @@ A number written in a kernel is a C number: ``0.5`` is a float32, ``1`` an int32
 unsigned, so ``i - 1`` of thread 0 is 4,294,967,295: write ``int(jit.grid(1))`` where you subtract. Loops are ``while``
 and ``for`` over ``range``. Of functions there are NumPy's of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your
 own under ``@rawkernel(device=True)``.
+
+A kernel has no derivative. Put it in a function under ``@fl.primitive``, and `fl.rule` gives that one:
+
+>>> @fl.primitive
+... def doubled_by_hand(x):
+...     out = np.empty_like(x)
+...     doubled[-(-x.size // 128), 128](x, out)
+...     return out
+>>> fl.rule(doubled_by_hand, lambda g, out, x: 2 * g)
+>>> with fl.simulate_gpu():
+...     x = fl.gpu(np.arange(3, dtype=np.float32))
+...     fl.gradient(lambda x: np.sum(doubled_by_hand(x) ** 2), x)
+(array([ 0.,  8., 16.], dtype=float32)  # Simulated:0,)
 """
 
 from __future__ import annotations
@@ -43,7 +56,6 @@ import numpy as np
 
 from ..devices import selection
 from ..simulated.memory import Stored
-from ..simulated.threads import names
 from ..simulated.threads.errors import (
     DataRace,
     Endless,
@@ -54,16 +66,47 @@ from ..simulated.threads.errors import (
     StuckBarrier,
     TooMuch,
 )  # fmt: skip
+from ..simulated.threads.names import (
+    atomic_add,
+    atomic_and,
+    atomic_cas,
+    atomic_dec,
+    atomic_exch,
+    atomic_inc,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    atomic_sub,
+    atomic_xor,
+    blockDim,
+    blockIdx,
+    grid,
+    gridDim,
+    gridsize,
+    laneid,
+    range,
+    shared_memory,
+    shfl_down_sync,
+    shfl_sync,
+    shfl_up_sync,
+    shfl_xor_sync,
+    syncthreads,
+    syncwarp,
+    threadIdx,
+    warpsize,
+)  # fmt: skip
 from ..simulated.threads.source import Source
 
 if TYPE_CHECKING:
     from ..simulated.threads.figures import Figures
 
-_FROM_CUPYX = {name: getattr(names, name) for name in names.PUBLIC}
-globals().update(_FROM_CUPYX)
-
 __all__ = [
-    "rawkernel", "Kernel", *names.PUBLIC,
+    "rawkernel", "Kernel",
+    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpsize", "laneid", "grid", "gridsize", "range",
+    "syncthreads", "syncwarp", "shared_memory",
+    "atomic_add", "atomic_sub", "atomic_exch", "atomic_min", "atomic_max", "atomic_inc", "atomic_dec", "atomic_cas",
+    "atomic_and", "atomic_or", "atomic_xor",
+    "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync",
     "KernelError", "OutOfBounds", "DataRace", "StuckBarrier", "NeverWritten", "TooMuch", "Endless", "Refused",
 ]  # fmt: skip
 
@@ -75,7 +118,9 @@ class Kernel:
     ``kernel((4, 4), (16, 16), (x, out))``, as in cupyx.jit. It returns nothing; it writes into its arrays.
 
     `figures` says what the latest launch on a simulated GPU did. ``kernel.watched = (block, thread)`` prints what this
-    thread does, line by line. `most_rounds` limits the loops, so that an endless one ends.
+    thread does, line by line. `most_rounds` limits the loops, so that an endless one ends. ``fl.explain(kernel)`` shows
+    what each line cost, `trace` what one warp touches, and ``kernel.cuda_c(x, out)`` the CUDA C that it becomes, where
+    CuPy is installed.
     """
 
     def __init__(self, function: Callable, device: bool = False) -> None:
@@ -117,18 +162,24 @@ class Kernel:
 
     # -- on a simulated GPU ----------------------------------------------------------------------
 
-    def _simulate(self, grid: Any, block: Any, args: Sequence[Any]) -> None:
-        from ..simulated.threads import launch
+    def _simulate(self, grid: Any, block: Any, args: Sequence[Any], traced: tuple[int, int] | None = None) -> Any:
+        from ..simulated.threads import launch, tracing
 
         device = launch.device_of_all(self.source, args, None)
         self._check(args, device)
         device = device or _simulated_device(self.name)
-        with self._lock:
-            order = launch.Launch(self.source, self._programs, device, grid, block, args)
-            order.watched, order.most_rounds = self.watched, self.most_rounds
-            device.catch_up()
-            self.figures = order.run()
+        try:
+            with self._lock:
+                order = launch.Launch(self.source, self._programs, device, grid, block, args)
+                order.watched, order.most_rounds = self.watched, self.most_rounds
+                order.tracer = traced and tracing.Tracer(order, *traced)
+                device.catch_up()
+                self.figures = order.run()
+        except KernelError as error:
+            # It names the kernel's line. The twenty of ours that led there would only be in the way.
+            raise error.with_traceback(None) from None
         device.launch_lasting(self.name, self.figures.seconds, self.figures)
+        return order.tracer and order.tracer.trace
 
     def _check(self, args: Sequence[Any], device: Any) -> None:
         """Raises `TypeError` for what a GPU can't take."""
@@ -150,6 +201,54 @@ class Kernel:
                     f"kernel {self.name}: {name} is {type(x).__name__}; it takes numbers, and arrays on a GPU"
                 )
 
+    # -- what it does, to read -------------------------------------------------------------------
+
+    def explained(self) -> Any:
+        """What ``fl.explain(kernel)`` shows: the text, with what each line cost in the latest launch.
+
+        Raises `RuntimeError` before the first launch on a simulated GPU.
+        """
+        from ..simulated.threads.explained import Explained
+
+        if self.figures is None:
+            raise RuntimeError(
+                f"kernel {self.name} has run on no simulated GPU yet: launch it first, {self.name}[blocks, threads](…)"
+            )
+        return Explained(self.source, self.figures)
+
+    def trace(self, blocks: Any, threads: Any, args: Sequence[Any], block: int = 0, warp: int = 0) -> Any:
+        """Launch it on a simulated GPU, and give what one warp of one block touched: a list, in order.
+
+        `fluxlite.jupyter.warp` shows it as pictures. Raises `ValueError` if there's no such warp.
+
+        >>> from fluxlite.cuda import jit
+        >>> @jit.rawkernel()
+        ... def column(x, out):
+        ...     i = jit.grid(1)
+        ...     out[i] = x[i, 0]
+        >>> with fl.simulate_gpu():
+        ...     x = fl.gpu(np.ones((32, 32), np.float32))
+        ...     column.trace(1, 32, (x, np.zeros_like(x[0])))
+        [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+        Line 4, out[i] = x[i, 0]: 32 lanes read x, in 32 sectors, 12% of their bytes used.
+        Line 4, out[i] = x[i, 0]: 32 lanes write out, in 4 sectors, 100% of their bytes used.
+        """
+        self._check(args, None)
+        return self._simulate(blocks, threads, args, (block, warp))
+
+    def cuda_c(self, *args: Any) -> str:
+        """The CUDA C that it becomes for such arguments, arrays of any device and numbers.
+
+        It takes CuPy, and no GPU. Raises `ImportError` without it, and `Refused` for what it doesn't compile.
+        """
+        try:
+            import cupy  # noqa: F401
+        except ImportError as error:
+            raise ImportError("CuPy makes CUDA C of it, also without a GPU: pip install cupy-cuda12x") from error
+        from . import compiled
+
+        return compiled.cuda_c(self, args)
+
     def as_part_of(self, translation: Any, args: list[Any]) -> Any:
         """Its call inside another kernel: `expressions.py` asks for it."""
         from ..simulated.threads.branches import inlined
@@ -160,7 +259,7 @@ class Kernel:
         return inlined(translation, self.source, args)
 
 
-def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable], Kernel]:
+def rawkernel(*given: Any, mode: str = "cuda", device: bool = False) -> Callable[[Callable], Kernel]:
     """Make a kernel of the function below: ``@jit.rawkernel()`` (CUDA.jl: a function for ``@cuda``).
 
     With ``device=True`` it's a function that kernels can call, and that may return a value. Raises `ValueError` for
@@ -177,6 +276,8 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Callable[[Callable
     >>> squares
     <kernel squares>
     """
+    if given:
+        raise TypeError("write @jit.rawkernel(), with parentheses")
     if mode != "cuda":
         raise ValueError(f'fluxlite knows mode="cuda" alone, got {mode!r}')
     return lambda function: Kernel(function, device)

@@ -7,6 +7,7 @@ from ..pictures import BLUE, GREEN, GREY, ORANGE, look, plots, projector, show
 from .drawing import trees
 from .timeline_viewer import timeline
 from .two_boxes import boxes, host_and_device
+from .warps import warp, warp_picture
 
 __all__ = [
     "BLUE",
@@ -21,6 +22,8 @@ __all__ = [
     "show",
     "timeline",
     "trees",
+    "warp",
+    "warp_picture",
 ]
 
 

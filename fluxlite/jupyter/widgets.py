@@ -1,7 +1,7 @@
 """What the widgets share: finding ipywidgets, pictures as values, and a stored output that works without ipywidgets.
 
 Every widget wraps a plain function that returns numbers and a figure. Widgets use only what ipywidgets 7.7 has too, for
-Colab: HTML, Image, Button, IntSlider, Dropdown, ToggleButtons, VBox. They don't use Output, which needs a second
+Colab: HTML, Image, Button, IntSlider, Dropdown, ToggleButtons, VBox, HBox. They don't use Output, which needs a second
 channel. Callbacks may run in a different thread from the cells.
 """
 

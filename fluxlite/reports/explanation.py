@@ -24,11 +24,12 @@ from ..unreached import arrays_inside, globals_read, why_shut
 from .outline import Row, as_html, as_text
 
 
-def explain(model: Any) -> Explanation:
+def explain(model: Any) -> Any:
     """What is in `model`: each part with its path, what it is, its device, and whether it moves and trains.
 
     It also shows which paths share one array (ties), and what can't move: objects of unregistered classes (shut
     boxes), fields that a subset leaves out, and globals that a function reads. It copies nothing and waits for nothing.
+    Of a kernel written by hand (`fluxlite.cuda.jit`), it shows the text, with what each line cost in the latest launch.
 
     >>> explain({"W": np.zeros((2, 3), np.float32), "f": np.tanh})
     dict of 2  C CPU
@@ -38,7 +39,7 @@ def explain(model: Any) -> Explanation:
     1 array can move: 24 bytes on CPU.
     6 of 6 numbers in it train (parameters).
     """
-    return Explanation(_Survey(model))
+    return model.explained() if hasattr(type(model), "explained") else Explanation(_Survey(model))
 
 
 class Explanation:

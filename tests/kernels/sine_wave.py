@@ -9,7 +9,7 @@ STEPS = 20
 
 @jit.rawkernel()
 def training(x, y, first, second, losses, epochs, rate):
-    """`first` is (7, 6): the input's and the memory's weights. `second` is (6, 1). Each thread has one weight of `first`."""
+    """`first` is (7, 6): the input's and the memory's weights, one for each thread. `second` is (6, 1)."""
     w = jit.shared_memory(np.float32, 42)
     v = jit.shared_memory(np.float32, 6)
     memory = jit.shared_memory(np.float32, 6)

@@ -1,6 +1,7 @@
 """The simulated GPU takes what cupyx.jit takes, and refuses what it refuses."""
 
 import importlib.util
+import itertools
 import sys
 
 import numpy as np
@@ -10,6 +11,7 @@ import snippets
 
 import fluxlite as fl
 from fluxlite.cuda import jit
+from fluxlite.simulated.threads import types
 
 REFUSED = {**snippets.NO, **snippets.NVRTC, **{name: body for name, (body, _) in snippets.STRICTER.items()}}
 needs_cupy = pytest.mark.skipif(bool(nvrtc.why_not()), reason=nvrtc.why_not())
@@ -101,6 +103,8 @@ def test_nvidias_compiler_refuses_it(name, kernels):
 def kernels_of_the_tests():
     """Every kernel of the other tests, with arguments."""
     import sine_wave
+    import test_kernels_figures as figures
+    import test_kernels_gradients as gradients
     import test_kernels_run as runs
 
     found = {case[0].name: (case[0], case[3]) for case in (*runs.RIGHT, *runs.MISTAKES)}
@@ -108,6 +112,16 @@ def kernels_of_the_tests():
     found["positives"] = runs.puzzles.positives, (runs.X, runs.X, np.zeros(1, np.int32))
     x = runs.X
     found["training"] = sine_wave.training, (x, x, runs.A, runs.A, x, 200, 0.1)
+    ints, doubles, cube = np.zeros(8, np.int32), np.zeros(8), np.zeros((2, 2, 2), np.float32)
+    for kernel, args in [
+        (figures.strided, (x, x, 2)), (figures.shared_strided, (x, 2)), (figures.shared_doubles, (doubles,)),
+        (figures.parted, (x, x)), (figures.by_warps, (x, x)), (figures.along_rows, (runs.A, runs.A)),
+        (figures.along_columns, (runs.A, runs.A)), (figures.counted, (x, x)), (figures.counted_by_blocks, (x, x)),
+        (gradients.swish_kernel, (x, x)), (gradients.swish_slope_kernel, (doubles, doubles, doubles)),
+        (runs.scaled, (x, x)), (runs.c_numbers, (ints, doubles)), (runs.in_three, (cube, cube)),
+        (runs.mixed, (x, ints.astype(np.int16))), (runs.square_of_one, (np.zeros((), np.float32),)),
+    ]:  # fmt: skip
+        found[kernel.name] = kernel, args
     return {
         name: (kernel, [x if type(a) is object else a for a in args])
         for name, (kernel, args) in found.items()
@@ -120,5 +134,32 @@ def test_nvidias_compiler_takes_the_kernels_of_the_tests(arch):
     from fluxlite.cuda import compiled
 
     found = {name: compiled.transpiled(kernel, args) for name, (kernel, args) in kernels_of_the_tests().items()}
-    assert len(found) > 25
+    assert len(found) > 40
     assert nvrtc.compiled(nvrtc.together(found), found["training"].options, arch)
+
+
+@needs_cupy
+def test_the_cuda_c_of_a_kernel():
+    kernel, args = kernels_of_the_tests()["guarded"]
+    assert "__global__ void guarded" in kernel.cuda_c(*args)
+
+
+@needs_cupy
+@pytest.mark.parametrize("name", types.SIGNATURES)
+def test_types_of_functions(name):
+    """For all types of operands, the same function of C as CuPy takes, or none."""
+    import ast
+
+    import cupy
+    from cupyx.jit import _cuda_typerules
+
+    operators = {"not": ast.Not, "smaller": ast.Lt}
+    ufunc = _cuda_typerules.get_ufunc("cuda", operators[name]) if name in operators else getattr(cupy, name)
+    # CuPy lists these for complex numbers too, and NVIDIA's compiler has no such functions.
+    complex_ones = "" if name in ("arctan2", "copysign", "hypot", "nextafter") else "FD"
+    for letters in itertools.product("?bBhHiIlLqQefd" + complex_ones, repeat=ufunc.nin):
+        kinds = [np.dtype(letter) for letter in letters]
+        found = _cuda_typerules.guess_routine(ufunc, tuple(kinds), None, "cuda")
+        usable = found is not None and found.error_func is None and found.routine.startswith("out0 = ")
+        wanted = ([*map(np.dtype, found.in_types)], np.dtype(found.out_types[0])) if usable else None
+        assert types.signature(name, kinds) == wanted, letters

@@ -195,3 +195,25 @@ def test_the_training_of_a_sine_wave_as_one_launch():
     low, high = found.range
     assert found.limit == "latency"
     assert 0.9e-3 < low < found.seconds < high < 10e-3
+
+
+def test_a_kernel_explained():
+    x = np.ones((64, 64), np.float32)
+    found = figures(puzzles.transposed, (2, 2), (32, 8), x, x, 32)
+    text = repr(fl.explain(puzzles.transposed))
+    row = next(line for line in text.splitlines() if "out[column + ty + k, row + tx] =" in line)
+    assert row.split()[:4] == ["256", "512", "100%", "3,968"]
+    assert "def transposed(x, out, width):" in text and repr(found) in text
+    page = fl.explain(puzzles.transposed)._repr_html_()
+    assert "3,968" in page and "<script" not in page
+
+
+def test_a_kernel_explained_with_a_function_of_the_device():
+    figures(puzzles.through_a_function, 1, 32, np.ones(32, np.float32), np.ones(32, np.float32))
+    assert "element: return x[i]" in repr(fl.explain(puzzles.through_a_function))
+
+
+def test_a_kernel_is_explained_after_a_launch():
+    kernel = jit.rawkernel()(puzzles.guarded.function)
+    with pytest.raises(RuntimeError, match="launch it first"):
+        fl.explain(kernel)

@@ -138,10 +138,10 @@ MISTAKES = [
      "out was made by `empty`, and nothing has written out[0] yet"),
     (puzzles.too_much_shared, 1, 32, (zeros(1),), jit.TooMuch, "too much",
      "65,536 bytes of shared memory.*49,152"),
-    (puzzles.guarded, 1, 2048, (X, zeros(1024)), jit.TooMuch, None, "2,048 threads a block; a block has at most 1,024"),
+    (puzzles.guarded, 1, 2048, (X, zeros(1024)), jit.TooMuch, None, "2,048 threads a block; a block has at most"),
     (puzzles.guarded, (1, 70_000), 32, (X, zeros(1024)), jit.TooMuch, None,
      "70,000 along y, and the most is 65,535"),
-    (puzzles.endless, 1, 32, (zeros(1),), jit.Endless, "endless", "2,000 rounds, and 32 threads are still in this loop"),
+    (puzzles.endless, 1, 32, (zeros(1),), jit.Endless, "endless", "2,000 rounds, and 32 threads are still in"),
     (puzzles.value_of_a_branch, 1, 32, (X[:32], zeros(32)), jit.NeverWritten, "no value",
      "sign has no value in this thread yet"),
     (puzzles.warp_reversed, 1, 64, (X[:64], zeros(64), False), jit.DataRace, "race", "reads part[.*writes too.*RAW"),
@@ -273,3 +273,105 @@ def test_a_watched_thread_says_what_it_does(capsys, monkeypatch):
     assert lines[1].endswith("t = int(jit.threadIdx.x)    t = 2")
     assert sum("part[t] += part[t + half]" in line for line in lines) == 5  # 64, 32, 16, 8, 4
     assert "half = 32" in "".join(lines)
+
+
+HINTS = {
+    "out[0] = x * 2": "this is a whole array: write x[i]",
+    "i = jit.grid\n    out[i] = 1.0": "jit.grid alone is no number: call it",
+    "out[0] = np.where(x[0] > 0, x[0], 0.0)": "a if test else b",
+    "print(x[0])": "kernel.watched = (block, thread)",
+    "s = 0\n    s += x[0]": "begin with s = 0.0",
+    "s = 0\n    s = x[0]": "Begin with s = 0.0",
+    "for k in range(3):\n        out[k + jit.threadIdx.x] = 1.0": "write int(jit.threadIdx.x)",
+    "if 0 <= n < 3:\n        pass": "0 <= i and i < n",
+    "s = jit.shared_memory(np.float32, (4, 4))": "row * width + column",
+    "a, b = x.shape": "n = x.shape[0]",
+    "double = 1.0": "double is a word of CUDA C++",
+    "def f(a):\n        return a": "@jit.rawkernel(device=True)",
+}
+
+
+@pytest.mark.parametrize("body", HINTS)
+def test_what_is_refused_comes_with_what_to_write(body, tmp_path, monkeypatch):
+    import importlib
+
+    name = f"hint_{abs(hash(body))}"
+    head = "import numpy as np\nfrom fluxlite.cuda import jit\n\n\n@jit.rawkernel()\ndef wrong(x, out, n):\n    "
+    (tmp_path / f"{name}.py").write_text(f"{head}{body}\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    kernel = importlib.import_module(name).wrong
+    x = fl.gpu(np.ones((2, 2) if "shape" in body else 4, np.float32))
+    with pytest.raises(jit.Refused, match=escaped(HINTS[body])) as error:
+        kernel[1, 1](x, x.copy(), 3)
+    assert "kernel wrong, line " in str(error.value)
+
+
+def test_a_kernel_that_is_called_like_one_of_cudas_functions():
+    with pytest.raises(jit.Refused, match="tanh is a word of CUDA C"):
+        tanh[1, 1](fl.gpu(X))
+
+
+@jit.rawkernel()
+def tanh(x):
+    x[0] = 1.0
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_arrays_in_any_order_of_memory(order):
+    x = floats(4, 6, 8).transpose(order)
+    there = fl.gpu(x)
+    out = fl.gpu(np.zeros(x.shape, np.float32, order="F"))
+    in_three[1, x.shape[::-1]](there, out)
+    assert (fl.cpu(out) == x + 1).all()
+    in_three[1, x.shape](there.T, out.T)  # a view
+    assert (fl.cpu(out) == x + 1).all()
+
+
+@jit.rawkernel()
+def in_three(x, out):
+    i = jit.threadIdx.z
+    j = jit.threadIdx.y
+    k = jit.threadIdx.x
+    out[i, j, k] = x[i, j, k] + 1
+
+
+def test_two_types_in_one_memory_share_a_log():
+    x = fl.gpu(X[:64].copy())
+    halves = x.view(np.int16)
+    puzzles.guarded[2, 32](halves[64:96], halves[:32])
+    with pytest.raises(jit.DataRace):
+        mixed[1, 32](x, halves)
+
+
+@jit.rawkernel()
+def mixed(x, halves):
+    i = jit.grid(1)
+    halves[i] = 1
+    x[i] = 1.0
+
+
+def test_an_array_of_no_axes():
+    x = fl.gpu(np.array(3.0, np.float32))
+    square_of_one[1, 1](x)
+    assert float(fl.cpu(x)) == 9.0
+
+
+@jit.rawkernel()
+def square_of_one(x):
+    x[()] = x[()] * x[()]
+
+
+def test_arrays_on_two_devices():
+    with fl.simulate_gpu(2):
+        x, y = (fl.get_device("Simulated", i)(X[:32]) for i in range(2))
+        with pytest.raises(ValueError, match="arrays of two devices"):
+            puzzles.guarded[1, 32](x, y)
+
+
+def test_an_error_shows_the_way_to_the_launch_and_no_further():
+    import traceback
+
+    with pytest.raises(jit.OutOfBounds) as error:
+        puzzles.twice[4, 32](fl.gpu(X[:100]), fl.gpu(zeros(100)))
+    files = [frame.filename for frame in traceback.extract_tb(error.value.__traceback__)]
+    assert not any("simulated" in file for file in files) and len(files) < 6

@@ -18,6 +18,8 @@ DOES = {READ: "reads", WRITE: "writes", ATOMIC: "changes, atomically,"}
 def touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
     """An access of all lanes of the mask: is it allowed, and what does it cost?"""
     memory, line = part.memory, site.costs
+    if lanes.tracer is not None:
+        lanes.tracer.note(lanes, mask, part, to.at, way, site)
     log = memory.log
     if log is not None and (to.noted[way] != log.serial or to.footprint is None):
         _note(lanes, mask, part, to, way, site)

@@ -19,6 +19,15 @@ FUNCTIONS = {getattr(np, name): name for name in SIGNATURES if hasattr(np, name)
 FUNCTIONS |= {np.abs: "absolute", np.true_divide: "true_divide", np.remainder: "remainder", np.conjugate: "conjugate"}
 
 
+# What a kernel has in place of functions that many would try.
+_INSTEAD = {
+    "where": "a if test else b", "clip": "min(max(x, low), high)", "abs": "np.abs", "round": "np.rint", "pow": "**",
+    "print": "kernel.watched = (block, thread), which shows a thread line by line", "sum": "a loop, or jit.atomic_add",
+    "dot": "a loop", "mean": "a loop", "enumerate": "range", "zip": "range", "float32": "np.float32(x) of one number",
+}  # fmt: skip
+_FUNCTIONS = "NumPy's functions of numbers, such as np.tanh, and your own under @jit.rawkernel(device=True)"
+
+
 class Calls(Expressions):
     """Translates calls, beside the other expressions."""
 
@@ -63,11 +72,9 @@ class Calls(Expressions):
             if len(args) != 1 or keywords:
                 raise Problem(f"{function.__name__}(…) takes one number")
             return cast(args[0], np.dtype(function), checked=False)
-        raise Problem(
-            f"it doesn't know {getattr(function, '__name__', function)}. There are NumPy's functions of numbers, such "
-            f"as "
-            "np.tanh, and your own under @jit.rawkernel(device=True)"
-        )
+        word = getattr(function, "__name__", str(function))
+        instead = _INSTEAD.get(word, _FUNCTIONS)
+        raise Problem(f"a kernel doesn't know {word}. There's {instead}")
 
     def _function(self, name: str, args: list[Expression], keywords: dict[str, Expression]) -> Value:
         dtype = keywords.pop("dtype", Known(None))

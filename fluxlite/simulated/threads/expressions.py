@@ -208,7 +208,8 @@ class Expressions:
         else:
             parts = [given]
         if len(parts) > owner.type.ndim:
-            raise Problem(f"this array has {owner.type.ndim} axes, and here are {len(parts)} indices")
+            axes = "axis" if owner.type.ndim == 1 else "axes"
+            raise Problem(f"this array has {owner.type.ndim} {axes}, got {len(parts)} indices")
         for part in parts:
             if scalar_type(part).kind not in "iu":
                 raise Problem(f"an index is an integer, not {part.type}; // divides to one")

@@ -23,14 +23,20 @@ class Costs:
 
 
 class LineFigures(NamedTuple):
-    """What one line of a kernel has cost."""
+    """What one line of a kernel, or of a function that it calls, has cost."""
 
+    function: str
     line: int
     text: str
     requests: int
     sectors: int
     used: int  # bytes
     conflicts: int
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it's about shared memory."""
+        return self.requests > 0 and (self.conflicts > 0 or not self.sectors)
 
     @property
     def share(self) -> float:
@@ -110,10 +116,11 @@ class Figures:
 
     def add_lines(self, sites: Iterable[Any]) -> None:
         """Add up what the places in the text have cost, line by line."""
-        found: dict[tuple[int, str], list[int]] = {}
+        found: dict[tuple[str, int, str], list[int]] = {}
         for site in sites:
             costs = site.costs
-            sums = found.setdefault((site.line, site.source.text(site.node)), [0, 0, 0, 0])
+            place = site.source.name, site.line, site.source.text(site.node)
+            sums = found.setdefault(place, [0, 0, 0, 0])
             for k, name in enumerate(Costs.__slots__):
                 sums[k] += getattr(costs, name)
         self.lines = [LineFigures(*place, *sums) for place, sums in sorted(found.items())]

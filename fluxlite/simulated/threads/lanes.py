@@ -79,7 +79,7 @@ class Lanes:
         self.exited: np.ndarray | None = None
         self.slots: list[Any] = [None] * launch.program.slots
         self.have: list[Any] = [None] * launch.program.slots
-        self.watch = launch.watch_for(first, blocks)
+        self.watch, self.tracer = launch.watch_for(first, blocks), launch.tracer
         self.loops: list[list[Any]] = []
         self.returns: list[Any] = []
         self.shared: dict[Any, Any] = {}  # by the place in the text that asks for it

@@ -85,6 +85,7 @@ class Launch:
         preset = device.settings[0]
         self.figures = Figures(source.name, self.grid, self.block, card_of(preset))
         self.most_rounds = 100_000
+        self.tracer: Any = None  # notes what one warp touches: `tracing.py`
         self.watched: tuple[Any, Any] | None = None
         self.program = _program(source, programs, [_type(source, *given) for given in zip(source.parameters, args)])
         self._args = self._arguments(args)
@@ -123,6 +124,7 @@ class Launch:
         root = next(iter(arrays.values()))._buffer.root
         raw = root.ravel(order="K").view(np.uint8)
         begin = root.__array_interface__["data"][0]
+        assert raw.__array_interface__["data"][0] == begin, "a device's memory has no gaps"
         offsets = {name: x._values.__array_interface__["data"][0] - begin for name, x in arrays.items()}
         unit = math.gcd(*(x.dtype.itemsize for x in arrays.values()), *(k for k in offsets.values()))
         changed = self.program.changed & arrays.keys()

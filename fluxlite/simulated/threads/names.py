@@ -11,6 +11,8 @@ from typing import Any, NoReturn
 class Name:
     """A name that has a meaning inside a kernel only."""
 
+    wanted = ""
+
     def __init__(self, name: str, text: str) -> None:
         self.name = self.__name__ = name
         self.__doc__ = text
@@ -22,6 +24,8 @@ class Name:
 class Dim3(Name):
     """Three numbers, ``.x``, ``.y`` and ``.z``, each a uint32."""
 
+    wanted = ": write .x, .y or .z after it"
+
     def __getattr__(self, axis: str) -> NoReturn:
         if axis in ("x", "y", "z"):
             raise RuntimeError(f"jit.{self.name}.{axis} has a value only inside a kernel")
@@ -30,6 +34,8 @@ class Dim3(Name):
 
 class Builtin(Name):
     """A function of a kernel."""
+
+    wanted = ": call it, as in jit.grid(1)"
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(f"jit.{self.name} can be called only inside a kernel: a function under @jit.rawkernel()")
@@ -54,27 +60,34 @@ shared_memory = Builtin(
 laneid = Builtin("laneid", "The number of this thread in its warp, 0 to 31.")
 range = Builtin("range", "Like Python's range, for loops; with ``unroll=4`` or ``unroll=True`` the compiler unrolls.")
 
-ATOMICS = ["add", "sub", "exch", "min", "max", "inc", "dec", "cas", "and", "or", "xor"]
-_DOES = {
-    "add": "adds `value`", "sub": "subtracts `value`", "exch": "puts `value` there",
-    "min": "keeps the smaller", "max": "keeps the larger", "inc": "counts up to `value`, then begins at 0",
-    "dec": "counts down to 0, then begins at `value`", "cas": "puts `alt_value` there if it holds `value`",
-    "and": "keeps the bits of both", "or": "adds the bits", "xor": "flips the bits",
-}  # fmt: skip
-for _name in ATOMICS:
-    globals()[f"atomic_{_name}"] = Builtin(
-        f"atomic_{_name}",
-        f"``jit.atomic_{_name}(array, index, value)`` {_DOES[_name]}, in one step that no other thread gets into. "
-        "It returns what was there before.",
-    )  # fmt: skip
-_SHUFFLES = {"": "the lane `index`", "up": "the lane `index` below", "down": "the lane `index` above",
-             "xor": "the lane whose number differs in these bits"}  # fmt: skip
-for _name, _text in _SHUFFLES.items():
-    _full = f"shfl_{_name}_sync" if _name else "shfl_sync"
-    globals()[_full] = Builtin(_full, f"``jit.{_full}(mask, value, index)``: the value of {_text}, in this warp.")
 
-PUBLIC = [
-    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpsize", "grid", "gridsize", "syncthreads", "syncwarp",
-    "shared_memory", "laneid", "range", *(f"atomic_{name}" for name in ATOMICS),
-    "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync",
-]  # fmt: skip
+def _atomic(name: str, does: str) -> Builtin:
+    given = "value, alt_value" if name == "cas" else "value"
+    return Builtin(
+        f"atomic_{name}",
+        f"``jit.atomic_{name}(array, index, {given})`` {does}, in one step that no other thread gets into. "
+        "It returns what was there before.",
+    )
+
+
+atomic_add = _atomic("add", "adds `value`")
+atomic_sub = _atomic("sub", "subtracts `value`")
+atomic_exch = _atomic("exch", "puts `value` there")
+atomic_min = _atomic("min", "keeps the smaller")
+atomic_max = _atomic("max", "keeps the larger")
+atomic_inc = _atomic("inc", "counts up to `value`, then begins at 0")
+atomic_dec = _atomic("dec", "counts down to 0, then begins at `value`")
+atomic_cas = _atomic("cas", "puts `alt_value` there if it holds `value`")
+atomic_and = _atomic("and", "keeps the bits that both have")
+atomic_or = _atomic("or", "sets the bits of `value`")
+atomic_xor = _atomic("xor", "flips the bits of `value`")
+
+
+def _shuffle(name: str, whose: str) -> Builtin:
+    return Builtin(name, f"``jit.{name}(mask, value, index)``: the value of {whose}, in this warp.")
+
+
+shfl_sync = _shuffle("shfl_sync", "the lane `index`")
+shfl_up_sync = _shuffle("shfl_up_sync", "the lane `index` below")
+shfl_down_sync = _shuffle("shfl_down_sync", "the lane `index` above")
+shfl_xor_sync = _shuffle("shfl_xor_sync", "the lane whose number differs in these bits")

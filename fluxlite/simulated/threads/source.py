@@ -26,10 +26,10 @@ CPP_WORDS = names(
 # Functions and types of CUDA's own: a kernel can't be called so.
 CUDAS_NAMES = names(
     """
-    abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim floor
-    fma fmax fmin fmod frexp hypot isfinite isinf isnan j0 j1 jn labs ldexp lgamma log log10 log1p log2 logb max min
-    modf nearbyint nextafter norm pow remainder remquo rint round rsqrt scalbn signbit sin sincos sinh sqrt tan tanh tgamma
-    trunc y0 y1 yn malloc free printf main half dim3 warpSize std complex CArray Dim
+    abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim
+    floor fma fmax fmin fmod frexp hypot isfinite isinf isnan j0 j1 jn labs ldexp lgamma log log10 log1p log2 logb max
+    min modf nearbyint nextafter norm pow remainder remquo rint round rsqrt scalbn signbit sin sincos sinh sqrt tan
+    tanh tgamma trunc y0 y1 yn malloc free printf main half dim3 warpSize std complex CArray Dim
     """
 )
 MISSING = object()
@@ -62,7 +62,7 @@ class Source:
         given = self.tree.args
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
             raise self.refused(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
-        own = [(self.tree, name) for name in (self.name, *self.parameters)]
+        own: list[tuple[Any, str]] = [(self.tree, name) for name in (self.name, *self.parameters)]
         own += [(node, node.id) for node in ast.walk(self.tree) if isinstance(node, ast.Name) and _is_stored(node)]
         for node, name in own:
             if name in CPP_WORDS or (name == self.name and name in CUDAS_NAMES):

@@ -127,8 +127,10 @@ class Statements(Calls):
         if kind == to:
             return None
         if not can_become(kind, to):
-            more = f". Begin with {what} = 0.0" if to.kind in "iu" and kind.kind == "f" and what.isidentifier() else ""
-            raise Problem(f"{what} holds {to} and can't take {kind}{more or hint(kind, to)}")
+            variable = self.variables.get(what)
+            is_name = variable is not None and isinstance(variable.type, np.dtype)
+            begin = f". Begin with {what} = 0.0" if is_name and (to.kind, kind.kind) == ("i", "f") else ""
+            raise Problem(f"{what} holds {to} and can't take {kind}{begin or hint(kind, to)}")
         return lambda value: value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
 
     def _assign_name(self, target: ast.Name, kind: Any, origin: frozenset[str]) -> Callable[[Lanes, Mask, Any], None]:

@@ -67,7 +67,7 @@ def type_of(x: Any) -> np.dtype:
     if isinstance(x, bool):
         return BOOL
     if isinstance(x, int):
-        return INT if -(2**31) <= x < 2**31 else np.dtype("l")
+        return INT if -(2**31) <= x < 2**31 else np.dtype(np.int64)
     if isinstance(x, float):
         return np.dtype("f")
     if isinstance(x, complex):

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..surface import names
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
-from .types import BOOL, Tuple, can_become, is_number, number_as, signature, type_of
+from .names import Name
+from .types import BOOL, ArrayType, Pointer, Tuple, can_become, is_number, number_as, signature, type_of
 
 Run = Callable[[Lanes, Mask], Any]
 
@@ -42,6 +43,8 @@ def as_value(x: Expression) -> Value:
         return x
     if isinstance(x.obj, tuple):
         return packed([as_value(Known(part)) for part in x.obj])
+    if isinstance(x.obj, Name):
+        raise Problem(f"{x.obj!r} alone is no number{x.obj.wanted}")
     if not is_number(x.obj):
         raise Problem(f"{_described(x.obj)} is no number, and a thread computes with numbers only")
     kind = type_of(x.obj)
@@ -65,8 +68,10 @@ def scalar_type(x: Expression) -> np.dtype:
     """The type of a number. Raises `Problem` for arrays and the rest."""
     if isinstance(x, Known):
         return as_value(x).type
+    if isinstance(x.type, (ArrayType, Pointer)):
+        raise Problem("a thread computes with one number at a time, and this is a whole array: write x[i]")
     if not isinstance(x.type, np.dtype):
-        raise Problem(f"one number at a time: this is a {x.type}" if str(x.type) != "nothing" else "this gives nothing")
+        raise Problem(f"a thread computes with one number at a time, and this gives {x.type}")
     return x.type
 
 
@@ -93,10 +98,13 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
     return Value(to, converted)
 
 
+UNSIGNED = "jit.threadIdx.x, jit.grid and their like are unsigned: write int(jit.threadIdx.x), int(jit.grid(1))"
+
+
 def hint(kind: np.dtype, to: np.dtype) -> str:
     """What to write, where an int meets a uint."""
     if {kind.kind, to.kind} == {"i", "u"}:
-        return ": jit.threadIdx.x, jit.grid and their like are unsigned. Write int(jit.threadIdx.x), int(jit.grid(1))"
+        return f". {UNSIGNED}"
     return f": write {'int' if to.kind == 'i' else f'np.{to}'}(…)" if to.kind in "iuf" else ""
 
 
@@ -150,9 +158,10 @@ def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
     wanted, out = found
     try:
         runs = [cast(x, kind).run for x, kind in zip(operands, wanted)]
-    except Problem as problem:
-        both = " and ".join(dict.fromkeys(map(str, types)))
-        raise Problem(f"{both} don't mix: {problem}" if len(set(types)) > 1 else str(problem)) from None
+    except Problem:
+        if {kind.kind for kind in types} == {"i", "u"}:
+            raise Problem(f"{' and '.join(map(str, types))} don't mix. {UNSIGNED}") from None
+        raise
     compute = _ON_INTEGERS.get(name, function(name)) if wanted[0].kind in "biu" else function(name)
     if wanted[0].kind == "b" and name in _ON_INTEGERS:
         compute = np.logical_and if name == "power" else np.array

@@ -1,0 +1,110 @@
+"""The same kernels on an NVIDIA GPU, or in its rehearsal: NVIDIA's compiler sees them, and NumPy answers for one."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import test_kernels_run as runs
+
+import fluxlite as fl
+from fluxlite.cuda import jit
+
+RATE = 2.0
+
+
+@jit.rawkernel(device=True)
+def times(x, rate):
+    return x * rate
+
+
+@jit.rawkernel()
+def rehearsed_scaled(x, out):
+    i = jit.grid(1)
+    if i < x.size:
+        out[i] = times(np.maximum(x[i], -100.0), RATE)
+
+
+@pytest.fixture
+def cuda():
+    """An NVIDIA GPU. In the rehearsal, the kernel above is answered."""
+    from kinds import cuda_device
+
+    device = cuda_device()
+    rehearsed = None
+    if "rehearsal" in sys.modules:
+        import rehearsed_kernels as rehearsed
+
+        def answer(args):
+            x, out = map(rehearsed.host, args[:2])
+            out[...] = x * RATE
+
+        rehearsed.OTHERS["rehearsed_scaled"] = answer
+    yield device
+    if rehearsed:
+        rehearsed.OTHERS.pop("rehearsed_scaled", None)
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("launch", ["[]", "()"])
+def test_a_kernel_runs_on_cuda(cuda, launch):
+    x = fl.gpu(np.arange(100, dtype=np.float32))
+    out = x * 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # cupyx.jit's that it's experimental
+        if launch == "[]":
+            rehearsed_scaled[4, 32](x, out)
+        else:
+            rehearsed_scaled((4,), (32,), (x, out))
+    np.testing.assert_allclose(fl.cpu(out), np.arange(100) * 2)
+    if "rehearsal" in sys.modules:
+        import rehearsal
+
+        launches = [entry for entry in rehearsal.log if entry[:2] == ("launch", "rehearsed_scaled")]
+        assert launches[-1][3:] == ((4, 1, 1), (32, 1, 1))
+
+
+@pytest.mark.cuda
+def test_a_new_meaning_of_a_name_is_compiled_anew(cuda, monkeypatch):
+    x = fl.gpu(np.arange(4, dtype=np.float32))
+    out = x * 0
+    for rate in (2.0, 3.0):
+        monkeypatch.setitem(globals(), "RATE", rate)
+        rehearsed_scaled[1, 32](x, out)
+        np.testing.assert_allclose(fl.cpu(out), np.arange(4) * rate)
+
+
+@pytest.mark.cuda
+def test_what_cupyx_refuses_is_refused_with_the_kernels_name(cuda):
+    x = fl.gpu(np.arange(4, dtype=np.float32))
+    with pytest.raises(jit.Refused, match="kernel wrong: cupyx.jit does not compile this"):
+        wrong[1, 32](x)
+    with pytest.raises(TypeError, match=r"out is ndarray on the host.*out = fl.gpu\(out\)"):
+        rehearsed_scaled[1, 32](x, np.zeros(4, np.float32))
+
+
+@jit.rawkernel()
+def wrong(x):
+    x[0] = [1.0, 2.0]
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize(("kernel", "blocks", "threads", "args", "wanted"), runs.RIGHT, ids=runs.name_of)
+def test_the_puzzles_on_cuda(cuda, kernel, blocks, threads, args, wanted):
+    np.testing.assert_allclose(runs.launched(kernel, blocks, threads, *args), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_it_is_loaded_when_it_is_used():
+    program = (
+        "import sys, fluxlite as fl; fl.cuda.devices; before = set(sys.modules); fl.simulate_gpu(); "
+        "fl.cuda.jit.rawkernel; "
+        "assert not any('threads' in name or name.endswith('.jit') for name in before), before; "
+        "assert 'fluxlite.simulated.threads.launch' not in sys.modules and 'cupyx' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_other_names_of_the_module():
+    with pytest.raises(AttributeError, match="no attribute 'nobody'"):
+        fl.cuda.nobody  # noqa: B018
