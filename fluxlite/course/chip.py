@@ -1,4 +1,4 @@
-"""Lesson 14's pictures: what's inside a GPU, which sectors a warp fetches, how a block adds up, and three times."""
+"""Lesson 14's pictures: what's inside a GPU, how a block adds up, and times compared."""
 
 from __future__ import annotations
 
@@ -70,39 +70,6 @@ def _box(axes: Any, x: float, y: float, width: float, height: float, colour: str
     from matplotlib.patches import Rectangle
 
     axes.add_patch(Rectangle((x, y), width, height, facecolor="white", edgecolor=colour, linewidth=1.5))
-
-
-def fetched() -> Picture:
-    """What a warp's 32 lanes read along a row and along a column, and the sectors that are fetched for it.
-
-    >>> fetched()
-    A warp reads 32 numbers. Along a row they lie in 4 sectors of 8 numbers each. Down a column each lies in ...
-    """
-    figure, (left, right) = plots(columns=2, height=5.0, width=11)
-    for axes, title, asked in (
-        (left, "along a row: 4 sectors", lambda row, column: row == 0),
-        (right, "down a column: 32 sectors", lambda row, column: column == 0),
-    ):
-        for row in range(32):
-            for column in range(32):
-                if asked(row, column):
-                    _square(axes, row, column, BLUE)
-                elif any(asked(row, column // 8 * 8 + k) for k in range(8)):
-                    _square(axes, row, column, "#f3c9a8")
-        axes.set(xlim=(0, 32), ylim=(32, 0), aspect="equal", xticks=range(0, 33, 8), yticks=range(0, 33, 8))
-        axes.grid(color="#bbbbbb", linewidth=0.8)
-        axes.set_title(title)
-    right.text(9, 4, "blue: asked for", color=BLUE)
-    right.text(9, 6.5, "pale: fetched, and not used", color=ORANGE)
-    return show(
-        figure,
-        "A warp reads 32 numbers. Along a row they lie in 4 sectors of 8 numbers each. Down a column each lies in a "
-        "sector of its own: 32 sectors are fetched, with 7 numbers in each that no lane asked for.",
-    )
-
-
-def _square(axes: Any, row: int, column: int, colour: str) -> None:
-    axes.fill_between([column + 0.08, column + 0.92], row + 0.08, row + 0.92, color=colour, linewidth=0)
 
 
 def halving(numbers: tuple[int, ...] = (3, 1, 4, 1, 5, 9, 2, 6)) -> Picture:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.course.chip import chip, compared, fetched, halving, without_barrier
+from fluxlite.course.chip import chip, compared, halving, without_barrier
 from fluxlite.course.exercises import judge
 from fluxlite.cuda import jit
 
@@ -117,19 +117,6 @@ def test_the_chip_has_the_simulators_numbers(simulated):
     assert preset.multiprocessors == drawn.MULTIPROCESSORS and card.issue * drawn.WARP == drawn.LANES
     assert card.shared == 64 * 1024 and preset.memory == 16 * 2**30
     assert "2,560" in chip().sentence
-
-
-def test_the_sectors_in_the_picture_are_those_of_a_launch(simulated):
-    @jit.rawkernel()
-    def one_warp(x, out, along):
-        t = int(jit.threadIdx.x)
-        out[t] = x[0, t] if along else x[t, 0]
-
-    x, out = fl.gpu(np.zeros((32, 32), np.float32)), fl.gpu(np.zeros(32, np.float32))
-    for along, sectors in ((True, 4), (False, 32)):
-        one_warp[1, 32](x, out, along)
-        assert one_warp.figures.sectors == sectors + 4  # four for the result
-        assert f"{sectors} sectors" in fetched().sentence
 
 
 def test_halving_adds_up():
