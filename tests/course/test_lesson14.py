@@ -7,7 +7,6 @@ import pytest
 import fluxlite as fl
 from fluxlite.course.chip import chip, compared, halving, without_barrier
 from fluxlite.course.exercises import judge
-from fluxlite.cuda import jit
 
 WRONG = [
     ("14.1", learners.affine_in_place, "x has changed"),
