@@ -99,9 +99,14 @@ def _same(out: Any, right: np.ndarray, name: str = "out") -> None:
         )
 
 
-def _score(figures: Any, par: str) -> str:
-    seen = [f"{n:,} {name[:-1] if n == 1 else name}" for name, n in figures.busiest.items() if n]
-    return f"busiest thread: {', '.join(seen)}; par: {par}"
+def _busiest(figures: Any) -> str:
+    return ", ".join(f"{n:,} {name[:-1] if n == 1 else name}" for name, n in figures.busiest.items() if n)
+
+
+def _score(what: str, figures: Any, par: str) -> str:
+    """As in golf: what the busiest thread reads and writes, below what's right about it."""
+    rows = ("your score", _busiest(figures)), ("par", par)
+    return "\n".join([what, *(f"      {name:<11} {text}" for name, text in rows)])
 
 
 # -- 14.1 -------------------------------------------------------------------------------------------------------------
@@ -127,7 +132,7 @@ def affine(affine: Any) -> str:
             "4 blocks wrote out[0] to out[255]",
         )
     _same(out, right)
-    return _score(figures, "1 read, 1 write")
+    return _score("each element by a thread of its own", figures, "1 read, 1 write")
 
 
 # -- 14.2 -------------------------------------------------------------------------------------------------------------
@@ -156,7 +161,7 @@ def pairs(pairs: Any) -> str:
         if not found.any():
             raise NotRight(f"{what}, out is still all zeros")
         _same(out, right)
-    return _score(figures, "2 reads, 1 write")
+    return _score("with 77, 1,000 and 1,024 elements", figures, "2 reads, 1 write")
 
 
 # -- 14.3 -------------------------------------------------------------------------------------------------------------
@@ -189,7 +194,7 @@ def eight_each(eight_each: Any) -> str:
                 f"{figures.sectors:,} sectors; {line.text}",
                 f"{x.nbytes * 2 // 32:,} sectors, 100% used",
             )
-    return f"{figures.share:.0%} of the sectors used; {_score(figures, '8 reads, 8 writes')}"
+    return _score(f"{figures.share:.0%} of the sectors used", figures, "8 reads, 8 writes")
 
 
 # -- 14.4 -------------------------------------------------------------------------------------------------------------
@@ -218,9 +223,10 @@ def block_sum(block_sum: Any) -> str:
     if alone > 64:
         raise NotRight(
             f"right sums, but one thread reads {alone:,} numbers, and the others watch: add by halves",
-            _score(figures, "17 shared reads"),
+            _busiest(figures),
+            "17 shared reads",
         )
-    return _score(figures, "1 read, 1 write, 17 shared reads, 9 shared writes")
+    return _score("four sums, and no race", figures, "1 read, 1 write, 17 shared reads, 9 shared writes")
 
 
 # -- 14.5 -------------------------------------------------------------------------------------------------------------
@@ -255,8 +261,8 @@ def dot(dot: Any) -> str:
             )
     ones = fl.gpu(np.ones(1 << 18, np.float32))
     many = _ran(dot, 1024, 256, (ones, ones, _like(ones, 1)))
-    time = f"for section 6's {ones.size:,} products {many.time.partition(';')[0]}"
-    return f"{many.atomics:,} atomics, and {time}; {_score(figures, '2 reads, 17 shared reads')}"
+    what = f"{many.atomics:,} atomics for {ones.size:,} products, {many.time.partition(',')[0]}"
+    return _score(what, figures, "2 reads, 1 write, 17 shared reads, 9 shared writes")
 
 
 # -- 14.6 -------------------------------------------------------------------------------------------------------------
@@ -285,4 +291,5 @@ def by_tiles(by_tiles: Any) -> str:
                 f"{figures.busiest['reads']:,} reads",
                 f"{par}: one of each tile of a, one of each tile of b",
             )
-    return _score(figures, f"{par} reads, 1 write")
+    reads = f"{par} reads, 1 write, {2 * inner} shared reads, {par} shared writes"
+    return _score("both products, tile by tile", figures, reads)
