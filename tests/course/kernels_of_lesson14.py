@@ -219,6 +219,13 @@ def eight_reads_only(x, out):
 
 
 @jit.rawkernel()
+def eight_forever(x, out):
+    i = int(jit.grid(1))
+    while i < x.size:
+        out[i] = 2 * x[i]
+
+
+@jit.rawkernel()
 def eight_by_range(x, out):
     for i in range(int(jit.grid(1)), x.size, int(jit.gridsize(1))):
         out[i] = x[i] + x[i] if i < 0 else 2 * x[i]
@@ -484,6 +491,15 @@ def dot_inside_the_guard(x, y, out):
         halved(part, t)
     if t == 0:
         jit.atomic_add(out, 0, part[0])
+
+
+@jit.rawkernel()
+def dot_alone(x, y, out):
+    if jit.grid(1) == 0:
+        total = 0.0
+        for k in range(x.size):
+            total += x[k] * y[k]
+        out[0] = total
 
 
 @jit.rawkernel()

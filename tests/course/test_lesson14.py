@@ -34,6 +34,7 @@ WRONG = [
     ("14.3", learners.only_the_first_eighth, "7,168 of 8,192 elements of out were never written"),
     ("14.3", learners.eight_not_doubled, "numbers are wrong"),
     ("14.3", learners.eight_reads_only, "one thread handles 16 elements"),
+    ("14.3", learners.eight_forever, "a loop that doesn't end"),
     ("14.4", learners.sum_without_a_barrier, "there's still a race"),
     ("14.4", learners.sum_stuck, "a barrier inside an if"),
     ("14.4", learners.sum_alone, "one thread reads 256 numbers"),
@@ -49,6 +50,7 @@ WRONG = [
     ("14.5", learners.dot_without_y, "the sum of x: y is missing"),
     ("14.5", learners.dot_of_the_first_block, "the first block's share alone"),
     ("14.5", learners.dot_inside_the_guard, "some threads never reach a barrier"),
+    ("14.5", learners.dot_alone, "one thread reads 4,000 numbers"),
     ("14.6", learners.product_of_rows, "each thread reads 128 numbers"),
     ("14.6", learners.tiled(second_barrier=False), "overwritten while it's in use"),
     ("14.6", learners.tiled(first_barrier=False), "read before all of it is there"),
@@ -95,6 +97,12 @@ def test_a_wrong_kernel_is_not_right_and_told_why(id, kernel, words):
 def test_a_right_kernel_may_be_written_otherwise(id, kernel, words):
     verdict = judge(id, kernel)
     assert verdict.word == "right" and words in verdict.message, verdict
+
+
+def test_a_kernel_keeps_its_own_limit_of_rounds():
+    judge("14.3", learners.eight_forever)
+    judge("14.3", learners.eight_while)
+    assert learners.eight_forever.most_rounds == learners.eight_while.most_rounds == 100_000
 
 
 def test_the_score_stands_beside_par():
