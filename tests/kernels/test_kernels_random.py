@@ -29,8 +29,9 @@ class Writer:
         one, two = self.number(depth - 1), self.number(depth - 1)
         return r.choice(
             [f"({one} + {two})", f"({one} - {two})", f"({one} * {two})", f"({one} & {two})", f"({one} ^ {two})",
-             f"({one} // {r.randint(1, 9)})", f"({one} % {r.randint(1, 9)})", f"table[({one}) & 7]", f"min({one}, {two})",
-             f"max({one}, {two})", f"({one} if {self.test(0)} else {two})", f"folded(a, {two})", f"-({one} | b)"]
+             f"({one} // {r.randint(1, 9)})", f"({one} % {r.randint(1, 9)})", f"table[({one}) & 7]",
+             f"min({one}, {two})", f"max({one}, {two})",
+             f"({one} if {self.test(0)} else {two})", f"folded(a, {two})", f"-({one} | b)"]
         )  # fmt: skip
 
     def test(self, depth=1):
