@@ -123,7 +123,7 @@ def _wrong_time(time_it: Any, found: float, right: float, expected: str) -> None
     if found < 0:
         raise NotRight("a negative time: the second reading minus the first", duration(found), expected)
     if abs(found / 1000 - right) < 0.02 * right or abs(found / 1e6 - right) < 0.02 * right:
-        raise NotRight("the number is right, but not in seconds, as fl.clock() gives them", f"{found:.4g}", f"{right:.4g}")
+        raise NotRight("the number is right, but fl.clock() gives seconds", f"{found:.4g}", f"{right:.4g}")
     if found < 0.1 * right:
         raise NotRight(
             f"{duration(found)}: you timed the order, not the meal. Wait at the end, too", duration(found), expected
@@ -208,7 +208,7 @@ def _few_waits(r: Any) -> None:
     costly = [costs for costs in r.by_line() if costs.waits > 2]
     if costly and "cpu(" in costly[0].line:
         raise NotRight(
-            f"{yours}: bringing back a list of 40 arrays is 40 copies and 40 waits; first make one array of them with np.stack",
+            f"{yours}: a list of 40 arrays comes back in 40 copies, with 40 waits; make it one array with np.stack",
             costly[0].line,
             "2 waits at most",
         )
