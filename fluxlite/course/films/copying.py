@@ -27,12 +27,14 @@ def copy_time(nbytes: int, card: str = "NVIDIA T4") -> Picture:
     left.set_xticks([4, 2**10, 2**20, 2**30], ["4 bytes", "1 kB", "1 MB", "1 GB"])
     left.set_yticks([10, 1_000, 100_000], ["10", "1,000", "100,000"])
     left.minorticks_off()
+    left.set_xlim(1, 2**33)  # so that "1 GB" keeps its distance from the other half
     for row, (name, part, colour, hatch) in enumerate(
         [("transfer", transfer, BLUE, ""), ("latency", latency, ORANGE, "///")]
     ):
         share = part / (latency + transfer)
         right.barh(row, 100 * share, height=0.6, facecolor="white", edgecolor=colour, hatch=hatch, linewidth=2)
-        right.text(min(100 * share, 60) + 2, row, f"{name}: {duration(part)}", va="center")
+        beside = 100 * share + 2 if share < 0.5 else 3  # in a long bar, its words stand inside
+        right.text(beside, row, f"{name}: {duration(part)}", va="center")
     right.set(xlabel="% of the copy's time", xlim=(0, 105), yticks=[])
     return show(figure, _said(nbytes, latency, transfer, card))
 

@@ -23,7 +23,7 @@ QUESTIONS = {
     ),
     "01-B": Question(
         "a",
-        a="all four arrays were there already, and the result stays there, too, until you look at it.",
+        a="all four arrays were there already, and the result stays until you look at it.",
         b="cu copied x and y before. What's on the GPU doesn't have to be sent again.",
         c="the result stays on the GPU, too. It comes to the host only when you print it.",
         d="the results in between never leave the GPU.",
@@ -37,7 +37,7 @@ QUESTIONS = {
     "01-D": Question(
         "b",
         a="on the way there float64 became float32, and the lost digits don't come back.",
-        b="on the way there they were rounded to float32, to about 7 digits, and they stay float32.",
+        b="on the way there they became float32, with about 7 digits, and they stay that way.",
         c="cpu gives you a NumPy array, in the host's memory.",
     ),
 }

@@ -24,7 +24,7 @@ QUESTIONS = {
     "06-B": Question(
         "b",
         a="an if has to know which way to go: it copies one number to the host, and waits for it.",
-        b="only if has to know a number. The other results stay on the GPU, or the host knows them anyway.",
+        b="only if has to know a number. The rest stays on the GPU, or the host knows it.",
         c="a comparison is an operation like a sum: its result is an array on the GPU, with a True or False in it.",
         d="the GPU needs those numbers, and it'll have them when their turn comes. Only if brings one to the host.",
     ),
@@ -38,7 +38,7 @@ QUESTIONS = {
         "c",
         a="that's how long it takes to order the sum, but there's a wait at the end.",
         b="the sum is in the queue behind the products, and the wait at the end is for all of them.",
-        c="if you don't wait before you start the stopwatch, it also counts what you ordered earlier.",
+        c="wait before you start the stopwatch, or it counts what you ordered earlier.",
     ),
 }
 
