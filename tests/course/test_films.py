@@ -14,6 +14,7 @@ from fluxlite.course.films.orders import orders
 from fluxlite.course.films.race import race
 from fluxlite.course.films.two_cards import busy
 from fluxlite.course.sine_wave import problem, train, training_step
+from fluxlite.receipts.seconds import duration
 
 
 def one_step():
@@ -43,6 +44,21 @@ def test_a_small_copy_is_latency_and_a_large_one_transfer():
     sentences = [picture.sentence for picture in copy_times().pictures]
     turn = ["transfer" in sentence for sentence in sentences]
     assert turn == sorted(turn) and turn[-1]  # first latency counts, then the transfer
+
+
+@pytest.mark.parametrize("nbytes", [4, 4_000_000])
+def test_the_films_copy_takes_as_long_as_the_simulated_one(nbytes):
+    def timed(x):
+        fl.cuda.synchronize()
+        begin = fl.clock()
+        fl.gpu(x)
+        fl.cuda.synchronize()
+        return fl.clock() - begin
+
+    with fl.simulate_gpu(like="NVIDIA T4"):
+        fl.gpu(np.zeros(1, np.float32))  # the first copy sets up the card
+        took = timed(np.zeros(nbytes // 4, np.float32))
+    assert f": {duration(took)}, and" in copy_time(nbytes).sentence
 
 
 @pytest.mark.parametrize("rate", RATES)
@@ -80,9 +96,11 @@ def test_every_order_is_in_one_place_at_each_moment():
     film = orders(products())
     for picture in film.pictures:
         waiting, done = (
-            int(n) for n in re.search(r"(\d+) wait in the queue.* (\d+) are done", picture.sentence).groups()
+            int(n) for n in re.search(r"(\d+) waits? in the queue.* (\d+) (?:is|are) done", picture.sentence).groups()
         )
         assert waiting + done + ("works on" in picture.sentence) <= 8
+        assert re.match(r"After [\d.]+ m?µ?s simulated \(NVIDIA T4\): ", picture.sentence)
+        assert not re.search(r"\b1 wait |\b1 are ", picture.sentence)
     assert "8 are done" in film.pictures[-1].sentence and "all 8 orders" in film.pictures[-1].sentence
     with pytest.raises(ValueError, match="room for 24 launches, got 25"):
         orders(products(25))

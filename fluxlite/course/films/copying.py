@@ -11,10 +11,12 @@ SIZES = tuple(4**n for n in range(1, 16))
 
 
 def copy_time(nbytes: int, card: str = "NVIDIA T4") -> Picture:
-    """How long a copy of `nbytes` to a simulated `card` takes: the latency, which each copy pays, and the transfer.
+    """How long a copy of `nbytes` to a simulated `card` takes, from asking for it until the array is there.
+
+    The latency is what each copy costs, however small: asking for it, and the way. The rest is the transfer.
 
     >>> copy_time(4)
-    4 bytes, simulated (NVIDIA T4): 13 µs, and 100 % of it is latency.
+    4 bytes, simulated (NVIDIA T4): 28 µs, and 100 % of it is latency.
     """
     latency, transfer = _parts(nbytes, card)
     figure, (left, right) = plots(1, 2, height=3.2, width=10)
@@ -25,19 +27,21 @@ def copy_time(nbytes: int, card: str = "NVIDIA T4") -> Picture:
     left.set_xticks([4, 2**10, 2**20, 2**30], ["4 bytes", "1 kB", "1 MB", "1 GB"])
     left.set_yticks([10, 1_000, 100_000], ["10", "1,000", "100,000"])
     left.minorticks_off()
+    left.set_xlim(1, 2**33)  # so that "1 GB" keeps its distance from the other half
     for row, (name, part, colour, hatch) in enumerate(
         [("transfer", transfer, BLUE, ""), ("latency", latency, ORANGE, "///")]
     ):
         share = part / (latency + transfer)
         right.barh(row, 100 * share, height=0.6, facecolor="white", edgecolor=colour, hatch=hatch, linewidth=2)
-        right.text(min(100 * share, 60) + 2, row, f"{name}: {duration(part)}", va="center")
+        beside = 100 * share + 2 if share < 0.5 else 3  # in a long bar, its words stand inside
+        right.text(beside, row, f"{name}: {duration(part)}", va="center")
     right.set(xlabel="% of the copy's time", xlim=(0, 105), yticks=[])
     return show(figure, _said(nbytes, latency, transfer, card))
 
 
 def _parts(nbytes: int, card: str) -> tuple[float, float]:
     costs = preset(card)
-    return costs.latency, nbytes / costs.pageable
+    return costs.launch + costs.latency, nbytes / costs.pageable
 
 
 def _said(nbytes: int, latency: float, transfer: float, card: str) -> str:

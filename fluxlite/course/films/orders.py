@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...jupyter.frames import Frames, frames
 from ...pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 from ...receipts.counts import Counts
-from ...receipts.seconds import duration
+from ...receipts.seconds import Seconds, duration
 from .moments import Order, launches
 
 MOST = 24  # launches that still have room in the picture
@@ -37,7 +37,8 @@ def order_at(receipt: Counts, seconds: float) -> Picture:
             axes.text(x, y, str(number), ha="center", va="center", fontsize=12, bbox=box)
     axes.set(xlim=(-0.5, 19.5), ylim=(3.2 - 0.7 * ((len(orders) - 1) // 4), 5))
     axes.set_axis_off()
-    return show(figure, _said(seconds, len(orders), now >= orders[-1].went_on, waiting, working, done))
+    time = Seconds(seconds, receipt.seconds.kind, receipt.seconds.card)
+    return show(figure, _said(time, len(orders), now >= orders[-1].went_on, waiting, working, done))
 
 
 def _places(orders: list[Order], now: float) -> tuple[list[int], list[int], list[int]]:
@@ -48,10 +49,11 @@ def _places(orders: list[Order], now: float) -> tuple[list[int], list[int], list
     return waiting, working, [i for i, order in numbered if order.end <= now]
 
 
-def _said(seconds: float, number: int, given: bool, waiting: list[int], working: list[int], done: list[int]) -> str:
+def _said(time: Seconds, number: int, given: bool, waiting: list[int], working: list[int], done: list[int]) -> str:
     host = f"the host has given all {number} orders" if given else "the host is still giving orders"
     gpu = f"the GPU works on number {working[0]}" if working else "the GPU has nothing to do"
-    return f"After {duration(seconds)}: {host}, {len(waiting)} wait in the queue, {gpu}, {len(done)} are done."
+    queue = f"{len(waiting)} {'waits' if len(waiting) == 1 else 'wait'} in the queue"
+    return f"After {time}: {host}, {queue}, {gpu}, {len(done)} {'is' if len(done) == 1 else 'are'} done."
 
 
 def orders(receipt: Counts) -> Frames:
@@ -61,4 +63,4 @@ def orders(receipt: Counts) -> Frames:
     moments = sorted({0.0, *(time - begin for order in found for time in (order.went_on, order.end))})
     moments = [moment for number, moment in enumerate(moments) if not number or moment - moments[number - 1] > 1e-9]
     pictures = [order_at(receipt, moment) for moment in moments]
-    return frames(pictures, [duration(moment) for moment in moments], "time", ms=600)
+    return frames(pictures, [duration(moment) for moment in moments], f"time, {receipt.seconds.kind}", ms=600)

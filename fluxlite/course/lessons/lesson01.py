@@ -19,26 +19,26 @@ QUESTIONS = {
         "b",
         a="cu makes a copy. x and x_gpu are two arrays, in two memories.",
         b="the copy was made before x was changed, and it has a memory of its own.",
-        c="nothing is taken away: x is where it was.",
+        c="nothing is taken away: x is still where it was.",
     ),
     "01-B": Question(
         "a",
-        a="all four arrays were there already, and the result stays there, too, until somebody looks at it.",
-        b="x and y were copied once, by cu. What is on the GPU need not be sent again.",
-        c="the result stays on the GPU as well. Only when it is printed does it come to the host.",
-        d="what is computed in between never leaves the GPU.",
+        a="all four arrays were there already, and the result stays until you look at it.",
+        b="cu copied x and y before. What's on the GPU doesn't have to be sent again.",
+        c="the result stays on the GPU, too. It comes to the host only when you print it.",
+        d="the results in between never leave the GPU.",
     ),
     "01-C": Question(
         "c",
         a="that would hide a copy in every line, and slow programs would look like fast ones.",
-        b="that would be a copy as well, of everything else.",
-        c="no copy is made that nobody asked for. You decide where it is computed.",
+        b="those would be hidden copies, too: of everything else.",
+        c="the library doesn't copy behind your back. You decide where to compute.",
     ),
     "01-D": Question(
         "b",
-        a="on the way there float64 became float32, and what was lost does not come back.",
-        b="they were rounded to float32 on the way there, to about 7 digits, and stay float32.",
-        c="cpu makes a NumPy array of it, in the host's memory.",
+        a="on the way there float64 became float32, and the lost digits don't come back.",
+        b="on the way there they became float32, with about 7 digits, and they stay that way.",
+        c="cpu gives you a NumPy array, in the host's memory.",
     ),
 }
 
@@ -75,7 +75,7 @@ def program() -> None:
     print(total)
 
 
-@exercise("01.1", "copies and bytes of a program", look_at="which lines say cu, and which one looks at a value?")
+@exercise("01.1", "copies and bytes of a program", look_at="which lines say cu, and which line looks at a value?")
 def copies_of_a_program(there: Any, there_bytes: Any, back: Any, back_bytes: Any) -> str:
     with fl.receipt() as r, contextlib.redirect_stdout(io.StringIO()):
         program()
@@ -89,28 +89,28 @@ def copies_of_a_program(there: Any, there_bytes: Any, back: Any, back_bytes: Any
     if (there, back) != (expected[0], expected[2]):
         raise NotRight(_wrong_count(there, back), yours)
     if there_bytes == 1000 * 10 * 8 + 10 * 4:
-        raise NotRight("x was float64, of 8 bytes; cu makes float32 of it before it travels", yours)
+        raise NotRight("x was float64, 8 bytes each; cu converts it to float32 before it travels", yours)
     if there_bytes == 1010 * 8:
         raise NotRight("an array travels whole: x has 1,000 × 10 numbers", yours)
     if there_bytes != expected[1]:
         raise NotRight("the copies are right; the bytes to the GPU are not", yours, "numbers × bytes for each, added")
     if back_bytes == 8:
-        raise NotRight("the sum of float32 numbers is float32, of 4 bytes", yours)
+        raise NotRight("the sum of float32 numbers is float32: 4 bytes", yours)
     if back_bytes == 4000:
         raise NotRight("y has 1,000 numbers, but only its sum is printed", yours)
-    raise NotRight("all is right but the bytes that come back", yours, "print shows one number: total")
+    raise NotRight("all right except for the bytes that come back", yours, "print shows one number: total")
 
 
 def _wrong_count(there: Any, back: Any) -> str:
     if there == 3 or there == 4:
         return "np.tanh(x @ w) + 1 copies nothing: x and w are there, and a number goes with the launch"
     if there == 10010:
-        return "an array travels as a whole: it is one copy, however many numbers it has"
+        return "an array travels as a whole: it's one copy, no matter how many numbers it has"
     if back == 0:
-        return "to print total, the host has to read it: that is a copy, although nobody wrote cpu"
+        return "to print total, the host has to read it: that's a copy, even without cpu"
     if back in (2, 3):
-        return "y stays on the GPU, and so does x @ w; only what is printed comes back"
-    return "the number of copies is not right"
+        return "y stays on the GPU, and so does x @ w; only what you print comes back"
+    return "the number of copies isn't right"
 
 
 # -- 01.2 -------------------------------------------------------------------------------------------------------------
@@ -125,15 +125,15 @@ def standardize(standardize: Any) -> str:
         try:
             result = standardize(x, mean, spread)
         except TypeError as error:
-            if "dtype from an array" in str(error):
+            if str(error).startswith("dtype=") and "got an array" in str(error):
                 raise NotRight("cu takes one thing: cu(a) and cu(b), or cu((a, b))", "cu(a, b)", "a tuple") from None
             found = re.search(r"another, of shape .* is on CPU", str(error))
             if found is None:
                 raise
             raise NotRight(
-                "x is on the GPU, and what is computed with it is still on the host",
+                "x is on the GPU, and an array that you combine it with is still on the host",
                 yours=f"{str(error).partition(';')[0]}",
-                expected="mean and spread moved to the GPU",
+                expected="mean and spread on the GPU, too",
             ) from None
     _came_back(r, result)
     _where_and_what(result, (values - mean) / spread)
@@ -165,12 +165,12 @@ def _where_and_what(result: Any, expected: Any) -> None:
         raise NotRight("the result is on the host", "an array on the CPU", "an array on the GPU, where x is")
     got = _host(result)
     if got is None or got.shape != expected.shape or not np.allclose(got, expected, atol=1e-4):
-        raise NotRight("the values are not (x - mean) / spread", _shown(result))
+        raise NotRight("the values aren't (x - mean) / spread", _shown(result))
     if result.dtype != np.float32:
         raise NotRight(
             "the values are right, but the result is float64: a GPU computes much slower with it",
             yours=f"{result.dtype}",
-            expected="float32: cu makes it of mean and spread on their way",
+            expected="float32: cu converts mean and spread on their way",
         )
 
 
@@ -193,9 +193,9 @@ def predict_any(predict_any: Any) -> str:
     result = _called(predict_any, args, "4 observations of 4 features")
     if _same(result, batch.T @ W.T + b) or _same(result, W @ batch + b):
         raise NotRight(
-            "right for one vector; for a square batch it mixes the observations, and nothing complains",
+            "right for one vector; for a square batch it mixes the observations, without any error",
             yours=f"row 0 of the batch gives {_digits(fl.cpu(result)[0])}",
-            expected=f"{_digits(wanted[0])}, as for this observation alone",
+            expected=f"{_digits(wanted[0])}, the same as for this observation alone",
         )
     _compare(result, wanted, "4 observations of 4 features")
     rng = np.random.default_rng(1)
@@ -220,7 +220,7 @@ def _called(predict: Any, args: Any, what: str) -> Any:
         result = predict(W, b, x)
     except ValueError as error:
         raise NotRight(
-            f"for {what} it raises an error: shapes do not fit",
+            f"for {what} it raises an error: the shapes don't fit",
             yours=f"W {W.shape}, b {b.shape}, x {x.shape}: {error}",
             expected=f"a result of shape {(*x.shape[:-1], len(b))}",
         ) from None
@@ -269,7 +269,7 @@ def run(run: Any) -> str:
     back = r.device_to_host
     if back.count == steps and not back.implicit:
         raise NotRight(
-            f"still {back.count} copies back: a list of {steps} arrays is {steps} copies, whenever it is moved",
+            f"still {back.count} copies back: a list of {steps} arrays is {steps} copies, whenever you move it",
             yours=_count(back),
             expected="1 copy: first make one array of them, on the GPU",
         )
@@ -277,7 +277,7 @@ def run(run: Any) -> str:
         raise NotRight(
             f"{back.count} copies back: each float(…) is one, in the loop or after it",
             yours=_count(back),
-            expected="1 copy: make one array of the numbers, on the GPU, and bring that one home",
+            expected="1 copy: make one array of the numbers, on the GPU, and bring that home",
         )
     return f"1 copy back instead of {steps}, and the host waits only once"
 
@@ -294,9 +294,9 @@ def _sizes(sizes: Any, wanted: Any, steps: int) -> None:
     got = _host(sizes)
     if got is None or got.shape != wanted.shape:
         raise NotRight(
-            "these are not the numbers of all steps",
+            "these aren't the numbers of all steps",
             _shown(sizes) if got is None else f"{got.size} of them",
             f"{steps} numbers",
         )
     if not np.allclose(got, wanted, atol=1e-3):
-        raise NotRight("the numbers are not those of the program above", _digits(got[:4]), _digits(wanted[:4]))
+        raise NotRight("the numbers aren't those of the program above", _digits(got[:4]), _digits(wanted[:4]))

@@ -17,28 +17,28 @@ from ..guesses import Question
 QUESTIONS = {
     "06-A": Question(
         "b",
-        a="the line is done long before the product is: the host does not stand beside the GPU and watch.",
-        b="the host hands the order over, which takes 8 µs, and goes on.",
-        c="the GPU begins at once, whether somebody looks or not; only the host does not wait for it.",
+        a="the line is done long before the product is: the host doesn't stand beside the GPU and watch.",
+        b="the host hands the order over, which takes microseconds, and goes on.",
+        c="the GPU starts right away, whether you look or not. It's only that the host doesn't wait for it.",
     ),
     "06-B": Question(
         "b",
-        a="an if has to know whether to go on here or there: it copies one number to the host, and waits for it.",
-        b="only if has to know a number. What the others give stays on the GPU, or is known without asking it.",
-        c="a comparison is an operation like a sum: its result is an array on the GPU, with one True or False in it.",
-        d="to need numbers is the GPU's business: it has them, when their turn comes. Only if brings one to the host.",
+        a="an if has to know which way to go: it copies one number to the host, and waits for it.",
+        b="only if has to know a number. The rest stays on the GPU, or the host knows it.",
+        c="a comparison is an operation like a sum: its result is an array on the GPU, with a True or False in it.",
+        d="the GPU needs those numbers, and it'll have them when their turn comes. Only if brings one to the host.",
     ),
     "06-C": Question(
         "a",
         a="it measures the machine that plays the T4: NumPy computed the product here.",
-        b="that is the simulated host's time for the order; Python's clock does not see it.",
-        c="Python's clock knows nothing of the T4: there is none in this machine.",
+        b="that's the simulated host's time for the order. Python's clock doesn't see it.",
+        c="fl.clock() shows the T4's time. Python's clock knows nothing about a T4: there's none in this machine.",
     ),
     "06-D": Question(
         "c",
-        a="8 µs it takes to order the sum; but there is a wait at the end.",
-        b="the sum stands in the queue behind the products, and the wait at the end waits for all of it.",
-        c="a stopwatch that does not wait before it starts is also charged with what was ordered earlier.",
+        a="that's how long it takes to order the sum, but there's a wait at the end.",
+        b="the sum is in the queue behind the products, and the wait at the end is for all of them.",
+        c="wait before you start the stopwatch, or it counts what you ordered earlier.",
     ),
 }
 
@@ -67,17 +67,17 @@ def waits(waits: Any) -> str:
         return f"{right} waits: the if for each of three rows, the text with the mean in it, and cpu"
     for number, message in {
         0: "something has to wait: at the end the numbers are on the host",
-        1: "cpu waits; but the if has to know something, too, and so has the text",
-        2: "the if waits as well, for it has to know whether to go on here or there",
+        1: "cpu waits; but the if has to know something, too, and so does the text",
+        2: "the if waits, too: it has to know which way to go",
         3: "how often does the if run? And after its loop two more lines have to know a number",
         4: "one is missing: three times the if, and what else has to know a number? There are two more",
-        6: "one too many: h[0], h[:3], len(h) and h.shape are known, or stay on the GPU",
+        6: "one too many: the host knows len(h) and h.shape, and h[0] and h[:3] stay on the GPU",
     }.items():
         if waits == number:
             raise NotRight(message, yours=f"{number} waits")
     if isinstance(waits, (int, np.integer)):
         raise NotRight("too many: neither rows nor comparisons wait, only what has to know a number", f"{waits} waits")
-    raise NotRight("that is no number of waits", repr(waits), "a whole number below 10")
+    raise NotRight("that's not a number of waits", repr(waits), "a whole number below 10")
 
 
 # -- 06.2 ---------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def time_it(time_it: Any) -> str:
     found, right = fl.estimate(stopwatch, A, A, like="NVIDIA T4", shapes_only=True).result
     expected = f"{duration(right)} simulated (NVIDIA T4)"
     if not calls:
-        raise NotRight("time_it did not run f: it is a function, f() runs it", expected=expected)
+        raise NotRight("time_it didn't run f: it's a function, and f() runs it", expected=expected)
     if isinstance(found, bool) or not isinstance(found, (int, float, np.integer, np.floating)):
         raise NotRight("time_it returns the seconds, a number", _shown(found), expected)
     found = float(found)
@@ -119,22 +119,22 @@ def time_it(time_it: Any) -> str:
 def _wrong_time(time_it: Any, found: float, right: float, expected: str) -> None:
     names = getattr(getattr(time_it, "__code__", None), "co_names", ())
     if {"perf_counter", "time", "monotonic", "process_time", "timeit"} & set(names):
-        raise NotRight("that is this machine's time to simulate it; fl.clock() is the device's", duration(found))
+        raise NotRight("that's this machine's time to simulate it; fl.clock() gives the device's", duration(found))
     if found < 0:
         raise NotRight("a negative time: the second reading minus the first", duration(found), expected)
     if abs(found / 1000 - right) < 0.02 * right or abs(found / 1e6 - right) < 0.02 * right:
-        raise NotRight("the number is right, but not in seconds, which fl.clock() has", f"{found:.4g}", f"{right:.4g}")
+        raise NotRight("the number is right, but fl.clock() gives seconds", f"{found:.4g}", f"{right:.4g}")
     if found < 0.1 * right:
         raise NotRight(
-            f"{duration(found)}: you timed the order, not the meal. Nobody waited at the end", duration(found), expected
+            f"{duration(found)}: you timed the order, not the meal. Wait at the end, too", duration(found), expected
         )
     if abs(found - 4 * right) < 0.1 * right:
         raise NotRight(
-            f"{duration(found)}: three earlier products are in it. Wait before the clock is read first",
+            f"{duration(found)}: three earlier products are in it. Wait before you first read the clock",
             duration(found),
             expected,
         )
-    raise NotRight("that is not the product's time", duration(found), expected)
+    raise NotRight("that's not the product's time", duration(found), expected)
 
 
 def _shown(x: Any) -> str:
@@ -175,7 +175,7 @@ def evaluate(evaluate: Any) -> str:
     for name, number in zip(("the share of right answers", "the largest loss"), found):
         if fl.device_of(number) not in (None, fl.get_device("CPU")):
             raise NotRight(
-                f"{name} is still on the GPU: whoever prints it has to wait. Read it once, after the loop",
+                f"{name} is still on the GPU: read it once, after the loop",
                 f"an array on {fl.device_of(number)}",
                 "a number",
             )
@@ -189,12 +189,12 @@ def _same_numbers(found: tuple[float, ...], wanted: tuple[float, float], of_batc
     yours = f"({found[0]:.3f}, {found[1]:.3f})"
     if abs(found[0] - of_batches) < 1e-6:
         raise NotRight(
-            "that is the mean of the batches' shares; the last batch is smaller, and counts less", yours, expected
+            "that's the mean of the batches' shares; the last batch is smaller, and counts less", yours, expected
         )
     if abs(found[0] - wanted[0]) > 1e-6:
-        raise NotRight("the share of right answers is another one now", yours, expected)
+        raise NotRight("the share of right answers has changed", yours, expected)
     if abs(found[1] - wanted[1]) > 1e-5 * wanted[1]:
-        raise NotRight("that is not the largest loss of all 40 batches", yours, expected)
+        raise NotRight("that's not the largest loss of all 40 batches", yours, expected)
 
 
 def _few_waits(r: Any) -> None:
@@ -208,12 +208,12 @@ def _few_waits(r: Any) -> None:
     costly = [costs for costs in r.by_line() if costs.waits > 2]
     if costly and "cpu(" in costly[0].line:
         raise NotRight(
-            f"{yours}: to bring a list of 40 arrays is 40 copies and 40 waits; np.stack makes one array of them first",
+            f"{yours}: a list of 40 arrays comes back in 40 copies, with 40 waits; make it one array with np.stack",
             costly[0].line,
             "2 waits at most",
         )
     where = costly[0].line if costly else yours
-    raise NotRight(f"{yours}: a number is still read for each batch", where, "2 waits at most")
+    raise NotRight(f"{yours}: you still read a number for each batch", where, "2 waits at most")
 
 
 # -- 06.4 ---------------------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def clip(clip: Any) -> str:
         _clipped(found, direction, length, largest)
     if waited:
         raise NotRight(
-            f"{waited} waits for three gradients: something still has to know a number",
+            f"{waited} waits for three gradients: something in there still has to know a number",
             r.by_line()[0].line if r.by_line() else None,
             "0 waits",
             "r.by_line() of a receipt around clip(g, 1.0)",
@@ -250,7 +250,7 @@ def _clipped(found: Any, direction: np.ndarray, length: float, largest: float) -
     values = fl.cpu(found)
     now, right = float(np.linalg.norm(values)), min(length, largest)
     if not abs(now - right) < 1e-4:
-        why = "a short gradient is kept as it is" if length <= largest else "a long gradient is shortened"
+        why = "a short gradient should stay as it is" if length <= largest else "a long gradient should get shorter"
         raise NotRight(f"{case}: {why}", f"length {now:.4g}", f"length {right:g}")
     if not np.allclose(values, direction * right, atol=1e-5):
-        raise NotRight(f"{case}: its direction has changed; multiply all of it with one number")
+        raise NotRight(f"{case}: its direction has changed; multiply all of it by the same number")
