@@ -58,8 +58,8 @@ def answer(id: str) -> None:
     asked, guessed = question(id), progress.read()["guesses"].get(id)
     right = f"it is {asked.right}: {asked.replies[asked.right]}"
     if guessed not in asked.replies:  # no guess, or an option that no longer exists
-        print(f"{id}  {right}")
+        print(at_words(f"{id}  {right}", indent=" " * 6))
     elif guessed == asked.right:
-        print(f"{id}  you guessed {guessed}, and {right}")
+        print(at_words(f"{id}  you guessed {guessed}, and {right}", indent=" " * 6))
     else:
-        print(f"{id}  you guessed {guessed}: {asked.replies[guessed]}\n      {right}")
+        print(at_words(f"{id}  you guessed {guessed}: {asked.replies[guessed]}\n      {right}", indent=" " * 6))
