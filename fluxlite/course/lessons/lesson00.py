@@ -13,10 +13,10 @@ from ..guesses import Question
 QUESTIONS = {
     "00-A": Question(
         "a",
-        a="as far as two totals can tell. Launches and copies explain only a small part of the 13.6 s, and starting up is "
-        "the one suspect left that's big enough. Only timing each part of the program would tell for sure.",
-        b="the blog's author thought so, too. But all his arrays together are a few kilobytes. Copying them, even at each "
-        "step, takes tenths of a second, and we're looking for 13.6 s.",
+        a="as far as two totals can tell. Launches and copies explain only a small part of the 13.6 s, and starting "
+        "up is the one suspect left that's big enough. Only timing each part of the program would tell for sure.",
+        b="the blog's author thought so, too. But all his arrays together are a few kilobytes. Copying them, even at "
+        "each step, takes tenths of a second, and we're looking for 13.6 s.",
         c="that's real, and lesson 08 shows how to fix it. But the host gives a launch in about 15 µs. Some 100,000 of "
         "them explain only a small part of the 13.6 s.",
         d="a bug would show in the result, and the program ends with the same loss on both. It's right. It's just too "
