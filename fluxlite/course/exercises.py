@@ -104,7 +104,7 @@ def number_in(id: Any) -> str:
     ('03', '03')
     """
     if not isinstance(id, str):
-        raise ValueError(f"there is no exercise or question {in_words(id)}: id is text such as \"03.1\"")
+        raise ValueError(f'there is no exercise or question {in_words(id)}: id is text such as "03.1"')
     return re.split("[.-]", id)[0]
 
 

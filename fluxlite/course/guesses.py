@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arguments import in_words
+from ..messages import at_words
 from . import exercises, progress
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import textwrap
 from pathlib import Path
@@ -12,7 +13,7 @@ import fluxlite as fl
 from ..messages import notice
 from ..writing import write_whole
 from . import exercises, progress
-from .crossing import Crossover, crossover
+from .crossing import Crossover, crossover, simulated, times
 from .guesses import Question
 from .sine_wave import problem, train
 
@@ -32,21 +33,31 @@ class Report:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
+        """The lines as text, which a screen reader reads and you can copy, then the picture with the last line."""
         from ..pictures import show
 
-        where = f" This page lies in {self.picture_file.name} and, to be copied, in {self.text_file.name}."
-        return show(self.figure(), " ".join(self.lines) + where * self.saved)._repr_html_()
+        title, *lines = (html.escape(line) for line in self.lines[:-1])
+        where = f"<p>You find this page in {self.picture_file.name} and, to copy, in {self.text_file.name}.</p>"
+        items = "".join(f"<li>{line}</li>" for line in lines)
+        picture = show(self.crossing.figure(), self.lines[-1])._repr_html_()
+        return f"<h3>{title}</h3><ul style='max-width:60em'>{items}</ul>{picture}{where * self.saved}"
 
     def figure(self) -> Any:
-        """The page as a Matplotlib figure: the lines on the left, the crossing on the right."""
+        """The page as a Matplotlib figure: the lines above, and below them the crossing."""
+        from matplotlib.figure import Figure
+
         from ..pictures import as_written, plots
 
-        figure, (left, right) = plots(1, 2, width=13, height=6.5)
-        left.axis("off")
-        wrapped = "\n\n".join(textwrap.fill(line, 62) for line in self.lines[1:])
-        left.set_title(as_written(self.lines[0]), loc="left", fontsize=20)
-        left.text(0, 1, as_written(wrapped), va="top", fontsize=12, linespacing=1.4)
-        self.crossing.draw(right)
+        plots()  # for the lessons' style
+        wrapped = [textwrap.fill(line, 88) for line in self.lines[1:]]
+        rows = sum(text.count("\n") + 1.6 for text in wrapped)
+        above, below = 0.7 + 0.23 * rows, 4.2
+        figure = Figure(figsize=(9.5, above + below), layout="constrained")
+        words, axes = figure.subplots(2, 1, gridspec_kw={"height_ratios": [above, below]})
+        words.axis("off")
+        words.set_title(as_written(self.lines[0]), loc="left", fontsize=20)
+        words.text(0, 1, as_written("\n\n".join(wrapped)), va="top", fontsize=12, linespacing=1.25)
+        self.crossing.draw(axes)
         return figure
 
     def save(self) -> None:
@@ -63,7 +74,7 @@ def report() -> Report:
     Its times are simulated for an NVIDIA T4 and recorded on a CPU, so you can compare two reports.
     """
     crossing = crossover(batch=BATCH)
-    lines = ["My GPU report", *_progress(), *_open_question(), _receipt(), _crossing(crossing)]
+    lines = ["My GPU report", *_progress(), *_open_question(), _receipt(), _waves(), _crossing(crossing)]
     page = Report(lines, crossing, progress.path().parent)
     try:
         page.save()
@@ -94,7 +105,7 @@ def _open_question() -> list[str]:
     letter = progress.read()["guesses"].get("00-A")
     if question is None or letter is None:
         return []
-    said = "and it is" if letter == question.right else f"it is {question.right}:"
+    said = "and it is" if letter == question.right else f"and it is {question.right}:"
     return [f"Why was the GPU slower, in 2018? I said {letter}, {said} {question.replies[question.right]}"]
 
 
@@ -104,9 +115,22 @@ def _receipt() -> str:
     assert epoch.receipt.launches is not None  # a simulated GPU always reports them
     launches, seconds, sent = 200 * epoch.receipt.launches, 200 * epoch.seconds, sum(x.nbytes for x in arrays)
     return (
-        f"The sine-wave RNN, 200 epochs: {launches:,} launches, {sent:,} bytes to the GPU, {seconds}. What costs "
-        "is the number of orders, not the bytes."
+        f"The sine-wave RNN, 200 epochs: {launches:,} launches, {sent:,} bytes to the GPU, {seconds}. What takes "
+        "the time is the number of orders, not the bytes."
     )
+
+
+def _waves() -> str:
+    """Lesson 08's two ends: one wave, and 65,536 at once."""
+    found = []
+    for waves in (1, 65_536):
+        cpu = times("training step", name="amd-epyc-waves", hidden=6, batch=waves).median
+        ratio = float(cpu) / float(simulated(6, waves, CARD, copies=False))
+        winner, factor = ("GPU", ratio) if ratio > 1 else ("CPU", 1 / ratio)
+        found.append(
+            f"with {waves:,} {'wave' if waves == 1 else 'waves'} the {winner} wins, {factor:.2g} times as fast"
+        )
+    return f"CPU against GPU, 6 hidden units: {'; '.join(found)}. (GPU simulated, CPU recorded.)"
 
 
 def _crossing(crossing: Crossover) -> str:

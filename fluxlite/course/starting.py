@@ -28,7 +28,7 @@ def start(number: str, made_for: str | None = None) -> None:
     different one, the box says so. Raises `ValueError` for an unknown lesson.
     """
     if made_for is not None and not isinstance(made_for, str):
-        raise TypeError(f"start(number, made_for): made_for is a version such as \"1.0\", got {in_words(made_for)}")
+        raise TypeError(f'start(number, made_for): made_for is a version such as "1.0", got {in_words(made_for)}')
     exercises.lesson(number)
     progress.stay()
     versions = f"fluxlite {fluxlite.__version__} · Python {platform.python_version()} · NumPy {np.__version__}"

@@ -8,7 +8,7 @@ import pytest
 import fluxlite as fl
 from fluxlite.course.films.ball import RATES, ball, path
 from fluxlite.course.films.copying import copy_time, copy_times
-from fluxlite.course.films.crossing_lines import crossing_lines
+from fluxlite.course.films.crossing_lines import crossing_lines, waves
 from fluxlite.course.films.memory import memories, memory
 from fluxlite.course.films.orders import orders
 from fluxlite.course.films.race import race
@@ -113,7 +113,29 @@ def test_who_is_faster_is_computed_from_both_lines():
     lines = {"CPU": line("recorded", (1e-5, 2e-4, 1e-2)), "T4": line("simulated", (2e-4, 2e-4, 2e-4))}
     words = [picture.sentence for picture in crossing_lines(lines, "CPU", "T4").pictures]
     assert "1 wave at once" in words[0] and "CPU is faster, by a factor of about 20" in words[0]
-    assert "About the same" in words[1] and "T4 is faster, by a factor of about 50" in words[2]
+    assert (
+        "takes 10 µs (recorded), the T4 200 µs (simulated)" in words[0]
+        and "about the same" in words[1]
+        and "T4 is faster, by a factor of about 50" in words[2]
+    )
+
+
+def test_the_picture_of_the_lines_says_the_factor_that_a_log_scale_hides(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        "fluxlite.course.films.crossing_lines.show", lambda figure, words: drawn.append((figure, words)) or words
+    )
+    lines = {
+        "CPU": {n: fl.Seconds(time, "recorded") for n, time in ((1, 1e-4), (4096, 4e-4), (65_536, 4e-3))},
+        "T4": {n: fl.Seconds(4e-4, "simulated") for n in (1, 4096, 65_536)},
+    }
+    for at in lines["T4"]:
+        waves(lines, at, "CPU", "T4")
+    texts = [[text.get_text() for text in figure.axes[0].texts] for figure, _ in drawn]
+    assert texts == [["× 4"], [], ["× 10"]]
+    for figure, _ in drawn:
+        figure.draw_without_rendering()
+        assert all(text.get_window_extent().x1 < figure.bbox.x1 for text in figure.axes[0].texts)
 
 
 def test_the_two_cards_shares_are_those_of_their_launches():

@@ -13,16 +13,16 @@ from fluxlite.course.lessons.lesson00 import ONE_EPOCH
 @pytest.mark.parametrize(
     ("launches", "words"),
     [
-        (480, "the launches of one epoch"),
-        (96_000, "the launches of 200 epochs"),
-        (96_000_000, "the launches of 200 epochs"),
-        ((480, 0), "two numbers"),
-        (24_000, "those of one point"),
-        (24, "those of one point"),
-        (480_001, "not the number"),
-        ("480,000", "your answer is text"),
-        (None, "no number"),
-        ([480_000], "no number"),
+        (520, "the launches of one epoch"),
+        (104_000, "the launches of 200 epochs"),
+        (104_000_000, "the launches of 200 epochs"),
+        ((520, 0), "two numbers"),
+        (26_000, "those of one point"),
+        (26, "those of one point"),
+        (520_001, "not the number"),
+        ("520,000", "your answer is text"),
+        (None, "isn't a number"),
+        ([520_000], "isn't a number"),
     ],
 )
 def test_a_wrong_answer_is_not_right_and_told_why(launches, words):
@@ -31,7 +31,7 @@ def test_a_wrong_answer_is_not_right_and_told_why(launches, words):
 
 
 def test_right_answers():
-    for launches in (480_000, 480e3, np.int64(480_000)):
+    for launches in (520_000, 520e3, np.int64(520_000)):
         assert judge("00.1", launches).word == "right"
 
 

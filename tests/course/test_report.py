@@ -1,5 +1,7 @@
 """My GPU report: what's on the page, and where it's stored."""
 
+import html
+
 import pytest
 
 from fluxlite.course import check, guess, progress, report
@@ -17,8 +19,9 @@ def test_the_report_has_the_learners_own_guesses_and_checks(tmp_path, capsys):
     check("03.3", 2, 8448)
     page = str(report())
     assert "Exercises solved: 1 (lesson 03: 1 of 4)." in page and "Guesses: 2, 1 of them right." in page
-    assert "Why was the GPU slower, in 2018? I said b, it is a:" in page
-    assert "96,000 launches, 352 bytes to the GPU, 0.77 s simulated (NVIDIA T4)" in page
+    assert "Why was the GPU slower, in 2018? I said b, and it is a: as far as two totals can tell" in page
+    assert "104,000 launches, 352 bytes to the GPU, 1.78 s simulated (NVIDIA T4)" in page
+    assert "with 1 wave the CPU wins" in page and "with 65,536 waves the GPU wins" in page
     assert "The lines cross at a hidden size of about" in page
     assert (tmp_path / "my-gpu-report.txt").read_text(encoding="utf-8") == f"{page}\n"
     assert (tmp_path / "my-gpu-report.png").read_bytes().startswith(b"\x89PNG")
@@ -28,11 +31,24 @@ def test_the_report_of_somebody_who_has_done_nothing():
     page = report()
     assert "Exercises solved: 0." in str(page) and "I said" not in str(page)
     shown = page._repr_html_()
-    assert '<img alt="My GPU report Exercises solved: 0.' in shown and "my-gpu-report.png" in shown
+    assert "<h3>My GPU report</h3>" in shown and "my-gpu-report.png" in shown
+    for line in page.lines[:-1]:
+        assert shown.count(html.escape(line)) == 1, "the page says each line once"
+    assert f'<img alt="{page.lines[-1]}"' in shown
+
+
+def test_the_stored_page_is_full_and_nothing_sticks_out():
+    figure = report().figure()
+    figure.draw_without_rendering()
+    words, chart = figure.axes
+    text = words.texts[0].get_window_extent()
+    assert text.x1 < figure.bbox.x1 and 0.6 * figure.bbox.width < text.width
+    assert chart.get_window_extent().y1 < text.y0, "the lines end above the chart"
+    assert text.y0 - chart.get_window_extent().y1 < 0.15 * figure.bbox.height, "no empty half"
 
 
 def test_the_report_in_a_folder_that_cannot_be_written(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "not there" / "progress.json"))
     page = report()
     assert "The report is not kept in" in capsys.readouterr().out
-    assert "This page lies in" not in page._repr_html_() and "Exercises solved: 0." in str(page)
+    assert "You find this page in" not in page._repr_html_() and "Exercises solved: 0." in str(page)

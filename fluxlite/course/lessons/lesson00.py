@@ -13,18 +13,19 @@ from ..guesses import Question
 QUESTIONS = {
     "00-A": Question(
         "a",
-        a="as far as two totals can tell. They are times of the whole program: to start it, load the libraries and "
-        "compile for the GPU is in them, and after launches and copies most of the 13.6 s is left for that.",
-        b="so did the blog's author. But all his arrays together are a few kilobytes: copying them, even at each step, "
-        "is a matter of tenths of a second, and 13.6 s are to be explained.",
-        c="that is real, and it can be mended, as lesson 08 shows. But a launch takes a host about 8 µs: 96,000 of "
-        "them are less than 1 s of the 13.6 s.",
-        d="a bug would show in the result, and the program ends with the same loss on both. It is right, only too "
+        a="as far as two totals can tell. Launches and copies explain only a small part of the 13.6 s, and starting "
+        "up is the one suspect left that's big enough. Only timing each part of the program would tell for sure.",
+        b="the blog's author thought so, too. But all his arrays together are a few kilobytes. Copying them, even at "
+        "each step, takes tenths of a second, and we're looking for 13.6 s.",
+        c="that's real, and lesson 08 shows how to fix it. But the host gives a launch in about 15 µs. Some 100,000 of "
+        "them explain only a small part of the 13.6 s.",
+        d="a bug would show in the result, and the program ends with the same loss on both. It's right. It's just too "
         "small for a GPU.",
     ),
 }
 
-ONE_EPOCH = 480  # launches of lesson 00's program: 24 for each of the 20 points
+ONE_STEP = 26  # launches of lesson 00's program for each of an epoch's 20 points
+ONE_EPOCH = 20 * ONE_STEP
 
 
 @exercise("00.1", "launches of 1,000 epochs", look_at="the receipt of one epoch, in the cells above")
@@ -33,16 +34,22 @@ def launches_of_1000_epochs(launches: Any) -> str:
     if isinstance(launches, str):
         raise NotRight("your answer is text; write a number, without quotes", repr(launches), "a number")
     if isinstance(launches, tuple):
-        raise NotRight("Python takes 480,000 for two numbers; write 480000 or 480_000", repr(launches), "a number")
+        raise NotRight(
+            f"to Python, {expected:,} is two numbers; write {expected} or {expected:_}", repr(launches), "a number"
+        )
     if not isinstance(launches, (int, float, np.number)):
-        raise NotRight("your answer is no number", type(launches).__name__, "a number")
+        raise NotRight("your answer isn't a number", type(launches).__name__, "a number")
     yours = f"{launches:,}"
     if launches == ONE_EPOCH:
         raise NotRight("these are the launches of one epoch", yours, "those of 1,000 epochs")
     if launches in (200 * ONE_EPOCH, 200 * expected):
-        raise NotRight("96,000 are the launches of 200 epochs, as in the run above", yours, "those of 1,000 epochs")
-    if launches in (24, 24_000):
-        raise NotRight("24 launches are those of one point; an epoch has 20 points", yours, "those of 1,000 epochs")
+        raise NotRight(
+            f"{200 * ONE_EPOCH:,} are the launches of 200 epochs, as in the run above", yours, "those of 1,000 epochs"
+        )
+    if launches in (ONE_STEP, 1000 * ONE_STEP):
+        raise NotRight(
+            f"{ONE_STEP} launches are those of one point; an epoch has 20 points", yours, "those of 1,000 epochs"
+        )
     if launches != expected:
-        raise NotRight("that is not the number", yours, "1,000 times the launches of one epoch")
+        raise NotRight("that's not the number", yours, "1,000 times the launches of one epoch")
     return f"{expected:,} launches: 1,000 epochs of {ONE_EPOCH}"

@@ -15,20 +15,26 @@ QUESTIONS = {
     "08-A": Question(
         "a",
         a="the same operations on larger arrays are the same launches.",
-        b="launches are counted per operation; the size of an array is the GPU's business.",
-        c="an operation is one launch for the whole array, however many waves are in it.",
+        b="the host counts operations; how large an array is, is the GPU's business.",
+        c="an operation is an order for the whole array, however many waves are in it.",
+    ),
+    "08-D": Question(
+        "b",
+        a="with ten waves the CPU is far ahead: its whole step takes less time than the GPU's orders.",
+        b="there the CPU's arithmetic begins to take longer than all the GPU's orders.",
+        c="long before that, the CPU's arithmetic takes longer than all the GPU's orders.",
     ),
     "08-B": Question(
         "b",
-        a="the weights follow the gradient, and the gradient of a sum is as many times as long.",
-        b="the gradient is 16 times as long, and so is every step: it is far too long.",
-        c="a step that is 16 times as far is not 16 times as good: it goes over the goal, and farther each time.",
+        a="the weights follow the gradient, and the gradient of a sum of 16 is 16 times as long.",
+        b="the gradient is 16 times as long, and so is every step: far too long.",
+        c="a step 16 times as far isn't 16 times as good: it goes over the goal, and farther each time.",
     ),
     "08-C": Question(
         "a",
-        a="the gradient flows through the memory: the network is told what to remember, not only what to say.",
+        a="the gradient flows through the memory, so the network learns what to remember, not only what to say.",
         b="an update that follows the memory back is worth far more than one that looks at a single step.",
-        c="each of these updates knows about all 20 steps, and how the memory led from one to the other.",
+        c="each of these updates knows about all 20 steps, and how the memory led from each to the next.",
     ),
 }
 
@@ -102,8 +108,8 @@ def predict(predict: Any) -> str:
             "the same number for both",
         )
     if not counts[1]:
-        raise NotRight("0 launches: it does not run on the GPU", expected="arrays stay where they are")
-    return f"{counts[1]} launches, for 1 wave and for 64, and so for 1,024"
+        raise NotRight("0 launches: it doesn't run on the GPU", expected="arrays stay where they are")
+    return f"{counts[64]} launches for 64 waves, and so for 1,024; {counts[1]} for 1"
 
 
 def _same_predictions(found: Any, x: np.ndarray) -> None:
@@ -121,7 +127,7 @@ def _same_predictions(found: Any, x: np.ndarray) -> None:
         if not _near(values[:, i], wanted[:, i]):
             at = int(np.argmax(~np.isclose(values[:, i, 0], wanted[:, i, 0], rtol=2e-3, atol=2e-5)))
             raise NotRight(
-                f"wave {i + 1} of {n}, step {at + 1}: that is not what step gives",
+                f"wave {i + 1} of {n}, step {at + 1}: that's not what step gives",
                 f"{values[at, i, 0]:.4f}",
                 f"{wanted[at, i, 0]:.4f}",
                 "each wave has a memory of its own, a row of h, and keeps it from step to step",
@@ -143,17 +149,17 @@ def batch_loss(batch_loss: Any) -> str:
     expected = f"{right:.4f} for both"
     if not np.isclose(found[1], right, rtol=1e-4):
         half = " The ½ is missing" if np.isclose(found[1], 2 * right, rtol=1e-4) else ""
-        raise NotRight(f"for one wave it was right, and is not any more.{half}", yours, expected)
+        raise NotRight(f"for one wave it was right, and isn't any more.{half}", yours, expected)
     if np.isclose(found[16], 16 * right, rtol=1e-4):
         raise NotRight(
             "for 16 waves it is 16 times as large, and so is its gradient: the training ends at nan", yours, expected
         )
     if not np.isclose(found[16], right, rtol=1e-4):
-        raise NotRight("for 16 equal waves it is not what it is for one", yours, expected)
+        raise NotRight("for 16 equal waves it isn't what it is for one", yours, expected)
     out, target = random.standard_normal((2, 5, 1), dtype=np.float32)
     gradient = fl.gradient(lambda out: batch_loss(out, target), out)[0]
     if not _near(gradient, (out - target) / 5):
-        raise NotRight("five different waves: the gradient is not that of the mean", expected="(out - target) / 5")
+        raise NotRight("five different waves: the gradient isn't that of the mean", expected="(out - target) / 5")
     return "for 16 waves as for one: the learning rate keeps its meaning"
 
 
@@ -179,7 +185,7 @@ def sequence_loss(sequence_loss: Any) -> str:
         for name, got, want in zip(("w1", "w2"), grads, wanted_grads):
             if got is None or not _near(fl.cpu(got), want):
                 raise NotRight(
-                    f"the loss is right, but its gradient for {name} is not: it has to flow back through all 20 steps",
+                    f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps",
                     look_at="inside the loop h stays what step made it: no .data, no new zeros",
                 )
     launches = r.launches or 0
@@ -204,14 +210,14 @@ def _same_loss(found: float, wanted: float, n: int) -> None:
         return
     yours, expected = f"{found:.4f} for {_of_waves(n)}", f"{wanted:.4f}"
     for factor, why in {
-        1 / 20: "the mean over the 20 steps is taken, too: they are summed",
+        1 / 20: "you also take the mean over the 20 steps: sum them",
         2: "the ½ is missing",
-        1 / 10: "the mean over the 20 steps is taken, too: they are summed. And the ½ is missing",
-        n: "it is summed over the waves: see section 3",
+        1 / 10: "you also take the mean over the 20 steps: sum them. And the ½ is missing",
+        n: "you sum over the waves: see section 3",
     }.items():
         if np.isclose(found, factor * wanted, rtol=1e-3):
             raise NotRight(why, yours, expected)
-    raise NotRight("the loss is another one than one_loss gives", yours, expected)
+    raise NotRight("that's not the loss that one_loss gives", yours, expected)
 
 
 # -- 08.4 ---------------------------------------------------------------------------------------------------------
@@ -226,19 +232,20 @@ def train_on_gpu(train_on_gpu: Any) -> str:
     if not isinstance(found, (tuple, list)) or len(found) != 3:
         raise NotRight("train_on_gpu returns three things: w1, w2 and the losses", _what(found))
     if any(not np.array_equal(a, b) for a, b in zip(given, handed)):
-        raise NotRight("the arrays that it was given have changed; moving makes copies, which may be changed")
+        raise NotRight("the arrays that you were given have changed; move them first, and change the copies")
     _all_on_host(found)
     _same_training(found, given, epochs)
     if (r.launches or 0) < 100 * epochs:
-        raise NotRight("it hardly runs on the GPU any more", f"{r.launches} launches", "hundreds in each epoch")
-    into, back = r.host_to_device.count, r.device_to_host.count
+        raise NotRight("hardly any of it runs on the GPU now", f"{r.launches} launches", "hundreds in each epoch")
+    # Only what the learner asks for: np.stack of many arrays uploads their addresses by itself.
+    into, back = r.host_to_device.explicit, r.device_to_host.count
     yours, expected = f"{into} copies there, {back} back in {epochs} epochs", "4 there, 3 back"
     if into > 4:
-        raise NotRight("something is still moved to the GPU in each epoch", yours, expected)
+        raise NotRight("you still move something to the GPU in each epoch", yours, expected)
     if back > 3:
         lines = [costs.line for costs in r.by_line() if costs.copies >= epochs]
         again = "cpu of a list of losses is a copy for each: np.stack first" if any("cpu(" in x for x in lines) else ""
-        raise NotRight(again or "the loss, or a gradient, is still read in each epoch", yours, expected)
+        raise NotRight(again or "you still read the loss, or a gradient, in each epoch", yours, expected)
     return f"{into} copies there, {back} back, for {epochs} epochs as for 200"
 
 
@@ -263,6 +270,6 @@ def _same_training(found: Any, given: tuple, epochs: int) -> None:
     if got.shape != (epochs,):
         raise NotRight("there is a loss for each epoch", f"{got.size} losses", f"{epochs} losses")
     if not _near(got, np.array(losses)):
-        raise NotRight("the losses are others than before", f"{got[-1]:.4f} at the end", f"{losses[-1]:.4f}")
+        raise NotRight("the losses aren't the same as before", f"{got[-1]:.4f} at the end", f"{losses[-1]:.4f}")
     if not (_near(found[0], w1) and _near(found[1], w2)):
         raise NotRight("the losses are right, but not the weights that come back: the last update is missing")

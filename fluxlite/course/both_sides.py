@@ -1,0 +1,78 @@
+"""Lesson 08's last table: the same work on this machine's CPU and on a simulated card, side by side in each row."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import fluxlite as fl
+
+from ..receipts.seconds import Seconds, duration
+from ..simulated.presets import preset
+
+Case = tuple[Callable[..., Any], tuple[Any, ...]]  # a function, and the arrays to call it with
+
+
+class Row(NamedTuple):
+    """One case: its launches, its time on this CPU, and its time on the card."""
+
+    name: str
+    launches: int
+    cpu: Seconds
+    gpu: Seconds
+
+    @property
+    def winner(self) -> str:
+        """Who's faster, and by how much."""
+        ratio = float(self.cpu) / float(self.gpu)
+        name, times = ("GPU", ratio) if ratio > 1 else ("CPU", 1 / ratio)
+        return f"{name}, {times:.1f} times" if times < 9.95 else f"{name}, {times:,.0f} times"
+
+
+class BothSides:
+    """What `both_sides` found, as a table with a `Row` for each case."""
+
+    def __init__(self, rows: list[Row], card: str) -> None:
+        self.rows, self.card = rows, card
+
+    def __repr__(self) -> str:
+        gpu, wide = f"{self.card}, simulated", max(len(row.name) for row in self.rows)
+        head = f"{'':{wide}}  launches  this CPU, measured  {gpu}  faster"
+        lines = [
+            f"{row.name:{wide}}  {row.launches:>8,}  {duration(row.cpu):>18}  {duration(row.gpu):>{len(gpu)}}"
+            f"  {row.winner}"
+            for row in self.rows
+        ]
+        return "\n".join([head, *lines])
+
+
+def both_sides(cases: Mapping[str, Case], card: str = "NVIDIA T4", repeats: int = 3) -> BothSides:
+    """Run each case on this machine's CPU, with a stopwatch, and estimate it for a simulated `card`.
+
+    A case is a function and its arrays, on the CPU. It runs once to warm up, then `repeats` times; we keep the median.
+    The estimate computes no values, only shapes. Raises `ValueError` for no cases, and for an unknown card.
+
+    >>> x = np.ones((4, 4), np.float32)
+    >>> table = both_sides({"a product": (np.matmul, (x, x))})
+    >>> table.rows[0].launches, table.rows[0].cpu.kind, table.rows[0].gpu
+    (1, 'measured', 23 µs simulated (NVIDIA T4))
+    """
+    if not cases or repeats < 1:
+        raise ValueError(
+            f"both_sides takes at least one case and one repeat, got {len(cases)} cases, {repeats} repeats"
+        )
+    card = preset(card).name
+    return BothSides([_row(name, run, arrays, card, repeats) for name, (run, arrays) in cases.items()], card)
+
+
+def _row(name: str, run: Callable[..., Any], arrays: tuple[Any, ...], card: str, repeats: int) -> Row:
+    found = fl.estimate(run, *arrays, like=card, shapes_only=True)
+    run(*arrays)
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        run(*arrays)
+        times.append(time.perf_counter() - begin)
+    return Row(name, found.receipt.launches or 0, Seconds(statistics.median(times), "measured"), found.seconds)
