@@ -180,8 +180,8 @@ WRONG = [
     ("09.4", [chosen(on_gpu, partial=False, collate=lambda batch: None)], "a batch is a pair"),
     ("09.4", [left_on_the_host], "come out on the host"),
     ("09.4", [lambda X, Y, n, free: None], "loader_for returned None"),
-    ("09.4", [lambda X, Y, n, free: fl.gpu(fl.DataLoader((X, Y), 10, shuffle=True))], "don't have batchsize observations"),
-    ("09.4", [lambda X, Y, n, free: fl.gpu(fl.DataLoader((X[1:], Y[1:]), n, shuffle=True))], "have each observation once"),
+    ("09.4", [lambda X, Y, n, free: fl.gpu(fl.DataLoader((X, Y), 10, shuffle=True))], "don't have batchsize"),
+    ("09.4", [lambda X, Y, n, free: fl.gpu(fl.DataLoader((X[1:], Y[1:]), n, shuffle=True))], "each observation once"),
 ]
 
 
