@@ -12,7 +12,7 @@ from fluxlite.course.films.crossing_lines import crossing_lines, waves
 from fluxlite.course.films.memory import memories, memory
 from fluxlite.course.films.orders import orders
 from fluxlite.course.films.race import race
-from fluxlite.course.films.two_cards import busy
+from fluxlite.course.films.two_cards import busy, busy_at
 from fluxlite.course.sine_wave import problem, train, training_step
 from fluxlite.receipts.seconds import duration
 
@@ -138,27 +138,46 @@ def test_the_picture_of_the_lines_says_the_factor_that_a_log_scale_hides(monkeyp
         assert all(text.get_window_extent().x1 < figure.bbox.x1 for text in figure.axes[0].texts)
 
 
-def test_the_two_cards_shares_are_those_of_their_launches():
+@pytest.fixture
+def two_cards():
     with fl.simulate_gpu(False), fl.simulate_gpu(2, like="NVIDIA T4"):
-        first, second = fl.cuda.devices()
-        x = np.ones((512, 512), np.float32)
-        a, b = first(x), second(x)
-        for card, array in ((first, a), (second, b)):
-            with card:
-                array @ array  # the first product loads the kernel
+        yield list(fl.cuda.devices())
+
+
+def on_cards(*arrays):
+    """The receipt of a product on the card of each array, after a first one that loads the kernel."""
+    for _ in range(2):
         with fl.receipt() as receipt:
-            for card, array in ((first, a), (second, b)):
-                with card:
-                    array @ array
+            for x in arrays:
+                with fl.device_of(x):
+                    x @ x
             fl.cuda.synchronize()
-        film = busy(receipt)
-    shares = [int(n) for n in re.findall(r"worked (\d+) %", film.pictures[-1].sentence)]
+    return receipt
+
+
+def test_the_two_cards_shares_are_those_of_their_launches(two_cards):
+    first, second = two_cards
+    x = np.ones((512, 512), np.float32)
+    picture = busy({"both": on_cards(first(x), second(x))}).pictures[-1]
+    shares = [int(n) for n in re.findall(r"Simulated:\d (\d+) %", picture.sentence)]
     assert len(shares) == 2 and all(50 < share <= 100 for share in shares)
+
+
+def test_each_way_to_use_two_cards_is_done_in_its_own_time(two_cards):
+    first, second = two_cards
+    x = np.ones((512, 512), np.float32)
+    one, both = on_cards(first(x), first(x)), on_cards(first(x), second(x))
+    film = busy({"one": one, "both": both})
+    assert "one: in" in film.pictures[0].sentence and "both: in" in film.pictures[0].sentence
+    last = film.pictures[-1].sentence
+    times = dict(re.findall(r"(\w+): done in ([\d.]+) µs", last))
+    assert float(times["both"]) < float(times["one"])
+    assert str(busy_at({"one": one, "both": both}, 1.0).sentence).partition(". ")[2] == last.partition(". ")[2]
 
 
 def test_films_need_times():
     with fl.receipt() as nothing:
         pass
-    for film in (orders, busy, lambda r: race(r, fl.Seconds(1, "measured"))):
+    for film in (orders, lambda r: busy({"r": r}), lambda r: race(r, fl.Seconds(1, "measured"))):
         with pytest.raises(ValueError, match="launches whose times are known"):
             film(nothing)

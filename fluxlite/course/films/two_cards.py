@@ -2,65 +2,91 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from ...devices.events import LAUNCH
 from ...jupyter.frames import Frames, frames
-from ...pictures import BLUE, GREY, ORANGE, Picture, plots, show
-from ...receipts.counts import Counts, Moment
+from ...pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
+from ...receipts.counts import Counts
 from ...receipts.seconds import duration
 
 MOMENTS = 9
 _LOOKS: tuple[dict[str, Any], ...] = ({"edgecolor": BLUE}, {"edgecolor": ORANGE, "hatch": "///"})
 
 
-def busy_at(receipt: Counts, seconds: float) -> Picture:
-    """When the cards of a receipt have worked, up to `seconds` after the first work began: a lane for each card.
+class _Work(NamedTuple):
+    """A launch: on which card, and when it begins and ends, in seconds since the first one of its receipt began."""
+
+    card: str
+    start: float
+    end: float
+
+
+def busy_at(receipts: Mapping[str, Counts], seconds: float) -> Picture:
+    """When the cards work, up to `seconds` after the first work began: for each named receipt a lane for each card.
 
     Raises `ValueError` for a receipt without times, as on a real GPU.
     """
-    works = _works(receipt)
-    begin, end = _span(works)
-    cards = sorted({str(moment.device) for moment in works})
-    figure, axes = plots(height=1.2 + 0.6 * len(cards), width=10)
-    for moment in works:
-        row = cards.index(str(moment.device))
-        left, right = _within(moment, begin, begin + seconds)
-        if right > left:
-            axes.barh(row, (right - left) * 1e6, left=(left - begin) * 1e6, height=0.6, facecolor="white",
-                      linewidth=1.5, **_LOOKS[row % 2])  # fmt: skip
-    axes.axvline(seconds * 1e6, color=GREY, linewidth=1)
-    axes.set_yticks(range(len(cards)), cards)
-    axes.set(xlabel=f"µs, simulated ({receipt.seconds.card})", xlim=(0, (end - begin) * 1.02e6))
-    axes.set_ylim(len(cards) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
-    shares = (f"{card} has worked {100 * _busy(works, card, begin, seconds):.0f} % of it" for card in cards)
-    return show(figure, f"{duration(seconds)} on {len(cards)} cards: {', '.join(shares)}.")
+    return _drawn({name: _works(receipt) for name, receipt in receipts.items()}, _card(receipts), seconds)
 
 
-def _works(receipt: Counts) -> list[Moment]:
+def busy(receipts: Mapping[str, Counts]) -> Frames:
+    """`busy_at` from the first work to the last, to leaf through or to play. It opens on the last moment."""
+    works, card = {name: _works(receipt) for name, receipt in receipts.items()}, _card(receipts)
+    last = max(map(_end, works.values()))
+    moments = [last * number / MOMENTS for number in range(1, MOMENTS)] + [last]
+    return frames([_drawn(works, card, m) for m in moments], [duration(m) for m in moments], "time", first=-1)
+
+
+def _works(receipt: Counts) -> list[_Work]:
     found = [moment for moment in receipt.timeline() if moment.kind == LAUNCH]
     if not found or found[0].start is None:
         raise ValueError("the picture needs launches whose times are known: take the receipt of simulated GPUs")
-    return found
+    begin = min(float(moment.start or 0) for moment in found)
+    return [_Work(str(m.device), float(m.start or 0) - begin, float(m.end or 0) - begin) for m in found]
 
 
-def _span(works: list[Moment]) -> tuple[float, float]:
-    return min(float(moment.start or 0) for moment in works), max(float(moment.end or 0) for moment in works)
+def _card(receipts: Mapping[str, Counts]) -> str:
+    return next(iter(receipts.values())).seconds.card
 
 
-def _within(moment: Moment, begin: float, end: float) -> tuple[float, float]:
-    return max(float(moment.start or 0), begin), min(float(moment.end or 0), end)
+def _end(works: list[_Work]) -> float:
+    return max(work.end for work in works)
 
 
-def _busy(works: list[Moment], card: str, begin: float, seconds: float) -> float:
-    """The share of the time until `seconds` in which this card works."""
-    parts = [_within(moment, begin, begin + seconds) for moment in works if str(moment.device) == card]
-    return sum(max(0.0, right - left) for left, right in parts) / seconds if seconds else 0.0
+def _drawn(ways: dict[str, list[_Work]], card: str, seconds: float) -> Picture:
+    figure, grid = plots(len(ways), height=1.5 * len(ways) + 0.5, width=10, sharex=True, squeeze=False)
+    for axes, (name, works) in zip(grid[:, 0], ways.items()):
+        _lanes(axes, works, seconds)
+        axes.set_title(as_written(name), loc="left", fontsize=13, weight="bold")
+    last = max(map(_end, ways.values()))
+    grid[-1, 0].set(xlabel=f"time, ms, simulated ({as_written(card)})", xlim=(0, last * 1.1e3))
+    told = "; ".join(f"{name}: {_said(works, seconds)}" for name, works in ways.items())
+    return show(figure, f"After {duration(seconds)}, simulated ({card}). {told}.")
 
 
-def busy(receipt: Counts) -> Frames:
-    """`busy_at` from the first work to the last, to leaf through or to play."""
-    begin, end = _span(_works(receipt))
-    moments = [(end - begin) * (number + 1) / MOMENTS for number in range(MOMENTS)]
-    return frames([busy_at(receipt, m) for m in moments], [duration(m) for m in moments], "time", first=-1)
+def _lanes(axes: Any, works: list[_Work], seconds: float) -> None:
+    cards = sorted({work.card for work in works})
+    for work in works:
+        row = cards.index(work.card)
+        if work.start < seconds:
+            width = (min(work.end, seconds) - work.start) * 1e3
+            look = {"height": 0.6, "facecolor": "white", "linewidth": 1.5, **_LOOKS[row % 2]}
+            axes.barh(row, width, left=work.start * 1e3, **look)
+    done = min(_end(works), seconds)
+    axes.axvline(done * 1e3, color=GREY, linewidth=1)
+    if _end(works) <= seconds:
+        axes.text(done * 1e3, 0.5, f" done: {duration(done)}", ha="left", va="center")
+    axes.set_yticks(range(len(cards)), cards)
+    axes.set_ylim(len(cards) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+
+
+def _said(works: list[_Work], seconds: float) -> str:
+    """The share of the time in which each card has worked, up to `seconds` or until all is done."""
+    until = min(seconds, _end(works))
+    cards = sorted({work.card for work in works})
+    shares = [sum(max(0.0, min(w.end, until) - w.start) for w in works if w.card == card) / until for card in cards]
+    words = " and ".join(f"{card} {100 * share:.0f} %" for card, share in zip(cards, shares))
+    return f"{'done in' if _end(works) <= seconds else 'in'} {duration(until)}; at work: {words}"

@@ -19,36 +19,36 @@ QUESTIONS = {
         "c",
         a="that is partial=False; by default nothing is left out.",
         b="no batch is larger than batchsize.",
-        c="22 batches of 64, and the 30 observations that are left over.",
+        c="22 batches of 64, and one of the 30 observations that are left.",
         d="64 is how many observations are in a batch, not how many batches there are.",
     ),
     "09-B": Question(
         "b",
-        a="the order is drawn on the host, and has to get to the GPU.",
-        b="the host draws the order, 1,438 numbers, and sends it there; the GPU picks the batches itself.",
-        c="46 arrays would be copied if X and Y were on the host; they are on the GPU already.",
-        d="a batch is picked at once, by a list of numbers; nothing is looked up one by one.",
+        a="the host draws the order, and it has to get to the GPU.",
+        b="the host draws the order, 1,438 numbers, and sends it over; the GPU picks the batches itself.",
+        c="that would be so if X and Y were on the host; but they're on the GPU already.",
+        d="the GPU picks a whole batch at once, by a list of numbers.",
     ),
     "09-C": Question(
         "d",
-        a="43 copies fewer, but a small copy takes only some 20 µs, and an epoch 15 ms.",
-        b="they save half a millisecond of 15.8: what they hide is hardly there.",
-        c="it is the slowest, by a little: it waits for each copy.",
-        d="15.5 to 15.8 ms: 1,886 launches of 8 µs each are 15.1 ms of it.",
+        a="it saves 43 copies, but picks each batch by launches of its own; and the copies aren't what takes the time.",
+        b="they let the GPU copy and compute at once, but here the GPU mostly waits for the host.",
+        c="it's as quick as the others, and no quicker.",
+        d="nearly all the time goes into asking for launches, and each way has as many.",
     ),
     "09-D": Question(
         "c",
-        a="the computing has to be done, too, and takes longer than the copying.",
-        b="what goes on at the same time does not add up; what takes longer is left.",
-        c="20 × 1.6 ms; only the first copy is waited for.",
-        d="copies have a lane of their own; while the GPU computes it can receive the next batch.",
+        a="the computing still has to be done, and it takes longer than the copying.",
+        b="what happens at the same time doesn't add up: what takes longer is left.",
+        c="5 × 6.5 ms, and a little more to bring the first batch.",
+        d="a GPU copies with a part of its own: while it computes, it can receive the next batch.",
     ),
     "09-E": Question(
         "d",
-        a="each number that comes out mixes all 64 pictures: there is nothing to learn in it.",
-        b="so it would be with partial=False; but here the last batch has 30 pictures.",
-        c="(10, 64) @ (64, 64) is no error: a square batch fits.",
-        d="22 square batches went through, with nonsense; only the last one, of 30, does not fit.",
+        a="each number that comes out mixes all 64 pictures, so there's nothing to learn from it.",
+        b="with partial=False, yes; but here the last batch has 30 pictures.",
+        c="(10, 64) @ (64, 64) is fine for NumPy: a square batch fits.",
+        d="22 square batches went through and gave nonsense; only the last one, of 30, doesn't fit.",
     ),
 }
 
@@ -64,7 +64,7 @@ def batches_and_copies(batches: Any, copies_of_gpu_loader: Any, copies_of_all_fi
     each = _copies(lambda: fl.gpu(fl.DataLoader(data, **options)))
     first = _copies(lambda: fl.DataLoader(fl.gpu(data), **options))
     if batches == count - 1:
-        raise NotRight("14 batches leave 38 observations over; they make a batch of their own", batches)
+        raise NotRight("14 batches leave 38 observations over, which make a batch of their own", batches)
     if batches != count:
         raise NotRight("not that many batches", batches, "1,438 observations, at most 100 in each")
     slips = {
@@ -77,11 +77,11 @@ def batches_and_copies(batches: Any, copies_of_gpu_loader: Any, copies_of_all_fi
         words = slips.get(_number(copies_of_gpu_loader), "not that many copies by gpu(loader)")
         raise NotRight(words, f"{copies_of_gpu_loader} copies by gpu(DataLoader(…))", "batches × arrays × epochs")
     slips = {
-        2: "X and Y are two copies; but each epoch's order, which the host draws, has to travel, too",
-        3: "the three orders are counted; X and Y have to get there, too",
-        6: "X and Y travel once, not in each epoch; and what does travel in each epoch?",
+        2: "X and Y are two copies; but each epoch's order, which the host draws, has to travel too",
+        3: "the three orders are counted; X and Y have to get there too",
+        6: "X and Y travel once, not in each epoch; what does travel in each epoch?",
         9: "X and Y travel once, not in each epoch",
-        each: "the batches are made on the GPU: they do not travel",
+        each: "the batches are made on the GPU, so they don't travel",
     }
     if copies_of_all_first != first:
         words = slips.get(_number(copies_of_all_first), "not that many copies by the other way")
@@ -124,7 +124,7 @@ def train_epoch(train_epoch: Any) -> str:
                 raise NotRight("a batch stayed on the host, and the model is on the GPU", error) from None
             raise
     if not all(map(np.array_equal, (X, Y), kept)):
-        raise NotRight("your function changed the data that it was given")
+        raise NotRight("your function changed the data it was given")
     _check_trained(fl.cpu(model), made, X, Y)
     if r.device_to_host.bytes > 100:
         raise NotRight("something large comes back to the host", f"{r.device_to_host.bytes:,} bytes back", "nothing")
@@ -138,7 +138,7 @@ def train_epoch(train_epoch: Any) -> str:
         which = "X" if travelled > needed + 1.5 * X.nbytes else "Y"
         raise NotRight(f"{which} still travels as a whole for each batch", yours, f"{needed:,} bytes")
     copies = r.host_to_device.count
-    return f"the same steps; {travelled:,} bytes of the check's own small data set travel, in {copies} copies"
+    return f"the same steps; the check's own small data set travels once: {travelled:,} bytes, in {copies} copies"
 
 
 def _steps(made: Any, X: Any, Y: Any, slices: list[slice]) -> Any:
@@ -156,17 +156,17 @@ def _check_trained(model: Any, made: Any, X: Any, Y: Any) -> None:
     if np.allclose(weight, _steps(made, X, Y, slices), atol=1e-4):
         return
     if np.array_equal(weight, made[0].weight):
-        raise NotRight("the model that was handed over has not learned: it is what it was")
+        raise NotRight("the model that you were given hasn't learned: its weights are as before")
     slips = {
-        "the last batch, which is smaller, is left out": slices[:2],
+        "the last, smaller batch is left out": slices[:2],
         "one step with all the data: where are the batches?": [slice(None)],
-        "only the first batch is learned from: is something in the loop that ends it?": slices[:1],
+        "it learns from the first batch only: does something end the loop?": slices[:1],
     }
     for words, slip in slips.items():
         if np.allclose(weight, _steps(made, X, Y, slip), atol=1e-4):
             raise NotRight(words)
     raise NotRight(
-        "the model has learned something else than by the steps of the loop above: the same batches, in the same order"
+        "the model has learned something else than the loop above: take the same batches, in the same order"
     )
 
 
@@ -180,12 +180,12 @@ def my_batches(my_batches: Any) -> str:
     rng = np.random.default_rng(1)
     orders = [_epoch(my_batches, X, Y, 4, rng) for _ in range(3)]
     if not np.array_equal(X.ravel(), np.arange(20)) or not np.array_equal(Y, np.arange(10)):
-        raise NotRight("your function changed the data that it was given: take rows out of it, and leave it as it is")
+        raise NotRight("your function changed the data it was given: take rows out of it, and leave it as it is")
     if all(order == list(range(10)) for order in orders):
         raise NotRight("nothing is shuffled: the epoch has the order of the data", orders[0], "a random order")
     if orders[0] == orders[1] == orders[2]:
         raise NotRight(
-            "every epoch has the same order; draw it inside, from the rng that you were given",
+            "every epoch has the same order; draw it inside, from the rng you're given",
             f"{orders[0]}, and again {orders[1]}",
             "a new order at each call",
         )
@@ -203,10 +203,10 @@ def _epoch(my_batches: Any, X: Any, Y: Any, batchsize: int, rng: Any) -> list[in
     """The labels in the order that they came in. Raises if the epoch isn't correct."""
     made = my_batches(X, Y, batchsize, rng)
     if not hasattr(made, "__iter__"):
-        raise NotRight("a loop cannot go through what my_batches gives", type(made).__name__, "pairs (x, y), by yield")
+        raise NotRight("a loop can't go through what my_batches gives", type(made).__name__, "pairs (x, y), by yield")
     found = list(itertools.islice(made, 100))
     if len(found) == 100:
-        raise NotRight("it does not end: an epoch is one round through the data", "100 batches and more", "3 batches")
+        raise NotRight("it doesn't end: an epoch is one round through the data", "100 batches and more", "3 batches")
     for pair in found:
         _check_pair(pair)
     labels = [int(label) for _, y in found for label in y]
@@ -220,7 +220,7 @@ def _epoch(my_batches: Any, X: Any, Y: Any, batchsize: int, rng: Any) -> list[in
     wanted = [len(part) for part in np.split(Y, range(batchsize, 10, batchsize))]
     if missing:
         words = (
-            "the observations that do not fill a batch are left out"
+            "the observations that don't fill a batch are left out"
             if len(missing) == 10 % batchsize
             else "some are missing"
         )
@@ -263,20 +263,20 @@ MB = 10**6
 def loader_for(loader_for: Any) -> str:
     _check_way(loader_for, "small data", (1000, 250), np.float32, free=4 * MB, first=True)
     _check_way(loader_for, "data larger than the GPU", (1000, 2000), np.float32, free=4 * MB, first=False)
-    _check_way(loader_for, "data of more than half of what is free", (1000, 600), np.float32, free=4 * MB, first=False)
+    _check_way(loader_for, "data of more than half of what's free", (1000, 600), np.float32, free=4 * MB, first=False)
     _check_way(
         loader_for, "X of less than half, with Y of more than half", (1000, 495), np.float32, free=4 * MB, first=False
     )
     _check_way(
         loader_for, "float64 data, of half the bytes on the GPU", (1000, 400), np.float64, free=4 * MB, first=True
     )
-    return "moved first where it fits into half of what is free, batch by batch where it does not"
+    return "moved first where it fits into half of what's free, batch by batch where it doesn't"
 
 
 def _check_way(loader_for: Any, what: str, shape: tuple, dtype: Any, free: int, first: bool) -> None:
     X, Y = np.ones(shape, dtype), np.ones((shape[0], 10), dtype)
     X[:, 0] = np.arange(shape[0])
-    there = f"{4 * X.size / MB:g} on the GPU, Y 0.04; {free / MB:g} MB are free"
+    there = f"{4 * X.size / MB:g} on the GPU, Y 0.04; {free / MB:g} MB free"
     about = f"{what}: X has {X.nbytes / MB:g} MB on the host, {there}"
     with simulate_gpu(False), simulate_gpu(like="NVIDIA T4", memory=free + MB), fl.receipt() as r:
         try:
@@ -288,15 +288,15 @@ def _check_way(loader_for: Any, what: str, shape: tuple, dtype: Any, free: int, 
             raise NotRight("the GPU is out of memory", about, "each batch when its turn comes") from None
     numbers = np.concatenate([np.concatenate(order) for order in orders])
     if sorted(numbers) != sorted([*range(shape[0])] * 2):
-        raise NotRight("the batches do not have each observation once in an epoch", about)
+        raise NotRight("an epoch's batches don't have each observation once", about)
     if all(np.array_equal(np.concatenate(order), np.arange(shape[0])) for order in orders):
-        raise NotRight("the loader does not shuffle", "the order of the data", "shuffle=True")
+        raise NotRight("the loader doesn't shuffle", "the order of the data", "shuffle=True")
     if len(orders[0]) != 10:
-        raise NotRight("the batches have not batchsize observations", f"{len(orders[0])} batches of 1,000", "10")
+        raise NotRight("the batches don't have batchsize observations", f"{len(orders[0])} batches of 1,000", "10")
     moved_first = r.host_to_device.count < 10
     if moved_first != first:
         yours = "it was moved first" if moved_first else "each batch travels by itself"
-        raise NotRight(about, yours, f"{4 * (X.size + Y.size) / MB:g} MB there, {free / 2 / MB:g} MB are half")
+        raise NotRight(about, yours, f"{4 * (X.size + Y.size) / MB:g} MB there, {free / 2 / MB:g} MB is half")
 
 
 def _checked_batch(batch: Any, about: str) -> Any:

@@ -19,34 +19,34 @@ QUESTIONS = {
         "a",
         a="with two cards the numbers are 0 and 1.",
         b="the numbers begin with 0, so the second card is number 1.",
-        c="nobody guesses which card you might have meant.",
-        d="the CPU stands in when nothing was named; here a card was named.",
+        c="fluxlite doesn't guess which card you meant.",
+        d="the CPU stands in when you name nothing; here you named a card.",
     ),
     "11-B": Question(
         "d",
-        a="moving makes a copy and leaves the original where it is, also between two cards.",
-        b="the way over the host would be two copies for each array, one down and one up.",
-        c="cards of the same kind give each other arrays.",
-        d="two arrays, two copies, from card to card; dense0 is untouched.",
+        a="moving makes a copy and leaves the original where it is, between two cards too.",
+        b="going over the host would take two copies for each array, one down and one up.",
+        c="cards of the same kind can give each other arrays.",
+        d="two arrays, two copies, from card to card; dense0 stays as it is.",
     ),
     "11-C": Question(
         "a",
         a="the current card is only where new arrays go.",
-        b="y is new: it goes to the card that is current now.",
+        b="y is new, so it goes to the card that's current now.",
         c="set_device moves nothing that exists.",
     ),
     "11-D": Question(
         "b",
-        a="the weights went to their cards once, before, and stay there.",
+        a="the weights went to their cards once, before, and they stay there.",
         b="what layer 2 gives, 16 rows of 512 numbers of 4 bytes, is what layer 3 needs.",
-        c="the result stays on the last card until somebody asks for it.",
-        d="card 1 cannot look into the memory of card 0.",
+        c="the result stays on the last card until you ask for it.",
+        d="card 1 doesn't compute with what's in card 0's memory.",
     ),
     "11-E": Question(
         "c",
-        a="CUDA has looked at the variable already, when it started.",
-        b="nobody watches the environment, so nobody can complain.",
-        c="the variable is read once, at the start of CUDA, and CUDA has started.",
+        a="CUDA looked at the variable when it started.",
+        b="nothing watches the environment, so nothing complains.",
+        c="CUDA reads the variable once, when it starts, and it has started.",
     ),
 }
 
@@ -67,11 +67,11 @@ def _two_cards() -> Iterator[list[Any]]:
 
 _WHY_NOT = {
     ("b", "cpu"): "device1(a) is a copy of a on card 1",
-    ("b", "0"): "device1 says which card, whatever is the current one",
-    ("c", "0"): "inside the block card 1 is the current one, and gpu moves to the current one",
+    ("b", "0"): "device1 says which card, whichever is current",
+    ("c", "0"): "inside the block card 1 is current, and gpu moves to the current card",
     ("c", "cpu"): "gpu makes a copy on a card; which one is current inside the block?",
-    ("d", "1"): "after the block card 0 is the current one again, and gpu moves to it, also from another card",
-    ("d", "cpu"): "gpu does not bring anything back; it moves to the current card",
+    ("d", "1"): "after the block card 0 is current again, and gpu moves to it, even from another card",
+    ("d", "cpu"): "gpu brings nothing back; it moves to the current card",
     ("e", "1"): "cpu(b) is a new array on the host; only b itself is still on card 1",
     ("e", "0"): "cpu(b) is a new array on the host",
 }
@@ -93,7 +93,7 @@ def where_is_what(b: Any, c: Any, d: Any, e: Any) -> str:
             raise NotRight(f'{name}: write 0, 1 or "CPU"', f"{name} = {answer!r}")
         if yours != places[name]:
             raise NotRight(f"{name}: {_WHY_NOT[name, yours]}", f"{name} = {answer!r}")
-    return "card 1, card 1, card 0, host: gpu follows the current card, device1 does not"
+    return "card 1, card 1, card 0, host: gpu follows the current card, device1 doesn't"
 
 
 def _place(answer: Any) -> str:
@@ -119,9 +119,9 @@ def split(split: Any) -> str:
         held = [card.memory().used - used for card, used in zip(cards, before)]
         if not callable(run):
             yours = None if run is None else f"a {type(run).__name__}"
-            raise NotRight("split is to return something that can be called with x", yours, "a function, or a Chain")
+            raise NotRight("split should return something that you can call with x", yours, "a function, or a Chain")
         if any(fl.device_of(leaf) not in (None, fl.get_device("CPU")) for leaf in fl.leaves(model)):
-            raise NotRight("the model that split was given was changed; moving makes a new one, so keep that")
+            raise NotRight("the model you were given was changed; moving makes a new one, so keep that")
         _check_halves(held, moves.host_to_device.count)
         with fl.receipt() as r:
             result = _called(run, x)
@@ -131,9 +131,9 @@ def split(split: Any) -> str:
         place = fl.device_of(result)
         values = fl.cpu(result)
     if np.shape(values) != wanted.shape or not np.allclose(values, wanted, atol=1e-5):
-        raise NotRight("the values are not those of the model on one device", _some(values), _some(wanted))
+        raise NotRight("the values aren't those of the model on one device", _some(values), _some(wanted))
     if place != cards[1]:
-        raise NotRight("the result is not where it was computed", f"on {place}", f"on {cards[1]}")
+        raise NotRight("the result isn't where it was computed", f"on {place}", f"on {cards[1]}")
     return "half of the weights on each card, and one copy between them for each call"
 
 
@@ -154,7 +154,7 @@ def _check_halves(held: list[Any], moves: int) -> None:
         full = int(held[0] == 0)
         raise NotRight(f"everything is on card {full}, and card {1 - full} is empty", yours, expected)
     if layers != [2, 2]:
-        raise NotRight("the cards do not hold two of the four layers each", yours, expected)
+        raise NotRight("the cards don't hold two of the four layers each", yours, expected)
 
 
 def _called(run: Any, x: Any) -> Any:
@@ -163,9 +163,9 @@ def _called(run: Any, x: Any) -> Any:
     except TypeError as error:
         text = str(error)
         if "the input is on CPU" in text:
-            raise NotRight("x comes from the host, and nobody moved it to the first card", text, "device0(x)") from None
+            raise NotRight("x comes from the host, and your function didn't move it to the first card", text, "device0(x)") from None
         if "the input is on" in text:
-            raise NotRight("what card 0 gives was not moved to card 1", text, "one copy between the cards") from None
+            raise NotRight("what card 0 gives wasn't moved to card 1", text, "one copy between the cards") from None
         raise
 
 
@@ -212,15 +212,15 @@ def _some(values: Any) -> str:
 
 @exercise("11.3", "what is visible", look_at="the table in section 4; then a fresh process with such a value")
 def visible(how_many: Any, which: Any, how_many_left: Any) -> str:
-    every = "each number in the list is a card to be seen"
-    _check_number("how_many", how_many, 2, {4: "all that are not in the list are hidden"}, every)
+    every = "each number in the list is a card that it sees"
+    _check_number("how_many", how_many, 2, {4: "those that aren't in the list are hidden"}, every)
     inside = "0 is its number inside the process; which card of the computer is it?"
     order = "the order of the list counts, not the order of the numbers"
     _check_number("which", which, 3, {0: inside, 1: order}, "the first in the list is number 0")
     why_not = {
-        0: "what stands before the number that does not exist still counts",
-        2: "the list ends at a number that does not exist; what comes after it does not count",
-        3: "there is no card 7",
+        0: "what's before the number that doesn't exist still counts",
+        2: "the list ends at a number that doesn't exist; what comes after it doesn't count",
+        3: "there's no card 7",
     }
     _check_number("how_many_left", how_many_left, 1, why_not, "read the list from the left")
     return "2 cards; the first is the computer's card 3; and 1, since the list ends at the 7"
@@ -287,26 +287,26 @@ def _check_rows(rows: dict[int, list[Any]], x: Any) -> None:
         raise NotRight("loss was called with an x on the host", "on CPU", "device(x_part), on the card of its model")
     if len(rows) == 1:
         card = next(iter(rows))
-        raise NotRight(f"only card {card} had something to do", f"loss ran on card {card} alone", "half on each card")
+        raise NotRight(f"only card {card} had anything to do", f"loss ran on card {card} alone", "half on each card")
     counts = {card: sum(len(part) for part in parts) for card, parts in sorted(rows.items())}
     yours = ", ".join(f"{count} on card {card}" for card, count in counts.items())
     if any(count == len(x) for count in counts.values()):
         raise NotRight("each card worked on the whole batch", f"rows: {yours}", "3 rows on each")
     seen = np.concatenate([part for parts in rows.values() for part in parts])
     if len(seen) != len(x) or not np.allclose(np.sort(seen, axis=0), np.sort(x, axis=0)):
-        raise NotRight("the two parts together are not the batch: is a row there twice, or missing?", f"rows: {yours}")
+        raise NotRight("the two parts together aren't the batch: is a row there twice, or missing?", f"rows: {yours}")
 
 
 def _check_gradient(yours: np.ndarray, whole: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
     if yours.shape != whole.shape:
-        raise NotRight("that is not a gradient of this model", f"{yours.size} numbers", f"{whole.size} numbers")
+        raise NotRight("that isn't a gradient of this model", f"{yours.size} numbers", f"{whole.size} numbers")
     if np.allclose(yours, whole, atol=1e-5):
         return
     for other, words in (
-        (2 * whole, "it is twice as large: the loss is a mean, so the two gradients are to be averaged, not added"),
-        (first, "that is the gradient of the first half alone"),
-        (last, "that is the gradient of the second half alone"),
+        (2 * whole, "it's twice as large: the loss is a mean, so average the two gradients, don't add them"),
+        (first, "that's the gradient of the first half alone"),
+        (last, "that's the gradient of the second half alone"),
     ):
         if np.allclose(yours, other, atol=1e-5):
             raise NotRight(words, _some(yours), _some(whole))
-    raise NotRight("the values are not those of the whole batch", _some(yours), _some(whole))
+    raise NotRight("the values aren't those of the whole batch", _some(yours), _some(whole))
