@@ -44,11 +44,13 @@ def loss_curve(history: History) -> tuple[dict[str, float], Picture]:
     rises = sum(after > before for before, after in zip(losses, losses[1:]))
     numbers: dict[str, float] = {"epochs": history.epochs, "steps": len(losses)}
     numbers |= {name: float(f"{x:.3g}") for name, x in (("first", losses[0]), ("last", losses[-1]), ("lowest", lowest))}
-    sentence = (
-        f"The loss of {len(losses):,} steps: it begins at {losses[0]:.3g}, ends at {losses[-1]:.3g}, and rises "
-        f"{rises:,} {'time' if rises == 1 else 'times'} on the way; the lowest is {lowest:.3g}, "
-        f"at step {losses.index(lowest) + 1:,}."
-    )
+    sentence = f"The loss of the first step is {lowest:.3g}."
+    if len(losses) > 1:
+        sentence = (
+            f"The loss of {len(losses):,} steps: it begins at {losses[0]:.3g}, ends at {losses[-1]:.3g}, and rises "
+            f"{rises:,} {'time' if rises == 1 else 'times'} on the way; the lowest is {lowest:.3g}, "
+            f"at step {losses.index(lowest) + 1:,}."
+        )
     return numbers | {"rises": rises}, show(_figure(losses, list(history.epoch_losses)), sentence)
 
 

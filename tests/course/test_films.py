@@ -46,6 +46,7 @@ def test_a_small_copy_is_latency_and_a_large_one_transfer():
     assert turn == sorted(turn) and turn[-1]  # first latency counts, then the transfer
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize("nbytes", [4, 4_000_000])
 def test_the_films_copy_takes_as_long_as_the_simulated_one(nbytes):
     def timed(x):
@@ -59,21 +60,34 @@ def test_the_films_copy_takes_as_long_as_the_simulated_one(nbytes):
         fl.gpu(np.zeros(1, np.float32))  # the first copy sets up the card
         took = timed(np.zeros(nbytes // 4, np.float32))
     assert f": {duration(took)}, and" in copy_time(nbytes).sentence
+=======
+def bowl(w):
+    return (w * 3 - 6) ** 2
+>>>>>>> ed-b
 
 
 @pytest.mark.parametrize("rate", RATES)
 def test_the_balls_words_fit_its_way(rate):
     way, words = path(rate), ball(rate).sentence
-    w = 4.0
+    w = 1.0
     for step in range(10):
         assert way[step] == pytest.approx(w)
-        w -= rate * 2 * w  # the gradient of w² is 2w
-    assert ("grows" in words) == (abs(way[-1]) > abs(way[0]))
-    assert ("over the bottom" in words) == (0.5 < rate < 1)
+        w -= rate * fl.gradient(bowl, w)[0]
+    assert ("farther up" in words) == (bowl(way[-1]) > bowl(way[0]))
+    assert ("over the bottom" in words) == (way[1] > 2)
+    assert ("leaves the picture" in words) == (np.abs(way - 2).max() > 3)
+    last = re.search(r"After 10 steps the loss is (below )?([\d.,e-]*\d);", words)
+    said, true = float(last[2].replace(",", "")), bowl(way[-1])
+    assert true < said if last[1] else true == pytest.approx(said, rel=0.05, abs=0.5 if true > 100 else 0)
+
+
+def test_a_ball_that_runs_away_stays_a_picture_of_the_same_size():
+    small, large = (int.from_bytes(ball(rate).png[20:24], "big") for rate in (0.05, 0.2))
+    assert abs(small - large) < 20  # its height in pixels, from the PNG's head
 
 
 def test_a_ball_has_a_learning_rate():
-    for rate in (0, -1, 10, float("nan")):
+    for rate in (0, -1, 1, float("nan")):
         with pytest.raises(ValueError, match="the learning rate of this picture"):
             ball(rate)
 

@@ -202,6 +202,7 @@ def test_without_ipywidgets_the_plain_call_is_named(monkeypatch):
 def test_loss_curve_needs_a_loss_and_takes_losses_below_zero():
     with pytest.raises(ValueError, match="no loss to draw yet"):
         loss_curve(History(wanted=1))
+    assert repr(loss_curve(History(wanted=1, losses=[0.25], steps=1))[1]) == "The loss of the first step is 0.25."
     numbers, picture = loss_curve(History(wanted=1, losses=[1.0, -1.0], steps=2))
     assert numbers["lowest"] == -1 and numbers["rises"] == 0 and "0 times" in repr(picture)
 

@@ -40,7 +40,8 @@ def memory(w1: Any, w2: Any, step: int) -> Picture:
     right.set(xlabel="number in the memory", ylim=(-1.05, 1.05), xticks=range(1, kept.shape[1] + 1))
     numbers = ", ".join(f"{value:.1f}".replace("-0.0", "0.0") for value in kept[step - 1])
     off = abs(outputs[step - 1] - y[step - 1])
-    return show(figure, f"After point {step} of 20 the memory holds {numbers}. The output is {off:.1f} off.")
+    words = f"After point {step} of 20 the memory holds {numbers}. The output misses the next point by {off:.1f}."
+    return show(figure, words)
 
 
 def memories(w1: Any, w2: Any) -> Frames:

@@ -14,28 +14,28 @@ from ..guesses import Question
 QUESTIONS = {
     "04-A": Question(
         "c",
-        a="the number is right; but a function may have several arguments, so a tuple of gradients comes out.",
-        b="some libraries do so; here the gradient itself comes, at the point that you give.",
-        c="one gradient for each argument, and f has one.",
+        a="the number is right. But a function can have several arguments, so you get a tuple of gradients.",
+        b="some libraries do that. Here you get the gradient itself, at the point you name.",
+        c="one gradient for each argument, and f has one argument.",
     ),
     "04-B": Question(
         "a",
-        a="update looks at everything before it changes anything, and says which part is elsewhere.",
-        b="nothing moves by itself, here as everywhere.",
-        c="a hidden copy at each step would be the worst of all: nobody would ever find out.",
+        a="update checks everything before it changes anything, and names the part that's elsewhere.",
+        b="nothing moves by itself, here or anywhere else.",
+        c="that would be the worst of all: a hidden copy at each step, and you'd never notice.",
     ),
     "04-C": Question(
         "c",
-        a="that would be all data at once, which is the other way to do it.",
-        b="each batch consists of two arrays.",
-        c="4 batches of 2 arrays each.",
-        d="a batch travels as a whole.",
+        a="that would be all the data at once. You can do that, too, but this loop doesn't.",
+        b="each batch has two arrays, the inputs and the answers.",
+        c="4 batches with 2 arrays each.",
+        d="a batch travels in one piece.",
     ),
     "04-D": Question(
         "b",
-        a="the 40 steps have been made, in place.",
-        b="a step that has begun is finished; then the history comes back, with the reason.",
-        c="that is what ■ would do to a loop of your own: the interrupt can come between any two lines of it.",
+        a="update changed the model in place, so it has made the 40 steps.",
+        b="train finishes the step, then gives you the history, with the reason.",
+        c="that can happen in a loop of your own, since ■ can stop it between any two lines. train waits for the step.",
     ),
 }
 
@@ -43,7 +43,7 @@ QUESTIONS = {
 # -- 04.1 ---------------------------------------------------------------------------------------------------------
 
 
-_NOTHING = "a gradient is None: the function that is differentiated does not compute with its own argument"
+_NOTHING = "a gradient is None: the function that you differentiate doesn't use its own argument"
 
 
 @exercise("04.1", "one step of gradient descent", look_at="section 1: w - 0.05 * g")
@@ -55,13 +55,13 @@ def step(step: Any) -> str:
         new = step(w, x, y, rate)
     except TypeError as error:
         if "multiply sequence" in str(error) or "for -: " in str(error) and "tuple" in str(error):
-            raise NotRight("gradient gives a tuple, one for each argument: take the first out", error) from None
+            raise NotRight("gradient gives a tuple, one for each argument: unpack it", error) from None
         if "NoneType" in str(error):
             raise NotRight(_NOTHING, f"the error says: {error}", "lambda w: mse(x @ w, y)") from None
         raise
     g = fl.gradient(lambda w: fl.mse(x @ w, y), w)[0]
     if not np.array_equal(w, given):
-        raise NotRight("your step changed the w that it was given; it should return a new one", "w -= …", "w - …")
+        raise NotRight("your step changed the w that it was given. It should return a new one", "w -= …", "w - …")
     if new is None:
         raise NotRight("step returned None", None, "the new w")
     _check_step(new, w, g, rate, fl.gradient(lambda w: np.sum((x @ w - y) ** 2), w)[0])
@@ -76,16 +76,16 @@ def step(step: Any) -> str:
 def _check_step(new: Any, w: Any, g: Any, rate: float, of_the_sum: Any) -> None:
     slips = {
         "uphill: that is a step along the gradient, and the loss grows": w + rate * g,
-        "the whole gradient was subtracted; the rate says how much of it": w - g,
+        "you subtracted the whole gradient; the rate says how much of it to take": w - g,
         "this is the gradient, not the new w": g,
         "this is the step; the new w is w minus the step": rate * g,
-        "w came back as it was": w,
-        "this is the step for the sum of the squares; mse is their mean": w - rate * of_the_sum,
+        "w came back unchanged": w,
+        "this is the step for the sum of the squares, but mse is their mean": w - rate * of_the_sum,
     }
     if isinstance(new, tuple):
         raise NotRight("a tuple came back", "(…,)", "the new w, an array like w")
     if hasattr(new, "shape") and not isinstance(new, (np.ndarray, np.generic)):
-        raise NotRight("w is on the CPU, and the new w is not: nothing has to move here", fl.device_of(new), "CPU")
+        raise NotRight("w is on the CPU, and the new w isn't: nothing has to move here", fl.device_of(new), "CPU")
     comparable = isinstance(new, np.ndarray) and new.shape == w.shape and new.dtype.kind == "f"
     if comparable and np.allclose(new, w - rate * g, atol=1e-6):
         return
@@ -98,10 +98,10 @@ def _check_step(new: Any, w: Any, g: Any, rate: float, of_the_sum: Any) -> None:
 # -- 04.2 ---------------------------------------------------------------------------------------------------------
 
 _SAID = {  # what an error says -> what it means here
-    "the input is on": "model and data are in two places: gpu(model) gives a new model, and somebody has to keep it",
+    "the input is on": "model and data are in two places: gpu(model) gives a new model, and you have to keep it",
     "in place of the model": "update takes the optimizer's memory first, then the model, then the gradient",
     "in place of the state": "update takes the optimizer's memory first, then the model, then the gradient",
-    "take grads[0]": "gradient gives a tuple, one for each argument: take the first out",
+    "take grads[0]": "gradient gives a tuple, one for each argument: unpack it",
     "move the model first": "setup came before gpu: what Adam remembers is still on the CPU",
 }
 
@@ -121,20 +121,20 @@ def fit(fit: Any) -> str:
     if trained is None:
         raise NotRight("fit returned None", None, "the trained model")
     if not callable(trained):
-        raise NotRight("what came back is no model", type(trained).__name__, "the trained model")
+        raise NotRight("what came back isn't a model", type(trained).__name__, "the trained model")
     if not r.launches:
-        raise NotRight("it ran on the CPU, from the first step to the last", "0 launches", "some thousand")
+        raise NotRight("it ran on the CPU, from the first step to the last", "0 launches", "several thousand launches")
     after = float(fl.cpu(fl.mse(fl.cpu(trained)(x), y)))
     if after > 0.01 and after != before and np.isclose(after, _forgetful(100), rtol=0.01):
         raise NotRight(
-            "setup stands in the loop, so Adam forgets at each step what it has seen: call setup once, before the loop",
+            "setup is inside the loop, so Adam forgets everything at each step: call setup once, before the loop",
             yours=f"loss {after:.4f}",
             expected="less than 0.01",
         )
     if after > 0.95 * before:
         raise NotRight(
-            "it runs on the GPU, and learns nothing: does the function that you differentiate compute with its own "
-            "argument m? And is the model that comes back the one that was trained?",
+            "it runs on the GPU, and learns nothing: does the function that you differentiate use its own argument m? "
+            "And do you return the model that you trained?",
             yours=f"loss {before:.4f} before, {after:.4f} after",
             expected="less than 0.01 after 100 steps",
         )
@@ -163,7 +163,9 @@ def _product() -> tuple[fl.Chain, np.ndarray, np.ndarray]:
 
 
 @exercise(
-    "04.3", "a loss of your own", look_at="section 6: train; and a loss is one number, smallest where all is right"
+    "04.3",
+    "a loss of your own",
+    look_at="section 6: train; and a loss is one number, smallest when every answer is right",
 )
 def learn_xor(learn_xor: Any) -> str:
     rng = np.random.default_rng(6)
@@ -175,13 +177,13 @@ def learn_xor(learn_xor: Any) -> str:
     if trained is None:
         raise NotRight("learn_xor returned None", None, "the trained model")
     if not callable(trained):
-        raise NotRight("what came back is no model", type(trained).__name__, "the trained model")
+        raise NotRight("what came back isn't a model", type(trained).__name__, "the trained model")
     if not r.launches:
         raise NotRight("it was trained on the CPU", "0 launches", "the model and the four points on the GPU")
     guesses = fl.cpu(trained)(x)
     worst = float(np.max(np.abs(guesses - y)))
     if not worst <= 0.1:
-        what = "always the same answer, whatever comes in" if np.ptp(guesses) < 0.1 else "it is not there yet"
+        what = "always the same answer, whatever goes in" if np.ptp(guesses) < 0.1 else "it isn't there yet"
         raise NotRight(f"{what}: {worst:.2f} off at one point", guesses.ravel().round(2), y.ravel())
     return f"at most {worst:.2f} off at each of the four points, trained on the GPU with {r.launches:,} launches"
 
@@ -199,22 +201,22 @@ def fit_quietly(fit_quietly: Any) -> str:
     if losses is None:
         raise NotRight("fit_quietly returned None", None, "an array of 50 losses")
     if not isinstance(losses, np.ndarray):
-        raise NotRight("the losses are not in a NumPy array", type(losses).__name__, "ndarray, on the CPU")
+        raise NotRight("the losses aren't in a NumPy array", type(losses).__name__, "ndarray, on the CPU")
     if losses.shape != (50,):
-        raise NotRight("there is one loss for each of the 50 steps", f"shape {losses.shape}", "shape (50,)")
+        raise NotRight("there's one loss for each of the 50 steps", f"shape {losses.shape}", "shape (50,)")
     if not np.allclose(losses, wanted, rtol=1e-4, atol=1e-6):
-        raise NotRight("these are not the losses of the training", losses[:3], wanted[:3])
+        raise NotRight("these aren't the losses of this training", losses[:3], wanted[:3])
     waits = r.synchronizations
     if not r.launches:
         raise NotRight("it ran on the CPU", "0 launches", "the same training on the GPU")
     if waits >= 50:
         raise NotRight(
-            "it still waits for each number, wherever in the program: make one array of them first, on the GPU",
+            "it still waits for each number, somewhere in the program: first make one array of them, on the GPU",
             f"{waits} waits",
             "1 wait",
         )
     if waits > 2:
-        raise NotRight("fewer waits; but one is enough", f"{waits} waits", "1 wait, after the last step")
+        raise NotRight("fewer waits, but one is enough", f"{waits} waits", "1 wait, after the last step")
     return f"50 losses, {waits} wait{'' if waits == 1 else 's'}, {r.launches:,} launches"
 
 

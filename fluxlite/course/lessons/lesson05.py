@@ -17,26 +17,26 @@ from ..guesses import Question
 QUESTIONS = {
     "05-A": Question(
         "b",
-        a="the line does go too far at each bend, but only there; the value of now is behind at every step.",
-        b="a wave is nearly straight from one point to the next, and it is far from 0 most of the time.",
-        c="0 is right on average, but the average is of no use: nearly every point is far from it.",
+        a="the line goes too far at each bend, but only there. The value of now is late at every step.",
+        b="a wave is nearly straight from one point to the next, and it's far from 0 most of the time.",
+        c="0 is right on average, but nearly every point is far from it.",
     ),
     "05-B": Question(
         "c",
-        a="nothing but the memory tells a wave that goes up from one that goes down.",
-        b="it is thirteen times the loss, and as good as no prediction at all.",
-        c="from the height alone it cannot tell up from down; so it says about what it sees.",
+        a="only the memory can tell a wave that goes up from one that goes down.",
+        b="it's far more than twice the loss, and hardly better than saying the same value again.",
+        c="from the height alone it can't tell up from down, so it repeats roughly what it sees.",
     ),
     "05-C": Question(
         "a",
-        a="each prediction starts from a true point and has to be right one step ahead only.",
-        b="the loop runs over the true points; its own predictions are put away and never used again.",
+        a="each prediction starts from a true point, and only has to be right one step ahead.",
+        b="the loop runs over the true points. It keeps its own predictions, but never uses them again.",
     ),
     "05-D": Question(
         "c",
-        a="where the weights start decides how far 200 epochs bring them.",
-        b="it is far more than a factor of two: 0.0035 to 0.255.",
-        c="the worst of twenty starts ends at seventy times the loss of the best.",
+        a="where the weights start decides how far they get in 200 epochs.",
+        b="it's far more than a factor of two.",
+        c="the worst of twenty starts ends with dozens of times the loss of the best.",
     ),
 }
 
@@ -72,7 +72,7 @@ def step(step: Any) -> str:
         out, after = _two(step(x.copy(), given, w1.copy(), w2.copy()))
         _tell_memory(number, x, h, w1, after)
         if not np.array_equal(given, h):
-            raise NotRight("step writes into the memory that it is given", expected="a new array: h = np.tanh(…)")
+            raise NotRight("step writes into the memory that it's given", expected="a new array: h = np.tanh(…)")
         _tell_out(number, h, after, w2, out)
         h = after
     x, h, w1, w2 = fl.gpu((_wave()[0][0], _empty(), w1, w2))
@@ -99,7 +99,7 @@ def _two(returned: Any) -> tuple[Any, Any]:
     if shapes == ((1, 6), (1, 1)):
         raise NotRight("the two are in the other order", "(h, out)", "(out, h)")
     if shapes != ((1, 1), (1, 6)):
-        raise NotRight("the shapes are not those of the drawing", "{} and {}".format(*shapes), "(1, 1) and (1, 6)")
+        raise NotRight("the shapes aren't the ones in the drawing", "{} and {}".format(*shapes), "(1, 1) and (1, 6)")
     return out, h
 
 
@@ -111,10 +111,10 @@ def _tell_memory(number: int, x: Any, h: Any, w1: Any, after: Any) -> None:
     if _near(after, np.tanh(np.concatenate([h, x], axis=1) @ w1)):
         raise NotRight("row 0 of w1 belongs to the input; yours multiplies it with h[0]", *facts)
     if _near(after, h):
-        raise NotRight("the memory that you return is the one you were given", *facts)
+        raise NotRight("you return the memory that you were given", *facts)
     if _near(after, joined @ w1):
-        raise NotRight("the memory is not bent: is there a tanh missing?", *facts)
-    raise NotRight("the new memory is another", *facts)
+        raise NotRight("the memory isn't bent: is a tanh missing?", *facts)
+    raise NotRight("the new memory isn't right", *facts)
 
 
 def _tell_out(number: int, h: Any, after: Any, w2: Any, out: Any) -> None:
@@ -125,7 +125,7 @@ def _tell_out(number: int, h: Any, after: Any, w2: Any, out: Any) -> None:
         raise NotRight("outputs never exceed 1: is there a tanh too many?", *facts)
     if _near(out, h @ w2):
         raise NotRight("the output comes from the old memory; it should come from the new one", *facts)
-    raise NotRight("the memory is right, the output is not", *facts)
+    raise NotRight("the memory is right, but the output isn't", *facts)
 
 
 def _numbers(array: Any) -> str:
@@ -203,11 +203,11 @@ def _tell_loss(loss: float) -> None:
         0.1925: "0.193: one update in each epoch, 200 updates instead of 4,000",
         0.0245: "0.0245: one gradient for a whole epoch: 20 steps are tracked at its end, 200 updates in all",
         0.0649 / 20: "the loss is the sum of the 20 steps; yours is their mean",
-        0.0365: "the memory of one epoch goes on into the next: it should begin empty in each of them",
+        0.0365: "the memory of one epoch goes on into the next: each epoch should begin with an empty one",
         3.9155: "3.916 is the loss of the first epoch, not of the last",
     }
     if not np.isfinite(loss) or loss > 100:
-        raise NotRight("the weights grew beyond all bounds: is each gradient used once, then set to zero?", *facts)
+        raise NotRight("the weights grew without limit: do you use each gradient once, then set it to zero?", *facts)
     for number, message in known.items():
         if abs(loss - number) <= 0.01 * number:
             raise NotRight(message, *facts)
@@ -231,7 +231,7 @@ def continue_wave(continue_wave: Any) -> str:
     if len(values) and _near(values[0], xs[0].item()):
         raise NotRight("the first value is x0 itself; it should be the prediction from it", yours, expected)
     if len(values) != 6:
-        raise NotRight("n values are wanted, one for each step", f"{len(values)} values for n = 6", "6 values")
+        raise NotRight("there should be n values, one for each step", f"{len(values)} values for n = 6", "6 values")
     if _near(values, wanted):
         return f"it goes on by itself: {expected}"
     if not _near(values[0], wanted[0]):
