@@ -46,7 +46,6 @@ def test_a_small_copy_is_latency_and_a_large_one_transfer():
     assert turn == sorted(turn) and turn[-1]  # first latency counts, then the transfer
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("nbytes", [4, 4_000_000])
 def test_the_films_copy_takes_as_long_as_the_simulated_one(nbytes):
     def timed(x):
@@ -60,10 +59,10 @@ def test_the_films_copy_takes_as_long_as_the_simulated_one(nbytes):
         fl.gpu(np.zeros(1, np.float32))  # the first copy sets up the card
         took = timed(np.zeros(nbytes // 4, np.float32))
     assert f": {duration(took)}, and" in copy_time(nbytes).sentence
-=======
+
+
 def bowl(w):
     return (w * 3 - 6) ** 2
->>>>>>> ed-b
 
 
 @pytest.mark.parametrize("rate", RATES)
