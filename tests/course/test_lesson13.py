@@ -59,7 +59,7 @@ MINI = [
     (mini_array(call=lambda u, how, xs, kw: getattr(u, how)(*xs)), "other values than NumPy's"),
     (mini_array(call=lambda u, how, xs, kw: getattr(u, how)(*xs) if how == "__call__" else u.reduce(xs[0], None)),
      "np.sum(x, axis=1) has other values than NumPy's: the keyword axis got lost"),
-    (np.ones(2), "takes the class MiniArray"),
+    (np.ones(2), "needs the class MiniArray"),
 ]  # fmt: skip
 
 
@@ -198,7 +198,7 @@ CHECKERS = [
     (checker(both_sides, lambda g, slope: g - slope > 1e-4 * abs(slope)), "a rule that"),
     (checker(one_side, lambda g, slope: abs(g - slope) > 1e-6), "steps to both sides"),
     (checker(half), "is right, and your check finds it wrong"),
-    (checker(in_place), "your check has changed x"),
+    (checker(in_place), "your check changed x"),
     (checker(both_sides, give=lambda wrong: None), "check_gradient gave None"),
     (checker(both_sides, give=lambda wrong: not wrong), "gives the list of the positions"),
     (checker(both_sides, give=len), "gives the list of the positions"),
@@ -228,9 +228,9 @@ def test_other_right_checks_of_gradients():
 @pytest.mark.parametrize(
     ("order", "pieces", "words"),
     [
-        ([7, 6, 5, 4, 3], 2, "loss does not depend on 5"),
+        ([7, 6, 5, 4, 3], 2, "loss doesn't depend on 5"),
         ([3, 4, 6, 7], 2, "it begins with the loss, number 7"),
-        ([7, 4, 3, 6, 3], 2, "an entry is visited once"),
+        ([7, 4, 3, 6, 3], 2, "back visits an entry once"),
         ([7, 4, 3, 6], 2, "3 is visited before 6"),
         ([7, 4, 6, 3], 2, "back takes the highest number"),
         ([7, 6, 1, 4, 3], 2, "they have no call to go back through"),

@@ -16,45 +16,45 @@ from ..guesses import Question
 QUESTIONS = {
     "10-A": Question(
         "a",
-        a="no GPU is functional, so it is the CPU, the last of the four.",
-        b="a simulated GPU is never chosen by itself. In other lessons start turned it on for you.",
-        c="you get a device in any case, so that device(x) works everywhere.",
-        d="asking is no mistake: there is always the CPU.",
+        a="no GPU is functional, so you get the CPU, the last of the four.",
+        b="a simulated GPU is never chosen on its own. In other lessons, start turns it on for you.",
+        c="you always get a device, so that device(x) works everywhere.",
+        d="asking is no mistake: there's always the CPU.",
     ),
     "10-B": Question(
         "d",
-        a="an installed library that does not work is no error as long as nobody asks for it by name.",
-        b="functional means: asked, and it answered. What does not answer is not chosen.",
-        c="a warning would say that a wish was not fulfilled; there was no wish.",
-        d="nobody asked for CUDA, so nothing is missing, and nothing is said.",
+        a="a library that's installed but doesn't work is no error, as long as you don't ask for it by name.",
+        b="functional means that it was tried and works. What doesn't work isn't chosen.",
+        c="a warning says that you can't have what you asked for; you asked for nothing.",
+        d="you didn't ask for CUDA, so nothing is missing, and there's nothing to say.",
     ),
     "10-C": Question(
         "b",
-        a="faster or not, somebody asked for the CPU.",
-        b="the CPU is a backend like the others, it is always functional, and the wish is fulfilled.",
-        c="there is nothing to warn of: the wish is fulfilled.",
-        d="the CPU is an allowed preference here and in the guide.",
+        a="faster or not, you asked for the CPU.",
+        b="the CPU is a backend like the others, and always functional, so you get what you asked for.",
+        c="there's nothing to warn about: you get what you asked for.",
+        d="you may prefer the CPU, here and in the guide.",
     ),
     "10-D": Question(
         "a",
-        a="a wish that cannot be fulfilled is said, and then the search goes on as if there were none.",
-        b="silent is only the case in which nobody asked for anything.",
-        c='a preference is a wish. Only what is named in the call, get_device("AMDGPU"), is an order.',
-        d="a device that cannot be used is never given.",
+        a="it warns that you can't have what you asked for, and then chooses as if you hadn't asked.",
+        b="it's silent only if you asked for nothing.",
+        c='a preference is a wish. Only naming it in the call, get_device("AMDGPU"), is an order.',
+        d="you never get a device that you can't use.",
     ),
     "10-E": Question(
         "d",
         a="a preference is a wish, so it never raises.",
         b="a preference says what comes first, not what is allowed.",
-        c="it is said, with verbose=True and without: somebody asked for something else.",
-        d="the wish cannot be fulfilled, that is said, and CUDA is the first that is functional.",
+        c="it warns, with verbose=True and without: you asked for something else.",
+        d="you can't have AMDGPU, so it warns, and CUDA is the first that's functional.",
     ),
     "10-F": Question(
         "c",
         a="the file counts least of the three.",
-        b="the variable counts more than the file, but the call of simulate_gpu is nearer than both.",
-        c="what the program itself says counts more than what is set around it.",
-        d="they do not contradict each other: there is an order.",
+        b="the variable counts more than the file, but the program's own call of simulate_gpu is nearer than both.",
+        c="what the program itself says counts more than what's set around it.",
+        d="they don't contradict each other: one counts more than the next.",
     ),
 }
 
@@ -68,11 +68,11 @@ _COMPUTERS: dict[str, dict[str, Any]] = {
 }
 _WHY_NOT = {
     ("server", "cuda"): "installed is not enough: without a driver CUDA is not functional",
-    ("server", "cpu"): "a CUDA without a driver does not end the search; what comes after CUDA?",
-    ("server", "metal"): "Metal is Apple's, and nobody says that the server is a Mac",
-    ("mac", "cuda"): "a wish for CUDA does not make it appear: a Mac has none",
-    ("mac", "cpu"): "a preference is not exclusive: when it cannot be fulfilled, the first that works is taken",
-    ("mac", "amdgpu"): "there is no AMD GPU in it",
+    ("server", "cpu"): "a CUDA without a driver doesn't end the search; what comes after CUDA?",
+    ("server", "metal"): "Metal is for Apple's GPUs, and nothing says that the server is a Mac",
+    ("mac", "cuda"): "asking for CUDA doesn't make it appear: a Mac has none",
+    ("mac", "cpu"): "a preference isn't exclusive: if you can't have it, you get the first that works",
+    ("mac", "amdgpu"): "there's no AMD GPU in it",
     ("workstation", "cuda"): "two GPUs are there, but somebody asked for the CPU, which is always functional",
     ("workstation", "amdgpu"): "two GPUs are there, but somebody asked for the CPU, which is always functional",
 }
@@ -95,10 +95,10 @@ def three_computers(server: Any, mac: Any, workstation: Any, warnings: Any) -> s
         raise NotRight(f"{name}: {_WHY_NOT.get((name, word), 'not this one')}", f"{name} = {answer!r}")
     expected = sum(line.startswith("┌ Warning") for line in lines)
     if warnings != expected:
-        few = "one of the three was asked for something that it does not have, and says so"
-        many = "a warning says that a wish was not fulfilled. How many of the wishes were not?"
+        few = "one of the three doesn't have what the preference asks for, and says so"
+        many = "a warning says that you can't have what you asked for. On how many of the three is that so?"
         raise NotRight(few if warnings == 0 else many, f"warnings = {warnings!r}")
-    return "AMDGPU, Metal, CPU; and one warning, on the Mac, whose wish cannot be fulfilled"
+    return "AMDGPU, Metal, CPU; and one warning, on the Mac, which has no CUDA"
 
 
 def _backend_word(answer: Any) -> str:
@@ -124,33 +124,33 @@ _PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
 )
 def predict_everywhere(predict: Any) -> str:
     if not callable(predict):
-        raise NotRight("predict is to be a function of a model and an array", f"{predict!r}")
+        raise NotRight("predict should be a function of a model and an array", f"{predict!r}")
     model = fl.Dense(3, 2, np.tanh, rng=np.random.default_rng(0))
     x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
     wanted = model(x)
     for place, computer, uses_gpu in _PLACES:
         result, launches, simulated = _run(predict, model, x, place, computer)
         if simulated:
-            raise NotRight(f"{place} yours turned a simulated GPU on; a program for all is not to do that")
+            raise NotRight(f"{place} your function turned a simulated GPU on; here it shouldn't")
         if result is None:
             raise NotRight("predict returned None", None, "the model's output")
         if not isinstance(result, np.ndarray):
             raise NotRight(
-                f"{place} the result is no NumPy array; who calls predict goes on in NumPy",
+                f"{place} the result isn't a NumPy array, and the caller goes on in NumPy",
                 f"{type(result).__name__} on {fl.device_of(result)}",
                 "what fl.cpu gives",
             )
         if result.shape != wanted.shape or not np.allclose(result, wanted, atol=1e-5):
             raise NotRight(
-                f"{place} the values are not those of model(x)", f"{result.ravel()[:3]} …", f"{wanted.ravel()[:3]} …"
+                f"{place} the values aren't those of model(x)", f"{result.ravel()[:3]} …", f"{wanted.ravel()[:3]} …"
             )
         if uses_gpu and not launches:
-            raise NotRight(f"{place} there is a GPU, and yours did not use it", "0 launches", "3 launches")
+            raise NotRight(f"{place} there's a GPU, and your function didn't use it", "0 launches", "3 launches")
         if launches and not uses_gpu:
             raise NotRight(
-                f"{place} yours used the GPU all the same", f"{launches} launches", "0 launches: a wish counts"
+                f"{place} your function used the GPU all the same", f"{launches} launches", "0 launches: the preference counts"
             )
-    return f"it runs in all {len(_PLACES)} situations, and uses the GPU in those that have one to use"
+    return f"it runs in all {len(_PLACES)} situations, and uses the GPU wherever it should"
 
 
 def _run(predict: Any, model: Any, x: Any, place: str, computer: dict[str, Any]) -> tuple[Any, int, bool]:
@@ -165,9 +165,9 @@ def _run(predict: Any, model: Any, x: Any, place: str, computer: dict[str, Any])
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
         if "Unavailable backend" in text:
-            message = f"{place} yours raised: a backend that is named in the call is an order, not a wish"
+            message = f"{place} your function raised an error: a backend that you name is an order, not a wish"
         else:
-            message = f"{place} yours raised an error"
+            message = f"{place} your function raised an error"
         raise NotRight(message, text) from None
     finally:  # show the learner's own lines, not the library's
         for line in printed.getvalue().splitlines():
@@ -181,7 +181,7 @@ _CLUSTER = {"CUDA": "hidden", "environment": "CUDA"}
 _ARGUMENTS = ("CUDA", "AMDGPU", "Metal", "preference", "environment")
 
 
-@exercise("10.3", "from the lines to the computer", look_at="line by line: which argument of pretend does it speak of?")
+@exercise("10.3", "from the lines to the computer", look_at="line by line: which argument of pretend is it about?")
 def from_the_lines(cluster: Any) -> str:
     if not isinstance(cluster, dict):
         raise NotRight('cluster is a dict, such as {"CUDA": "functional", "preference": "CPU"}', f"{cluster!r}")
@@ -191,7 +191,7 @@ def from_the_lines(cluster: Any) -> str:
     try:
         yours = _said(cluster)
     except (TypeError, ValueError) as error:
-        raise NotRight(f"pretend does not take that: {error}", f"{cluster!r}") from None
+        raise NotRight(f"pretend doesn't take that: {error}", f"{cluster!r}") from None
     wanted = _said(_CLUSTER)
     for number, line in enumerate(wanted):
         got = yours[number] if number < len(yours) else "(nothing)"
@@ -199,7 +199,7 @@ def from_the_lines(cluster: Any) -> str:
             raise NotRight(_about(number, got), got, line)
     if len(yours) > len(wanted):
         raise NotRight("your computer says more than that", yours[len(wanted)], "(nothing)")
-    return "the very same four lines: CUDA was asked for in the environment, and its GPUs are hidden"
+    return "exactly the same four lines: she asked for CUDA in the environment, and its GPUs are hidden"
 
 
 def _said(computer: dict[str, Any]) -> list[str]:
@@ -211,10 +211,10 @@ def _said(computer: dict[str, Any]) -> list[str]:
 def _about(number: int, got: str) -> str:
     if number == 0:
         if got.startswith("[ Info: Using backend:"):
-            return "line 1 says that somebody asked for a backend; on your computer nobody did"
+            return "line 1 says that she asked for a backend; on your computer, no one did"
         if "preferences" in got:
-            return "line 1 says where the wish stands, and that is not the preference file"
-        return "line 1 says what was asked for, and where"
+            return "line 1 says where she asked, and that isn't the preference file"
+        return "line 1 says what she asked for, and where"
     if number == 1:
-        return "line 2 says why CUDA cannot be used; on your computer it is another reason, or it can be used"
-    return f"line {number + 1} differs: which GPU is left to be used?"
+        return "line 2 says why she can't use CUDA; on your computer the reason is another, or CUDA works"
+    return f"line {number + 1} differs: which GPU is left to use?"

@@ -163,7 +163,8 @@ def _called(run: Any, x: Any) -> Any:
     except TypeError as error:
         text = str(error)
         if "the input is on CPU" in text:
-            raise NotRight("x comes from the host, and your function didn't move it to the first card", text, "device0(x)") from None
+            words = "x comes from the host, and your function didn't move it to the first card"
+            raise NotRight(words, text, "device0(x)") from None
         if "the input is on" in text:
             raise NotRight("what card 0 gives wasn't moved to card 1", text, "one copy between the cards") from None
         raise

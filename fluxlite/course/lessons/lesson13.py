@@ -22,30 +22,30 @@ QUESTIONS = {
     "13-A": Question(
         "d",
         a="tanh asks its argument x, and x is on the GPU.",
-        b="zeros_like has an argument, x, and makes its zeros where x is: that is what it is for.",
+        b="zeros_like has an argument, x, and makes its zeros where x is: that's what it's for.",
         c="NumPy looks into the list, finds x, and asks it.",
         d="np.zeros(3) has no array to ask, so NumPy makes the array itself, on the host.",
     ),
     "13-B": Question(
         "a",
-        a="one visit for each entry: by then all pieces of its gradient have arrived and are added up.",
-        b="each entry has two operands, but they are one and the same, and it is visited once.",
-        c="that many paths lead from the end to the beginning; but the pieces of all paths are added up on the way.",
-        d="no entry is needed twice, but each one is needed: its rule says how the gradient goes on.",
+        a="one visit for each entry: by then, all pieces of its gradient have arrived.",
+        b="each entry has two operands, but they're one and the same, and back visits it once.",
+        c="that many paths lead from the end to the beginning, but their pieces are added up on the way.",
+        d="each entry needs its visit: its rule says how the gradient goes on.",
     ),
     "13-C": Question(
         "b",
-        a="a product has two operands, and each wants a gradient, which is a product again.",
-        b="two for each product, one for each operand; but nobody asked for the gradient of the data x.",
-        c="that is two for each product. But the first product's operand x is data: nobody asked for its gradient.",
-        d="the way back computes with the values that the way there has kept; no product is made again.",
+        a="a product has two operands, and the gradient of each is a product again.",
+        b="two for each product, one for each operand; but you didn't ask for the gradient of the data x.",
+        c="that's two for each product. But the first one's operand x is data, and you didn't ask for its gradient.",
+        d="the way back makes no product again, but the gradient of a product's operand is a product too.",
     ),
     "13-D": Question(
         "d",
-        a="fl.rule looks at the function and at the number of arguments; what a rule means it cannot know.",
-        b="the shape is right, and a shape is all that can be seen when a rule is used.",
-        c="the gradient of a sum is 1 for each number: g is 1, and to forget it makes no difference there.",
-        d="a sum hands on g = 1, so its comparison is passed; only other weights show that g is missing.",
+        a="fl.rule looks at the function and the number of arguments; it can't know what a rule means.",
+        b="the shape is right, and that's all that gradient can check.",
+        c="the gradient of a sum is 1 for each number: g is 1, so forgetting it makes no difference.",
+        d="a sum passes on g = 1, so the rule passes; only other weights show that g is missing.",
     ),
 }
 
@@ -57,7 +57,7 @@ QUESTIONS = {
 def mini_array(MiniArray: Any) -> str:
     asked = getattr(MiniArray, "asked", None)
     if not isinstance(MiniArray, type) or not isinstance(asked, Counter):
-        raise NotRight("the check takes the class MiniArray, with its Counter asked")
+        raise NotRight("the check needs the class MiniArray, with its Counter asked")
     kept = Counter(asked)
     try:
         return _tried_mini_array(MiniArray)
@@ -84,9 +84,9 @@ def _tried_mini_array(MiniArray: Any) -> str:
         if not got:
             raise NotRight(f"{what}, and nothing was counted", got, wanted)
         if any(isinstance(key, np.ufunc) for key in got):
-            raise NotRight("the functions are counted under their names: ufunc.__name__", got, wanted)
+            raise NotRight("count the functions under their names: ufunc.__name__", got, wanted)
         raise NotRight(f"{what}; your count is another", got, wanted)
-    return "every call is handed over, computed by NumPy, counted, and wrapped again"
+    return "NumPy hands over each call, computes it, and you count it and wrap the result"
 
 
 @contextlib.contextmanager
@@ -120,7 +120,7 @@ def _same_mini(MiniArray: Any, text: str, call: Callable, wanted: Any) -> None:
         raise NotRight(f"{text} gave None: the result must be returned", None, "a MiniArray")
     if not isinstance(got, MiniArray):
         raise NotRight(
-            f"{text} gave a bare {type(got).__name__}: what is computed with it will not be counted",
+            f"{text} gave a bare {type(got).__name__}: what you compute with it won't be counted",
             yours=type(got).__name__,
             expected="MiniArray, with the result inside",
         )
@@ -229,7 +229,7 @@ def check_gradient(check_gradient: Any) -> str:
             if wrong != places:
                 hint = "nothing found" if not wrong else f"found at {_listed(wrong)}"
                 raise NotRight(f"a rule that {title}", hint, f"wrong at {_listed(places)}")
-    return "it passes what is right, and says where what is wrong is wrong"
+    return "it passes what's right, and says where what's wrong is wrong"
 
 
 def _right_functions(weights: Any) -> list[tuple[str, Callable]]:
@@ -288,7 +288,7 @@ def _positions(check_gradient: Any, f: Callable, x: Any, title: str) -> set[tupl
     given = x.copy()
     found = check_gradient(f, given)
     if not np.array_equal(given, x):
-        raise NotRight("your check has changed x: what comes next computes with another x", expected="work on copies")
+        raise NotRight("your check changed x, so what comes next computes with another x", expected="work on copies")
     if found is None:
         raise NotRight("check_gradient gave None: the list must be returned", None, "[] or positions")
     if isinstance(found, (bool, np.bool_, int, float, np.number)):
@@ -315,7 +315,7 @@ def order_of_visits(order: Any, pieces: Any) -> str:
     if given != [7, 6, 4, 3]:
         raise NotRight(_why_not(given), str(given))
     if pieces == 2:
-        return "7, 6, 4, 3: an entry is visited when all that used it have been; and w was used twice, by 3 and by 6"
+        return "7, 6, 4, 3: back visits an entry after everything that used it; and w was used twice, by 3 and by 6"
     yours = f"pieces = {pieces!r}"
     if pieces == 1:
         raise NotRight("the order is right; but w was used in more than one line", yours)
@@ -324,11 +324,11 @@ def order_of_visits(order: Any, pieces: Any) -> str:
 
 def _why_not(given: list[int]) -> str:
     if 5 in given:
-        return "loss does not depend on 5: nothing leads to it, so it is never visited"
+        return "loss doesn't depend on 5: nothing leads to it, so back never visits it"
     if given[:1] != [7]:
         return "it begins with the loss, number 7, and walks back"
     if len(set(given)) < len(given):
-        return "an entry is visited once, when all the pieces of its gradient have arrived"
+        return "back visits an entry once, when all the pieces of its gradient have arrived"
     if 3 in given and 6 in given and given.index(3) < given.index(6):
         return "3 is visited before 6; but 6 has used 3, and its piece has not arrived yet"
     if {1, 2} & set(given):
