@@ -5,6 +5,8 @@ They're here so that the lesson writes its loop once, and you can see what each 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import fluxlite as fl
@@ -27,7 +29,8 @@ def trained(
     """
     x, y, *start = problem()
     targets = x if same_point else y
-    weights, empty = [fl.param(w) for w in start], np.zeros((1, 6), np.float32)
+    weights: list[Any] = [fl.param(w) for w in start]  # a gradient is None until the first back
+    empty = np.zeros((1, 6), np.float32)
     w1, w2 = weights
     losses = []
     with np.errstate(all="ignore"):  # with the gradients kept, the numbers overflow
