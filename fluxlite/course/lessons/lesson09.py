@@ -165,9 +165,7 @@ def _check_trained(model: Any, made: Any, X: Any, Y: Any) -> None:
     for words, slip in slips.items():
         if np.allclose(weight, _steps(made, X, Y, slip), atol=1e-4):
             raise NotRight(words)
-    raise NotRight(
-        "the model has learned something else than the loop above: take the same batches, in the same order"
-    )
+    raise NotRight("the model has learned something else than the loop above: take the same batches, in the same order")
 
 
 # -- 09.3 ---------------------------------------------------------------------------------------------------------

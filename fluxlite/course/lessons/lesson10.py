@@ -148,7 +148,9 @@ def predict_everywhere(predict: Any) -> str:
             raise NotRight(f"{place} there's a GPU, and your function didn't use it", "0 launches", "3 launches")
         if launches and not uses_gpu:
             raise NotRight(
-                f"{place} your function used the GPU all the same", f"{launches} launches", "0 launches"
+                f"{place} your function used the GPU all the same",
+                f"{launches} launches",
+                "0 launches: the preference counts",
             )
     return f"it runs in all {len(_PLACES)} situations, and uses the GPU wherever it should"
 
