@@ -39,6 +39,7 @@ def lanes(receipts: dict[str, Receipt], batches: int) -> Picture:
     for axes, (name, spans) in zip(grid[:, 0], found.items()):
         _draw(axes, name, spans)
     grid[-1, 0].set_xlabel(f"time, ms, simulated ({as_written(card)})")
+    grid[-1, 0].set_xlim(left=0)  # before the first copy, the host packs it
     told = "; ".join(f"{name}: {_said(spans)}" for name, spans in found.items())
     return show(figure, f"{batches} batches, simulated ({card}). {told}.")
 
