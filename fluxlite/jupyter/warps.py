@@ -191,4 +191,4 @@ def _sectors(touch: Touch, size: int) -> set[int]:
 def _label(touch: Touch, whole: bool, row: int, column: int) -> str:
     what = f"shared memory {touch.array}, a column for each bank" if touch.is_shared else f"{touch.array} {touch.shape}"
     where = "" if whole else f", drawn from row {row}, column {column} on"
-    return f"{touch.text}\n{what}{where}: {touch.cost}"
+    return f"{touch.text}\n{what}{where}\n{touch.cost}"
