@@ -183,7 +183,7 @@ def inlined(caller: Any, source: Source, args: list[Expression]) -> Value:
     """A call of a function of the device, in `caller`: its own names, its own lines."""
     given = [as_value(x) for x in args]
     if len(given) != len(source.parameters):
-        raise Problem(f"{source.name} takes {len(source.parameters)} arguments, got {len(given)}")
+        raise Problem(f"{source.name} takes {source.takes}, got {len(given)}")
     made = caller.program.function(source, given)
     own = [variable.slot for variable in made.variables.values()]
     runs, result = [value.run for value in given], made.result

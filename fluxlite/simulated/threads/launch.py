@@ -220,7 +220,7 @@ def device_of_all(source: Source, args: Sequence[Any], device: Any) -> Any:
     """The device that all arrays are on. Raises `TypeError` for a wrong number of arguments."""
     if len(args) != len(source.parameters):
         names = ", ".join(source.parameters)
-        raise TypeError(f"kernel {source.name}({names}) takes {len(source.parameters)} arguments, got {len(args)}")
+        raise TypeError(f"kernel {source.name}({names}) takes {source.takes}, got {len(args)}")
     found: Any = None
     for x in args:
         if isinstance(x, Stored):
