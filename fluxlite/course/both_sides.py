@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -46,6 +47,17 @@ class BothSides:
             for row in self.rows
         ]
         return "\n".join([head, *lines])
+
+    def _repr_html_(self) -> str:
+        """The same as an HTML table, whose lines don't break on a small screen."""
+        heads = ["", "launches", "this CPU, measured", f"{self.card}, simulated", "faster"]
+        head = "".join(f'<th scope="col">{html.escape(each)}</th>' for each in heads)
+        rows = "".join(
+            f'<tr><th scope="row" style="text-align:left">{html.escape(row.name)}</th><td>{row.launches:,}</td>'
+            f"<td>{duration(row.cpu)}</td><td>{duration(row.gpu)}</td><td>{row.winner}</td></tr>"
+            for row in self.rows
+        )
+        return f"<table><tr>{head}</tr>{rows}</table>"
 
 
 def both_sides(cases: Mapping[str, Case], card: str = "NVIDIA T4", repeats: int = 3) -> BothSides:

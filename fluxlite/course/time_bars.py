@@ -78,6 +78,7 @@ def time_bars(times: Mapping[str, Seconds], log: bool = False, notes: Mapping[st
     else:
         axes.set(xlim=(0, 1.45 * most))
     axes.set_xticks([])
+    axes.minorticks_off()
     axes.spines["bottom"].set_visible(False)
     axes.set(xlabel="time, on a log scale: each bar says its value" if log else "time")
     return figure

@@ -24,6 +24,13 @@ def test_the_head_says_the_kinds_of_both_sides_and_each_row_has_both():
     assert len({line.index("  CPU,") for line in (first,)} | {line.index("  GPU,") for line in (second,)}) == 1
 
 
+def test_the_page_has_the_same_table():
+    table = BothSides([row(1e-3, 4e-3, "a < b")], "NVIDIA T4")
+    page = table._repr_html_()
+    assert "this CPU, measured</th>" in page and "NVIDIA T4, simulated</th>" in page
+    assert "a &lt; b</th><td>12</td><td>1 ms</td><td>4 ms</td><td>CPU, 4.0 times</td>" in page
+
+
 def test_each_case_is_counted_estimated_and_timed():
     calls = []
 
