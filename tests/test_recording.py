@@ -265,7 +265,7 @@ class FakeCupti:
                     self.does(call_inside)
 
 
-def test_calls_of_cuda_are_counted_once_whoever_makes_them():
+def test_calls_of_cuda_are_counted_once_by_whichever_way():
     cupti, runtime = FakeCupti(), launches._RUNTIME
     with launches.Counted(cupti) as counted:
         cupti.does("cuLaunchKernel")  # CuPy's own kernels

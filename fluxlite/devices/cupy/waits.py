@@ -1,4 +1,4 @@
-"""Waiting for a CuPy GPU: who hears of it, and who forbids it.
+"""Waiting for a CuPy GPU: what listens, and who forbids it.
 
 CuPy says in one place that it's going to wait, before it copies to the host: `_declare_synchronize`, a function of
 Python's. There, `allowscalar(False)` makes it raise, except where a program asks for the wait explicitly. We listen in

@@ -75,7 +75,8 @@ class Elements:
     """For each element, enough of those who touched it to find any race with the next access.
 
     One writer is enough: had there been two without an order, that would have been a race already. Of readers we keep
-    the first since the latest barrier and one other; whoever writes differs from one of them. For two blocks likewise.
+    the first since the latest barrier and one other; the thread that writes differs from one of them. For two blocks
+    likewise.
     """
 
     def __init__(self, size: int, crosses_blocks: bool) -> None:
