@@ -1,4 +1,4 @@
-"""Lesson 15's pictures: digits in a row, what filters make of one, and what is taken for what."""
+"""Lesson 15's pictures: digits in a row, what filters make of one, and the worst mistakes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..pictures import BLUE, Picture, plots, show
+from ..pictures import Picture, plots, show
 
 
 def digit_row(pictures: Any, titles: Sequence[str], sentence: str) -> Picture:
@@ -83,38 +83,6 @@ def filters_at_work(picture: Any, filters: Any, results: Any, names: Sequence[st
     what = f"{count} filters of {filters.shape[0]} × {filters.shape[1]} weights"
     called = "" if names is None else f" ({', '.join(names)})"
     return show(figure, f"A digit, {what}{called}, and below each what it makes of the digit.")
-
-
-def taken_for(counts: Any) -> Picture:
-    """A confusion matrix as a picture: a row for each true digit, a column for what it was taken for.
-
-    `counts` is what `fl.confusion_matrix` gives. What's right stands on the diagonal, and is printed pale: the mistakes
-    are what to look for. The sentence names the most frequent ones.
-
-    >>> taken_for(np.array([[5, 0], [2, 3]]))
-    8 of 10 are right, on the diagonal. The most frequent mistake: 1 taken for 0, 2 times.
-    """
-    counts = np.asarray(counts)
-    wrong = counts - np.diag(np.diag(counts))
-    figure, axes = plots(height=4.6, width=5.6)
-    axes.imshow(wrong, cmap="Oranges", vmin=0, vmax=max(int(wrong.max()), 1) * 1.5)
-    for row, column in np.argwhere(counts):
-        right = row == column
-        axes.text(column, row, counts[row, column], ha="center", va="center", fontsize=12,
-                  color=BLUE if right else "black", fontweight="normal" if right else "bold")  # fmt: skip
-    axes.set(xlabel="taken for", ylabel="is a", xticks=range(len(counts)), yticks=range(len(counts)))
-    axes.spines[["top", "right"]].set_visible(True)
-    return show(figure, f"{np.trace(counts)} of {counts.sum()} are right, on the diagonal. {_mistakes(wrong)}")
-
-
-def _mistakes(wrong: np.ndarray) -> str:
-    most = int(wrong.max())
-    if not most:
-        return "There are no mistakes."
-    pairs = [f"{row} taken for {column}" for row, column in np.argwhere(wrong == most)]
-    if len(pairs) == 1:
-        return f"The most frequent mistake: {pairs[0]}, {most} time{'s' * (most > 1)}."
-    return f"The most frequent mistakes, {most} time{'s' * (most > 1)} each: {', '.join(pairs)}."
 
 
 def _ink(axes: Any, picture: Any) -> None:

@@ -31,7 +31,7 @@ def confusion(matrix: Any, labels: Sequence[Any] | None = None) -> tuple[dict[st
     >>> numbers
     {'observations': 10, 'right': 9, 'mistakes': [('cat', 'dog', 1)]}
     >>> picture
-    9 of 10 observations are recognized. The mistake: cat was taken for dog 1 time.
+    9 of 10 observations are recognized. The mistake: cat was taken for dog (once).
     """
     counts = _checked(matrix)
     names = [str(i) for i in range(len(counts))] if labels is None else [str(label) for label in labels]
@@ -59,7 +59,7 @@ def _sentence(numbers: dict[str, Any]) -> str:
     mistakes = numbers["mistakes"][:_SAID]
     if not mistakes:
         return text
-    said = ", ".join(f"{a} was taken for {b} {n:,} {'time' if n == 1 else 'times'}" for a, b, n in mistakes)
+    said = ", ".join(f"{a} was taken for {b} ({'once' if n == 1 else f'{n:,} times'})" for a, b, n in mistakes)
     all_of_them = len(mistakes) == len(numbers["mistakes"])
     what = "The most frequent mistakes" if not all_of_them else "The mistake" if len(mistakes) == 1 else "The mistakes"
     return f"{text} {what}: {said}."

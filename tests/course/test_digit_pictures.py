@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.course.digit_pictures import digit_row, filters_at_work, taken_for, worst_mistakes
+from fluxlite.course.digit_pictures import digit_row, filters_at_work, worst_mistakes
 
 
 def test_digits_stand_under_their_titles_with_or_without_a_channel():
@@ -34,15 +34,3 @@ def test_the_worst_mistakes_are_wrong_and_sure_and_the_surest_comes_first():
     assert told[1].endswith("is: a 0 read as 1, 0.90; a 1 read as 0, 0.70.")
     with pytest.raises(ValueError, match="no mistakes"):
         worst_mistakes(pictures, scores, np.array([1, 0, 1, 0]))
-
-
-@pytest.mark.parametrize(
-    ("counts", "words"),
-    [
-        ([[3, 0], [0, 4]], "7 of 7 are right, on the diagonal. There are no mistakes."),
-        ([[3, 1], [0, 4]], "The most frequent mistake: 0 taken for 1, 1 time."),
-        ([[3, 2], [2, 4]], "The most frequent mistakes, 2 times each: 0 taken for 1, 1 taken for 0."),
-    ],
-)
-def test_the_most_frequent_mistakes_are_said(counts, words):
-    assert repr(taken_for(np.array(counts))).endswith(words)

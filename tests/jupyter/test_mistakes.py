@@ -25,8 +25,8 @@ def test_numbers_and_sentence():
         ("versicolor", "setosa", 1),
     ]  # fmt: skip
     assert str(picture) == (
-        "140 of 150 observations are recognized. The most frequent mistakes: versicolor was taken for virginica 4 "
-        "times, virginica was taken for versicolor 3 times, setosa was taken for versicolor 2 times."
+        "140 of 150 observations are recognized. The most frequent mistakes: versicolor was taken for virginica (4 "
+        "times), virginica was taken for versicolor (3 times), setosa was taken for versicolor (2 times)."
     )
     assert picture.png.startswith(b"\x89PNG") and f'alt="{picture.sentence}"' in picture._repr_html_()
 
@@ -35,9 +35,9 @@ def test_numbers_and_sentence():
     ("matrix", "words"),
     [
         (np.eye(2, dtype=int), "2 of 2 observations are recognized."),
-        (np.array([[3, 1], [0, 2]]), "5 of 6 observations are recognized. The mistake: 0 was taken for 1 1 time."),
-        (np.array([[1200, 2], [1, 2]]), "1,202 of 1,205 observations are recognized. The mistakes: 0 was taken for 1 2 "
-         "times, 1 was taken for 0 1 time."),
+        (np.array([[3, 1], [0, 2]]), "5 of 6 observations are recognized. The mistake: 0 was taken for 1 (once)."),
+        (np.array([[1200, 2], [1, 2]]), "1,202 of 1,205 observations are recognized. The mistakes: 0 was taken for 1 (2 "
+         "times), 1 was taken for 0 (once)."),
         (np.zeros((2, 2), np.uint8), "0 of 0 observations are recognized."),
     ],
 )  # fmt: skip
