@@ -1,5 +1,7 @@
 """The CUDA.jl names that the guide refers to, for NVIDIA GPUs: ``fluxlite.cuda.devices()``.
 
+Kernels by hand: ``help(fluxlite.cuda.jit)``.
+
 While `simulate_gpu` is on, all of this uses the simulated GPUs, except `functional`, which is about hardware. For
 CUDA.jl's ``device!(i)``, write ``set_device(i)`` or ``with using(i):``. For ``@sync``, write `sync`.
 """

@@ -2,13 +2,22 @@
 
 On an NVIDIA GPU, the function becomes CUDA C through `cupyx.jit`. On a simulated GPU, all threads run here, and
 whatever a GPU would do wrong in silence raises: an index outside of an array, a data race, a barrier that some threads
-miss.
+miss. ``help(jit.grid)`` and so on says more about each name.
+
+- Begin: `rawkernel` makes a `Kernel` of a function; ``kernel[blocks, threads](x, out)`` launches it.
+- Where am I: `grid`, `gridsize`; `threadIdx`, `blockIdx`, `blockDim`, `gridDim`; `laneid`, `warpsize`.
+- Together: `shared_memory`, `syncthreads`, `syncwarp`; another lane's value: `shfl_sync`, `shfl_down_sync` and others.
+- Add: `atomic_add`, `atomic_max`, `atomic_cas` and others: no other thread gets in between.
+- Loop: ``for k in range(n)``, ``while``; the compiler unrolls ``jit.range(4, unroll=True)``.
+- Look: ``kernel.figures``, ``fl.explain(kernel)``, ``kernel.watched = (0, 5)``, ``kernel.trace``, ``kernel.cuda_c``.
+- Errors: ``jit.KernelError``, and of it ``OutOfBounds``, ``DataRace``, ``StuckBarrier``, ``NeverWritten``, ``TooMuch``,
+  ``Endless``, ``Refused``.
 
 >>> from fluxlite.cuda import jit
 >>> @jit.rawkernel()
 ... def doubled(x, out):
-...     i = jit.grid(1)      # the number of this thread
-...     if i < x.size:       # there may be more threads than elements
+...     i = int(jit.grid(1))  # the number of this thread
+...     if i < x.size:        # there may be more threads than elements
 ...         out[i] = x[i] * 2
 >>> with fl.simulate_gpu():
 ...     x = fl.gpu(np.arange(3, dtype=np.float32))
@@ -24,12 +33,21 @@ kernel doubled[1, 32]
   busiest thread  1 read, 1 write
   divergent       1 of 1 branches of a warp
   occupancy       50% of a multiprocessor's threads: 16 blocks
-  time            3 µs simulated (NVIDIA T4), by the least time of any kernel; ...
+  time            3 µs simulated (NVIDIA T4), the least that any kernel takes
+
+What the figures speak of:
+
+- A warp is 32 threads of a block that get the same order at the same moment; each has a lane, 0 to 31.
+- It's divergent where an ``if`` or a loop sends its lanes different ways: it goes both, one after the other.
+- A request is one read or write by a warp. Memory answers in sectors of 32 bytes, 8 numbers of float32 side by side.
+- Shared memory has 32 banks. A bank conflict: lanes want different words of one bank, and take turns.
+- Occupancy is how many of the threads that a multiprocessor can hold are there. More of them hide more waiting.
+- Latency is what a thread waits for an answer; bandwidth, how many bytes come in a second.
 
 A number written in a kernel is a C number: ``0.5`` is a float32, ``1`` an int32. `grid` and ``threadIdx.x`` are
-unsigned, so ``i - 1`` of thread 0 is 4,294,967,295: write ``int(jit.grid(1))`` where you subtract. Loops are ``while``
-and ``for`` over ``range``. Of functions there are NumPy's of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your
-own under ``@rawkernel(device=True)``.
+unsigned, so ``i - 1`` of thread 0 is 4,294,967,295. Always begin with ``int(jit.grid(1))``. Loops are ``while`` and
+``for`` over ``range``. Of functions there are NumPy's of numbers (``np.tanh``), ``min``, ``max``, ``len``, and your own
+under ``@rawkernel(device=True)``.
 
 A kernel has no derivative. Put it in a function under ``@fl.primitive``, and `fl.rule` gives that one:
 
@@ -56,16 +74,14 @@ import numpy as np
 
 from ..devices import selection
 from ..simulated.memory import Stored
-from ..simulated.threads.errors import (
-    DataRace,
-    Endless,
-    KernelError,
-    NeverWritten,
-    OutOfBounds,
-    Refused,
-    StuckBarrier,
-    TooMuch,
-)  # fmt: skip
+from ..simulated.threads.errors import DataRace as DataRace
+from ..simulated.threads.errors import Endless as Endless
+from ..simulated.threads.errors import KernelError as KernelError
+from ..simulated.threads.errors import NeverWritten as NeverWritten
+from ..simulated.threads.errors import OutOfBounds as OutOfBounds
+from ..simulated.threads.errors import Refused as Refused
+from ..simulated.threads.errors import StuckBarrier as StuckBarrier
+from ..simulated.threads.errors import TooMuch as TooMuch
 from ..simulated.threads.names import (
     atomic_add,
     atomic_and,
@@ -100,6 +116,7 @@ from ..simulated.threads.source import Source
 if TYPE_CHECKING:
     from ..simulated.threads.figures import Figures
 
+# Without the errors: `help(jit)` would say of each what any exception can do. They're jit.OutOfBounds and so on.
 __all__ = [
     "rawkernel", "Kernel",
     "threadIdx", "blockIdx", "blockDim", "gridDim", "warpsize", "laneid", "grid", "gridsize", "range",
@@ -107,20 +124,20 @@ __all__ = [
     "atomic_add", "atomic_sub", "atomic_exch", "atomic_min", "atomic_max", "atomic_inc", "atomic_dec", "atomic_cas",
     "atomic_and", "atomic_or", "atomic_xor",
     "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync",
-    "KernelError", "OutOfBounds", "DataRace", "StuckBarrier", "NeverWritten", "TooMuch", "Endless", "Refused",
 ]  # fmt: skip
 
 
 class Kernel:
     """A function that runs on a GPU, once for each thread: ``kernel[blocks, threads](x, out)``.
 
-    `blocks` and `threads` are numbers, or tuples of up to three: ``kernel[(4, 4), (16, 16)](…)``. So is
+    `blocks` and `threads` are numbers, or tuples of up to three: ``kernel[(4, 4), (16, 16)](…)``. The same launch is
     ``kernel((4, 4), (16, 16), (x, out))``, as in cupyx.jit. It returns nothing; it writes into its arrays.
 
-    `figures` says what the latest launch on a simulated GPU did. ``kernel.watched = (block, thread)`` prints what this
-    thread does, line by line. `most_rounds` limits the loops, so that an endless one ends. ``fl.explain(kernel)`` shows
-    what each line cost, `trace` what one warp touches, and ``kernel.cuda_c(x, out)`` the CUDA C that it becomes, where
-    CuPy is installed.
+    `figures` says what the latest launch on a simulated GPU did (``help(kernel.figures)`` says what each row means).
+    ``kernel.watched = (0, 5)`` prints what thread 5 of block 0 does in each launch, line by line, and with which
+    numbers; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds` limits the loops, so that an
+    endless one ends. ``fl.explain(kernel)`` shows what each line cost, `trace` what one warp touches, and
+    ``kernel.cuda_c(x, out)`` the CUDA C that it becomes, where CuPy is installed.
     """
 
     def __init__(self, function: Callable, device: bool = False) -> None:
@@ -145,7 +162,16 @@ class Kernel:
         if not isinstance(blocks_threads, tuple) or len(blocks_threads) != 2:
             raise TypeError(f"write {self.name}[blocks, threads](…): how many blocks, and how many threads in each")
         blocks, threads = blocks_threads
-        return lambda *args: self(blocks, threads, args)
+
+        def launch(*args: Any, **keywords: Any) -> None:
+            if keywords:
+                raise TypeError(
+                    f"{self.name}[blocks, threads]({', '.join(self.source.parameters)}) takes its arguments in order, "
+                    f"without names; got {', '.join(keywords)}=…"
+                )
+            self(blocks, threads, args)
+
+        return launch
 
     def __call__(self, *call: Any, **keywords: Any) -> None:
         if self.device:
@@ -171,7 +197,8 @@ class Kernel:
         try:
             with self._lock:
                 order = launch.Launch(self.source, self._programs, device, grid, block, args)
-                order.watched, order.most_rounds = self.watched, self.most_rounds
+                order.most_rounds = self.most_rounds
+                order.watch(self.watched)
                 order.tracer = traced and tracing.Tracer(order, *traced)
                 device.catch_up()
                 self.figures = order.run()
@@ -212,13 +239,16 @@ class Kernel:
 
         if self.figures is None:
             raise RuntimeError(
-                f"kernel {self.name} has run on no simulated GPU yet: launch it first, {self.name}[blocks, threads](…)"
+                f"kernel {self.name}: no launch on a simulated GPU has finished yet. First launch it, "
+                f"{self.name}[blocks, threads](…)"
             )
         return Explained(self.source, self.figures)
 
-    def trace(self, blocks: Any, threads: Any, args: Sequence[Any], block: int = 0, warp: int = 0) -> Any:
-        """Launch it on a simulated GPU, and give what one warp of one block touched: a list, in order.
+    @property
+    def trace(self) -> Trace:
+        """``kernel.trace(blocks, threads, (x, out))`` launches it, and gives what one warp touched: a list, in order.
 
+        The launch is on a simulated GPU. ``block=0, warp=0`` may follow, and name another warp.
         `fluxlite.jupyter.warp` shows it as pictures. Raises `ValueError` if there's no such warp.
 
         >>> from fluxlite.cuda import jit
@@ -233,8 +263,7 @@ class Kernel:
         Line 4, out[i] = x[i, 0]: 32 lanes read x, in 32 sectors, 12% of their bytes used.
         Line 4, out[i] = x[i, 0]: 32 lanes write out, in 4 sectors, 100% of their bytes used.
         """
-        self._check(args, None)
-        return self._simulate(blocks, threads, args, (block, warp))
+        return Trace(self)
 
     def cuda_c(self, *args: Any) -> str:
         """The CUDA C that it becomes for such arguments, arrays of any device and numbers.
@@ -257,6 +286,29 @@ class Kernel:
         if not self.device:
             raise Problem(f"{self.name} is a kernel: only what's under @jit.rawkernel(device=True) can be called here")
         return inlined(translation, self.source, args)
+
+
+class Trace:
+    """What ``kernel.trace`` is: ``kernel.trace(1, 32, (x, out))`` launches the kernel and follows one of its warps."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    def __call__(self, blocks: Any, threads: Any, args: Sequence[Any], block: int = 0, warp: int = 0) -> Any:
+        """What this warp of this block touched, in order. Raises `ValueError` if there's no such warp."""
+        if not isinstance(args, (tuple, list)) or not isinstance(block, int) or not isinstance(warp, int):
+            raise self._wrong(blocks, threads)
+        self._kernel._check(args, None)
+        return self._kernel._simulate(blocks, threads, args, (block, warp))
+
+    def __getitem__(self, blocks_threads: Any) -> Any:
+        pair = blocks_threads if isinstance(blocks_threads, tuple) and len(blocks_threads) == 2 else (1, 32)
+        raise self._wrong(*pair)
+
+    def _wrong(self, blocks: Any, threads: Any) -> TypeError:
+        name, args = self._kernel.name, "".join(f"{one}, " for one in self._kernel.source.parameters)
+        args = args.strip() if args.count(",") == 1 else args.strip(", ")
+        return TypeError(f"a trace has its arguments in parentheses: write {name}.trace({blocks}, {threads}, ({args}))")
 
 
 def rawkernel(*given: Any, mode: str = "cuda", device: bool = False) -> Callable[[Callable], Kernel]:

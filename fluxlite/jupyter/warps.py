@@ -25,7 +25,7 @@ def warp_picture(traces: Trace | Mapping[str, Trace], number: int = 0) -> Pictur
     "along columns": …}``. A cell is an element, with the number of the lane that touches it. Pale cells are the rest of
     the sectors that come along. Of shared memory, a column is a bank. Raises `IndexError` for a number out of range.
     """
-    columns = traces if isinstance(traces, Mapping) else {traces.name: traces}
+    columns = _columns_of(traces)
     chosen = {title: _at(trace, number, title) for title, trace in columns.items()}
     ratios = {"height_ratios": [1, 5]}
     figure, axes = plots(2, len(columns), _HEIGHT, _WIDTH * len(columns), squeeze=False, gridspec_kw=ratios)
@@ -37,6 +37,19 @@ def warp_picture(traces: Trace | Mapping[str, Trace], number: int = 0) -> Pictur
     return show(figure, " ".join(said))
 
 
+def _columns_of(traces: Any) -> Mapping[str, Trace]:
+    """The traces by their titles. Raises `TypeError` for a kernel, which has to be traced first."""
+    columns = traces if isinstance(traces, Mapping) else {getattr(traces, "name", ""): traces}
+    for trace in columns.values():
+        if not isinstance(trace, Trace):
+            name = getattr(trace, "name", "kernel") if hasattr(trace, "figures") else "kernel"
+            raise TypeError(
+                f"warp takes a trace, or several by their titles, got {type(trace).__name__}: "
+                f"warp({name}.trace(blocks, threads, (x, out)))"
+            )
+    return columns
+
+
 def _at(trace: Trace, number: int, title: str) -> Touch:
     if not 0 <= number < len(trace):
         raise IndexError(f"{title} has {len(trace)} accesses of this warp, 0 to {len(trace) - 1}; got {number}")
@@ -46,13 +59,15 @@ def _at(trace: Trace, number: int, title: str) -> Touch:
 def warp(traces: Trace | Mapping[str, Trace], number: int = 0) -> Warp:
     """What a warp touches, step by step: ``warp_picture(traces, number)`` with buttons.
 
+    ``warp(kernel.trace(1, 32, (x, out)))`` shows one kernel, ``warp({"rows": …, "columns": …})`` several.
     Raises `IndexError` for a number that isn't there, and `ImportError` without ipywidgets.
     """
     return Warp(traces, number)
 
 
 class Warp(widgets.Shown):
-    """The widget that `warp` returns. Its controls are ``.before``, ``.after`` and ``.number``, which you can set."""
+    """The widget that `warp` returns. Its controls are ``.before``, ``.after`` and ``.number``: set
+    ``w.number.value = 3``."""
 
     def __init__(self, traces: Trace | Mapping[str, Trace], number: int) -> None:
         module = widgets.ipywidgets("warp_picture(trace)")
@@ -76,7 +91,7 @@ class Warp(widgets.Shown):
     @property
     def call(self) -> str:
         """The plain call for the current picture."""
-        return f"warp_picture(trace, {self.number.value})"
+        return f"from fluxlite.jupyter import warp_picture; warp_picture(trace, {self.number.value})"
 
     def _go(self, steps: int) -> None:
         self.number.value = min(max(self.number.value + steps, 0), self._last)

@@ -8,6 +8,7 @@ from fluxlite.cuda import jit
 from fluxlite.jupyter import warp, warp_picture
 
 pytestmark = pytest.mark.usefixtures("simulated")
+IMPORT = "from fluxlite.jupyter import warp_picture"
 
 
 @jit.rawkernel()
@@ -67,9 +68,9 @@ def test_a_still_says_what_is_to_be_seen():
 
 def test_the_buttons_go_step_by_step():
     shown = warp(traces())
-    assert "read x" in shown.sentence and shown.call == "warp_picture(trace, 0)"
+    assert "read x" in shown.sentence and shown.call == f"{IMPORT}; warp_picture(trace, 0)"
     shown.after.click()
-    assert "write out" in shown.sentence and shown.call == "warp_picture(trace, 1)"
+    assert "write out" in shown.sentence and shown.call == f"{IMPORT}; warp_picture(trace, 1)"
     assert shown.sentence == warp_picture(traces(), 1).sentence
     shown.after.click()  # there's no further one
     assert shown.number.value == 1
@@ -88,3 +89,26 @@ def test_large_arrays_are_drawn_in_part():
 def test_no_such_warp():
     with pytest.raises(ValueError, match="has 4 blocks of 8 warps, from 0 on; there is no warp 8 in block 0"):
         traces(block=0, warp=8)
+
+
+def test_a_kernel_is_traced_first():
+    with pytest.raises(TypeError, match=r"got Kernel: warp\(along_rows.trace\(blocks, threads, \(x, out\)\)\)"):
+        warp(along_rows)
+    with pytest.raises(TypeError, match="got Kernel"):
+        warp_picture({"rows": along_rows})
+
+
+def test_how_a_trace_is_called():
+    x = fl.gpu(np.ones((32, 32), np.float32))
+    words = r"along_rows.trace\(1, 32, \(x, out\)\)"
+    for call in (lambda: along_rows.trace[1, 32](x, x), lambda: along_rows.trace(1, 32, x, x)):
+        with pytest.raises(TypeError, match=words):
+            call()
+    with pytest.raises(ValueError, match="has 1 block of 1 warp, from 0 on; there is no warp 1 in block 0"):
+        along_rows.trace(1, 32, (x, x.copy()), warp=1)
+
+
+def test_the_plain_call_runs_as_it_stands():
+    names = {"trace": traces()["along_rows"]}
+    exec(warp(traces()).call, names)
+    assert names["warp_picture"] is warp_picture

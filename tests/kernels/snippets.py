@@ -169,6 +169,9 @@ YES = {
     "hyperbolic": "out[0] = np.sinh(x[0]) + np.arccosh(x[1] + 2.0) + np.expm1(x[2]) + np.log1p(x[3]) + np.cbrt(x[4])",
     "rounding": "out[0] = np.ceil(x[0]) + np.trunc(x[1]) + np.rint(x[2]) + np.fix(x[3])",
     "loop_in_loop": "for i in range(2):\n    for k in range(i, 4):\n        out[k] = x[k]",
+    "tests_by_ampersand": "i = int(jit.grid(1))\nif (i >= 0) & (i < x.size):\n    out[i] = 1.0",
+    "table_by_name": "t = TABLE\nout[0] = t[1]",
+    "number_alone": "SIZE\nx[0]\nout[0] = 1.0",
     "while_true": "k = 0\nwhile True:\n    k += 1\n    if k > 3:\n        break\nout[0] = np.float32(k)",
 }
 
@@ -265,6 +268,17 @@ NO = {
     "subscript_of_number": "a = n[0]",
     "call_of_number": "a = n(0)",
     "matrix_class": "class A:\n    pass",
+    "barrier_without_parentheses": "jit.syncthreads\nout[0] = 1.0",
+    "grid_without_parentheses": "jit.grid\nout[0] = 1.0",
+    "array_made_inside": "part = np.zeros(34, np.float32)\npart[jit.threadIdx.x] = 1.0",
+    "math_sqrt": "out[jit.grid(1)] = math.sqrt(x[0])",
+    "ampersand_for_and": "i = int(jit.grid(1))\nif i >= 0 & i < x.size:\n    out[i] = 1.0",
+    "row_into_an_element": "out[0] = z[0]",
+    "row_into_a_number": "s = 0.0\ns = z[0]",
+    "number_into_a_row": "r = z[0]\nr = x[0]",
+    "table_by_threads": "t = TABLE\nout[0] = t[n]",
+    "shared_by_block_size": "s = jit.shared_memory(np.float32, jit.blockDim.x)\ns[0] = x[0]",
+    "signed_into_unsigned": "i, j = jit.grid(2)\nj = int(j)",
 }
 
 NVRTC = {
@@ -279,6 +293,8 @@ NVRTC = {
 STRICTER = {
     "syncwarp_mask": ("jit.syncwarp(mask=15)", "barriers of a part of a warp aren't simulated"),
     "shared_dynamic": ("s = jit.shared_memory(np.float32, None)", "the size isn't in the kernel"),
+    "print_text": ("print('here')\nout[0] = x[0]", "cupyx.jit prints it once, while it compiles, and no thread does"),
+    "print_number": ("print(SIZE)\nout[0] = x[0]", "the same"),
     "begin": ("a = x.begin()", "iterators are for CUDA's own libraries"),
 }
 

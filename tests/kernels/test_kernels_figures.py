@@ -119,6 +119,82 @@ def test_rows_against_columns():
     assert columns.range[1] == pytest.approx(8 * rows.range[1])
 
 
+@jit.rawkernel()
+def naive(a, b, out):
+    i, j = jit.grid(2)
+    if i < out.shape[0] and j < out.shape[1]:
+        total = 0.0
+        for k in range(a.shape[1]):
+            total += a[i, k] * b[k, j]
+        out[i, j] = total
+
+
+@jit.rawkernel()
+def naive_in_place(a, b, out):
+    i, j = jit.grid(2)
+    if i < out.shape[0] and j < out.shape[1]:
+        for k in range(a.shape[1]):
+            out[i, j] += a[i, k] * b[k, j]
+
+
+@pytest.mark.parametrize("kernel", [naive, naive_in_place], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("shape", [(64, 64, 64), (50, 70, 30), (8, 8, 8), (200, 20, 200)])
+def test_the_likely_time_lies_in_its_range(kernel, shape):
+    rows, inner, columns = shape
+    arrays = np.ones((rows, inner), np.float32), np.ones((inner, columns), np.float32)
+    grid = -(-rows // 32), -(-columns // 32)
+    found = figures(kernel, grid, (32, 32), *arrays, np.zeros((rows, columns), np.float32))
+    assert all(least <= likely <= most for least, likely, most in found.times.values()), found.times
+    assert found.range[0] <= found.seconds <= found.range[1]
+
+
+@pytest.mark.parametrize("case", ["test_atomics_in_one_place", "test_rows_against_columns"])
+def test_each_limits_time_lies_in_its_range(case, monkeypatch):
+    seen = []
+    measure = figures
+    monkeypatch.setitem(globals(), "figures", lambda *call: seen.append(measure(*call)) or seen[-1])
+    globals()[case]()
+    assert {found.limit for found in seen} & {"bandwidth", "atomics in one place"}
+    for found in seen:
+        assert all(least <= likely <= most for least, likely, most in found.times.values()), found
+
+
+def test_a_range_of_one_time_is_left_out():
+    x = np.ones(1024, np.float32)
+    found = figures(puzzles.guarded, 4, 256, x, x.copy())
+    assert found.time == "3 µs simulated (NVIDIA T4), the least that any kernel takes"
+    assert found.summary.endswith("; 3 µs, the least that any kernel takes")
+
+
+@pytest.mark.parametrize(("shape", "launch", "words"), [
+    ((30, 50), ((1, 1), (32, 32)), "out 960 of 1,500 elements"),
+    ((30, 50), ((2, 2), (32, 16)), None),
+    ((0, 5), (1, 32), None),
+    ((30, 50), (1, (8, 4)), "out 32 of 1,500 elements"),
+])  # fmt: skip
+def test_elements_that_nobody_wrote_are_a_row(shape, launch, words):
+    found = figures(added_one, *launch, np.ones(shape, np.float32), np.zeros(shape, np.float32))
+    assert dict(found.rows()).get("written") == words
+
+
+@jit.rawkernel()
+def added_one(x, out):
+    j, i = jit.grid(2)
+    if i < x.shape[0] and j < x.shape[1]:
+        out[i, j] = x[i, j] + 1
+
+
+def test_written_elements_of_views_and_by_atomics():
+    there = fl.gpu(np.zeros((8, 8), np.float32))
+    ones = fl.gpu(np.ones((4, 4), np.float32))
+    added_one[1, (4, 4)](ones, there[::2, ::2])
+    assert added_one.figures.written == {}
+    added_one[1, (4, 4)](ones, there[:, 4:].T)
+    assert added_one.figures.written == {"out": (16, 32)}
+    assert figures(counted, 1, 32, X[:32], np.zeros(3)).written == {"out": (1, 3)}
+    assert figures(counted_by_blocks, 3, 32, X[:96], np.zeros(3)).written == {}
+
+
 def test_atomics_in_one_place():
     x = np.ones(1 << 18, np.float32)
     one = figures(counted, 1024, 256, x, np.zeros(1))
@@ -215,5 +291,5 @@ def test_a_kernel_explained_with_a_function_of_the_device():
 
 def test_a_kernel_is_explained_after_a_launch():
     kernel = jit.rawkernel()(puzzles.guarded.function)
-    with pytest.raises(RuntimeError, match="launch it first"):
+    with pytest.raises(RuntimeError, match="no launch on a simulated GPU has finished yet. First launch it"):
         fl.explain(kernel)

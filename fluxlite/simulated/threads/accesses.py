@@ -6,13 +6,32 @@ from typing import Any
 
 import numpy as np
 
+from . import advice
 from .errors import DataRace, NeverWritten
 from .lanes import ATOMIC as ATOMIC_TIME
-from .lanes import BLOCK_AT, FAR, NEAR, READS, SHARED, SHARED_READS, SHARED_WRITES, WRITES, Lanes, Mask
+from .lanes import (
+    BLOCK_AT,
+    FAR,
+    NEAR,
+    READS,
+    SHARED,
+    SHARED_READS,
+    SHARED_WRITES,
+    WARP,
+    WARP_AT,
+    WARP_BITS,
+    WRITES,
+    Lanes,
+    Mask,
+)  # fmt: skip
 from .memory import SECTOR, Part, Reach, Ref, in_units, reach
 from .races import ATOMIC, READ, WRITE, Race
 
-DOES = {READ: "reads", WRITE: "writes", ATOMIC: "changes, atomically,"}
+DOES = {READ: "reads", WRITE: "writes", ATOMIC: "changes atomically"}
+KINDS = {
+    (READ, WRITE): "read after write, RAW", (WRITE, READ): "write after read, WAR",
+    (WRITE, WRITE): "write after write, WAW",
+}  # fmt: skip
 
 
 def touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
@@ -21,8 +40,10 @@ def touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) 
     if lanes.tracer is not None:
         lanes.tracer.note(lanes, mask, part, to.at, way, site)
     log = memory.log
-    if log is not None and (to.noted[way] != log.serial or to.footprint is None):
-        _note(lanes, mask, part, to, way, site)
+    if log is not None:
+        memory.lines[way].add(site.line)
+        if to.noted[way] != log.serial or to.footprint is None:
+            _note(lanes, mask, part, to, way, site)
     line.requests += mask.warp_count
     if part.is_shared:
         line.conflicts += to.conflicts
@@ -47,7 +68,6 @@ def touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) 
 def _note(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
     """Tell the log. Raises `DataRace`."""
     log: Any = part.memory.log
-    part.memory.lines[way].add(site.line)
     if to.footprint is not None:
         found = log.footprint(lanes, to.footprint, way)
         to.noted[way] = log.serial if log.is_regular else -1
@@ -76,41 +96,58 @@ def _everywhere(lanes: Lanes, to: Reach, mask: Mask) -> np.ndarray:
 
 
 def _race(lanes: Lanes, mask: Mask, part: Part, to: Reach, found: Race, way: int, site: Any) -> Exception:
-    each = part.flat.itemsize // part.memory.unit
-    at = int(_everywhere(lanes, to, mask)[found.place // each])
-    who = int(_chosen(lanes.who, lanes, mask)[found.place // each])
-    lines = part.memory.lines[found.earlier]
-    where = f"line {', '.join(map(str, sorted(lines)))}" if len(lines) < 4 else "several lines"
-    if found.other >> BLOCK_AT == who >> BLOCK_AT:
-        fix = "Put jit.syncthreads() between the two."
-        if len(lines) == 1 and site.line in lines and way != READ and found.earlier == way:
-            fix = "Give each thread its own element, or use jit.atomic_add."
-    else:
-        fix = "Blocks never wait for each other: one writer for each element, jit.atomic_add, or a second launch."
-    kind = {(READ, WRITE): "RAW", (WRITE, READ): "WAR", (WRITE, WRITE): "WAW"}.get((way, found.earlier), "atomic")
+    at = int(_everywhere(lanes, to, mask)[found.place // part.each])
+    who = int(_chosen(lanes.who, lanes, mask)[found.place // part.each])
+    lines = sorted(part.memory.lines[found.earlier])
+    where = "several lines" if len(lines) > 3 else f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
+    too = " too" if way == found.earlier else ""
     text = (
-        f"this thread {DOES[way]} {part.name}[{_index(part, at)}], which {lanes.named(found.other)} "
-        f"{DOES[found.earlier]} too ({where}). Which of them comes first is chance: a data race ({kind}).\n  {fix}"
+        f"this thread {DOES[way]} {part.name}[{part.index_of(at)}], which {lanes.named(found.other)} "
+        f"{DOES[found.earlier]}{too} ({where}). Which of them comes first is chance: a data race "
+        f"({KINDS.get((way, found.earlier), 'atomic')}).\n  {_ends(lanes, mask, part, to, found, way, site, at)}"
     )
     return site.wrong(DataRace, text, lanes.named(who))
 
 
-def _index(part: Part, at: int) -> str:
-    """The index of a flat position, as in ``2, 3``. Only for an array whose axes lie in order."""
-    at -= part.offset
-    found = []
-    for stride, size in zip(part.strides, part.shape):
-        if stride <= 0:
-            return "…"
-        found.append(min(at // stride, size - 1))
-        at -= found[-1] * stride
-    return ", ".join(map(str, found))
+def _ends(lanes: Lanes, mask: Mask, part: Part, to: Reach, found: Race, way: int, site: Any, at: int) -> str:
+    """What ends a race."""
+    is_one_line = part.memory.lines[found.earlier] == {site.line}
+    add = advice.addition(site.node, site.source.tree)
+    if is_one_line and add and _goes_to(lanes, to, found.other) == at:
+        return f"Several threads add to one element, and each may miss what another one adds: {add}."
+    if is_one_line and way == found.earlier == WRITE:
+        if np.all(to.chosen == at):
+            return advice.own_elements(site.node)
+        return "Give each thread its own element, or use jit.atomic_add."
+    if lanes.launch.blocks == 1 or part.is_shared:
+        if is_one_line:
+            return "Read first, then jit.syncthreads(), then write; or write into another array."
+        return "Put jit.syncthreads() between the two."
+    if READ in (way, found.earlier):
+        return (
+            "Blocks never wait for each other: write into another array, or do the second part in a launch of its own. "
+            "(jit.syncthreads() orders one block's threads only.)"
+        )
+    return "Blocks never wait for each other: one writer for each element, jit.atomic_add, or a second launch."
+
+
+def _goes_to(lanes: Lanes, to: Reach, who: int) -> int:
+    """Which element the thread `who` means in this access, or -1 if it isn't among these."""
+    row = (who >> BLOCK_AT) - int(lanes.number[0])
+    thread = (who >> WARP_AT & (1 << WARP_BITS) - 1) * WARP + (who & WARP - 1)
+    return int(np.broadcast_to(to.at, lanes.shape)[row, thread]) if 0 <= row < lanes.blocks else -1
 
 
 def load(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Any:
     """The elements at these indices, for each lane."""
     to = reach(lanes, mask, ref, indices, site)
-    part = ref.part
+    values = _loaded(lanes, mask, ref.part, to, site)
+    if lanes.watch is not None:
+        lanes.watch.touched(mask, ref.part, to, values, site, False)
+    return values
+
+
+def _loaded(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -> Any:
     touch(lanes, mask, part, to, READ, site)
     if not part.is_shared:
         values = part.flat[to.at]
@@ -141,7 +178,8 @@ def _check_written(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -
             NeverWritten,
             f"no thread has written {part.name}[{int(to.chosen[place])}] yet. Shared memory begins with whatever was "
             f"there "
-            "before.\n  Write every element that is read, also those at the edges.",
+            "before.\n  Write every element that is read, also those at the edges, with 0 where the array has nothing, "
+            f"in every round: `else: {part.name}[…] = 0.0`.",
             lanes.named(who),
         )  # fmt: skip
 
@@ -155,7 +193,7 @@ def _check_unwritten(lanes: Lanes, mask: Mask, part: Part, values: Any, to: Reac
             at = int(np.broadcast_to(to.at, bad.shape).ravel()[bad.argmax()])
             raise site.wrong(
                 NeverWritten,
-                f"{part.name} was made by `empty`, and nothing has written {part.name}[{_index(part, at)}] yet: it "
+                f"{part.name} was made by `empty`, and nothing has written {part.name}[{part.index_of(at)}] yet: it "
                 f"holds "
                 "whatever was in memory before.\n  Write it first, or make the array with np.zeros_like.",
                 lanes.first_of(bad),
@@ -166,6 +204,8 @@ def store(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, value: Any, site: Any) 
     """Write `value`, of the right type, to where `to` says."""
     part = ref.part
     touch(lanes, mask, part, to, WRITE, site)
+    if lanes.watch is not None:
+        lanes.watch.touched(mask, part, to, value, site, True)
     if part.is_shared:
         if to.footprint is None:
             rows, at = _rows(lanes, mask, to), to.chosen
@@ -176,7 +216,11 @@ def store(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, value: Any, site: Any) 
         if not to.is_written:
             part.written[:, to.chosen] = True  # type: ignore[index]
             to.is_written = True
-    elif to.footprint is not None:  # there's one block
+        return
+    if not to.is_written:
+        part.memory.note_written(to.chosen, part.each)
+        to.is_written = True
+    if to.footprint is not None:  # there's one block
         given = _columns(value, to)
         part.flat[to.chosen] = given[0] if isinstance(given, np.ndarray) else given
     elif mask.is_full and isinstance(to.at, np.ndarray) and to.at.shape == lanes.shape:
@@ -199,6 +243,8 @@ def change(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, how: Any, values: list
     """
     part = ref.part
     touch(lanes, mask, part, to, ATOMIC, site)
+    if lanes.watch is not None:
+        lanes.watch.touched(mask, part, to, None, site, True)
     at = _everywhere(lanes, to, mask)
     flat = part.flat
     if part.is_shared:
@@ -208,6 +254,7 @@ def change(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, how: Any, values: list
         flat = flat.reshape(-1)
     else:
         part.memory.count_atomics(in_units(part, at, at)[0], 1)
+        part.memory.note_written(at, part.each)
         lanes.figures.atomics += mask.count
     given = [_chosen(value, lanes, mask) for value in values]
     if isinstance(how, np.ufunc) and not is_used:

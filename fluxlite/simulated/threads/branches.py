@@ -14,7 +14,7 @@ from .errors import Endless, NeverWritten
 from .lanes import OPERATION, Lanes, Mask
 from .source import Source
 from .statements import Statements, Step, nothing
-from .types import VOID
+from .types import VOID, same
 from .values import Expression, Known, Problem, Run, Value, as_value, cast, is_true, scalar_type
 
 
@@ -27,9 +27,12 @@ class Translation(Statements):
             return self.block(node.body if test.obj else node.orelse)
         condition = is_true(test).run
         body, orelse = self.inner(node.body), self.inner(node.orelse)
+        source = self.source
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             seen = condition(lanes, mask)
+            if lanes.watch is not None:
+                lanes.watch.tested(node, source, mask, seen)
             if not isinstance(seen, np.ndarray):
                 lanes.figures.branches += mask.warp_count
                 return body(lanes, mask) if seen else orelse(lanes, mask)
@@ -101,17 +104,19 @@ class Translation(Statements):
         return start, args[min(1, len(args) - 1)], args[2] if len(args) > 2 else Known(1)
 
     def _loop_name(self, target: ast.Name, kind: np.dtype) -> Callable[[Lanes, Mask, Any], None]:
-        if target.id in self.variables and self.variables[target.id].type != kind:
+        if target.id in self.variables and not same(self.variables[target.id].type, kind):
             raise Problem(f"{target.id} holds {self.variables[target.id].type} already, and range counts in {kind}")
         return self._assign_name(target, kind, frozenset())
 
     def _loop(self, node: Any, ready: Callable, body: Step) -> Step:
-        source = self.source
+        source, variables = self.source, self.variables
         leaves = [type(part) for part in ast.walk(node) if isinstance(part, (ast.Break, ast.Continue))]
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             test, before, after = ready(lanes, mask)
-            here, done, rounds = mask, None, 0
+            here, done, rounds, watch = mask, None, 0, lanes.watch
+            if watch is not None:
+                watch.enters()
             lanes.loops.append([None, None])
             while True:
                 here, left = _still(lanes, here, test(lanes, here))
@@ -122,12 +127,16 @@ class Translation(Statements):
                 if rounds > lanes.launch.most_rounds:
                     raise _endless(source, node, lanes, here, rounds - 1)
                 before(lanes, here)
+                if watch is not None:
+                    watch.round(node, source, lanes, here, variables)
                 here = body(lanes, here)
                 if leaves:
                     here = _back(lanes, here)
                 if not here.count:
                     break
                 after(lanes, here)
+            if watch is not None:
+                watch.leaves(node, source, mask)
             broken = lanes.loops.pop()[0]
             if broken is not None:
                 done = broken if done is None else lanes.mask(done.on | broken.on)
@@ -163,7 +172,7 @@ class Translation(Statements):
         given = as_value(value)
         if self.result is None:
             self.result = given.type
-        elif self.result != given.type:
+        elif not same(self.result, given.type):
             raise Problem(f"this function returns {self.result} elsewhere, and here {given.type}")
         return self._returning(given.run)
 

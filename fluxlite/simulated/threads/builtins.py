@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import Any
 
@@ -105,7 +106,9 @@ def laneid(t: Any, node: Any) -> Value:
 def shared_memory(
     t: Any, node: Any, dtype: Expression, size: Expression, alignment: Expression = _NONE
 ) -> Value:
-    count, kind = known(size, "the size of shared memory"), np.dtype(known(dtype, "the type of shared memory"))
+    if not isinstance(size, Known):
+        raise Problem("the size of shared memory must be a number in the text or a global, such as T = 32")
+    count, kind = size.obj, np.dtype(known(dtype, "the type of shared memory"))
     known(alignment, "the alignment")
     if count is None:
         raise Problem("the simulated GPU knows shared memory of a fixed size only: jit.shared_memory(np.float32, 128)")
@@ -157,9 +160,9 @@ def atomic(name: str) -> Callable:
     def build(t: Any, node: Any, array: Expression, index: Expression, *given: Expression) -> Value:
         if not isinstance(array, Value) or not isinstance(array.type, (ArrayType, Pointer)):
             raise Problem(f"jit.atomic_{name} takes an array, an index and a value")
-        indices = t.indices(array, index)
+        indices = t.indices(array, index, node)
         if len(indices) != array.type.ndim:
-            raise Problem(f"this array has {array.type.ndim} axes: give as many indices")
+            raise Problem(f"{ast.unparse(node.args[0])} has {array.type.ndim} axes: give as many indices, as in (i, j)")
         kind = array.type.dtype
         if kind.name not in types.split():
             raise Problem(f"jit.atomic_{name} doesn't take {kind}, only {types.replace(' ', ', ')}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from . import builtins, names
 from .expressions import Expressions, known_obj, name_of
 from .types import SIGNATURES
-from .values import Expression, Known, Problem, Value, called, cast
+from .values import Expression, Known, LeftOut, Problem, Value, called, cast
 
 # NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
 FUNCTIONS = {getattr(np, name): name for name in SIGNATURES if hasattr(np, name)}
@@ -62,18 +63,25 @@ class Calls(Expressions):
         name = FUNCTIONS.get(function) if function.__hash__ else None
         if name is not None:
             return self._function(name, args, keywords)
+        if function is print:
+            raise LeftOut(
+                f"no thread prints: cupyx.jit calls print while it compiles, or refuses it. There's {_INSTEAD['print']}"
+            )
         if all(isinstance(x, Known) for x in (*args, *keywords.values())):
             try:
                 known = {word: known_obj(x) for word, x in keywords.items()}
-                return name_of(function(*map(known_obj, args), **known))
+                found = function(*map(known_obj, args), **known)
             except Exception as error:
                 raise Problem(str(error)) from None
+            if isinstance(found, np.ndarray):
+                raise Problem(_no_arrays(found))
+            return name_of(found)
         if inspect.isclass(function) and issubclass(function, (bool, int, float, complex, np.generic)):
             if len(args) != 1 or keywords:
                 raise Problem(f"{function.__name__}(…) takes one number")
             return cast(args[0], np.dtype(function), checked=False)
         word = getattr(function, "__name__", str(function))
-        instead = _INSTEAD.get(word, _FUNCTIONS)
+        instead = _INSTEAD.get(word, f"np.{word}" if hasattr(math, word) and word in SIGNATURES else _FUNCTIONS)
         raise Problem(f"a kernel doesn't know {word}. There's {instead}")
 
     def _function(self, name: str, args: list[Expression], keywords: dict[str, Expression]) -> Value:
@@ -82,3 +90,8 @@ class Calls(Expressions):
         if keywords or len(args) != count or dtype != Known(None):
             raise Problem(f"np.{name} takes {count} {'number' if count == 1 else 'numbers'} and no keywords")
         return called(name, args)
+
+
+def _no_arrays(x: np.ndarray) -> str:
+    shared = f", or jit.shared_memory(np.{x.dtype}, {x.size})" if x.dtype.kind in "biufc" else ""
+    return f"a kernel makes no arrays: give it one as an argument{shared}"

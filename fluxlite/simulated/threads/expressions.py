@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from . import accesses, builtins, names
+from . import accesses, advice, builtins, names
 from .lanes import OPERATION, Lanes, Mask
 from .memory import Ref
 from .source import MISSING, Source
-from .types import BOOL, INT, SIZE, ArrayType, Pointer, Tuple, is_number
+from .types import BOOL, INT, SIZE, ArrayType, Pointer, Tuple, is_number, same
 from .values import (
+    UNSIGNED,
     Expression,
     Known,
     Problem,
     Run,
     Value,
+    WholeArray,
     as_value,
     called,
     cast,
@@ -91,13 +93,31 @@ class Expressions:
                 raise Problem(_MISSING.get(type(node).__name__, f"a kernel has no {type(node).__name__.lower()}"))
             return method(node)
         except Problem as problem:
-            raise self.source.refused(node, str(problem)) from None
+            raise self.refused(node, problem) from None
+
+    def refused(self, node: Any, problem: Problem) -> Exception:
+        """What's wrong with this part of the text, in the words of the text."""
+        text = str(problem)
+        if isinstance(problem, WholeArray):
+            text = f"{text}, and {self._whole(node)}"
+        elif UNSIGNED in text and (write := advice.signed(node, self.source.tree)):
+            text = text.replace(UNSIGNED, f"{write.partition('int(')[2][:-1]} is unsigned: write {write}")
+        return self.source.refused(node, text, problem.begin)
+
+    def _whole(self, node: Any) -> str:
+        """The array that stands where a number is needed, and its element."""
+        for part in ast.walk(node):
+            if isinstance(part, (ast.Name, ast.Subscript)) and isinstance(part.ctx, ast.Load):
+                found = self.expression(part)
+                if isinstance(found, Value) and isinstance(found.type, (ArrayType, Pointer)):
+                    return advice.one_element(part, found.type.ndim)
+        return "this is a whole array: write x[i]"
 
     def value(self, node: Any) -> Value:
         try:
             return as_value(self.expression(node))
         except Problem as problem:
-            raise self.source.refused(node, str(problem)) from None
+            raise self.refused(node, problem) from None
 
     # -- names and attributes --------------------------------------------------------------------
 
@@ -170,7 +190,7 @@ class Expressions:
             return self._part(owner, index)
         if not isinstance(owner.type, (ArrayType, Pointer)):
             raise Problem(f"only arrays have elements; this is a {owner.type}")
-        indices = self.indices(owner, index)
+        indices = self.indices(owner, index, node)
         if len(indices) < owner.type.ndim:
             return self._view(owner, indices)
         site, run = self.site(node), owner.run
@@ -195,7 +215,7 @@ class Expressions:
             raise Problem(f"there are {len(owner.type.types)} values, 0 to {len(owner.type.types) - 1}; got {at}")
         return Value(owner.type.types[at], lambda lanes, mask: run(lanes, mask)[at])
 
-    def indices(self, owner: Value, index: Expression) -> list[Value]:
+    def indices(self, owner: Value, index: Expression, node: Any) -> list[Value]:
         """The index of each axis. Raises `Problem` for too many, and for what is no integer."""
         given = as_value(index)
         if isinstance(given.type, (ArrayType, Pointer)):
@@ -208,8 +228,7 @@ class Expressions:
         else:
             parts = [given]
         if len(parts) > owner.type.ndim:
-            axes = "axis" if owner.type.ndim == 1 else "axes"
-            raise Problem(f"this array has {owner.type.ndim} {axes}, got {len(parts)} indices")
+            raise Problem(advice.too_many(node, owner.type.ndim))
         for part in parts:
             if scalar_type(part).kind not in "iu":
                 raise Problem(f"an index is an integer, not {part.type}; // divides to one")
@@ -269,6 +288,8 @@ class Expressions:
 
     def _Compare(self, node: ast.Compare) -> Expression:
         if len(node.ops) > 1:
+            if any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitAnd) for part in node.comparators):
+                raise Problem("& comes before < and >: write `and` between two tests")
             raise Problem("compare two values at a time: 0 <= i and i < n")
         return self.operation(node.ops[0], [self.expression(node.left), self.expression(node.comparators[0])])
 
@@ -306,7 +327,7 @@ class Expressions:
         if isinstance(test, Known):
             raise Problem("the test of `a if test else b` has to be something that threads compute; use `if` instead")
         x, y = _like(x, y), _like(y, x)
-        if x.type != y.type:
+        if not same(x.type, y.type):
             raise Problem(f"one side is {x.type} and the other {y.type}")
         condition, first, second = is_true(test).run, x.run, y.run
 

@@ -12,6 +12,8 @@ from .cards import COMPILED, LEVEL_2_BYTES, QUEUE, Card
 from .lanes import KINDS, WARP
 from .memory import SECTOR
 
+FLOOR = "the least that any kernel takes"
+
 
 class Costs:
     """What one place in the text has cost: requests by warps, sectors, bytes of them used, bank conflicts."""
@@ -47,10 +49,19 @@ class LineFigures(NamedTuple):
 class Figures:
     """What a launch did. `seconds` is the likely time, `range` the least and the most that the guesses allow.
 
-    `sectors` counts 32 bytes each, `share` how much of them was used. `busiest` says how often the busiest thread read
-    and wrote, in the card's memory and in shared memory. `occupancy` is the share of the threads that a multiprocessor
-    could hold; the compiler's use of registers, which we don't know, can make it less. `limit` says what decides the
-    time: latency, bandwidth, instructions, atomics in one place, or the least time of any kernel.
+    It prints as rows, and each has a name here, too:
+
+    - threads: how many ran, in `blocks` and `warps`.
+    - sectors: the card's memory comes in pieces of 32 bytes; `share` is how much of them the threads wanted.
+    - written: arrays of which the kernel wrote some elements and not others, `written["out"]`. It may be meant so.
+    - busiest thread: how often it read and wrote, in the card's memory and in shared memory.
+    - bank conflicts: how often lanes of a warp had to take turns at a bank of shared memory.
+    - divergent: at how many of its branches a warp had to go both ways.
+    - atomics: how many, and how many of them had to queue for the same element.
+    - occupancy: the share of the threads that a multiprocessor could hold. The compiler's use of registers, which we
+      don't know, can make it less.
+    - time: `limit` says what decides it: latency (waiting for one number after the other), bandwidth, instructions,
+      atomics in one place, or that no kernel takes less.
     """
 
     def __init__(self, name: str, grid: tuple[int, ...], block: tuple[int, ...], card: Card) -> None:
@@ -62,6 +73,7 @@ class Figures:
         self._spent = np.zeros(len(KINDS))
         self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
         self.lines: list[LineFigures] = []
+        self.written: dict[str, tuple[int, int]] = {}
         self.unique_sectors = 0
         self.occupancy = self.resident = 0.0
         self.times: dict[str, tuple[float, ...]] = {}
@@ -142,11 +154,14 @@ class Figures:
         cached = all_of_it / (LEVEL_2_BYTES * busy * card.clock)
         self.times = {
             "latency": tuple(latency / card.clock),
-            # At best each sector comes once, and at worst each time that a warp asks for it.
-            "bandwidth": (once / preset.bandwidth, max(once / preset.bandwidth, cached), all_of_it / preset.bandwidth),
+            # At best each sector comes once, and at worst each time that a warp asks for it. A few multiprocessors
+            # can't take as much as the memory could give.
+            "bandwidth": (
+                once / preset.bandwidth, max(once / preset.bandwidth, cached), max(all_of_it / preset.bandwidth, cached)
+            ),
             "instructions": tuple(started / card.clock),
             "atomics in one place": tuple(self.queue * np.array(QUEUE) / card.clock),
-            "the least time of any kernel": (preset.floor,) * 3,
+            FLOOR: (preset.floor,) * 3,
         }
 
     # -- as text ---------------------------------------------------------------------------------
@@ -154,16 +169,19 @@ class Figures:
     def rows(self) -> list[tuple[str, str]]:
         """What a receipt says about it: names and texts."""
         rows = [
-            ("threads", f"{self.threads:,} in {_many(self.blocks, 'block')}, {_many(self.warps, 'warp')}"),
+            ("threads", f"{self.threads:,} in {many(self.blocks, 'block')}, {many(self.warps, 'warp')}"),
             ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used"),
-            ("busiest thread", self._busiest()),
         ]
+        if self.written:
+            found = [f"{name} {some:,} of {size:,} elements" for name, (some, size) in self.written.items()]
+            rows.append(("written", ", ".join(found)))
+        rows.append(("busiest thread", self._busiest()))
         if self.conflicts or self.shared_bytes:
             rows.append(("bank conflicts", f"{self.conflicts:,}; {self.shared_bytes:,} bytes of shared memory a block"))
         rows.append(("divergent", f"{self.divergent:,} of {self.branches:,} branches of a warp"))
         if self.atomics:
             rows.append(("atomics", f"{self.atomics:,}, up to {self.queue:,} on one element"))
-        there = _many(int(self.resident), "block")
+        there = many(int(self.resident), "block")
         rows.append(("occupancy", f"{self.occupancy:.0%} of a multiprocessor's threads: {there}"))
         return [*rows, ("time", self.time)]
 
@@ -179,7 +197,11 @@ class Figures:
             if count
         ]  # fmt: skip
         parts = [f"{self.threads:,} threads", f"{self.sectors:,} sectors, {self.share:.0%} used", *more]
-        return f"{', '.join(parts)}; {duration(self.seconds)}, by {self.limit}"
+        return f"{', '.join(parts)}; {duration(self.seconds)}, {self._why}"
+
+    @property
+    def _why(self) -> str:
+        return FLOOR if self.limit == FLOOR else f"by {self.limit}"
 
     def _busiest(self) -> str:
         seen = [f"{count:,} {name[:-1] if count == 1 else name}" for name, count in self.busiest.items() if count]
@@ -188,12 +210,10 @@ class Figures:
     @property
     def time(self) -> str:
         """The likely time and its range, in words."""
-        low, high = self.range
+        low, high = map(duration, self.range)
         guess = ", its figures guessed" if self.card.is_guess else ""
-        return (
-            f"{duration(self.seconds)} simulated ({self.card.name}{guess}), by {self.limit}; the guesses allow "
-            f"{duration(low)} to {duration(high)}"
-        )
+        more = "" if low == high else f"; the guesses allow {low} to {high}"
+        return f"{duration(self.seconds)} simulated ({self.card.name}{guess}), {self._why}{more}"
 
     def __repr__(self) -> str:
         head = f"kernel {self.name}[{_dim(self.grid)}, {_dim(self.block)}]"
@@ -207,7 +227,7 @@ def _dim(dim: tuple[int, ...]) -> str:
     return str(parts[0]) if len(parts) == 1 else str(tuple(parts))
 
 
-def _many(count: int, word: str) -> str:
+def many(count: int, word: str) -> str:
     return f"{count:,} {word if count == 1 else f'{word}s'}"
 
 

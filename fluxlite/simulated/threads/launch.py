@@ -15,7 +15,7 @@ from .branches import Translation
 from .cards import card_of
 from .errors import KernelError, TooMuch
 from .figures import Costs, Figures
-from .lanes import MOST_BLOCKS, WARP, Lanes
+from .lanes import MOST_BLOCKS, WARP, Lanes, unraveled
 from .memory import Memory, Part, Ref
 from .races import Log
 from .source import Source
@@ -86,7 +86,7 @@ class Launch:
         self.figures = Figures(source.name, self.grid, self.block, card_of(preset))
         self.most_rounds = 100_000
         self.tracer: Any = None  # notes what one warp touches: `tracing.py`
-        self.watched: tuple[Any, Any] | None = None
+        self.watched: tuple[int, int] | None = None
         self.program = _program(source, programs, [_type(source, *given) for given in zip(source.parameters, args)])
         self._args = self._arguments(args)
 
@@ -107,6 +107,7 @@ class Launch:
     def _arguments(self, args: Sequence[Any]) -> list[Any]:
         """What each parameter holds. Arrays in one memory share one log."""
         self.memories: list[Memory] = []
+        self.parts: list[Part] = []
         arrays = {name: x for name, x in zip(self.source.parameters, args) if isinstance(x, Stored)}
         roots: dict[int, list[str]] = {}
         for name, x in arrays.items():
@@ -114,6 +115,7 @@ class Launch:
         parts: dict[str, Part] = {}
         for names in roots.values():
             parts |= self._parts({name: arrays[name] for name in names})
+        self.parts = [parts[name] for name in arrays]
         values = []
         for name, x in zip(self.source.parameters, args):
             values.append(Ref(parts[name]) if name in parts else number_as(x, type_of(x)))
@@ -176,20 +178,46 @@ class Launch:
         figures.unique_sectors = sum(int(np.count_nonzero(memory.near)) for memory in self.memories)
         changed = [memory.atomics for memory in self.memories if memory.atomics is not None]
         figures.queue = max((int(times.max(initial=0)) for times in changed), default=0)
+        found = {part.name: part.count_written() for part in self.parts if part.name in self.program.changed}
+        figures.written = {name: (some, size) for name, (some, size) in found.items() if some < size}
         figures.add_times(self.device.settings[0], cycles)
+
+    def watch(self, watched: Any) -> None:
+        """Show a thread line by line: ``(block, thread)``. Raises `ValueError` if it isn't one of this launch."""
+        if watched is None:
+            return
+        dims = self.grid, self.block
+        found = [_flat(*given) for given in zip(watched, dims)] if isinstance(watched, tuple) else []
+        if len(found) != 2 or len(watched) != 2 or -1 in found:
+            blocks, threads = (_first_to_last(dim) for dim in dims)
+            raise ValueError(
+                f"kernel {self.source.name}: watched is (block, thread), such as (0, 5) or ((1, 0), (3, 2)), or None; "
+                f"this launch has blocks {blocks} and threads {threads}. Got {watched!r}."
+            )
+        self.watched = found[0], found[1]
 
     def watch_for(self, first: int, blocks: int) -> Watch | None:
         """What shows the watched thread line by line, if it's among these blocks."""
         if self.watched is None:
             return None
-        block, thread = (_flat(number, dim) for number, dim in zip(self.watched, (self.grid, self.block)))
+        block, thread = self.watched
         return Watch(block - first, thread) if first <= block < first + blocks else None
 
 
 def _flat(number: Any, dim: tuple[int, ...]) -> int:
-    """The number of a block or a thread, which may be given as ``(x, y)``."""
-    x, y, z = (*(number if isinstance(number, tuple) else (number,)), 0, 0)[:3]
-    return int(x + dim[0] * (y + dim[1] * z))
+    """The number of a block or a thread, which may be given as ``(x, y)``. -1 if there's none."""
+    parts = number if isinstance(number, tuple) else (number,)
+    if not 1 <= len(parts) <= 3 or not all(isinstance(part, (int, np.integer)) for part in parts):
+        return -1
+    x, y, z = (*parts, 0, 0)[:3]
+    most = (math.prod(dim), 1, 1) if len(parts) == 1 else dim  # a single number counts through all axes
+    inside = 0 <= x < most[0] and 0 <= y < most[1] and 0 <= z < most[2]
+    return int(x + dim[0] * (y + dim[1] * z)) if inside else -1
+
+
+def _first_to_last(dim: tuple[int, ...]) -> str:
+    first, last = (unraveled(number, dim) for number in (0, math.prod(dim) - 1))
+    return f"{first} to {last}" if "," in first else f"{first[1:-1]} to {last[1:-1]}"
 
 
 def _three(given: Any, what: str, name: str) -> tuple[int, int, int]:

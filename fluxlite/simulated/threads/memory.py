@@ -6,10 +6,12 @@ bytes each at a time; a word that several lanes want goes to all of them at once
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import advice
 from .errors import OutOfBounds
 from .lanes import WARP, Lanes, Mask
 from .races import ATOMIC, READ, WRITE, Footprint, Log
@@ -27,7 +29,15 @@ class Memory:
         self.near = np.zeros(-(-units * unit // SECTOR) + 1, bool)  # the sectors touched in this launch
         self.atomics: np.ndarray | None = None  # how many atomics each unit has seen
         self.units = units
+        self.written: np.ndarray | None = None  # which units this launch has written
         self.lines: dict[int, set[int]] = {READ: set(), WRITE: set(), ATOMIC: set()}
+
+    def note_written(self, at: Any, each: int) -> None:
+        """These elements were written; each is so many units."""
+        if self.written is None:
+            self.written = np.zeros(self.units, bool)
+        for k in range(each):
+            self.written[at * each + k] = True
 
     def count_atomics(self, at: np.ndarray, times: int) -> None:
         if self.atomics is None:
@@ -53,6 +63,31 @@ class Part(NamedTuple):
     @property
     def is_shared(self) -> bool:
         return self.written is not None
+
+    @property
+    def each(self) -> int:
+        """How many units an element has."""
+        return self.flat.itemsize // self.memory.unit
+
+    def index_of(self, at: int) -> str:
+        """The index of a flat position, as in ``2, 3``. Only for an array whose axes lie in order."""
+        at -= self.offset
+        found = []
+        for stride, size in zip(self.strides, self.shape):
+            if stride <= 0:
+                return "…"
+            found.append(min(at // stride, size - 1))
+            at -= found[-1] * stride
+        return ", ".join(map(str, found))
+
+    def count_written(self) -> tuple[int, int]:
+        """How many elements this launch has written, and how many there are."""
+        size, each = math.prod(self.shape), self.each
+        if self.memory.written is None or not size:
+            return 0, size
+        strides = [stride * each for stride in self.strides]
+        seen = np.lib.stride_tricks.as_strided(self.memory.written[self.offset * each :], self.shape, strides)
+        return int(np.count_nonzero(seen)), size
 
 
 class Ref(NamedTuple):
@@ -126,13 +161,13 @@ def _inside(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -
         size = ref.part.shape[axis]
         if isinstance(index, int):
             if not 0 <= index < size:
-                raise _outside(lanes, ref.part, axis, index, mask.on, mask.count, site)
+                raise _outside(lanes, ref, axis, index, mask.on, mask.count, site)
         elif index.size and index.view(np.uint64).max() >= size:  # as unsigned numbers, negative ones are large
             bad = mask.on & (index.view(np.uint64) >= size)
             if bad.any():
                 first = np.broadcast_to(index, bad.shape).ravel()[bad.argmax()]
                 times = lanes.blocks // len(bad)
-                raise _outside(lanes, ref.part, axis, int(first), bad, int(bad.sum()) * times, site)
+                raise _outside(lanes, ref, axis, int(first), bad, int(bad.sum()) * times, site)
             index = np.where(_taking_part(mask, index), index, 0)
         at = at + index * ref.part.strides[axis]
     return at
@@ -146,17 +181,21 @@ def _taking_part(mask: Mask, index: np.ndarray) -> np.ndarray:
     return on.any(0, keepdims=True) if index.shape[0] < len(on) else on
 
 
-def _outside(lanes: Lanes, part: Part, axis: int, index: int, bad: Any, count: int, site: Any) -> Exception:
+def _outside(lanes: Lanes, ref: Ref, axis: int, index: int, bad: Any, count: int, site: Any) -> Exception:
+    part, place, node = ref.part, axis - ref.axis, site.node
     size = part.shape[axis]
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
-    wrapped = ""
+    wrapped, below = "", index
     if index >= 2**31:
-        wrapped = " It's a number below 0 that an unsigned type can't hold: write int(jit.grid(1)) before you subtract."
+        below = -1
+        parts = advice.indices_of(node)
+        write = advice.signed(parts[place] if place < len(parts) else node, site.source.tree) or "int(jit.grid(1))"
+        wrapped = f" It's a number below 0 that an unsigned type can't hold: write {write}."
+    backwards = ", and doesn't count from the end" if below < 0 else ""
     text = (
         f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside.{wrapped}\n  "
-        f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check, and doesn't count "
-        f"from "
-        f"the end: guard the line, as in `if i < {part.name}.shape[{axis}]:`."
+        f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
+        f"{advice.guard(node, place, len(part.shape) - ref.axis, below, part, lanes.launch.threads)}"
     )
     return site.wrong(OutOfBounds, text, lanes.first_of(bad))
 
@@ -226,7 +265,7 @@ def _measure_banks(lanes: Lanes, part: Part, made: Reach, lane: np.ndarray, rows
 
 def in_units(part: Part, at: np.ndarray, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Elements and threads as the log counts them: two arrays in one memory may have elements of different sizes."""
-    each = part.flat.itemsize // part.memory.unit
+    each = part.each
     if each == 1:
         return at, who
     return (at[:, None] * each + np.arange(each)).ravel(), np.repeat(who, each)

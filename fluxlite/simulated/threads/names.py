@@ -48,14 +48,23 @@ gridDim = Dim3("gridDim", "How many blocks the launch has (CUDA: ``gridDim``).")
 warpsize = Name("warpsize", "How many threads a warp has: 32 (CUDA: ``warpSize``).")
 
 grid = Builtin(
-    "grid", "This thread's number in the whole launch: ``i = jit.grid(1)``, or ``column, row = jit.grid(2)``."
+    "grid",
+    "This thread's number in the whole launch: ``i = int(jit.grid(1))``, or ``column, row = jit.grid(2)``. Both are "
+    "unsigned. To subtract from them or to mix them with other ints, give new names: ``column, row = jit.grid(2); "
+    "i = int(row); j = int(column)``.",
 )
 gridsize = Builtin("gridsize", "How many threads the whole launch has: ``jit.gridsize(1)``.")
-syncthreads = Builtin("syncthreads", "Wait until all threads of the block are here (CUDA: ``__syncthreads()``).")
+syncthreads = Builtin(
+    "syncthreads",
+    "Wait until all threads of the block are here (CUDA: ``__syncthreads()``). Threads that have returned aren't "
+    "waited for, here and on every card since Volta; one that's still running and doesn't come holds up all others.",
+)
 syncwarp = Builtin("syncwarp", "Wait until all threads of the warp are here (CUDA: ``__syncwarp()``).")
 shared_memory = Builtin(
     "shared_memory",
-    "Memory that a block's threads share: ``part = jit.shared_memory(np.float32, 128)``. Begins with garbage.",
+    "Memory that a block's threads share: ``part = jit.shared_memory(np.float32, 128)``. Begins with garbage. The size "
+    "is one number: of two axes ``T * T``, element ``(row, column)`` is ``part[row * T + column]``. A global ``T`` may "
+    "be used. Write it before you read it, with `syncthreads` between.",
 )
 laneid = Builtin("laneid", "The number of this thread in its warp, 0 to 31.")
 range = Builtin("range", "Like Python's range, for loops; with ``unroll=4`` or ``unroll=True`` the compiler unrolls.")

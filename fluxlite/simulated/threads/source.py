@@ -98,8 +98,8 @@ class Source:
         place = f"{where}, " if where else ""
         return kind(f"kernel {self.name}, {place}line {self.line(node)}: {self.text(node)}\n  {text}")
 
-    def refused(self, node: Any, text: str) -> KernelError:
-        return self.wrong(Refused, node, f"cupyx.jit would not compile this: {text}")
+    def refused(self, node: Any, text: str, begin: str = "cupyx.jit would not compile this: ") -> KernelError:
+        return self.wrong(Refused, node, f"{begin}{text}")
 
 
 def _is_stored(node: ast.Name) -> bool:

@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from . import accesses
+from . import accesses, advice
 from .calls import Calls
 from .expressions import Variable
 from .lanes import Lanes, Mask
 from .memory import reach
+from .names import Builtin
 from .source import Source
-from .types import ArrayType, Pointer, Tuple, Void, can_become, is_number
-from .values import Expression, Known, Problem, Value, as_value, cast, hint, scalar_type
+from .types import ArrayType, Pointer, Tuple, Void, can_become, is_number, same
+from .values import Expression, Known, Problem, Value, WholeArray, as_value, cast, hint, scalar_type
 
 Step = Callable[[Lanes, Mask], Mask]
 
@@ -68,7 +69,7 @@ class Statements(Calls):
         try:
             return method(node)
         except Problem as problem:
-            raise self.source.refused(node, str(problem)) from None
+            raise self.refused(node, problem) from None
 
     # -- assignments -----------------------------------------------------------------------------
 
@@ -121,8 +122,10 @@ class Statements(Calls):
     def _converted(self, kind: Any, to: Any, what: str) -> Callable[[Any], Any] | None:
         """How a value becomes what the name or array holds. None if it is that already."""
         if not isinstance(kind, np.dtype) or not isinstance(to, np.dtype):
-            if kind != to:
-                raise Problem(f"{what} holds {to} and can't take {kind}")
+            if not same(kind, to):
+                if isinstance(to, np.dtype) and isinstance(kind, (ArrayType, Pointer)):
+                    raise WholeArray(f"{what} holds one number, {to}")
+                raise Problem(f"{what} holds {to} and can't take {kind}{self._new_name(what)}")
             return None
         if kind == to:
             return None
@@ -130,8 +133,14 @@ class Statements(Calls):
             variable = self.variables.get(what)
             is_name = variable is not None and isinstance(variable.type, np.dtype)
             begin = f". Begin with {what} = 0.0" if is_name and (to.kind, kind.kind) == ("i", "f") else ""
-            raise Problem(f"{what} holds {to} and can't take {kind}{begin or hint(kind, to)}")
+            new = self._new_name(what)
+            if is_name and not new and (to.kind, kind.kind) == ("u", "i"):
+                new = f". A variable keeps its type: take a new name, {advice.another(what)} = int({what})"
+            raise Problem(f"{what} holds {to} and can't take {kind}{new or begin or hint(kind, to)}")
         return lambda value: value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
+
+    def _new_name(self, what: str) -> str:
+        return f": {what} is an argument; take another name" if what in self.source.parameters else ""
 
     def _assign_name(self, target: ast.Name, kind: Any, origin: frozenset[str]) -> Callable[[Lanes, Mask, Any], None]:
         name, source = target.id, self.source
@@ -162,9 +171,9 @@ class Statements(Calls):
         owner = self.expression(target.value)
         if not isinstance(owner, Value) or not isinstance(owner.type, (ArrayType, Pointer)):
             raise Problem("only an array argument and shared memory have elements to write")
-        indices = self.indices(owner, self.expression(target.slice))
+        indices = self.indices(owner, self.expression(target.slice), target)
         if len(indices) != owner.type.ndim:
-            raise Problem(f"this array has {owner.type.ndim} axes: give as many indices to write one element")
+            raise Problem(advice.one_element(target, owner.type.ndim - len(indices)))
         self.program.changed |= owner.origin
         return owner, indices, self.site(target)
 
@@ -219,6 +228,9 @@ class Statements(Calls):
         value = self.expression(node.value)
         self.unused = None
         if isinstance(value, Known):
+            if isinstance(value.obj, Builtin):
+                text = ast.unparse(node.value)
+                raise Problem(f"{text} does nothing without (): write {text}({'1' * text.endswith(_WITH_AXES)})")
             return nothing
         run = value.run
 
@@ -240,6 +252,7 @@ def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
+_WITH_AXES = ("grid", "gridsize")
 _STATEMENTS = (
     ast.Assign, ast.AugAssign, ast.If, ast.While, ast.For, ast.Break, ast.Continue, ast.Return, ast.Expr, ast.Pass
 )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .figures import many
 from .lanes import WARP
 from .memory import BANKS, SECTOR, WORD
 from .races import ATOMIC, READ, WRITE
@@ -79,8 +80,8 @@ class Tracer:
         if not 0 <= block < launch.blocks or not 0 <= warp * WARP < launch.threads:
             warps = -(-launch.threads // WARP)
             raise ValueError(
-                f"kernel {launch.source.name} has {launch.blocks:,} blocks of {warps} warps, from 0 on; there is no "
-                f"warp {warp} in block {block}"
+                f"kernel {launch.source.name} has {many(launch.blocks, 'block')} of {many(warps, 'warp')}, from 0 on; "
+                f"there is no warp {warp} in block {block}"
             )
         self.block, self.warp = block, warp
         self.trace = Trace(launch.source.name, launch.grid, launch.block, block, warp)

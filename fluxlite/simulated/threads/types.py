@@ -75,6 +75,11 @@ def type_of(x: Any) -> np.dtype:
     raise TypeError(f"{x!r} is no number")
 
 
+def same(a: Any, b: Any) -> bool:
+    """Whether two types are one. (NumPy finds a dtype equal to anything that has it.)"""
+    return type(a) is type(b) and a == b
+
+
 def is_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, complex, np.generic)) and not isinstance(x, (np.str_, np.bytes_))
 

@@ -36,6 +36,18 @@ Expression = Known | Value
 class Problem(TypeError):
     """Why cupyx.jit would refuse an expression. Its line is added by `Translation`."""
 
+    begin = "cupyx.jit would not compile this: "
+
+
+class LeftOut(Problem):
+    """What cupyx.jit takes, and no thread does."""
+
+    begin = ""
+
+
+class WholeArray(Problem):
+    """An array where a number is needed. `Translation` adds what to write."""
+
 
 def as_value(x: Expression) -> Value:
     """`x` as something that a thread computes with. Raises `Problem` for a string, a module and the like."""
@@ -46,6 +58,8 @@ def as_value(x: Expression) -> Value:
     if isinstance(x.obj, Name):
         raise Problem(f"{x.obj!r} alone is no number{x.obj.wanted}")
     if not is_number(x.obj):
+        if isinstance(x.obj, np.ndarray):
+            raise Problem("a thread computes with one number at a time, and this is a whole array from outside")
         raise Problem(f"{_described(x.obj)} is no number, and a thread computes with numbers only")
     kind = type_of(x.obj)
     number = number_as(x.obj, kind)
@@ -69,7 +83,7 @@ def scalar_type(x: Expression) -> np.dtype:
     if isinstance(x, Known):
         return as_value(x).type
     if isinstance(x.type, (ArrayType, Pointer)):
-        raise Problem("a thread computes with one number at a time, and this is a whole array: write x[i]")
+        raise WholeArray("a thread computes with one number at a time")
     if not isinstance(x.type, np.dtype):
         raise Problem(f"a thread computes with one number at a time, and this gives {x.type}")
     return x.type

@@ -1,0 +1,144 @@
+"""What to write instead, in the words of the kernel's own line: guards, signed numbers, and an end to a race."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+_UNSIGNED = {"threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid"}
+
+
+def indices_of(node: Any) -> list[Any]:
+    """The index of each axis, in ``x[i, j]`` or in ``jit.atomic_add(x, (i, j), 1)``."""
+    index = node.slice if isinstance(node, ast.Subscript) else node.args[1] if len(node.args) > 1 else None
+    return list(index.elts) if isinstance(index, ast.Tuple) else [index] if index else []
+
+
+def owner_of(node: Any) -> Any:
+    """The array, in the same two."""
+    return node.value if isinstance(node, ast.Subscript) else node.args[0]
+
+
+def guard(node: Any, place: int, axes: int, index: int, part: Any, threads: int) -> str:
+    """What keeps index number `place` of this access inside. `axes` are left of the array that it's taken of."""
+    indices = indices_of(node)
+    if place >= len(indices) or isinstance(indices[place], (ast.Constant, ast.IfExp, ast.BoolOp, ast.Compare)):
+        return ""
+    text, owner = ast.unparse(indices[place]), owner_of(node)
+    if index < 0:
+        return f" Guard the line: `if {text} >= 0:`."
+    if not part.is_shared:
+        whole = axes == 1 and isinstance(owner, ast.Name)
+        size = f"{ast.unparse(owner)}.size" if whole else _axis_size(owner, len(part.shape) - axes + place)
+        return f" Guard the line: `if {text} < {size}:`."
+    if not isinstance(owner, ast.Name):
+        return ""
+    size = part.shape[0]
+    more = f" Or is the block, with its {threads:,} threads, larger than the tile?" if threads > size else ""
+    return f" Guard the line: `if {text} < {size}:`.{more}"
+
+
+def _axis_size(owner: Any, axis: int) -> str:
+    while isinstance(owner, ast.Subscript):
+        owner = owner.value
+    return f"{ast.unparse(owner)}.shape[{axis}]"
+
+
+def signed(node: Any, tree: Any) -> str:
+    """What makes the unsigned number in this part of the text a signed one: ``t = int(jit.threadIdx.x)``.
+
+    Empty if it isn't in the text of this function.
+    """
+    return _signed(node, tree, set())
+
+
+def _signed(node: Any, tree: Any, seen: set[str]) -> str:
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")).startswith("int"):
+        return ""
+    if _is_unsigned(node):
+        return f"int({ast.unparse(node)})"
+    if isinstance(node, ast.Name):
+        return "" if node.id in seen else _signed_name(node.id, tree, seen | {node.id})
+    found = (_signed(part, tree, seen) for part in ast.iter_child_nodes(node))
+    return next((text for text in found if text), "")
+
+
+def _signed_name(name: str, tree: Any, seen: set[str]) -> str:
+    for assign in ast.walk(tree):
+        if not isinstance(assign, ast.Assign):
+            continue
+        target = assign.targets[0]
+        if isinstance(target, ast.Name) and target.id == name:
+            if _is_unsigned(assign.value):
+                return f"{name} = int({ast.unparse(assign.value)})"
+            if found := _signed(assign.value, tree, seen):
+                return found
+        if isinstance(target, ast.Tuple) and name in map(ast.unparse, target.elts) and _is_unsigned(assign.value):
+            return f"{another(name)} = int({name})"
+    return ""
+
+
+def _is_unsigned(node: Any) -> bool:
+    """``jit.threadIdx.x`` and its like, or ``jit.grid(1)`` and its like."""
+    inner = node.func if isinstance(node, ast.Call) else node.value if isinstance(node, ast.Attribute) else None
+    return getattr(inner, "attr", getattr(inner, "id", "")) in _UNSIGNED
+
+
+def another(name: str) -> str:
+    """Another name for nearly the same: ``jj``, ``signed_row``."""
+    return name * 2 if len(name) == 1 else f"signed_{name}"
+
+
+# ---------------------------------------------------------------------------------------------
+# Arrays where a number is needed
+# ---------------------------------------------------------------------------------------------
+
+
+def one_element(node: Any, axes: int) -> str:
+    """What to write where `node` has so many axes left, and a number is needed."""
+    text = ast.unparse(node)
+    if not isinstance(node, ast.Subscript):
+        more = "" if axes == 1 else f" of {axes} axes"
+        return f"{text} is a whole array{more}: write {text}[{', '.join('ijkl'[:axes])}]"
+    owner, given = ast.unparse(node.value), len(indices_of(node))
+    index = ast.unparse(node.slice).strip("()") if isinstance(node.slice, ast.Tuple) else ast.unparse(node.slice)
+    last = [f"{owner}[{', '.join([index, *which])}]" for which in (["0"] * axes, list("jkl"[:axes]))]
+    what = "row" if axes == 1 else "array"
+    return f"{owner} has {given + axes} axes, and {text} is a whole {what}: write {' or '.join(last)}"
+
+
+def too_many(node: Any, axes: int) -> str:
+    """What to write instead of more indices than there are axes."""
+    owner, indices = ast.unparse(owner_of(node)), indices_of(node)
+    if axes == 1 and len(indices) == 2:
+        row, column = (f"({ast.unparse(i)})" if isinstance(i, ast.BinOp) else ast.unparse(i) for i in indices)
+        return f"{owner} has 1 axis: write {owner}[{row} * width + {column.strip('()')}]"
+    return f"{owner} has {axes} {'axis' if axes == 1 else 'axes'}, got {len(indices)} indices"
+
+
+# ---------------------------------------------------------------------------------------------
+# Races
+# ---------------------------------------------------------------------------------------------
+
+
+def addition(node: Any, tree: Any) -> str:
+    """The atomic that does what ``out[0] += x`` does, if `node` is the element that such a line changes."""
+    changes: list[Any] = [part for part in ast.walk(tree) if isinstance(part, ast.AugAssign)]
+    for change in changes:
+        if change.target is node and isinstance(change.op, (ast.Add, ast.Sub)):
+            given = ast.unparse(change.value)
+            if isinstance(change.op, ast.Sub):
+                given = f"-({given})" if isinstance(change.value, ast.BinOp) else f"-{given}"
+            index = ast.unparse(node.slice)
+            return f"jit.atomic_add({ast.unparse(node.value)}, {index}, {given})"
+    return ""
+
+
+def own_elements(node: Any) -> str:
+    """What to write where all threads write the same elements, one after the other, with one line."""
+    names = [index.id for index in indices_of(node) if isinstance(index, ast.Name)]
+    if not names or len(names) > 3:
+        return "Give each thread its own element, or let one of them write, or use jit.atomic_add."
+    one = len(names) == 1
+    get = f"{names[0]} = int(jit.grid(1))" if one else f"{', '.join(reversed(names))} = jit.grid({len(names)})"
+    return f"Every thread runs the whole function. Let each do its own: {get}."

@@ -1,0 +1,263 @@
+"""What's wrong in a kernel comes with what to write, in the words of its own line."""
+
+import importlib
+import itertools
+
+import numpy as np
+import pytest
+from test_kernels_run import escaped
+
+import fluxlite as fl
+from fluxlite.cuda import jit
+
+pytestmark = pytest.mark.usefixtures("simulated")
+_numbers = itertools.count()
+HEAD = """import math
+import numpy as np
+from fluxlite.cuda import jit
+
+
+@jit.rawkernel()
+def wrong(x, z, col, out):
+"""
+
+
+@pytest.fixture
+def kernel_of(tmp_path, monkeypatch):
+    """A kernel with this body: its text has to be in a file."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def make(body):
+        name = f"advice_{next(_numbers)}"
+        lines = "\n".join("    " + line for line in body.split("\n"))
+        (tmp_path / f"{name}.py").write_text(f"{HEAD}{lines}\n", encoding="utf-8")
+        return importlib.import_module(name).wrong
+
+    return make
+
+
+def launched(kernel, blocks, threads, size=32):
+    x, z = np.arange(size, dtype=np.float32), np.ones((4, 8), np.float32)
+    kernel[blocks, threads](fl.gpu(x), fl.gpu(z), fl.gpu(np.ones((3, 1), np.float32)), fl.gpu(np.zeros_like(x)))
+
+
+I = "i = int(jit.grid(1))\n"  # noqa: E741
+T = "t = int(jit.threadIdx.x)\n"
+PART = T + "part = jit.shared_memory(np.float32, 32)\n"
+
+OUTSIDE = [
+    (I + "out[i] = x[i + 1]", 1, 32, "index 32 is outside.*Guard the line: `if i + 1 < x.size:`."),
+    (I + "out[i] = x[i]", 2, 32, "32 threads do this here. A GPU doesn't check. Guard the line: `if i < x.size:`."),
+    (I + "out[i] = x[i - 1]", 1, 32, "doesn't count from the end. Guard the line: `if i - 1 >= 0:`."),
+    (I + "out[i] = z[i, 0]", 1, 32, "along axis 0.*`if i < z.shape[0]:`"),
+    (I + "out[i] = z[0][i]", 1, 32, "along axis 1.*`if i < z.shape[1]:`"),
+    (I + "r = z[1]\nout[i] = r[i]", 1, 32, "`if i < r.size:`"),
+    ("j, i = jit.grid(2)\nz[i, j] = 1.0", 1, (8, 5), "`if i < z.shape[0]:`"),
+    (I + "jit.atomic_add(z, (0, i), 1.0)", 1, 9, "`if i < z.shape[1]:`"),
+    (I + "jit.atomic_add(out, i * 2, 1.0)", 1, 32, "`if i * 2 < out.size:`"),
+    (PART + "part[t] = x[0]", 1, 64, "part has 32.*`if t < 32:`. Or is the block, with its 64 threads, larger"),
+    (PART + "part[t + 1] = x[0]", 1, 32, "`if t + 1 < 32:`."),
+    (PART + "part[t] = x[t]\njit.syncthreads()\nout[t] = part[t - 1]", 1, 32, "index -1 .*`if t - 1 >= 0:`."),
+    ("t = jit.threadIdx.x\nout[t] = x[t - 1]", 1, 32,
+     "index 4,294,967,295 is outside.*write t = int(jit.threadIdx.x).*`if t - 1 >= 0:`"),
+    (I + "t = jit.threadIdx.x\nk = t - 1\nout[i] = x[k]", 1, 32, "write t = int(jit.threadIdx.x)"),
+    ("j, i = jit.grid(2)\nz[i - 1, j] = 1.0", 1, 4, "write ii = int(i)"),
+    ("out[0] = x[jit.grid(1) - 1]", 1, 1, "write int(jit.grid(1))"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "blocks", "threads", "words"), OUTSIDE)
+def test_the_guard_is_of_the_index_and_the_side_that_failed(body, blocks, threads, words, kernel_of):
+    with pytest.raises(jit.OutOfBounds, match=escaped(words)):
+        launched(kernel_of(body), blocks, threads)
+
+
+@pytest.mark.parametrize("body", ["out[0] = x[40]", I + "out[i] = x[i if i < 1 else i + 40]"])
+def test_an_index_that_no_guard_helps_gets_none(body, kernel_of):
+    with pytest.raises(jit.OutOfBounds) as error:
+        launched(kernel_of(body), 1, 8)
+    assert "Guard" not in str(error.value)
+
+
+RACES = [
+    (I + "out[0] += x[i]", 1, 32, "Several threads add to one element.*: jit.atomic_add(out, 0, x[i])."),
+    (I + "out[0] += x[i]", 2, 16, "jit.atomic_add(out, 0, x[i])."),
+    (I + "out[0] -= x[i] * 2", 1, 32, "jit.atomic_add(out, 0, -(x[i] * 2))."),
+    (I + "z[0, 1] -= x[i]", 1, 32, "jit.atomic_add(z, (0, 1), -x[i])."),
+    (PART + "part[t] = x[t]\njit.syncthreads()\nif t < 16:\n    part[t] += part[t + 1]", 1, 32, "jit.syncthreads()"),
+    (I + "out[0] *= x[i]", 1, 32, "into another array"),
+    ("for i in range(x.size):\n    out[i] = x[i] + 10", 1, 8,
+     "write after write, WAW).*Every thread runs the whole function. Let each do its own: i = int(jit.grid(1))."),
+    ("for i in range(x.size):\n    out[i] = x[i] + 10", 2, 8, "Let each do its own: i = int(jit.grid(1))."),
+    ("for i in range(4):\n    for j in range(8):\n        z[i, j] = 0.0", 1, 8, "its own: j, i = jit.grid(2)."),
+    (I + "out[0] = x[i]", 1, 8, "which block (0), thread (7) writes too (line .*own element, or let one of them"),
+    (I + "out[i // 2] = x[i]", 1, 8, "Give each thread its own element"),
+    (I + "x[i] = x[i] + x[(i + 1) % 32]", 4, 8, "never wait for each other: write into another array"),
+    (I + "x[i] = x[i] + x[(i + 1) % 32]", 1, 32, "Read first, then jit.syncthreads(), then write; or write into an"),
+    (I + "v = x[(i + 1) % 32]\njit.syncthreads()\nx[i] = v\nout[i] = x[31 - i]", 2, 16, "in a launch of its own"),
+    (PART + "part[t] = x[t]\nout[t] = part[31 - t]", 1, 32, "writes (line .*Put jit.syncthreads() between the two."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "blocks", "threads", "words"), RACES)
+def test_what_ends_a_race(body, blocks, threads, words, kernel_of):
+    with pytest.raises(jit.DataRace, match=escaped(words)) as error:
+        launched(kernel_of(body), blocks, threads)
+    assert ("too (line" in str(error.value)) == ("write after write" in str(error.value))
+
+
+def test_a_sum_by_halves_isnt_told_to_add_atomically(kernel_of):
+    body = PART + "part[t] = x[t]\njit.syncthreads()\nif t < 16:\n    part[t] += part[t + 1]"
+    with pytest.raises(jit.DataRace) as error:
+        launched(kernel_of(body), 1, 32)
+    assert "atomic_add" not in str(error.value)
+
+
+def test_several_lines_are_named_in_the_plural(kernel_of):
+    with pytest.raises(jit.DataRace, match=r"writes \(lines \d+ and \d+\)"):
+        launched(kernel_of(PART + "part[t] = x[t]\npart[t] = 1.0\nout[t] = part[31 - t]"), 1, 32)
+
+
+def test_a_stale_tile_is_cured_by_zeros(kernel_of):
+    with pytest.raises(jit.NeverWritten, match=escaped("with 0 where the array.*every round: `else: part[…] = 0.0`")):
+        launched(kernel_of(PART + "if t < 20:\n    part[t] = x[t]\njit.syncthreads()\nout[t] = part[31 - t]"), 1, 32)
+
+
+REFUSED = {
+    "i, j = jit.grid(2)\nj = int(j)": "A variable keeps its type: take a new name, jj = int(j)",
+    "column, row = jit.grid(2)\nrow = int(row) - 1": "take a new name, signed_row = int(row)",
+    "col, row = jit.grid(2)": "col is an argument; take another name",
+    I + "out[i] = col[i] + x[i]": "col has 2 axes, and col[i] is a whole row: write col[i, 0] or col[i, j]",
+    I + "out[i] = col[i]": "col has 2 axes, and col[i] is a whole row",
+    "s = 0.0\ns += z": "z is a whole array of 2 axes: write z[i, j]",
+    "z[0] = 1.0": "z has 2 axes, and z[0] is a whole row: write z[0, 0] or z[0, j]",
+    "pa = jit.shared_memory(np.float32, 16)\ny = 0\npa[y, 1] = 0.0": "pa has 1 axis: write pa[y * width + 1]",
+    "jit.atomic_add(out, (0, 1), 1.0)": "out has 1 axis: write out[0 * width + 1]",
+    "out[0] = z[0, 1, 2]": "z has 2 axes, got 3 indices",
+    "part = jit.shared_memory(np.float32, jit.blockDim.x)": "a number in the text or a global, such as T = 32",
+    "t = jit.threadIdx.x\nk = 3\nout[0] = x[t + k]": "jit.threadIdx.x is unsigned: write t = int(jit.threadI",
+    "part = np.zeros(34, np.float32)": "a kernel makes no arrays.*jit.shared_memory(np.float32, 34)",
+    "print('here')": "no thread prints.*kernel.watched",
+    "print(x[0])": "no thread prints.*kernel.watched",
+    "jit.syncthreads": "jit.syncthreads does nothing without (): write jit.syncthreads()",
+    "jit.grid": "write jit.grid(1)",
+    "out[0] = math.sqrt(x[0])": "There's np.sqrt",
+    I + "if i > 0 & i < x.size:\n    out[i] = 1.0": "write `and` between two tests",
+}
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_what_to_write_instead(body, kernel_of, capsys):
+    capsys.readouterr()
+    with pytest.raises(jit.Refused, match=escaped(REFUSED[body])):
+        launched(kernel_of(body), 1, 4)
+    assert not capsys.readouterr().out
+
+
+def test_arguments_have_no_names_in_a_launch(kernel_of):
+    words = r"wrong\[blocks, threads\]\(x, z, col, out\) takes its arguments in order, without names; got out=…"
+    with pytest.raises(TypeError, match=words):
+        kernel_of("out[0] = x[0]")[1, 8](1, 2, 3, out=4)
+
+
+# -- a watched thread -----------------------------------------------------------------------------------------------
+
+
+def watched(kernel, which, blocks, threads, capsys, size=32):
+    capsys.readouterr()
+    kernel.watched = which
+    launched(kernel, blocks, threads, size)
+    return [line.partition(": ")[2] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_watched_thread_shows_its_numbers(kernel_of, capsys):
+    kernel = kernel_of(I + "if i < x.size:\n    out[i] = x[i] + 10")
+    assert watched(kernel, (1, 2), 4, 16, capsys) == [
+        "i = int(jit.grid(1))    i = 18",
+        "if i < x.size:    yes",
+        "out[i] = x[i] + 10    x[18] = 18.0 → out[18] = 28.0",
+    ]
+    assert watched(kernel, (3, 2), 4, 16, capsys)[1:] == ["if i < x.size:    no"]
+
+
+def test_a_watched_loop_shows_its_first_rounds(kernel_of, capsys):
+    kernel = kernel_of("s = 0.0\nfor k in range(x.size):\n    s += x[k]\nh = 2\nwhile h > 5:\n    h = 0")
+    lines = watched(kernel, (0, 3), 1, 4, capsys, size=488)
+    assert lines[1:3] == ["for k in range(x.size):    k = 0", "s += x[k]    x[0] = 0.0 → s = 0.0"]
+    assert lines[15:] == [
+        "for k in range(x.size):    k = 7", "s += x[k]    x[7] = 7.0 → s = 28.0", "… 480 more rounds", "h = 2    h = 2",
+        "while h > 5:    no round",
+    ]  # fmt: skip
+
+
+def test_a_watched_thread_among_shared_memory_and_atomics(kernel_of, capsys):
+    body = PART + "part[t] = x[t]\njit.syncthreads()\nif t < 16:\n    part[t] += part[t + 16]\n"
+    body += "jit.atomic_add(out, 0, x[t])"
+    lines = watched(kernel_of(body), (0, 3), 1, 32, capsys)
+    assert "part[t] += part[t + 16]    part[3] = 3.0, part[19] = 19.0 → part[3] = 22.0" in lines
+    assert lines[-1] == "jit.atomic_add(out, 0, x[t])    x[3] = 3.0 → out[0]"
+
+
+def test_a_loop_in_a_loop_is_short(kernel_of, capsys):
+    lines = watched(kernel_of("for i in range(20):\n    for k in range(30):\n        s = 1.0"), (0, 0), 1, 1, capsys)
+    assert lines.count("… 22 more rounds") == 8 and lines[-1] == "… 12 more rounds"
+    assert lines.count("for i in range(20):    i = 7") == 1 and len(lines) == 8 * 18 + 1
+
+
+BLOCKS = "this launch has blocks 0 to 1 and threads 0 to 3. Got "
+
+
+@pytest.mark.parametrize(("which", "blocks", "threads", "words"), [
+    (3, 2, 4, f"watched is (block, thread), such as (0, 5) or ((1, 0), (3, 2)), or None; {BLOCKS}3."),
+    ((0, 99), 2, 4, f"{BLOCKS}(0, 99)."),
+    ((2, 0), 2, 4, f"{BLOCKS}(2, 0)."),
+    ((0, -1), 2, 4, f"{BLOCKS}(0, -1)."),
+    ((0, 1, 2), 2, 4, BLOCKS),
+    (("a", 0), 2, 4, BLOCKS),
+    ((0, (4, 0)), (2, 2), (4, 2), "blocks (0, 0) to (1, 1) and threads (0, 0) to (3, 1). Got (0, (4, 0))."),
+])  # fmt: skip
+def test_a_thread_that_isnt_in_the_launch(which, blocks, threads, words, kernel_of):
+    kernel = kernel_of("out[0] = x[0]")
+    kernel.watched = which
+    with pytest.raises(ValueError, match=escaped(f"kernel wrong: .*{words}")):
+        launched(kernel, blocks, threads)
+
+
+def test_a_thread_by_its_axes(kernel_of, capsys):
+    kernel = kernel_of("column, row = jit.grid(2)\nif column < 8 and row < 4:\n    z[row, column] = 2.0")
+    by_axes, by_number = (watched(kernel, which, (2, 1), (4, 4), capsys) for which in (((1, 0), (3, 2)), (1, 11)))
+    assert by_axes == by_number and by_axes[-1].endswith("z[2, 7] = 2.0")
+
+
+# -- docstrings -----------------------------------------------------------------------------------------------------
+
+
+def test_help_is_short_and_begins_with_a_table():
+    import pydoc
+
+    text = pydoc.render_doc(jit, renderer=pydoc.plaintext)
+    lines = text.splitlines()
+    assert len(lines) < 300
+    assert next(k for k, line in enumerate(lines) if "Where am I" in line) < 15
+    assert next(k for k, line in enumerate(lines) if line == "FUNCTIONS") < 180
+    for word in ("warp", "lane", "sectors", "divergent", "bank conflict", "Occupancy", "request"):
+        assert word in text.partition("CLASSES")[0]
+    assert "help(fluxlite.cuda.jit)" in fl.cuda.__doc__
+    assert issubclass(jit.OutOfBounds, jit.KernelError)  # still there
+
+
+@pytest.mark.parametrize(("name", "words"), [
+    ("grid", "i = int(row); j = int(column)"), ("shared_memory", "part[row * T + column]"),
+    ("syncthreads", "Threads that have returned aren't waited for"), ("Kernel", "None ends it"),
+    ("Kernel", "help(kernel.figures)"),
+])  # fmt: skip
+def test_what_a_docstring_says(name, words):
+    assert words in " ".join(getattr(jit, name).__doc__.split())
+
+
+def test_every_row_of_the_figures_is_explained(kernel_of):
+    kernel = kernel_of(PART + "part[t] = x[t]\nif t < 3:\n    jit.atomic_add(out, 0, part[t])")
+    launched(kernel, 1, 32)
+    rows = [name for name, _ in kernel.figures.rows()]
+    assert "written" in rows and "bank conflicts" in rows and "atomics" in rows
+    assert all(f"- {name}: " in type(kernel.figures).__doc__ for name in rows)
