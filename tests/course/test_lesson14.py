@@ -115,6 +115,20 @@ def test_a_verdict_names_the_place_of_an_error():
     assert "block (0), thread (0), line" in rows["yours"] and "jit.syncthreads()" in rows["yours"]
 
 
+@pytest.mark.parametrize(("id", "kernel", "advice"), [
+    ("14.1", learners.affine_shifted, "Guard the line"), ("14.1", learners.affine_by_all, "Let each do its own"),
+    ("14.2", learners.pairs_guarded_too_late, "Guard the line"), ("14.3", learners.eight_by_the_block, "atomic_add"),
+])  # fmt: skip
+def test_a_verdict_gives_one_advice(id, kernel, advice):
+    yours = dict(judge(id, kernel).rows)["yours"].splitlines()
+    assert len(yours) == 2 and advice not in yours[1]
+
+
+def test_a_verdicts_lines_stand_below_each_other():
+    yours = dict(judge("14.3", learners.eight_forever).rows)["yours"].splitlines()
+    assert len(yours) == 3 and not any(line.startswith(" ") for line in yours)
+
+
 # -- the pictures -----------------------------------------------------------------------------------------------------
 
 

@@ -163,7 +163,7 @@ def test_a_range_of_one_time_is_left_out():
     x = np.ones(1024, np.float32)
     found = figures(puzzles.guarded, 4, 256, x, x.copy())
     assert found.time == "3 µs simulated (NVIDIA T4), the least that any kernel takes"
-    assert found.summary.endswith("; 3 µs, the least that any kernel takes")
+    assert found.summary.endswith("; 3 µs on the card, the least that any kernel takes")
 
 
 @pytest.mark.parametrize(("shape", "launch", "words"), [
@@ -182,6 +182,21 @@ def added_one(x, out):
     j, i = jit.grid(2)
     if i < x.shape[0] and j < x.shape[1]:
         out[i, j] = x[i, j] + 1
+
+
+def test_one_of_each_has_no_plural():
+    found = figures(parted, 1, 1, X[:1], np.zeros(1, np.float32))
+    assert found.summary.startswith("1 thread, 2 sectors, 12% used;")
+    found = figures(puzzles.guarded, 1, 32, X[:31], np.zeros(31, np.float32))
+    assert ", 1 divergent branch;" in found.summary
+
+
+def test_what_the_whole_time_is_besides_the_kernels(capsys):
+    x = fl.gpu(X[:32])
+    puzzles.guarded[1, 32](x, np.zeros_like(x))
+    fl.cuda.time(lambda: puzzles.guarded[1, 32](x, x))
+    assert "3 µs on the card" in capsys.readouterr().out
+    assert "the host's time for each launch, about 15 µs" in " ".join(fl.cuda.time.__doc__.split())
 
 
 def test_written_elements_of_views_and_by_atomics():

@@ -189,15 +189,15 @@ class Figures:
     def summary(self) -> str:
         """The most important figures, in one line."""
         more = [
-            f"{count:,} {word}"
-            for count, word in (
-                (self.conflicts, "bank conflicts"), (self.divergent, "divergent branches"),
-                (self.queue, "atomics on one element"),
+            many(count, *words)
+            for count, *words in (
+                (self.conflicts, "bank conflict"), (self.divergent, "divergent branch", "divergent branches"),
+                (self.queue, "atomic on one element", "atomics on one element"),
             )
             if count
         ]  # fmt: skip
-        parts = [f"{self.threads:,} threads", f"{self.sectors:,} sectors, {self.share:.0%} used", *more]
-        return f"{', '.join(parts)}; {duration(self.seconds)}, {self._why}"
+        parts = [many(self.threads, "thread"), f"{many(self.sectors, 'sector')}, {self.share:.0%} used", *more]
+        return f"{', '.join(parts)}; {duration(self.seconds)} on the card, {self._why}"
 
     @property
     def _why(self) -> str:
@@ -227,8 +227,8 @@ def _dim(dim: tuple[int, ...]) -> str:
     return str(parts[0]) if len(parts) == 1 else str(tuple(parts))
 
 
-def many(count: int, word: str) -> str:
-    return f"{count:,} {word if count == 1 else f'{word}s'}"
+def many(count: int, word: str, several: str = "") -> str:
+    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
 
 
 def duration(seconds: float) -> str:
