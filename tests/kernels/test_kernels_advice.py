@@ -63,6 +63,8 @@ OUTSIDE = [
     (I + "t = jit.threadIdx.x\nk = t - 1\nout[i] = x[k]", 1, 32, "write t = int(jit.threadIdx.x)"),
     ("j, i = jit.grid(2)\nz[i - 1, j] = 1.0", 1, 4, "write ii = int(i)"),
     ("out[0] = x[jit.grid(1) - 1]", 1, 1, "write int(jit.grid(1))"),
+    ("i = jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x\nout[i] = x[i - 1]", 1, 32,
+     "write i = int(jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x)"),
 ]  # fmt: skip
 
 

@@ -175,6 +175,7 @@ def test_a_range_of_one_time_is_left_out():
 def test_elements_that_nobody_wrote_are_a_row(shape, launch, words):
     found = figures(added_one, *launch, np.ones(shape, np.float32), np.zeros(shape, np.float32))
     assert dict(found.rows()).get("written") == words
+    assert ("elements of out;" in found.summary) == (words is not None)
 
 
 @jit.rawkernel()

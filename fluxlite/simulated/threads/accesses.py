@@ -179,7 +179,7 @@ def _check_written(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -
             f"no thread has written {part.name}[{int(to.chosen[place])}] yet. Shared memory begins with whatever was "
             f"there "
             "before.\n  Write every element that is read, also those at the edges, with 0 where the array has nothing, "
-            f"in every round: `else: {part.name}[…] = 0.0`.",
+            f"in every round: `else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else 0}`.",
             lanes.named(who),
         )  # fmt: skip
 

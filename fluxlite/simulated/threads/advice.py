@@ -69,7 +69,7 @@ def _signed_name(name: str, tree: Any, seen: set[str]) -> str:
             continue
         target = assign.targets[0]
         if isinstance(target, ast.Name) and target.id == name:
-            if _is_unsigned(assign.value):
+            if _all_unsigned(assign.value):
                 return f"{name} = int({ast.unparse(assign.value)})"
             if found := _signed(assign.value, tree, seen):
                 return found
@@ -82,6 +82,13 @@ def _is_unsigned(node: Any) -> bool:
     """``jit.threadIdx.x`` and its like, or ``jit.grid(1)`` and its like."""
     inner = node.func if isinstance(node, ast.Call) else node.value if isinstance(node, ast.Attribute) else None
     return getattr(inner, "attr", getattr(inner, "id", "")) in _UNSIGNED
+
+
+def _all_unsigned(node: Any) -> bool:
+    """Also ``jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x``."""
+    if isinstance(node, ast.BinOp):
+        return _all_unsigned(node.left) and _all_unsigned(node.right)
+    return _is_unsigned(node)
 
 
 def another(name: str) -> str:

@@ -196,6 +196,7 @@ class Figures:
             )
             if count
         ]  # fmt: skip
+        more += [f"writes {some:,} of {size:,} elements of {name}" for name, (some, size) in self.written.items()]
         parts = [many(self.threads, "thread"), f"{many(self.sectors, 'sector')}, {self.share:.0%} used", *more]
         return f"{', '.join(parts)}; {duration(self.seconds)} on the card, {self._why}"
 
