@@ -61,7 +61,7 @@ OUTSIDE = [
     ("t = jit.threadIdx.x\nout[t] = x[t - 1]", 1, 32,
      "index 4,294,967,295 is outside.*write t = int(jit.threadIdx.x).*`if t - 1 >= 0:`"),
     (I + "t = jit.threadIdx.x\nk = t - 1\nout[i] = x[k]", 1, 32, "write t = int(jit.threadIdx.x)"),
-    ("j, i = jit.grid(2)\nz[i - 1, j] = 1.0", 1, 4, "write ii = int(i)"),
+    ("j, i = jit.grid(2)\nz[i - 1, j] = 1.0", 1, 4, "write ii = int(i).*`if ii - 1 >= 0:`"),
     ("out[0] = x[jit.grid(1) - 1]", 1, 1, "write int(jit.grid(1))"),
     ("i = jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x\nout[i] = x[i - 1]", 1, 32,
      "write i = int(jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x)"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 _UNSIGNED = {"threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid"}
@@ -50,6 +51,12 @@ def signed(node: Any, tree: Any) -> str:
     Empty if it isn't in the text of this function.
     """
     return _signed(node, tree, set())
+
+
+def renamed(text: str, write: str) -> str:
+    """The guard `text` with the new name, where `write` gives one: ``jj = int(j)``."""
+    new, _, old = write.removesuffix(")").partition(" = int(")
+    return re.sub(rf"\b{old}\b", new, text) if old.isidentifier() else text
 
 
 def _signed(node: Any, tree: Any, seen: set[str]) -> str:

@@ -185,17 +185,18 @@ def _outside(lanes: Lanes, ref: Ref, axis: int, index: int, bad: Any, count: int
     part, place, node = ref.part, axis - ref.axis, site.node
     size = part.shape[axis]
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
-    wrapped, below = "", index
+    wrapped, write, below = "", "", index
     if index >= 2**31:
         below = -1
         parts = advice.indices_of(node)
         write = advice.signed(parts[place] if place < len(parts) else node, site.source.tree) or "int(jit.grid(1))"
         wrapped = f" It's a number below 0 that an unsigned type can't hold: write {write}."
     backwards = ", and doesn't count from the end" if below < 0 else ""
+    guard = advice.guard(node, place, len(part.shape) - ref.axis, below, part, lanes.launch.threads)
     text = (
         f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside.{wrapped}\n  "
         f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
-        f"{advice.guard(node, place, len(part.shape) - ref.axis, below, part, lanes.launch.threads)}"
+        f"{advice.renamed(guard, write)}"
     )
     return site.wrong(OutOfBounds, text, lanes.first_of(bad))
 
