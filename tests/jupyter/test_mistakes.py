@@ -36,8 +36,8 @@ def test_numbers_and_sentence():
     [
         (np.eye(2, dtype=int), "2 of 2 observations are recognized."),
         (np.array([[3, 1], [0, 2]]), "5 of 6 observations are recognized. The mistake: 0 was taken for 1 (once)."),
-        (np.array([[1200, 2], [1, 2]]), "1,202 of 1,205 observations are recognized. The mistakes: 0 was taken for 1 (2 "
-         "times), 1 was taken for 0 (once)."),
+        (np.array([[1200, 2], [1, 2]]), "1,202 of 1,205 observations are recognized. "
+         "The mistakes: 0 was taken for 1 (2 times), 1 was taken for 0 (once)."),
         (np.zeros((2, 2), np.uint8), "0 of 0 observations are recognized."),
     ],
 )  # fmt: skip
