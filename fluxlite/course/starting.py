@@ -24,12 +24,14 @@ CARD = "NVIDIA T4"
 def start(number: str, made_for: str | None = None) -> None:
     """Begin lesson `number`: print what's there, and turn on the simulated GPU if there's no real one.
 
+    A lesson with ``SIMULATED = False`` does without the simulated GPU, and the box says so.
+
     Then checks, guesses and progress work. `made_for` is the version that the notebook was made for; if you have a
     different one, the box says so. Raises `ValueError` for an unknown lesson.
     """
     if made_for is not None and not isinstance(made_for, str):
         raise TypeError(f'start(number, made_for): made_for is a version such as "1.0", got {in_words(made_for)}')
-    exercises.lesson(number)
+    lesson = exercises.lesson(number)
     progress.stay()
     versions = f"fluxlite {fluxlite.__version__} · Python {platform.python_version()} · NumPy {np.__version__}"
     lines = [f"lesson {number} · {versions}"]
@@ -38,16 +40,21 @@ def start(number: str, made_for: str | None = None) -> None:
             f"This notebook was made for fluxlite {made_for}. If a number differs from the text, that may be why; "
             f"reset({number!r}) gives you the lesson for {fluxlite.__version__} and keeps yours."
         )
-    _show([*lines, _gpu_line(), _progress_line(), *_passing_line()])
+    _show([*lines, _gpu_line(getattr(lesson, "SIMULATED", True)), _progress_line(), *_passing_line()])
 
 
-def _gpu_line() -> str:
+def _gpu_line(simulated: bool = True) -> str:
+    if not simulated:
+        simulate_gpu(False)
     if gpu_device() is None:
         reason = why_no_gpu()
-        with contextlib.redirect_stdout(io.StringIO()):  # the box says it instead
-            simulate_gpu(like=CARD)
+        if simulated:
+            with contextlib.redirect_stdout(io.StringIO()):  # the box says it instead
+                simulate_gpu(like=CARD)
         reason = reason.split(";")[0].split(". ")[0].rstrip(".")
         stands_in = f"A simulated {CARD} stands in: wherever it does, you see the word simulated."
+        if not simulated:
+            stands_in = "The simulated one is off in this lesson."
         return f"GPU: none to use ({reason}). {stands_in}"
     if is_on():
         return f"GPU: {gpu_device().name}"  # type: ignore[union-attr]

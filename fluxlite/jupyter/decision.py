@@ -49,8 +49,8 @@ def decision() -> Picture:
 def _sentence() -> str:
     ways = ". ".join(f"{step.about}: {step.outcome}" for step in STEPS)
     return (
-        f"Five questions, the first yes counts. {ways}. If there is none: {LAST}. What the variable or the file asks "
-        "for and cannot be used brings a warning, and the last question is asked."
+        f"Five questions, the first yes counts. {ways}. If there is none: {LAST}. If what the variable or "
+        "the file asks for can't be used, you get a warning, and the last question decides."
     )
 
 

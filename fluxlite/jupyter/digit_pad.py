@@ -119,14 +119,14 @@ def reading(
     Raises `ValueError` for ink or scores of another shape.
 
     >>> reading(lambda pictures: np.zeros((1, 10)), 3)[1]
-    You drew this, the network sees 8 × 8 points of it, and reads 0. The scores, from 0 to 9: 0.10, 0.10, ...
+    This ink, as 8 × 8 points, is read as 0. The shares, from 0 to 9: 0.10, 0.10, ...
     """
     ink = _ink_of(ink)
     points = seen(ink)
     shares, word = _read(read, points, answer)
     sentence = (
-        f"You drew this, the network sees 8 × 8 points of it, and reads {word}. The scores, from 0 to "
-        f"{len(shares) - 1}: {', '.join(f'{share:.2f}' for share in shares)}."
+        f"This ink, as 8 × 8 points, is read as {word}. The shares, from 0 to {len(shares) - 1}: "
+        f"{', '.join(f'{share:.2f}' for share in shares)}."
     )
     numbers = {str(number): float(f"{share:.2f}") for number, share in enumerate(shares)}
     return numbers, show(_figure(ink, points, shares, word), sentence)

@@ -28,7 +28,7 @@ def lanes(receipts: dict[str, Receipt], batches: int) -> Picture:
     >>> loader = fl.DataLoader(x, batchsize=2)
     >>> r = fl.estimate(lambda: [np.exp(fl.gpu(batch)) for batch in loader]).receipt
     >>> lanes({"by hand": r}, batches=2)
-    2 batches, simulated (NVIDIA T4). by hand: in 63 µs; the GPU computes for 6 µs of them.
+    2 batches, simulated (NVIDIA T4). by hand: 63 µs in all, 6 µs of them computing.
     """
     found = {name: _spans(name, receipt.timeline(), batches) for name, receipt in receipts.items()}
     cards = {receipt.seconds.card for receipt in receipts.values()}
@@ -78,4 +78,4 @@ def _end(spans: Spans) -> float:
 
 def _said(spans: Spans) -> str:
     computing = sum(end - start for start, end in spans["compute"])
-    return f"in {duration(_end(spans))}; the GPU computes for {duration(computing)} of them"
+    return f"{duration(_end(spans))} in all, {duration(computing)} of them computing"

@@ -226,8 +226,8 @@ def test_the_picture_says_how_long_each_way_takes():
     picture = lanes({"by hand": receipt(lambda x: x), "gpu(loader)": receipt(fl.gpu)}, batches=3)
     assert picture.png.startswith(b"\x89PNG")
     assert picture.sentence == (
-        "3 batches, simulated (NVIDIA T4). by hand: in 635 µs; the GPU computes for 40 µs of them; "
-        "gpu(loader): in 620 µs; the GPU computes for 40 µs of them."
+        "3 batches, simulated (NVIDIA T4). by hand: 635 µs in all, 40 µs of them computing; "
+        "gpu(loader): 620 µs in all, 40 µs of them computing."
     )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
+from fluxlite.course import start
 from fluxlite.course.exercises import judge
 
 
@@ -61,8 +62,8 @@ def chatty(model, x):
         ("10.1", ["AMDGPU", "Metal", None, 1], "workstation: one of CUDA, AMDGPU, Metal, CPU, in quotes"),
         ("10.1", ["AMDGPU", "Metal", "CPU", 0], "one of the three doesn't have what the preference asks for"),
         ("10.1", ["AMDGPU", "Metal", "CPU", 2], "On how many of the three is that so?"),
-        ("10.2", [named], "on the laptop with nothing your function raised an error: a backend that you name"),
-        ("10.2", [demands], "on the laptop with nothing your function raised an error"),
+        ("10.2", [named], "on the laptop without a GPU your function raised an error: a backend that you name"),
+        ("10.2", [demands], "on the laptop without a GPU your function raised an error"),
         ("10.2", [always_cpu], "on the workstation with CUDA there's a GPU, and your function didn't use it"),
         ("10.2", [cuda_or_cpu], "on the Mac there's a GPU, and your function didn't use it"),
         (
@@ -72,7 +73,7 @@ def chatty(model, x):
         ),
         ("10.2", [input_left_behind], "on the workstation with CUDA your function raised an error"),
         ("10.2", [result_left_there], "on the workstation with CUDA the result isn't a NumPy array"),
-        ("10.2", [simulates], "on the laptop with nothing your function turned a simulated GPU on"),
+        ("10.2", [simulates], "on the laptop without a GPU your function turned a simulated GPU on"),
         ("10.2", [lambda model, x: fl.cpu(fl.gpu(model)(fl.gpu(x))) + 1], "the values aren't those of model(x)"),
         ("10.2", [chatty], "predict returned None"),
         ("10.2", [3], "predict should be a function"),
@@ -105,10 +106,19 @@ def test_right_answers_other_than_the_lessons_own():
         device = fl.gpu_device() or fl.get_device("CPU")
         return np.array(fl.cpu(device(model)(device(x))))
 
-    assert judge("10.1", "amdgpu", "metal ", fl.get_device("CPU"), 1).word == "right"
+    verdict = judge("10.1", "amdgpu", "metal ", fl.get_device("CPU"), 1)
+    assert verdict.word == "right" and verdict.message.endswith('In a program it\'s written "AMDGPU", "Metal"')
+    assert "written" not in judge("10.1", "AMDGPU", "Metal", "CPU", 1).message
     assert judge("10.2", with_gpu).word == "right"
     assert judge("10.2", by_the_current_one).word == "right"
     assert (
         judge("10.3", {"CUDA": "hidden", "AMDGPU": "no driver", "environment": "CUDA", "preference": "Metal"}).word
         == "right"
     )
+
+
+def test_the_box_says_that_the_simulated_gpu_is_off(capsys):
+    with fl.simulate_gpu(False), fl.pretend():
+        start("10")
+        assert fl.gpu_device() is None
+    assert "The simulated one is off in this lesson." in (said := capsys.readouterr().out) and "stands in" not in said

@@ -103,6 +103,11 @@ def as_a_chain(model, devices):
     return fl.Chain(devices[0], *first, devices[1], *second)
 
 
+def only_the_second_is_missing(model, devices):
+    first, second = halves(model, devices)
+    return lambda x: second(devices[1](first(devices[0](x))))
+
+
 class AsAClass:
     def __init__(self, model, devices):
         self.devices, (self.first, self.second) = devices, halves(model, devices)
@@ -231,6 +236,19 @@ def test_two_gradients_added_across_the_cards_stop_with_the_librarys_own_words()
 
     verdict = judge("11.4", parallel_gradient)
     assert verdict.word == "stopped" and "arrays of two devices" in verdict.message
+
+
+def test_a_place_in_small_letters_is_right_and_the_verdict_says_how_it_is_written():
+    assert judge("11.1", 1, 1, 0, "cpu").message.endswith('In a program it\'s written "CPU"')
+    assert "written" not in judge("11.1", 1, 1, 0, "CPU").message
+
+
+def test_a_split_without_the_cards_as_current_ones_is_right_and_the_verdict_names_the_habit():
+    """Simulated cards compute where the arrays are, CuPy on the current card."""
+    for split in (as_a_chain, only_the_second_is_missing):
+        verdict = judge("11.2", split)
+        assert verdict.word == "right" and "on real cards, put `with devices[i]:`" in verdict.message
+    assert "real cards" not in judge("11.2", AsAClass).message
 
 
 @pytest.mark.parametrize("hidden", [None, "-1", "0"])

@@ -113,6 +113,7 @@ SOFTSIGN = [
     ((lambda g, out, x, s: g * s / (s + x) ** 2, of_s), "the gradient of x: right only where x is positive"),
     ((lambda g, out, x, s: g * s / (s + np.abs(x)), of_s), "the square is missing"),
     ((of_x, lambda g, out, x, s: g * slope_s(x, s)), "gives a gradient of shape (4, 3) for s, of shape (3,)"),
+    ((of_x, lambda g, out, x, s: g * np.sum(slope_s(x, s), axis=0)), "multiply by g first, then sum over the rows"),
     ((of_x, lambda g, out, x, s: np.sum(g * slope_s(x, s))), "gives a gradient of shape () for s"),
     ((of_x, lambda g, out, x, s: np.sum(slope_s(x, s), axis=0)), "the gradient of s: g is missing"),
     ((of_x, lambda g, out, x, s: -of_s(g, out, x, s)), "the gradient of s: the sign is wrong"),
@@ -189,20 +190,26 @@ def by_sum(f, x):
     return [] if abs(total) < 1e-4 else list(np.ndindex(x.shape))
 
 
+def every_place_if_any(f, x):
+    found = checker(both_sides)(f, x)
+    return list(np.ndindex(x.shape)) if found else []
+
+
 CHECKERS = [
-    (lambda f, x: [], "a rule that is wrong at one place, the last one"),
-    (checker(both_sides, only=1), "a rule that is wrong at one place, the last one"),
-    (checker(both_sides, lambda g, slope: abs(g - slope) > 0.1), "a rule that is 1 percent off"),
-    (checker(both_sides, lambda g, slope: g != slope), "is right, and your check finds it wrong"),
-    (checker(both_sides, lambda g, slope: abs(g - slope) > 1e-8), "is right, and your check finds it wrong"),
-    (checker(both_sides, lambda g, slope: g - slope > 1e-4 * abs(slope)), "a rule that"),
+    (lambda f, x: [], "a rule is wrong at one place, the last one, and your check doesn't find every place"),
+    (checker(both_sides, only=1), "a rule is wrong at one place, the last one"),
+    (checker(both_sides, lambda g, slope: abs(g - slope) > 0.1), "a rule is 1 percent off, and your check doesn't"),
+    (checker(both_sides, lambda g, slope: g != slope), "is right, but your check calls it wrong"),
+    (checker(both_sides, lambda g, slope: abs(g - slope) > 1e-8), "its slopes are large, so allow for rounding"),
+    (checker(both_sides, lambda g, slope: g - slope > 1e-4 * abs(slope)), "a rule is"),
     (checker(one_side, lambda g, slope: abs(g - slope) > 1e-6), "steps to both sides"),
-    (checker(half), "is right, and your check finds it wrong"),
+    (checker(half), "is right, but your check calls it wrong"),
+    (every_place_if_any, "also names places that are right"),
     (checker(in_place), "your check changed x"),
     (checker(both_sides, give=lambda wrong: None), "check_gradient gave None"),
     (checker(both_sides, give=lambda wrong: not wrong), "gives the list of the positions"),
     (checker(both_sides, give=len), "gives the list of the positions"),
-    (by_sum, "a rule that"),
+    (by_sum, "a rule is"),
 ]
 
 

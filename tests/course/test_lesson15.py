@@ -60,6 +60,10 @@ def by(share_of=fl.softmax, none="none of these", kind=int):
     return answers
 
 
+def strictly_more(scores, least):
+    return [int(np.argmax(row)) if np.max(row) > least else "none of these" for row in fl.softmax(scores)]
+
+
 @pytest.mark.parametrize(
     ("id", "answers", "words"),
     [
@@ -97,6 +101,7 @@ def by(share_of=fl.softmax, none="none of these", kind=int):
         ("15.3", [lambda train, X, labels, rng: 1.0], "nothing was learned"),
         ("15.3", [lambda train, X, labels, rng: train(X[:40], labels[:40]) and 0.1], "wasn't asked anything"),
         ("15.4", [by(share_of=lambda scores: scores)], "compare the share with least, not the score"),
+        ("15.4", [strictly_more], "enough for an answer, since at least 1 may be 1 itself"),
         ("15.4", [by(none=10)], "or, if no share is large enough, these three words"),
         ("15.4", [by(none=None)], "or, if no share is large enough, these three words"),
         ("15.4", [by(kind=str)], "a digit is a number"),

@@ -83,8 +83,8 @@ def test_the_examples_look_like_the_digits_of_the_course():
 def test_reading_gives_shares_of_1_and_says_what_is_read():
     numbers, picture = reading(upper_half, drawn([[(16, 4), (16, 28)], [(8, 5), (24, 5)]]))
     assert numbers["1"] == 1.0 and numbers["0"] == 0.0 and len(numbers) == 10
-    assert "reads 1" in repr(picture) and picture.png
-    assert "reads none" in repr(reading(upper_half, 3, answer=lambda scores: ["none"] * len(scores))[1])
+    assert "is read as 1" in repr(picture) and picture.png
+    assert "is read as none" in repr(reading(upper_half, 3, answer=lambda scores: ["none"] * len(scores))[1])
 
 
 def test_a_model_on_a_gpu_is_read_as_well():
@@ -171,7 +171,7 @@ def test_strokes_from_several_threads_end_with_what_is_on_the_pad():
 def test_where_no_kernel_runs_a_picture_stands():
     pad = draw(upper_half, ink=5)
     bundle = pad._repr_mimebundle_()
-    assert '<img alt="You drew this' in bundle["text/html"] and bundle["text/plain"] == repr(pad)
+    assert '<img alt="This ink, as 8 × 8 points' in bundle["text/html"] and bundle["text/plain"] == repr(pad)
     assert bundle["text/html"] == reading(upper_half, 5)[1]._repr_html_()
 
 

@@ -31,16 +31,17 @@ QUESTIONS = {
     ),
     "09-C": Question(
         "d",
-        a="it saves 43 copies, but picks each batch by launches of its own; and the copies aren't what takes the time.",
+        a="it saves 43 copies, but copies aren't what takes the time. And it picks each batch by launches of its own.",
         b="they let the GPU copy and compute at once, but here the GPU mostly waits for the host.",
         c="it's as quick as the others, and no quicker.",
-        d="nearly all the time goes into asking for launches, and each way has as many.",
+        d="nearly all the time goes into asking for launches, and each way has nearly as many. All data first saves "
+        "copies, and needs a few launches more, to pick each batch.",
     ),
     "09-D": Question(
         "c",
         a="the computing still has to be done, and it takes longer than the copying.",
         b="what happens at the same time doesn't add up: what takes longer is left.",
-        c="5 × 6.5 ms, and a little more to bring the first batch.",
+        c="5 × 6.5 ms, and about 4 ms to bring the first batch: 2 to pack it, 2 to copy it.",
         d="a GPU copies with a part of its own: while it computes, it can receive the next batch.",
     ),
     "09-E": Question(

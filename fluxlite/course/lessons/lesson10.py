@@ -13,6 +13,8 @@ import fluxlite as fl
 from ..exercises import NotDone, NotRight, exercise
 from ..guesses import Question
 
+SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
+
 QUESTIONS = {
     "10-A": Question(
         "a",
@@ -98,7 +100,14 @@ def three_computers(server: Any, mac: Any, workstation: Any, warnings: Any) -> s
         few = "one of the three doesn't have what the preference asks for, and says so"
         many = "a warning says that you can't have what you asked for. On how many of the three is that so?"
         raise NotRight(few if warnings == 0 else many, f"warnings = {warnings!r}")
-    return "AMDGPU, Metal, CPU; and one warning, on the Mac, which has no CUDA"
+    return f"AMDGPU, Metal, CPU; and one warning, on the Mac, which has no CUDA{_spelled(given, wanted)}"
+
+
+def _spelled(given: dict[str, Any], wanted: dict[str, str]) -> str:
+    """How to write what was right, but wouldn't be taken by `get_device`."""
+    texts = [(name, answer) for name, answer in given.items() if isinstance(answer, str)]
+    names = [f'"{wanted[name]}"' for name, answer in texts if answer != wanted[name]]
+    return f". In a program it's written {', '.join(names)}" if names else ""
 
 
 def _backend_word(answer: Any) -> str:
@@ -110,7 +119,7 @@ def _backend_word(answer: Any) -> str:
 
 # Each with whether to use a GPU there.
 _PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
-    ("on the laptop with nothing", {}, False),
+    ("on the laptop without a GPU", {}, False),
     ("on the workstation with CUDA", {"CUDA": "functional"}, True),
     ("on the workstation without a driver", {"CUDA": "no driver"}, False),
     ("on the Mac", {"Metal": "functional"}, True),
@@ -218,5 +227,5 @@ def _about(number: int, got: str) -> str:
             return "line 1 says where she asked, and that isn't the preference file"
         return "line 1 says what she asked for, and where"
     if number == 1:
-        return "line 2 says why she can't use CUDA; on your computer the reason is another, or CUDA works"
+        return "line 2 says why she can't use CUDA. With your arguments there's a different reason, or CUDA works"
     return f"line {number + 1} differs: which GPU is left to use?"

@@ -93,7 +93,8 @@ def where_is_what(b: Any, c: Any, d: Any, e: Any) -> str:
             raise NotRight(f'{name}: write 0, 1 or "CPU"', f"{name} = {answer!r}")
         if yours != places[name]:
             raise NotRight(f"{name}: {_WHY_NOT[name, yours]}", f"{name} = {answer!r}")
-    return "card 1, card 1, card 0, host: gpu follows the current card, device1 doesn't"
+    spelled = '. In a program it\'s written "CPU"' if isinstance(e, str) and e != "CPU" else ""
+    return f"card 1, card 1, card 0, host: gpu follows the current card, device1 doesn't{spelled}"
 
 
 def _place(answer: Any) -> str:
@@ -109,9 +110,16 @@ def _place(answer: Any) -> str:
 @exercise("11.2", "a model on two cards", look_at="what first and second are in section 3, and what the call did")
 def split(split: Any) -> str:
     rng = np.random.default_rng(0)
-    model = fl.Chain(*(fl.Dense(64, 64, np.tanh, rng=rng) for _ in range(4)))
+    apart = []  # whether the current card is another than the one that computes
+
+    def tanh(x: Any) -> Any:
+        apart.append(fl.device_of(x) != fl.cuda.device())
+        return np.tanh(x)
+
+    model = fl.Chain(*(fl.Dense(64, 64, tanh, rng=rng) for _ in range(4)))
     x = rng.standard_normal((8, 64)).astype(np.float32)
     wanted = model(x)
+    apart.clear()
     with _two_cards() as cards:
         before = [card.memory().used for card in cards]
         with fl.receipt() as moves:
@@ -134,7 +142,8 @@ def split(split: Any) -> str:
         raise NotRight("the values aren't those of the model on one device", _some(values), _some(wanted))
     if place != cards[1]:
         raise NotRight("the result isn't where it was computed", f"on {place}", f"on {cards[1]}")
-    return "half of the weights on each card, and one copy between them for each call"
+    real = " (on real cards, put `with devices[i]:` around each half)" if any(apart) else ""
+    return f"half of the weights on each card, and one copy between them for each call{real}"
 
 
 _LAYER = 64 * 64 * 4 + 512  # a layer's bytes on a card: the weight, and the bias in the smallest unit of memory

@@ -161,7 +161,7 @@ def _check_softsign(softsign: Any, x: Any, s: Any, weights: Any) -> None:
         if "the rule of" not in str(error):
             raise
         first = "the first pullback is that of x, which was not broadcast: its gradient has its shape, without a sum"
-        second = "a sum over the rows: each of them has used s"
+        second = "multiply by g first, then sum over the rows: each of them has used s"
         raise NotRight(str(error), expected=first if "for x" in str(error) else second) from None
     except TypeError as error:
         if "no derivative with respect to its argument" not in str(error):
@@ -215,12 +215,12 @@ def check_gradient(check_gradient: Any) -> str:
     x = np.array([[0.4, -1.1, 1.7], [2.0, -0.6, 0.9]])
     weights = np.array([[1.0, -2.0, 0.5], [3.0, 1.5, -1.0]])
     with _rules_as_they_were():
-        for title, f in _right_functions(weights):
+        for title, f, reason in _right_functions(weights):
             at = x[0] if "row" in title else x
             wrong = _positions(check_gradient, f, at, title)
             if wrong:
                 raise NotRight(
-                    f"the gradient of {title} is right, and your check finds it wrong",
+                    f"the gradient of {title} is right, but your check calls it wrong{reason}",
                     yours=f"wrong at {_listed(wrong)}",
                     expected="[]: steps to both sides, and room for rounding in proportion to the slope",
                 )
@@ -228,15 +228,16 @@ def check_gradient(check_gradient: Any) -> str:
             wrong = _positions(check_gradient, _with_rule(pullback, weights), x, title)
             if wrong != places:
                 hint = "nothing found" if not wrong else f"found at {_listed(wrong)}"
-                raise NotRight(f"a rule that {title}", hint, f"wrong at {_listed(places)}")
+                found = "also names places that are right" if wrong - places else "doesn't find every place"
+                raise NotRight(f"a rule {title}, and your check {found}", hint, f"wrong at {_listed(places)}")
     return "it passes what's right, and says where what's wrong is wrong"
 
 
-def _right_functions(weights: Any) -> list[tuple[str, Callable]]:
+def _right_functions(weights: Any) -> list[tuple[str, Callable, str]]:
     return [
-        ("np.sum(np.tanh(x) * weights)", lambda x: np.sum(np.tanh(x) * weights)),
-        ("np.sum(x**3) * 1e4, with its large slopes", lambda x: np.sum(x**3) * 1e4),
-        ("np.sum(np.exp(x)) of one row", lambda x: np.sum(np.exp(x))),
+        ("np.sum(np.tanh(x) * weights)", lambda x: np.sum(np.tanh(x) * weights), ""),
+        ("np.sum(x**3) * 1e4", lambda x: np.sum(x**3) * 1e4, ": its slopes are large, so allow for rounding"),
+        ("np.sum(np.exp(x)) of one row", lambda x: np.sum(np.exp(x)), ""),
     ]
 
 
@@ -334,5 +335,5 @@ def _why_not(given: list[int]) -> str:
     if {1, 2} & set(given):
         return "1 and 2 were tracked from the start: they have no call to go back through"
     if given == [7, 4, 6, 3]:
-        return "this would give the right gradient too; but back takes the highest number that is waiting"
+        return "that order would give the right gradient too, but back takes the highest number that is waiting"
     return "which entries does loss depend on? The highest number that is waiting is next"

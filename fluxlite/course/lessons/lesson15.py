@@ -247,19 +247,22 @@ _ROWS = np.array(
 )
 
 
+_EXACT = np.array([_row(60.0, 0.0, 0.0, 5), _row(0.4, 0.3, 0.2, 0)], np.float32)  # the first share is 1, not a bit less
+
+
 @exercise("15.4", "none of these", look_at="fl.softmax(scores): shares of 1, a row for each picture")
 def answers(answers: Any) -> str:
-    shares = np.asarray(fl.softmax(_ROWS))
-    for least in (0.6, 0.9):
+    for least, rows in ((0.6, _ROWS), (0.9, _ROWS), (1.0, _EXACT)):
+        shares = np.asarray(fl.softmax(rows))
         right = [int(np.argmax(row)) if np.max(row) >= least else _NONE for row in shares]
-        given = answers(_ROWS.copy(), least)
+        given = answers(rows.copy(), least)
         found = given.tolist() if isinstance(given, np.ndarray) else given
         if not isinstance(found, (list, tuple)) or len(found) != len(right):
             expected = f"{len(right)} answers"
             raise NotRight("answers returns a list, with an answer for each picture", _shown(given), expected)
         for number, (one, wanted) in enumerate(zip(found, right)):
             if one != wanted or isinstance(one, bool):
-                raise _wrong(one, wanted, shares[number], _ROWS[number], least)
+                raise _wrong(one, wanted, shares[number], rows[number], least)
     return "sure of 3 pictures with 0.6, of 2 with 0.9; of the others it says that they're none of these"
 
 
@@ -274,6 +277,8 @@ def _wrong(one: Any, wanted: Any, shares: Any, scores: Any, least: float) -> Not
         why = "that's another digit: the one with the largest score"
     elif (scores.max() >= least) != (shares.max() >= least):
         why = f"{case}: compare the share with least, not the score"
+    elif one == _NONE and shares.max() == least:
+        why = f"{case}: enough for an answer, since at least {least:g} may be {least:g} itself"
     else:
         why = f"{case}: {'too little' if wanted == _NONE else 'enough'} for an answer"
     return NotRight(why, repr(one), repr(wanted if is_digit or one == _NONE else _NONE))

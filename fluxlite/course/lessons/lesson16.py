@@ -143,7 +143,7 @@ def _flat(grads: Any) -> Any:
 # -- 16.2 ---------------------------------------------------------------------------------------------------------
 
 
-@exercise("16.2", "an exploding gradient, clipped", look_at="lesson 06.4: the factor is the same for all numbers")
+@exercise("16.2", "an exploding gradient, clipped", look_at="section 5: multiply all by one factor")
 def clipped(clipped: Any) -> str:
     random = np.random.default_rng(2)
     model = fl.gpu(fl.Chain(fl.RNN(2, 3, rng=random), fl.Dense(3, 1, rng=random)))
@@ -160,8 +160,8 @@ def clipped(clipped: Any) -> str:
 def _right_length(found: Any, direction: Any, length: float, largest: float, given: Any) -> None:
     case = f"a gradient of length {length:g}, clipped to at most {largest:g}"
     if found is None or type(found) is not type(given):
-        hint = ": rebuild makes it of a row of numbers" if getattr(found, "ndim", 0) == 1 else ""
-        raise NotRight(f"clipped returns a tree as it got{hint}", _told(found), type(given).__name__)
+        hint = ". rebuild makes one from the row" if getattr(found, "ndim", 0) == 1 else ""
+        raise NotRight(f"clipped must return a tree like the one it got{hint}", _told(found), type(given).__name__)
     values = fl.destructure(found)[0]
     if fl.device_of(values) == fl.get_device("CPU"):
         raise NotRight(f"{case} is on the CPU; the weights that it changes are on the GPU")
