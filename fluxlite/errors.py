@@ -75,9 +75,23 @@ def other_device(layer: Any, x: Any) -> DeviceError | None:
     for path, leaf in nodes(layer):
         leaf = untracked_leaf(leaf)
         if is_array(leaf) and device_of(leaf) != device_of(x):
-            where, here = device_of(leaf), device_of(x)
-            return DeviceError(path, f"is on {where}, the input is on {here}; move one of them: x = device(x)")
+            return apart(path, device_of(leaf), device_of(x))
     return None
+
+
+def apart(path: KeyPath, where: Any, here: Any) -> DeviceError:
+    """The error for the layer's array at `path`, which is on the device `where`, while the input is `here`."""
+    to_a_gpu = f"model = {mover(here)}(model)" if where.backend == "CPU" else f"x = {mover(where)}(x)"
+    return DeviceError(path, f"is on {where}, the input is on {here}; move one of them: {to_a_gpu}")
+
+
+def mover(device: Any) -> str:
+    """What a program writes to move an array to `device`: ``gpu``, ``cpu``, or the device by its number."""
+    from .devices.selection import gpu_device  # it imports this module
+
+    if device.backend == "CPU":
+        return "cpu"
+    return "gpu" if device == gpu_device() else f"get_device({device.backend!r}, {device.index})"
 
 
 def mixed_devices(what: str, **arrays: Any) -> DeviceError | None:
@@ -86,8 +100,9 @@ def mixed_devices(what: str, **arrays: Any) -> DeviceError | None:
     if len(set(found.values())) < 2:
         return None
     places = ", ".join(f"{name} is on {device}" for name, device in found.items())
-    last = list(found)[-1]
-    return DeviceError(KeyPath(), f"{what}: {places}; move one of them: {last} = device({last})")
+    first = next(iter(found.values()))
+    other = next(name for name, device in found.items() if device != first)
+    return DeviceError(KeyPath(), f"{what}: {places}; move one of them: {other} = {mover(first)}({other})")
 
 
 def check_number(name: str, value: Any, below: float = math.inf) -> None:

@@ -29,7 +29,7 @@ def picture():  # type: ignore[no-untyped-def]
     left.set(xlabel="t (radians)", ylabel="sin t", ylim=(-1.2, 1.35), title="48 numbers that guess the next point")
     left.legend(loc="upper right", ncol=2, fontsize=12)
     crossover(batch=64).draw(right)
-    right.set_title("one step of training: when does a GPU win?")
+    right.set_title("64 waves at once: when does a GPU win?")
     return figure
 
 

@@ -105,8 +105,8 @@ def _open_question() -> list[str]:
     letter = progress.read()["guesses"].get("00-A")
     if question is None or letter is None:
         return []
-    said = "and it is" if letter == question.right else f"and it is {question.right}:"
-    return [f"Why was the GPU slower, in 2018? I said {letter}, {said} {question.replies[question.right]}"]
+    said = f"I said {letter}, and it is {question.right}: {question.replies[question.right]}"
+    return [f"Why was the GPU slower, in 2018? {said}"]
 
 
 def _receipt() -> str:

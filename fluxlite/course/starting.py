@@ -13,7 +13,7 @@ import numpy as np
 import fluxlite
 
 from ..arguments import in_words
-from ..devices.selection import gpu_device, gpu_name, why_no_gpu
+from ..devices.selection import gpu_device, gpu_name
 from ..devices.simulation import is_on, simulate_gpu
 from ..messages import ipython
 from . import copies, exercises, progress
@@ -47,15 +47,14 @@ def _gpu_line(simulated: bool = True) -> str:
     if not simulated:
         simulate_gpu(False)
     if gpu_device() is None:
-        reason = why_no_gpu()
-        if simulated:
-            with contextlib.redirect_stdout(io.StringIO()):  # the box says it instead
-                simulate_gpu(like=CARD)
-        reason = reason.split(";")[0].split(". ")[0].rstrip(".")
-        stands_in = f"A simulated {CARD} stands in: wherever it does, you see the word simulated."
         if not simulated:
-            stands_in = "The simulated one is off in this lesson."
-        return f"GPU: none to use ({reason}). {stands_in}"
+            return "GPU: none in use. The simulated one is off in this lesson."
+        with contextlib.redirect_stdout(io.StringIO()):  # the box says it instead
+            simulate_gpu(like=CARD)
+        return (
+            f"GPU: none in use, and none is needed. A simulated {CARD} stands in: wherever it does, you see the word "
+            "simulated. fl.doctor() says more."
+        )
     if is_on():
         return f"GPU: {gpu_device().name}"  # type: ignore[union-attr]
     return f"GPU: {gpu_device().name}, a real one ({gpu_name()})"  # type: ignore[union-attr]

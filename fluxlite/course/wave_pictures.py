@@ -40,7 +40,7 @@ def predicted(data: Any, predictions: Any) -> Picture:
     figure, axes = plots(height=3.4)
     axes.plot(TIMES, data, "o", color=BLUE, label="actual")
     axes.plot(TIMES[1:], predictions, "o", mfc="none", mec=ORANGE, ms=12, mew=2, label="predicted")
-    _wave(axes)
+    _wave(axes, "upper center")
     off = np.abs(predictions - data[1:])
     worst = int(off.argmax())
     return show(
@@ -63,7 +63,7 @@ def by_seed(final: Any, line: float) -> Picture:
     axes.annotate("seed 1", (final[1], heights[1]), (final[1], 0.55), arrowprops={"arrowstyle": "->"}, fontsize=12)
     axes.axvline(line, color=GREY)
     axes.text(line * 1.04, 0.62, "straight line", color="0.25", fontsize=12)
-    axes.set(xlabel="loss after 200 epochs (log scale)", yticks=[], ylim=(-0.6, 0.9))
+    axes.set(xlabel="loss after 200 epochs (log scale)", ylabel="(height means\nnothing)", yticks=[], ylim=(-0.6, 0.9))
     axes.set_xticks([0.01, 0.1], ["0.01", "0.1"])
     lost = int(np.sum(final > line))
     return show(
@@ -80,6 +80,6 @@ def _points(values: Any, count: int) -> np.ndarray:
     return points
 
 
-def _wave(axes: Any) -> None:
+def _wave(axes: Any, legend: str = "lower right") -> None:
     axes.set(xlabel="t (radians)", ylabel="sin t", ylim=(-1.2, 1.2))
-    axes.legend(loc="lower right", fontsize=12)
+    axes.legend(loc=legend, fontsize=12)

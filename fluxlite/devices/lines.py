@@ -29,7 +29,7 @@ def text_of(place: Place) -> str:
         return "nobody's line"
     is_cell = "ipykernel" in path or path.startswith("<ipython-input")
     name = "the cell" if is_cell else path if path.startswith("<") else os.path.basename(path)
-    text = linecache.getline(path, number).strip()
+    text = linecache.getline(path, number).strip().rstrip(",")
     return f"line {number} of {name}{f': {text}' if text else ''}"
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import mover
+
 SCALARS = (np.generic, int, float, complex)
 
 
@@ -17,8 +19,8 @@ def refusal(function: Any, x: Any, device: Any) -> TypeError:
         made = " Zeros: np.zeros_like(a, shape=…) makes them where the array a is." if zeros else ""
         return TypeError(
             f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
-            "CPU; a GPU computes only with what is in its own memory. Move it there first: x = device(x), for example "
-            f"x = gpu(x).{made}"
+            "CPU; a GPU computes only with what is in its own memory. Move it there first: x = "
+            f"{mover(device)}(x).{made}"
         )
     return TypeError(
         f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "

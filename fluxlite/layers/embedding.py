@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import in_words
 from ..arrays import astype, device_of, getitem, on_card_of, on_device_of
 from ..autodiff.tracked import plain, untracked_leaf
-from ..errors import DeviceError, InputError, LayerError, ShapeError, keywords_hinted, left_over
+from ..errors import InputError, LayerError, ShapeError, apart, keywords_hinted, left_over
 from ..seeds import WEIGHTS, next_generator
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -92,8 +92,7 @@ class Embedding(Layer):
             x = values = on_device_of(weight, self._numbers(values))
         kind = getattr(getattr(values, "dtype", None), "kind", "i" if type(values) is int else type(values).__name__)
         if is_array(values) and device_of(values) != device_of(weight):
-            what = f"is on {device_of(weight)}, the input is on {device_of(values)}; move one of them: x = device(x)"
-            raise DeviceError(KeyPath((Attribute("weight"),)), what)
+            raise apart(KeyPath((Attribute("weight"),)), device_of(weight), device_of(values))
         if kind in ("f", "b") and is_array(values):
             return self._of_onehots(x, values)
         if kind not in ("i", "u"):

@@ -304,6 +304,7 @@ def test_start_turns_the_simulated_gpu_on_and_says_so(capsys, monkeypatch):
         start("03")
         assert fl.gpu_name() == "Simulated"
     out = capsys.readouterr().out
+    assert "GPU: none in use, and none is needed" in out and "pip" not in out
     assert "A simulated NVIDIA T4 stands in" in out and "so far: 0 of" in out and "made for" not in out
 
 

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 
 import fluxlite as fl
 from fluxlite.course.films.ball import RATES, ball, path
@@ -11,9 +12,10 @@ from fluxlite.course.films.copying import copy_time, copy_times
 from fluxlite.course.films.crossing_lines import crossing_lines, waves
 from fluxlite.course.films.memory import memories, memory
 from fluxlite.course.films.orders import orders
-from fluxlite.course.films.race import race
+from fluxlite.course.films.race import race, race_at
 from fluxlite.course.films.two_cards import busy, busy_at
 from fluxlite.course.sine_wave import problem, train, training_step
+from fluxlite.pictures import ORANGE, look
 from fluxlite.receipts.seconds import duration
 
 
@@ -36,6 +38,15 @@ def test_in_the_race_the_cpu_is_through_when_the_gpu_has_begun():
     done = [int(re.search(r"GPU has done (\d+)", p.sentence)[1]) for p in film.pictures[:-1]]
     ordered = [int(re.search(r"ordered (\d+)", p.sentence)[1]) for p in film.pictures[:-1]]
     assert done == sorted(done) and all(d <= o for d, o in zip(done, ordered))
+
+
+def test_each_lane_of_the_race_has_the_colour_of_its_kind_of_time(monkeypatch):
+    drawn = []
+    monkeypatch.setattr("fluxlite.course.films.race.show", lambda figure, words: drawn.append(figure))
+    for kind in ("recorded", "measured"):
+        race_at(one_step(), fl.Seconds(40e-6, kind), 1)
+        cpu, *_, gpu = drawn.pop().axes[0].patches
+        assert cpu.get_facecolor() == to_rgba(look(kind)["color"]) and gpu.get_edgecolor() == to_rgba(ORANGE)
 
 
 def test_a_small_copy_is_latency_and_a_large_one_transfer():
@@ -101,6 +112,8 @@ def test_the_memory_is_that_of_the_network():
         h = np.tanh(np.concatenate([point, h], axis=1) @ w1)
     said = [float(number) for number in re.findall(r"-?\d\.\d", film.pictures[2].sentence)[:6]]
     np.testing.assert_allclose(said, h.ravel(), atol=0.051)
+    missed = float(re.search(r"misses the next point by (\d\.\d\d)\.$", film.pictures[2].sentence)[1])
+    assert missed == pytest.approx(abs((h @ w2).item() - y[2].item()), abs=0.0051)
     with pytest.raises(ValueError, match="step is a number from 1 to 20, got 21"):
         memory(w1, w2, 21)
 
@@ -149,6 +162,20 @@ def test_the_picture_of_the_lines_says_the_factor_that_a_log_scale_hides(monkeyp
     for figure, _ in drawn:
         figure.draw_without_rendering()
         assert all(text.get_window_extent().x1 < figure.bbox.x1 for text in figure.axes[0].texts)
+
+
+@pytest.mark.parametrize("slowest", [4e-3, 0.3, 4])
+def test_no_line_leaves_the_picture(monkeypatch, slowest):
+    drawn = []
+    monkeypatch.setattr("fluxlite.course.films.crossing_lines.show", lambda figure, words: drawn.append(figure))
+    lines = {
+        "CPU": {n: fl.Seconds(time, "measured") for n, time in ((1, 1e-4), (4096, slowest))},
+        "T4": {n: fl.Seconds(4e-4, "simulated") for n in (1, 4096)},
+    }
+    waves(lines, 1, "CPU", "T4")
+    (axes,) = drawn[0].axes
+    low, high = axes.get_ylim()
+    assert low < 100 and 1e6 * slowest < high and 1e6 * slowest / 10 <= axes.get_yticks()[-1] < high
 
 
 @pytest.fixture

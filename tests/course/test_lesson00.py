@@ -40,6 +40,10 @@ def test_the_check_expects_what_the_lessons_receipt_shows():
     assert f"launches          {ONE_EPOCH}: " in lesson
 
 
+def test_a_bug_that_only_wastes_time_is_not_ruled_out():
+    assert "One that only wastes time, two totals can't rule out." in question("00-A").replies["d"]
+
+
 def test_the_open_question_has_the_four_options_of_the_lesson():
     assert list(question("00-A").replies) == ["a", "b", "c", "d"]
     assert question("00-A").right == "a"

@@ -74,6 +74,10 @@ def warmed_up(f):
     return wait_clock_run_wait_clock(f)
 
 
+def mean_of_two(f):
+    return wait_clock_run_wait_clock(lambda: [f() for _ in range(2)]) / 2
+
+
 def evaluate(
     read_right=False, compare=False, stacked=False, listed=False, on_cpu=False, read=True, last=False, means=False
 ):
@@ -146,6 +150,9 @@ def clip_with_float(g, largest):
         ("06.2", [backwards], "a negative time"),
         ("06.2", [never_runs_it], "time_it didn't run f"),
         ("06.2", [lambda f: f], "time_it didn't run f"),
+        ("06.2", [warmed_up], "time_it runs f() once"),
+        ("06.2", [mean_of_two], "time_it runs f() once"),
+        ("06.2", [lambda f: min(wait_clock_run_wait_clock(f) for _ in range(5))], "time_it runs f() once"),
         ("06.3", [evaluate(read_right=True)], "41 waits: you still read a number for each batch"),
         ("06.3", [evaluate(compare=True, read_right=True)], "81 waits: you still read a number for each batch"),
         ("06.3", [evaluate(listed=True)], "make it one array with np.stack"),
@@ -169,9 +176,13 @@ def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
     assert verdict.word == "not right" and words in verdict.message
 
 
-@pytest.mark.parametrize("stopwatch", [wait_clock_run_wait_clock, waits_by_reading, by_a_receipt, warmed_up])
+@pytest.mark.parametrize("stopwatch", [wait_clock_run_wait_clock, waits_by_reading, by_a_receipt])
 def test_a_stopwatch_may_be_written_in_several_ways(stopwatch):
     assert judge("06.2", stopwatch).word == "right"
+
+
+def test_one_wait_is_one_wait():
+    assert dict(judge("06.1", 1).rows)["yours"] == "1 wait" and dict(judge("06.1", 2).rows)["yours"] == "2 waits"
 
 
 def test_right_answers_other_than_the_lessons_own():

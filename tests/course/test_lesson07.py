@@ -26,6 +26,16 @@ def own_bench(f, device, warm_up=True, before=True, after=True, clock=fl.clock):
     return clock() - start
 
 
+def remembers():
+    first = []
+
+    def bench(f, device):
+        first.append(own_bench(f, device))
+        return first[0]
+
+    return bench
+
+
 def by_perf_counter(f, device):
     f()
     device.synchronize()
@@ -90,6 +100,9 @@ LAUNCH_TIME = crossover(1024, copies=False, wait=False).faster[4096]
         ("07.2", [lambda f, device: None], "your bench returns None"),
         ("07.2", [lambda f, device: [1.0]], "your bench returns several times"),
         ("07.2", [lambda f, device: 0.0], "no time has passed"),
+        ("07.2", [lambda f, device: 0.00289], "but not for one of 1024 × 1024"),
+        ("07.2", [lambda f, device: max(0.00289, own_bench(f, device))], "but not for one of 1024 × 1024"),
+        ("07.2", [remembers()], "but not for one of 1024 × 1024"),
         ("07.2", [lambda f, device: 1e3 * own_bench(f, device)], "the unit isn't"),
         ("07.3", [lambda *data: train(*data, read=float)], "400 waits in 20 epochs: something is read at every step"),
         ("07.3", [lambda *data: train(*data, report=1)], "the history has 200 losses"),

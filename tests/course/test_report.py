@@ -27,6 +27,11 @@ def test_the_report_has_the_learners_own_guesses_and_checks(tmp_path, capsys):
     assert (tmp_path / "my-gpu-report.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_report_says_the_answer_in_the_same_words_to_a_right_guess():
+    guess("00-A", "a")
+    assert "I said a, and it is a: as far as two totals can tell." in str(report())
+
+
 def test_the_report_of_somebody_who_has_done_nothing():
     page = report()
     assert "Exercises solved: 0." in str(page) and "I said" not in str(page)

@@ -38,6 +38,19 @@ def test_the_sentences_are_computed():
     assert said == "The loss over 2 epochs. Kept: 4 to 0.065. Grey lines: straight line at 0.13."
 
 
+def test_no_legend_lies_on_a_point_and_an_axis_without_a_meaning_says_so(monkeypatch):
+    drawn = []
+    monkeypatch.setattr("fluxlite.course.wave_pictures.show", lambda figure, words: drawn.append(figure))
+    predicted(np.sin(TIMES), np.sin(TIMES[1:]) + 0.1)
+    by_seed([0.2, 0.05, 0.3], 0.1)
+    scatter, strip = drawn
+    scatter.draw_without_rendering()
+    (axes,) = scatter.axes
+    box = axes.get_legend().get_window_extent().expanded(1, 1.1)
+    assert not any(box.contains(*point) for line in axes.lines for point in axes.transData.transform(line.get_xydata()))
+    assert "height means" in strip.axes[0].get_ylabel()
+
+
 def test_a_picture_takes_as_many_points_as_it_has():
     with pytest.raises(ValueError, match="21 points of the wave, got 20"):
         pairs(np.zeros(20))

@@ -11,6 +11,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.devices import scalars
+from fluxlite.devices.lines import text_of
 
 READS = {
     "float": lambda x: float(x),
@@ -28,6 +29,11 @@ def x():
     with fl.simulate_gpu():
         fl.reset_notices()
         yield fl.gpu(np.array([2.0, 3.0], np.float32))
+
+
+def test_a_quoted_line_of_a_list_is_cut_at_its_comma(tmp_path):
+    (tmp_path / "looks.py").write_text('looks = [\n    float(x),\n]\n', encoding="utf-8")
+    assert text_of((str(tmp_path / "looks.py"), 2)) == "line 2 of looks.py: float(x)"
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)

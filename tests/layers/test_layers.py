@@ -385,7 +385,7 @@ def test_a_model_on_one_device_and_data_on_another(inside):
         with pytest.raises(DeviceError) as error:
             run(model, fl.gpu(x))
         assert str(error.value) == (
-            "layers[0].weight is on CPU, the input is on Simulated:0; move one of them: x = device(x)"
+            "layers[0].weight is on CPU, the input is on Simulated:0; move one of them: model = gpu(model)"
         )
         with pytest.raises(DeviceError, match=r"^layers\[0\]\.weight is on Simulated:0, the input is on CPU"):
             run(fl.gpu(model), x)

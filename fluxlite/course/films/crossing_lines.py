@@ -23,8 +23,10 @@ def waves(lines: Mapping[str, Times], at: int, cpu: str, gpu: str) -> Picture:
     axes.set(xlabel="waves at once (log)", ylabel="µs per step (log)")
     ticks = [n for n in lines[cpu] if n in (1, 2**4, 2**8, 2**12, 2**16, 2**20)]
     axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
-    axes.set_yticks([10, 100, 1_000, 10_000, 100_000], ["10", "100", "1,000", "10,000", "100,000"])
-    axes.set(ylim=(10, 500_000), xlim=(0.6, 10 * max(lines[cpu])))  # room for the factor at the right end
+    longest = max(1e6 * float(time) for times in lines.values() for time in times.values())
+    heights = [10**k for k in range(1, 12) if 10**k < 2 * longest]
+    axes.set_yticks(heights, [f"{height:,}" for height in heights])
+    axes.set(ylim=(10, max(500_000, 2 * longest)), xlim=(0.6, 10 * max(lines[cpu])))  # and room for the factor
     axes.minorticks_off()
     axes.legend(loc="upper left", fontsize=12)
     return show(figure, _said(lines[cpu][at], lines[gpu][at], at, cpu, gpu))

@@ -40,7 +40,7 @@ def memory(w1: Any, w2: Any, step: int) -> Picture:
     right.set(xlabel="number in the memory", ylim=(-1.05, 1.05), xticks=range(1, kept.shape[1] + 1))
     numbers = ", ".join(f"{value:.1f}".replace("-0.0", "0.0") for value in kept[step - 1])
     off = abs(outputs[step - 1] - y[step - 1])
-    words = f"After point {step} of 20 the memory holds {numbers}. The output misses the next point by {off:.1f}."
+    words = f"After point {step} of 20 the memory holds {numbers}. The output misses the next point by {off:.2f}."
     return show(figure, words)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...jupyter.frames import Frames, frames
-from ...pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from ...pictures import GREY, Picture, look, plots, show
 from ...receipts.counts import Counts
 from ...receipts.seconds import Seconds, duration
 from .moments import launches
@@ -25,11 +25,12 @@ def race_at(receipt: Counts, cpu: Seconds, seconds: float) -> Picture:
     done = sum(order.end - begin <= seconds for order in orders)
     on_cpu = min(len(orders), int(len(orders) * seconds / float(cpu) + 1e-9))
     figure, axes = plots(height=2.7, width=10)
-    _lane(axes, 1, BLUE, len(orders), float(cpu), on_cpu)
+    colour = look("simulated")["color"]
+    _lane(axes, 1, look(cpu.kind)["color"], len(orders), float(cpu), on_cpu)
     for order in orders:
         left, right = (order.start - begin) * 1e6, (order.end - begin) * 1e6
         full = order.end - begin <= seconds
-        axes.barh(0, right - left, left=left, height=0.5, facecolor=ORANGE if full else "white", edgecolor=ORANGE)
+        axes.barh(0, right - left, left=left, height=0.5, facecolor=colour if full else "white", edgecolor=colour)
     axes.axvline(seconds * 1e6, color="black", linewidth=1.5)
     card = receipt.seconds.card
     axes.set_yticks([0, 1], [f"GPU ({card}),\nsimulated", f"{cpu.card or 'this CPU'},\n{cpu.kind}"])

@@ -19,8 +19,8 @@ QUESTIONS = {
         "each step, takes tenths of a second, and we're looking for 13.6 s.",
         c="that's real, and lesson 08 shows how to fix it. But the host gives a launch in about 15 µs. Some 100,000 of "
         "them explain only a small part of the 13.6 s.",
-        d="a bug would show in the result, and the program ends with the same loss on both. It's right. It's just too "
-        "small for a GPU.",
+        d="a bug that spoils results is out: with and without a GPU the loss is the same. One that only wastes time, "
+        "two totals can't rule out.",
     ),
 }
 

@@ -8,6 +8,7 @@ import numpy as np
 
 import fluxlite as fl
 
+from ...autodiff.tracked import TrackedArray
 from ..exercises import NotRight, exercise
 from ..guesses import Question
 
@@ -162,6 +163,9 @@ def _product() -> tuple[fl.Chain, np.ndarray, np.ndarray]:
 # -- 04.3 ---------------------------------------------------------------------------------------------------------
 
 
+MOST_STEPS = 200
+
+
 @exercise(
     "04.3",
     "a loss of your own",
@@ -169,7 +173,13 @@ def _product() -> tuple[fl.Chain, np.ndarray, np.ndarray]:
 )
 def learn_xor(learn_xor: Any) -> str:
     rng = np.random.default_rng(6)
-    model = fl.Chain(fl.Dense(2, 8, np.tanh, rng=rng), fl.Dense(8, 1, rng=rng))
+    steps: set[int] = set()  # the gradient calls in which the model was used
+
+    def seen(x: Any) -> Any:
+        steps.update([x.level.number] if isinstance(x, TrackedArray) else [])
+        return x
+
+    model = fl.Chain(fl.Dense(2, 8, np.tanh, rng=rng), fl.Dense(8, 1, seen, rng=rng))
     x = np.array([[-1, -1], [-1, 1], [1, -1], [1, 1]], np.float32)
     y = np.array([[0], [1], [1], [0]], np.float32)
     with fl.receipt() as r:
@@ -180,6 +190,8 @@ def learn_xor(learn_xor: Any) -> str:
         raise NotRight("what came back isn't a model", type(trained).__name__, "the trained model")
     if not r.launches:
         raise NotRight("it was trained on the CPU", "0 launches", "the model and the four points on the GPU")
+    if len(steps) > MOST_STEPS:
+        raise NotRight("it takes too many steps", f"{len(steps):,} steps", f"at most {MOST_STEPS} steps")
     guesses = fl.cpu(trained)(x)
     worst = float(np.max(np.abs(guesses - y)))
     if not worst <= 0.1:

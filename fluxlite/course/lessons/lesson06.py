@@ -74,7 +74,7 @@ def waits(waits: Any) -> str:
         6: "one too many: the host knows len(h) and h.shape, and h[0] and h[:3] stay on the GPU",
     }.items():
         if waits == number:
-            raise NotRight(message, yours=f"{number} waits")
+            raise NotRight(message, yours=f"{number} wait{'' if number == 1 else 's'}")
     if isinstance(waits, (int, np.integer)):
         raise NotRight("too many: neither rows nor comparisons wait, only what has to know a number", f"{waits} waits")
     raise NotRight("that's not a number of waits", repr(waits), "a whole number below 10")
@@ -107,6 +107,12 @@ def time_it(time_it: Any) -> str:
     expected = f"{duration(right)} simulated (NVIDIA T4)"
     if not calls:
         raise NotRight("time_it didn't run f: it's a function, and f() runs it", expected=expected)
+    if len(calls) > 1:
+        raise NotRight(
+            "time_it runs f() once: a second step of a training, say, would change the weights again",
+            f"{len(calls)} runs",
+            "1 run",
+        )
     if isinstance(found, bool) or not isinstance(found, (int, float, np.integer, np.floating)):
         raise NotRight("time_it returns the seconds, a number", _shown(found), expected)
     found = float(found)

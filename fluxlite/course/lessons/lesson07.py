@@ -107,17 +107,21 @@ def seconds_by_hand(seconds: Any) -> str:
 
 # -- 07.2 -------------------------------------------------------------------------------------------------------------
 
-_SIDE = 2048
+_SIDES = (2048, 1024)
 _TOLERANCE = 0.02
 
 
 @exercise("07.2", "a bench of your own", look_at="the traps of this section: which of them is still in it?")
 def own_bench(bench: Any) -> str:
-    x = np.zeros((_SIDE, _SIDE), np.float32)
-    once = float(fl.estimate(np.matmul, x, x, shapes_only=True).seconds)
+    x, smaller = (np.zeros((side, side), np.float32) for side in _SIDES)
+    once, quick = (float(fl.estimate(np.matmul, a, a, shapes_only=True).seconds) for a in (x, smaller))
     given = _bench_of_product(bench, x, first_use=False)
     if not _near(given, once, _TOLERANCE):
         raise _wrong_bench(bench, given, once)
+    other = _bench_of_product(bench, smaller, first_use=False)
+    if not _near(other, quick, _TOLERANCE):
+        words = f"right for a product of {_SIDES[0]} × {_SIDES[0]}, but not for one of {_SIDES[1]} × {_SIDES[1]}"
+        raise NotRight(words, duration(other), f"{duration(quick)}: measure it, whatever f is")
     first = _bench_of_product(bench, x, first_use=True)
     if first > 2 * once:
         raise NotRight(
@@ -238,7 +242,7 @@ def read_off(size: Any, times: Any) -> str:
 
 
 def _wrong_size(size: float, yours: str, right: Crossover) -> NotRight:
-    expected = "the first size of the table from which on the GPU wins"
+    expected = "the first size of the table at which the GPU wins, and keeps winning"
     if right.crossing is not None and _near(size, right.crossing, 0.03):
         return NotRight("that's where the lines cross; we want a size of the table", yours, expected)
     for batch in (1, 64):
