@@ -39,7 +39,7 @@ help:
 	@echo "make exercises   make the learners' copies of the lessons, and the list of examples, anew"
 	@echo "make nbgrader    make an nbgrader course of the lessons, in nbgrader-course, or ARGS=folder"
 	@echo "make wheelhouse  download all that a class needs without a network, in wheelhouse, or ARGS=\"folder linux-3.12\""
-	@echo "make colab       run the learners' lessons with the versions that Colab has, in .venv-colab, or ARGS=\"03 05\""
+	@echo "make colab       run the learners' lessons with the versions that Colab has, in .venv-colab, or ARGS=\"--kaggle 03\""
 	@echo
 	@echo "Also: make test ARGS=\"tests/tree -k ties\"   make lab EXTRAS=cuda12   make lab PYTHON=python3.12"
 

@@ -9,6 +9,7 @@
     .venv/bin/nox -s arguments -- 20000            bad arguments for every public name: every error says which it is
     .venv/bin/nox -s races            compare the detector of data races with their definition: 10,000 random traces
     .venv/bin/nox -s random_programs -- 20000      gradients of random programs, beside PyTorch's
+    .venv/bin/nox -s package          build both packages, and try each in a fresh environment; the sdist's tests, too
     .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
     .venv/bin/nox -s mutations        plant small changes in the library: does a test notice each? half an hour
 
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from glob import glob
 from pathlib import Path
@@ -120,6 +122,21 @@ def random_programs(session: nox.Session) -> None:
     session.install("-e", ".[test,bench]")
     numbers = session.posargs or ["20000"]
     session.run("python", "tests/autodiff/random_checks.py", *numbers, env={"PYTHONPATH": "tests"})
+
+
+@nox.session(default=False)  # three minutes
+def package(session: nox.Session) -> None:
+    """Build dist/, and install what's there into fresh environments: READY, lessons found, the sdist's own tests pass.
+
+    Arguments are pytest's, for the tests that are run from the unpacked sdist: -- fluxlite tests runs all of them.
+    """
+    session.install("build", "twine")
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build", "--quiet")
+    (wheel,), (source,) = map(glob, ("dist/*.whl", "dist/*.tar.gz"))
+    session.run("twine", "check", "--strict", wheel, source)
+    for file in (wheel, source):
+        session.run("python", "tools/try_package.py", file, *session.posargs)
 
 
 @nox.session(default=False)  # it changes a file

@@ -147,7 +147,7 @@ else:
         hint=_hint,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     # a model is a tree

@@ -42,10 +42,13 @@ def lab(asked: argparse.Namespace) -> int:
 
 def handin(asked: argparse.Namespace) -> int:
     """One zip file of what a learner did."""
-    from .course.classroom import handin, user, what_to_say
+    from .course.classroom import download, handin, user, what_to_say
 
     signed = " ".join(asked.name) or user()
-    print(*what_to_say(handin(signed), signed), sep="\n")
+    file = handin(signed)
+    print(*what_to_say(file, signed), sep="\n")
+    if download(file):
+        print("Your browser downloads it now.")
     if not asked.name:
         print("To sign it with another name: python -m fluxlite handin Ada")
     return 0

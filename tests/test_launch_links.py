@@ -1,4 +1,4 @@
-"""The links to Colab, Binder and GitHub, and what the learners' first cell installs: only from a place that is ours.
+"""The links to Colab, Kaggle, Binder and GitHub, and what the learners' first cell installs: only from our own place.
 
 That place is what pyproject.toml names. As long as it names none, there are no links, and nothing is fetched. Both
 states are tested, whichever pyproject.toml is in.
@@ -18,12 +18,13 @@ import nbformat
 import pytest
 
 import fluxlite
+from tools.links import for_package_index, long_description, not_to_be_released, published
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "learner").glob("[0-9]*.ipynb"))
 FIRST = "notebooks/learner/00-start-here.ipynb"
-HOSTS = {"colab.research.google.com", "mybinder.org", "github.com", "YOUR-HUB"}
-PICTURES = {"/assets/colab-badge.svg", "/badge_logo.svg"}
+HOSTS = {"colab.research.google.com", "kaggle.com", "mybinder.org", "github.com", "YOUR-HUB"}
+PICTURES = {"/assets/colab-badge.svg", "/badge_logo.svg", "/static/images/open-in-kaggle.svg"}
 SETTINGS = {"repository": "a/b", "sha256": "0123456789abcdef" * 4, "tag": "v{version}", "lessons": "v{version}-x"}
 OPENED, INSTALLED = f"v{fluxlite.__version__}-x", f"v{fluxlite.__version__}"
 
@@ -43,7 +44,7 @@ def tool():
 @pytest.fixture(scope="module")
 def pages(tool):
     """What `make exercises` makes once the project is published, by path."""
-    place = tool.published(SETTINGS)
+    place = published(SETTINGS)
     made = {f"notebooks/learner/{path.name}": text for path, text in tool.learners(place).items()}
     return {**made, "README.md": tool.readme(place), "notebooks/TEACHING.md": tool.teaching(place)}
 
@@ -63,13 +64,16 @@ def written(name, text):
 
 
 def links(text):
-    """The links in a text to Colab, Binder or GitHub."""
+    """The links in a text to Colab, Kaggle, Binder or GitHub."""
     found = map(urlsplit, re.findall(r"https?://[^\s)\"'<>`]+", text))
     return [link for link in found if link.netloc in HOSTS and link.path not in PICTURES]
 
 
 def target(link):
     """Where a link leads: the repository, the tag, and the path in it, or None for the whole repository."""
+    if link.netloc == "kaggle.com":
+        assert link.path == "/kernels/welcome"
+        link = urlsplit(parse_qs(link.query)["src"][0])
     parts = link.path.strip("/").split("/")
     if link.netloc == "mybinder.org":
         assert parts[:2] == ["v2", "gh"]
@@ -85,7 +89,7 @@ def target(link):
     repository, kind, rest = "/".join(parts[:2]), parts[2] if len(parts) > 2 else "", parts[3:]
     if kind == "archive":
         return repository, rest[0].removesuffix(".zip"), None
-    if kind in ("blob", "tree"):
+    if kind in ("blob", "tree", "raw"):
         return repository, rest[0], "/".join(rest[1:])
     return repository, None, None
 
@@ -131,7 +135,8 @@ def test_without_a_repository_the_first_cell_says_how_to_install_by_hand(unpubli
 def test_nobodys_repository_and_no_package_index_is_named():
     """Who takes a name that we don't own could run code on the computers of those who follow what we say."""
     mine = Path(__file__).name
-    files = [path for folder in ("fluxlite", "notebooks", "tools", "tests", "benchmarks", "binder")
+    folders = ("fluxlite", "notebooks", "tools", "tests", "benchmarks", "binder", ".github", ".devcontainer")
+    files = [path for folder in folders
              for path in (ROOT / folder).rglob("*") if path.suffix not in (".png", ".npz", ".pyc")]  # fmt: skip
     files += [path for path in ROOT.iterdir() if path.suffix in (".md", ".py", ".toml", ".txt", ".yml", "")]
     said = re.compile(r"""fluxlite/fluxlite\b(?![/.]\w)|pip3? install (-\S+ )*["']?fluxlite\b(?! *@)""")
@@ -148,7 +153,7 @@ def test_nobodys_repository_and_no_package_index_is_named():
 def test_one_setting_makes_every_link_and_all_lead_to_what_is_there(pages):
     assert {name: wrong(written(name, text)) for name, text in pages.items()} == dict.fromkeys(pages, [])
     opened = {link.netloc for link in links(pages["README.md"]) if target(link)[2] == FIRST}
-    assert {"colab.research.google.com", "mybinder.org"} <= opened
+    assert opened == {"colab.research.google.com", "kaggle.com", "mybinder.org"}
     (link,) = [link for link in links(pages["notebooks/TEACHING.md"]) if link.netloc == "YOUR-HUB"]
     assert target(link) == ("a/b", None, FIRST) and parse_qs(link.query)["branch"] == ["YOUR-BRANCH"]
 
@@ -156,23 +161,27 @@ def test_one_setting_makes_every_link_and_all_lead_to_what_is_there(pages):
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_copy_can_be_opened_elsewhere_and_installs_one_archive_and_no_other(name, pages):
     own = f"notebooks/learner/{name}"
-    colab, binder, archive, *_ = links(written(own, pages[own]))
-    assert [target(link) for link in (colab, binder)] == [("a/b", OPENED, own)] * 2
+    colab, kaggle, binder, archive, *_ = links(written(own, pages[own]))
+    assert [target(link) for link in (colab, kaggle, binder)] == [("a/b", OPENED, own)] * 3
     assert target(archive) == ("a/b", INSTALLED, None) and archive.fragment == f"sha256={SETTINGS['sha256']}"
 
 
-def test_on_colab_each_lesson_leads_to_the_next(pages):
-    for name, after in zip(LESSONS, [*LESSONS[1:], None]):
-        text = written(name, pages[f"notebooks/learner/{name}"])
-        found = [target(link)[2] for link in links(text) if link.netloc == "colab.research.google.com"]
-        assert found[1:] == ([f"notebooks/learner/{after}"] if after else []), name
+@pytest.mark.parametrize("host", ["colab.research.google.com", "kaggle.com"])
+@pytest.mark.parametrize("name", [*LESSONS, "words.ipynb"])
+def test_each_link_to_a_lesson_has_a_twin_where_one_file_is_all_there_is(name, host, pages):
+    """On Colab and on Kaggle, where a path leads nowhere: for the next lesson, the words, and any other."""
+    text = written(name, pages[f"notebooks/learner/{name}"])
+    paths = {f"notebooks/learner/{path}" for path in re.findall(r"\]\(([\w-]+\.ipynb)", text)}
+    twins = {target(link)[2] for link in links(text) if link.netloc == host} - {f"notebooks/learner/{name}"}
+    after = dict(zip(LESSONS, LESSONS[1:])).get(name)
+    assert paths and twins == paths and (after is None or f"notebooks/learner/{after}" in twins)
 
 
 @pytest.mark.parametrize("sha256", ["", "x" * 64, "abc"])
-def test_without_the_archives_hash_nothing_is_made(tool, sha256):
+def test_without_the_archives_hash_nothing_is_made(sha256):
     with pytest.raises(ValueError, match=r"needs sha256, the 64 digits of sha256sum for https://github.com/a/b/arch"):
-        tool.published({**SETTINGS, "sha256": sha256})
-    assert tool.published({**SETTINGS, "repository": "", "sha256": sha256}) is None
+        published({**SETTINGS, "sha256": sha256})
+    assert published({**SETTINGS, "repository": "", "sha256": sha256}) is None
 
 
 def test_pip_refuses_another_archive(tmp_path):
@@ -198,6 +207,8 @@ def test_pip_refuses_another_archive(tmp_path):
         f"https://github.com/a/b/blob/{OPENED}/notebooks/learner/99-nothing.ipynb",
         f"https://github.com/a/b/archive/{OPENED}.zip",
         "https://colab.research.google.com/github/a/b/blob/main/notebooks/learner/00-start-here.ipynb",
+        "https://kaggle.com/kernels/welcome?src=https://github.com/c/d/blob/main/README.md",
+        f"https://kaggle.com/kernels/welcome?src=https://github.com/a/b/blob/{OPENED}/notebooks/learner/99.ipynb",
         f"https://mybinder.org/v2/gh/a/b/{OPENED}?urlpath=lab%2Ftree%2Fnotebooks%2Flearner%2F99.ipynb",
         "https://YOUR-HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2Fc%2Fd&urlpath=lab%2Ftree%2Fd%2FREADME.md",
         "https://YOUR-HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2Fa%2Fb&urlpath=lab%2Ftree%2Fx%2FREADME.md",
@@ -235,5 +246,54 @@ def test_where_installing_fails_one_line_says_so(pages):
     """Instead of a bare ModuleNotFoundError in the cell below."""
     said = first_cell(pages["notebooks/learner/03-your-own-model.ipynb"])
     assert "fluxlite could not be installed; the lines above say why." in said
+    assert "On Kaggle switch it on, at the right: Session options, Internet." in said
     assert f"PIP install --quiet \"https://github.com/a/b/archive/{INSTALLED}.zip#sha256=" in said
     assert "ModuleNotFoundError" not in said
+
+
+# -- a package index -------------------------------------------------------------------------------------------------
+
+
+def test_a_package_index_gets_links_once_there_are_any():
+    place = published(SETTINGS)
+    assert for_package_index(None) == {}
+    shown = for_package_index(place)
+    assert {"Source", "Changelog", "Issues"} <= set(shown) and all(links(address) for address in shown.values())
+    assert wrong("\n".join(address for name, address in shown.items() if name != "Issues")) == []
+
+
+def test_the_long_description_has_no_path_once_there_are_addresses():
+    page = long_description(published(SETTINGS))
+    assert re.findall(r"\]\((?!https?://)[^)]+\)", page) == [] and wrong(page) == []
+    assert f"](https://github.com/a/b/raw/{OPENED}/notebooks/first-screen.png)" in page
+    assert long_description(None) == (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project that is ready to be released."""
+    (tmp_path / "fluxlite").mkdir()
+    (tmp_path / "fluxlite" / "__init__.py").write_text('__version__ = "3.0.0"\n')
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 3.0.0 (2027-01-01)\n")
+    table = "\n".join(f'{name} = "{value}"' for name, value in SETTINGS.items())
+    (tmp_path / "pyproject.toml").write_text(f"[tool.fluxlite]\n{table}\n")
+    return tmp_path
+
+
+def test_a_package_is_made_of_the_tag_with_the_links(project):
+    assert not_to_be_released("v3.0.0-x", project) == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "why"),
+    [
+        ("pyproject.toml", "a/b", "", "names no repository"),
+        ("pyproject.toml", SETTINGS["sha256"], "abc", "needs sha256"),
+        ("fluxlite/__init__.py", "3.0.0", "3.1.0", "is made of the tag v3.1.0-x, which has the links in it; this"),
+        ("CHANGELOG.md", "3.0.0", "2.0.0", "CHANGELOG.md has no heading '## 3.0.0"),
+        ("CHANGELOG.md", "2027-01-01", "unreleased", "says that 3.0.0 is unreleased"),
+    ],
+)
+def test_what_is_missing_for_a_release_is_named(project, file, old, new, why):
+    (project / file).write_text((project / file).read_text().replace(old, new))
+    assert why in not_to_be_released("v3.0.0-x", project)

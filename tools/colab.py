@@ -1,9 +1,11 @@
-"""The learners' lessons as they run on Colab: with its versions, and with nothing of fluxlite installed beforehand.
+"""Run the learners' lessons as they run on Colab: with its versions, each alone, in a folder of its own.
 
-    python tools/colab.py [NN ...]      all lessons, or those of these numbers
+    python tools/colab.py [--kaggle] [NN ...]     all lessons, or those of these numbers
 
-Makes .venv-colab with the packages below. Each lesson then runs there, alone in an empty folder. The first one installs
-fluxlite by its own first cell, as if it were published, from an archive of this folder. Needs the network.
+What is acted: Colab's packages in an environment without fluxlite, the variable and the module that it's known by, an
+archive instead of the repository. The first cell installs, the last one hands in and has the browser download the file.
+With --kaggle it's the same as on Kaggle, whose image is made from Colab's. The packages are installed into .venv-colab,
+from the network.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ VENV = ROOT / ".venv-colab"
 # As a runtime of Colab in 2026 has them, with Python 3.12; what is not named here is as new as it can be.
 VERSIONS = ("ipython==7.34.0", "ipykernel==6.17.1", "ipywidgets==7.7.1", "numpy==2.0.2", "matplotlib==3.10.0",
             "safetensors", "tqdm")  # fmt: skip
-PARTS = ("fluxlite", "notebooks", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
+PARTS = ("fluxlite", "notebooks", "tools", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
 
 # Runs in .venv-colab: a notebook from top to bottom, and what its checks said.
 RUN = """
@@ -34,11 +36,22 @@ import json, re, sys
 import nbformat
 from nbclient import NotebookClient
 notebook = nbformat.read(sys.argv[1], as_version=4)
+last = notebook.cells[-1]
+guessed = 'from fluxlite.course import progress\\nprogress.keep("guesses", "00-A", "a")\\n'
+last.source = guessed + last.source.removeprefix("# ")  # and hand in
 NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
 outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
 said = "".join(output.get("text", "") for output in outputs)
 print(json.dumps(re.findall(r"^(\\d\\d\\.\\d+)  (right|not right|not yet|stopped)\\b", said, re.MULTILINE)))
 """
+
+# What Colab's own module does, as far as we use it; and what each place is known by.
+MODULE = """
+def download(name):
+    open("downloaded", "w").write(name)
+"""
+KNOWN_BY = {"Colab": {"COLAB_RELEASE_TAG": "release"},
+            "Kaggle": {"COLAB_RELEASE_TAG": "release", "KAGGLE_KERNEL_RUN_TYPE": "Interactive"}}  # fmt: skip
 
 
 def environment() -> Path:
@@ -65,31 +78,48 @@ def archive(folder: Path) -> Path:
     return Path(shutil.make_archive(str(folder / "fluxlite"), "zip", folder, "fluxlite-main"))
 
 
-def run(python: Path, lesson: Path, package: Path) -> bool:
-    """Run one lesson alone in an empty folder; whether it came to its end."""
-    with tempfile.TemporaryDirectory() as folder:
-        here = Path(folder, lesson.name)
+def acted(place: str, folder: Path) -> dict[str, str]:
+    """The environment of a notebook there, with Colab's module in `folder`."""
+    module = folder / "google" / "colab"
+    module.mkdir(parents=True)
+    (module / "__init__.py").touch()
+    (module / "files.py").write_text(MODULE)
+    # Neither this folder on Python's path nor somebody's own record of progress: they have none of them.
+    ours = ("PYTHONPATH", "FLUXLITE_PROGRESS")
+    kept = {name: value for name, value in os.environ.items() if name not in ours}
+    return {**kept, **KNOWN_BY[place], "PYTHONPATH": str(folder)}
+
+
+def run(python: Path, lesson: Path, package: Path, place: str = "Colab") -> bool:
+    """Run one lesson alone in an empty folder, and hand in; whether it came to its end."""
+    with tempfile.TemporaryDirectory() as root:
+        folder = Path(root, "content")
+        folder.mkdir()
+        here = Path(root, lesson.name)  # not in the folder: there, the page keeps it
         # As it will be when the project is published, but with this archive.
         digest = hashlib.sha256(package.read_bytes()).hexdigest()
-        place = notebooks.Place("NAME/fluxlite", "v0", f"{package.as_uri()}#sha256={digest}")
-        copy = notebooks.for_learners(notebooks.read(lesson), lesson.name, place)
+        published = notebooks.Place("NAME/fluxlite", "v0", f"{package.as_uri()}#sha256={digest}")
+        copy = notebooks.for_learners(notebooks.read(lesson), lesson.name, published)
         here.write_text(notebooks.text(copy), encoding="utf-8")
-        # Neither this folder on Python's path nor somebody's own record of progress: Colab has none of them.
-        clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "FLUXLITE_PROGRESS")}
-        ran = subprocess.run([python, "-c", RUN, here], cwd=folder, env=clean, capture_output=True, text=True)
+        env = acted(place, Path(root, "modules"))
+        ran = subprocess.run([python, "-c", RUN, here], cwd=folder, env=env, capture_output=True, text=True)
+        packed, downloaded = (folder / "handin-Ada-Lovelace.zip").exists(), (folder / "downloaded").exists()
     if ran.returncode:
         print(f"{lesson.name}: {ran.stderr[-3000:]}", flush=True)
         return False
     verdicts = json.loads(ran.stdout)
-    print(f"{lesson.name}: ran to its end, {len(verdicts)} checks", flush=True)
-    return all(word == "not yet" for _, word in verdicts)
+    print(f"{lesson.name}: ran to its end, {len(verdicts)} checks; handed in: {packed}", flush=True)
+    handed_in = packed and downloaded is (place == "Colab")
+    return handed_in and all(word == "not yet" for _, word in verdicts)
 
 
 def main(numbers: list[str]) -> int:
+    place = "Kaggle" if "--kaggle" in numbers else "Colab"
+    numbers = [number for number in numbers if number != "--kaggle"]
     python = environment()
     with tempfile.TemporaryDirectory() as folder:
         package = archive(Path(folder))
-        results = [run(python, path, package) for path in notebooks.lessons(numbers)]
+        results = [run(python, path, package, place) for path in notebooks.lessons(numbers)]
     listing = subprocess.run([python, "-m", "pip", "list", "--format=freeze"], capture_output=True, text=True).stdout
     had = [line for line in listing.splitlines() if line in VERSIONS or line.startswith("fluxlite==")]
     print(f"{sum(results)} of {len(results)} lessons, with {', '.join(had)} and Python {sys.version.split()[0]}")

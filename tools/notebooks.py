@@ -7,7 +7,8 @@
 A lesson, notebooks/NN-name.ipynb, is solved: ### BEGIN SOLUTION … ### END SOLUTION. A learner's copy has no outputs,
 todo() in place of each solution, no guesses, and each solution folded away below its check. It also has what it needs
 to be opened alone: a cell for where fluxlite is missing, which says how to install it, and at its end how to hand in.
-Where pyproject.toml names a repository, the copy has links to Colab and Binder too, and the cell installs.
+Where pyproject.toml names a repository (tools/links.py), the copy has links to Colab, Kaggle and Binder too, and the
+cell installs.
 """
 
 from __future__ import annotations
@@ -17,10 +18,8 @@ import os
 import re
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import quote
+from typing import Any
 
 import nbformat
 
@@ -29,6 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 import fluxlite  # noqa: E402
 from fluxlite.course.copies import HASH, LESSON, VERSION, fingerprint  # noqa: E402
+from tools.links import FIRST, PLACE, Place, on_binder, on_colab, on_hub, on_kaggle  # noqa: E402
 
 NOTEBOOKS = ROOT / "notebooks"
 WORDS = "words.ipynb"  # a page for reading: the lessons link to it
@@ -53,36 +53,6 @@ def read(path: Path) -> dict[str, Any]:
 def text(notebook: dict[str, Any]) -> str:
     """A notebook as it is stored: the same bytes for the same content."""
     return nbformat.writes(nbformat.from_dict(notebook)) + "\n"
-
-
-# -- where the project is published ------------------------------------------------------------------------------------
-
-
-class Place(NamedTuple):
-    """Where the project is published."""
-
-    repository: str  # on GitHub, such as "name/fluxlite"
-    opened: str  # the tag that the links open
-    archive: str  # the address of what the first cell installs, with the hash by which pip recognizes it
-
-
-def published(settings: dict[str, str]) -> Place | None:
-    """What ``[tool.fluxlite]`` of pyproject.toml says; None if no repository is named.
-
-    Raises `ValueError` if the archive's hash is missing: then anyone who takes over the repository could run code on
-    the learners' computers.
-    """
-    repository, tag = settings.get("repository", ""), settings["tag"].format(version=fluxlite.__version__)
-    if not repository:
-        return None
-    archive, sha256 = f"https://github.com/{repository}/archive/{tag}.zip", settings.get("sha256", "")
-    if not re.fullmatch("[0-9a-f]{64}", sha256):
-        raise ValueError(f"[tool.fluxlite] needs sha256, the 64 digits of sha256sum for {archive}; got {sha256!r}")
-    opened = settings["lessons"].format(version=fluxlite.__version__)
-    return Place(repository, opened, f"{archive}#sha256={sha256}")
-
-
-PLACE = published(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["fluxlite"])
 
 
 # -- a learner's copy -----------------------------------------------------------------------------------------------
@@ -141,17 +111,17 @@ def learners(place: Place | None = PLACE) -> dict[Path, str]:
     """Every learner's notebook, and its text."""
     folder = NOTEBOOKS / "learner"
     made = {folder / path.name: text(for_learners(read(path), path.name, place)) for path in lessons()}
-    return made | {folder / WORDS: text(handed_out(read(NOTEBOOKS / WORDS), "words"))}
+    words = read(NOTEBOOKS / WORDS)
+    words = {**words, "cells": [*words["cells"], *twins(words["cells"], place)]}
+    return made | {folder / WORDS: text(handed_out(words, "words"))}
 
 
-# -- ways in: Colab and Binder --------------------------------------------------------------------------------------
+# -- ways in: Colab, Kaggle and Binder ------------------------------------------------------------------------------
 
-FIRST = "00-start-here.ipynb"
-NEXT = re.compile(r"\*\*Next: \[[^\]]+\]\((\d\d-[\w-]+\.ipynb)\)")
+PAGE = re.compile(r"\]\(([\w-]+\.ipynb)(?:#[^)]*)?\)")
 BLOCK = re.compile(r"(<!-- launch links: .*? -->\n).*?(<!-- end of launch links -->\n)", re.DOTALL)
-HUB = "https://YOUR-HUB/hub/user-redirect/git-pull"
 # Their lines are short, so that none is cut off in a narrow window.
-INSTALL = """# Where fluxlite is missing, as on Colab, this installs it.
+INSTALL = """# Where fluxlite is missing, as on Colab or Kaggle, this installs it.
 # Anywhere else it does nothing.
 try:
     import fluxlite
@@ -162,7 +132,8 @@ except ModuleNotFoundError:
     except ModuleNotFoundError:
         raise SystemExit(
             "fluxlite could not be installed; the lines above say why. "
-            "Is there a network? Then run this cell again."
+            "Is there a network? On Kaggle switch it on, at the right: "
+            "Session options, Internet. Then run this cell again."
         ) from None"""
 INSTALL_BY_HAND = """# Where fluxlite is missing, this says how to install it.
 # Anywhere else it does nothing.
@@ -183,21 +154,10 @@ Does a teacher collect your work? Save this notebook (Ctrl+S). Then put your nam
 away, and run it. It makes one zip file and says where. In it are your notebooks, your guesses, and for each exercise
 whether it is right or was tried.
 
-On Colab do so after each lesson, since each counts for itself there. If you sign all with the same name, your teacher
-gets them together.\
+On Colab and Kaggle do so after each lesson, since each counts for itself there. If you sign all with the same name,
+your teacher gets them together.\
 """
 HAND_IN_CELL = "# %run -m fluxlite handin Ada Lovelace"
-
-
-def on_colab(name: str, place: Place) -> str:
-    """The address that opens a learner's notebook on Colab."""
-    return f"https://colab.research.google.com/github/{place.repository}/blob/{place.opened}/notebooks/learner/{name}"
-
-
-def on_binder(name: str, place: Place) -> str:
-    """The address that opens a learner's notebook in JupyterLab on Binder, among all the others."""
-    path = quote(f"lab/tree/notebooks/learner/{name}", safe="")
-    return f"https://mybinder.org/v2/gh/{place.repository}/{place.opened}?urlpath={path}"
 
 
 def with_ways_in(cells: list[dict[str, Any]], name: str, place: Place | None) -> list[dict[str, Any]]:
@@ -208,9 +168,12 @@ def with_ways_in(cells: list[dict[str, Any]], name: str, place: Place | None) ->
                "source": code}  # fmt: skip
     if place is None:
         return [*cells[:first], install, *cells[first:], *hand_in()]
-    here = f"*Open this lesson [on Colab]({on_colab(name, place)}) or [on Binder]({on_binder(name, place)}).*"
+    here = (
+        f"*Open this lesson [on Colab]({on_colab(name, place)}), [on Kaggle]({on_kaggle(name, place)}) or "
+        f"[on Binder]({on_binder(name, place)}).*"
+    )
     elsewhere = {"cell_type": "markdown", "id": "elsewhere", "metadata": {}, "source": here}
-    return [*cells[:first], elsewhere, install, *cells[first:], *next_on_colab(cells[-1], place), *hand_in()]
+    return [*cells[:first], elsewhere, install, *cells[first:], *twins(cells, place), *hand_in()]
 
 
 def hand_in() -> list[dict[str, Any]]:
@@ -222,37 +185,43 @@ def hand_in() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def next_on_colab(last: dict[str, Any], place: Place) -> list[dict[str, Any]]:
-    """A cell for Colab, where the link to the next lesson, which stands in the last cell, leads nowhere."""
-    found = NEXT.findall(last["source"])
-    if not found or not (NOTEBOOKS / found[-1]).exists():
+def twins(cells: list[dict[str, Any]], place: Place | None) -> list[dict[str, Any]]:
+    """A cell for Colab and Kaggle, which open one file alone: there, links to other lessons would lead nowhere."""
+    page = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "markdown")
+    linked = list(dict.fromkeys(PAGE.findall(page)))
+    if place is None or not linked:
         return []
-    there = f"*On Colab the next lesson is [here]({on_colab(found[-1], place)}).*"
-    return [{"cell_type": "markdown", "id": "next-on-colab", "metadata": {}, "source": there}]
+    rows = [f"- {title(name)}: [Colab]({on_colab(name, place)}), [Kaggle]({on_kaggle(name, place)})" for name in linked]
+    words = "On Colab and Kaggle the links to other lessons lead nowhere. These lead to the same ones there:"
+    return [{"cell_type": "markdown", "id": "twins", "metadata": {}, "source": "\n".join([words, "", *rows])}]
+
+
+def title(name: str) -> str:
+    """A lesson's title, such as ``05 The sine-wave RNN``."""
+    return read(NOTEBOOKS / name)["cells"][0]["source"].splitlines()[0].removeprefix("# ").replace(" · ", " ")
 
 
 def readme(place: Place | None = PLACE) -> str:
-    """README.md with the links to Colab and Binder made anew. Raises `ValueError` where their place is missing."""
+    """README.md with the links to Colab and others made anew. Raises `ValueError` where their place is missing."""
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     if place is None:
         return with_links("README.md", page, "")
     colab = f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({on_colab(FIRST, place)})"
+    kaggle = f"[![Open in Kaggle](https://kaggle.com/static/images/open-in-kaggle.svg)]({on_kaggle(FIRST, place)})"
     binder = f"[![Open in Binder](https://mybinder.org/badge_logo.svg)]({on_binder(FIRST, place)})"
     links = f"""In the browser, with nothing to install:
 
 - {colab} a GPU if you are lucky; needs a Google account.
+- {kaggle} the same; its notebooks reach the network once you've confirmed a phone number there.
 - {binder} no account; after ten minutes without you it is gone, so download what you want to keep.
 """
     return with_links("README.md", page, links)
 
 
 def teaching(place: Place | None = PLACE) -> str:
-    """notebooks/TEACHING.md with the link for a JupyterHub made anew; the repository's name is the folder's there."""
+    """notebooks/TEACHING.md with the link for a JupyterHub made anew."""
     page = (ROOT / "notebooks" / "TEACHING.md").read_text(encoding="utf-8")
-    address = f"https://github.com/{place.repository}" if place else "https://YOUR-SERVER/YOUR-REPOSITORY"
-    path = quote(f"lab/tree/{address.rpartition('/')[2]}/notebooks/learner/{FIRST}", safe="")
-    link = f"{HUB}?repo={quote(address, safe='')}&branch=YOUR-BRANCH&urlpath={path}"
-    return with_links("TEACHING.md", page, f"\n```\n{link}\n```\n\n")
+    return with_links("TEACHING.md", page, f"\n```\n{on_hub(place)}\n```\n\n")
 
 
 def with_links(name: str, page: str, links: str) -> str:

@@ -35,6 +35,11 @@ WIDTH, OPTION, LONGEST = 96, 50, 30
 # what its lessons need), remarks, and files that are only named.
 SCREEN, NAME, NOTES, NAMED = 100, 20, 20, 120
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
+# Where a page keeps the notebook for itself: how to get a file of the session, and how the notebook.
+TO_GET = {
+    "Colab": ("click the folder at the left, then the three dots beside", "File > Download > Download .ipynb"),
+    "Kaggle": ("open Output at the right, then the three dots beside", "File > Download Notebook"),
+}
 TRIED = {exercises.RIGHT: "right", exercises.NOT_RIGHT: "tried", exercises.STOPPED: "tried"}
 
 
@@ -42,8 +47,8 @@ def handin(name: str = "", folder: Path | None = None) -> Path:
     """Pack the notebooks and the progress in `folder` into one zip file there; returns its path.
 
     `name` is the learner's, by default their login name. `folder` is ``my-course`` if it exists, otherwise the current
-    folder. On Colab there are no notebooks to find, so the progress goes alone. Raises `ValueError` if there's
-    neither, or if the name has no letter.
+    folder. On Colab and Kaggle there are no notebooks to find, so the progress goes alone. Raises `ValueError` if
+    there's neither, or if the name has no letter.
     """
     folder = (Path(FOLDER) if Path(FOLDER).is_dir() else Path()) if folder is None else folder
     name = name.strip() or user()
@@ -81,18 +86,31 @@ def what_to_say(file: Path, name: str) -> list[str]:
     lines = [f"Hand in this file: {file.absolute()}"]
     if any(one.endswith(".ipynb") for one in packed):
         lines.append(f"It is signed {name}, and has your notebooks in it as they were last saved.")
-    elif progress.passing() == "Colab":
+    elif (place := progress.passing()) in TO_GET:
+        file_menu, notebook_menu = TO_GET[place]
         lines += [
             f"It is signed {name}, and has your guesses and checks of this session in it.",
-            f"To get it: click the folder at the left, then the three dots beside {file.name}, Download.",
-            "Your notebook is not in it, since Colab keeps it elsewhere: File > Download > Download .ipynb, "
-            "and hand in both.",
+            f"To get it: {file_menu} {file.name}, Download.",
+            f"Your notebook is not in it, since {place} keeps it elsewhere: {notebook_menu}, and hand in both.",
         ]
     else:
         lines.append(f"It is signed {name}, and has your guesses and checks in it, but no notebook: none is there.")
     if any(one.endswith(".ipynb") for one in packed) and progress.FILE not in packed:
         lines.append("No guess and no check is in it: none was kept in that folder yet.")
     return lines
+
+
+def download(file: Path) -> bool:
+    """On Colab, have the browser download `file`. False anywhere else, or if Colab can't: then the words say how."""
+    if progress.passing() != "Colab":
+        return False
+    try:
+        from google.colab import files  # type: ignore[import-not-found]
+
+        files.download(str(file))
+    except Exception:  # it's Colab's own code, and asks the browser
+        return False
+    return True
 
 
 def user() -> str:
@@ -170,7 +188,7 @@ class Class:
     def _taken_together(self) -> list[tuple[str, str]]:
         """Learners who handed in more than once, and still get one row."""
         again = "handed in more than once"
-        by_name = "handed in from Colab or Binder, where the name alone tells who it is"
+        by_name = "handed in from Colab, Kaggle or Binder, where the name alone tells who it is"
         labels: dict[str, list[str]] = {again: [], by_name: []}
         for label, one in zip(self.labels, self.handins):
             if len(one.files) > 1:

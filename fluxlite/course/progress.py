@@ -38,11 +38,13 @@ def stay() -> None:
     _home = Path.cwd()
 
 
-PASSING = ("Colab", "Binder")
+PASSING = ("Colab", "Kaggle", "Binder")
 
 
 def passing() -> str:
-    """``"Colab"`` or ``"Binder"`` if we run there, where the record ends with the session; otherwise empty."""
+    """``"Colab"``, ``"Kaggle"`` or ``"Binder"`` if we run there, where the record ends with the session; or empty."""
+    if "KAGGLE_KERNEL_RUN_TYPE" in os.environ:  # asked first: Kaggle's image is made from Colab's
+        return "Kaggle"
     if "COLAB_RELEASE_TAG" in os.environ or "google.colab" in sys.modules:
         return "Colab"
     return "Binder" if "BINDER_LAUNCH_HOST" in os.environ or "BINDER_SERVICE_HOST" in os.environ else ""

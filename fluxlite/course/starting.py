@@ -72,9 +72,13 @@ def _progress_line() -> str:
 
 def _passing_line() -> list[str]:
     """If all files are lost with the session, a warning, and what to do about it."""
+    alone = (
+        "each lesson counts for itself here, and forgets when its session ends. Hand in after each one, as its last "
+        "cell says: your teacher gets them together. To count on from another lesson, put its progress.json here first."
+    )
     keeps = {
-        "Colab": "Colab: each lesson counts for itself here, and forgets when its session ends. Hand in after each "
-        "one, as its last cell says: your teacher gets them together.",
+        "Colab": f"Colab: {alone}",
+        "Kaggle": f"Kaggle: {alone}",
         "Binder": "Binder: after ten minutes without you all is gone. Before a break hand in, as the last cell says, "
         "and download the file.",
     }

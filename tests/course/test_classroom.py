@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import types
 import zipfile
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from fluxlite.course.handins import Remark
 @pytest.fixture(autouse=True)
 def at_home(monkeypatch):
     """Not on Colab or Binder, and with nothing left over from other tests."""
-    for name in ("COLAB_RELEASE_TAG", "BINDER_LAUNCH_HOST", "BINDER_SERVICE_HOST"):
+    for name in ("COLAB_RELEASE_TAG", "KAGGLE_KERNEL_RUN_TYPE", "BINDER_LAUNCH_HOST", "BINDER_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(progress, "_unwritten", {})
 
@@ -301,23 +302,66 @@ def test_two_people_of_one_name_are_both_counted_and_told_apart(learner, tmp_pat
     )
 
 
-def test_on_colab_the_progress_goes_alone_and_what_is_missing_is_said(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("variable", "place", "words"),
+    [
+        ("COLAB_RELEASE_TAG", "Colab", ["click the folder at the left", "File > Download > Download .ipynb"]),
+        ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle", ["open Output at the right", "File > Download Notebook"]),
+    ],
+)
+def test_on_colab_the_progress_goes_alone_and_what_is_missing_is_said(
+    variable, place, words, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLAB_RELEASE_TAG", "release")
+    monkeypatch.setenv(variable, "x")
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / progress.FILE))
     assert main(["handin", "Ada"]) == 1 and capsys.readouterr().err.endswith("Guess or check something first.\n")
     progress.keep("checks", "03.1", "right")
     assert main(["handin", "Ada"]) == 0
     said = capsys.readouterr().out
     assert "has your guesses and checks of this session in it." in said and "as they were last saved" not in said
-    assert "File > Download > Download .ipynb" in said and "click the folder at the left" in said
+    assert all(one in said for one in words) and "browser" not in said
     (one,) = look_at_class(tmp_path).handins
-    assert (one.checks, one.place) == ({"03.1": "right"}, "Colab")
+    assert (one.checks, one.place) == ({"03.1": "right"}, place)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_on_colab_the_browser_downloads_the_hand_in(fails, tmp_path, monkeypatch, capsys):
+    """As the last cell does: %run, in the kernel. If Colab can't, the words say how to get it."""
+    asked = []
+
+    def ask(name):
+        asked.append(name)
+        if fails:
+            raise AttributeError("'NoneType' object has no attribute 'kernel'")
+
+    colab = types.ModuleType("google.colab")
+    colab.files = types.SimpleNamespace(download=ask)
+    monkeypatch.setitem(sys.modules, "google", types.ModuleType("google"))
+    monkeypatch.setitem(sys.modules, "google.colab", colab)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / progress.FILE))
+    progress.keep("checks", "03.1", "right")
+    assert main(["handin", "Ada"]) == 0
+    said = capsys.readouterr().out
+    assert [Path(name).resolve() for name in asked] == [tmp_path / "handin-Ada.zip"] and "three dots" in said
+    assert ("Your browser downloads it now." in said) is not fails
+
+
+def test_a_record_that_was_brought_along_counts(tmp_path, monkeypatch, capsys):
+    """On Colab, progress.json of another lesson's session, put beside this one's files before it starts."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
+    monkeypatch.delenv("FLUXLITE_PROGRESS")
+    (tmp_path / progress.FILE).write_text('{"checks": {"03.1": "right", "03.2": "right"}}')
+    start("04")
+    assert re.search(r"so far: .*, 2 of \d+ checks\n.*put its progress.json here first", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
     ("variable", "words"),
-    [("COLAB_RELEASE_TAG", "Colab: each lesson counts"), ("BINDER_LAUNCH_HOST", "Binder: after ten minutes")],
+    [("COLAB_RELEASE_TAG", "Colab: each lesson counts"), ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle: each lesson counts"),
+     ("BINDER_LAUNCH_HOST", "Binder: after ten minutes")],  # fmt: skip
 )
 def test_a_lesson_begins_with_what_such_a_session_forgets(variable, words, monkeypatch, capsys):
     start("03")
@@ -348,7 +392,7 @@ def test_the_sessions_of_one_learner_on_colab_are_taken_together(tmp_path, monke
         handin("Ada", session)
     seen = look_at_class(tmp_path)
     assert [one.checks for one in seen.handins] == [{"03.1": "right", "04.1": "right", "03.2": "stopped"}]
-    words = "handed in from Colab or Binder, where the name alone tells who it is; taken together: Ada (3 files)"
+    words = "from Colab, Kaggle or Binder, where the name alone tells who it is; taken together: Ada (3 files)"
     assert " ".join(repr(seen).split()).endswith(words)
 
 

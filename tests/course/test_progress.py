@@ -70,14 +70,20 @@ def test_a_record_has_an_id_of_its_own_which_stays_and_says_nothing_of_the_learn
 
 @pytest.mark.parametrize(
     ("variable", "place"),
-    [("COLAB_RELEASE_TAG", "Colab"), ("BINDER_LAUNCH_HOST", "Binder"), ("BINDER_SERVICE_HOST", "Binder")],
+    [
+        ("COLAB_RELEASE_TAG", "Colab"), ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle"),
+        ("BINDER_LAUNCH_HOST", "Binder"), ("BINDER_SERVICE_HOST", "Binder"),
+    ],  # fmt: skip
 )
 def test_where_a_record_ends_with_the_session(variable, place, monkeypatch):
-    for name in ("COLAB_RELEASE_TAG", "BINDER_LAUNCH_HOST", "BINDER_SERVICE_HOST"):
+    for name in ("COLAB_RELEASE_TAG", "KAGGLE_KERNEL_RUN_TYPE", "BINDER_LAUNCH_HOST", "BINDER_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
     assert progress.passing() == ""
     monkeypatch.setenv(variable, "x")
     assert progress.passing() == place
+    if place == "Kaggle":  # its image is made from Colab's, and has Colab's variable
+        monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
+        assert progress.passing() == place
 
 
 WRITE = """

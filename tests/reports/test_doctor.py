@@ -13,7 +13,7 @@ import fluxlite as fl
 def rows(report):
     """Name → text of a report, lines that belong together joined."""
     found, name = {}, ""
-    width = report.index("0.1.0")
+    width = report.index(fl.__version__)
     for line in report.splitlines():
         name = line[:width].strip() or name
         found[name] = f"{found.get(name, '')} {line[width:].strip()}".strip()

@@ -1,0 +1,105 @@
+"""Notebook 7 in a real browser: links jump to lessons and to headings, in the light and the dark theme."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+
+import pytest
+from test_jupyterlab import BROWSER, ROOT, SETTINGS, WAIT, answers, browser, notebook, wait_until  # noqa: F401
+
+pytest.importorskip("notebook", reason="Notebook is not installed: make test EXTRAS=browser")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
+
+# A heading far down in another lesson; and, in the same, one above which there's more than a screen.
+POINTS = "[there](05-sine-wave-rnn.ipynb#What-to-remember)\n\n[below](#Below)\n\n" + "line\n\n" * 80 + "## Below"
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+
+
+@pytest.fixture(scope="module", params=THEMES)
+def server(request, tmp_path_factory):
+    """The address of a Notebook 7 over a folder with a learner's copies, in a theme."""
+    home = tmp_path_factory.mktemp("notebook")
+    course = home / "my-course"
+    shutil.copytree(ROOT / "notebooks" / "learner", course)
+    notebook(course / "points.ipynb")
+    content = json.loads((course / "points.ipynb").read_text())
+    pointing = {"cell_type": "markdown", "id": "points", "metadata": {}, "source": POINTS}
+    (course / "points.ipynb").write_text(json.dumps({**content, "cells": [pointing]}))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = json.loads((SETTINGS / "overrides.json").read_text())
+    settings["@jupyterlab/apputils-extension:themes"] = {"theme": THEMES[request.param]}
+    (home / "overrides.json").write_text(json.dumps(settings))
+    folders = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
+    environment = {**os.environ, **folders, "IPYTHONDIR": str(home / "ipython"), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "notebook", "--no-browser", "--allow-root", f"--port={port}"]
+    command += ["--ServerApp.port_retries=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={course}"]
+    command += [f"--JupyterNotebookApp.app_settings_dir={home}"]
+    with (home / "notebook.log").open("w") as log:
+        started = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT, cwd=course)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        wait_until(lambda: answers(f"{address}/api") is not None, "Notebook does not answer")
+        yield request.param, address
+    finally:
+        started.terminate()
+        started.wait()
+
+
+@pytest.fixture
+def opened(browser, server):  # noqa: F811
+    """Opens a notebook in a window of its own."""
+    windows = []
+
+    def open_notebook(name):
+        window = browser.new_context(viewport={"width": 1000, "height": 700})
+        windows.append(window)
+        page = window.new_page()
+        page.goto(f"{server[1]}/notebooks/{name}")
+        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=WAIT * 1000)
+        wait_until(lambda: page.evaluate("document.body.dataset.jpThemeLight"), "there is no theme")
+        return page
+
+    yield open_notebook
+    for window in windows:
+        window.close()
+
+
+def in_sight(page, heading):
+    """Whether a heading is within the window."""
+    box = page.locator(f'.jp-RenderedMarkdown :is(h1, h2):has-text("{heading}")').first.bounding_box()
+    return box is not None and -5 <= box["y"] <= 700
+
+
+def follow(page, words):
+    """Click a link, and return the page where it leads: this one, or a new tab."""
+    before = len(page.context.pages)
+    page.locator(f'.jp-RenderedMarkdown a:has-text("{words}")').first.click()
+    page.wait_for_timeout(2000)
+    return page.context.pages[-1] if len(page.context.pages) > before else page
+
+
+def test_a_link_leads_into_the_next_lesson(opened):
+    page = follow(opened("00-start-here.ipynb"), "01 Arrays on a GPU")
+    page.wait_for_selector('.jp-Notebook h1:has-text("01 · Arrays on a GPU")', timeout=WAIT * 1000)
+    assert page.url.endswith("/notebooks/01-arrays-on-a-gpu.ipynb")
+
+
+def test_a_link_leads_to_a_heading(opened):
+    page = opened("points.ipynb")
+    assert not in_sight(page, "Below")
+    page = follow(page, "below")
+    wait_until(lambda: in_sight(page, "Below"), "the heading stays out of sight")
+
+
+def test_a_link_to_a_heading_of_another_lesson_opens_the_lesson(opened):
+    """At its beginning: Notebook 7 leaves the heading away. The lessons' own links to each other have none."""
+    page = follow(opened("points.ipynb"), "there")
+    page.wait_for_selector('.jp-Notebook h1:has-text("05 · ")', timeout=WAIT * 1000)
+    for path in (ROOT / "notebooks" / "learner").glob("*.ipynb"):
+        assert not re.search(r"\]\([\w-]+\.ipynb#", path.read_text(encoding="utf-8")), path.name

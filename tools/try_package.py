@@ -1,0 +1,71 @@
+"""Install a package that was built into a fresh environment, and try it there as a learner would.
+
+    python tools/try_package.py dist/fluxlite-0.2.0-py3-none-any.whl
+    python tools/try_package.py dist/fluxlite-0.2.0.tar.gz [tests …]      also runs these tests from the unpacked files
+
+Neither this folder nor an environment variable of yours can help: everything has to be inside the package.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+# What can be missing from a package: files that tests read, pages, tools, the workflows. It takes a minute.
+TESTS = ("tests/test_packaging.py", "tests/test_readme.py", "tests/test_launch_links.py", "tests/test_publishing.py",
+         "tests/test_rnn.py", "tests/tree", "tests/layers/test_layers.py", "fluxlite/tree")  # fmt: skip
+# In an empty folder: the command, the lessons, and that they're handed out.
+TRY = """
+import subprocess, sys
+from pathlib import Path
+from fluxlite.course.copies import hand_out, learner_folder
+assert sys.prefix in str(learner_folder()), f"the lessons are those of {learner_folder()}"
+hand_out(Path("my-course"))
+lessons = sorted(path.name for path in Path("my-course").glob("[0-9]*.ipynb"))
+assert lessons[0].startswith("00-") and len(lessons) >= 17, lessons
+program = "from fluxlite.course import start, check; start('01'); check('01.1', 1, 2, 3, 4)"
+subprocess.run([sys.executable, "-c", program], cwd="my-course", check=True)
+assert Path("my-course", "progress.json").exists(), "no progress was kept"
+print(len(lessons), "lessons")
+"""
+
+
+def run(*command: object, folder: Path) -> str:
+    """What a command prints, in `folder`, without what this shell knows of fluxlite and Python. It has to succeed."""
+    ours = ("PYTHON", "FLUXLITE", "VIRTUAL_ENV", "COLAB", "KAGGLE", "BINDER")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    done = subprocess.run([*map(str, command)], cwd=folder, env=clean, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"{done.stdout}\n{' '.join(map(str, command))} failed")
+    return done.stdout
+
+
+def main(package: str, *tests: str) -> None:
+    file = Path(package).resolve()
+    with tempfile.TemporaryDirectory() as temporary:
+        here = Path(temporary)
+        run(sys.executable, "-m", "venv", here / "venv", folder=here)
+        scripts = here / "venv" / ("Scripts" if os.name == "nt" else "bin")
+        python, source = scripts / "python", file.suffix == ".gz"
+        extras = "test" if source else "lab"
+        run(python, "-m", "pip", "install", "--quiet", f"{file}[{extras}]", folder=here)
+        said = run(scripts / "fluxlite", "check", folder=here).strip()
+        if said.splitlines()[-1] != "READY":
+            sys.exit(f"{file.name}: fluxlite check says {said}")
+        print(f"{file.name}: READY, {run(python, '-c', TRY, folder=here).splitlines()[-1]}", flush=True)
+        if source:
+            with tarfile.open(file) as archive:
+                archive.extractall(here, filter="data")
+            unpacked = here / file.name.removesuffix(".tar.gz")
+            said = run(python, "-m", "pytest", "-p", "no:nbval", "-q", *(tests or TESTS), folder=unpacked)
+            print(f"{file.name}: its own tests: {said.splitlines()[-1]}", flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit((__doc__ or "").strip())
+    main(*sys.argv[1:])
