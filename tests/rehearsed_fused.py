@@ -14,11 +14,13 @@ class Program:
 
     def __init__(self, history, kernel):
         self.parameters, self.constants, self.operations = history.param_list, history.local_list, history.op_list
-        last = kernel.operation.splitlines()[-1]
+        self.text = kernel.operation
+        last = self.text.splitlines()[-1]
         self.results = [(int(to), int(source)) for to, source in re.findall(r"v(\d+) = v(\d+);", last)]
 
-    def fits(self, arrays):
-        return [x.dtype for x in arrays] == [parameter.dtype for parameter in self.parameters]
+    def fits(self, source, arrays):
+        types = [x.dtype for x in arrays] == [parameter.dtype for parameter in self.parameters]
+        return types and self.text in source
 
     def run(self, arrays):
         memory = {parameter.index: x for parameter, x in zip(self.parameters, arrays)}
@@ -47,10 +49,14 @@ def _function(name):
     return rehearsed_kernels.UFUNCS.get(short) or getattr(np, short)
 
 
-def answer(name, args):
+def answer(name, source, args):
+    """Do what the kernel with this text does. Gives whether it's one of `cupy.fuse`."""
+    if name not in _programs:
+        return False
     arrays = [host(x) for x in args[:-1]]
     with np.errstate(all="ignore"):
-        next(program for program in _programs[name] if program.fits(arrays)).run(arrays)
+        next(program for program in _programs[name] if program.fits(source, arrays)).run(arrays)
+    return True
 
 
 def act():
@@ -61,7 +67,6 @@ def act():
         def get_fusion(self, function, args, name):
             kernel, keywords = super().get_fusion(function, args, name)
             _programs.setdefault(name, []).append(Program(self, kernel))
-            rehearsed_kernels.OTHERS[name] = lambda args: answer(name, args)
             return kernel, keywords
 
     fusion._FusionHistory = History

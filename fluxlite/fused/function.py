@@ -82,5 +82,5 @@ def fuse(*function: Any, kernel_name: str | None = None) -> Any:
     if len(function) > 1:
         raise TypeError("fuse takes one function: write @fuse above it, or @fuse(kernel_name='…')")
     check_callable("fuse(function): the function", function[0])
-    name: str = kernel_name or getattr(function[0], "__name__", "")
+    name = str(kernel_name or getattr(function[0], "__name__", ""))
     return Fused(function[0], name if name.isidentifier() else "fused")  # a lambda has no name of its own

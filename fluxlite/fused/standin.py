@@ -63,10 +63,11 @@ class Trace:
         if name in LACKING:
             raise self.refusal(f"np.{name}", "CuPy has no such function")
         values = [self._value(name, x) for x in inputs]
+        target = None if out is None else out.to_write()
         real = self.emit(function, list(inputs), out)
         self.calls.append(name)
-        if out is not None:
-            self.compute(function, *values, out=(out.to_write(),))
+        if target is not None:
+            self.compute(function, *values, out=(target,))
             return out
         result = self.compute(function, *values)
         if isinstance(result, tuple):
@@ -129,8 +130,7 @@ class Traced(NDArrayOperatorsMixin):
             raise self.trace.refusal("writing into a number", "Write y = x + y")
         if self.given is not None and not self.is_written:
             if self.given.shape != self.trace.shape:
-                what = f"writing {self.trace.shape} into an array of shape {self.given.shape}"
-                raise self.trace.refusal(what, "Write y = x + y, and return y")
+                raise self.trace.refusal("writing to an argument that's too small", "Write y = x + y, and return y")
             self.values = self.trace.compute(np.ndarray.copy, self.values)
         self.is_written = True
         return self.values
