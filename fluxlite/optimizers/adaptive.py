@@ -95,18 +95,21 @@ class Adam(Fusible):
         return {"mean": np.zeros_like(x), "square": np.zeros_like(x), "steps": 0}
 
     def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
-        start_mean, start_square = self.starts(memory)
-        return *self.beta, self.eta / start_mean, start_square, epsilon_of(self, x)
+        of_mean, of_square = self.beta
+        memory["steps"] = steps = memory["steps"] + 1  # at first the means are too small: they start at 0
+        return of_mean, of_square, self.eta / (1 - of_mean**steps), 1 - of_square**steps, epsilon_of(self, x)
 
     def starts(self, memory: dict[str, Any]) -> tuple[float, float]:
-        """Take a step. The running means start at 0 and are too small at first: by these two factors."""
-        memory["steps"] += 1
-        return 1 - self.beta[0] ** memory["steps"], 1 - self.beta[1] ** memory["steps"]
+        """Count a step, and say by which factors the two running means are too small at first."""
+        memory["steps"] = steps = memory["steps"] + 1
+        return 1 - self.beta[0] ** steps, 1 - self.beta[1] ** steps
 
     @staticmethod
     def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
         of_mean, of_square, rate, start_square, epsilon = numbers
-        mean, square = looked(memory, g, of_mean, of_square)
+        mean, square = memory["mean"], memory["square"]
+        keep(mean, of_mean, g)
+        keep(square, of_square, g * g)
         scale = np.sqrt(square / start_square)
         scale += epsilon
         return rate * mean / scale

@@ -98,10 +98,12 @@ class Fusible(Formula):
         return self._at_once(memory, x, g, numbers, False)
 
     def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
-        if type(x) not in fusing or type(self).change is not Fusible.change:  # one's own may do anything
+        if type(self).change is not Fusible.change:  # one's own may do anything
             super().apply(memory, x, g)
-        else:
+        elif type(x) in fusing:
             self._at_once(memory, x, g, self.numbers(memory, x), True)
+        else:
+            x -= self.formula(memory, x, g, *self.numbers(memory, x))
 
     def _at_once(self, memory: dict[str, Any], x: Any, g: Any, numbers: tuple, is_taken: bool) -> Any:
         arrays = {name: y for name, y in memory.items() if is_array(y)}

@@ -1,4 +1,7 @@
-"""A fused function on a simulated GPU: one launch, with the bytes of what goes in and what comes out."""
+"""A fused function on a simulated GPU: one launch, with the bytes of what goes in and what comes out.
+
+For the host it's a launch as any other. With CuPy, our own Python takes some microseconds more.
+"""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_a_step_is_one_launch_for_each_parameter(device, rule):
         gradient = {"w": numbers(4, 3, seed=2 + i), "b": numbers(3, seed=20 + i)}
         fl.update(states[0], host, gradient)
         g = fl.fmap(lambda x: fl.move(x, device), gradient)
-        _, names = launched(lambda *_: fl.update(states[1], there, g), there["w"])
+        _, names = launched(lambda w, g=g: fl.update(states[1], there, g), there["w"])
     assert len(names) == 2
     for name in host:
         np.testing.assert_allclose(fl.cpu(there[name]), host[name], rtol=1e-4, atol=1e-5)

@@ -11,13 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import on_card_of
+from ...arrays import enter_card, on_card_of
 from ...fused.standin import NUMBERS, Trace, Traced
 from ..refusals import refusal
 
 
 def launch(fused: Any, args: tuple) -> Any:
     """Call a fused function with arrays of CuPy's. Raises `TypeError` for host arrays."""
+    key = tuple([(type(x), x.dtype.char, x.shape) if hasattr(x, "shape") else type(x) for x in args])
+    kernel = fused.made.get(key) or _kernel(fused, args, key)
+    if enter_card:
+        with on_card_of(args[kernel.first]):
+            return kernel(args)
+    return kernel(args)
+
+
+def _kernel(fused: Any, args: tuple, key: Any) -> Kernel:
+    """The kernel for such arguments. One for some types and numbers of axes serves arrays of all sizes."""
     import cupy
 
     arrays = [x for x in args if isinstance(x, cupy.ndarray)]
@@ -25,19 +35,12 @@ def launch(fused: Any, args: tuple) -> Any:
         if not isinstance(x, (cupy.ndarray, *NUMBERS, np.generic, type(None))):
             raise refusal(fused, x, f"GPU {arrays[0].device.id}")
     shape = np.broadcast_shapes(*(x.shape for x in arrays))
-    key = ("cupy", len(shape), *(_kind(x, shape) for x in args))
-    kernel = fused.made.get(key)
-    if kernel is None:
-        kernel = fused.made[key] = Kernel(fused, args, shape)
-    with on_card_of(arrays[0]):
-        return kernel(args)
-
-
-def _kind(x: Any, shape: tuple[int, ...]) -> Any:
-    """What a kernel is made for: a type, and for an array along which axes it's stretched."""
-    if not hasattr(x, "shape"):
-        return type(x)
-    return x.dtype.char, x.ndim, x.shape == shape
+    kinds = [(x.dtype.char, x.ndim, x.shape == shape) if hasattr(x, "shape") else type(x) for x in args]
+    general = "kernel", len(shape), *kinds
+    if general not in fused.made:
+        fused.made[general] = Kernel(fused, args, shape)
+    fused.made[key] = fused.made[general]
+    return fused.made[key]
 
 
 class Kernel:
@@ -50,6 +53,7 @@ class Kernel:
         self.is_tuple, self.places = False, [0]
         # NumPy computes the same with one element each, which says what type each result has.
         self.values = [np.ones((1,) * self.ndim, x.dtype) if isinstance(x, cupy.ndarray) else x for x in args]
+        self.first = next(i for i, x in enumerate(args) if isinstance(x, cupy.ndarray))
         self.fits = [getattr(x, "shape", ()) == shape for x in args]
         self.run = cupy.fuse(kernel_name=f"fused_{fused.name}")(self._traced)  # `round` alone is C's
 
