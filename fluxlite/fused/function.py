@@ -67,7 +67,7 @@ def fuse(*function: Any, kernel_name: str | None = None) -> Any:
     ... def squared_difference(x, y):
     ...     return (x - y) ** 2
     >>> with fl.simulate_gpu():
-    ...     x, y = fl.gpu(np.arange(3.0)), fl.gpu(np.ones(3))
+    ...     x, y = fl.gpu((np.arange(3, dtype=np.float32), np.ones(3, np.float32)))
     ...     with fl.receipt() as r:
     ...         print(squared_difference(x, y))
     ...     print(r.launches)
