@@ -18,6 +18,7 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.autodiff.derivatives import windows
 from fluxlite.course.sine_wave import problem, training_step
+from fluxlite.cuda import fuse
 
 
 class Row(NamedTuple):
@@ -50,6 +51,10 @@ cupy/_core/_kernel.pyx:1282 ufunc.__call__
     1         np.outer(v, v)
     1         np.kron(small, small)
     3         np.add.outer(v, v)
+cupy/_core/fusion.pyx:809 Fusion.__call__
+    1         fused(x, v)
+    1         fused_step(x, y)
+    1         fused_pair(x, 2.0)
 cupy/_core/_routines_math.pyx:139 _ndarray_clip
     1         np.clip(x, 0, 1)
 cupy/_core/core.pyx:780 _ndarray_base._astype
@@ -278,7 +283,12 @@ fluxlite
     28 m1     rnn(sequence)
     89 m2     lstm(sequence)
     93 m1 c7  gru(sequence)
-    3         dense(x)
+    2         dense(x)
+    7         fl.gradient(lambda m: np.sum(m(x)), dense)
+    1         adam.rule.apply(adam.memory, x, y)
+    3  m1     rnn_cell(x)
+    5  m2     lstm_cell(x)
+    4  m1     gru_cell(x)
     5         fl.softmax(x)
     12        norm(x)
     25        training_step(*wave)
@@ -320,6 +330,25 @@ def operands() -> dict[str, np.ndarray]:
 
 VALID = windows.Windows((3, 3), (1, 1), ((0, 0), (0, 0)), (1, 1))
 PADDED = VALID._replace(pad=((1, 1), (1, 1)))
+
+
+@fuse
+def fused(x: Any, y: Any) -> Any:
+    return np.tanh(x + y) * 2
+
+
+@fuse
+def fused_step(x: Any, y: Any) -> None:
+    y *= 0.9
+    x -= 0.1 * y
+
+
+@fuse
+def fused_pair(x: Any, number: Any) -> Any:
+    return x * number, np.where(x > 0, x, 0)
+
+
+_FUSED = {"fused": fused, "fused_step": fused_step, "fused_pair": fused_pair}
 _NAMES = {"np": np, "fl": fl, "windows": windows, "VALID": VALID, "PADDED": PADDED, "training_step": training_step}
 
 
@@ -327,13 +356,15 @@ def layers() -> dict[str, Any]:
     """The layers in the table's lines, and the operands of lesson 05's step, on the host."""
     made = {"rnn": fl.RNN(3, 5), "lstm": fl.LSTM(3, 5), "gru": fl.GRU(3, 5), "norm": fl.LayerNorm(32)}
     x, y, w1, w2 = problem()
-    return {**made, "dense": fl.Dense(32, 4, fl.relu), "wave": (x[0], y[0], np.zeros_like(w2.T), w1, w2)}
+    cells = {"rnn_cell": fl.RNNCell(32, 5), "lstm_cell": fl.LSTMCell(32, 5), "gru_cell": fl.GRUCell(32, 5)}
+    return {**made, **cells, "dense": fl.Dense(32, 4, fl.relu), "wave": (x[0], y[0], np.zeros_like(w2.T), w1, w2)}
 
 
 def on(device: Any) -> dict[str, Any]:
     """Everything that the lines name, on this device."""
     arrays = {name: device.upload(x) for name, x in operands().items()}
-    return {**_NAMES, **arrays, **{name: device(x) for name, x in layers().items()}, "rng": device.rng}
+    ours = {name: device(x) for name, x in layers().items()} | {"adam": fl.setup(fl.Adam(), arrays["x"])}
+    return {**_NAMES, **_FUSED, **arrays, **ours, "rng": device.rng}
 
 
 def run(line: str, there: dict[str, Any]) -> None:

@@ -38,6 +38,9 @@ def device_of(x: Any) -> Any:
 enter_card: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
 HERE = nullcontext()
 
+# The array types of GPUs, which launch a fused function (`fused/`) as one kernel: how, given it and its arguments.
+fusing: dict[type, Callable[[Any, Any], Any]] = {}
+
 # Called with the result of each call that's recorded for a gradient: a simulated GPU counts the host's time for it.
 on_record: list[Callable[[Any], None]] = []
 

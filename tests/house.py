@@ -32,6 +32,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
         {"arguments", "tree", "unreached", "arrays", "messages", "coming_from", "methods", "tensors"},
     ),
     "errors": ("errors that name the place in a model", {"arguments", "tree", "arrays", "autodiff", "coming_from"}),
+    "fused": ("several elementwise calls as one launch: fuse", {"arguments", "tree", "arrays", "autodiff"}),
     "activations": ("relu, tanh, softmax and their kin, with their derivatives", {"arguments", "arrays", "autodiff"}),
     "losses": (
         "what training makes small",
@@ -48,6 +49,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
             "messages",
             "seeds",
             "activations",
+            "fused",
             "coming_from",
             "tensors",
             "outline",
@@ -55,7 +57,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
     ),
     "optimizers": (
         "setup, update and the rules",
-        {"arguments", "tree", "unreached", "arrays", "autodiff", "errors", "messages", "coming_from"},
+        {"arguments", "tree", "unreached", "arrays", "autodiff", "fused", "errors", "messages", "coming_from"},
     ),
     "schedules": ("learning rates that change with the steps", {"arguments", "errors"}),
     "devices": (
@@ -71,13 +73,14 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
             "messages",
             "seeds",
             "methods",
+            "fused",
             "tensors",
             "coming_from",
         },
     ),
     "simulated": (
         "the simulated GPU: real values, a real GPU's rules, estimated times",
-        {"arguments", "tree", "arrays", "devices", "coming_from"},
+        {"arguments", "tree", "arrays", "fused", "devices", "coming_from"},
     ),
     "receipts": (
         "what the devices were asked to do, and how long it takes",
@@ -123,7 +126,10 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
             "checkpoint",
         },
     ),
-    "cuda": ("the names of CUDA.jl, and kernels by hand", {"arguments", "devices", "simulated", "receipts", "data"}),
+    "cuda": (
+        "the names of CUDA.jl, and kernels by hand",
+        {"arguments", "fused", "devices", "simulated", "receipts", "data"},
+    ),
     "amdgpu": ("the names of AMDGPU.jl", {"devices"}),
     "metal": ("the names of Metal.jl", {"devices"}),
     "jupyter": (

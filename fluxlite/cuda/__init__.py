@@ -157,7 +157,9 @@ def _nothing() -> Iterator[None]:
 
 
 def __getattr__(name: str) -> Any:
-    """`jit`, for kernels by hand, is loaded when it's first used."""
+    """`jit`, for kernels by hand, and `fuse` are loaded when they're first used."""
     if name == "jit":
         return importlib.import_module(".jit", __name__)
+    if name == "fuse":
+        return importlib.import_module("..fused.function", __name__).fuse
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

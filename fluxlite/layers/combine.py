@@ -18,6 +18,7 @@ from ..errors import LayerError, ShapeError, left_over, other_device
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
+from .activated import activated
 from .inputs import is_floating, matching, no_array, taken
 from .layer import LAYERS, Layer, called, on_its_card
 from .printing import brief, call_of, calls_of, name_of
@@ -247,7 +248,7 @@ class Scale(Layer):
                 wanted = f"(…, {', '.join(map(str, size))})"
                 raise ShapeError(KeyPath(), f"{self._name()} takes an input of shape {wanted}, got {shape}")
             y = x * self.scale
-            return self.activation(y if self.bias is None else y + self.bias)
+            return activated(self.activation, y, self.bias)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
             why = left_over(self) or (None if isinstance(error, LayerError) else other_device(self, x))
             if why is None:

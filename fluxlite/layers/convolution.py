@@ -14,6 +14,7 @@ from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
 from ..errors import keywords_hinted
 from ..tensors import is_tensor
 from ..tree.contract import functor
+from .activated import activated
 from .initializers import glorot_uniform, start
 from .inputs import matching, taken
 from .layer import Layer, on_its_card
@@ -123,7 +124,7 @@ class Conv(Layer):
             if x.dtype is not self.weight.dtype:
                 x = taken(self._name(), self.weight, x, features=self._inputs())
             y = self._windows_of(x)
-            return self.activation(y if self.bias is None else y + self.bias)
+            return activated(self.activation, y, self.bias)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
             why = explained(self, x, error)
             if why is None:

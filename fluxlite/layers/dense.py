@@ -10,12 +10,13 @@ import numpy as np
 
 from ..activations import identity
 from ..arguments import check_callable, in_words
-from ..arrays import enter_card, on_card_of
+from ..arrays import enter_card, fusing, on_card_of
 from ..errors import LayerError, ShapeError, keywords_hinted, left_over, other_device
 from ..tensors import is_tensor
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
+from .activated import activated
 from .initializers import glorot_uniform, start
 from .inputs import matching, no_array, taken
 from .layer import Layer
@@ -107,6 +108,8 @@ class Dense(Layer):
     def _forward(self, x: Any) -> Any:
         same = getattr(x, "dtype", None) is self.weight.dtype and not is_tensor(x)  # JAX has the same types
         y = product(x if same else taken(self._name(), self.weight, x), self.weight.T)
+        if fusing:  # there may be a GPU: one launch for both
+            return activated(self.activation, y, self.bias)
         return self.activation(y if self.bias is None else y + self.bias)
 
     def _why(self, x: Any) -> LayerError | None:

@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..activations import identity, relu, sigmoid, tanh, tanh_fast
+from ..activations import identity, relu, tanh, tanh_fast
 from ..arrays import primitive
 from ..autodiff.gradients import new_level
 from ..autodiff.rules import rule_for_each
 from ..autodiff.tracked import TrackedArray
 from ..autodiff.way_back import pull_back
+from .activated import activated, at_once
+from .gates import gru_cell, lstm_cell
 
 
 @primitive
@@ -207,7 +209,8 @@ class RNNSteps(Steps):
         return any(self.activation is known for known in IN_PLACE)
 
     def step(self, x: Any, Wi: Any, Wh: Any, bias: Any, *states: Any) -> tuple:
-        return (self.activation(affine(x, Wi, Wh, bias, *states)),)
+        (h,) = states
+        return (activated(self.activation, x @ Wi.T, h @ Wh.T, bias),)
 
     def run(self, products: Any, Wh: Any, *states: Any) -> None:
         self.outputs = hs = room(products, len(Wh), *states)
@@ -258,8 +261,7 @@ class LSTMSteps(Steps):
     def step(self, x: Any, Wi: Any, Wh: Any, bias: Any, *states: Any) -> tuple:
         h, c = states
         gates, n = affine(x, Wi, Wh, bias, h), Wh.shape[1]
-        c = sigmoid(gates[..., n : 2 * n]) * c + sigmoid(gates[..., :n]) * np.tanh(gates[..., 2 * n : 3 * n])
-        return sigmoid(gates[..., 3 * n :]) * np.tanh(c), c
+        return at_once(lstm_cell, *[gates[..., i * n : (i + 1) * n] for i in range(4)], c)
 
     def behind(self, states: tuple) -> tuple:
         return states[1:] if self.with_cell else ()
@@ -336,10 +338,8 @@ class GRUSteps(Steps):
         (h,), size = states, Wh.shape[1]
         of_input, of_state = x @ Wi.T, h @ Wh.T
         of_input = of_input if bias is None else of_input + bias
-        gates = of_input[..., : 2 * size] + of_state[..., : 2 * size]
-        r, z = sigmoid(gates[..., :size]), sigmoid(gates[..., size:])
-        n = np.tanh(of_input[..., 2 * size :] + r * of_state[..., 2 * size :])
-        return ((1 - z) * n + z * h,)
+        parts = [y[..., i * size : (i + 1) * size] for y in (of_input, of_state) for i in range(3)]
+        return (at_once(gru_cell, h, *parts),)
 
     def run(self, products: Any, Wh: Any, *states: Any) -> None:
         size, (length, _, count) = Wh.shape[1], products.shape

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .base import Formula
+from .base import Fusible
 
 
 @dataclass(frozen=True)
-class AdaGrad(Formula):
+class AdaGrad(Fusible):
     """``eta * g / sqrt(sum of all g**2 so far)`` (Duchi and others, 2011; Flux: ``AdaGrad``)."""
 
     eta: float = 0.1
@@ -21,13 +21,19 @@ class AdaGrad(Formula):
     def init(self, x: Any) -> dict[str, Any]:
         return {"square": np.full_like(x, epsilon_of(self, x))}
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        memory["square"] += g * g
-        return self.eta * g / (np.sqrt(memory["square"]) + epsilon_of(self, x))
+    def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
+        return self.eta, epsilon_of(self, x)
+
+    @staticmethod
+    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        eta, epsilon = numbers
+        square = memory["square"]
+        square += g * g
+        return eta * g / (np.sqrt(square) + epsilon)
 
 
 @dataclass(frozen=True)
-class AdaDelta(Formula):
+class AdaDelta(Fusible):
     """Steps as large as those before them were, so without a rate (Zeiler, 2012; Flux: ``AdaDelta``)."""
 
     rho: float = 0.9
@@ -36,16 +42,20 @@ class AdaDelta(Formula):
     def init(self, x: Any) -> dict[str, Any]:
         return {"square": np.zeros_like(x), "step": np.zeros_like(x)}
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        epsilon = epsilon_of(self, x)
-        keep(memory["square"], self.rho, g * g)
+    def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
+        return self.rho, epsilon_of(self, x)
+
+    @staticmethod
+    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        rho, epsilon = numbers
+        keep(memory["square"], rho, g * g)
         change = g * np.sqrt(memory["step"] + epsilon) / np.sqrt(memory["square"] + epsilon)
-        keep(memory["step"], self.rho, change * change)
+        keep(memory["step"], rho, change * change)
         return change
 
 
 @dataclass(frozen=True)
-class RMSProp(Formula):
+class RMSProp(Fusible):
     """``eta * g / sqrt(running mean of g**2)`` (Hinton, 2012; Flux: ``RMSProp``).
 
     With `centred`, the square of the mean is taken off, which leaves the variance.
@@ -59,17 +69,22 @@ class RMSProp(Formula):
     def init(self, x: Any) -> dict[str, Any]:
         return {"square": np.zeros_like(x)} | ({"mean": np.zeros_like(x)} if self.centred else {})
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        keep(memory["square"], self.rho, g * g)
+    def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
+        return self.eta, self.rho, epsilon_of(self, x)
+
+    @staticmethod
+    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        eta, rho, epsilon = numbers
+        keep(memory["square"], rho, g * g)
         square = memory["square"]
-        if self.centred:
-            keep(memory["mean"], self.rho, g)
+        if "mean" in memory:
+            keep(memory["mean"], rho, g)
             square = square - memory["mean"] ** 2
-        return self.eta * g / (np.sqrt(square) + epsilon_of(self, x))
+        return eta * g / (np.sqrt(square) + epsilon)
 
 
 @dataclass(frozen=True)
-class Adam(Formula):
+class Adam(Fusible):
     """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015)."""
 
     eta: float = 0.001
@@ -79,18 +94,25 @@ class Adam(Formula):
     def init(self, x: Any) -> dict[str, Any]:
         return {"mean": np.zeros_like(x), "square": np.zeros_like(x), "steps": 0}
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        start_mean, start_square = self.look(memory, g)
-        scale = np.sqrt(memory["square"] / start_square)
-        scale += epsilon_of(self, x)
-        return self.eta / start_mean * memory["mean"] / scale
+    def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
+        of_mean, of_square = self.beta
+        memory["steps"] = steps = memory["steps"] + 1  # at first the means are too small: they start at 0
+        return of_mean, of_square, self.eta / (1 - of_mean**steps), 1 - of_square**steps, epsilon_of(self, x)
 
-    def look(self, memory: dict[str, Any], g: Any) -> tuple[float, float]:
-        """Take `g` into the running means. Both start at 0 and are too small at first: by these two factors."""
-        memory["steps"] += 1
-        keep(memory["mean"], self.beta[0], g)
-        keep(memory["square"], self.beta[1], g * g)
-        return 1 - self.beta[0] ** memory["steps"], 1 - self.beta[1] ** memory["steps"]
+    def starts(self, memory: dict[str, Any]) -> tuple[float, float]:
+        """Count a step, and say by which factors the two running means are too small at first."""
+        memory["steps"] = steps = memory["steps"] + 1
+        return 1 - self.beta[0] ** steps, 1 - self.beta[1] ** steps
+
+    @staticmethod
+    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        of_mean, of_square, rate, start_square, epsilon = numbers
+        mean, square = memory["mean"], memory["square"]
+        keep(mean, of_mean, g)
+        keep(square, of_square, g * g)
+        scale = np.sqrt(square / start_square)
+        scale += epsilon
+        return rate * mean / scale
 
 
 @dataclass(frozen=True)
@@ -105,34 +127,51 @@ class AdamW(Adam):
     decay: float = 0.0
     couple: bool = True
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        return super().change(memory, x, g) + (self.eta * self.decay if self.couple else self.decay) * x
+    def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
+        return self.eta * self.decay if self.couple else self.decay, *super().numbers(memory, x)
+
+    @staticmethod
+    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        decay, *rest = numbers
+        return Adam.formula(memory, x, g, *rest) + decay * x
 
 
 @dataclass(frozen=True)
 class NAdam(Adam):
     """`Adam` with the look ahead of `Nesterov` (Dozat, 2016; Flux: ``NAdam``)."""
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        start_mean, start_square = self.look(memory, g)
+    def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
+        start_mean, start_square = self.starts(memory)
         later = 1 - self.beta[0] * (1 - start_mean)
-        mean = memory["mean"] * (self.beta[0] / later) + (1 - self.beta[0]) / start_mean * g
-        return self.eta * mean / (np.sqrt(memory["square"] * (self.beta[1] / start_square)) + epsilon_of(self, x))
+        ahead = self.beta[0] / later, (1 - self.beta[0]) / start_mean
+        return *self.beta, self.eta, *ahead, self.beta[1] / start_square, epsilon_of(self, x)
+
+    @staticmethod
+    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        of_mean, of_square, eta, kept, ahead, scale, epsilon = numbers
+        mean, square = looked(memory, g, of_mean, of_square)
+        return eta * (mean * kept + ahead * g) / (np.sqrt(square * scale) + epsilon)
 
 
 @dataclass(frozen=True)
 class RAdam(Adam):
     """`Adam` that takes plain steps until its scale can be trusted (Liu and others, 2020; Flux: ``RAdam``)."""
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        start_mean, start_square = self.look(memory, g)
+    def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
+        start_mean, start_square = self.starts(memory)
         most = 2 / (1 - self.beta[1]) - 1
         known = most - 2 * memory["steps"] * (1 - start_square) / start_square
-        mean = self.eta / start_mean * memory["mean"]
-        if known <= 4:
-            return mean
-        trust = math.sqrt((known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known))
-        return trust * mean / (np.sqrt(memory["square"] / start_square) + epsilon_of(self, x))
+        trust = None
+        if known > 4:
+            trust = math.sqrt((known - 4) * (known - 2) * most / ((most - 4) * (most - 2) * known))
+        return *self.beta, self.eta / start_mean, trust, start_square, epsilon_of(self, x)
+
+    @staticmethod
+    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        of_mean, of_square, rate, trust, start_square, epsilon = numbers
+        mean, square = looked(memory, g, of_mean, of_square)
+        mean = rate * mean
+        return mean if trust is None else trust * mean / (np.sqrt(square / start_square) + epsilon)
 
 
 @dataclass(frozen=True)
@@ -142,14 +181,18 @@ class AdaMax(Adam):
     def init(self, x: Any) -> dict[str, Any]:
         return {"mean": np.zeros_like(x), "largest": np.zeros_like(x), "steps": 0}
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        memory["steps"] += 1
-        keep(memory["mean"], self.beta[0], g)
+    def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
+        start_mean, _ = self.starts(memory)
+        return *self.beta, self.eta / start_mean, epsilon_of(self, x)
+
+    @staticmethod
+    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        of_mean, of_largest, rate, epsilon = numbers
+        keep(memory["mean"], of_mean, g)
         largest = memory["largest"]
-        largest *= self.beta[1]
+        largest *= of_largest
         largest[...] = np.maximum(largest, np.abs(g))
-        rate = self.eta / (1 - self.beta[0] ** memory["steps"])
-        return rate * memory["mean"] / (largest + epsilon_of(self, x))
+        return rate * memory["mean"] / (largest + epsilon)
 
 
 @dataclass(frozen=True)
@@ -161,8 +204,9 @@ class OAdam(Adam):
     def init(self, x: Any) -> dict[str, Any]:
         return super().init(x) | {"before": np.zeros_like(x)}
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        step = super().change(memory, x, g)
+    @staticmethod
+    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        step = Adam.formula(memory, x, g, *numbers)
         change = 2 * step - memory["before"]
         memory["before"][...] = step
         return change
@@ -178,11 +222,15 @@ class AMSGrad(Adam):
     def init(self, x: Any) -> dict[str, Any]:
         return {name: np.full_like(x, epsilon_of(self, x)) for name in ("mean", "square", "largest")}
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        keep(memory["mean"], self.beta[0], g)
-        keep(memory["square"], self.beta[1], g * g)
-        memory["largest"][...] = np.maximum(memory["largest"], memory["square"])
-        return self.eta * memory["mean"] / (np.sqrt(memory["largest"]) + epsilon_of(self, x))
+    def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
+        return *self.beta, self.eta, epsilon_of(self, x)
+
+    @staticmethod
+    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        of_mean, of_square, eta, epsilon = numbers
+        mean, square = looked(memory, g, of_mean, of_square)
+        memory["largest"][...] = np.maximum(memory["largest"], square)
+        return eta * mean / (np.sqrt(memory["largest"]) + epsilon)
 
 
 @dataclass(frozen=True)
@@ -191,17 +239,24 @@ class AdaBelief(Adam):
 
     epsilon: float = 1e-16
 
-    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
-        memory["steps"] += 1
+    @staticmethod
+    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        of_mean, of_square, rate, start_square, epsilon = numbers
         mean, square = memory["mean"], memory["square"]
-        keep(mean, self.beta[0], g)
-        keep(square, self.beta[1], (g - mean) ** 2)
-        square += epsilon_of(self, x)
-        start_mean, start_square = (1 - share ** memory["steps"] for share in self.beta)
-        return self.eta / start_mean * mean / (np.sqrt(square / start_square) + epsilon_of(self, x))
+        keep(mean, of_mean, g)
+        keep(square, of_square, (g - mean) ** 2)
+        square += epsilon
+        return rate * mean / (np.sqrt(square / start_square) + epsilon)
 
 
-def keep(mean: Any, share: float, new: Any) -> None:
+def looked(memory: Any, g: Any, of_mean: Any, of_square: Any) -> tuple[Any, Any]:
+    """The running means of the gradient and of its square, after a look at `g`."""
+    keep(memory["mean"], of_mean, g)
+    keep(memory["square"], of_square, g * g)
+    return memory["mean"], memory["square"]
+
+
+def keep(mean: Any, share: Any, new: Any) -> None:
     """A running mean: it keeps `share` of itself and takes the rest from `new`."""
     mean *= share
     mean += (1 - share) * new

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 from ..arguments import check_bool, in_words
+from ..arrays import fusing
 from ..coming_from import KEYWORDS, OF_AN_OPTIMIZER, Elsewhere, hint
 from ..errors import check_number
+from ..tree.ties import is_array
 
 
 class Rule:
@@ -70,3 +73,54 @@ class Formula(Rule):
                 check_number("the learning rate eta" if name == "eta" else name, value, below)
             elif name in ("centred", "couple"):
                 check_bool(name, value)
+
+
+class Fusible(Formula):
+    """A formula that works on each element by itself: on a GPU, a parameter's step is one launch.
+
+    What the host computes for a step, such as ``1 - beta**steps``, is in `numbers`; what's computed for each element
+    is in `formula`, which gets these numbers.
+    """
+
+    def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
+        """The numbers of this step, which is counted in `memory`. None is a number that isn't needed."""
+        raise NotImplementedError
+
+    @staticmethod
+    def formula(memory: Any, x: Any, g: Any, *numbers: Any) -> Any:
+        """What to subtract from `x`. It changes the arrays in `memory` in place."""
+        raise NotImplementedError
+
+    def change(self, memory: dict[str, Any], x: Any, g: Any) -> Any:
+        numbers = self.numbers(memory, x)
+        if type(x) not in fusing:
+            return self.formula(memory, x, g, *numbers)
+        return self._at_once(memory, x, g, numbers, False)
+
+    def apply(self, memory: dict[str, Any], x: Any, g: Any) -> None:
+        if type(self).change is not Fusible.change:  # one's own may do anything
+            super().apply(memory, x, g)
+        elif type(x) in fusing:
+            self._at_once(memory, x, g, self.numbers(memory, x), True)
+        else:
+            x -= self.formula(memory, x, g, *self.numbers(memory, x))
+
+    def _at_once(self, memory: dict[str, Any], x: Any, g: Any, numbers: tuple, is_taken: bool) -> Any:
+        arrays = {name: y for name, y in memory.items() if is_array(y)}
+        name = type(self).__name__.lower()
+        return _fused(self.formula, tuple(arrays), name, is_taken)(x, g, *arrays.values(), *numbers)
+
+
+@functools.cache
+def _fused(formula: Any, names: tuple[str, ...], name: str, is_taken: bool) -> Any:
+    """One launch for the step, and, if it `is_taken`, for changing the parameter too."""
+    from ..fused.function import fuse
+
+    def change(x: Any, g: Any, *rest: Any) -> Any:
+        return formula(dict(zip(names, rest)), x, g, *rest[len(names) :])
+
+    def step(*given: Any) -> None:
+        x = given[0]
+        x -= change(*given)
+
+    return fuse(step if is_taken else change, kernel_name=name)

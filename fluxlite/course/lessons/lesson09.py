@@ -41,7 +41,7 @@ QUESTIONS = {
         "c",
         a="the computing still has to be done, and it takes longer than the copying.",
         b="what happens at the same time doesn't add up: what takes longer is left.",
-        c="5 × 6.5 ms, and about 4 ms to bring the first batch: 2 to pack it, 2 to copy it.",
+        c="5 × 5 ms, and about 4 ms to bring the first batch: 2 to pack it, 2 to copy it.",
         d="a GPU copies with a part of its own: while it computes, it can receive the next batch.",
     ),
     "09-E": Question(

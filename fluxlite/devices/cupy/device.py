@@ -174,10 +174,17 @@ def cupy_device(index: int) -> CupyDevice:
 def _devices() -> list[Device]:
     _our_windows()
     waits.listen()
+    arrays.fusing[_cupy().ndarray] = _fused
     found: list[Device] = [cupy_device(index) for index in range(_cupy().cuda.runtime.getDeviceCount())]
     if len(found) > 1:
         arrays.enter_card[_cupy().ndarray] = operator.attrgetter("device")  # CuPy's own, which `with` enters
     return found
+
+
+def _fused(fused: Any, args: tuple) -> Any:
+    from .fused import launch
+
+    return launch(fused, args)
 
 
 def _tell_of_a_wait() -> None:

@@ -1,0 +1,73 @@
+"""Bias and activation in one launch, on a GPU."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .. import activations as known
+from ..arrays import fusing
+from ..tree.ties import is_tracked
+
+# Those whose elements are each computed from their own. `rrelu` draws numbers, and `softmax` sums. `identity` isn't
+# here: an addition is one launch anyway, and none on the way back.
+_BY_ELEMENT = frozenset((
+    known.relu, known.leakyrelu, known.relu6, known.trelu, known.hardtanh, known.hardsigmoid, known.hardswish,
+    known.softshrink, known.tanh, known.tanh_fast, known.sigmoid, known.sigmoid_fast, known.softsign, known.softplus,
+    known.logsigmoid, known.elu, known.celu, known.selu, known.swish, known.mish, known.gelu, known.lisht,
+    known.tanhshrink, known.logcosh,
+))  # fmt: skip
+
+
+def activated(activation: Callable, y: Any, *more: Any) -> Any:
+    """``activation(y + bias)``, on a GPU as one launch if it's an activation that we know. A bias may be None.
+
+    Any other function is called as it is: it may look at values, print, or sum.
+    """
+    added = [x for x in more if x is not None]
+    if fusing and added and can_fuse(activation) and on_gpu(y):
+        return _fused(activation)(y, *added)
+    return activation(functools.reduce(operator.add, added, y))
+
+
+def at_once(function: Callable, *args: Any) -> Any:
+    """``function(*args)``, on a GPU as one launch. The first argument says where it is."""
+    return _fused_itself(function)(*args) if fusing and on_gpu(args[0]) else function(*args)
+
+
+def on_gpu(x: Any) -> bool:
+    """Whether `x`, a plain or tracked array, is on a GPU that launches fused functions."""
+    while is_tracked(x):
+        x = x.value
+    return type(x) in fusing
+
+
+def can_fuse(activation: Any) -> bool:
+    """Whether it works on each element by itself, and does nothing else."""
+    if type(activation) is np.ufunc:
+        return activation.nin == activation.nout == 1
+    return type(activation) is FunctionType and activation in _BY_ELEMENT
+
+
+@functools.cache
+def _fused(activation: Callable) -> Callable:
+    def of_sum(y: Any, *added: Any) -> Any:
+        return activation(functools.reduce(operator.add, added, y))
+
+    return _fuse(of_sum, f"bias_{activation.__name__}")
+
+
+@functools.cache
+def _fused_itself(function: Callable) -> Callable:
+    return _fuse(function, function.__name__.strip("_"))
+
+
+def _fuse(function: Callable, name: str) -> Callable:
+    from ..fused.function import fuse
+
+    return fuse(function, kernel_name=name)

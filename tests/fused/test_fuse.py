@@ -1,0 +1,338 @@
+"""`fluxlite.cuda.fuse`: one launch, the values of the plain calls, and what can't be fused."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite import receipt
+from fluxlite.cuda import fuse
+from fluxlite.fused.standin import CannotFuse
+
+BOTH = pytest.mark.on("Simulated", "CUDA")
+OUTSIDE = np.ones(3, np.float32)
+
+
+def numbers(*shape, dtype=np.float32, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+def launched(function, *args):
+    """What a call gives, and the names of its launches."""
+    if "rehearsal" in sys.modules and any("cupy" in type(x).__module__ for x in args):
+        import rehearsal
+
+        rehearsal.log.clear()
+        result = function(*args)
+        return result, [entry[1] for entry in rehearsal.log if entry[0] == "launch"]
+    with receipt() as r:
+        result = function(*args)
+    return result, list(r.launched.elements())
+
+
+# -- values ----------------------------------------------------------------------------------------------------------
+
+
+def kinds(x, y, s):
+    return np.where(x > y, x * s, np.clip(y, None, 1)) + np.hypot(x, y) * (s + 1) - (x != y) * 0.1
+
+
+PROGRAMS = [
+    lambda x, y, s: np.tanh(x + y) * 2,
+    lambda x, y, s: (x - y) ** 2,
+    lambda x, y, s: x**3 / (1 + np.abs(y)) ** s,
+    lambda x, y, s: s * (1 - s) * x + 1 / (s + 2) * y,
+    lambda x, y, s: np.maximum(x, 0) - np.minimum(y, 0.5),
+    lambda x, y, s: np.exp(-x * x) // 0.1 % 3,
+    lambda x, y, s: np.logical_and(x > 0, y < s),
+    lambda x, y, s: (x > 0) * 0.1 + (y > 0) * True,
+    lambda x, y, s: -abs(x) + +y,
+    lambda x, y, s: np.sinc(x) + np.arctan2(x, y) + np.copysign(x, y),
+    lambda x, y, s: x.astype(np.float64) + y.copy(),
+    lambda x, y, s: (x * 2, y + 1, x * 2),
+    lambda x, y, s: np.divmod(x, abs(y) + 1),
+    lambda x, y, s: x * np.float32(2) + np.int8(3) * y,
+    kinds,
+]
+
+
+SHAPES = [((4, 3), (4, 3)), ((4, 3), (3,)), ((4, 1), (1, 3)), ((), (2,)), ((), ()), ((0,), (1,))]
+
+
+@BOTH
+@pytest.mark.parametrize("shapes", SHAPES)
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_one_launch_has_the_values_and_types_of_the_plain_calls(device, number, shapes):
+    function = PROGRAMS[number]
+    for dtype in (np.float32, np.float64, np.float16):
+        x, y = (numbers(*shape, dtype=dtype, seed=i) for i, shape in enumerate(shapes))
+        fused = fuse(function, kernel_name=f"program{number}")
+        there = [fl.move(z, device) for z in (x, y)]
+        fused(*there, 0.5)
+        found, names = launched(fused, *there, 0.5)
+        assert len(names) == (1 if 0 not in x.shape + y.shape or "Simulated" in str(device) else 0)
+        shape = np.broadcast_shapes(x.shape, y.shape)
+        with np.errstate(all="ignore"):
+            wanted = function(*(np.broadcast_to(z, shape) for z in (x, y)), 0.5)
+        if not isinstance(wanted, tuple):
+            found, wanted = [found], [wanted]
+        for z, right in zip(found, wanted):
+            assert z.dtype == np.asarray(right).dtype and z.shape == shape
+            # CuPy computes a power and a rest of float16 in float32.
+            np.testing.assert_allclose(fl.cpu(z), right, rtol=4e-3 if dtype == np.float16 else 1e-6, atol=1e-6)
+
+
+@BOTH
+def test_arguments_change_in_place(device):
+    def step(x, g, mean, share, rate):
+        mean *= share
+        mean += (1 - share) * g
+        x -= rate * mean
+
+    host = [numbers(5, seed=i) for i in range(3)]
+    x, g, mean = (fl.move(z, device) for z in host)
+    fused = fuse(step)
+    result, names = launched(fused, x, g, mean, 0.9, 0.1)
+    assert result is None and len(names) == 1
+    step(*host, 0.9, 0.1)
+    for there, right in zip((x, g, mean), host):
+        np.testing.assert_allclose(fl.cpu(there), right, rtol=1e-6)
+    fused(x, g, mean, 0.5, 0.2)  # other numbers, the same kernel
+    step(*host, 0.5, 0.2)
+    np.testing.assert_allclose(fl.cpu(x), host[0], rtol=1e-6)
+
+
+@BOTH
+def test_an_element_is_assigned_as_a_whole(device):
+    x = fl.move(numbers(4), device)
+    before = fl.cpu(x)
+
+    @fuse
+    def halved(x):
+        x[...] = np.where(x > 0, x / 2, x)
+
+    halved(x)
+    np.testing.assert_allclose(fl.cpu(x), np.where(before > 0, before / 2, before))
+
+
+@BOTH
+def test_a_result_twice_is_one_array_and_an_argument_comes_back_as_a_copy(device):
+    x = fl.move(numbers(4), device)
+
+    @fuse
+    def given(x):
+        y = x * 2
+        return y, x, y
+
+    a, b, c = given(x)
+    assert a is c and b is not x
+    np.testing.assert_array_equal(fl.cpu(b), fl.cpu(x))
+
+
+@BOTH
+def test_a_fused_function_in_another_is_part_of_its_launch(device):
+    inner = fuse(lambda x: np.tanh(x) + 1, kernel_name="inner")
+    outer = fuse(lambda x: inner(x) * inner(2 * x), kernel_name="outer")
+    x = fl.move(numbers(4), device)
+    outer(x)
+    assert len(launched(outer, x)[1]) == 1
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["round", "norm", "double"])
+def test_a_function_may_be_called_as_one_of_c(device, name):
+    def function(x):
+        return x + 1
+
+    function.__name__ = name
+    x = fl.move(numbers(4), device)
+    np.testing.assert_allclose(fl.cpu(fuse(function)(x)), fl.cpu(x) + 1)
+
+
+@pytest.mark.on("CPU", "Metal")
+def test_elsewhere_it_is_the_function_itself(device):
+    x, seen = fl.move(numbers(3), device), []
+
+    @fuse
+    def kept(x, s):
+        seen.append((x, s))
+        return x if s > 1 else -x
+
+    assert kept(x, 2.0) is x and seen[0][0] is x and seen[0][1] == 2.0
+
+
+def test_it_is_called_as_cupy_calls_it():
+    with fl.simulate_gpu() as device:
+        x = device(numbers(4))
+        assert launched(fuse(lambda x: x + 1), x)[1] == ["fused"]
+        assert launched(fuse(kernel_name="more")(lambda x: x + 1), x)[1] == ["more"]
+
+        @fuse()
+        def named(x):
+            "its text"
+            return x + 1
+
+        assert launched(named, x)[1] == ["named"] and named.__doc__ == "its text" and repr(named) == "<fused named>"
+
+
+# -- one launch ------------------------------------------------------------------------------------------------------
+
+
+def test_it_takes_no_memory_and_no_time_for_what_lies_between(simulated):
+    x, y = simulated(numbers(1000, 1000)), simulated(numbers(1000))
+
+    def chain(x, y):
+        return abs(np.maximum(x + y, 0) * 2 - 1) + y * 3
+
+    plain, once, sum_ = (took(f, x, y) for f in (chain, fuse(chain), np.add))
+    assert plain.launches == 7 and once.launches == 1
+    assert once.peak_memory - sum_.peak_memory == 0 < plain.peak_memory - once.peak_memory
+    assert once.seconds == sum_.seconds < plain.seconds / 3  # the same bytes: two arrays in, one out
+
+
+def took(function, *args):
+    """The receipt of a call that isn't the first."""
+    function(*args)
+    args[0].device.synchronize()
+    with receipt() as r:
+        function(*args)
+        args[0].device.synchronize()
+    return r
+
+
+def test_what_is_written_to_counts_as_read_and_written(simulated):
+    def doubled(x):
+        x *= 2
+
+    x = simulated(numbers(1000, 1000))
+    once, plain = took(fuse(doubled), x), took(doubled, x)
+    assert once.seconds == plain.seconds and once.peak_memory == plain.peak_memory
+
+
+def test_shapes_alone_are_enough_for_an_estimate():
+    fused = fuse(lambda x, y: np.tanh(x + y) * 2, kernel_name="both")
+    x, y = np.ones((2000, 2000), np.float32), np.ones(2000, np.float32)
+    e = fl.estimate(lambda x, y: fused(x, y), x, y, shapes_only=True)
+    assert e.receipt.launched["both"] == 1
+
+
+# -- what can't be fused ---------------------------------------------------------------------------------------------
+
+REFUSED = [
+    (lambda x, y: x - np.sum(x), "np.sum can't be part"),
+    (lambda x, y: x - x.mean(), r"x\.mean can't be part"),
+    (lambda x, y: np.add.reduce(x), r"np\.add\.reduce can't"),
+    (lambda x, y: x @ y, "a product of matrices, np.matmul"),
+    (lambda x, y: np.dot(x, y), "np.dot"),
+    (lambda x, y: fl.softmax(x), "np.max"),
+    (lambda x, y: x[0] + y, r"x\[i\], a loop over x"),
+    (lambda x, y: sum(x), r"x\[i\], a loop over x"),
+    (lambda x, y: x.T + y, r"x\.T can't"),
+    (lambda x, y: x.reshape(-1), r"x\.reshape can't"),
+    (lambda x, y: np.reshape(x, -1), "np.reshape"),
+    (lambda x, y: np.concatenate([x, y]), "np.concatenate"),
+    (lambda x, y: x if x > 0 else y, r"a decision by a value .* Write np\.where\(condition, x, y\)"),
+    (lambda x, y: max(x, y), "a decision by a value"),
+    (lambda x, y: x * float(y), "a decision by a value"),
+    (lambda x, y: x + OUTSIDE, r"np\.add with an array of shape \(3,\) from outside .* an argument of the function"),
+    (lambda x, y: x / x.shape[0], "a shape can't be part .* Make the number an argument"),
+    (lambda x, y: np.zeros_like(x), "np.zeros_like .* Write a number, such as 0"),
+    (lambda x, y: np.asarray(x), r"np\.asarray\(x\)"),
+    (lambda x, y: np.add(x, y, dtype="f8"), "np.add with dtype="),
+    (lambda x, y: np.add(x, y, where=x > 0), "np.add with where="),
+    (lambda x, y: np.where(x), "np.where of this kind"),
+    (lambda x, y: [x, y], "a list as its result"),
+    (lambda x, y: 3.0, "a number as its result"),
+    (lambda x, y: (x, None), "a NoneType as its result"),
+    (lambda x, y: x + [1, 2, 3], "np.add with list"),
+    (lambda x, y: x.clip(0, 1), r"Write np\.clip\(x, …\)"),
+]
+
+
+@BOTH
+@pytest.mark.parametrize(("function", "words"), REFUSED, ids=[words for _, words in REFUSED])
+def test_what_is_no_part_of_one_launch_is_refused_with_its_line(device, function, words):
+    x, y = (fl.move(numbers(3, seed=i), device) for i in range(2))
+    for _ in range(2):  # also the second time
+        with pytest.raises(CannotFuse, match=words) as error:
+            fuse(function, kernel_name="refused")(x, y)
+        assert str(error.value).startswith("fuse, refused") and str(error.value).endswith(".")
+    if "as its result" not in words:
+        assert f"line {function.__code__.co_firstlineno}, `" in str(error.value)
+
+
+@BOTH
+def test_a_refusal_changes_nothing(device):
+    @fuse
+    def half_done(x):
+        x += 1
+        return np.sum(x)
+
+    x = fl.move(numbers(3), device)
+    before = fl.cpu(x)
+    with receipt() as r, pytest.raises(CannotFuse):
+        half_done(x)
+    np.testing.assert_array_equal(fl.cpu(x), before)
+    assert not r.launches
+
+
+@BOTH
+def test_host_arrays_and_other_things_are_refused(device):
+    x = fl.move(numbers(3), device)
+    fused = fuse(lambda x, y: x + y, kernel_name="added")
+    with pytest.raises(TypeError, match="one array is on .* and another, of shape \\(3,\\) .* is on CPU"):
+        fused(x, numbers(3))
+    with pytest.raises(TypeError, match="unsupported type list"):
+        fused(x, [1.0, 2.0, 3.0])
+
+
+@BOTH
+def test_a_smaller_argument_cannot_hold_the_result(device):
+    @fuse
+    def added(x, y):
+        y += x
+
+    with pytest.raises(CannotFuse, match="writing to an argument that's too small"):
+        added(fl.move(numbers(4, 3), device), fl.move(numbers(3), device))
+
+
+def test_arrays_that_share_memory_cannot_be_written_to(simulated):
+    @fuse
+    def shifted(x, y):
+        x += y
+
+    x = simulated(numbers(4))
+    with pytest.raises(ValueError, match="shares memory with another one.*y.copy"):
+        shifted(x[1:], x[:-1])
+    shifted(x, x)  # each element only with itself
+    np.testing.assert_allclose(fl.cpu(x), numbers(4) * 2)
+
+
+def test_two_devices_are_refused():
+    with fl.simulate_gpu(2):
+        x, y = (fl.get_device("Simulated", i)(numbers(3)) for i in range(2))
+        with pytest.raises(ValueError, match="arrays of two devices"):
+            fuse(lambda x, y: x + y)(x, y)
+
+
+def test_bad_arguments_of_fuse():
+    with pytest.raises(TypeError, match=r"fuse\(function\): the function is a function, got 3"):
+        fuse(3)
+    with pytest.raises(ValueError, match="kernel_name=…"):
+        fuse(kernel_name="a name")
+    with pytest.raises(TypeError, match="fuse takes one function"):
+        fuse(np.tanh, np.exp)
+
+
+def test_nothing_of_it_is_loaded_before_it_is_used():
+    program = (
+        "import sys, numpy as np, fluxlite as fl, fluxlite.cuda\n"
+        "m = fl.Chain(fl.Dense(2, 3, fl.relu))\n"
+        "g = fl.gradient(lambda m: np.sum(m(np.ones((1, 2), np.float32))), m)[0]\n"
+        "fl.update(fl.setup(fl.Adam(), m), m, g)\n"
+        "assert not [name for name in sys.modules if name.startswith('fluxlite.fused')]\n"
+        "fluxlite.cuda.fuse\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
