@@ -1,0 +1,42 @@
+"""The site: its pages are written, then Sphinx makes HTML of them. It takes no network, and runs no lesson.
+
+    make site                      into build/site/html
+    python site/make.py FOLDER     into FOLDER/html
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+
+def make(folder: Path) -> int:
+    """Make the site in `folder`: its pages in `pages`, the site in `html`. Returns 0 if Sphinx had no complaint."""
+    from making import pages
+    from sphinx.cmd.build import main as sphinx
+
+    pages.write(folder / "pages")
+    # -W: a warning, such as a dead link, is an error. -E: nothing is left from an earlier site.
+    told = ["-b", "html", "-c", str(HERE), "-d", str(folder / "doctrees"), "-q", "-W", "--keep-going", "-E", "-a"]
+    return sphinx([*told, str(folder / "pages"), str(folder / "html")])
+
+
+def main(arguments: list[str]) -> int:
+    missing = [name for name in ("sphinx", "myst_nb", "sphinx_book_theme") if find_spec(name) is None]
+    if missing:
+        print(f"{', '.join(missing)} isn't installed. This brings it: make site, or pip install -e '.[site]'")
+        return 2
+    os.environ.pop("FLUXLITE_GPU_BACKEND", None)  # a page says what's so on any computer
+    folder = Path(arguments[0] if arguments else HERE.parent / "build" / "site").resolve()
+    done = make(folder)
+    print(f"The site is in {folder / 'html'}: open index.html there." if done == 0 else "The lines above say what's wrong.")
+    return done
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
