@@ -16,7 +16,7 @@ copyright = "fluxlite contributors, MIT licence"
 version = release = fluxlite.__version__
 language = "en"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
 exclude_patterns = ["learner"]  # to download, not to read
 suppress_warnings = ["misc.highlighting_failure"]  # a lesson leaves lines out of an example: three dots
@@ -37,7 +37,6 @@ autodoc_class_signature = "mixed"
 python_use_unqualified_type_names = True
 add_module_names = False
 toc_object_entries_show_parents = "hide"
-viewcode_line_numbers = True
 
 nitpicky = True
 # Others' types. Their pages are elsewhere, and building needs no network.

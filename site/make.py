@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+OURS = ".made-by-make-site"  # a folder with this file may be emptied
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 
@@ -20,9 +22,13 @@ def make(folder: Path) -> int:
     from making import pages
     from sphinx.cmd.build import main as sphinx
 
+    for old in ("pages", "doctrees", "html"):  # nothing is left from an earlier site
+        shutil.rmtree(folder / old, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / OURS).touch()
     pages.write(folder / "pages")
-    # -W: a warning, such as a dead link, is an error. -E: nothing is left from an earlier site.
-    told = ["-b", "html", "-c", str(HERE), "-d", str(folder / "doctrees"), "-q", "-W", "--keep-going", "-E", "-a"]
+    # -W: a warning, such as a dead link, is an error.
+    told = ["-b", "html", "-c", str(HERE), "-d", str(folder / "doctrees"), "-q", "-W", "--keep-going"]
     return sphinx([*told, str(folder / "pages"), str(folder / "html")])
 
 
@@ -33,6 +39,9 @@ def main(arguments: list[str]) -> int:
         return 2
     os.environ.pop("FLUXLITE_GPU_BACKEND", None)  # a page says what's so on any computer
     folder = Path(arguments[0] if arguments else HERE.parent / "build" / "site").resolve()
+    if folder.exists() and any(folder.iterdir()) and not (folder / OURS).exists():
+        print(f"{folder} has something else in it. Name a new folder, so that nothing is lost.")
+        return 1
     done = make(folder)
     print(f"The site is in {folder / 'html'}: open index.html there." if done == 0 else "The lines above say what's wrong.")
     return done

@@ -15,7 +15,7 @@ def with_sources(text: str) -> str:
     """The files that a text names, as links to their source.
 
     >>> with_sources("see `autodiff/rules.py`")
-    'see <a href="_modules/fluxlite/autodiff/rules.html"><code>autodiff/rules.py</code></a>'
+    'see <a href="source/fluxlite/autodiff/rules.html"><code>autodiff/rules.py</code></a>'
     """
     files = {path.relative_to(ROOT).as_posix(): name for name, path in modules().items()}
     before = "fluxlite"
@@ -28,7 +28,7 @@ def with_sources(text: str) -> str:
             name = files.get(full) or files.get(f"{full}__init__.py" if full.endswith("/") else "")
             if name:
                 before = posixpath.dirname(full)
-                return f'<a href="{page_of_module(name)}"><code>{file}</code></a>'
+                return f'<a href="{page_of_module(name)}"><code>{_raw(file)}</code></a>'
         return match[0]
 
     return re.sub(r"`([\w/]+(?:\.py|/))`", linked, text)
@@ -51,4 +51,9 @@ def _line(name: str) -> str:
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     first = re.sub(r"``(.+?)``", r"`\1`", " ".join(text.split("\n\n")[0].split()))
     file = path.relative_to(ROOT / "fluxlite").as_posix()
-    return f'- <a href="{page_of_module(name)}"><code>{file}</code></a>: {first}'
+    return f'- <a href="{page_of_module(name)}"><code>{_raw(file)}</code></a>: {first}'
+
+
+def _raw(file: str) -> str:
+    """A name within HTML within Markdown, which takes two underscores for bold."""
+    return file.replace("_", "&#95;")

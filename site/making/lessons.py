@@ -39,7 +39,7 @@ def for_readers(lesson: dict[str, Any], name: str) -> dict[str, Any]:
         elif notebooks.GUESS.search(code):
             cells.append({**cell, "source": notebooks.unguessed(code), "outputs": []})
         elif ANSWER.search(code):
-            cells += folded(f"The answer to {ANSWER.search(code)[1]}", cell["id"], [cell])
+            cells += folded(f"The answer to {ANSWER.search(code)[1]}", cell["id"], [answered(cell)])
         else:
             cells.append(cell)
     if waiting:
@@ -52,6 +52,12 @@ def plain(cell: dict[str, Any]) -> dict[str, Any]:
     outputs = [{**o, "data": {k: v for k, v in o["data"].items() if k != WIDGET}} if "data" in o else o
                for o in cell["outputs"]]  # fmt: skip
     return {**cell, "outputs": outputs}
+
+
+def answered(cell: dict[str, Any]) -> dict[str, Any]:
+    """The cell with an answer: its output alone, which doesn't say what was guessed when we ran it."""
+    outputs = [{**o, "text": re.sub(r"you guessed \w, and ", "", o["text"])} if "text" in o else o for o in cell["outputs"]]
+    return {**cell, "outputs": outputs, "metadata": {**cell["metadata"], "tags": ["remove-input"]}}
 
 
 def solved(code: str) -> str:

@@ -124,8 +124,7 @@ def example(name: str, source: str) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write every page into `folder`, which is emptied first."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Write every page into `folder`, a new one."""
     folder.mkdir(parents=True)
     own(folder)
     of_the_repository(folder)

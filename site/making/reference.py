@@ -29,7 +29,8 @@ MODULES = {
 }
 LARGE = 60  # a group with more names has a page for each room
 # `Dense` in Flux, `gelu` in NNlib, `device()` in CUDA.jl: as the docstrings say it.
-_ELSEWHERE = re.compile(r"\b(Flux|NNlib|[A-Z]\w+\.jl): ((?:``[^`]+``(?:,|, and| and)? ?)+)")
+_JULIA = "Flux NNlib Zygote Optimisers.jl Functors MLUtils ParameterSchedulers Tracker CUDA.jl CUDA AMDGPU.jl Metal.jl"
+_ELSEWHERE = re.compile(rf"\b({_JULIA.replace('.', '[.]').replace(' ', '|')}): ((?:``[^`]+``(?:,|, and| and)? ?)+)")
 
 
 class Page(NamedTuple):
@@ -250,7 +251,7 @@ def names_elsewhere() -> list[tuple[str, str, str, str]]:
     for module, name in every_name():
         for library, names in _ELSEWHERE.findall(about(module, name)):
             found += [(library, theirs, module, name) for theirs in re.findall(r"``([^`]+)``", names)]
-    return sorted(set(found), key=lambda row: (row[0], row[1].lower(), row[2]))
+    return sorted(set(found), key=lambda row: (_JULIA.split().index(row[0]), row[1].lower(), row[2]))
 
 
 def text_of_names() -> str:

@@ -1,8 +1,17 @@
-"""The library's source as pages: for each module one, also for those without a public name."""
+"""The library's source as pages, a page for each module, and the links of the reference that lead to its lines.
+
+Sphinx has viewcode for that. It leaves out modules without a public name, and those are what readers of the source
+look for.
+"""
 
 from __future__ import annotations
 
+import html
+import importlib
+import inspect
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from .links import ROOT
 
@@ -20,23 +29,60 @@ def page_of_module(name: str) -> str:
     """The page of a module, seen from the site's first folder.
 
     >>> page_of_module("fluxlite.tree.ties")
-    '_modules/fluxlite/tree/ties.html'
+    'source/fluxlite/tree/ties.html'
     """
-    return f"_modules/{name.replace('.', '/')}.html"
+    return f"source/{name.replace('.', '/')}.html"
 
 
-def add_all(app, env) -> list[str]:
-    """Give viewcode, which makes the pages of modules with documented names, all the others, too."""
-    from sphinx.pycode import ModuleAnalyzer
+def place_of(module: str, name: str) -> str:
+    """Where a name is defined, as an address seen from the site's first folder; empty if nobody can tell.
 
-    known = env._viewcode_modules
-    for name in modules():
-        if not known.get(name):
-            analyzer = ModuleAnalyzer.for_module(name)
-            analyzer.find_tags()
-            known[name] = (analyzer.code, analyzer.tags, {}, name)
-    return []
+    >>> place_of("fluxlite", "Dense.of").split("#")[0]
+    'source/fluxlite/layers/dense.html'
+    """
+    x: Any = importlib.import_module(module)
+    for part in name.split("."):
+        x = inspect.getattr_static(x, part) if inspect.isclass(x) else getattr(x, part, None)
+    x = inspect.unwrap(getattr(x, "fget", None) or getattr(x, "__func__", x))
+    try:
+        line, home = inspect.getsourcelines(x)[1], x.__module__
+    except (TypeError, OSError):
+        return ""
+    return f"{page_of_module(home)}#L-{line}" if home in modules() else ""
 
 
-def setup(app) -> None:
-    app.connect("env-updated", add_all)
+def add_links(app: Any, doctree: Any) -> None:
+    """For Sphinx: give each name of the reference a link to its lines."""
+    from docutils import nodes
+    from sphinx import addnodes
+
+    here = app.env.current_document.docname
+    for signature in doctree.findall(addnodes.desc_signature):
+        module, name = signature.get("module"), signature.get("fullname")
+        place = place_of(module, name) if module and name else ""
+        if place:
+            page, _, line = place.partition("#")
+            address = f"{app.builder.get_relative_uri(here, page.removesuffix('.html'))}#{line}"
+            about = {"internal": True, "refuri": address, "classes": ["source"]}
+            signature += nodes.reference("", "", nodes.inline("", "source"), **about)
+
+
+def pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """For Sphinx: the page of each module, and one that lists them."""
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+
+    form = HtmlFormatter(linenos="inline", lineanchors="L")
+    for name, path in modules().items():
+        code = highlight(path.read_text(encoding="utf-8"), PythonLexer(), form)
+        title = f"<h1>{html.escape(path.relative_to(ROOT).as_posix())}</h1>"
+        page = page_of_module(name).removesuffix(".html")
+        listed = app.builder.get_relative_uri(page, "how-it-works")
+        more = f'<p><a href="{listed}#every-file">Every file</a></p>'
+        yield page, {"title": name, "parents": [], "body": f"{title}{more}{code}"}, "page.html"
+
+
+def setup(app: Any) -> None:
+    app.connect("doctree-read", add_links)
+    app.connect("html-collect-pages", pages)
