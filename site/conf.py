@@ -53,6 +53,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_search_language = "en"
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
+html_sidebars = {"source/**": []}  # 277 pages, whose way back is a link
 html_theme_options = {
     "navbar_persistent": [],  # the search is in the sidebar
     "use_download_button": False,

@@ -18,8 +18,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 
 def make(folder: Path) -> int:
-    """Make the site in `folder`: its pages in `pages`, the site in `html`. Returns 0 if Sphinx had no complaint."""
-    from making import pages
+    """Make the site in `folder`: its pages in `pages`, the site in `html`. Returns 0 if there is no complaint."""
+    from making import check, named, pages
     from sphinx.cmd.build import main as sphinx
 
     for old in ("pages", "doctrees", "html"):  # nothing is left from an earlier site
@@ -29,7 +29,11 @@ def make(folder: Path) -> int:
     pages.write(folder / "pages")
     # -W: a warning, such as a dead link, is an error.
     told = ["-b", "html", "-c", str(HERE), "-d", str(folder / "doctrees"), "-q", "-W", "--keep-going"]
-    return sphinx([*told, str(folder / "pages"), str(folder / "html")])
+    done = sphinx([*told, str(folder / "pages"), str(folder / "html")])
+    named.name_all(folder / "html")
+    wrong = list(check.complaints(folder / "html"))
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    return done or (1 if wrong else 0)
 
 
 def main(arguments: list[str]) -> int:

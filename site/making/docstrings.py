@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import sys
@@ -38,20 +39,28 @@ def as_rst(lines: list[str], known: dict[str, str], arguments: set[str] = frozen
 
 def names_for(full: str) -> dict[str, str]:
     """What a docstring of `full`, such as ``fluxlite.cuda.sync``, may link to: name by name, with its full name."""
+    known = dict(_known())
+    for module in MODULES:
+        if full.startswith(f"{module}."):
+            known |= {name: f"{module}.{name}" for name in public_names(module)}
+    owner = full.rpartition(".")[0]
+    found = _found(owner)
+    if inspect.isclass(found):
+        known |= {member: f"{owner}.{member}" for member in members(found)}
+    return known
+
+
+@functools.cache
+def _known() -> dict[str, str]:
+    """What any docstring may link to."""
     known = {name: f"fluxlite.{name}" for name in fluxlite.__all__}
     for module in MODULES:
         short = module.removeprefix("fluxlite.")
         known |= {f"{short}.{name}": f"{module}.{name}" for name in public_names(module)}
         known |= {f"{short.split('.')[-1]}.{name}": f"{module}.{name}" for name in public_names(module)}
-        if full.startswith(f"{module}."):
-            known |= {name: f"{module}.{name}" for name in public_names(module)}
     for name in fluxlite.__all__:
         for member in members(getattr(fluxlite, name)):
             known[f"{name}.{member}"] = f"fluxlite.{name}.{member}"
-    owner = full.rpartition(".")[0]
-    found = _found(owner)
-    if inspect.isclass(found):
-        known |= {member: f"{owner}.{member}" for member in members(found)}
     return known
 
 

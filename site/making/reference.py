@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import re
@@ -59,6 +60,7 @@ def groups(source: str) -> dict[str, list[str]]:
     return found
 
 
+@functools.cache
 def public_names(module: str) -> list[str]:
     """The names of a module: its ``__all__``, else what's defined there, or imported ``as`` itself."""
     found = importlib.import_module(module)
@@ -82,6 +84,7 @@ def members(x: Any) -> list[str]:
     return [name for name in found if not name.startswith("_") and inspect.getdoc(vars(x)[name])]
 
 
+@functools.cache
 def pages() -> list[Page]:
     """The pages of fluxlite's own names, in the order of the table of contents."""
     made = []

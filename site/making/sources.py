@@ -6,6 +6,8 @@ look for.
 
 from __future__ import annotations
 
+import ast
+import functools
 import html
 import importlib
 import inspect
@@ -16,6 +18,7 @@ from typing import Any
 from .links import ROOT
 
 
+@functools.cache
 def modules() -> dict[str, Path]:
     """Every module of fluxlite, by its name, with its file."""
     found = {}
@@ -44,11 +47,27 @@ def place_of(module: str, name: str) -> str:
     for part in name.split("."):
         x = inspect.getattr_static(x, part) if inspect.isclass(x) else getattr(x, part, None)
     x = inspect.unwrap(getattr(x, "fget", None) or getattr(x, "__func__", x))
-    try:
-        line, home = inspect.getsourcelines(x)[1], x.__module__
-    except (TypeError, OSError):
-        return ""
-    return f"{page_of_module(home)}#L-{line}" if home in modules() else ""
+    home, line = getattr(x, "__module__", ""), _lines(getattr(x, "__module__", "")).get(getattr(x, "__qualname__", ""))
+    return f"{page_of_module(home)}#L-{line}" if line else ""
+
+
+@functools.cache
+def _lines(module: str) -> dict[str, int]:
+    """The first line of each function and class in a module. `inspect` reads the whole file for each of them."""
+    path, found = modules().get(module), {}
+
+    def walk(node: ast.AST, before: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
+                above = [decorator.lineno for decorator in child.decorator_list]
+                found.setdefault(before + child.name, min([child.lineno, *above]))
+            inside = f"{before}{child.name}." if isinstance(child, ast.ClassDef) else before
+            if not isinstance(child, ast.FunctionDef):
+                walk(child, inside)
+
+    if path is not None:
+        walk(ast.parse(path.read_text(encoding="utf-8")), "")
+    return found
 
 
 def add_links(app: Any, doctree: Any) -> None:
