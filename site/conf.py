@@ -7,8 +7,9 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
-import fluxlite
-from making import docstrings, sources
+from making import docstrings, sources  # noqa: E402
+
+import fluxlite  # noqa: E402
 
 project = "fluxlite"
 author = "fluxlite contributors"

@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
         print(f"{folder} has something else in it. Name a new folder, so that nothing is lost.")
         return 1
     done = make(folder)
-    print(f"The site is in {folder / 'html'}: open index.html there." if done == 0 else "The lines above say what's wrong.")
+    print(f"Open {folder / 'html' / 'index.html'}" if done == 0 else "The lines above say what's wrong.")
     return done
 
 

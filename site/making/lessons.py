@@ -17,7 +17,7 @@ ANSWER = re.compile(r"""^answer\("(\d\d-[A-Z])"\)""", re.MULTILINE)
 WIDGET = "application/vnd.jupyter.widget-view+json"
 NOTE = """```{{admonition}} To read, or to work in
 This lesson was run already. To work in it, [install fluxlite](../install.md#install), or take
-{{download}}`the learner's copy <../learner/{name}>`: there the exercises are still to do, and the guesses still to make.
+{{download}}`the learner's copy <../learner/{name}>`: there the exercises are still to do.
 ```"""
 
 
@@ -56,7 +56,7 @@ def plain(cell: dict[str, Any]) -> dict[str, Any]:
 
 def answered(cell: dict[str, Any]) -> dict[str, Any]:
     """The cell with an answer: its output alone, which doesn't say what was guessed when we ran it."""
-    outputs = [{**o, "text": re.sub(r"you guessed \w, and ", "", o["text"])} if "text" in o else o for o in cell["outputs"]]
+    outputs = [{**o, "text": re.sub(r"you guessed \w, and ", "", o["text"])} for o in cell["outputs"]]
     return {**cell, "outputs": outputs, "metadata": {**cell["metadata"], "tags": ["remove-input"]}}
 
 

@@ -43,8 +43,8 @@ def page_of(path: str) -> str:
 def on_site(text: str, source: str, page: str) -> str:
     """The Markdown `text` of the file `source`, with its links made for the site's `page`.
 
-    >>> on_site("[plans](#plans), [lesson](../notebooks/00-start-here.ipynb)", "examples/README.md", "examples/index.md")
-    '[plans](#plans), [lesson](../lessons/00-start-here.ipynb)'
+    >>> on_site("[it](#here), [xor](xor.py)", "examples/README.md", "examples/index.md")
+    '[it](#here), [xor](xor.md)'
 
     Raises `ValueError` for a link to a file that isn't there, or that has no page.
     """

@@ -36,7 +36,7 @@ def filled(text: str, page: str) -> str:
 def part(text: str, what: str) -> str:
     """A section of a page; or of what's above its sections the *introduction*, the *commands* or *installing*.
 
-    >>> part("# fluxlite\\n\\nWhat it is.\\n\\n![wave](a.png)\\n\\nOn Linux:\\n\\n```\\nmake lab\\n```\\n\\nOn W\\n## B", "commands")
+    >>> part("# fluxlite\\n\\nWhat it is.\\n\\nOn Linux:\\n\\n```\\nmake lab\\n```\\n\\n## B", "commands")
     '```\\nmake lab\\n```\\n'
     """
     top = re.split(r"^## ", text.partition("\n")[2], maxsplit=1, flags=re.MULTILINE)[0]

@@ -52,11 +52,12 @@ def groups(source: str) -> dict[str, list[str]]:
     if block is None:
         raise ValueError("there is no __all__")
     found: dict[str, list[str]] = {}
+    group = ""
     for comment, name in re.findall(r'^ +# (.*)$|"([^"]+)"', block[1], re.MULTILINE):
         if comment:
-            current = found.setdefault(comment, [])
+            group = comment
         else:
-            current.append(name)
+            found.setdefault(group, []).append(name)
     return found
 
 
@@ -156,14 +157,14 @@ def entry(module: str, name: str) -> list[str]:
 
 
 def about(module: str, name: str) -> str:
-    """The docstring of a public name. One that's a plain value has it in the comment or the function that computes it."""
+    """The docstring of a public name. For a plain value, it's here, or in the function that computes it."""
     x = getattr(importlib.import_module(module), name)
     if isinstance(x, str):
         x = _VALUES[name]
     return x if isinstance(x, str) else inspect.getdoc(x) or ""
 
 
-_COLOUR = "One of the lessons' four colours, by Okabe and Ito: they differ in brightness, too, for those who see no colours."
+_COLOUR = "One of the lessons' four colours, by Okabe and Ito. They differ in brightness, too."
 _VALUES: dict[str, Any] = dict.fromkeys(["BLUE", "ORANGE", "GREEN", "GREY"], _COLOUR)
 _VALUES["GPU_BACKEND"] = importlib.import_module("fluxlite.devices.choosing").current_backend
 
@@ -194,8 +195,7 @@ def _class_returned(function: Any) -> type | None:
 
 def text_of_returned() -> str:
     """The page of what functions return."""
-    lines = [*_heading("What you get back", "="), "Nobody makes these by hand: functions return them. Each is shown with",
-             "what you can ask of it.", ""]  # fmt: skip
+    lines = [*_heading("What you get back", "="), "Functions return these; you don't make them yourself.", ""]
     for cls in returned():
         options = [f"   :members: {', '.join(members(cls))}"] if members(cls) else []
         lines += [f".. autoclass:: {cls.__module__}.{cls.__qualname__}", "   :no-index-entry:", *options, ""]
@@ -259,7 +259,7 @@ def names_elsewhere() -> list[tuple[str, str, str, str]]:
 
 def text_of_names() -> str:
     """The page of names in Flux, CUDA.jl and their kin."""
-    lines = [*_heading("Names in Flux and CUDA.jl", "="), "If you know the Julia libraries, look for their names here.", ""]
+    lines = [*_heading("Names in Flux and CUDA.jl", "="), "What Julia's names are called here.", ""]
     library = ""
     for theirs, name, module, ours in names_elsewhere():
         if theirs != library:
