@@ -300,8 +300,8 @@ def swish(x: Any) -> Any:
 def mish(x: Any) -> Any:
     """``x * tanh(softplus(x))`` (NNlib: ``mish``).
 
-    >>> mish(np.array([-1.0, 3.0]))
-    array([-0.303,  2.987])
+    >>> mish(np.array([0.0, 3.0]))
+    array([0.   , 2.987])
     """
     try:
         return x * np.tanh(softplus(x))

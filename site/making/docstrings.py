@@ -96,7 +96,8 @@ def public_target(app: Any, env: Any, node: Any, content: Any) -> Any:
         return None
     if f"fluxlite.{name}" in domain.objects:
         return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", f"fluxlite.{name}", node, content)
-    return content if hasattr(sys.modules.get(module), name) else None
+    is_type = node.get("reftype") == "class" and hasattr(sys.modules.get(module), name)
+    return content if is_type else None
 
 
 def setup(app: Any) -> None:

@@ -144,16 +144,18 @@ def entry(module: str, name: str) -> list[str]:
     """The lines that make Sphinx describe a name."""
     x = getattr(importlib.import_module(module), name)
     if module != "fluxlite" and x is getattr(fluxlite, name, None):
-        return [f".. py:data:: {module}.{name}", "", f"   The same as :py:obj:`fl.{name} <fluxlite.{name}>`.", ""]
+        return [f".. py:data:: {name}", "", f"   The same as :py:obj:`fl.{name} <fluxlite.{name}>`.", ""]
     if inspect.isclass(x):
         options = [f"   :members: {', '.join(members(x))}"] if members(x) else []
         return [f".. autoclass:: {module}.{name}", *options, ""]
     if inspect.isroutine(x) or hasattr(x, "__wrapped__"):
-        return [f".. autofunction:: {module}.{name}", ""]
+        # Sphinx makes no anchor of a name that isn't ASCII.
+        anchor = [] if name.isascii() else [".. raw:: html", "", f'   <span id="{module}.{name}"></span>', ""]
+        return [*anchor, f".. autofunction:: {module}.{name}", ""]
     from .docstrings import as_rst, names_for
 
     lines = as_rst(about(module, name).splitlines(), names_for(f"{module}.{name}"))
-    return [f".. py:data:: {module}.{name}", "", *(f"   {line}" for line in lines), ""]
+    return [f".. py:data:: {name}", "", *(f"   {line}" for line in lines), ""]
 
 
 def about(module: str, name: str) -> str:
