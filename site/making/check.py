@@ -59,11 +59,11 @@ def pages(folder: Path) -> dict[str, Html]:
             if not path.name.endswith("-macros.html")}  # fmt: skip
 
 
-def dead_links(folder: Path) -> list[str]:
+def dead_links(folder: Path, known: dict[str, Html]) -> list[str]:
     """Each link of a page that leads to no file, or to no anchor in it."""
-    known, dead = pages(folder), []
+    dead = set()
     for page, html in known.items():
-        for link in [*html.links, *html.loads]:
+        for link in {*html.links, *html.loads}:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
@@ -71,15 +71,15 @@ def dead_links(folder: Path) -> list[str]:
             target = page if not parts.path else target
             anchor = unquote(parts.fragment)
             if not (folder / target).is_file():
-                dead.append(f"{page}: {link}")
+                dead.add(f"{page}: {link}")
             elif anchor and target in known and anchor not in known[target].anchors:
-                dead.append(f"{page}: {link}, and {target} has no #{anchor}")
-    return sorted(set(dead))
+                dead.add(f"{page}: {link}, and {target} has no #{anchor}")
+    return sorted(dead)
 
 
-def from_elsewhere(folder: Path) -> list[str]:
+def from_elsewhere(folder: Path, known: dict[str, Html]) -> list[str]:
     """What pages and style sheets load from another computer."""
-    loads = [(page, load) for page, html in pages(folder).items() for load in html.loads]
+    loads = [(page, load) for page, html in known.items() for load in html.loads]
     for path in folder.rglob("*.css"):
         loads += [(path.relative_to(folder).as_posix(), load) for load in in_css(path.read_text(encoding="utf-8"))]
     return [f"{page}: {load}" for page, load in loads if _elsewhere(load)]
@@ -92,5 +92,6 @@ def _elsewhere(load: str) -> bool:
 
 def complaints(folder: Path) -> Iterator[str]:
     """Everything that's wrong with a site."""
-    yield from (f"leads nowhere: {link}" for link in dead_links(folder))
-    yield from (f"from another computer: {load}" for load in from_elsewhere(folder))
+    known = pages(folder)
+    yield from (f"leads nowhere: {link}" for link in dead_links(folder, known))
+    yield from (f"from another computer: {load}" for load in from_elsewhere(folder, known))
