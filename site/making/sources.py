@@ -87,7 +87,7 @@ def add_links(app: Any, doctree: Any) -> None:
 
 
 def pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """For Sphinx: the page of each module, and one that lists them."""
+    """For Sphinx: the page of each module. *How it works* lists them."""
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer
@@ -97,8 +97,8 @@ def pages(app: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
         code = highlight(path.read_text(encoding="utf-8"), PythonLexer(), form)
         title = f"<h1>{html.escape(path.relative_to(ROOT).as_posix())}</h1>"
         page = page_of_module(name).removesuffix(".html")
-        listed = app.builder.get_relative_uri(page, "how-it-works")
-        more = f'<p><a href="{listed}#every-file">Every file</a></p>'
+        listed, front = [app.builder.get_relative_uri(page, to) for to in ("how-it-works", "index")]
+        more = f'<p><a href="{front}">fluxlite</a> · <a href="{listed}#every-file">Every file</a></p>'
         yield page, {"title": name, "parents": [], "body": f"{title}{more}{code}"}, "page.html"
 
 
