@@ -27,13 +27,14 @@ else echo "    uv run --python 3.12 --extra lab python -m fluxlite lab  (uv: doc
 exit 1
 endef
 
-.PHONY: help lab test stress bench exercises nbgrader wheelhouse colab clean
+.PHONY: help lab test stress bench site exercises nbgrader wheelhouse colab clean
 
 help:
 	@echo "make lab     install what is needed into .venv, open JupyterLab at the first notebook"
 	@echo "make test    check style and types, run all tests and all notebooks"
 	@echo "make stress  kill a hundred programs while they save (make test kills a dozen)"
 	@echo "make bench   compare the speed with PyTorch, JAX, MLX and autograd"
+	@echo "make site    make the site: the lessons to read, the reference, and more; then open build/site/html/index.html"
 	@echo "make clean   remove .venv and everything else that was made here (not your own notebooks)"
 	@echo
 	@echo "make exercises   make the learners' copies of the lessons, and the list of examples, anew"
@@ -70,6 +71,10 @@ stress:
 bench:
 	$(call prepare,bench)
 	@.venv/bin/python -m benchmarks $(ARGS)
+
+site:
+	$(call prepare,site)
+	@.venv/bin/python site/make.py $(ARGS)
 
 exercises:
 	$(call prepare,lab)

@@ -11,6 +11,7 @@
     .venv/bin/nox -s random_programs -- 20000      gradients of random programs, beside PyTorch's
     .venv/bin/nox -s package          build both packages, and try each in a fresh environment; the sdist's tests, too
     .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
+    .venv/bin/nox -s site             make the site, then look at it in Chromium: links, folds, and what axe-core says
     .venv/bin/nox -s mutations        plant small changes in the library: does a test notice each? half an hour
 
 NumPy picks its code by the processor: OpenBLAS has a kernel for each family, NumPy's own loops one for each set of
@@ -157,6 +158,15 @@ def constraints(session: nox.Session) -> None:
             f"--python-version={oldest}", "--only-binary=:all:", "--no-annotate",
             "--custom-compile-command=nox -s constraints", f"--output-file={wheelhouse.CONSTRAINTS}",
         )  # fmt: skip
+
+
+@nox.session(default=False)  # two minutes; it needs Chromium
+def site(session: nox.Session) -> None:
+    """The site, in build/site, and its tests: every name is there, no link is dead, axe-core finds nothing serious."""
+    session.install("-e", ".[test,site,browser]")
+    session.run("python", "site/make.py")
+    tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "tests/site"]
+    session.run("python", *tests, *session.posargs, env={"FLUXLITE_SITE": "build/site/html"})
 
 
 @nox.session(default=False)  # it says how good the tests are, not whether they pass

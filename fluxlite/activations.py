@@ -43,7 +43,11 @@ rule(relu, lambda g, out, x: unless(x <= 0, g))  # not where x > 0: of a NaN, th
 
 @primitive
 def leakyrelu(x: Any, slope: float = 0.01) -> Any:
-    """`x`, and ``slope * x`` for negative `x` (NNlib: ``leakyrelu``)."""
+    """`x`, and ``slope * x`` for negative `x` (NNlib: ``leakyrelu``).
+
+    >>> leakyrelu(np.array([-2.0, 0.0, 3.0]))
+    array([-0.02,  0.  ,  3.  ])
+    """
     return np.where(x > 0, x, slope * x)
 
 
@@ -52,7 +56,13 @@ rule(leakyrelu, lambda g, out, x, slope=0.01: np.where(x > 0, g, slope * g))
 
 @explained("an array, a range of slopes, and perhaps a generator")
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Any:
-    """`leakyrelu` with a slope drawn anew for each element (NNlib: ``rrelu``); by `rng`, or the device's generator."""
+    """`leakyrelu` with a slope drawn anew for each element (NNlib: ``rrelu``); by `rng`, or the device's generator.
+
+    >>> rrelu(np.array([0.0, 3.0]))
+    array([0., 3.])
+    >>> bool(1 / 8 <= -rrelu(np.array(-1.0)) <= 1 / 3)
+    True
+    """
     return leakyrelu_each(x, uniform_like(plain(x), lower, upper, rng))
 
 
@@ -66,7 +76,11 @@ rule(leakyrelu_each, lambda g, out, x, slopes: np.where(x > 0, g, slopes * g))
 
 @primitive
 def relu6(x: Any) -> Any:
-    """`relu` that stops at 6 (NNlib: ``relu6``)."""
+    """`relu` that stops at 6 (NNlib: ``relu6``).
+
+    >>> relu6(np.array([-2.0, 3.0, 9.0]))
+    array([0., 3., 6.])
+    """
     return np.clip(x, 0, 6)
 
 
@@ -75,7 +89,11 @@ rule(relu6, lambda g, out, x: np.where((x <= 0) | (x >= 6), 0, g))
 
 @primitive
 def trelu(x: Any, threshold: float = 1) -> Any:
-    """`x` above the threshold, else 0 (NNlib: ``trelu``)."""
+    """`x` above the threshold, else 0 (NNlib: ``trelu``).
+
+    >>> trelu(np.array([-2.0, 0.0, 3.0]))
+    array([0., 0., 3.])
+    """
     return np.where(x <= threshold, 0, x)
 
 
@@ -84,7 +102,11 @@ rule(trelu, lambda g, out, x, threshold=1: np.where(x <= threshold, 0, g))
 
 @primitive
 def hardtanh(x: Any) -> Any:
-    """`x`, at least -1 and at most 1 (NNlib: ``hardtanh``)."""
+    """`x`, at least -1 and at most 1 (NNlib: ``hardtanh``).
+
+    >>> hardtanh(np.array([-2.0, 0.0, 3.0]))
+    array([-1.,  0.,  1.])
+    """
     return np.clip(x, -1, 1)
 
 
@@ -93,7 +115,11 @@ rule(hardtanh, lambda g, out, x: np.where((x <= -1) | (x >= 1), 0, g))
 
 @primitive
 def hardsigmoid(x: Any) -> Any:
-    """A sigmoid of three straight lines: ``(x + 3) / 6`` between 0 and 1 (NNlib: ``hardsigmoid``)."""
+    """A sigmoid of three straight lines: ``(x + 3) / 6`` between 0 and 1 (NNlib: ``hardsigmoid``).
+
+    >>> hardsigmoid(np.array([-2.0, 0.0, 3.0]))
+    array([0.167, 0.5  , 1.   ])
+    """
     return np.clip((x + 3) / 6, 0, 1)
 
 
@@ -101,7 +127,11 @@ rule(hardsigmoid, lambda g, out, x: np.where((x <= -3) | (x >= 3), 0, g / 6))
 
 
 def hardswish(x: Any) -> Any:
-    """``x * hardsigmoid(x)`` (NNlib: ``hardswish``)."""
+    """``x * hardsigmoid(x)`` (NNlib: ``hardswish``).
+
+    >>> hardswish(np.array([-2.0, 0.0, 3.0]))
+    array([-0.333,  0.   ,  3.   ])
+    """
     try:
         return x * hardsigmoid(x)
     except Exception as error:
@@ -110,7 +140,11 @@ def hardswish(x: Any) -> Any:
 
 @primitive
 def softshrink(x: Any, threshold: float = 0.5) -> Any:
-    """`x` moved towards 0 by the threshold, and 0 within it (NNlib: ``softshrink``)."""
+    """`x` moved towards 0 by the threshold, and 0 within it (NNlib: ``softshrink``).
+
+    >>> softshrink(np.array([-2.0, 0.0, 3.0]))
+    array([-1.5,  0. ,  2.5])
+    """
     return x - np.clip(x, -threshold, threshold)
 
 
@@ -120,7 +154,11 @@ rule(softshrink, lambda g, out, x, threshold=0.5: np.where(abs(x) <= threshold, 
 
 
 def tanh(x: Any) -> Any:
-    """The hyperbolic tangent: ``np.tanh``, on every device."""
+    """The hyperbolic tangent: ``np.tanh``, on every device.
+
+    >>> tanh(np.array([-2.0, 0.0, 3.0]))
+    array([-0.964,  0.   ,  0.995])
+    """
     try:
         return np.tanh(x)
     except Exception as error:
@@ -128,7 +166,11 @@ def tanh(x: Any) -> Any:
 
 
 def tanh_fast(x: Any) -> Any:
-    """`tanh`; NNlib's ``tanh_fast`` trades accuracy for speed, which NumPy's and CuPy's tanh do not need."""
+    """`tanh`; NNlib's ``tanh_fast`` trades accuracy for speed, which NumPy's and CuPy's tanh do not need.
+
+    >>> tanh_fast(np.array([-2.0, 0.0, 3.0]))
+    array([-0.964,  0.   ,  0.995])
+    """
     try:
         return np.tanh(x)
     except Exception as error:
@@ -151,7 +193,11 @@ rule(sigmoid, lambda g, out, x: g * out * (1 - out))
 
 
 def sigmoid_fast(x: Any) -> Any:
-    """`sigmoid` by one `tanh`: quicker, and exactly 0 below about -20 in float32 (NNlib: ``sigmoid_fast``)."""
+    """`sigmoid` by one `tanh`: quicker, and exactly 0 below about -20 in float32 (NNlib: ``sigmoid_fast``).
+
+    >>> sigmoid_fast(np.array([-2.0, 0.0, 3.0]))
+    array([0.119, 0.5  , 0.953])
+    """
     try:
         return (np.tanh(x / 2) + 1) / 2
     except Exception as error:
@@ -159,7 +205,11 @@ def sigmoid_fast(x: Any) -> Any:
 
 
 def softsign(x: Any) -> Any:
-    """``x / (1 + |x|)`` (NNlib: ``softsign``)."""
+    """``x / (1 + |x|)`` (NNlib: ``softsign``).
+
+    >>> softsign(np.array([-2.0, 0.0, 3.0]))
+    array([-0.667,  0.   ,  0.75 ])
+    """
     try:
         return x / (1 + abs(x))
     except Exception as error:
@@ -171,7 +221,11 @@ def softsign(x: Any) -> Any:
 
 @primitive
 def softplus(x: Any) -> Any:
-    """``log(exp(x) + 1)``, without the overflow (NNlib: ``softplus``)."""
+    """``log(exp(x) + 1)``, without the overflow (NNlib: ``softplus``).
+
+    >>> softplus(np.array([-2.0, 0.0, 100.0]))
+    array([  0.127,   0.693, 100.   ])
+    """
     return np.logaddexp(x, 0)
 
 
@@ -180,7 +234,11 @@ rule(softplus, lambda g, out, x: g * sigmoid(x))
 
 @primitive
 def logsigmoid(x: Any) -> Any:
-    """``log(sigmoid(x))``, without the underflow (NNlib: ``logsigmoid``)."""
+    """``log(sigmoid(x))``, without the underflow (NNlib: ``logsigmoid``).
+
+    >>> logsigmoid(np.array([-1.0, 3.0]))
+    array([-1.313, -0.049])
+    """
     return -np.logaddexp(-x, 0)
 
 
@@ -189,7 +247,11 @@ rule(logsigmoid, lambda g, out, x: g * sigmoid(-x))
 
 @primitive
 def elu(x: Any, alpha: float = 1) -> Any:
-    """`x`, and ``alpha * (exp(x) - 1)`` for negative `x` (NNlib: ``elu``)."""
+    """`x`, and ``alpha * (exp(x) - 1)`` for negative `x` (NNlib: ``elu``).
+
+    >>> elu(np.array([-2.0, 0.0, 3.0]))
+    array([-0.865,  0.   ,  3.   ])
+    """
     return np.where(x >= 0, x, alpha * np.expm1(np.minimum(x, 0)))
 
 
@@ -198,7 +260,11 @@ rule(elu, lambda g, out, x, alpha=1: np.where(x >= 0, g, g * alpha * np.exp(np.m
 
 @primitive
 def celu(x: Any, alpha: float = 1) -> Any:
-    """`x`, and ``alpha * (exp(x / alpha) - 1)`` for negative `x` (NNlib: ``celu``)."""
+    """`x`, and ``alpha * (exp(x / alpha) - 1)`` for negative `x` (NNlib: ``celu``).
+
+    >>> celu(np.array([-2.0, 0.0, 3.0]))
+    array([-0.865,  0.   ,  3.   ])
+    """
     return np.where(x >= 0, x, alpha * np.expm1(np.minimum(x, 0) / alpha))
 
 
@@ -208,7 +274,11 @@ _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
 def selu(x: Any) -> Any:
-    """`elu` with constants that keep activations near mean 0 and variance 1 (NNlib: ``selu``)."""
+    """`elu` with constants that keep activations near mean 0 and variance 1 (NNlib: ``selu``).
+
+    >>> selu(np.array([-1.0, 3.0]))
+    array([-1.111,  3.152])
+    """
     try:
         return _SELU_SCALE * elu(x, _SELU_ALPHA)
     except Exception as error:
@@ -216,7 +286,11 @@ def selu(x: Any) -> Any:
 
 
 def swish(x: Any) -> Any:
-    """``x * sigmoid(x)`` (NNlib: ``swish``; PyTorch: silu)."""
+    """``x * sigmoid(x)`` (NNlib: ``swish``; PyTorch: silu).
+
+    >>> swish(np.array([-2.0, 0.0, 3.0]))
+    array([-0.238,  0.   ,  2.858])
+    """
     try:
         return x * sigmoid(x)
     except Exception as error:
@@ -224,7 +298,11 @@ def swish(x: Any) -> Any:
 
 
 def mish(x: Any) -> Any:
-    """``x * tanh(softplus(x))`` (NNlib: ``mish``)."""
+    """``x * tanh(softplus(x))`` (NNlib: ``mish``).
+
+    >>> mish(np.array([0.0, 3.0]))
+    array([0.   , 2.987])
+    """
     try:
         return x * np.tanh(softplus(x))
     except Exception as error:
@@ -232,7 +310,11 @@ def mish(x: Any) -> Any:
 
 
 def gelu(x: Any) -> Any:
-    """``x`` times the normal distribution's cumulative function, by its tanh approximation (NNlib: ``gelu``)."""
+    """``x`` times the normal distribution's cumulative function, by its tanh approximation (NNlib: ``gelu``).
+
+    >>> gelu(np.array([-2.0, 0.0, 3.0]))
+    array([-0.045,  0.   ,  2.996])
+    """
     try:
         near = np.clip(x, -10, 10)  # beyond it tanh is ±1, and in float16 the third power would overflow
         return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
@@ -241,7 +323,11 @@ def gelu(x: Any) -> Any:
 
 
 def lisht(x: Any) -> Any:
-    """``x * tanh(x)`` (NNlib: ``lisht``)."""
+    """``x * tanh(x)`` (NNlib: ``lisht``).
+
+    >>> lisht(np.array([-2.0, 0.0, 3.0]))
+    array([1.928, 0.   , 2.985])
+    """
     try:
         return x * np.tanh(x)
     except Exception as error:
@@ -249,7 +335,11 @@ def lisht(x: Any) -> Any:
 
 
 def tanhshrink(x: Any) -> Any:
-    """``x - tanh(x)`` (NNlib: ``tanhshrink``)."""
+    """``x - tanh(x)`` (NNlib: ``tanhshrink``).
+
+    >>> tanhshrink(np.array([-2.0, 0.0, 3.0]))
+    array([-1.036,  0.   ,  2.005])
+    """
     try:
         return x - np.tanh(x)
     except Exception as error:
@@ -258,7 +348,11 @@ def tanhshrink(x: Any) -> Any:
 
 @primitive
 def logcosh(x: Any) -> Any:
-    """``log(cosh(x))``, without the overflow (NNlib: ``logcosh``)."""
+    """``log(cosh(x))``, without the overflow (NNlib: ``logcosh``).
+
+    >>> logcosh(np.array([-2.0, 0.0, 100.0]))
+    array([ 1.325,  0.   , 99.307])
+    """
     return abs(x) + np.log1p(np.exp(-2 * abs(x))) - math.log(2)
 
 
@@ -284,7 +378,11 @@ rule(softmax, lambda g, out, x, axis=-1: out * (g - np.sum(g * out, axis=axis, k
 
 @primitive
 def logsoftmax(x: Any, axis: int = -1) -> Any:
-    """``log(softmax(x))``, accurate where that is very negative (NNlib: ``logsoftmax``)."""
+    """``log(softmax(x))``, accurate where that is very negative (NNlib: ``logsoftmax``).
+
+    >>> logsoftmax(np.array([100.0, 0.0, 100.0]))
+    array([  -0.693, -100.693,   -0.693])
+    """
     shifted = x - np.max(x, axis=axis, keepdims=True)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 

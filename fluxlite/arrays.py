@@ -69,6 +69,13 @@ def primitive(function: Function) -> Function:
     An argument whose type has a method ``__primitive__`` (an array that is tracked for a gradient) gets the
     call: ``argument.__primitive__(function, args, kwargs)``. Otherwise the function just runs. Raises `TypeError` for
     what is no function.
+
+    >>> @primitive
+    ... def twice(x):
+    ...     return x + x
+    >>> fl.rule(twice, lambda g, out, x: 2 * g)
+    >>> fl.gradient(lambda x: np.sum(twice(x)), np.ones(2))
+    (array([2., 2.]),)
     """
 
     check_callable("primitive(function): the function", function)
@@ -89,7 +96,11 @@ def primitive(function: Function) -> Function:
 @primitive
 @takes("an array, and what stands in the brackets")
 def getitem(x: Any, index: Any) -> Any:
-    """``x[index]`` as a function, so that it can have a derivative rule."""
+    """``x[index]`` as a function, so that it can have a derivative rule.
+
+    >>> fl.gradient(lambda x: getitem(x, 1), np.ones(3))
+    (array([0., 1., 0.]),)
+    """
     return x[index]
 
 

@@ -84,7 +84,12 @@ def notices() -> list[str]:
 
 
 def reset_notices() -> None:
-    """Forget all messages, so that they can appear again."""
+    """Forget all messages, so that they can appear again.
+
+    >>> reset_notices()
+    >>> len(notices())
+    0
+    """
     _said.clear()
     _met.clear()
 

@@ -483,7 +483,7 @@ def test_ci_is_a_script_that_can_be_started():
     assert os.access(run, os.X_OK)
     assert subprocess.run(["bash", "-n", str(run)]).returncode == 0
     extras = re.search(r"EXTRAS=([\w,]+)", run.read_text())[1].split(",")
-    assert set(extras) == {"bench", "browser", "nbgrader", "nox", "publish", "rehearsal"} <= set(EXTRAS)
+    assert set(extras) == {"bench", "browser", "nbgrader", "nox", "publish", "rehearsal", "site"} <= set(EXTRAS)
 
 
 # --- What we promise about packages ---
@@ -523,7 +523,16 @@ def test_the_extras_are_the_promised_ones():
         },
         "nox": {"nox"},
         "publish": {"check-jsonschema", "zizmor"},
-        "browser": {"playwright", "notebook"},
+        "browser": {"playwright", "axe-playwright-python", "notebook"},
+        "site": {
+            "filelock",
+            "ipywidgets",
+            "jupyterlab",
+            "matplotlib",
+            "sphinx",
+            "myst-nb",
+            "sphinx-book-theme",
+        },
         "nbgrader": {"nbgrader"},
         "bench": {"torch", "jax", "mlx", "autograd"},
         "rehearsal": {"cupy-cuda12x", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12"},

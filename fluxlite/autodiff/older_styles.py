@@ -61,6 +61,11 @@ def back(loss: TrackedArray) -> None:
 
     The calls it walks through are cleared: a second `back` through the same ones raises `RuntimeError`. Raises
     `TypeError` if `loss` is not one number, or depends on no `param`.
+
+    >>> w = param(np.array([1.0, 2.0]))
+    >>> back(np.sum(w * w))
+    >>> w.grad
+    array([2., 4.])
     """
     if type(loss) is not TrackedArray:
         raise TypeError(f"back takes a loss that was computed from a param, got a plain {type(loss).__name__}")

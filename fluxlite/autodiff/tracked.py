@@ -42,6 +42,12 @@ class TrackedArray(ArrayMethods):
 
     ``.data`` is the plain array; ``.grad`` belongs to a `param`. What would silently lose a gradient
     (``float(x)``, ``x[0] = 1``, ``x += 1``, ``np.asarray(x)``, pickling) raises `TypeError`. Flux: ``TrackedArray``.
+
+    >>> w = fl.param(np.array([1.0, 2.0]))
+    >>> type(w * 2).__name__
+    'TrackedArray'
+    >>> (w * 2).data
+    array([2., 4.])
     """
 
     __slots__ = ("value", "level", "number", "call", "grad")

@@ -67,6 +67,11 @@ def set_device(index: int) -> Device:
     """Make this the current device in this thread, so `gpu` moves to it (CUDA.jl: ``device!(i)``).
 
     Raises `IndexError` if there's no device with this number.
+
+    >>> with fl.simulate_gpu(2):
+    ...     set_device(1)
+    [ Info: Simulated:0 to Simulated:1, simulated NVIDIA T4, stand in for GPUs.
+    Simulated:1
     """
     chosen = using(index)
     chosen.use()
@@ -88,7 +93,14 @@ def using(index: int) -> Device:
 
 
 def synchronize() -> None:
-    """Wait until the current device has finished all its work (CUDA.jl: ``synchronize()``)."""
+    """Wait until the current device has finished all its work (CUDA.jl: ``synchronize()``).
+
+    >>> with fl.simulate_gpu(), fl.receipt() as r:
+    ...     synchronize()
+    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+    >>> r.synchronizations
+    1
+    """
     selection.cuda_device().synchronize()
 
 

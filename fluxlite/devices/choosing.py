@@ -109,6 +109,11 @@ def _when() -> str:
 
 
 def current_backend() -> str:
-    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen."""
+    """The value of `fluxlite.GPU_BACKEND`: the preferred backend, or if there's none, the one that was chosen.
+
+    >>> with fl.pretend(preference="Metal"):
+    ...     fl.GPU_BACKEND
+    'Metal'
+    """
     wish = None if simulation.is_on() else preferences.wish()
     return choose().backend if wish is None else wish.backend

@@ -21,12 +21,20 @@ def f16(x: Any) -> Any:
 
 
 def f32(x: Any) -> Any:
-    """`x` with all its floating-point arrays in Float32, the usual type of a model (Flux: ``f32``)."""
+    """`x` with all its floating-point arrays in Float32, the usual type of a model (Flux: ``f32``).
+
+    >>> f32({"w": np.ones(2), "steps": 3})
+    {'w': array([1., 1.], dtype=float32), 'steps': 3}
+    """
     return _cast(x, np.float32)
 
 
 def f64(x: Any) -> Any:
-    """`x` with all its floating-point arrays in Float64 (Flux: ``f64``)."""
+    """`x` with all its floating-point arrays in Float64 (Flux: ``f64``).
+
+    >>> f64(np.ones(2, np.float32))
+    array([1., 1.])
+    """
     return _cast(x, np.float64)
 
 

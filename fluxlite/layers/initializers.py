@@ -63,13 +63,23 @@ def glorot_uniform(*shape: int, rng: np.random.Generator | None = None, gain: fl
 
 @_told
 def glorot_normal(*shape: int, rng: np.random.Generator | None = None, gain: float = 1) -> Any:
-    """Normal, with the deviation ``gain * sqrt(2 / (inputs + outputs))`` (Flux: ``glorot_normal``)."""
+    """Normal, with the deviation ``gain * sqrt(2 / (inputs + outputs))`` (Flux: ``glorot_normal``).
+
+    >>> weight = glorot_normal(100, 300, rng=np.random.default_rng(0))
+    >>> f"{weight.std():.2f}"
+    '0.07'
+    """
     return _normal(shape, gain * math.sqrt(2 / max(sum(nfan(*shape)), 1)), rng)
 
 
 @_told
 def kaiming_uniform(*shape: int, rng: np.random.Generator | None = None, gain: float = math.sqrt(2)) -> Any:
-    """Uniform in ``±gain * sqrt(3 / inputs)``, for layers with `relu` (Flux: ``kaiming_uniform``)."""
+    """Uniform in ``±gain * sqrt(3 / inputs)``, for layers with `relu` (Flux: ``kaiming_uniform``).
+
+    >>> weight = kaiming_uniform(100, 300, rng=np.random.default_rng(0))
+    >>> bool(np.max(abs(weight)) <= np.sqrt(2 * 3 / 300))
+    True
+    """
     return _uniform(shape, gain * math.sqrt(3 / max(nfan(*shape)[0], 1)), rng)
 
 
@@ -111,6 +121,10 @@ def lecun_normal(*shape: int, rng: np.random.Generator | None = None, gain: floa
     """`truncated_normal` with the deviation ``gain / sqrt(inputs)``, for layers with `selu` (Flux: ``lecun_normal``).
 
     As in Flux it is cut off at ±2.
+
+    >>> weight = lecun_normal(100, 400, rng=np.random.default_rng(0))
+    >>> f"{weight.std():.2f}"
+    '0.05'
     """
     return truncated_normal(*shape, rng=rng, std=gain / math.sqrt(max(nfan(*shape)[0], 1)))
 
@@ -170,25 +184,43 @@ def identity_init(*shape: int, gain: float = 1, rng: Any = None) -> Any:
 
 @_told
 def zeros32(*shape: int, rng: Any = None) -> Any:
-    """Zeros, float32 (Flux: ``zeros32``). `rng` is taken and not used."""
+    """Zeros, float32 (Flux: ``zeros32``). `rng` is taken and not used.
+
+    >>> zeros32(2)
+    array([0., 0.], dtype=float32)
+    """
     return np.zeros(shape, np.float32)
 
 
 @_told
 def ones32(*shape: int, rng: Any = None) -> Any:
-    """Ones, float32 (Flux: ``ones32``). `rng` is taken and not used."""
+    """Ones, float32 (Flux: ``ones32``). `rng` is taken and not used.
+
+    >>> ones32(2)
+    array([1., 1.], dtype=float32)
+    """
     return np.ones(shape, np.float32)
 
 
 @_told
 def rand32(*shape: int, rng: np.random.Generator | None = None) -> Any:
-    """Uniform from 0 to 1, float32 (Flux: ``rand32``)."""
+    """Uniform from 0 to 1, float32 (Flux: ``rand32``).
+
+    >>> x = rand32(100, 100, rng=np.random.default_rng(0))
+    >>> f"{x.mean():.1f}, from 0 to {x.max():.1f}"
+    '0.5, from 0 to 1.0'
+    """
     return _random(rng).random(shape).astype(np.float32)
 
 
 @_told
 def randn32(*shape: int, rng: np.random.Generator | None = None) -> Any:
-    """Normal, float32 (Flux: ``randn32``)."""
+    """Normal, float32 (Flux: ``randn32``).
+
+    >>> x = randn32(100, 100, rng=np.random.default_rng(0))
+    >>> f"mean {abs(x.mean()):.1f}, deviation {x.std():.1f}"
+    'mean 0.0, deviation 1.0'
+    """
     return _normal(shape, 1, rng)
 
 

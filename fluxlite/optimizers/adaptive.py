@@ -13,7 +13,12 @@ from .base import Fusible
 
 @dataclass(frozen=True)
 class AdaGrad(Fusible):
-    """``eta * g / sqrt(sum of all g**2 so far)`` (Duchi and others, 2011; Flux: ``AdaGrad``)."""
+    """``eta * g / sqrt(sum of all g**2 so far)`` (Duchi and others, 2011; Flux: ``AdaGrad``).
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(AdaGrad(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.9, 1.1])
+    """
 
     eta: float = 0.1
     epsilon: float = 1e-8
@@ -34,7 +39,12 @@ class AdaGrad(Fusible):
 
 @dataclass(frozen=True)
 class AdaDelta(Fusible):
-    """Steps as large as those before them were, so without a rate (Zeiler, 2012; Flux: ``AdaDelta``)."""
+    """Steps as large as those before them were, so without a rate (Zeiler, 2012; Flux: ``AdaDelta``).
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(AdaDelta(), w), w, np.array([1.0, -10.0]))[1]
+    array([0.9997, 1.0003])
+    """
 
     rho: float = 0.9
     epsilon: float = 1e-8
@@ -59,6 +69,10 @@ class RMSProp(Fusible):
     """``eta * g / sqrt(running mean of g**2)`` (Hinton, 2012; Flux: ``RMSProp``).
 
     With `centred`, the square of the mean is taken off, which leaves the variance.
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(RMSProp(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.684, 1.316])
     """
 
     eta: float = 0.001
@@ -85,7 +99,12 @@ class RMSProp(Fusible):
 
 @dataclass(frozen=True)
 class Adam(Fusible):
-    """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015)."""
+    """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015).
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(Adam(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.9, 1.1])
+    """
 
     eta: float = 0.001
     beta: tuple[float, float] = (0.9, 0.999)
@@ -122,6 +141,10 @@ class AdamW(Adam):
     `decay` is Flux's ``lambda`` and PyTorch's ``weight_decay``. It's 0 unless you give it, as in Flux, and then this is
     `Adam`; PyTorch's is 0.01. The share is ``eta * decay`` if `couple`, as in PyTorch, or `decay` alone, as in the
     paper.
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(AdamW(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.9, 1.1])
     """
 
     decay: float = 0.0
@@ -138,7 +161,12 @@ class AdamW(Adam):
 
 @dataclass(frozen=True)
 class NAdam(Adam):
-    """`Adam` with the look ahead of `Nesterov` (Dozat, 2016; Flux: ``NAdam``)."""
+    """`Adam` with the look ahead of `Nesterov` (Dozat, 2016; Flux: ``NAdam``).
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(NAdam(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.853, 1.147])
+    """
 
     def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
         start_mean, start_square = self.starts(memory)
@@ -155,7 +183,12 @@ class NAdam(Adam):
 
 @dataclass(frozen=True)
 class RAdam(Adam):
-    """`Adam` that takes plain steps until its scale can be trusted (Liu and others, 2020; Flux: ``RAdam``)."""
+    """`Adam` that takes plain steps until its scale can be trusted (Liu and others, 2020; Flux: ``RAdam``).
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(RAdam(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.9, 2. ])
+    """
 
     def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
         start_mean, start_square = self.starts(memory)
@@ -176,7 +209,12 @@ class RAdam(Adam):
 
 @dataclass(frozen=True)
 class AdaMax(Adam):
-    """`Adam` with the largest gradient in place of the mean of squares (Kingma and Ba, 2015; Flux: ``AdaMax``)."""
+    """`Adam` with the largest gradient in place of the mean of squares (Kingma and Ba, 2015; Flux: ``AdaMax``).
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(AdaMax(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.9, 1.1])
+    """
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"mean": np.zeros_like(x), "largest": np.zeros_like(x), "steps": 0}
@@ -197,7 +235,12 @@ class AdaMax(Adam):
 
 @dataclass(frozen=True)
 class OAdam(Adam):
-    """`Adam` that takes each step twice and the one before it back, for GANs (Daskalakis, 2018; Flux: ``OAdam``)."""
+    """`Adam` that takes each step twice and the one before it back, for GANs (Daskalakis, 2018; Flux: ``OAdam``).
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(OAdam(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.8, 1.2])
+    """
 
     beta: tuple[float, float] = (0.5, 0.9)
 
@@ -217,6 +260,10 @@ class AMSGrad(Adam):
     """`Adam` whose scale never shrinks (Reddi and others, 2018; Flux: ``AMSGrad``).
 
     As in Flux, the running means start at `epsilon` and aren't corrected; PyTorch corrects them.
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(AMSGrad(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.684, 1.316])
     """
 
     def init(self, x: Any) -> dict[str, Any]:
@@ -235,7 +282,12 @@ class AMSGrad(Adam):
 
 @dataclass(frozen=True)
 class AdaBelief(Adam):
-    """`Adam` scaled by how far the gradient is from its mean (Zhuang and others, 2020; Flux: ``AdaBelief``)."""
+    """`Adam` scaled by how far the gradient is from its mean (Zhuang and others, 2020; Flux: ``AdaBelief``).
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(AdaBelief(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.889, 1.111])
+    """
 
     epsilon: float = 1e-16
 

@@ -56,6 +56,10 @@ class WeightDecay(Formula):
     """``g + decay * x``, the slope of an L2 penalty ``decay / 2 * x**2`` (Flux: ``WeightDecay``).
 
     Before another rule, in `OptimiserChain`. With `Adam` it is not what `AdamW` does.
+
+    >>> w, rule = np.ones(2), fl.OptimiserChain(WeightDecay(0.1), fl.Descent(0.1))
+    >>> fl.update(fl.setup(rule, w), w, np.array([1.0, -10.0]))[1]
+    array([0.89, 1.99])
     """
 
     decay: float = 5e-4
@@ -66,7 +70,12 @@ class WeightDecay(Formula):
 
 @dataclass(frozen=True)
 class SignDecay(Formula):
-    """``g + decay * sign(x)``, the slope of an L1 penalty ``decay * |x|`` (Flux: ``SignDecay``)."""
+    """``g + decay * sign(x)``, the slope of an L1 penalty ``decay * |x|`` (Flux: ``SignDecay``).
+
+    >>> w, rule = np.ones(2), fl.OptimiserChain(SignDecay(0.1), fl.Descent(0.1))
+    >>> fl.update(fl.setup(rule, w), w, np.array([1.0, -10.0]))[1]
+    array([0.89, 1.99])
+    """
 
     decay: float = 1e-3
 
@@ -76,7 +85,12 @@ class SignDecay(Formula):
 
 @dataclass(frozen=True)
 class ClipGrad(Formula):
-    """Each number of the gradient cut off at ``±delta`` (Flux: ``ClipGrad``)."""
+    """Each number of the gradient cut off at ``±delta`` (Flux: ``ClipGrad``).
+
+    >>> w, rule = np.ones(2), fl.OptimiserChain(ClipGrad(5), fl.Descent(0.1))
+    >>> fl.update(fl.setup(rule, w), w, np.array([1.0, -10.0]))[1]
+    array([0.9, 1.5])
+    """
 
     delta: float = 10.0
 
@@ -91,6 +105,10 @@ class ClipNorm(Formula):
     The norm is that of each parameter by itself: the root of the sum of squares for ``p=2``, the sum for 1, the largest
     for infinity. Raises `FloatingPointError` if it is not finite and the gradient is on the host; on a GPU the program
     would have to wait, and the parameter becomes NaN.
+
+    >>> w, rule = np.ones(2), fl.OptimiserChain(ClipNorm(5), fl.Descent(0.1))
+    >>> fl.update(fl.setup(rule, w), w, np.array([3.0, -12.0]))[1]
+    array([0.879, 1.485])
     """
 
     omega: float = 10.0

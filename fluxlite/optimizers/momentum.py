@@ -28,7 +28,12 @@ class Descent(Formula):
 
 @dataclass(frozen=True)
 class Momentum(Formula):
-    """``v = rho * v + eta * g; x -= v`` (Flux: ``Momentum``)."""
+    """``v = rho * v + eta * g; x -= v`` (Flux: ``Momentum``).
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(Momentum(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.9, 2. ])
+    """
 
     eta: float = 0.01
     rho: float = 0.9
@@ -45,7 +50,12 @@ class Momentum(Formula):
 
 @dataclass(frozen=True)
 class Nesterov(Momentum):
-    """`Momentum` that looks a step ahead: ``v = rho * v + eta * g; x -= rho * v + eta * g`` (Flux: ``Nesterov``)."""
+    """`Momentum` that looks a step ahead: ``v = rho * v + eta * g; x -= rho * v + eta * g`` (Flux: ``Nesterov``).
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(Nesterov(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.81, 2.9 ])
+    """
 
     eta: float = 0.001
 
@@ -59,6 +69,10 @@ class Lion(Formula):
 
     The formula is the paper's, and so is `beta`. Optimisers.jl 0.4 swaps the shares of the old mean and of the
     gradient, which leaves next to no memory.
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(Lion(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.9, 1.1])
     """
 
     eta: float = 0.001
@@ -81,6 +95,10 @@ class Rprop(Formula):
 
     `ell` says by what a rate shrinks and grows, `gamma` between which sizes it stays. Made for gradients of all data
     at once.
+
+    >>> w = np.ones(2)
+    >>> fl.update(fl.setup(Rprop(0.1), w), w, np.array([1.0, -10.0]))[1]
+    array([0.9, 1.1])
     """
 
     eta: float = 0.001

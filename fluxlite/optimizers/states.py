@@ -146,7 +146,13 @@ def freeze(state: Any) -> Any:
 
 
 def thaw(state: Any) -> Any:
-    """End what `freeze` began, for this state or part of one (Flux: ``thaw!``)."""
+    """End what `freeze` began, for this state or part of one (Flux: ``thaw!``).
+
+    >>> model = {"w": np.ones(1)}
+    >>> state = fl.freeze(fl.setup(fl.Descent(0.5), model))
+    >>> fl.update(thaw(state), model, {"w": np.ones(1)})[1]
+    {'w': array([0.5])}
+    """
     return _set_frozen(state, False, "thaw")
 
 

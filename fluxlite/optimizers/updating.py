@@ -119,7 +119,13 @@ def _named_steps(state: Any, model: Any, grads: Any) -> Iterator[tuple[Leaf, Any
 
 
 def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
-    """Like `update`, but leaves `state` and `model` as they are and returns new ones (Flux: ``update``)."""
+    """Like `update`, but leaves `state` and `model` as they are and returns new ones (Flux: ``update``).
+
+    >>> model = {"w": np.ones(1)}
+    >>> _, after = updated(fl.setup(fl.Descent(0.5), model), model, {"w": np.ones(1)})
+    >>> model, after
+    ({'w': array([1.])}, {'w': array([0.5])})
+    """
     state, model = fmap(_copy, state), fmap(_copy, model)
     return update(state, model, grads)
 

@@ -70,33 +70,55 @@ laneid = Builtin("laneid", "The number of this thread in its warp, 0 to 31.")
 range = Builtin("range", "Like Python's range, for loops; with ``unroll=4`` or ``unroll=True`` the compiler unrolls.")
 
 
-def _atomic(name: str, does: str) -> Builtin:
+# Four threads, and what the line makes of x. `__test__` below has it run.
+_EXAMPLE = """
+
+>>> from fluxlite.cuda import jit
+>>> @jit.rawkernel()
+... def kernel(x):
+...     {line}
+>>> with fl.simulate_gpu():
+...     x = fl.gpu(np.array([5, 7, 2, 1], np.uint32))
+...     kernel[1, 4](x)
+...     print(x)
+[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+{printed}
+"""
+
+
+def _atomic(name: str, does: str, printed: str, values: str = "4") -> Builtin:
     given = "value, alt_value" if name == "cas" else "value"
     return Builtin(
         f"atomic_{name}",
         f"``jit.atomic_{name}(array, index, {given})`` {does}, in one step that no other thread gets into. "
-        "It returns what was there before.",
+        "It returns what was there before."
+        + _EXAMPLE.format(line=f"jit.atomic_{name}(x, 0, {values})", printed=printed),
     )
 
 
-atomic_add = _atomic("add", "adds `value`")
-atomic_sub = _atomic("sub", "subtracts `value`")
-atomic_exch = _atomic("exch", "puts `value` there")
-atomic_min = _atomic("min", "keeps the smaller")
-atomic_max = _atomic("max", "keeps the larger")
-atomic_inc = _atomic("inc", "counts up to `value`, then begins at 0")
-atomic_dec = _atomic("dec", "counts down to 0, then begins at `value`")
-atomic_cas = _atomic("cas", "puts `alt_value` there if it holds `value`")
-atomic_and = _atomic("and", "keeps the bits that both have")
-atomic_or = _atomic("or", "sets the bits of `value`")
-atomic_xor = _atomic("xor", "flips the bits of `value`")
+atomic_add = _atomic("add", "adds `value`", "[21  7  2  1]")
+atomic_sub = _atomic("sub", "subtracts `value`", "[1 7 2 1]", "1")
+atomic_exch = _atomic("exch", "puts `value` there", "[4 7 2 1]")
+atomic_min = _atomic("min", "keeps the smaller", "[4 7 2 1]")
+atomic_max = _atomic("max", "keeps the larger", "[8 7 2 1]", "8")
+atomic_inc = _atomic("inc", "counts up to `value`, then begins at 0", "[2 7 2 1]", "6")
+atomic_dec = _atomic("dec", "counts down to 0, then begins at `value`", "[1 7 2 1]", "6")
+atomic_cas = _atomic("cas", "puts `alt_value` there if it holds `value`", "[9 7 2 1]", "5, 9")
+atomic_and = _atomic("and", "keeps the bits that both have", "[4 7 2 1]")
+atomic_or = _atomic("or", "sets the bits of `value`", "[7 7 2 1]", "2")
+atomic_xor = _atomic("xor", "flips the bits of `value`", "[5 7 2 1]")
 
 
-def _shuffle(name: str, whose: str) -> Builtin:
-    return Builtin(name, f"``jit.{name}(mask, value, index)``: the value of {whose}, in this warp.")
+def _shuffle(name: str, whose: str, printed: str) -> Builtin:
+    line = f"i = jit.grid(1); x[i] = jit.{name}(0xF, x[i], 1, width=4)"
+    about = f"``jit.{name}(mask, value, index)``: the value of {whose}, in this warp, or in each `width` of its lanes."
+    return Builtin(name, about + _EXAMPLE.format(line=line, printed=printed))
 
 
-shfl_sync = _shuffle("shfl_sync", "the lane `index`")
-shfl_up_sync = _shuffle("shfl_up_sync", "the lane `index` below")
-shfl_down_sync = _shuffle("shfl_down_sync", "the lane `index` above")
-shfl_xor_sync = _shuffle("shfl_xor_sync", "the lane whose number differs in these bits")
+shfl_sync = _shuffle("shfl_sync", "the lane `index`", "[7 7 7 7]")
+shfl_up_sync = _shuffle("shfl_up_sync", "the lane `index` below", "[5 5 7 2]")
+shfl_down_sync = _shuffle("shfl_down_sync", "the lane `index` above", "[7 2 1 1]")
+shfl_xor_sync = _shuffle("shfl_xor_sync", "the lane whose number differs in these bits", "[7 5 1 2]")
+
+# The examples in these objects' texts, for doctest, which looks at functions and classes only.
+__test__ = {name: x.__doc__ for name, x in list(vars().items()) if isinstance(x, Name) and ">>>" in (x.__doc__ or "")}

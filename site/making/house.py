@@ -1,0 +1,59 @@
+"""The page for readers of the source: the picture of the house with links, and a list of every file."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+
+from .links import ROOT
+from .reference import ROOMS
+from .sources import modules, page_of_module
+
+
+def with_sources(text: str) -> str:
+    """The files that a text names, as links to their source.
+
+    >>> with_sources("see `autodiff/rules.py`")
+    'see <a href="source/fluxlite/autodiff/rules.html"><code>autodiff/rules.py</code></a>'
+    """
+    files = {path.relative_to(ROOT).as_posix(): name for name, path in modules().items()}
+    before = "fluxlite"
+
+    def linked(match: re.Match[str]) -> str:
+        nonlocal before
+        file = match[1]
+        # `reductions.py` after `simulated/kernels.py` is beside it.
+        for full in (f"fluxlite/{file}", file, f"{before}/{file}"):
+            name = files.get(full) or files.get(f"{full}__init__.py" if full.endswith("/") else "")
+            if name:
+                before = posixpath.dirname(full)
+                return f'<a href="{page_of_module(name)}"><code>{_raw(file)}</code></a>'
+        return match[0]
+
+    return re.sub(r"`([\w/]+(?:\.py|/))`", linked, text)
+
+
+def every_file() -> str:
+    """All files with their first sentence, room by room, in reading order."""
+    lines = []
+    for room, (text, _) in ROOMS.items():
+        names = [name for name in modules() if name.split(".")[1:2] == [room]]
+        if not names:
+            continue
+        lines += [f"### {room}", "", f"{text[0].upper()}{text[1:]}.", ""]
+        lines += [_line(name) for name in names] + [""]
+    return "\n".join(lines)
+
+
+def _line(name: str) -> str:
+    path = modules()[name]
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    first = re.sub(r"``(.+?)``", r"`\1`", " ".join(text.split("\n\n")[0].split()))
+    file = path.relative_to(ROOT / "fluxlite").as_posix()
+    return f'- <a href="{page_of_module(name)}"><code>{_raw(file)}</code></a>: {first}'
+
+
+def _raw(file: str) -> str:
+    """A name within HTML within Markdown, which takes two underscores for bold."""
+    return file.replace("_", "&#95;")

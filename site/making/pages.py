@@ -1,0 +1,134 @@
+"""The pages of the site that Sphinx reads: those in `site/pages`, the repository's own, the lessons, the reference."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+from pathlib import Path
+
+from tools import coming_from_page
+
+from . import lessons, reference
+from .house import every_file, with_sources
+from .links import PAGES, ROOT, on_site, page_of, section
+
+HERE = Path(__file__).resolve().parents[1]
+# <!-- README.md: The first network --> in a page of ours stands for that section of that file.
+_TAKEN = re.compile(r"^<!-- ([\w./]+\.md): (.+) -->$", re.MULTILINE)
+
+
+def read(path: str) -> str:
+    """A file of the repository."""
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def filled(text: str, page: str) -> str:
+    """A page of ours with what it takes from the repository's files."""
+
+    def taken(match: re.Match[str]) -> str:
+        file, what = match.groups()
+        return on_site(part(read(file), what), file, page).strip()
+
+    return _TAKEN.sub(taken, text)
+
+
+def part(text: str, what: str) -> str:
+    """A section of a page; or of what's above its sections the *introduction*, the *commands* or *installing*.
+
+    >>> part("# fluxlite\\n\\nWhat it is.\\n\\nOn Linux:\\n\\n```\\nmake lab\\n```\\n\\n## B", "commands")
+    '```\\nmake lab\\n```\\n'
+    """
+    top = re.split(r"^## ", text.partition("\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    introduction, on, installing = top.partition("On Linux")
+    if what == "introduction":
+        return introduction
+    if what == "commands":
+        return re.search(r"^```\n.*?^```\n", installing, re.MULTILINE | re.DOTALL)[0]
+    return on + installing if what == "installing" else section(text, what)
+
+
+def own(folder: Path) -> None:
+    """Copy `site/pages`, each page with what it takes from the repository."""
+    for path in sorted((HERE / "pages").rglob("*")):
+        target = folder / path.relative_to(HERE / "pages")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".md":
+            page = target.relative_to(folder).as_posix()
+            target.write_text(filled(path.read_text(encoding="utf-8"), page), encoding="utf-8")
+        elif path.is_file():
+            shutil.copyfile(path, target)
+
+
+def of_the_repository(folder: Path) -> None:
+    """Copy the repository's pages that aren't in parts on others, and the picture."""
+    for file, page in PAGES.items():
+        if file not in ("README.md", "examples/README.md"):
+            text = _without_house(file, on_site(read(file), file, page))
+            # A box to tick is for paper. On a page it would be a control without a name, for those who can't see it.
+            (folder / page).write_text(text.replace("- [ ] ", "- ☐ "), encoding="utf-8")
+    (folder / "notebooks").mkdir()
+    shutil.copyfile(ROOT / "notebooks" / "first-screen.png", folder / "notebooks" / "first-screen.png")
+    shutil.copytree(ROOT / "notebooks" / "learner", folder / "learner")
+    (folder / "coming-from.md").write_text(coming_from_page.page(), encoding="utf-8")
+
+
+def _without_house(file: str, text: str) -> str:
+    """A page without the house, which has a page of its own."""
+    if file != "CONTRIBUTING.md":
+        return text
+    return text.replace(section(text, "The house"), "\n[How it works](how-it-works.md) has it, with every file.\n\n")
+
+
+def how_it_works(folder: Path) -> None:
+    """The page for readers of the source: the house, and every file."""
+    page = folder / "how-it-works.md"
+    house = with_sources(section(read("CONTRIBUTING.md"), "The house"))
+    text = page.read_text(encoding="utf-8").replace("<!-- the house -->", house)
+    page.write_text(text.replace("<!-- every file -->", every_file()), encoding="utf-8")
+
+
+def examples(folder: Path) -> None:
+    """A page for each example, and the list of them."""
+    index, programs = read("examples/README.md"), sorted((ROOT / "examples").glob("*.py"))
+    (folder / "examples").mkdir()
+    ordered = sorted(programs, key=lambda path: index.index(f"]({path.name})"))
+    names = "\n".join(path.stem for path in ordered)
+    tree = f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
+    page = page_of("examples/README.md")
+    (folder / page).write_text(on_site(index, "examples/README.md", page) + tree, encoding="utf-8")
+    for path in programs:
+        (folder / page_of(f"examples/{path.name}")).write_text(example(path.name, path.read_text(encoding="utf-8")))
+
+
+def example(name: str, source: str) -> str:
+    """An example's page: what it's for, and the program.
+
+    >>> print(example("xor.py", '\\"\\"\\"XOR, by a network.\\"\\"\\"\\n\\nimport sys\\n'))
+    # xor.py
+    <BLANKLINE>
+    XOR, by a network.
+    <BLANKLINE>
+    ```python
+    import sys
+    ```
+    <BLANKLINE>
+    Run it: `python examples/xor.py`. [All examples](index.md)
+    <BLANKLINE>
+    """
+    tree = ast.parse(source)
+    text = ast.get_docstring(tree) or ""
+    code = "\n".join(source.splitlines()[tree.body[0].end_lineno :]).strip()
+    run = f"Run it: `python examples/{name}`. [All examples](index.md)"
+    return f"# {name}\n\n{text}\n\n```python\n{code}\n```\n\n{run}\n"
+
+
+def write(folder: Path) -> None:
+    """Write every page into `folder`, a new one."""
+    folder.mkdir(parents=True)
+    own(folder)
+    of_the_repository(folder)
+    how_it_works(folder)
+    examples(folder)
+    lessons.write_all(folder / "lessons")
+    reference.write(folder / "api")

@@ -1,0 +1,287 @@
+"""The API reference: every public name, in the groups of `fluxlite/__init__.py`."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import fluxlite
+
+from .links import ROOT
+
+sys.path.append(str(ROOT / "tests"))
+from house import ROOMS  # noqa: E402  (what each room is, in words)
+
+# Modules with names of their own: each has a page.
+MODULES = {
+    "fluxlite.cuda": "NVIDIA GPUs",
+    "fluxlite.cuda.jit": "Kernels by hand",
+    "fluxlite.amdgpu": "AMD GPUs",
+    "fluxlite.metal": "Apple GPUs",
+    "fluxlite.course": "For lessons",
+    "fluxlite.jupyter": "For notebooks",
+}
+LARGE = 60  # a group with more names has a page for each room
+# `Dense` in Flux, `gelu` in NNlib, `device()` in CUDA.jl: as the docstrings say it.
+_JULIA = "Flux NNlib Zygote Optimisers.jl Functors MLUtils ParameterSchedulers Tracker CUDA.jl CUDA AMDGPU.jl Metal.jl"
+_ELSEWHERE = re.compile(rf"\b({_JULIA.replace('.', '[.]').replace(' ', '|')}): ((?:``[^`]+``(?:,|, and| and)? ?)+)")
+
+
+class Page(NamedTuple):
+    """A page of the reference, with its names in sections, each under a heading and a sentence."""
+
+    file: str
+    title: str
+    sections: list[tuple[str, str, list[str]]]
+
+
+def groups(source: str) -> dict[str, list[str]]:
+    """The names in ``__all__``, by the comments above them.
+
+    >>> groups('__all__ = [\\n    # trees\\n    "fmap", "leaves",\\n    # devices\\n    "gpu",\\n]')
+    {'trees': ['fmap', 'leaves'], 'devices': ['gpu']}
+    """
+    block = re.search(r"^__all__ = \[\n(.*?)^\]", source, re.MULTILINE | re.DOTALL)
+    if block is None:
+        raise ValueError("there is no __all__")
+    found: dict[str, list[str]] = {}
+    group = ""
+    for comment, name in re.findall(r'^ +# (.*)$|"([^"]+)"', block[1], re.MULTILINE):
+        if comment:
+            group = comment
+        else:
+            found.setdefault(group, []).append(name)
+    return found
+
+
+@functools.cache
+def public_names(module: str) -> list[str]:
+    """The names of a module: its ``__all__``, else what's defined there, or imported ``as`` itself."""
+    found = importlib.import_module(module)
+    if hasattr(found, "__all__"):
+        return list(found.__all__)
+    names = []
+    for node in ast.parse(inspect.getsource(found)).body:
+        if isinstance(node, ast.ImportFrom):
+            names += [alias.name for alias in node.names if alias.asname == alias.name]
+        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            names.append(node.name)
+    return names
+
+
+def members(x: Any) -> list[str]:
+    """The methods and properties of a class that have a docstring of their own."""
+    if not inspect.isclass(x):
+        return []
+    kinds = (property, classmethod, staticmethod)
+    found = [n for n, y in vars(x).items() if inspect.isfunction(y) or isinstance(y, kinds)]
+    return [name for name in found if not name.startswith("_") and inspect.getdoc(vars(x)[name])]
+
+
+@functools.cache
+def pages() -> list[Page]:
+    """The pages of fluxlite's own names, in the order of the table of contents."""
+    made = []
+    for group, names in groups(Path(fluxlite.__file__).read_text(encoding="utf-8")).items():
+        names = [name for name in names if not inspect.ismodule(getattr(fluxlite, name))]
+        sections = [(room.capitalize(), ROOMS[room][0], inside) for room, inside in _by_room(names).items()]
+        if len(names) > LARGE:
+            made += [Page(room.lower(), room, [("", text, inside)]) for room, text, inside in sections]
+        elif sections:
+            file = re.sub(r"\W+", "-", group)
+            alone = [("", "", names)] if len(sections) == 1 else sections
+            made.append(Page(file, group[0].upper() + group[1:], alone))
+    return made
+
+
+def _by_room(names: list[str]) -> dict[str, list[str]]:
+    """Names by the room they're from. Where a room has one or two of them, they stay with the name before."""
+    rooms = [_room(name) for name in names]
+    found: dict[str, list[str]] = {}
+    for name, room in zip(names, rooms):
+        if rooms.count(room) < 3 and found and room not in found:
+            room = next(reversed(found))
+        found.setdefault(room, []).append(name)
+    return found
+
+
+def _room(name: str) -> str:
+    module = getattr(getattr(fluxlite, name), "__module__", "fluxlite.devices")  # GPU_BACKEND is a text
+    return module.split(".")[1]
+
+
+# -- as reStructuredText ----------------------------------------------------------------------------------------------
+
+
+def text_of(page: Page) -> str:
+    """A page of fluxlite's own names."""
+    lines = [*_heading(page.title, "="), ".. py:currentmodule:: fluxlite", ""]
+    for heading, text, names in page.sections:
+        lines += _heading(heading, "-") if heading else []
+        lines += [f"{text[0].upper()}{text[1:]}.", ""] if text else []
+        for name in names:
+            lines += entry("fluxlite", name)
+    return "\n".join(lines)
+
+
+def text_of_module(module: str, title: str) -> str:
+    """A page of a module's own names."""
+    lines = [*_heading(f"{module}: {title}", "="), f".. automodule:: {module}", "   :no-members:", ""]
+    lines += [f".. py:currentmodule:: {module}", ""]
+    for name in public_names(module):
+        lines += entry(module, name)
+    return "\n".join(lines)
+
+
+def entry(module: str, name: str) -> list[str]:
+    """The lines that make Sphinx describe a name."""
+    x = getattr(importlib.import_module(module), name)
+    if module != "fluxlite" and x is getattr(fluxlite, name, None):
+        return [f".. py:data:: {name}", "", f"   The same as :py:obj:`fl.{name} <fluxlite.{name}>`.", ""]
+    if inspect.isclass(x):
+        options = [f"   :members: {', '.join(members(x))}"] if members(x) else []
+        return [f".. autoclass:: {module}.{name}", *options, ""]
+    if inspect.isroutine(x) or hasattr(x, "__wrapped__"):
+        # Sphinx makes no anchor of a name that isn't ASCII.
+        anchor = [] if name.isascii() else [".. raw:: html", "", f'   <span id="{module}.{name}"></span>', ""]
+        return [*anchor, f".. autofunction:: {module}.{name}", ""]
+    from .docstrings import as_rst, names_for
+
+    lines = as_rst(about(module, name).splitlines(), names_for(f"{module}.{name}"))
+    return [f".. py:data:: {name}", "", *(f"   {line}" for line in lines), ""]
+
+
+def about(module: str, name: str) -> str:
+    """The docstring of a public name. For a plain value, it's here, or in the function that computes it."""
+    x = getattr(importlib.import_module(module), name)
+    if isinstance(x, str):
+        x = _VALUES[name]
+    return x if isinstance(x, str) else inspect.getdoc(x) or ""
+
+
+_COLOUR = "One of the lessons' four colours, by Okabe and Ito. They differ in brightness, too."
+_VALUES: dict[str, Any] = dict.fromkeys(["BLUE", "ORANGE", "GREEN", "GREY"], _COLOUR)
+_VALUES["GPU_BACKEND"] = importlib.import_module("fluxlite.devices.choosing").current_backend
+
+
+def returned() -> list[type]:
+    """The classes of what public functions return, as far as they aren't public names themselves."""
+    public = {name for _, name in every_name()}
+    found: dict[str, type] = {}
+    for module, name in every_name():
+        x = getattr(importlib.import_module(module), name)
+        for function in [x, *(vars(x)[member] for member in members(x))]:
+            cls = _class_returned(getattr(function, "fget", None) or getattr(function, "__func__", function))
+            if cls is not None and cls.__name__ not in public and not cls.__name__.startswith("_"):
+                found[f"{cls.__module__}.{cls.__qualname__}"] = cls
+    return [found[name] for name in sorted(found, key=lambda name: name.rpartition(".")[2])]
+
+
+def _class_returned(function: Any) -> type | None:
+    """The class of ours in a function's type hint, such as `Receipt` in ``-> Receipt | None``."""
+    hint = getattr(function, "__annotations__", {}).get("return")
+    words = re.findall(r"\w+", hint) if isinstance(hint, str) else []
+    for word in words:
+        x = getattr(inspect.unwrap(function), "__globals__", {}).get(word)
+        if inspect.isclass(x) and x.__module__.startswith("fluxlite."):
+            return x
+    return None
+
+
+def text_of_returned() -> str:
+    """The page of what functions return."""
+    lines = [*_heading("What you get back", "="), "Functions return these; you don't make them yourself.", ""]
+    for cls in returned():
+        options = [f"   :members: {', '.join(members(cls))}"] if members(cls) else []
+        lines += [f".. autoclass:: {cls.__module__}.{cls.__qualname__}", "   :no-index-entry:", *options, ""]
+    return "\n".join(lines)
+
+
+def every_name() -> Iterator[tuple[str, str]]:
+    """Each public name, with the module that it's documented in."""
+    for page in pages():
+        for _, _, names in page.sections:
+            yield from (("fluxlite", name) for name in names)
+    for module in MODULES:
+        yield from ((module, name) for name in public_names(module))
+
+
+def overview() -> str:
+    """The first page: all names, with the first sentence of each."""
+    lines = [*_heading("API reference", "="), ".. py:currentmodule:: fluxlite", ""]
+    lines += ["``import fluxlite as fl``; then all of these are ``fl.gpu``, ``fl.Dense`` and so on. The search finds",
+              "them by their names in Flux and CUDA.jl, too, and :doc:`names` lists those.",
+              "What functions give you, such as a receipt, is in :doc:`returned`.", "",
+              ".. toctree::", "   :hidden:", ""]  # fmt: skip
+    lines += [f"   {page.file}" for page in pages()]
+    lines += [f"   {module.removeprefix('fluxlite.')} <{module}>" for module in MODULES]
+    lines += ["   returned", "   names", ""]
+    for page in pages():
+        lines += _heading(page.title, "-")
+        lines += _table("fluxlite", [name for _, _, names in page.sections for name in names])
+    lines += _heading("Modules", "-")
+    lines += [".. list-table::", "   :widths: 30 70", ""]
+    for module in MODULES:
+        lines += [f"   * - :doc:`{module}`", f"     - {_first(module, '')}"]
+    return "\n".join([*lines, ""])
+
+
+def _table(module: str, names: list[str]) -> list[str]:
+    lines = [".. list-table::", "   :widths: 30 70", "   :class: names", ""]
+    for name in names:
+        lines += [f"   * - :py:obj:`{name} <{module}.{name}>`", f"     - {_first(module, name)}"]
+    return [*lines, ""]
+
+
+def _first(module: str, name: str) -> str:
+    """The first sentence of a docstring, on one line."""
+    from .docstrings import as_rst
+
+    text = about(module, name) if name else inspect.getdoc(importlib.import_module(module)) or ""
+    paragraph = " ".join(text.split("\n\n")[0].split())
+    sentence = re.match(r"(?:``.*?``|.)*?(?:[.](?= |$)|:$|$)", paragraph)
+    return as_rst([sentence[0] if sentence else paragraph], {})[0]
+
+
+def names_elsewhere() -> list[tuple[str, str, str, str]]:
+    """What docstrings say of Julia's libraries: library, its name, our module, our name."""
+    found = []
+    for module, name in every_name():
+        for library, names in _ELSEWHERE.findall(about(module, name)):
+            found += [(library, theirs, module, name) for theirs in re.findall(r"``([^`]+)``", names)]
+    return sorted(set(found), key=lambda row: (_JULIA.split().index(row[0]), row[1].lower(), row[2]))
+
+
+def text_of_names() -> str:
+    """The page of names in Flux, CUDA.jl and their kin."""
+    lines = [*_heading("Names in Flux and CUDA.jl", "="), "What Julia's names are called here.", ""]
+    library = ""
+    for theirs, name, module, ours in names_elsewhere():
+        if theirs != library:
+            library = theirs
+            lines += ["", *_heading(library, "-"), ".. list-table::", "   :header-rows: 1", "   :widths: 50 50", "",
+                      f"   * - {library}", "     - here"]  # fmt: skip
+        short = f"fl{module.removeprefix('fluxlite')}.{ours}"
+        lines += [f"   * - ``{name}``", f"     - :py:obj:`{short} <{module}.{ours}>`"]
+    return "\n".join([*lines, ""])
+
+
+def _heading(text: str, line: str) -> list[str]:
+    return [text, line * len(text), ""]
+
+
+def write(folder: Path) -> None:
+    """Write the reference's pages into `folder`."""
+    folder.mkdir(parents=True)
+    made = {"index": overview(), "names": text_of_names(), "returned": text_of_returned()}
+    made |= {page.file: text_of(page) for page in pages()}
+    made |= {module: text_of_module(module, title) for module, title in MODULES.items()}
+    for name, text in made.items():
+        (folder / f"{name}.rst").write_text(text, encoding="utf-8")
