@@ -26,8 +26,6 @@ GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 FORMS = sorted(path for path in (GITHUB / "ISSUE_TEMPLATE").glob("[0-9]*.yml"))
 PINNED = re.compile(r"^ *-? *uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
-# Made on a branch of its own; take it out of here when noxfile.py has it.
-LATER = {"site"}
 
 
 def read(path):
@@ -43,7 +41,7 @@ def steps(workflow):
 def nowhere(command):
     """What a command names that isn't there: files, modules, extras of pyproject.toml, sessions of noxfile.py."""
     extras = {name for match in re.findall(r'"?\.\[([\w,$]+)\]', command) for name in match.split(",")} - {"$CUDA"}
-    sessions = set(re.findall(r"-m nox -s (\w+)", command)) - LATER
+    sessions = set(re.findall(r"-m nox -s (\w+)", command))
     modules = set(re.findall(r"python3? -m ([\w.]+)", command)) - {"nox"}  # which runs sessions, and is an extra
     files = set(re.findall(r"(?<=[ =])(?:tools|tests|notebooks|fluxlite|benchmarks)(?:/[\w./*-]*)?(?= |$)", command))
     kept = set(re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE))
