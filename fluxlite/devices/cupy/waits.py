@@ -73,8 +73,10 @@ def _allow_synchronize(allow: bool) -> Iterator[None]:
 @functools.cache
 def listen() -> None:
     """From now on, hear of CuPy's waits, if it says where they are."""
-    from cupy._core import syncdetect
-
+    try:
+        from cupy._core import syncdetect
+    except ImportError:  # it's CuPy's own module: another version may not have it
+        return
     declared = getattr(syncdetect, "_declare_synchronize", None)
     if declared is None:
         return
