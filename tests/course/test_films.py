@@ -38,6 +38,13 @@ def test_in_the_race_the_cpu_is_through_when_the_gpu_has_begun():
     assert done == sorted(done) and all(d <= o for d, o in zip(done, ordered))
 
 
+def test_the_race_runs_where_no_kernel_does():
+    film = race(one_step(), fl.Seconds(40e-6, "measured"))
+    film.slider.value = 5
+    page = film._repr_mimebundle_()["text/html"]
+    assert film.alive().at() == film.sentence and film.sentence in page and "<script>" in page
+
+
 def test_a_small_copy_is_latency_and_a_large_one_transfer():
     assert "100 % of it is latency" in copy_time(4).sentence
     assert "100 % of it is the transfer" in copy_time(2**30).sentence
