@@ -143,10 +143,15 @@ def test_a_page_needs_no_host_and_allows_none():
 
 def test_script_and_style_are_short_and_whole():
     assert len(script()) < 6_000 and len(style()) < 6_000
-    assert "/*" not in script() and "/*" not in style() and not re.search(r"(?m)^//", script())
-    assert script().startswith("(() => {") and script().endswith("})();") and style().count("{") == style().count("}")
+    assert "/*" not in script() and "/*" not in style() and "//" not in script()
+    assert "\n" not in script() + style() and style().count("{") == style().count("}")
+    assert script().startswith("(() => {") and script().endswith("})();")
     for word in ("fetch", "XMLHttpRequest", "eval", "import(", "http"):
         assert word not in script() + style()
+
+
+def says(alive):
+    return re.search(r"<p .*?</p>", alive.html())[0]
 
 
 def test_in_a_notebook_that_keeps_scripts_out_the_still_picture_is_all_there_is():
@@ -155,7 +160,8 @@ def test_in_a_notebook_that_keeps_scripts_out_the_still_picture_is_all_there_is(
     left = re.sub(r"<script.*?</script>", "", stored, flags=re.DOTALL)
     assert left == f'<div class="fluxlite-alive"><div>{still}</div></div>'
     (data,) = Reader(stored).data
-    assert data["shown"].startswith(f'<div class="fluxlite-picture">{bars().picture.markup(0)}') and data["style"]
+    assert Reader(data["shown"]).wrong == [] and data["style"] == style()
+    assert Reader(data["shown"]).found[1:] == [*Reader(bars().picture.markup(0)).found, *Reader(says(bars())).found]
 
 
 # -- the timeline -----------------------------------------------------------------------------------------------------

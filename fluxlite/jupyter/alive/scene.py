@@ -57,7 +57,7 @@ class Part:
             inside = "".join(_shown(part, only).markup(state) for part in self.inside)
         attributes = "".join(f' {name}="{html.escape(_text(v))}"' for name, v in shown.items() if v is not None)
         text = _in(state, self.text)
-        inside += html.escape("" if text is None else _text(text), quote=False)
+        inside += html.escape("" if text is None else _text(text))
         return f"<{self.tag}{attributes}>{inside}</{self.tag}>" if inside else f"<{self.tag}{attributes}/>"
 
 

@@ -97,11 +97,12 @@ class Alive:
         A page that keeps scripts out, as JupyterLab does with a notebook it doesn't trust, and GitHub, shows `still`.
         All else is inside the script's data, so nothing of it is left over there.
         """
-        data = {**self.data(), "style": style(), "shown": self._shown()}
+        shown = self._shown().replace('"', "'")  # they're all around attributes; a notebook's file would double each
+        data = {**self.data(), "style": style(), "shown": shown}
         return f'<div class="fluxlite-alive"><div>{still}</div>{_json(data)}<script>{script()}</script></div>'
 
     def _shown(self) -> str:
-        sentence = html.escape(self.sentences[self.state], quote=False)
+        sentence = html.escape(self.sentences[self.state])
         return (
             f'<div class="fluxlite-picture">{self.picture.markup(self.state)}</div>'
             f'<p class="fluxlite-says" role="status" aria-live="polite">{sentence}</p>'
@@ -159,9 +160,9 @@ def _file(name: str) -> str:
 
 
 def _short(source: str) -> str:
-    """Without comments, which stand on lines of their own, and without indents."""
+    """On one line, without comments, which stand on lines of their own."""
     lines = re.sub(r"(?ms)^\s*/\*.*?\*/\s*$", "", source).splitlines()
-    return "\n".join(line.strip() for line in lines if line.strip() and not line.strip().startswith("//"))
+    return " ".join(line.strip() for line in lines if line.strip() and not line.strip().startswith("//"))
 
 
 def _json(data: Mapping[str, Any]) -> str:

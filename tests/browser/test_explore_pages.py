@@ -122,8 +122,9 @@ def test_by_keyboard_alone(opened, living, name):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.type") == ("range" if sliders else "radio"):
             break
-    where = page.evaluate("getComputedStyle(document.activeElement.nextElementSibling?.tagName === 'SPAN' ? "
-                          "document.activeElement.nextElementSibling : document.activeElement).outlineStyle")  # fmt: skip
+    active = "document.activeElement"
+    seen = active if sliders else f"{active}.nextElementSibling"
+    where = page.evaluate(f"getComputedStyle({seen}).outlineStyle")
     assert where == "solid", "you see where you are"
     before, words = tidy(page, picture(page)), said(page)
     page.keyboard.press("ArrowRight")
