@@ -6,8 +6,10 @@ import threading
 from typing import Any
 
 from ..course.crossing import BATCHES, HERE, Crossover, compared, crossover, measured
+from ..course.explore.lines import alive_crossover
 from ..course.timing import Timing
 from ..simulated.presets import PRESETS
+from .alive import Alive
 from .widgets import Shown, ipywidgets, picture, said
 
 RECORDED, LIVE = "recorded", "this machine, measured now (takes some seconds)"
@@ -44,6 +46,13 @@ class Explorer(Shown):
     def redraw(self, change: Any = None) -> None:
         """Show the controls' current settings. If two threads call this, the later one finds the latest settings."""
         self.page, self.sentence = self._drawn()
+
+    def alive(self) -> Alive | None:
+        """Batch, copies and waiting for the card shown, to choose without a kernel. None for times measured here."""
+        if self.cpu.value == LIVE:
+            return None
+        card = self.card.value
+        return alive_crossover(self.batch.value, card, self.copies.value, self.wait.value, cards=[card])
 
     def _drawn(self) -> tuple[str, str]:
         with self._lock:

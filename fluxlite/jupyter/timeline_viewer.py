@@ -9,9 +9,10 @@ from typing import Any
 from ..receipts.recording import Receipt
 from ..receipts.timelines import Timeline
 from . import widgets
+from .alive import Alive
+from .alive.timeline import EVENTS, MOST_EVENTS, WAITS, alive_timeline
 
 WINDOWS = (5, 20, 50, 200, 1_000, 10_000, 100_000)
-EVENTS, WAITS = "all events", "only waits"
 
 
 def timeline(receipt: Receipt, first: int = 0, count: int = 200, only_waits: bool = False) -> Viewer:
@@ -58,6 +59,15 @@ class Viewer(widgets.Shown):
         """The plain call for the current view."""
         more = ", only_waits=True" if self.which.value == WAITS else ""
         return f"receipt.plot(first={self.first.value}, count={self.window.value}{more})"
+
+    def alive(self) -> Alive | None:
+        """The same window, to move without a kernel. None for a receipt with more events than a page can hold."""
+        timeline, first, count = self._timeline, self.first.value, self.window.value
+        if len(timeline.moments) > MOST_EVENTS:
+            return None
+        if self.which.value == WAITS:  # there the number is a wait's
+            first, count = (timeline.waits[first - 1] + 1 if first else 0), len(timeline.moments)
+        return alive_timeline(timeline.receipt, first, count, self.which.value == WAITS)
 
     def _changed(self, change: dict[str, Any]) -> None:
         # Two callbacks may run at once, each in its own thread: the later one draws the latest settings. And shortening

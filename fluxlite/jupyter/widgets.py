@@ -8,10 +8,12 @@ channel. Callbacks may run in a different thread from the cells.
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from ..pictures import Picture
+from .alive import Alive
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -52,8 +54,11 @@ class Shown:
     """A widget as the result of a cell, and HTML and a sentence for where the widget can't run.
 
     That's in a stored notebook, on GitHub, or after the kernel has ended. `page` is what `picture` returns; `widget` is
-    the widget itself.
+    the widget itself. If `alive` is a function, it makes the picture that a page with scripts shows instead of `page`.
+    It returns None if there's none for the current settings.
     """
+
+    alive: Callable[[], Alive | None] | None = None
 
     def __init__(self, widget: Any, page: str, sentence: str) -> None:
         self.widget, self.page, self.sentence = widget, page, sentence
@@ -61,7 +66,11 @@ class Shown:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         # The widget's own won't do: ipywidgets 7 has none, it displays itself and nothing else.
         view = {"version_major": 2, "version_minor": 0, "model_id": self.widget.model_id}
-        return {_VIEW: view, "text/html": self.page, "text/plain": self.sentence}
+        return {_VIEW: view, "text/html": self._html(), "text/plain": self.sentence}
+
+    def _html(self) -> str:
+        alive = self.alive and self.alive()
+        return alive.instead_of(self.page) if alive else self.page
 
     def __repr__(self) -> str:
         return self.sentence

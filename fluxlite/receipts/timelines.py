@@ -50,19 +50,26 @@ class Timeline:
 
     def picture(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Any:
         """The picture that `Receipt.plot` returns."""
-        shown = self._window(first, count, only_waits)
-        bars = [bar for moment in shown for bar in _bars(moment) if bar.end > bar.start]
+        bars, span, sentence = self.seen(first, count, only_waits)
+        from .. import pictures as display
+
+        return display.show(_drawn(bars, span, self.receipt.seconds.card), sentence)
+
+    def seen(
+        self, first: int = 0, count: int = 200, only_waits: bool = False
+    ) -> tuple[list[Bar], tuple[float, float], str]:
+        """What the picture shows: its bars, from when to when they are, in seconds, and its sentence."""
+        shown = self.window(first, count, only_waits)
+        bars = [bar for moment in shown for bar in bars_of(moment) if bar.end > bar.start]
         if not bars:
             raise ValueError("these events take no time, so there is nothing to draw")
         span = min(bar.start for bar in bars), max(bar.end for bar in bars)
         if only_waits:
             bars = [bar for bar in bars if bar.look != "order"]
-        from .. import pictures as display
-
         what = f"{self._what(shown, first, only_waits)}: in {duration(span[1] - span[0])}"
-        return display.show(_drawn(bars, span, self.receipt.seconds.card), f"{what} {_sentence(shown, bars)}")
+        return bars, span, f"{what} {_sentence(shown, bars)}"
 
-    def _window(self, first: int, count: int, only_waits: bool) -> list[Moment]:
+    def window(self, first: int, count: int, only_waits: bool) -> list[Moment]:
         """The events to draw; for waits, that includes the events between them, which the host waits for."""
         if first < 0 or count < 1:
             raise ValueError(f"first is at least 0 and count at least 1, got first={first}, count={count}")
@@ -133,7 +140,7 @@ def _waits(shown: list[Moment]) -> Iterable[tuple[float, str]]:
             copying = 0.0
 
 
-def _bars(moment: Moment) -> Iterable[Bar]:
+def bars_of(moment: Moment) -> Iterable[Bar]:
     """What the device does, and what the host does meanwhile, requesting or waiting. Empty spans are left out."""
     asked, went_on, start, end = (float(x or 0.0) for x in moment[:4])
     waiting = _waiting(moment)

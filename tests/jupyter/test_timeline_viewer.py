@@ -122,3 +122,19 @@ def test_without_ipywidgets_it_names_the_plain_call(receipt, monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     with pytest.raises(ImportError, match=re.escape("receipt.plot()")):
         timeline(receipt)
+
+
+def test_where_no_kernel_runs_the_window_moves_still(receipt):
+    viewer = timeline(receipt, count=20)
+    viewer.first.value = 40
+    page = viewer._repr_mimebundle_()["text/html"]
+    assert page.startswith('<div class="fluxlite-alive"><div><figure') and viewer.sentence in page
+    assert viewer.alive().at() == viewer.sentence
+    viewer.which.value = "only waits"
+    assert viewer.alive().at(**{"from event": "1"}) == repr(receipt.plot(only_waits=True))
+
+
+def test_a_receipt_with_very_many_events_is_stored_as_a_still_picture():
+    r = fl.estimate(lambda x: [x + x for _ in range(301)], np.ones(2, np.float32)).receipt
+    viewer = timeline(r)
+    assert viewer.alive() is None and viewer._repr_mimebundle_()["text/html"] == viewer.page

@@ -7,10 +7,10 @@ from typing import Any
 from ...jupyter.frames import Frames, frames
 from ...pictures import GREY, Picture, look, plots, show
 from ...receipts.counts import Counts
-from ...receipts.seconds import Seconds, duration
+from ...receipts.seconds import Seconds
+from ..explore.running import alive_race
 from .moments import launches
-
-MOMENTS = 13
+from .racing import MOMENTS, instants, reached
 
 
 def race_at(receipt: Counts, cpu: Seconds, seconds: float) -> Picture:
@@ -21,9 +21,7 @@ def race_at(receipt: Counts, cpu: Seconds, seconds: float) -> Picture:
     """
     orders = launches(receipt)
     begin, end = orders[0].asked, max(order.end for order in orders)
-    given = sum(order.went_on - begin <= seconds for order in orders)
-    done = sum(order.end - begin <= seconds for order in orders)
-    on_cpu = min(len(orders), int(len(orders) * seconds / float(cpu) + 1e-9))
+    on_cpu = reached(orders, float(cpu), seconds).on_cpu
     figure, axes = plots(height=2.7, width=10)
     colour = look("simulated")["color"]
     _lane(axes, 1, look(cpu.kind)["color"], len(orders), float(cpu), on_cpu)
@@ -36,8 +34,7 @@ def race_at(receipt: Counts, cpu: Seconds, seconds: float) -> Picture:
     axes.set_yticks([0, 1], [f"GPU ({card}),\nsimulated", f"{cpu.card or 'this CPU'},\n{cpu.kind}"])
     axes.set(xlabel="µs since the start of the step", xlim=(0, max(end - begin, float(cpu)) * 1.03e6), ylim=(-0.5, 1.5))
     axes.tick_params(axis="y", length=0)
-    ahead = float(cpu) < end - begin
-    return show(figure, _said(seconds, len(orders), on_cpu, given, done, "CPU" if ahead else "GPU"))
+    return show(figure, reached(orders, float(cpu), seconds).sentence)
 
 
 def _lane(axes: Any, row: int, colour: str, operations: int, seconds: float, done: int) -> None:
@@ -48,16 +45,6 @@ def _lane(axes: Any, row: int, colour: str, operations: int, seconds: float, don
         axes.barh(row, width, left=number * width, height=0.5, facecolor=face, edgecolor=GREY, linewidth=0.5)
 
 
-def _said(seconds: float, operations: int, on_cpu: int, given: int, done: int, first: str) -> str:
-    if on_cpu == done == operations:
-        return f"After {duration(seconds)}: both have done all {operations} operations, the {first} first."
-    cpu = f"all {operations}" if on_cpu == operations else f"{on_cpu} of {operations}"
-    return (
-        f"After {duration(seconds)}: the CPU has done {cpu} operations. "
-        f"The host has ordered {given} launches, and the GPU has done {done} of them."
-    )
-
-
 def race(receipt: Counts, cpu: Seconds) -> Frames:
     """The race of `race_at` to leaf through, or to play.
 
@@ -66,8 +53,8 @@ def race(receipt: Counts, cpu: Seconds) -> Frames:
     >>> film.pictures[0]
     After 0 s: the CPU has done 0 of 3 operations. The host has ordered 0 launches, and the GPU has done 0 of them.
     """
-    orders = launches(receipt)
-    length = max(float(cpu), max(order.end for order in orders) - orders[0].asked)
-    moments = [length * number / (MOMENTS - 1) for number in range(MOMENTS)]
+    moments = instants(launches(receipt), float(cpu), MOMENTS)
     drawn = [race_at(receipt, cpu, moment) for moment in moments]
-    return frames(drawn, [f"{moment * 1e6:.0f} µs" for moment in moments], "time", ms=900)
+    film = frames(drawn, [f"{moment * 1e6:.0f} µs" for moment in moments], "time", ms=900)
+    film.alive = lambda: alive_race(receipt, cpu, film.now)
+    return film

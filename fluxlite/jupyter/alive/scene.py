@@ -1,0 +1,129 @@
+"""An SVG picture whose parts may have a value for each state.
+
+The markup shows one state. What differs in the others is a list of moves: which part, which attribute, and its value in
+each state. Equal values are written once.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+
+class Each(tuple):
+    """An attribute's values, one for each state. None leaves the attribute out."""
+
+
+class Part:
+    """An SVG element: a tag, attributes, a text, and parts inside it.
+
+    Underscores in attributes' names stand for hyphens. An attribute, or the text, may be an `Each`. Three attributes
+    are instructions to us and to the script, and move other attributes:
+
+    - ``only``: a pair ``(a, b)``. Of the parts inside, those whose ``data_n`` is from a to b are shown.
+    - ``xs``, ``ys``: coordinates. Lines inside run through these points, and other parts inside are put onto them.
+
+    >>> print(Part("circle", r=2, stroke_width=1).markup(0))
+    <circle r="2" stroke-width="1"/>
+    """
+
+    def __init__(self, tag: str, *inside: Part, text: Any = None, **attributes: Any) -> None:
+        self.tag, self.inside, self.text = tag, list(inside), text
+        self.attributes = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
+
+    def parts(self) -> Iterator[Part]:
+        """This part and all inside it, in the order of the markup."""
+        yield self
+        for part in self.inside:
+            yield from part.parts()
+
+    @property
+    def moving(self) -> dict[str, Each]:
+        """What has a value for each state, the text as ``text``."""
+        return {name: value for name, value in [*self.attributes.items(), ("text", self.text)] if type(value) is Each}
+
+    def markup(self, state: int) -> str:
+        """The part in this state, as SVG."""
+        shown = {name: _in(state, value) for name, value in self.attributes.items()}
+        only, xs, ys = (shown.pop(name, None) for name in ("only", "xs", "ys"))
+        if self.moving:
+            shown["data-moves"] = ""
+        if xs is not None:
+            shown["data-xs"] = json.dumps(xs, separators=(",", ":"))
+            inside = "".join(_put(part, xs, ys).markup(state) for part in _numbered(self.inside))
+        else:
+            inside = "".join(_shown(part, only).markup(state) for part in self.inside)
+        attributes = "".join(f' {name}="{html.escape(_text(v))}"' for name, v in shown.items() if v is not None)
+        text = _in(state, self.text)
+        inside += html.escape("" if text is None else _text(text))
+        return f"<{self.tag}{attributes}>{inside}</{self.tag}>" if inside else f"<{self.tag}{attributes}/>"
+
+
+class Move(NamedTuple):
+    """How one attribute moves: the number of its part among those that move, and its value in each state."""
+
+    part: int
+    attribute: str
+    values: list[Any]
+    which: list[int]
+
+
+def moves(picture: Part) -> list[Move]:
+    """All that differs from state to state."""
+    found = []
+    for number, part in enumerate(part for part in picture.parts() if part.moving):
+        for name, each in part.moving.items():
+            values = {json.dumps(value): value for value in each}
+            order = {key: i for i, key in enumerate(values)}
+            found.append(Move(number, name, list(values.values()), [order[json.dumps(value)] for value in each]))
+    return found
+
+
+def drawing(width: int, height: int, title: str, *inside: Part) -> Part:
+    """A picture of this size, whose name for a screen reader is `title`."""
+    return Part("svg", *inside, viewBox=f"0 0 {width} {height}", role="img", aria_label=title)
+
+
+def rounded(numbers: Iterable[float], digits: int = 1) -> list[float]:
+    """Coordinates with few digits, whole ones without a point."""
+    return [int(x) if x == int(x) else x for x in (round(float(number), digits) for number in numbers)]
+
+
+# -- one state --------------------------------------------------------------------------------------------------------
+
+
+def _in(state: int, value: Any) -> Any:
+    return value[state] if type(value) is Each else value
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _shown(part: Part, only: Sequence[int] | None) -> Part:
+    if only is None or only[0] <= part.attributes["data-n"] <= only[1]:
+        return part
+    return _with(part, display="none")
+
+
+def _numbered(inside: list[Part]) -> Iterator[tuple[int, Part]]:
+    """Lines get no number, others get theirs among the points."""
+    count = 0
+    for part in inside:
+        yield (-1 if part.tag == "polyline" else count), part
+        count += part.tag != "polyline"
+
+
+def _put(numbered: tuple[int, Part], xs: Sequence[float], ys: Sequence[float]) -> Part:
+    number, part = numbered
+    if number < 0:
+        return _with(part, points=" ".join(f"{x:g},{y:g}" for x, y in zip(xs, ys)))
+    return _with(part, transform=f"translate({xs[number]:g} {ys[number]:g})")
+
+
+def _with(part: Part, **more: Any) -> Part:
+    copy = Part(part.tag, *part.inside, text=part.text)
+    copy.attributes = {**part.attributes, **more}
+    return copy

@@ -1,0 +1,220 @@
+"""The pages to explore in a real browser: without a host, by keyboard, on a phone, in the dark, several in one page.
+
+The pictures that it takes lie in the folder FLUXLITE_SCREENSHOTS, if that is set, to be looked at.
+"""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fluxlite.course.explore import EXPLORE, programs, write_pages
+from fluxlite.course.explore.lines import alive_crossover
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
+SHOTS = os.environ.get("FLUXLITE_SCREENSHOTS")
+NAMES = list(EXPLORE)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        chromium = started.chromium.launch(executable_path=BROWSER, args=options)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def living():
+    """The four pictures; the crossover for one card, which takes less time."""
+    return {
+        "race": programs.race(), "timeline": programs.timeline(), "tape": programs.tape(),
+        "crossover": alive_crossover(cards=["NVIDIA T4", "H200"]),
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(living, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        for name, alive in living.items():
+            patch.setitem(EXPLORE, name, EXPLORE[name]._replace(alive=lambda alive=alive: alive))
+        return write_pages(tmp_path_factory.mktemp("explore"), back="index.html")[0].parent
+
+
+@pytest.fixture
+def opened(browser, folder):
+    """Opens a page of the folder. At the end, nothing was asked of a host, and nothing went wrong in the page."""
+    contexts, wrong = [], []
+
+    def open_page(name, **options):
+        context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda r: wrong.append(r.url) if not r.url.startswith(("file:", "data:")) else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda message: wrong.append(message.text))  # the rules' complaints, too
+        page.goto((folder / f"{name}.html").as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def said(page):
+    return page.inner_text(".fluxlite-says")
+
+
+def picture(page):
+    return page.inner_html(".fluxlite-picture")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_script_draws_what_python_draws(opened, living, name):
+    """In each state: Python's markup, as the browser reads it, against the picture that the script moved there."""
+    page, alive = opened(name), living[name]
+    assert said(page) == alive.at()
+    for state in range(0, len(alive.sentences), max(1, len(alive.sentences) // 12)):
+        for knob, option in alive.settings[state].items():
+            choose(page, alive, knob, option)
+        assert said(page) == alive.sentences[state]
+        assert tidy(page, picture(page)) == tidy(page, alive.picture.markup(state)), f"state {state}"
+
+
+def choose(page, alive, name, option):
+    knob = next(knob for knob in alive.knobs if knob.name == name)
+    if knob.slider:
+        page.locator("input[type=range]").fill(str(list(knob.options).index(option)))
+    elif len(knob.options) > 1:
+        page.get_by_role("group", name=name, exact=True).get_by_label(option, exact=True).check(force=True)
+
+
+def tidy(page, markup):
+    """Its elements, with attributes by name and numbers as numbers, so that only what is to be seen counts."""
+    return page.evaluate(
+        """markup => {
+          const box = new DOMParser().parseFromString(markup, "text/html").body;
+          const number = text => text.replace(/-?\\d+\\.?\\d*/g, n => +n);
+          return [...box.querySelectorAll("*")].map(e => e.tagName + " " + [...e.attributes]
+            .map(a => a.name + "=" + number(a.value)).sort().join(" ") + (e.children.length ? "" : e.textContent));
+        }""",
+        markup,
+    )
+
+
+def test_a_picture_that_was_drawn_otherwise_is_noticed(opened, living):
+    page = opened("tape")
+    other = living["tape"].picture.markup(0).replace('height="36"', 'height="35"', 1)
+    assert tidy(page, picture(page)) != tidy(page, other)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_by_keyboard_alone(opened, living, name):
+    page, alive = opened(name), living[name]
+    sliders = any(knob.slider for knob in alive.knobs)
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.type") == ("range" if sliders else "radio"):
+            break
+    active = "document.activeElement"
+    seen = active if sliders else f"{active}.nextElementSibling"
+    where = page.evaluate(f"getComputedStyle({seen}).outlineStyle")
+    assert where == "solid", "you see where you are"
+    before, words = tidy(page, picture(page)), said(page)
+    page.keyboard.press("ArrowRight")
+    assert said(page) != words and said(page) in alive.sentences and tidy(page, picture(page)) != before
+    page.keyboard.press("ArrowLeft")
+    assert said(page) == words and tidy(page, picture(page)) == before
+    assert page.get_attribute(".fluxlite-says", "aria-live") == "polite"
+    if sliders:
+        slider = page.locator("input[type=range]")
+        page.keyboard.press("End")
+        assert slider.get_attribute("aria-valuetext") == alive.knobs[-1].options[-1]
+
+
+def test_play_runs_to_the_end_without_reading_each_step_out(opened, living):
+    page = opened("tape")
+    page.clock.install()
+    page.reload()
+    button = page.get_by_role("button", name="play")
+    button.focus()
+    page.keyboard.press("Enter")
+    page.clock.run_for(1600)
+    assert said(page) == living["tape"].sentences[1]
+    assert page.get_attribute(".fluxlite-says", "aria-live") == "off"
+    page.get_by_role("button", name="pause").click()
+    assert page.get_attribute(".fluxlite-says", "aria-live") == "polite"
+    page.clock.run_for(5000)
+    assert said(page) == living["tape"].sentences[1]
+    button.click()
+    page.clock.run_for(60_000)
+    assert said(page) == living["tape"].sentences[-1] and "play" in page.inner_text("button")
+
+
+def test_who_asks_for_less_motion_gets_no_play_button(opened, living):
+    page = opened("race", reduced_motion="reduce")
+    assert page.locator("button").count() == 0
+    page.locator("input[type=range]").press("ArrowRight")
+    assert said(page) == living["race"].sentences[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_scripts_the_first_state_is_there(opened, living, name):
+    page = opened(name, java_script_enabled=False)
+    assert said(page) == living[name].at() and page.locator("svg").first.is_visible()
+    assert page.locator("form").count() == 0, "no knobs that do nothing"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("name", NAMES)
+def test_on_a_phone_and_on_a_desk_by_day_and_by_night(opened, name, width, scheme):
+    page = opened(name, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    if SHOTS:
+        page.screenshot(path=Path(SHOTS) / f"explore-{name}-{width}-{scheme}.png", full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert width / 3 < page.locator(".fluxlite-picture > svg").bounding_box()["width"] <= min(width, 46 * 16)
+    heights = page.eval_on_selector_all(
+        ".fluxlite-picture text",
+        "all => all.filter(t => t.getBoundingClientRect().width).map(t => t.getBoundingClientRect().height)",
+    )
+    assert min(heights) > 11, "letters to be read"
+    outside = page.eval_on_selector_all(
+        ".fluxlite-picture text",
+        """all => { const box = document.querySelector(".fluxlite-picture").getBoundingClientRect();
+          return all.filter(t => t.getBoundingClientRect().width).filter(t => {
+            const r = t.getBoundingClientRect(); return r.left < box.left - 1 || r.right > box.right + 1;
+          }).map(t => t.textContent); }""",
+    )
+    assert outside == []
+    text = page.eval_on_selector(".fluxlite-picture text", "t => getComputedStyle(t).fill")
+    bright = sum(map(int, re.findall(r"\d+", text)[:3])) > 380
+    assert bright == (scheme == "dark")
+
+
+def test_several_in_one_page_and_in_a_notebook(opened, living, tmp_path, browser):
+    """Twice the same, and one that takes the place of a still picture: each has its own knobs."""
+    tape, still = living["tape"], "<figure><img alt='x'><figcaption>still</figcaption></figure>"
+    (tmp_path / "both.html").write_text(
+        f'<!DOCTYPE html><meta charset="utf-8"><body>{tape.html()}{living["crossover"].html()}'
+        f"{living['crossover'].html()}{tape.instead_of(still)}",
+        encoding="utf-8",
+    )
+    page = browser.new_page()
+    page.goto((tmp_path / "both.html").as_uri())
+    assert "still" not in page.inner_text("body") and page.locator("form").count() == 4
+    page.locator("input[type=range]").nth(1).press("ArrowRight")
+    words = page.locator(".fluxlite-says").all_inner_texts()
+    assert (words[0], words[3]) == (tape.sentences[0], tape.sentences[1])
+    page.locator(".fluxlite-alive").nth(1).get_by_label("1024", exact=True).check(force=True)
+    words = page.locator(".fluxlite-says").all_inner_texts()
+    assert "batch 1024" in words[1] and "batch 64" in words[2]
+    ids = page.eval_on_selector_all("[id]", "all => all.map(e => e.id)")
+    assert ids == []
+    page.close()

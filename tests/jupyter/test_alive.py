@@ -1,0 +1,269 @@
+"""Pictures that stay alive without a kernel: the markup, the numbers beside it, and what is left without scripts."""
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.jupyter.alive import Alive, Each, Knob, Part, drawing, page
+from fluxlite.jupyter.alive.scene import moves
+from fluxlite.jupyter.alive.showing import script, style
+from fluxlite.jupyter.alive.tape import alive_tape
+from fluxlite.jupyter.alive.timeline import MOST_EVENTS, alive_timeline
+
+VOID = {"meta", "img", "br", "input", "link", "hr"}
+
+
+class Reader(HTMLParser):
+    """Whether each tag is closed in its turn, and what the elements and the data are."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.wrong, self.found, self.data, self.ids = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        self.wrong += [f"<{tag}> stays open" for tag in self.open]
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+        self.ids += [value for name, value in attributes if name == "id"]
+        if len(dict(attributes)) < len(attributes):
+            self.wrong.append(f"<{tag}> has an attribute twice")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> closes nothing")
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script" and data.startswith("{"):
+            self.data.append(json.loads(data))
+
+
+def bars():
+    picture = drawing(
+        30, 9, "Bars",
+        Part("rect", x=0, width=Each([10, 20, 20, 10])),
+        Part("g", Part("rect", data_n=0), Part("rect", data_n=1), only=Each([(0, 0), (1, 1), (0, 1), (0, -1)])),
+        Part("g", Part("polyline"), Part("circle", r=1), Part("circle", r=1), xs=[0, 5],
+             ys=Each([[1, 2], [3, 4], [1, 2], [5, 6]])),
+        Part("text", text=Each(["a < b", "c", None, "d"]), x=Each([1, None, 1, 1])),
+    )  # fmt: skip
+    said = ["One. First.", "Two. First.", "One. Second.", "Two. <b> & Second."]
+    return Alive(picture, [Knob("size", ["1", "2"]), Knob("time", ["now", "then"], slider=True)], said)
+
+
+# -- a picture whose parts move ---------------------------------------------------------------------------------------
+
+
+def test_the_markup_shows_a_state():
+    assert bars().picture.markup(0) == (
+        '<svg viewBox="0 0 30 9" role="img" aria-label="Bars"><rect x="0" width="10" data-moves=""/>'
+        '<g data-moves=""><rect data-n="0"/><rect data-n="1" display="none"/></g>'
+        '<g data-moves="" data-xs="[0,5]"><polyline points="0,1 5,2"/>'
+        '<circle r="1" transform="translate(0 1)"/><circle r="1" transform="translate(5 2)"/></g>'
+        '<text x="1" data-moves="">a &lt; b</text></svg>'
+    )
+    second = bars().picture.markup(1)
+    assert '<rect data-n="0" display="none"/><rect data-n="1"/>' in second and '<text data-moves="">c</text>' in second
+
+
+def test_equal_values_are_written_once():
+    found = {(move.part, move.attribute): (move.values, move.which) for move in moves(bars().picture)}
+    assert found[0, "width"] == ([10, 20], [0, 1, 1, 0])
+    assert found[2, "ys"] == ([[1, 2], [3, 4], [5, 6]], [0, 1, 0, 2])
+    assert found[3, "text"] == (["a < b", "c", None, "d"], [0, 1, 2, 3])
+
+
+def test_settings_have_sentences_and_the_last_knob_turns_fastest():
+    alive = bars()
+    assert alive.settings[1] == {"size": "1", "time": "then"}
+    assert (alive.at(), alive.at(size="2"), alive.at(time="then")) == ("One. First.", "One. Second.", "Two. First.")
+    assert Alive(alive.picture, alive.knobs, alive.sentences, [1, 0]).state == 2
+
+
+def test_too_few_values_for_the_knobs_are_refused():
+    alive = bars()
+    with pytest.raises(ValueError, match="the knobs have 4 states, so all that moves takes 4 values, got 3, 4"):
+        Alive(alive.picture, alive.knobs, alive.sentences[:3])
+    with pytest.raises(ValueError, match="have 6 states, .* got 4"):
+        Alive(alive.picture, [Knob("size", ["1", "2", "3"]), alive.knobs[1]], alive.sentences)
+
+
+# -- HTML -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_place_in_a_page_is_well_formed_and_says_what_the_library_says():
+    alive = bars()
+    read = Reader(alive.html())
+    assert read.wrong == [] and read.ids == []
+    (data,) = read.data
+    assert [" ".join(data["phrases"][n] for n in says) for says in data["says"]] == alive.sentences
+    assert ("p", {"class": "fluxlite-says", "role": "status", "aria-live": "polite"}) in read.found
+    assert alive.picture.markup(0) in alive.html()
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [("<p><b></p></b>", "</p> closes nothing"), ("<g><rect></g>", "</g> closes nothing"), ("<div>", "<div> stays open"),
+     ('<p class="a" class="b"></p>', "<p> has an attribute twice")],
+)  # fmt: skip
+def test_the_reader_notices_what_is_not_well_formed(broken, words):
+    assert words in Reader(broken).wrong
+
+
+def test_no_sentence_ends_the_script():
+    alive = bars()
+    alive = Alive(alive.picture, alive.knobs, [*alive.sentences[:3], "</script><img src=x onerror=alert(1)>"])
+    read = Reader(alive.html())
+    assert read.wrong == [] and "img" not in {tag for tag, _ in read.found}
+    assert "</script><img" in "".join(read.data[0]["phrases"])
+
+
+def test_a_page_needs_no_host_and_allows_none():
+    made = page("Bars & more", bars(), before="<p>Before.</p>", head={"description": 'of "bars"'})
+    read = Reader(made)
+    assert read.wrong == [] and read.found[0][0] == "html" and "<h1>Bars &amp; more</h1><p>Before.</p>" in made
+    rules = next(a["content"] for tag, a in read.found if a.get("http-equiv") == "Content-Security-Policy")
+    assert rules.startswith("default-src 'none';") and "unsafe" not in rules and rules.count("sha256-") == 3
+    assert "//" not in re.sub(r'content="[^"]*"', "", made)
+    # What the rules forbid: a style or a handler in an attribute.
+    assert not [a for _, a in read.found if "style" in a or any(name.startswith("on") for name in a)]
+
+
+def test_script_and_style_are_short_and_whole():
+    assert len(script()) < 6_000 and len(style()) < 6_000
+    assert "/*" not in script() and "/*" not in style() and "//" not in script()
+    assert "\n" not in script() + style() and style().count("{") == style().count("}")
+    assert script().startswith("(() => {") and script().endswith("})();")
+    for word in ("fetch", "XMLHttpRequest", "eval", "import(", "http"):
+        assert word not in script() + style()
+
+
+def says(alive):
+    return re.search(r"<p .*?</p>", alive.html())[0]
+
+
+def test_in_a_notebook_that_keeps_scripts_out_the_still_picture_is_all_there_is():
+    still = '<figure><img alt="Bars." src="data:image/png;base64,AA=="><figcaption>Bars.</figcaption></figure>'
+    stored = bars().instead_of(still)
+    left = re.sub(r"<script.*?</script>", "", stored, flags=re.DOTALL)
+    assert left == f'<div class="fluxlite-alive"><div>{still}</div></div>'
+    (data,) = Reader(stored).data
+    assert Reader(data["shown"]).wrong == [] and data["style"] == style()
+    assert Reader(data["shown"]).found[1:] == [*Reader(bars().picture.markup(0)).found, *Reader(says(bars())).found]
+
+
+# -- the timeline -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def receipt():
+    """Ten rounds of three launches, a wait and a copy, then ten launches that nobody waits for."""
+    with fl.simulate_gpu():
+        x = fl.gpu(np.ones((64, 64), np.float32))
+        float((x + x).sum())
+        with fl.receipt() as r:
+            for _ in range(10):
+                float((x + x + x).sum())
+            for _ in range(10):
+                x = x + x
+    return r
+
+
+def test_each_window_says_what_the_plain_call_says(receipt):
+    alive, number = alive_timeline(receipt, count=20), len(receipt.timeline())
+    assert alive.at() == repr(receipt.plot(count=20))
+    places = alive.knobs[2].options
+    for place in places[:: len(places) // 4]:
+        setting = {"how many events": "5", "from event": place}
+        assert alive.at(**setting) == repr(receipt.plot(int(place) - 1, 5))
+    everything = {"show": "only waits", "how many events": f"all {number}"}
+    assert alive.at(**everything) == repr(receipt.plot(only_waits=True))
+    last = {**everything, "how many events": "5", "from event": places[-1]}
+    assert "the host waits at none of them" in alive.at(**last)
+
+
+def test_bars_are_where_the_receipt_has_them(receipt):
+    read = Reader(alive_timeline(receipt).html())
+    drawn = [a for tag, a in read.found if tag == "rect" and "data-n" in a]
+    for number, moment in enumerate(receipt.timeline()):
+        works = [a for a in drawn if a["data-n"] == str(number) and "work" in a["class"]]
+        if moment.lane == "host":
+            assert works == []
+        else:
+            (bar,) = works
+            assert float(bar["x"]) == pytest.approx(moment.start * 1e6, abs=0.1)
+            assert float(bar["width"]) == pytest.approx((moment.end - moment.start) * 1e6, abs=0.2)
+
+
+def test_the_window_is_what_is_shown_and_fills_the_width(receipt):
+    alive = alive_timeline(receipt, count=20)
+    (data,) = Reader(alive.html()).data
+    state = alive.settings.index({**alive.settings[alive.state], "from event": alive.knobs[2].options[5]})
+    found = {name: values[which[state]] for _, name, values, which in data["moves"] if name in ("only", "transform")}
+    first = int(alive.knobs[2].options[5]) - 1
+    assert found["only"] == [first, first + 19]
+    scale, shift = map(float, re.findall(r"scale\((\S+) 1\) translate\((\S+) 0\)", found["transform"])[0])
+    moments = receipt.timeline()[first : first + 20]
+    begin = min(moment.asked for moment in moments) * 1e6
+    end = max(max(moment.end, moment.went_on) for moment in moments) * 1e6
+    assert -shift == pytest.approx(begin, abs=0.1) and scale * (end - begin) == pytest.approx(620, rel=1e-3)
+
+
+def test_a_receipt_with_too_many_events_or_with_none_has_no_living_timeline():
+    many = fl.estimate(lambda x: [x + x for _ in range(MOST_EVENTS + 1)], np.ones(2, np.float32)).receipt
+    none = fl.estimate(lambda x: x, np.ones(2, np.float32)).receipt
+    for receipt in (many, none):
+        with pytest.raises(ValueError, match=f"takes 1 to {MOST_EVENTS} events, this receipt has"):
+            alive_timeline(receipt)
+
+
+# -- the tape ---------------------------------------------------------------------------------------------------------
+
+
+def program():
+    w, b = fl.param(np.array([0.5, -1.0])), fl.param(np.array(0.1))
+    h = np.tanh(w * 2.0 + b)
+    return w, b, h, np.sum(h * w)
+
+
+def test_the_gradients_on_the_way_back_are_those_of_the_library():
+    w, b, h, loss = program()
+    alive = alive_tape({"w, b": (w, b), "h = np.tanh(w * 2 + b)": h, "loss = np.sum(h * w)": loss})
+    dw, db = fl.gradient(lambda w, b: np.sum(np.tanh(w * 2.0 + b) * w), w.data, b.data)
+    said = f"the gradient of #1 param is [{dw[0]:.2f} {dw[1]:.2f}] and of #2 param is {db:.2f}."
+    assert alive.sentences[-1] == f"back has come to the start: {said}"
+    assert [re.search(r"at (#\d)", s)[1] for s in alive.sentences[3:-1]] == ["#7", "#6", "#5", "#4", "#3"]
+    assert "the tape has 5 entries" in alive.sentences[1]
+
+
+def test_the_tape_is_still_there_for_back_itself():
+    *_, loss = made = program()
+    alive_tape({"w, b": made[:2], "h": made[2], "loss": loss})
+    fl.back(loss)
+    assert made[0].grad is not None
+
+
+def test_a_loss_is_a_number_and_tracked():
+    w = fl.param(np.ones(2))
+    with pytest.raises(ValueError, match=re.escape("a number; got an array of shape (2,)")):
+        alive_tape({"w": w, "h": w * 2})
+    with pytest.raises(TypeError, match="got ndarray"):
+        alive_tape({"w": np.ones(2)})
+
+
+def test_a_text_in_a_picture_is_text():
+    w = fl.param(np.ones(2))
+    markup = alive_tape({"w < 1": w, "loss": np.sum(w)}).html()
+    assert html.escape("w < 1") in markup and Reader(markup).wrong == []
