@@ -14,6 +14,7 @@ PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
+    "CODE_OF_CONDUCT.md": "code-of-conduct.md",
     "notebooks/TEACHING.md": "teaching.md",
     "notebooks/SIMULATED.md": "simulated.md",
     "notebooks/SOURCES.md": "sources.md",

@@ -7,6 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
+from fluxlite.course.explore import EXPLORE
 from tools import coming_from_page
 
 from . import lessons, reference
@@ -123,6 +124,14 @@ def example(name: str, source: str) -> str:
     return f"# {name}\n\n{text}\n\n```python\n{code}\n```\n\n{run}\n"
 
 
+def explore(folder: Path) -> None:
+    """A page for each picture that a reader can move. It's the widget's own picture, and needs no kernel."""
+    for name, (title, lesson, about, alive) in EXPLORE.items():
+        after = f"[Lesson {lesson[:2]}](../lessons/{lesson}.ipynb) explains it. [More to look at](index.md)"
+        text = f"# {title}\n\n{about}\n\n~~~~{{raw}} html\n{alive().html()}\n~~~~\n\n{after}\n"
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
 def write(folder: Path) -> None:
     """Write every page into `folder`, a new one."""
     folder.mkdir(parents=True)
@@ -130,5 +139,6 @@ def write(folder: Path) -> None:
     of_the_repository(folder)
     how_it_works(folder)
     examples(folder)
+    explore(folder / "explore")
     lessons.write_all(folder / "lessons")
     reference.write(folder / "api")
