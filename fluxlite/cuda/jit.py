@@ -135,9 +135,10 @@ class Kernel:
 
     `figures` says what the latest launch on a simulated GPU did (``help(kernel.figures)`` says what each row means).
     ``kernel.watched = (0, 5)`` prints what thread 5 of block 0 does in each launch, line by line, and with which
-    numbers; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds` limits the loops, so that an
-    endless one ends. ``fl.explain(kernel)`` shows what each line cost, `trace` what one warp touches, and
-    ``kernel.cuda_c(x, out)`` the CUDA C that it becomes, where CuPy is installed.
+    numbers; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds`, 100,000 unless you set it, limits
+    the rounds of a loop; where it's certain that a loop can't end, it's stopped sooner. ``fl.explain(kernel)`` shows
+    what each line cost, `trace` what one warp touches, and ``kernel.cuda_c(x, out)`` the CUDA C that it becomes, where
+    CuPy is installed.
     """
 
     def __init__(self, function: Callable, device: bool = False) -> None:
