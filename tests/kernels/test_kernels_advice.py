@@ -162,6 +162,48 @@ def test_arguments_have_no_names_in_a_launch(kernel_of):
         kernel_of("out[0] = x[0]")[1, 8](1, 2, 3, out=4)
 
 
+# -- a launch with other axes than the kernel's ----------------------------------------------------------------------
+
+TILE = """tx = int(jit.threadIdx.x)
+ty = int(jit.threadIdx.y)
+part = jit.shared_memory(np.float32, 16)
+part[ty * 4 + tx] = z[ty, tx]
+jit.syncthreads()
+out[ty * 4 + tx] = part[tx * 4 + ty]"""
+
+
+def test_a_tile_launched_with_one_axis_gets_no_guard(kernel_of):
+    words = "jit.threadIdx.y in a launch whose blocks have one axis: it is always 0. Launch with (4, 4)."
+    with pytest.raises(jit.OutOfBounds, match=escaped(words)) as error:
+        launched(kernel_of(TILE), 1, 16)
+    assert "Guard" not in str(error.value)
+
+
+@pytest.mark.parametrize(("blocks", "row"), [(1, "row is always 0"), ((1, 4), "row is always the block's")])
+def test_the_second_axis_of_blocks_with_one(blocks, row, kernel_of):
+    kernel = kernel_of("column, row = jit.grid(2)\nif column < 8 and row < 4:\n    z[row, column] = 2.0")
+    launched(kernel, blocks, 64)
+    words = f"jit.grid(2) in a launch whose blocks have one axis: {row}. Launch with (8, 8)."
+    assert dict(kernel.figures.rows())["axes"] == words
+    for threads in ((8, 8), (8, 1), 1):  # with a second axis, or without one on purpose
+        launched(kernel, (1, 4), threads)
+        assert "axes" not in dict(kernel.figures.rows())
+
+
+def test_a_guard_and_an_axis_may_both_be_missing(kernel_of):
+    words = "Guard the line: `if column < z.shape[1]:`.*row is always the block's. Launch with (32, 3)."
+    with pytest.raises(jit.OutOfBounds, match=escaped(words)):
+        launched(kernel_of("column, row = jit.grid(2)\nz[row, column] = 2.0"), (1, 4), 96)
+
+
+def test_one_axis_in_blocks_of_two(kernel_of):
+    words = "count only the first axis: in blocks of 8 × 4, 4 threads have each number. Launch with 32, or use"
+    with pytest.raises(jit.DataRace, match=escaped(words)):
+        launched(kernel_of(I + "out[i] = x[i]"), 1, (8, 4))
+    with pytest.raises(jit.DataRace, match=escaped("jit.atomic_add(out, 0, x[i])")):
+        launched(kernel_of(I + "out[0] += x[i]"), 1, (8, 4))
+
+
 # -- a watched thread -----------------------------------------------------------------------------------------------
 
 

@@ -115,6 +115,8 @@ def _ends(lanes: Lanes, mask: Mask, part: Part, to: Reach, found: Race, way: int
     add = advice.addition(site.node, site.source.tree)
     if is_one_line and add and _goes_to(lanes, to, found.other) == at:
         return f"Several threads add to one element, and each may miss what another one adds: {add}."
+    if axes := lanes.figures.axes or advice.first_axis(lanes.launch.program.second_axis, lanes.launch.block):
+        return axes
     if is_one_line and way == found.earlier == WRITE:
         if np.all(to.chosen == at):
             return advice.own_elements(site.node)
@@ -179,7 +181,8 @@ def _check_written(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -
             f"no thread has written {part.name}[{int(to.chosen[place])}] yet. Shared memory begins with whatever was "
             f"there "
             "before.\n  Write every element that is read, also those at the edges, with 0 where the array has nothing, "
-            f"in every round: `else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else 0}`.",
+            f"in every round: `else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else 0}`."
+            f"{lanes.figures.axes and ' Or: '}{lanes.figures.axes}",
             lanes.named(who),
         )  # fmt: skip
 

@@ -156,3 +156,57 @@ def own_elements(node: Any) -> str:
     one = len(names) == 1
     get = f"{names[0]} = int(jit.grid(1))" if one else f"{', '.join(reversed(names))} = jit.grid({len(names)})"
     return f"Every thread runs the whole function. Let each do its own: {get}."
+
+
+# ---------------------------------------------------------------------------------------------
+# A launch whose blocks have other axes than the kernel counts in
+# ---------------------------------------------------------------------------------------------
+
+
+def second_axis(tree: Any) -> tuple[str, str]:
+    """What a kernel counts a second axis with, and its name: ``("jit.grid(2)", "row")``. Empty if it has none.
+
+    What the threads of a block have for it is looked at first.
+    """
+    found = ("", "")
+    for node in ast.walk(tree):
+        inner = node.value if isinstance(node, ast.Attribute) and node.attr in "yz" else None
+        if getattr(inner, "attr", getattr(inner, "id", "")) in ("threadIdx", "blockDim"):
+            return ast.unparse(node), ""
+        if isinstance(node, ast.Assign) and _is_grid_of_axes(node.value):
+            target = node.targets[0]
+            names = target.elts if isinstance(target, ast.Tuple) else []
+            found = ast.unparse(node.value), ast.unparse(names[1]) if len(names) > 1 else ""
+    return found
+
+
+def _is_grid_of_axes(node: Any) -> bool:
+    is_grid = isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "grid"
+    return is_grid and bool(node.args) and isinstance(node.args[0], ast.Constant) and node.args[0].value != 1
+
+
+def lost_axis(second: tuple[str, str], grid: Any, block: Any) -> str:
+    """What's wrong where a kernel counts a second axis, and the launch says ``256`` for the threads."""
+    what, name = second
+    if not what or block[0] == 1:
+        return ""
+    of_grid = what.endswith(")")
+    always = "the block's" if of_grid and grid[1] > 1 else "1" if "blockDim" in what else "0"
+    side = round(block[0] ** 0.5)
+    write = (side, side) if side * side == block[0] else (32, block[0] // 32) if block[0] % 32 == 0 else (16, 16)
+    return (
+        f"{what} in a launch whose blocks have one axis: {name or ('the second' if of_grid else 'it')} is always "
+        f"{always}. Launch with {write}."
+    )
+
+
+def first_axis(second: tuple[str, str], block: Any) -> str:
+    """What's wrong where a kernel counts one axis only, and its blocks have more."""
+    each = block[1] * block[2]
+    if second[0] or each == 1:
+        return ""
+    axes = " × ".join(str(n) for n in (block if block[2] > 1 else block[:2]))
+    return (
+        f"jit.grid(1) and jit.threadIdx.x count only the first axis: in blocks of {axes}, {each:,} threads have each "
+        f"number. Launch with {each * block[0]:,}, or use jit.grid(2)."
+    )

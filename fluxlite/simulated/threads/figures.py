@@ -52,6 +52,7 @@ class Figures:
     It prints as rows, and each has a name here, too:
 
     - threads: how many ran, in `blocks` and `warps`.
+    - axes: the kernel counts a second axis, and this launch's blocks have one only.
     - sectors: the card's memory comes in pieces of 32 bytes; `share` is how much of them the threads wanted.
     - written: arrays of which the kernel wrote some elements and not others, `written["out"]`. It may be meant so.
     - busiest thread: how often it read and wrote, in the card's memory and in shared memory.
@@ -74,6 +75,7 @@ class Figures:
         self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
         self.lines: list[LineFigures] = []
         self.written: dict[str, tuple[int, int]] = {}
+        self.axes = ""
         self.unique_sectors = 0
         self.occupancy = self.resident = 0.0
         self.times: dict[str, tuple[float, ...]] = {}
@@ -170,6 +172,7 @@ class Figures:
         """What a receipt says about it: names and texts."""
         rows = [
             ("threads", f"{self.threads:,} in {many(self.blocks, 'block')}, {many(self.warps, 'warp')}"),
+            *([("axes", self.axes)] if self.axes else []),
             ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used"),
         ]
         if self.written:

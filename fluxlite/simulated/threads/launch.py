@@ -11,6 +11,7 @@ import numpy as np
 from ..emptied import pattern_of
 from ..memory import Stored
 from ..rules import one_device
+from . import advice
 from .branches import Translation
 from .cards import card_of
 from .errors import KernelError, TooMuch
@@ -43,6 +44,7 @@ class Program:
             for name, kind in zip(source.parameters, types)
         ]
         self.run = Translation(self, source, parameters, is_device=False).body
+        self.second_axis = advice.second_axis(source.tree)
 
     def new_slot(self) -> int:
         self.slots += 1
@@ -89,6 +91,9 @@ class Launch:
         self.watched: tuple[int, int] | None = None
         self.program = _program(source, programs, [_type(source, *given) for given in zip(source.parameters, args)])
         self._args = self._arguments(args)
+        # Those who write (256, 1) know that there's a second axis.
+        is_number = not isinstance(block, (tuple, list)) or len(block) == 1
+        self.figures.axes = advice.lost_axis(self.program.second_axis, self.grid, self.block) if is_number else ""
 
     def _check_size(self) -> None:
         name = self.source.name
