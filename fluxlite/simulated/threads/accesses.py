@@ -53,6 +53,9 @@ def touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) 
         mask.spend(SHARED)
         mask.touched[SHARED_READS if way == READ else SHARED_WRITES] += 1
         return
+    if log is None and not to.is_read:
+        memory.note_read(to.chosen, part.each)
+        to.is_read = True
     line.sectors += to.sectors
     line.used += to.used
     mask.touched[READS if way == READ else WRITES] += 1

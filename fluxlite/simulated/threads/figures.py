@@ -55,6 +55,7 @@ class Figures:
     - axes: the kernel counts a second axis, and this launch's blocks have one only.
     - sectors: the card's memory comes in pieces of 32 bytes; `share` is how much of them the threads wanted.
     - written: arrays of which the kernel wrote some elements and not others, `written["out"]`. It may be meant so.
+    - read: the same of arrays that it only reads.
     - busiest thread: how often it read and wrote, in the card's memory and in shared memory.
     - bank conflicts: how often lanes of a warp had to take turns at a bank of shared memory.
     - divergent: at how many of its branches a warp had to go both ways.
@@ -75,6 +76,7 @@ class Figures:
         self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
         self.lines: list[LineFigures] = []
         self.written: dict[str, tuple[int, int]] = {}
+        self.read: dict[str, tuple[int, int]] = {}
         self.axes = ""
         self.unique_sectors = 0
         self.occupancy = self.resident = 0.0
@@ -175,9 +177,10 @@ class Figures:
             *([("axes", self.axes)] if self.axes else []),
             ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used"),
         ]
-        if self.written:
-            found = [f"{name} {some:,} of {size:,} elements" for name, (some, size) in self.written.items()]
-            rows.append(("written", ", ".join(found)))
+        for way, counts in (("read", self.read), ("written", self.written)):
+            if counts:
+                found = [f"{name} {some:,} of {size:,} elements" for name, (some, size) in counts.items()]
+                rows.append((way, ", ".join(found)))
         rows.append(("busiest thread", self._busiest()))
         if self.conflicts or self.shared_bytes:
             rows.append(("bank conflicts", f"{self.conflicts:,}; {self.shared_bytes:,} bytes of shared memory a block"))

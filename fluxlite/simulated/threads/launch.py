@@ -183,8 +183,13 @@ class Launch:
         figures.unique_sectors = sum(int(np.count_nonzero(memory.near)) for memory in self.memories)
         changed = [memory.atomics for memory in self.memories if memory.atomics is not None]
         figures.queue = max((int(times.max(initial=0)) for times in changed), default=0)
-        found = {part.name: part.count_written() for part in self.parts if part.name in self.program.changed}
-        figures.written = {name: (some, size) for name, (some, size) in found.items() if some < size}
+        for part in self.parts:
+            is_written = part.name in self.program.changed
+            some, size = part.count(part.memory.written if is_written else part.memory.read)
+            if is_written and some < size:
+                figures.written[part.name] = some, size
+            elif 0 < some < size and not is_written:
+                figures.read[part.name] = some, size
         figures.add_times(self.device.settings[0], cycles)
 
     def watch(self, watched: Any) -> None:
