@@ -125,6 +125,28 @@ def test_a_stale_tile_is_cured_by_zeros(kernel_of):
         launched(kernel_of(PART + "if t < 20:\n    part[t] = x[t]\njit.syncthreads()\nout[t] = part[31 - t]"), 1, 32)
 
 
+def test_threads_that_have_returned_leave_a_hole(kernel_of):
+    body = PART + "if t >= 12:\n    return\npart[t] = x[t]\njit.syncthreads()\nout[t] = part[t + 4]"
+    words = "20 of the block's 32 threads have returned (line 11) and write nothing any more. Keep all threads until"
+    with pytest.raises(jit.NeverWritten, match=escaped(words)) as error:
+        launched(kernel_of(body), 2, 32)
+    assert "else:" not in str(error.value)
+    body = PART + "if jit.blockIdx.x == 1 and t > 7:\n    return\npart[t] = x[t]\njit.syncthreads()\nif t < 8:\n"
+    with pytest.raises(jit.NeverWritten, match=escaped("block (1), thread (0).*8 of the block's 16 threads")):
+        launched(kernel_of(body + "    out[t] = part[t + 8]"), 2, 16)
+    body = PART + "if jit.blockIdx.x == 0:\n    return\npart[t] = x[t]\njit.syncthreads()\nout[t] = part[t + 4]"
+    with pytest.raises(jit.NeverWritten) as error:  # of another block
+        launched(kernel_of(body), 2, 16)
+    assert "returned" not in str(error.value)
+
+
+def test_a_block_smaller_than_its_tile(kernel_of):
+    body = PART + "part[t] = x[t]\njit.syncthreads()\nout[t] = part[31 - t]"
+    words = "Or is the block, with its 16 threads, smaller than the tile of 32?"
+    with pytest.raises(jit.NeverWritten, match=escaped(words)):
+        launched(kernel_of(body), 2, 16)
+
+
 REFUSED = {
     "i, j = jit.grid(2)\nj = int(j)": "A variable keeps its type: take a new name, jj = int(j)",
     "column, row = jit.grid(2)\nrow = int(row) - 1": "take a new name, signed_row = int(row)",

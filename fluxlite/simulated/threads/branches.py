@@ -167,7 +167,7 @@ class Translation(Statements):
         if value == Known(None):
             if self.is_device and self.result not in (None, VOID):
                 raise Problem("this function returns a value elsewhere")
-            return _exit if not self.is_device else self._returning(None)
+            return _exit(self.source.line(node)) if not self.is_device else self._returning(None)
         if not self.is_device:
             raise Problem("a kernel returns nothing: write the result into an array")
         given = as_value(value)
@@ -240,6 +240,9 @@ def _back(lanes: Lanes, here: Mask) -> Mask:
     return here if again is None else lanes.mask(here.on | again.on)
 
 
-def _exit(lanes: Lanes, mask: Mask) -> Mask:
-    lanes.exit(mask)
-    return lanes.nobody
+def _exit(line: int) -> Step:
+    def step(lanes: Lanes, mask: Mask) -> Mask:
+        lanes.exit(mask, line)
+        return lanes.nobody
+
+    return step
