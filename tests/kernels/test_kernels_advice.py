@@ -166,6 +166,19 @@ REFUSED = {
     "jit.syncthreads": "jit.syncthreads does nothing without (): write jit.syncthreads()",
     "jit.grid": "write jit.grid(1)",
     "out[0] = math.sqrt(x[0])": "There's np.sqrt",
+    I + "out += x[i]": "out is a whole array: write out[i] += … (and for a sum, jit.atomic_add(out, 0, x[i]))",
+    I + "z *= x[i]": "z is a whole array: write z[i, j] *= …",
+    I + "s = x[i] + out": "out is a whole array: write out[i]",
+    "n = jit.shared_memory(np.int64, 4)\nn[0] = x[0]":
+        "n is an array of int64 and can't take float32. Make it jit.shared_memory(np.float32, …), or write n[0] =",
+    "n = jit.shared_memory(np.int32, 4)\nn[0] += x[0]": "n is an array of int32 and can't take float32",
+    "step = 16\nout[0] = jit.shfl_down_sync(0xffffffff, x[0], step)":
+        "the third argument of shfl_down_sync must be unsigned: np.uint32(step)",
+    "step = 16\nstep = step / 2": "/ gives a float: write step = step // 2",
+    "step = 16\nwhile step > 0:\n    step /= 2": "/ gives a float: write step //= 2",
+    "step = 16\nstep = (step + 1) / (step / 2)": "Begin with step = 0.0",
+    "step = 16\nstep = (step + 1) / (step - 2)": "write step = (step + 1) // (step - 2)",
+    "step = 16\nstep = x[0] / 2": "Begin with step = 0.0",
     I + "if i > 0 & i < x.size:\n    out[i] = 1.0": "write `and` between two tests",
 }
 
@@ -176,6 +189,21 @@ def test_what_to_write_instead(body, kernel_of, capsys):
     with pytest.raises(jit.Refused, match=escaped(REFUSED[body])):
         launched(kernel_of(body), 1, 4)
     assert not capsys.readouterr().out
+
+
+def test_an_array_of_another_type(kernel_of):
+    words = "out is an array of int64 and can't take float32. Make it np.zeros(n, np.float32), or write out[i] = int(…)"
+    x, out = fl.gpu(np.ones(4, np.float32)), fl.gpu(np.zeros(4, int), dtype=None)
+    with pytest.raises(jit.Refused, match=escaped(words)):
+        kernel_of(I + "out[i] = x[i]")[1, 4](x, x, x, out)
+
+
+def test_a_shuffle_by_a_variable(kernel_of):
+    out = fl.gpu(np.zeros(32, np.float32))
+    body = "step = 16\nt = jit.threadIdx.x\nout[t] = jit.shfl_down_sync(0xffffffff, x[t], np.uint32(step))"
+    x = fl.gpu(np.arange(32, dtype=np.float32))
+    kernel_of(body)[1, 32](x, x, x, out)
+    assert fl.cpu(out)[3] == 19.0
 
 
 def test_arguments_have_no_names_in_a_launch(kernel_of):
@@ -315,7 +343,7 @@ def test_help_is_short_and_begins_with_a_table():
 @pytest.mark.parametrize(("name", "words"), [
     ("grid", "i = int(row); j = int(column)"), ("shared_memory", "part[row * T + column]"),
     ("syncthreads", "Threads that have returned aren't waited for"), ("Kernel", "None ends it"),
-    ("Kernel", "help(kernel.figures)"),
+    ("Kernel", "help(kernel.figures)"), ("shfl_down_sync", "0xffffffff is all lanes. `index` is unsigned"),
 ])  # fmt: skip
 def test_what_a_docstring_says(name, words):
     assert words in " ".join(getattr(jit, name).__doc__.split())

@@ -130,6 +130,31 @@ def too_many(node: Any, axes: int) -> str:
     return f"{owner} has {axes} {'axis' if axes == 1 else 'axes'}, got {len(indices)} indices"
 
 
+def changed_element(node: ast.AugAssign, axes: int) -> str:
+    """What to write instead of ``out += x[i]`` for an array of so many axes."""
+    name, sign = ast.unparse(node.target), _SIGNS.get(type(node.op), "")
+    text = f"{name} is a whole array: write {name}[{', '.join('ijkl'[:axes])}] {sign}= …"
+    first = "0" if axes == 1 else f"({', '.join('0' * axes)})"
+    is_sum = isinstance(node.op, ast.Add)
+    return f"{text} (and for a sum, jit.atomic_add({name}, {first}, {ast.unparse(node.value)}))" if is_sum else text
+
+
+def other_array(target: ast.Subscript, array: Any, kind: Any) -> str:
+    """What to write where an array can't take a number of this kind."""
+    name, to = ast.unparse(target.value), array.dtype
+    make = f"np.zeros({'n' if array.ndim == 1 else 'shape'}, np.{kind})"
+    if type(array).__name__ == "Pointer":
+        make = f"jit.shared_memory(np.{kind}, …)"
+    one = f", or write {ast.unparse(target)} = {'int' if to.kind == 'i' else f'np.{to}'}(…)" if kind.kind != "c" else ""
+    return f"{name} is an array of {to} and can't take {kind}. Make it {make}{one}"
+
+
+_SIGNS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
+
+
 # ---------------------------------------------------------------------------------------------
 # Races
 # ---------------------------------------------------------------------------------------------

@@ -106,11 +106,14 @@ class Expressions:
 
     def _whole(self, node: Any) -> str:
         """The array that stands where a number is needed, and its element."""
+        owners = set()
         for part in ast.walk(node):
-            if isinstance(part, (ast.Name, ast.Subscript)) and isinstance(part.ctx, ast.Load):
+            if isinstance(part, (ast.Name, ast.Subscript)) and isinstance(part.ctx, ast.Load) and part not in owners:
                 found = self.expression(part)
                 if isinstance(found, Value) and isinstance(found.type, (ArrayType, Pointer)):
                     return advice.one_element(part, found.type.ndim)
+            if isinstance(part, ast.Subscript):
+                owners.add(part.value)
         return "this is a whole array: write x[i]"
 
     def value(self, node: Any) -> Value:

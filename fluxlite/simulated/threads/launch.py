@@ -185,7 +185,7 @@ class Launch:
         figures.queue = max((int(times.max(initial=0)) for times in changed), default=0)
         for part in self.parts:
             is_written = part.name in self.program.changed
-            some, size = part.count(part.memory.written if is_written else part.memory.read)
+            some, size = part.among(part.memory.written if is_written else part.memory.read)
             if is_written and some < size:
                 figures.written[part.name] = some, size
             elif 0 < some < size and not is_written:

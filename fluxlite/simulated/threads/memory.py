@@ -87,7 +87,7 @@ class Part(NamedTuple):
             at -= found[-1] * stride
         return ", ".join(map(str, found))
 
-    def count(self, seen: np.ndarray | None) -> tuple[int, int]:
+    def among(self, seen: np.ndarray | None) -> tuple[int, int]:
         """How many elements are among these units of its memory, and how many there are."""
         size, each = math.prod(self.shape), self.each
         if seen is None or not size:

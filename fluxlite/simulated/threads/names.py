@@ -92,11 +92,16 @@ atomic_or = _atomic("or", "sets the bits of `value`")
 atomic_xor = _atomic("xor", "flips the bits of `value`")
 
 
-def _shuffle(name: str, whose: str) -> Builtin:
-    return Builtin(name, f"``jit.{name}(mask, value, index)``: the value of {whose}, in this warp.")
+def _shuffle(name: str, whose: str, unsigned: bool = False) -> Builtin:
+    more = " `index` is unsigned: write ``np.uint32(step)`` of a variable." if unsigned else ""
+    return Builtin(
+        name,
+        f"``jit.{name}(0xffffffff, value, index)``: the value of {whose}, in this warp. The first argument is the mask "
+        f"of lanes that take part; 0xffffffff is all lanes.{more}",
+    )
 
 
 shfl_sync = _shuffle("shfl_sync", "the lane `index`")
-shfl_up_sync = _shuffle("shfl_up_sync", "the lane `index` below")
-shfl_down_sync = _shuffle("shfl_down_sync", "the lane `index` above")
+shfl_up_sync = _shuffle("shfl_up_sync", "the lane `index` below", unsigned=True)
+shfl_down_sync = _shuffle("shfl_down_sync", "the lane `index` above", unsigned=True)
 shfl_xor_sync = _shuffle("shfl_xor_sync", "the lane whose number differs in these bits")
