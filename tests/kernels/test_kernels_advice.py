@@ -156,7 +156,7 @@ REFUSED = {
     "s = 0.0\ns += z": "z is a whole array of 2 axes: write z[i, j]",
     "z[0] = 1.0": "z has 2 axes, and z[0] is a whole row: write z[0, 0] or z[0, j]",
     "pa = jit.shared_memory(np.float32, 16)\ny = 0\npa[y, 1] = 0.0": "pa has 1 axis: write pa[y * width + 1]",
-    "jit.atomic_add(out, (0, 1), 1.0)": "out has 1 axis: write out[0 * width + 1]",
+    "jit.atomic_add(out, (0, 1), 1.0)": "out has 1 axis: write out[1]",
     "out[0] = z[0, 1, 2]": "z has 2 axes, got 3 indices",
     "part = jit.shared_memory(np.float32, jit.blockDim.x)": "a number in the text or a global, such as T = 32",
     "t = jit.threadIdx.x\nk = 3\nout[0] = x[t + k]": "jit.threadIdx.x is unsigned: write t = int(jit.threadI",

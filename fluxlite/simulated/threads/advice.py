@@ -20,23 +20,49 @@ def owner_of(node: Any) -> Any:
     return node.value if isinstance(node, ast.Subscript) else node.args[0]
 
 
-def guard(node: Any, place: int, axes: int, index: int, part: Any, threads: int) -> str:
+def guard(node: Any, place: int, axes: int, index: int, part: Any, launch: Any, tree: Any) -> str:
     """What keeps index number `place` of this access inside. `axes` are left of the array that it's taken of."""
     indices = indices_of(node)
+    if place < len(indices) and _is_below(indices[place]):
+        return _from_the_end(node, place, axes, part)
     if place >= len(indices) or isinstance(indices[place], (ast.Constant, ast.IfExp, ast.BoolOp, ast.Compare)):
         return ""
     text, owner = ast.unparse(indices[place]), owner_of(node)
     if index < 0:
-        return f" Guard the line: `if {text} >= 0:`."
-    if not part.is_shared:
-        whole = axes == 1 and isinstance(owner, ast.Name)
-        size = f"{ast.unparse(owner)}.size" if whole else _axis_size(owner, len(part.shape) - axes + place)
-        return f" Guard the line: `if {text} < {size}:`."
-    if not isinstance(owner, ast.Name):
+        return "" if _stands(f"{text} >= 0", node, tree) else f" Guard the line: `if {text} >= 0:`."
+    if part.is_shared and not isinstance(owner, ast.Name):
         return ""
-    size = part.shape[0]
-    more = f" Or is the block, with its {threads:,} threads, larger than the tile?" if threads > size else ""
-    return f" Guard the line: `if {text} < {size}:`.{more}"
+    threads, is_larger = launch.threads, part.is_shared and launch.threads > part.shape[0]
+    more = f" Or is the block, with its {threads:,} threads, larger than the tile?" if is_larger else ""
+    return f" Guard the line: `if {text} < {_size(owner, place, axes, part)}:`.{more}"
+
+
+def _is_below(index: Any) -> bool:
+    """Whether it's a number such as -1."""
+    is_minus = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
+    return is_minus and isinstance(index.operand, ast.Constant)
+
+
+def _from_the_end(node: Any, place: int, axes: int, part: Any) -> str:
+    """``x[x.size - 1]`` in place of ``x[-1]``."""
+    owner, parts = owner_of(node), [ast.unparse(index) for index in indices_of(node)]
+    parts[place] = f"{_size(owner, place, axes, part)} - {parts[place].removeprefix('-')}"
+    return f" Write {ast.unparse(owner)}[{', '.join(parts)}]."
+
+
+def _stands(test: str, node: Any, tree: Any) -> bool:
+    """Whether this guard stands around the line already."""
+    around = [part for part in ast.walk(tree) if isinstance(part, (ast.If, ast.While)) and node in ast.walk(part)]
+    tests = [part for one in around for part in ast.walk(one.test) if isinstance(part, ast.Compare)]
+    return test in map(ast.unparse, tests)
+
+
+def _size(owner: Any, place: int, axes: int, part: Any) -> str:
+    """How many elements there are along this axis, in the kernel's words."""
+    if part.is_shared:
+        return str(part.shape[0])
+    whole = axes == 1 and isinstance(owner, ast.Name)
+    return f"{ast.unparse(owner)}.size" if whole else _axis_size(owner, len(part.shape) - axes + place)
 
 
 def _axis_size(owner: Any, axis: int) -> str:
@@ -115,16 +141,32 @@ def one_element(node: Any, axes: int) -> str:
         more = "" if axes == 1 else f" of {axes} axes"
         return f"{text} is a whole array{more}: write {text}[{', '.join('ijkl'[:axes])}]"
     owner, given = ast.unparse(node.value), len(indices_of(node))
+    if given == axes == 1 and (both := _row_and_column(node.slice)):
+        return f"{owner} has 2 axes: write {owner}[{both}]"
     index = ast.unparse(node.slice).strip("()") if isinstance(node.slice, ast.Tuple) else ast.unparse(node.slice)
     last = [f"{owner}[{', '.join([index, *which])}]" for which in (["0"] * axes, list("jkl"[:axes]))]
     what = "row" if axes == 1 else "array"
     return f"{owner} has {given + axes} axes, and {text} is a whole {what}: write {' or '.join(last)}"
 
 
+def _row_and_column(index: Any) -> str:
+    """``row, column`` of ``row * width + column``."""
+    if not isinstance(index, ast.BinOp) or not isinstance(index.op, ast.Add):
+        return ""
+    for product, column in ((index.left, index.right), (index.right, index.left)):
+        if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
+            row = product.right if isinstance(product.left, (ast.Constant, ast.Attribute)) else product.left
+            return f"{ast.unparse(row)}, {ast.unparse(column)}"
+    return ""
+
+
 def too_many(node: Any, axes: int) -> str:
     """What to write instead of more indices than there are axes."""
     owner, indices = ast.unparse(owner_of(node)), indices_of(node)
     if axes == 1 and len(indices) == 2:
+        others = [index for index in indices if not (isinstance(index, ast.Constant) and index.value == 0)]
+        if len(others) == 1:
+            return f"{owner} has 1 axis: write {owner}[{ast.unparse(others[0])}]"
         row, column = (f"({ast.unparse(i)})" if isinstance(i, ast.BinOp) else ast.unparse(i) for i in indices)
         return f"{owner} has 1 axis: write {owner}[{row} * width + {column.strip('()')}]"
     return f"{owner} has {axes} {'axis' if axes == 1 else 'axes'}, got {len(indices)} indices"

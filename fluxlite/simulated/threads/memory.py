@@ -199,7 +199,8 @@ def _outside(lanes: Lanes, ref: Ref, axis: int, index: int, bad: Any, count: int
         write = advice.signed(parts[place] if place < len(parts) else node, site.source.tree) or "int(jit.grid(1))"
         wrapped = f" It's a number below 0 that an unsigned type can't hold: write {write}."
     backwards = ", and doesn't count from the end" if below < 0 else ""
-    guard, lost = advice.guard(node, place, len(part.shape) - ref.axis, below, part, lanes.launch.threads), ""
+    axes, tree, lost = len(part.shape) - ref.axis, site.source.tree, ""
+    guard = advice.guard(node, place, axes, below, part, lanes.launch, tree)
     if lanes.figures.axes:  # where a thread's own second axis is lost, a guard would only make the numbers wrong
         guard, lost = "" if not lanes.launch.program.second_axis[1] else guard, f"\n  {lanes.figures.axes}"
     text = (
