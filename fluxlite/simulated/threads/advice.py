@@ -172,6 +172,31 @@ def too_many(node: Any, axes: int) -> str:
     return f"{owner} has {axes} {'axis' if axes == 1 else 'axes'}, got {len(indices)} indices"
 
 
+def of_many(node: ast.BinOp) -> str:
+    """What to write for ``[0.0] * 128`` and for ``a @ b``. Empty for other operators."""
+    if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
+        share = f"jit.shared_memory(np.float32, {ast.unparse(node.right)}), which all threads of the block share"
+        return f"a kernel has no lists: write {share}, or one variable for each number"
+    if not isinstance(node.op, ast.MatMult):
+        return ""
+    (left, size), (right, _) = _along_k(node.left), _along_k(node.right)
+    if not left or not right:
+        return "a kernel has no @: write a loop over k, s += A[i, k] * B[k, j]"
+    return f"a kernel has no @: loop, for k in range({size}): s += {left} * {right}"
+
+
+def _along_k(node: Any) -> tuple[str, str]:
+    """``A[i, k]`` of ``A[i, :]``, and how many k there are: ``A.shape[1]``."""
+    if not isinstance(node, ast.Subscript):
+        return "", ""
+    indices = indices_of(node)
+    sliced = [axis for axis, index in enumerate(indices) if isinstance(index, ast.Slice)]
+    if len(sliced) != 1:
+        return "", ""
+    texts = ["k" if axis in sliced else ast.unparse(index) for axis, index in enumerate(indices)]
+    return f"{ast.unparse(node.value)}[{', '.join(texts)}]", f"{ast.unparse(node.value)}.shape[{sliced[0]}]"
+
+
 def changed_element(node: ast.AugAssign, axes: int) -> str:
     """What to write instead of ``out += x[i]`` for an array of so many axes."""
     name, sign = ast.unparse(node.target), _SIGNS.get(type(node.op), "")

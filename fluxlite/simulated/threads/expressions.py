@@ -239,10 +239,9 @@ class Expressions:
 
     def _view(self, owner: Value, indices: list[Value]) -> Value:
         """``x[0]`` of an array with two axes: what's left after the first."""
-        runs, run, source = [index.run for index in indices], owner.run, self.source
+        runs, run = [index.run for index in indices], owner.run
         if owner.type.ndim < 1:
             raise Problem("an array of no axes has no elements to choose")
-        _ = source
 
         def view(lanes: Lanes, mask: Mask) -> Ref:
             ref, offset = run(lanes, mask), 0
@@ -284,6 +283,8 @@ class Expressions:
         return Value(pointer.type, moved)
 
     def _BinOp(self, node: ast.BinOp) -> Expression:
+        if missing := advice.of_many(node):
+            raise Problem(missing)
         return self.operation(node.op, [self.expression(node.left), self.expression(node.right)])
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Expression:
@@ -349,7 +350,8 @@ class Expressions:
 
 
 _MISSING = {
-    "Slice": "slices", "List": "lists", "Dict": "dictionaries", "Set": "sets", "ListComp": "comprehensions",
+    "Slice": "slices", "List": "lists: take one variable for each number",
+    "Dict": "dictionaries", "Set": "sets", "ListComp": "comprehensions",
     "GeneratorExp": "generators", "Lambda": "lambda", "NamedExpr": ":=", "JoinedStr": "f-strings", "Starred": "*",
     "Is": "`is`", "IsNot": "`is not`", "In": "`in`", "NotIn": "`not in`", "UAdd": "unary +", "MatMult": "@",
     "Await": "await", "Yield": "yield",

@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -225,6 +225,22 @@ class Figures:
     def __repr__(self) -> str:
         head = f"kernel {self.name}[{_dim(self.grid)}, {_dim(self.block)}]"
         return "\n".join([head, *(f"  {name:<15} {text}" for name, text in self.rows())])
+
+
+class NoFigures:
+    __doc__ = Figures.__doc__
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __repr__(self) -> str:
+        return self.why
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(name if name.startswith("_") else self.why)
 
 
 def _dim(dim: tuple[int, ...]) -> str:
