@@ -148,7 +148,8 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.name, self.function, self.device = function.__name__, function, device
         self.figures: Figures | NoFigures = NoFigures(
-            f"kernel {self.name}: no launch on a simulated GPU yet. First launch it, {self.name}[blocks, threads](…)"
+            f"kernel {self.name}: no launch on a simulated GPU has finished yet. First launch it, "
+            f"{self.name}[blocks, threads](…)"
         )
         self.watched: tuple[Any, Any] | None = None
         self.most_rounds = 100_000

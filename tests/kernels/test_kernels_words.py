@@ -51,7 +51,7 @@ def test_figures_before_a_launch_and_after_one_that_raised(kernel_of):  # noqa: 
     import pydoc
 
     kernel = kernel_of(I + "out[i] = x[i]")
-    assert repr(kernel.figures).startswith("kernel wrong: no launch on a simulated GPU yet. First launch it, wrong[")
+    assert repr(kernel.figures).startswith("kernel wrong: no launch on a simulated GPU has finished yet. First launch")
     assert "bank conflicts: how often" in pydoc.render_doc(kernel.figures, renderer=pydoc.plaintext)
     with pytest.raises(AttributeError, match="First launch it"):
         _ = kernel.figures.sectors
