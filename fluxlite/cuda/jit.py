@@ -65,6 +65,7 @@ A kernel has no derivative. Put it in a function under ``@fl.primitive``, and `f
 
 from __future__ import annotations
 
+import difflib
 import functools
 import threading
 from collections.abc import Callable, Sequence
@@ -82,6 +83,7 @@ from ..simulated.threads.errors import OutOfBounds as OutOfBounds
 from ..simulated.threads.errors import Refused as Refused
 from ..simulated.threads.errors import StuckBarrier as StuckBarrier
 from ..simulated.threads.errors import TooMuch as TooMuch
+from ..simulated.threads.figures import NoFigures
 from ..simulated.threads.names import (
     atomic_add,
     atomic_and,
@@ -133,22 +135,35 @@ class Kernel:
     `blocks` and `threads` are numbers, or tuples of up to three: ``kernel[(4, 4), (16, 16)](…)``. The same launch is
     ``kernel((4, 4), (16, 16), (x, out))``, as in cupyx.jit. It returns nothing; it writes into its arrays.
 
-    `figures` says what the latest launch on a simulated GPU did (``help(kernel.figures)`` says what each row means).
+    `figures` says what the latest launch on a simulated GPU did, if it didn't raise (``help(kernel.figures)`` says what
+    each row means).
     ``kernel.watched = (0, 5)`` prints what thread 5 of block 0 does in each launch, line by line, and with which
-    numbers; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds` limits the loops, so that an
-    endless one ends. ``fl.explain(kernel)`` shows what each line cost, `trace` what one warp touches, and
-    ``kernel.cuda_c(x, out)`` the CUDA C that it becomes, where CuPy is installed.
+    numbers; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds`, 100,000 unless you set it, limits
+    the rounds of a loop; where it's certain that a loop can't end, it's stopped sooner. ``fl.explain(kernel)`` shows
+    what each line cost, `trace` what one warp touches, and ``kernel.cuda_c(x, out)`` the CUDA C that it becomes, where
+    CuPy is installed.
     """
 
     def __init__(self, function: Callable, device: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.name, self.function, self.device = function.__name__, function, device
-        self.figures: Figures | None = None
+        self.figures: Figures | NoFigures = NoFigures(
+            f"kernel {self.name}: no launch on a simulated GPU has finished yet. First launch it, "
+            f"{self.name}[blocks, threads](…)"
+        )
         self.watched: tuple[Any, Any] | None = None
         self.most_rounds = 100_000
         self._programs: dict[Any, Any] = {}
         self._lock = threading.Lock()
         self._real: Any = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        is_known = name.startswith("_") or name in self.__dict__ or hasattr(type(self), name)
+        if not is_known and "_real" in self.__dict__:  # a typing error would change nothing, in silence
+            near = difflib.get_close_matches(name, ("watched", "most_rounds"), 1)
+            more = f". Did you mean {near[0]}?" if near else ": watched and most_rounds can be set"
+            raise AttributeError(f"a kernel has no {name}{more}")
+        super().__setattr__(name, value)
 
     @functools.cached_property
     def source(self) -> Source:
@@ -203,6 +218,8 @@ class Kernel:
                 device.catch_up()
                 self.figures = order.run()
         except KernelError as error:
+            raised = f"the latest launch raised {type(error).__name__}"
+            self.figures = NoFigures(f"kernel {self.name}: {raised}, so there are no figures of it.")
             # It names the kernel's line. The twenty of ours that led there would only be in the way.
             raise error.with_traceback(None) from None
         device.launch_lasting(self.name, self.figures.seconds, self.figures)
@@ -233,15 +250,13 @@ class Kernel:
     def explained(self) -> Any:
         """What ``fl.explain(kernel)`` shows: the text, with what each line cost in the latest launch.
 
-        Raises `RuntimeError` before the first launch on a simulated GPU.
+        Raises `RuntimeError` before the first launch on a simulated GPU, and after one that raised.
         """
         from ..simulated.threads.explained import Explained
+        from ..simulated.threads.figures import Figures
 
-        if self.figures is None:
-            raise RuntimeError(
-                f"kernel {self.name}: no launch on a simulated GPU has finished yet. First launch it, "
-                f"{self.name}[blocks, threads](…)"
-            )
+        if not isinstance(self.figures, Figures):
+            raise RuntimeError(repr(self.figures))
         return Explained(self.source, self.figures)
 
     @property
@@ -294,7 +309,12 @@ class Trace:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
 
-    def __call__(self, blocks: Any, threads: Any, args: Sequence[Any], block: int = 0, warp: int = 0) -> Any:
+    def __repr__(self) -> str:
+        return f"<trace of {self._kernel.name}: {self._write(1, 32)} launches it, and gives what one warp touched>"
+
+    def __call__(
+        self, blocks: Any = None, threads: Any = None, args: Any = None, block: int = 0, warp: int = 0
+    ) -> Any:
         """What this warp of this block touched, in order. Raises `ValueError` if there's no such warp."""
         if not isinstance(args, (tuple, list)) or not isinstance(block, int) or not isinstance(warp, int):
             raise self._wrong(blocks, threads)
@@ -306,9 +326,13 @@ class Trace:
         raise self._wrong(*pair)
 
     def _wrong(self, blocks: Any, threads: Any) -> TypeError:
-        name, args = self._kernel.name, "".join(f"{one}, " for one in self._kernel.source.parameters)
+        sizes = (blocks, threads) if all(isinstance(n, (int, tuple)) for n in (blocks, threads)) else (1, 32)
+        return TypeError(f"a trace has its arguments in parentheses: write {self._write(*sizes)}")
+
+    def _write(self, blocks: Any, threads: Any) -> str:
+        args = "".join(f"{one}, " for one in self._kernel.source.parameters)
         args = args.strip() if args.count(",") == 1 else args.strip(", ")
-        return TypeError(f"a trace has its arguments in parentheses: write {name}.trace({blocks}, {threads}, ({args}))")
+        return f"{self._kernel.name}.trace({blocks}, {threads}, ({args}))"
 
 
 def rawkernel(*given: Any, mode: str = "cuda", device: bool = False) -> Callable[[Callable], Kernel]:

@@ -125,6 +125,28 @@ def test_a_stale_tile_is_cured_by_zeros(kernel_of):
         launched(kernel_of(PART + "if t < 20:\n    part[t] = x[t]\njit.syncthreads()\nout[t] = part[31 - t]"), 1, 32)
 
 
+def test_threads_that_have_returned_leave_a_hole(kernel_of):
+    body = PART + "if t >= 12:\n    return\npart[t] = x[t]\njit.syncthreads()\nout[t] = part[t + 4]"
+    words = "20 of the block's 32 threads have returned (line 11) and write nothing any more. Keep all threads until"
+    with pytest.raises(jit.NeverWritten, match=escaped(words)) as error:
+        launched(kernel_of(body), 2, 32)
+    assert "else:" not in str(error.value)
+    body = PART + "if jit.blockIdx.x == 1 and t > 7:\n    return\npart[t] = x[t]\njit.syncthreads()\nif t < 8:\n"
+    with pytest.raises(jit.NeverWritten, match=escaped("block (1), thread (0).*8 of the block's 16 threads")):
+        launched(kernel_of(body + "    out[t] = part[t + 8]"), 2, 16)
+    body = PART + "if jit.blockIdx.x == 0:\n    return\npart[t] = x[t]\njit.syncthreads()\nout[t] = part[t + 4]"
+    with pytest.raises(jit.NeverWritten) as error:  # of another block
+        launched(kernel_of(body), 2, 16)
+    assert "returned" not in str(error.value)
+
+
+def test_a_block_smaller_than_its_tile(kernel_of):
+    body = PART + "part[t] = x[t]\njit.syncthreads()\nout[t] = part[31 - t]"
+    words = "Or is the block, with its 16 threads, smaller than the tile of 32?"
+    with pytest.raises(jit.NeverWritten, match=escaped(words)):
+        launched(kernel_of(body), 2, 16)
+
+
 REFUSED = {
     "i, j = jit.grid(2)\nj = int(j)": "A variable keeps its type: take a new name, jj = int(j)",
     "column, row = jit.grid(2)\nrow = int(row) - 1": "take a new name, signed_row = int(row)",
@@ -134,7 +156,7 @@ REFUSED = {
     "s = 0.0\ns += z": "z is a whole array of 2 axes: write z[i, j]",
     "z[0] = 1.0": "z has 2 axes, and z[0] is a whole row: write z[0, 0] or z[0, j]",
     "pa = jit.shared_memory(np.float32, 16)\ny = 0\npa[y, 1] = 0.0": "pa has 1 axis: write pa[y * width + 1]",
-    "jit.atomic_add(out, (0, 1), 1.0)": "out has 1 axis: write out[0 * width + 1]",
+    "jit.atomic_add(out, (0, 1), 1.0)": "out has 1 axis: write out[1]",
     "out[0] = z[0, 1, 2]": "z has 2 axes, got 3 indices",
     "part = jit.shared_memory(np.float32, jit.blockDim.x)": "a number in the text or a global, such as T = 32",
     "t = jit.threadIdx.x\nk = 3\nout[0] = x[t + k]": "jit.threadIdx.x is unsigned: write t = int(jit.threadI",
@@ -144,6 +166,19 @@ REFUSED = {
     "jit.syncthreads": "jit.syncthreads does nothing without (): write jit.syncthreads()",
     "jit.grid": "write jit.grid(1)",
     "out[0] = math.sqrt(x[0])": "There's np.sqrt",
+    I + "out += x[i]": "out is a whole array: write out[i] += … (and for a sum, jit.atomic_add(out, 0, x[i]))",
+    I + "z *= x[i]": "z is a whole array: write z[i, j] *= …",
+    I + "s = x[i] + out": "out is a whole array: write out[i]",
+    "n = jit.shared_memory(np.int64, 4)\nn[0] = x[0]":
+        "n is an array of int64 and can't take float32. Make it jit.shared_memory(np.float32, …), or write n[0] =",
+    "n = jit.shared_memory(np.int32, 4)\nn[0] += x[0]": "n is an array of int32 and can't take float32",
+    "step = 16\nout[0] = jit.shfl_down_sync(0xffffffff, x[0], step)":
+        "the third argument of shfl_down_sync must be unsigned: np.uint32(step)",
+    "step = 16\nstep = step / 2": "/ gives a float: write step = step // 2",
+    "step = 16\nwhile step > 0:\n    step /= 2": "/ gives a float: write step //= 2",
+    "step = 16\nstep = (step + 1) / (step / 2)": "Begin with step = 0.0",
+    "step = 16\nstep = (step + 1) / (step - 2)": "write step = (step + 1) // (step - 2)",
+    "step = 16\nstep = x[0] / 2": "Begin with step = 0.0",
     I + "if i > 0 & i < x.size:\n    out[i] = 1.0": "write `and` between two tests",
 }
 
@@ -156,10 +191,67 @@ def test_what_to_write_instead(body, kernel_of, capsys):
     assert not capsys.readouterr().out
 
 
+def test_an_array_of_another_type(kernel_of):
+    words = "out is an array of int64 and can't take float32. Make it np.zeros(n, np.float32), or write out[i] = int(…)"
+    x, out = fl.gpu(np.ones(4, np.float32)), fl.gpu(np.zeros(4, int), dtype=None)
+    with pytest.raises(jit.Refused, match=escaped(words)):
+        kernel_of(I + "out[i] = x[i]")[1, 4](x, x, x, out)
+
+
+def test_a_shuffle_by_a_variable(kernel_of):
+    out = fl.gpu(np.zeros(32, np.float32))
+    body = "step = 16\nt = jit.threadIdx.x\nout[t] = jit.shfl_down_sync(0xffffffff, x[t], np.uint32(step))"
+    x = fl.gpu(np.arange(32, dtype=np.float32))
+    kernel_of(body)[1, 32](x, x, x, out)
+    assert fl.cpu(out)[3] == 19.0
+
+
 def test_arguments_have_no_names_in_a_launch(kernel_of):
     words = r"wrong\[blocks, threads\]\(x, z, col, out\) takes its arguments in order, without names; got out=…"
     with pytest.raises(TypeError, match=words):
         kernel_of("out[0] = x[0]")[1, 8](1, 2, 3, out=4)
+
+
+# -- a launch with other axes than the kernel's ----------------------------------------------------------------------
+
+TILE = """tx = int(jit.threadIdx.x)
+ty = int(jit.threadIdx.y)
+part = jit.shared_memory(np.float32, 16)
+part[ty * 4 + tx] = z[ty, tx]
+jit.syncthreads()
+out[ty * 4 + tx] = part[tx * 4 + ty]"""
+
+
+def test_a_tile_launched_with_one_axis_gets_no_guard(kernel_of):
+    words = "jit.threadIdx.y in a launch whose blocks have one axis: it is always 0. Launch with (4, 4)."
+    with pytest.raises(jit.OutOfBounds, match=escaped(words)) as error:
+        launched(kernel_of(TILE), 1, 16)
+    assert "Guard" not in str(error.value)
+
+
+@pytest.mark.parametrize(("blocks", "row"), [(1, "row is always 0"), ((1, 4), "row is always the block's")])
+def test_the_second_axis_of_blocks_with_one(blocks, row, kernel_of):
+    kernel = kernel_of("column, row = jit.grid(2)\nif column < 8 and row < 4:\n    z[row, column] = 2.0")
+    launched(kernel, blocks, 64)
+    words = f"jit.grid(2) in a launch whose blocks have one axis: {row}. Launch with (8, 8)."
+    assert dict(kernel.figures.rows())["axes"] == words
+    for threads in ((8, 8), (8, 1), 1):  # with a second axis, or without one on purpose
+        launched(kernel, (1, 4), threads)
+        assert "axes" not in dict(kernel.figures.rows())
+
+
+def test_a_guard_and_an_axis_may_both_be_missing(kernel_of):
+    words = "Guard the line: `if column < z.shape[1]:`.*row is always the block's. Launch with (32, 3)."
+    with pytest.raises(jit.OutOfBounds, match=escaped(words)):
+        launched(kernel_of("column, row = jit.grid(2)\nz[row, column] = 2.0"), (1, 4), 96)
+
+
+def test_one_axis_in_blocks_of_two(kernel_of):
+    words = "count only the first axis: in blocks of 8 × 4, 4 threads have each number. Launch with 32, or use"
+    with pytest.raises(jit.DataRace, match=escaped(words)):
+        launched(kernel_of(I + "out[i] = x[i]"), 1, (8, 4))
+    with pytest.raises(jit.DataRace, match=escaped("jit.atomic_add(out, 0, x[i])")):
+        launched(kernel_of(I + "out[0] += x[i]"), 1, (8, 4))
 
 
 # -- a watched thread -----------------------------------------------------------------------------------------------
@@ -251,7 +343,7 @@ def test_help_is_short_and_begins_with_a_table():
 @pytest.mark.parametrize(("name", "words"), [
     ("grid", "i = int(row); j = int(column)"), ("shared_memory", "part[row * T + column]"),
     ("syncthreads", "Threads that have returned aren't waited for"), ("Kernel", "None ends it"),
-    ("Kernel", "help(kernel.figures)"),
+    ("Kernel", "help(kernel.figures)"), ("shfl_down_sync", "0xffffffff is all lanes. `index` is unsigned"),
 ])  # fmt: skip
 def test_what_a_docstring_says(name, words):
     assert words in " ".join(getattr(jit, name).__doc__.split())

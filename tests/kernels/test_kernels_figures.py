@@ -309,3 +309,31 @@ def test_a_kernel_is_explained_after_a_launch():
     kernel = jit.rawkernel()(puzzles.guarded.function)
     with pytest.raises(RuntimeError, match="no launch on a simulated GPU has finished yet. First launch it"):
         fl.explain(kernel)
+
+
+def test_what_was_read_of_an_input():
+    x, out = X[:1000], np.zeros(1000, np.float32)
+    assert dict(figures(by_part, 7, 128, x, out).rows())["read"] == "x 896 of 1,000 elements"
+    assert "read" not in dict(figures(by_part, 8, 128, x, out).rows())
+    there, other = fl.gpu(X[:64]), fl.gpu(np.zeros(64, np.float32))
+    by_part[1, 32](there[10:60], other)  # of a view, its own
+    assert by_part.figures.read == {"x": (32, 50)}
+    by_part[1, 32](other, other)  # not of what it writes
+    assert by_part.figures.read == {}
+    there = fl.gpu(np.zeros((8, 8)), dtype=None).T  # with units of 8 bytes
+    diagonal[1, 8](there, other)
+    assert diagonal.figures.read == {"x": (8, 64)}
+
+
+@jit.rawkernel()
+def by_part(x, out):
+    i = int(jit.grid(1))
+    if i < x.size:
+        out[i] = x[i]
+
+
+@jit.rawkernel()
+def diagonal(x, out):
+    i = int(jit.grid(1))
+    for _ in range(3):
+        out[i] = x[i, i]

@@ -53,6 +53,9 @@ def touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) 
         mask.spend(SHARED)
         mask.touched[SHARED_READS if way == READ else SHARED_WRITES] += 1
         return
+    if log is None and not to.is_read:
+        memory.note_read(to.chosen, part.each)
+        to.is_read = True
     line.sectors += to.sectors
     line.used += to.used
     mask.touched[READS if way == READ else WRITES] += 1
@@ -115,6 +118,8 @@ def _ends(lanes: Lanes, mask: Mask, part: Part, to: Reach, found: Race, way: int
     add = advice.addition(site.node, site.source.tree)
     if is_one_line and add and _goes_to(lanes, to, found.other) == at:
         return f"Several threads add to one element, and each may miss what another one adds: {add}."
+    if axes := lanes.figures.axes or advice.first_axis(lanes.launch.program.second_axis, lanes.launch.block):
+        return axes
     if is_one_line and way == found.earlier == WRITE:
         if np.all(to.chosen == at):
             return advice.own_elements(site.node)
@@ -173,15 +178,33 @@ def _check_written(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -
         seen = written[_rows(lanes, mask, to), to.chosen]
     if not seen.all():
         place = int(seen.argmin())
-        who = int(_chosen(lanes.who, lanes, mask)[place])
+        row = int(written[:, to.chosen[place]].argmin()) if to.footprint is not None else 0
+        who = int(_chosen(lanes.who, lanes, mask)[row * len(to.chosen) + place])
+        at = int(to.chosen[place])
         raise site.wrong(
             NeverWritten,
-            f"no thread has written {part.name}[{int(to.chosen[place])}] yet. Shared memory begins with whatever was "
-            f"there "
-            "before.\n  Write every element that is read, also those at the edges, with 0 where the array has nothing, "
-            f"in every round: `else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else 0}`.",
+            f"no thread has written {part.name}[{at}] yet. Shared memory begins with whatever was there before.\n  "
+            f"{_completes(lanes, part, at, who >> BLOCK_AT)}",
             lanes.named(who),
-        )  # fmt: skip
+        )
+
+
+def _completes(lanes: Lanes, part: Part, at: int, block: int) -> str:
+    """What gets a tile written that has an empty element."""
+    returned = 0 if lanes.exited is None else int((lanes.exited & lanes.top.on)[block - int(lanes.number[0])].sum())
+    if returned:
+        lines = " and ".join(map(str, sorted(lanes.exit_lines)))
+        return (
+            f"{returned} of the block's {lanes.launch.threads} threads {'has' if returned == 1 else 'have'} returned "
+            f"(line {lines}) and {'writes' if returned == 1 else 'write'} nothing any more. Keep all threads until the "
+            "last barrier, and guard only the last line."
+        )
+    small = f" Or is the block, with its {lanes.launch.threads} threads, smaller than the tile of {part.shape[0]}?"
+    return (
+        "Write every element that is read, also those at the edges, with 0 where the array has nothing, in every "
+        f"round: `else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else 0}`."
+        f"{small * (at >= lanes.launch.threads)}{lanes.figures.axes and ' Or: '}{lanes.figures.axes}"
+    )
 
 
 def _check_unwritten(lanes: Lanes, mask: Mask, part: Part, values: Any, to: Reach, site: Any) -> None:

@@ -20,23 +20,49 @@ def owner_of(node: Any) -> Any:
     return node.value if isinstance(node, ast.Subscript) else node.args[0]
 
 
-def guard(node: Any, place: int, axes: int, index: int, part: Any, threads: int) -> str:
+def guard(node: Any, place: int, axes: int, index: int, part: Any, launch: Any, tree: Any) -> str:
     """What keeps index number `place` of this access inside. `axes` are left of the array that it's taken of."""
     indices = indices_of(node)
+    if place < len(indices) and _is_below(indices[place]):
+        return _from_the_end(node, place, axes, part)
     if place >= len(indices) or isinstance(indices[place], (ast.Constant, ast.IfExp, ast.BoolOp, ast.Compare)):
         return ""
     text, owner = ast.unparse(indices[place]), owner_of(node)
     if index < 0:
-        return f" Guard the line: `if {text} >= 0:`."
-    if not part.is_shared:
-        whole = axes == 1 and isinstance(owner, ast.Name)
-        size = f"{ast.unparse(owner)}.size" if whole else _axis_size(owner, len(part.shape) - axes + place)
-        return f" Guard the line: `if {text} < {size}:`."
-    if not isinstance(owner, ast.Name):
+        return "" if _stands(f"{text} >= 0", node, tree) else f" Guard the line: `if {text} >= 0:`."
+    if part.is_shared and not isinstance(owner, ast.Name):
         return ""
-    size = part.shape[0]
-    more = f" Or is the block, with its {threads:,} threads, larger than the tile?" if threads > size else ""
-    return f" Guard the line: `if {text} < {size}:`.{more}"
+    threads, is_larger = launch.threads, part.is_shared and launch.threads > part.shape[0]
+    more = f" Or is the block, with its {threads:,} threads, larger than the tile?" if is_larger else ""
+    return f" Guard the line: `if {text} < {_size(owner, place, axes, part)}:`.{more}"
+
+
+def _is_below(index: Any) -> bool:
+    """Whether it's a number such as -1."""
+    is_minus = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
+    return is_minus and isinstance(index.operand, ast.Constant)
+
+
+def _from_the_end(node: Any, place: int, axes: int, part: Any) -> str:
+    """``x[x.size - 1]`` in place of ``x[-1]``."""
+    owner, parts = owner_of(node), [ast.unparse(index) for index in indices_of(node)]
+    parts[place] = f"{_size(owner, place, axes, part)} - {parts[place].removeprefix('-')}"
+    return f" Write {ast.unparse(owner)}[{', '.join(parts)}]."
+
+
+def _stands(test: str, node: Any, tree: Any) -> bool:
+    """Whether this guard stands around the line already."""
+    around = [part for part in ast.walk(tree) if isinstance(part, (ast.If, ast.While)) and node in ast.walk(part)]
+    tests = [part for one in around for part in ast.walk(one.test) if isinstance(part, ast.Compare)]
+    return test in map(ast.unparse, tests)
+
+
+def _size(owner: Any, place: int, axes: int, part: Any) -> str:
+    """How many elements there are along this axis, in the kernel's words."""
+    if part.is_shared:
+        return str(part.shape[0])
+    whole = axes == 1 and isinstance(owner, ast.Name)
+    return f"{ast.unparse(owner)}.size" if whole else _axis_size(owner, len(part.shape) - axes + place)
 
 
 def _axis_size(owner: Any, axis: int) -> str:
@@ -115,19 +141,85 @@ def one_element(node: Any, axes: int) -> str:
         more = "" if axes == 1 else f" of {axes} axes"
         return f"{text} is a whole array{more}: write {text}[{', '.join('ijkl'[:axes])}]"
     owner, given = ast.unparse(node.value), len(indices_of(node))
+    if given == axes == 1 and (both := _row_and_column(node.slice)):
+        return f"{owner} has 2 axes: write {owner}[{both}]"
     index = ast.unparse(node.slice).strip("()") if isinstance(node.slice, ast.Tuple) else ast.unparse(node.slice)
     last = [f"{owner}[{', '.join([index, *which])}]" for which in (["0"] * axes, list("jkl"[:axes]))]
     what = "row" if axes == 1 else "array"
     return f"{owner} has {given + axes} axes, and {text} is a whole {what}: write {' or '.join(last)}"
 
 
+def _row_and_column(index: Any) -> str:
+    """``row, column`` of ``row * width + column``."""
+    if not isinstance(index, ast.BinOp) or not isinstance(index.op, ast.Add):
+        return ""
+    for product, column in ((index.left, index.right), (index.right, index.left)):
+        if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
+            row = product.right if isinstance(product.left, (ast.Constant, ast.Attribute)) else product.left
+            return f"{ast.unparse(row)}, {ast.unparse(column)}"
+    return ""
+
+
 def too_many(node: Any, axes: int) -> str:
     """What to write instead of more indices than there are axes."""
     owner, indices = ast.unparse(owner_of(node)), indices_of(node)
     if axes == 1 and len(indices) == 2:
+        others = [index for index in indices if not (isinstance(index, ast.Constant) and index.value == 0)]
+        if len(others) == 1:
+            return f"{owner} has 1 axis: write {owner}[{ast.unparse(others[0])}]"
         row, column = (f"({ast.unparse(i)})" if isinstance(i, ast.BinOp) else ast.unparse(i) for i in indices)
         return f"{owner} has 1 axis: write {owner}[{row} * width + {column.strip('()')}]"
     return f"{owner} has {axes} {'axis' if axes == 1 else 'axes'}, got {len(indices)} indices"
+
+
+def of_many(node: ast.BinOp) -> str:
+    """What to write for ``[0.0] * 128`` and for ``a @ b``. Empty for other operators."""
+    if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
+        share = f"jit.shared_memory(np.float32, {ast.unparse(node.right)}), which all threads of the block share"
+        return f"a kernel has no lists: write {share}, or one variable for each number"
+    if not isinstance(node.op, ast.MatMult):
+        return ""
+    (left, size), (right, _) = _along_k(node.left), _along_k(node.right)
+    if not left or not right:
+        return "a kernel has no @: write a loop over k, s += A[i, k] * B[k, j]"
+    return f"a kernel has no @: loop, for k in range({size}): s += {left} * {right}"
+
+
+def _along_k(node: Any) -> tuple[str, str]:
+    """``A[i, k]`` of ``A[i, :]``, and how many k there are: ``A.shape[1]``."""
+    if not isinstance(node, ast.Subscript):
+        return "", ""
+    indices = indices_of(node)
+    sliced = [axis for axis, index in enumerate(indices) if isinstance(index, ast.Slice)]
+    if len(sliced) != 1:
+        return "", ""
+    texts = ["k" if axis in sliced else ast.unparse(index) for axis, index in enumerate(indices)]
+    return f"{ast.unparse(node.value)}[{', '.join(texts)}]", f"{ast.unparse(node.value)}.shape[{sliced[0]}]"
+
+
+def changed_element(node: ast.AugAssign, axes: int) -> str:
+    """What to write instead of ``out += x[i]`` for an array of so many axes."""
+    name, sign = ast.unparse(node.target), _SIGNS.get(type(node.op), "")
+    text = f"{name} is a whole array: write {name}[{', '.join('ijkl'[:axes])}] {sign}= …"
+    first = "0" if axes == 1 else f"({', '.join('0' * axes)})"
+    is_sum = isinstance(node.op, ast.Add)
+    return f"{text} (and for a sum, jit.atomic_add({name}, {first}, {ast.unparse(node.value)}))" if is_sum else text
+
+
+def other_array(target: ast.Subscript, array: Any, kind: Any) -> str:
+    """What to write where an array can't take a number of this kind."""
+    name, to = ast.unparse(target.value), array.dtype
+    make = f"np.zeros({'n' if array.ndim == 1 else 'shape'}, np.{kind})"
+    if type(array).__name__ == "Pointer":
+        make = f"jit.shared_memory(np.{kind}, …)"
+    one = f", or write {ast.unparse(target)} = {'int' if to.kind == 'i' else f'np.{to}'}(…)" if kind.kind != "c" else ""
+    return f"{name} is an array of {to} and can't take {kind}. Make it {make}{one}"
+
+
+_SIGNS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+}  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------
@@ -156,3 +248,57 @@ def own_elements(node: Any) -> str:
     one = len(names) == 1
     get = f"{names[0]} = int(jit.grid(1))" if one else f"{', '.join(reversed(names))} = jit.grid({len(names)})"
     return f"Every thread runs the whole function. Let each do its own: {get}."
+
+
+# ---------------------------------------------------------------------------------------------
+# A launch whose blocks have other axes than the kernel counts in
+# ---------------------------------------------------------------------------------------------
+
+
+def second_axis(tree: Any) -> tuple[str, str]:
+    """What a kernel counts a second axis with, and its name: ``("jit.grid(2)", "row")``. Empty if it has none.
+
+    What the threads of a block have for it is looked at first.
+    """
+    found = ("", "")
+    for node in ast.walk(tree):
+        inner = node.value if isinstance(node, ast.Attribute) and node.attr in "yz" else None
+        if getattr(inner, "attr", getattr(inner, "id", "")) in ("threadIdx", "blockDim"):
+            return ast.unparse(node), ""
+        if isinstance(node, ast.Assign) and _is_grid_of_axes(node.value):
+            target = node.targets[0]
+            names = target.elts if isinstance(target, ast.Tuple) else []
+            found = ast.unparse(node.value), ast.unparse(names[1]) if len(names) > 1 else ""
+    return found
+
+
+def _is_grid_of_axes(node: Any) -> bool:
+    is_grid = isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == "grid"
+    return is_grid and bool(node.args) and isinstance(node.args[0], ast.Constant) and node.args[0].value != 1
+
+
+def lost_axis(second: tuple[str, str], grid: Any, block: Any) -> str:
+    """What's wrong where a kernel counts a second axis, and the launch says ``256`` for the threads."""
+    what, name = second
+    if not what or block[0] == 1:
+        return ""
+    of_grid = what.endswith(")")
+    always = "the block's" if of_grid and grid[1] > 1 else "1" if "blockDim" in what else "0"
+    side = round(block[0] ** 0.5)
+    write = (side, side) if side * side == block[0] else (32, block[0] // 32) if block[0] % 32 == 0 else (16, 16)
+    return (
+        f"{what} in a launch whose blocks have one axis: {name or ('the second' if of_grid else 'it')} is always "
+        f"{always}. Launch with {write}."
+    )
+
+
+def first_axis(second: tuple[str, str], block: Any) -> str:
+    """What's wrong where a kernel counts one axis only, and its blocks have more."""
+    each = block[1] * block[2]
+    if second[0] or each == 1:
+        return ""
+    axes = " × ".join(str(n) for n in (block if block[2] > 1 else block[:2]))
+    return (
+        f"jit.grid(1) and jit.threadIdx.x count only the first axis: in blocks of {axes}, {each:,} threads have each "
+        f"number. Launch with {each * block[0]:,}, or use jit.grid(2)."
+    )

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from . import names
-from .errors import Endless, NeverWritten
+from .endless import Rounds, steering
+from .errors import NeverWritten
 from .lanes import OPERATION, Lanes, Mask
 from .source import Source
 from .statements import Statements, Step, nothing
@@ -111,10 +112,12 @@ class Translation(Statements):
     def _loop(self, node: Any, ready: Callable, body: Step) -> Step:
         source, variables = self.source, self.variables
         leaves = [type(part) for part in ast.walk(node) if isinstance(part, (ast.Break, ast.Continue))]
+        decide = steering(node) if isinstance(node, ast.While) else None
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             test, before, after = ready(lanes, mask)
-            here, done, rounds, watch = mask, None, 0, lanes.watch
+            here, done, watch = mask, None, lanes.watch
+            rounds = Rounds(node, source, decide, variables)
             if watch is not None:
                 watch.enters()
             lanes.loops.append([None, None])
@@ -123,9 +126,7 @@ class Translation(Statements):
                 done = left if done is None else done if left is None else lanes.mask(done.on | left.on)
                 if not here.count:
                     break
-                rounds += 1
-                if rounds > lanes.launch.most_rounds:
-                    raise _endless(source, node, lanes, here, rounds - 1)
+                rounds.count(lanes, here)
                 before(lanes, here)
                 if watch is not None:
                     watch.round(node, source, lanes, here, variables)
@@ -166,7 +167,7 @@ class Translation(Statements):
         if value == Known(None):
             if self.is_device and self.result not in (None, VOID):
                 raise Problem("this function returns a value elsewhere")
-            return _exit if not self.is_device else self._returning(None)
+            return _exit(self.source.line(node)) if not self.is_device else self._returning(None)
         if not self.is_device:
             raise Problem("a kernel returns nothing: write the result into an array")
         given = as_value(value)
@@ -239,18 +240,9 @@ def _back(lanes: Lanes, here: Mask) -> Mask:
     return here if again is None else lanes.mask(here.on | again.on)
 
 
-def _endless(source: Source, node: Any, lanes: Lanes, here: Mask, rounds: int) -> Exception:
-    return source.wrong(
-        Endless, node,
-        f"{rounds:,} rounds, and {here.count:,} {'thread is' if here.count == 1 else 'threads are'} still in this "
-        f"loop. "
-        "Does it end? If it takes that long, raise the limit: kernel.most_rounds = …\n  A thread that waits for "
-        "another "
-        "one's write may wait forever: only barriers wait.",
-        lanes.first_of(here.on),
-    )  # fmt: skip
+def _exit(line: int) -> Step:
+    def step(lanes: Lanes, mask: Mask) -> Mask:
+        lanes.exit(mask, line)
+        return lanes.nobody
 
-
-def _exit(lanes: Lanes, mask: Mask) -> Mask:
-    lanes.exit(mask)
-    return lanes.nobody
+    return step

@@ -208,7 +208,11 @@ def shuffle(way: str) -> Callable:
         size = known(width, "the width of a shuffle")
         if size not in (2, 4, 8, 16, 32):
             raise Problem("the width of a shuffle is 2, 4, 8, 16 or 32")
-        value, index = as_value(var), cast(by, UINT if way in ("up", "down") else INT)
+        unsigned = way in ("up", "down")
+        if unsigned and isinstance(by, Value) and scalar_type(by).kind == "i":
+            write = f"np.uint32({ast.unparse(node.args[-1])})"
+            raise Problem(f"the third argument of shfl_{way}_sync must be unsigned: {write}")
+        value, index = as_value(var), cast(by, UINT if unsigned else INT)
         source = t.source
 
         def run(lanes: Lanes, on: Mask) -> Any:

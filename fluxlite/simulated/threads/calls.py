@@ -46,6 +46,8 @@ class Calls(Expressions):
             try:
                 inspect.signature(call).bind(self, node, *args, **keywords)
             except TypeError as error:
+                if function.obj in (names.grid, names.gridsize) and not args:
+                    raise Problem(f"write {function.obj!r}(1), or 2 or 3 for the number of axes") from None
                 raise Problem(f"{function.obj!r}: {error}") from None
             return call(self, node, *args, **keywords)
         return self._other(node, function.obj, args, keywords)
@@ -94,4 +96,6 @@ class Calls(Expressions):
 
 def _no_arrays(x: np.ndarray) -> str:
     shared = f", or jit.shared_memory(np.{x.dtype}, {x.size})" if x.dtype.kind in "biufc" else ""
+    if shared:
+        shared += ", which all threads of the block share; a thread's own numbers are variables"
     return f"a kernel makes no arrays: give it one as an argument{shared}"

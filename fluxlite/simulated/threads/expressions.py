@@ -106,11 +106,14 @@ class Expressions:
 
     def _whole(self, node: Any) -> str:
         """The array that stands where a number is needed, and its element."""
+        owners = set()
         for part in ast.walk(node):
-            if isinstance(part, (ast.Name, ast.Subscript)) and isinstance(part.ctx, ast.Load):
+            if isinstance(part, (ast.Name, ast.Subscript)) and isinstance(part.ctx, ast.Load) and part not in owners:
                 found = self.expression(part)
                 if isinstance(found, Value) and isinstance(found.type, (ArrayType, Pointer)):
                     return advice.one_element(part, found.type.ndim)
+            if isinstance(part, ast.Subscript):
+                owners.add(part.value)
         return "this is a whole array: write x[i]"
 
     def value(self, node: Any) -> Value:
@@ -236,10 +239,9 @@ class Expressions:
 
     def _view(self, owner: Value, indices: list[Value]) -> Value:
         """``x[0]`` of an array with two axes: what's left after the first."""
-        runs, run, source = [index.run for index in indices], owner.run, self.source
+        runs, run = [index.run for index in indices], owner.run
         if owner.type.ndim < 1:
             raise Problem("an array of no axes has no elements to choose")
-        _ = source
 
         def view(lanes: Lanes, mask: Mask) -> Ref:
             ref, offset = run(lanes, mask), 0
@@ -281,6 +283,8 @@ class Expressions:
         return Value(pointer.type, moved)
 
     def _BinOp(self, node: ast.BinOp) -> Expression:
+        if missing := advice.of_many(node):
+            raise Problem(missing)
         return self.operation(node.op, [self.expression(node.left), self.expression(node.right)])
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Expression:
@@ -346,7 +350,8 @@ class Expressions:
 
 
 _MISSING = {
-    "Slice": "slices", "List": "lists", "Dict": "dictionaries", "Set": "sets", "ListComp": "comprehensions",
+    "Slice": "slices", "List": "lists: take one variable for each number",
+    "Dict": "dictionaries", "Set": "sets", "ListComp": "comprehensions",
     "GeneratorExp": "generators", "Lambda": "lambda", "NamedExpr": ":=", "JoinedStr": "f-strings", "Starred": "*",
     "Is": "`is`", "IsNot": "`is not`", "In": "`in`", "NotIn": "`not in`", "UAdd": "unary +", "MatMult": "@",
     "Await": "await", "Yield": "yield",

@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -52,8 +52,10 @@ class Figures:
     It prints as rows, and each has a name here, too:
 
     - threads: how many ran, in `blocks` and `warps`.
+    - axes: the kernel counts a second axis, and this launch's blocks have one only.
     - sectors: the card's memory comes in pieces of 32 bytes; `share` is how much of them the threads wanted.
     - written: arrays of which the kernel wrote some elements and not others, `written["out"]`. It may be meant so.
+    - read: the same of arrays that it only reads.
     - busiest thread: how often it read and wrote, in the card's memory and in shared memory.
     - bank conflicts: how often lanes of a warp had to take turns at a bank of shared memory.
     - divergent: at how many of its branches a warp had to go both ways.
@@ -74,6 +76,8 @@ class Figures:
         self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
         self.lines: list[LineFigures] = []
         self.written: dict[str, tuple[int, int]] = {}
+        self.read: dict[str, tuple[int, int]] = {}
+        self.axes = ""
         self.unique_sectors = 0
         self.occupancy = self.resident = 0.0
         self.times: dict[str, tuple[float, ...]] = {}
@@ -170,11 +174,13 @@ class Figures:
         """What a receipt says about it: names and texts."""
         rows = [
             ("threads", f"{self.threads:,} in {many(self.blocks, 'block')}, {many(self.warps, 'warp')}"),
+            *([("axes", self.axes)] if self.axes else []),
             ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used"),
         ]
-        if self.written:
-            found = [f"{name} {some:,} of {size:,} elements" for name, (some, size) in self.written.items()]
-            rows.append(("written", ", ".join(found)))
+        for way, counts in (("read", self.read), ("written", self.written)):
+            if counts:
+                found = [f"{name} {some:,} of {size:,} elements" for name, (some, size) in counts.items()]
+                rows.append((way, ", ".join(found)))
         rows.append(("busiest thread", self._busiest()))
         if self.conflicts or self.shared_bytes:
             rows.append(("bank conflicts", f"{self.conflicts:,}; {self.shared_bytes:,} bytes of shared memory a block"))
@@ -219,6 +225,22 @@ class Figures:
     def __repr__(self) -> str:
         head = f"kernel {self.name}[{_dim(self.grid)}, {_dim(self.block)}]"
         return "\n".join([head, *(f"  {name:<15} {text}" for name, text in self.rows())])
+
+
+class NoFigures:
+    __doc__ = Figures.__doc__
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __repr__(self) -> str:
+        return self.why
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(name if name.startswith("_") else self.why)
 
 
 def _dim(dim: tuple[int, ...]) -> str:

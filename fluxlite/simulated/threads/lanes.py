@@ -77,6 +77,7 @@ class Lanes:
         self.top = self.mask(exists)
         self.alive = self.top.count
         self.exited: np.ndarray | None = None
+        self.exit_lines: set[int] = set()
         self.slots: list[Any] = [None] * launch.program.slots
         self.have: list[Any] = [None] * launch.program.slots
         self.watch, self.tracer = launch.watch_for(first, blocks), launch.tracer
@@ -138,8 +139,9 @@ class Lanes:
     def nobody(self) -> Mask:
         return self.mask(np.zeros((1, self.width), bool))
 
-    def exit(self, mask: Mask) -> None:
-        """These threads are done."""
+    def exit(self, mask: Mask, line: int) -> None:
+        """These threads are done, by the `return` in this line."""
+        self.exit_lines.add(line)
         self.alive -= mask.count
         gone = np.zeros(self.shape, bool) if self.exited is None else self.exited
         self.exited = gone | mask.on

@@ -11,6 +11,7 @@ import numpy as np
 from ..emptied import pattern_of
 from ..memory import Stored
 from ..rules import one_device
+from . import advice
 from .branches import Translation
 from .cards import card_of
 from .errors import KernelError, TooMuch
@@ -43,6 +44,7 @@ class Program:
             for name, kind in zip(source.parameters, types)
         ]
         self.run = Translation(self, source, parameters, is_device=False).body
+        self.second_axis = advice.second_axis(source.tree)
 
     def new_slot(self) -> int:
         self.slots += 1
@@ -89,6 +91,9 @@ class Launch:
         self.watched: tuple[int, int] | None = None
         self.program = _program(source, programs, [_type(source, *given) for given in zip(source.parameters, args)])
         self._args = self._arguments(args)
+        # Those who write (256, 1) know that there's a second axis.
+        is_number = not isinstance(block, (tuple, list)) or len(block) == 1
+        self.figures.axes = advice.lost_axis(self.program.second_axis, self.grid, self.block) if is_number else ""
 
     def _check_size(self) -> None:
         name = self.source.name
@@ -178,8 +183,13 @@ class Launch:
         figures.unique_sectors = sum(int(np.count_nonzero(memory.near)) for memory in self.memories)
         changed = [memory.atomics for memory in self.memories if memory.atomics is not None]
         figures.queue = max((int(times.max(initial=0)) for times in changed), default=0)
-        found = {part.name: part.count_written() for part in self.parts if part.name in self.program.changed}
-        figures.written = {name: (some, size) for name, (some, size) in found.items() if some < size}
+        for part in self.parts:
+            is_written = part.name in self.program.changed
+            some, size = part.among(part.memory.written if is_written else part.memory.read)
+            if is_written and some < size:
+                figures.written[part.name] = some, size
+            elif 0 < some < size and not is_written:
+                figures.read[part.name] = some, size
         figures.add_times(self.device.settings[0], cycles)
 
     def watch(self, watched: Any) -> None:

@@ -30,14 +30,21 @@ class Memory:
         self.atomics: np.ndarray | None = None  # how many atomics each unit has seen
         self.units = units
         self.written: np.ndarray | None = None  # which units this launch has written
+        self.read: np.ndarray | None = None  # which it has read, if it writes none of them
         self.lines: dict[int, set[int]] = {READ: set(), WRITE: set(), ATOMIC: set()}
 
     def note_written(self, at: Any, each: int) -> None:
         """These elements were written; each is so many units."""
-        if self.written is None:
-            self.written = np.zeros(self.units, bool)
+        self.written = self._noted(self.written, at, each)
+
+    def note_read(self, at: Any, each: int) -> None:
+        self.read = self._noted(self.read, at, each)
+
+    def _noted(self, seen: np.ndarray | None, at: Any, each: int) -> np.ndarray:
+        seen = np.zeros(self.units, bool) if seen is None else seen
         for k in range(each):
-            self.written[at * each + k] = True
+            seen[at * each + k] = True
+        return seen
 
     def count_atomics(self, at: np.ndarray, times: int) -> None:
         if self.atomics is None:
@@ -80,14 +87,14 @@ class Part(NamedTuple):
             at -= found[-1] * stride
         return ", ".join(map(str, found))
 
-    def count_written(self) -> tuple[int, int]:
-        """How many elements this launch has written, and how many there are."""
+    def among(self, seen: np.ndarray | None) -> tuple[int, int]:
+        """How many elements are among these units of its memory, and how many there are."""
         size, each = math.prod(self.shape), self.each
-        if self.memory.written is None or not size:
+        if seen is None or not size:
             return 0, size
         strides = [stride * each for stride in self.strides]
-        seen = np.lib.stride_tricks.as_strided(self.memory.written[self.offset * each :], self.shape, strides)
-        return int(np.count_nonzero(seen)), size
+        own = np.lib.stride_tricks.as_strided(seen[self.offset * each :], self.shape, strides)
+        return int(np.count_nonzero(own)), size
 
 
 class Ref(NamedTuple):
@@ -107,7 +114,7 @@ class Reach:
 
     __slots__ = (
         "at", "chosen", "lane", "footprint", "times", "sectors", "used", "conflicts", "waits", "is_near", "is_written",
-        "noted",
+        "is_read", "noted",
     )  # fmt: skip
 
     def __init__(self, at: Any) -> None:
@@ -118,7 +125,7 @@ class Reach:
         self.times = 1  # how many blocks do the same
         self.sectors = self.used = self.conflicts = 0
         self.waits: np.ndarray | None = None  # how much longer each warp takes, because of conflicts
-        self.is_near = self.is_written = False
+        self.is_near = self.is_written = self.is_read = False
         self.noted = [-1, -1, -1]  # for each way, the log's serial number when it was last noted
 
 
@@ -192,11 +199,14 @@ def _outside(lanes: Lanes, ref: Ref, axis: int, index: int, bad: Any, count: int
         write = advice.signed(parts[place] if place < len(parts) else node, site.source.tree) or "int(jit.grid(1))"
         wrapped = f" It's a number below 0 that an unsigned type can't hold: write {write}."
     backwards = ", and doesn't count from the end" if below < 0 else ""
-    guard = advice.guard(node, place, len(part.shape) - ref.axis, below, part, lanes.launch.threads)
+    axes, tree, lost = len(part.shape) - ref.axis, site.source.tree, ""
+    guard = advice.guard(node, place, axes, below, part, lanes.launch, tree)
+    if lanes.figures.axes:  # where a thread's own second axis is lost, a guard would only make the numbers wrong
+        guard, lost = "" if not lanes.launch.program.second_axis[1] else guard, f"\n  {lanes.figures.axes}"
     text = (
         f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside.{wrapped}\n  "
         f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
-        f"{advice.renamed(guard, write)}"
+        f"{advice.renamed(guard, write)}{lost}"
     )
     return site.wrong(OutOfBounds, text, lanes.first_of(bad))
 

@@ -109,15 +109,19 @@ atomic_or = _atomic("or", "sets the bits of `value`", "[7 7 2 1]", "2")
 atomic_xor = _atomic("xor", "flips the bits of `value`", "[5 7 2 1]")
 
 
-def _shuffle(name: str, whose: str, printed: str) -> Builtin:
+def _shuffle(name: str, whose: str, printed: str, unsigned: bool = False) -> Builtin:
     line = f"i = jit.grid(1); x[i] = jit.{name}(0xF, x[i], 1, width=4)"
-    about = f"``jit.{name}(mask, value, index)``: the value of {whose}, in this warp, or in each `width` of its lanes."
+    more = " `index` is unsigned: write ``np.uint32(step)`` of a variable." if unsigned else ""
+    about = (
+        f"``jit.{name}(0xffffffff, value, index)``: the value of {whose}, in this warp, or in each `width` of its "
+        f"lanes. The first argument is the mask of lanes that take part; 0xffffffff is all lanes.{more}"
+    )
     return Builtin(name, about + _EXAMPLE.format(line=line, printed=printed))
 
 
 shfl_sync = _shuffle("shfl_sync", "the lane `index`", "[7 7 7 7]")
-shfl_up_sync = _shuffle("shfl_up_sync", "the lane `index` below", "[5 5 7 2]")
-shfl_down_sync = _shuffle("shfl_down_sync", "the lane `index` above", "[7 2 1 1]")
+shfl_up_sync = _shuffle("shfl_up_sync", "the lane `index` below", "[5 5 7 2]", unsigned=True)
+shfl_down_sync = _shuffle("shfl_down_sync", "the lane `index` above", "[7 2 1 1]", unsigned=True)
 shfl_xor_sync = _shuffle("shfl_xor_sync", "the lane whose number differs in these bits", "[7 5 1 2]")
 
 # The examples in these objects' texts, for doctest, which looks at functions and classes only.

@@ -90,6 +90,8 @@ class Statements(Calls):
         given = as_value(value)
         if isinstance(given.type, Void):
             raise Problem("this gives nothing that could be assigned")
+        if isinstance(target, ast.Name) and target.id in self.variables:
+            self._whole_quotient(node.value, self.variables[target.id].type, f"{target.id} = {{}}")
         put = self.assign(target, given.type, given.origin)
         run = given.run
 
@@ -139,6 +141,15 @@ class Statements(Calls):
             raise Problem(f"{what} holds {to} and can't take {kind}{new or begin or hint(kind, to)}")
         return lambda value: value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
 
+    def _whole_quotient(self, value: Any, kind: Any, write: str) -> None:
+        """Raises `Problem` where ``step / 2`` is meant to stay an integer."""
+        is_quotient = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div)
+        if not is_quotient or not isinstance(kind, np.dtype) or kind.kind not in "iu":
+            return
+        if all(scalar_type(self.expression(part)).kind in "iu" for part in (value.left, value.right)):
+            whole = ast.unparse(ast.BinOp(value.left, ast.FloorDiv(), value.right))
+            raise Problem(f"/ gives a float: write {write.format(whole)}")
+
     def _new_name(self, what: str) -> str:
         return f": {what} is an argument; take another name" if what in self.source.parameters else ""
 
@@ -157,6 +168,8 @@ class Statements(Calls):
 
     def _assign_element(self, target: ast.Subscript, kind: Any) -> Callable[[Lanes, Mask, Any], None]:
         owner, indices, site = self._place(target)
+        if isinstance(kind, np.dtype) and not can_become(kind, owner.type.dtype):
+            raise Problem(advice.other_array(target, owner.type, kind))
         convert = self._converted(kind, owner.type.dtype, ast.unparse(target.value))
         run, runs = owner.run, [index.run for index in indices]
 
@@ -183,7 +196,11 @@ class Statements(Calls):
             old = self.expression(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
             if isinstance(old, Known):
                 raise Problem(f"{node.target.id} isn't the kernel's own: assign it first")
+            if isinstance(old.type, (ArrayType, Pointer)):
+                raise Problem(advice.changed_element(node, old.type.ndim))
             kind = scalar_type(old)
+            quotient = ast.BinOp(ast.copy_location(ast.Name(node.target.id, ast.Load()), node), node.op, node.value)
+            self._whole_quotient(quotient, kind, f"{node.target.id} //= {ast.unparse(node.value)}")
             new = self.operation(node.op, [old, given])
             put, run = self._assign_name(node.target, self._result(new, kind, node.target.id), frozenset()), new.run  # type: ignore[union-attr]
 
@@ -208,7 +225,8 @@ class Statements(Calls):
         box: list[Any] = [None]
         kind = owner.type.dtype
         new = self.operation(node.op, [Value(kind, lambda lanes, mask: box[0]), given])
-        self._result(new, kind, ast.unparse(target))
+        if not can_become(got := scalar_type(new), kind):
+            raise Problem(advice.other_array(target, owner.type, got))
         run, runs, compute = owner.run, [index.run for index in indices], cast(new, kind, checked=False).run
 
         def step(lanes: Lanes, mask: Mask) -> Mask:

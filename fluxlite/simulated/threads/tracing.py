@@ -70,7 +70,8 @@ class Trace(list):
         self.name, self.grid, self.block, self.chosen, self.warp = name, grid, block, chosen, warp
 
     def __repr__(self) -> str:
-        return "\n".join(touch.sentence for touch in self)
+        nothing = f"Warp {self.warp} of block {self.chosen} touches no memory."
+        return "\n".join(touch.sentence for touch in self) or nothing
 
 
 class Tracer:
