@@ -86,12 +86,10 @@ def apart(path: KeyPath, where: Any, here: Any) -> DeviceError:
 
 
 def mover(device: Any) -> str:
-    """What a program writes to move an array to `device`: ``gpu``, ``cpu``, or the device by its number."""
-    from .devices.selection import gpu_device  # it imports this module
-
+    """What a program writes to move an array to `device`: ``gpu`` for a first card, others by their number."""
     if device.backend == "CPU":
         return "cpu"
-    return "gpu" if device == gpu_device() else f"get_device({device.backend!r}, {device.index})"
+    return "gpu" if device.index == 0 else f"get_device({device.backend!r}, {device.index})"
 
 
 def mixed_devices(what: str, **arrays: Any) -> DeviceError | None:

@@ -63,7 +63,7 @@ def test_a_host_array_is_no_operand(device, mix):
 
 
 def test_the_refusal_says_both_devices_and_the_fix(simulated):
-    with pytest.raises(TypeError, match=r"Simulated:0.*\(2,\).*on CPU.*x = device\(x\)"):
+    with pytest.raises(TypeError, match=r"Simulated:0.*\(2,\).*on CPU.*x = gpu\(x\)"):
         numbers(simulated, (2,)) + np.ones(2)
 
 
