@@ -10,7 +10,7 @@ from ..course.timing import Timing
 from ..simulated.presets import PRESETS
 from .widgets import Shown, ipywidgets, picture, said
 
-RECORDED, LIVE = "recorded", "this machine, measured now (takes some seconds)"
+RECORDED, LIVE = "recorded", "this machine, measured now (takes a few seconds)"
 
 
 class Explorer(Shown):
