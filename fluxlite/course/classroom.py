@@ -147,7 +147,7 @@ class Class:
         lines = [line for _, line in named[:NOTES]]
         if more := list(dict.fromkeys(name for name, _ in named[NOTES:])):
             others = f" and {len(more) - NAMED} more" if len(more) > NAMED else ""
-            lines.append(f"Something is to be said of these too: {', '.join(more[:NAMED])}{others}")
+            lines.append(f"There are remarks on these, too: {', '.join(more[:NAMED])}{others}")
         wrapped = (textwrap.wrap(line, SCREEN, subsequent_indent="  ", break_on_hyphens=False) for line in lines)
         return ["\n".join(line for lines in wrapped for line in lines)] if lines else []
 
@@ -181,7 +181,7 @@ class Class:
         lines = []
         for each in files.values():
             more = f" and {len(each) - 6} more" if len(each) > 6 else ""
-            line = f"{len(each)} learners of one name, each counted: {'; '.join(each[:6])}{more}. {question}"
+            line = f"{len(each)} learners with the same name, each counted: {'; '.join(each[:6])}{more}. {question}"
             lines.append((each[0].partition(" is ")[0], line))
         return [line for line, each in zip(lines, files.values()) if len(each) > 1]
 

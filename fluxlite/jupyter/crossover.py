@@ -12,7 +12,7 @@ from ..simulated.presets import PRESETS
 from .alive import Alive
 from .widgets import Shown, ipywidgets, picture, said
 
-RECORDED, LIVE = "recorded", "this machine, measured now (takes some seconds)"
+RECORDED, LIVE = "recorded", "this machine, measured now (takes a few seconds)"
 
 
 class Explorer(Shown):

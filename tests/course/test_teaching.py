@@ -10,6 +10,7 @@ import nbformat
 import pytest
 
 import fluxlite
+from fluxlite import messages
 from fluxlite.__main__ import main
 from fluxlite.course import exercises
 
@@ -20,7 +21,7 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 PROSE = BLOCK.sub("", PAGE)
 NUMBERS = exercises.lessons()
 every_lesson = pytest.mark.parametrize("number", NUMBERS)
-PARTS = ["Leave with:", "Misconceptions", "Type live.", "Skip", "Whose laptop.", "Guesses.", "Exercises"]
+PARTS = ["Leave with:", "Misconceptions", "Type live.", "Skip", "On their laptops.", "Guesses.", "Exercises"]
 
 
 def cells(number):
@@ -146,6 +147,7 @@ def typed_live():
 @every_lesson
 def test_what_is_typed_live_shows_what_the_page_says(number, monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(messages, "in_notebook", lambda: True)  # where long messages are broken between words
     begin = BLOCK.search(PAGE[PAGE.index("## Lessons") :])[2]
     code, shown = typed_live()[number]
     names, printed = {}, io.StringIO()
@@ -204,7 +206,52 @@ def test_a_plan_leaves_time_for_the_exercises_that_it_keeps():
             assert {id[:2] for id in kept} <= set(re.findall(r"\*\*(\d\d)\*\*", what))
 
 
-# -- links, commands, the card ----------------------------------------------------------------------------------------
+def section_of(number):
+    """For each exercise of a lesson, the number of the section that it stands in."""
+    found, section = {}, ""
+    for heading in re.findall(r"^## (\d+) ·|^### Exercise (\S+)", text(number), re.MULTILINE):
+        section = heading[0] or section
+        if heading[1]:
+            found[heading[1]] = section
+    return found
+
+
+def test_what_can_be_skipped_leaves_the_exercises_that_a_plan_keeps():
+    three_hours, _, second_day = plans()
+    for id in (id for _, _, rows in (three_hours, second_day) for row in rows for id in row[3]):
+        first = part(id[:2], "Skip").partition(". ")[0]
+        whole = re.findall(r"(?<!of )(?<!after )\bsections? (\d+)(?: and (\d+))?", first)
+        assert section_of(id[:2])[id] not in {n for pair in whole for n in pair}, id
+        assert id not in re.findall(r"\d\d\.\d", first), id
+
+
+def below(plan):
+    """What stands below a plan's table, up to the next heading."""
+    return re.search(rf"^### {plan} \(.*?\n\n\|.*?\n\n(.*?)(?=^#|^\*\*Rhythm)", PAGE, re.MULTILINE | re.DOTALL)[1]
+
+
+@pytest.mark.parametrize("plan", ["Three hours", "A day", "A second day"])
+def test_a_plan_says_what_to_drop_when_late_and_only_what_it_has(plan):
+    late = re.search(r"^\*\*Late\?\*\*(.*)", below(plan), re.MULTILINE | re.DOTALL)[1]
+    table = PAGE[PAGE.index(f"### {plan} (") : PAGE.index(late)]
+    dropped = re.findall(r"\d\d\.\d", late)
+    assert dropped and set(dropped) <= set(re.findall(r"\d\d\.\d", table))
+    assert all(f"| {time} | " in table for time in re.findall(r"At (\d:\d\d)", late))
+
+
+def test_the_three_hours_hold_one_vote_for_each_lesson_that_has_a_guess():
+    lessons = [number for _, _, what, _ in next(plans())[2] for number in re.findall(r"\*\*(\d\d)\*\*", what)]
+    votes = re.search(r"In three hours: (.*?)\. ", PAGE)[1].split(", ")
+    assert [vote[:2] for vote in votes] == lessons
+
+
+def test_a_lesson_that_a_plan_takes_up_to_its_stop_sign_has_one():
+    rows = [what for _, _, rows in plans() for _, _, what, _ in rows if "stop sign" in what]
+    for number in {number for what in rows for number in re.findall(r"\*\*(\d\d)\*\*", what)}:
+        assert ("**This is the end of the core.**" if number == "05" else "**You can stop here**") in text(number)
+
+
+# -- links, commands, the slip ----------------------------------------------------------------------------------------
 
 
 def anchors(path):
@@ -234,9 +281,9 @@ def test_every_command_exists():
         assert (ROOT / path).exists() or (ROOT / "tools" / path).exists(), path
 
 
-def test_the_card_says_what_lesson_00_says():
-    card = "".join(re.findall(r"^>.*\n", PAGE, re.MULTILINE))
-    words = " ".join(re.sub(r"^> ?", "", card, flags=re.MULTILINE).replace("**", "").split())
+def test_the_slip_says_what_lesson_00_says():
+    slip = "".join(re.findall(r"^>.*\n", PAGE, re.MULTILINE))
+    words = " ".join(re.sub(r"^> ?", "", slip, flags=re.MULTILINE).replace("**", "").split())
     lesson = " ".join(text("00").replace("**", "").split())
     assert words in lesson
 

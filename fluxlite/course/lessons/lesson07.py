@@ -238,7 +238,8 @@ def read_off(size: Any, times: Any) -> str:
         raise _wrong_size(given_size, yours, right)
     if not _near(given_times, right.faster[SIZES[-1]]):
         raise _wrong_times(given_times, yours, right)
-    return f"from {right.smallest} on; at {SIZES[-1]} {right.faster[SIZES[-1]]:.0f} times, in a comparison with a model"
+    most = f"{right.faster[SIZES[-1]]:.0f} times as fast at {SIZES[-1]}"
+    return f"from {right.smallest} on; {most}, in a comparison with a model"
 
 
 def _wrong_size(size: float, yours: str, right: Crossover) -> NotRight:
