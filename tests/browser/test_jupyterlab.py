@@ -88,7 +88,16 @@ def lab(tmp_path_factory):
         wait_until(lambda: answers(f"{address}/api") is not None, "JupyterLab does not answer")
         yield address
     finally:
-        server.terminate()
+        stop(server)
+
+
+def stop(server):
+    """End a server. One that waits for a kernel that was just starting doesn't end by itself."""
+    server.terminate()
+    try:
+        server.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        server.kill()
         server.wait()
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from test_jupyterlab import BROWSER, ROOT, SETTINGS, WAIT, answers, browser, notebook, wait_until  # noqa: F401
+from test_jupyterlab import BROWSER, ROOT, SETTINGS, WAIT, answers, browser, notebook, stop, wait_until  # noqa: F401
 
 pytest.importorskip("notebook", reason="Notebook is not installed: make test EXTRAS=browser")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
@@ -44,8 +44,7 @@ def server(tmp_path_factory):
         wait_until(lambda: answers(f"{address}/api") is not None, "Notebook does not answer")
         yield address
     finally:
-        started.terminate()
-        started.wait()
+        stop(started)
 
 
 @pytest.fixture
