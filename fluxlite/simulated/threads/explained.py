@@ -44,7 +44,7 @@ class Explained:
         )  # fmt: skip
         return (
             f"<table><tr>{head}<th style='text-align:left'>{html.escape(self.figures.name)}</th></tr>{rows}</table>"
-            f"<pre>{html.escape(repr(self.figures))}</pre>"
+            f'<pre style="word-break:normal">{html.escape(repr(self.figures))}</pre>'
         )
 
 
