@@ -11,7 +11,7 @@ from fluxlite.devices import CPU, cpu, devices, gpu, simulate_gpu
 from fluxlite.receipts.recording import receipt
 from fluxlite.receipts.seconds import clock
 from fluxlite.simulated import costs
-from fluxlite.simulated.clocks import HostClock, Lanes
+from fluxlite.simulated.clocks import HOST, HostClock, Lanes
 from fluxlite.simulated.costs import tiles
 from fluxlite.simulated.presets import PRESETS, Preset, preset
 
@@ -242,6 +242,8 @@ def test_with_deterministic_false_the_programs_own_time_counts(monkeypatch):
     devices()[0].instead = slow
     x + x
     assert clock() - before == pytest.approx(8 * MILLI + 10 * MICRO)
+    monkeypatch.undo()
+    HOST.mark()  # or the next program's own time would be all the time since this machine was started
 
 
 def test_the_kind_of_clock_belongs_to_what_simulate_gpu_was_asked_for():
