@@ -84,7 +84,7 @@ def acted(place: str, folder: Path) -> dict[str, str]:
     module.mkdir(parents=True)
     (module / "__init__.py").touch()
     (module / "files.py").write_text(MODULE)
-    # Neither this folder on Python's path nor somebody's own record of progress: they have none of them.
+    # Neither this folder on Python's path nor a learner's record of progress: they have none of them.
     ours = ("PYTHONPATH", "FLUXLITE_PROGRESS")
     kept = {name: value for name, value in os.environ.items() if name not in ours}
     return {**kept, **KNOWN_BY[place], "PYTHONPATH": str(folder)}
