@@ -51,7 +51,7 @@ class Call:
 
 
 def on_tape(fused: Any, args: tuple) -> Any:
-    """Call it with arguments some of which are tracked. The innermost gradient keeps the call."""
+    """Call it with some arguments that are tracked. The innermost gradient keeps the call."""
     level = max((x.level for x in args if type(x) is TrackedArray), key=lambda level: level.number, default=PARAMETERS)
     tracked = tuple([i for i, x in enumerate(args) if type(x) is TrackedArray and x.level is level])
     call = Call(fused, tracked, tuple([i for i in tracked if type(args[i].value) is float]))

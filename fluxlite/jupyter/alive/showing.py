@@ -73,7 +73,7 @@ class Alive:
     # -- HTML ------------------------------------------------------------------------------------
 
     def data(self) -> dict[str, Any]:
-        """What the script reads: knobs, moves, and the sentences, of which equal parts are written once."""
+        """What the script reads: knobs, moves, and the sentences; equal parts are written once."""
         phrases: dict[str, int] = {}
         says = [[phrases.setdefault(p, len(phrases)) for p in _phrases(said)] for said in self.sentences]
         return {

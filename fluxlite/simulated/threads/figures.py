@@ -54,7 +54,7 @@ class Figures:
     - threads: how many ran, in `blocks` and `warps`.
     - axes: the kernel counts a second axis, and this launch's blocks have one only.
     - sectors: the card's memory comes in pieces of 32 bytes; `share` is how much of them the threads wanted.
-    - written: arrays of which the kernel wrote some elements and not others, `written["out"]`. It may be meant so.
+    - written: arrays where the kernel wrote some elements and not others, `written["out"]`. It may be meant so.
     - read: the same of arrays that it only reads.
     - busiest thread: how often it read and wrote, in the card's memory and in shared memory.
     - bank conflicts: how often lanes of a warp had to take turns at a bank of shared memory.
