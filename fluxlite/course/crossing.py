@@ -167,7 +167,7 @@ def crossover(
 
     >>> c = crossover(batch=64)
     >>> round(c.crossing), c.smallest
-    (340, 512)
+    (272, 512)
     """
     if live:
         return compared(measured(batch), HERE, batch, card, copies, wait)

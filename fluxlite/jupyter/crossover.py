@@ -78,6 +78,6 @@ def crossover_explorer(batch: int = 64, card: str = "NVIDIA T4", copies: bool = 
     ipywidgets. You can call ``crossover(batch=64)`` without it.
 
     >>> crossover_explorer()
-    One training step, ... The lines cross at a hidden size of about 340. From 512 on the GPU wins; ...
+    One training step, ... The lines cross at a hidden size of about 272. From 512 on the GPU wins; ...
     """
     return Explorer(batch, card, copies, wait)
