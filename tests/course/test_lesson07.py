@@ -70,6 +70,9 @@ def memory_lost(x, y, w1, w2, epochs=200):
     return history
 
 
+# The tables that a learner may read: of one wave, of 64, and the right one, of 1,024.
+ONE, SIXTY_FOUR, WAVES = crossover(1), crossover(64), crossover(1024)
+AT_4096 = WAVES.faster[4096]
 LAUNCH_TIME = crossover(1024, copies=False, wait=False).faster[4096]
 
 
@@ -110,18 +113,18 @@ LAUNCH_TIME = crossover(1024, copies=False, wait=False).faster[4096]
         ("07.3", [lambda *data: None], "train returns no list"),
         ("07.3", [on_the_cpu], "0 launches: it no longer runs on the GPU"),
         ("07.3", [memory_lost], "the last loss is 0.83"),
-        ("07.4", [128, LAUNCH_TIME], "the time of the launches alone"),
-        ("07.4", [128, LAUNCH_TIME], "the time of the launches alone"),
-        ("07.4", [512, 35], "with a batch of 64"),
-        ("07.4", [1024, 21], "with a batch of 1"),
-        ("07.4", [71, 52], "where the lines cross"),
-        ("07.4", [16, 52], "at 16 the CPU is still faster"),
-        ("07.4", [256, 52], "from a smaller size on"),
-        ("07.4", [100, 52], "the table has no such size"),
-        ("07.4", [128, 1 / 52], "upside down"),
-        ("07.4", [128, crossover(1024).faster[128]], "the ratio is the one at 128"),
-        ("07.4", [128, 5], "the ratio isn't"),
-        ("07.4", [128, "many"], "times is text"),
+        ("07.4", [WAVES.smallest, LAUNCH_TIME], "the time of the launches alone"),
+        ("07.4", [ONE.smallest, AT_4096], "with a batch of 1"),
+        ("07.4", [ONE.smallest, ONE.faster[4096]], "with a batch of 1"),
+        ("07.4", [SIXTY_FOUR.smallest, SIXTY_FOUR.faster[4096]], "with a batch of 64"),
+        ("07.4", [WAVES.crossing, AT_4096], "where the lines cross"),
+        ("07.4", [16, AT_4096], "at 16 the CPU is still faster"),
+        ("07.4", [2048, AT_4096], "from a smaller size on"),
+        ("07.4", [100, AT_4096], "the table has no such size"),
+        ("07.4", [WAVES.smallest, 1 / AT_4096], "upside down"),
+        ("07.4", [WAVES.smallest, WAVES.faster[WAVES.smallest]], f"the ratio is the one at {WAVES.smallest}"),
+        ("07.4", [WAVES.smallest, 5], "the ratio isn't"),
+        ("07.4", [WAVES.smallest, "many"], "times is text"),
     ],
 )
 def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
@@ -136,7 +139,7 @@ def test_right_answers_other_than_the_lessons_own():
     assert judge("07.2", lambda f, device: bench(f).median).word == "right"
     assert judge("07.3", train).word == "right"
     assert judge("07.3", lambda *data: np.array(train(*data))).word == "right"
-    assert judge("07.4", np.int64(128), 51).word == "right"
+    assert judge("07.4", np.int64(WAVES.smallest), round(AT_4096)).word == "right"
 
 
 def test_what_is_still_to_be_done_is_not_yet():

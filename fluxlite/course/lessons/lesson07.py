@@ -235,20 +235,21 @@ def read_off(size: Any, times: Any) -> str:
             "this program has to wait: the loss comes back",
         )
     if given_size != right.smallest:
-        raise _wrong_size(given_size, yours, right)
+        raise _wrong_size(given_size, given_times, yours, right)
     if not _near(given_times, right.faster[SIZES[-1]]):
         raise _wrong_times(given_times, yours, right)
     most = f"{right.faster[SIZES[-1]]:.0f} times as fast at {SIZES[-1]}"
     return f"from {right.smallest} on; {most}, in a comparison with a model"
 
 
-def _wrong_size(size: float, yours: str, right: Crossover) -> NotRight:
+def _wrong_size(size: float, times: float, yours: str, right: Crossover) -> NotRight:
     expected = "the first size of the table at which the GPU wins, and keeps winning"
     if right.crossing is not None and _near(size, right.crossing, 0.03):
         return NotRight("that's where the lines cross; we want a size of the table", yours, expected)
-    for batch in (1, 64):
-        if size == crossover(batch).smallest:
-            return NotRight(f"that's with a batch of {batch}", yours, f"a batch of {BATCH}")
+    others = [batch for batch in (1, 64) if size == crossover(batch).smallest]
+    others = [batch for batch in others if _near(times, crossover(batch).faster[SIZES[-1]])] or others
+    if others:
+        return NotRight(f"that's with a batch of {' or '.join(map(str, others))}", yours, f"a batch of {BATCH}")
     if size in right.faster and right.faster[int(size)] <= 1:
         return NotRight(f"at {size:g} the CPU is still faster", yours, expected)
     return NotRight(
