@@ -49,6 +49,7 @@ PROCESSORS = {
     "SkylakeX": {"OPENBLAS_CORETYPE": "SKYLAKEX"},
     "loops without AVX512": {"NPY_DISABLE_CPU_FEATURES": _V4},
     "loops without AVX2": {"NPY_DISABLE_CPU_FEATURES": f"{_V4} {_V3}"},
+    "of 2009": {"OPENBLAS_CORETYPE": "NEHALEM", "NPY_DISABLE_CPU_FEATURES": f"{_V4} {_V3}"},  # both in one run
     "1 thread": {"OPENBLAS_NUM_THREADS": "1"},
     "2 threads": {"OPENBLAS_NUM_THREADS": "2"},
     "4 threads": {"OPENBLAS_NUM_THREADS": "4"},
