@@ -13,7 +13,8 @@ def frames(pictures: Sequence[Picture], labels: Sequence[Any], name: str, first:
     """Leaf through `pictures` with a slider called `name`, or let them run with its play button.
 
     Each picture has its label on the slider, and its sentence below it. A screen reader reads that sentence out. The
-    arrow keys move the slider. Nothing moves until you press play; then a frame stays for `ms` milliseconds. The plain
+    arrow keys move the slider, and so do the two buttons beside it, by Space or Enter, where a front end keeps the
+    arrow keys for itself. Nothing moves until you press play; then a frame stays for `ms` milliseconds. The plain
     way is to show one of the pictures. Raises `ValueError` if there are no pictures or not one label for each, and
     `ImportError` without ipywidgets.
 
@@ -44,7 +45,7 @@ class Frames(widgets.Shown):
             style={"description_width": "initial"}, layout={"width": "32em", "max_width": "100%"},
         )  # fmt: skip
         self.image, self.words = module.HTML(), module.HTML()
-        controls = module.HBox([self.play, self.slider], layout={"flex_flow": "row wrap"})
+        controls = module.HBox([self.play, widgets.with_buttons(self.slider)], layout={"flex_flow": "row wrap"})
         super().__init__(module.VBox([controls, self.image, self.words]), "", "")
         self._link = module.link((self.play, "value"), (self.slider, "value"))
         self.slider.observe(self._changed, names="value")

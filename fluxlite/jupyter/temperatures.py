@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..pictures import BLUE, Picture, plots, show
-from .widgets import Shown, ipywidgets, said
+from .widgets import Shown, ipywidgets, said, with_buttons
 
 
 def chances(scores: Any, temperature: float) -> np.ndarray:
@@ -66,7 +66,7 @@ def temperatures(
 ) -> Temperatures:
     """`next_letter` with a slider: all temperatures of `written`, which has for each what the network wrote.
 
-    Tab reaches the slider, and the arrow keys move it. It begins with the temperature `first`, or the lowest. Raises
+    Tab reaches the slider, and the arrow keys move it, or the two buttons beside it. It begins with the temperature `first`, or the lowest. Raises
     `ValueError` if `first` isn't among them, and `ImportError` without ipywidgets.
 
     >>> temperatures("ab", [2.0, 0.0], {0.5: "aaaa", 2.0: "abab"}, after="c")
@@ -93,7 +93,7 @@ class Temperatures(Shown):
             style={"description_width": "8em"}, layout={"width": "30em", "max_width": "100%"},
         )  # fmt: skip
         self.image, self.text, self.words = w.HTML(), w.HTML(), w.HTML()
-        super().__init__(w.VBox([self.slider, self.image, self.text, self.words]), "", "")
+        super().__init__(w.VBox([with_buttons(self.slider), self.image, self.text, self.words]), "", "")
         self.slider.observe(self._changed, names="value")
         self._changed()
 

@@ -36,6 +36,28 @@ def ipywidgets(plain_call: str) -> ModuleType:
     return module
 
 
+def with_buttons(slider: Any) -> Any:
+    """A slider over options, and two buttons beside it that go one option back, or on.
+
+    Its arrow keys do the same, but not everywhere: Notebook 7 keeps these keys for moving between cells. Space and
+    Enter press a button in all of them.
+
+    >>> import ipywidgets
+    >>> slider = ipywidgets.SelectionSlider(options=["a", "b", "c"])
+    >>> _, back, on = with_buttons(slider).children
+    >>> on.click(); on.click(); on.click(); back.click(); slider.value
+    'b'
+    """
+    module, last = ipywidgets("the plain call"), len(slider.options) - 1
+    back, on = (
+        module.Button(description=sign, tooltip=f"{slider.description}: {words}", layout={"width": "2.6em"})
+        for sign, words in (("‹", "back"), ("›", "on"))
+    )
+    back.on_click(lambda _: setattr(slider, "index", max(slider.index - 1, 0)))
+    on.on_click(lambda _: setattr(slider, "index", min(slider.index + 1, last)))
+    return module.HBox([slider, back, on], layout={"flex_flow": "row wrap"})
+
+
 def picture(figure: Any, sentence: str) -> str:
     """A figure as the value of an HTML widget, with `sentence` as its alternative text and caption."""
     return Picture(figure, sentence)._repr_html_()

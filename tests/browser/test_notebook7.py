@@ -1,4 +1,4 @@
-"""Notebook 7 in a real browser: links jump to lessons and to headings."""
+"""Notebook 7 in a real browser: links jump to lessons and to headings, and sliders move without a mouse."""
 
 import json
 import os
@@ -10,6 +10,8 @@ import sys
 
 import pytest
 from test_jupyterlab import BROWSER, ROOT, SETTINGS, WAIT, answers, browser, notebook, stop, wait_until  # noqa: F401
+
+from fluxlite.course.films.ball import RATES
 
 pytest.importorskip("notebook", reason="Notebook is not installed: make test EXTRAS=browser")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
@@ -28,6 +30,7 @@ def server(tmp_path_factory):
     content = json.loads((course / "points.ipynb").read_text())
     pointing = {"cell_type": "markdown", "id": "points", "metadata": {}, "source": POINTS}
     (course / "points.ipynb").write_text(json.dumps({**content, "cells": [pointing]}))
+    notebook(course / "ball.ipynb", "from fluxlite.course.films.ball import balls\n\nballs()")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -103,3 +106,22 @@ def test_a_link_to_a_heading_of_another_lesson_opens_the_lesson(opened):
     follow(opened("points.ipynb"), "there", lambda page: page.locator('.jp-Notebook h1:has-text("05 · ")').count())
     for path in (ROOT / "notebooks" / "learner").glob("*.ipynb"):
         assert not re.search(r"\]\([\w-]+\.ipynb#", path.read_text(encoding="utf-8")), path.name
+
+
+def test_a_slider_moves_by_the_keyboard(opened):
+    """Its arrow keys don't arrive: Notebook moves to another cell. The buttons beside it do what they would."""
+    page = opened("ball.ipynb")
+    page.locator(".jp-CodeCell .jp-InputArea").first.click()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".jupyter-widgets .noUi-handle", timeout=WAIT * 1000)
+    rate = page.locator(".widget-readout").first
+    before = rate.inner_text()
+    for sign in ("›", "‹"):
+        page.locator(f'.jupyter-widgets button:has-text("{sign}")').focus()
+        page.keyboard.press("Space" if sign == "›" else "Enter")
+        page.wait_for_function(f"{json.dumps(before)} != document.querySelector('.widget-readout').innerText")
+        before = rate.inner_text()
+    page.locator(".noUi-handle").focus()
+    page.keyboard.press("End")
+    page.wait_for_function(f"{json.dumps(before)} != document.querySelector('.widget-readout').innerText")
+    assert rate.inner_text() == f"{RATES[-1]:g}"

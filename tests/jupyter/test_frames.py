@@ -22,6 +22,17 @@ def test_the_slider_chooses_the_picture_and_its_words():
     assert film.now == 2 and "3 high" in film.image.value and 'role="status"' in film.words.value
 
 
+def test_the_buttons_beside_the_slider_go_one_frame_back_or_on():
+    film = frames(bars(1, 2), labels=["1 m", "2 m"], name="height")
+    slider, back, on = film.widget.children[0].children[1].children
+    assert slider is film.slider and (back.tooltip, on.tooltip) == ("height: back", "height: on")
+    seen = []
+    for button in (back, on, on, back):
+        button.click()
+        seen.append(film.now)
+    assert seen == [0, 1, 1, 0] and "1 high" in film.image.value
+
+
 def test_play_moves_the_slider():
     film = frames(bars(1, 2, 3), labels=[1, 2, 3], name="height")
     film.play.value = 2  # what the play button does in the page, one after the other
