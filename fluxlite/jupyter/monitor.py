@@ -58,7 +58,8 @@ def _figure(losses: list[float], means: list[float]) -> Any:
     figure, axes = plots(height=3.2)
     every = -(-len(losses) // _MOST)
     steps = range(1, len(losses) + 1)
-    axes.plot(steps[::every], losses[::every], color=BLUE, lw=0.8, label="each step")
+    mark = "o" if len(losses) == 1 else ""  # a line through one point can't be seen
+    axes.plot(steps[::every], losses[::every], color=BLUE, lw=0.8, marker=mark, label="each step")
     if 1 < len(means) < len(losses):
         # An epoch's mean stands in its middle. A last epoch that is not complete has none.
         batches = len(losses) // len(means)

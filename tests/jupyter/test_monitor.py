@@ -207,6 +207,11 @@ def test_loss_curve_needs_a_loss_and_takes_losses_below_zero():
     assert numbers["lowest"] == -1 and numbers["rises"] == 0 and "0 times" in repr(picture)
 
 
+def test_a_single_loss_can_be_seen():
+    for losses, marker in ([0.25], "o"), ([0.25, 0.5], ""):
+        assert of_module._figure(losses, []).axes[0].get_lines()[0].get_marker() == marker
+
+
 def test_a_long_history_is_drawn_with_as_many_points_as_can_be_told_apart():
     figure = of_module._figure([1.0] * 5001, [1.0] * 5)
     lines = figure.axes[0].get_lines()
