@@ -5,7 +5,6 @@ The pictures that it takes lie in the folder FLUXLITE_SCREENSHOTS, if that is se
 
 import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,20 +12,8 @@ import pytest
 from fluxlite.course.explore import EXPLORE, programs, write_pages
 from fluxlite.course.explore.lines import alive_crossover
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
 SHOTS = os.environ.get("FLUXLITE_SCREENSHOTS")
 NAMES = list(EXPLORE)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        chromium = started.chromium.launch(executable_path=BROWSER, args=options)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

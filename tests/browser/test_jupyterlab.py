@@ -6,27 +6,16 @@ The pictures that it takes lie in the folder FLUXLITE_SCREENSHOTS, if that is se
 import json
 import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import pytest
+from front_ends import ROOT, WAIT, answers, served, wait_until
 
 from fluxlite.course.lab import SETTINGS
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
-
-ROOT = Path(__file__).parents[2]
 LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "learner").glob("[0-9]*.ipynb"))
 if not os.environ.get("FLUXLITE_SCREENSHOTS"):  # all of them are run without a browser as well
     LESSONS = ["00-start-here.ipynb", "05-sine-wave-rnn.ipynb"]
-WAIT = 400  # seconds, the longest: a machine that does other work as well is slow, not wrong
 
 LONG_TRAINING = """
 import numpy as np, fluxlite as fl
@@ -52,77 +41,14 @@ pad
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        chromium = started.chromium.launch(executable_path=BROWSER, args=options)
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory):
+def lab(browser, tmp_path_factory):
     """The address of a JupyterLab over a folder with a learner's copies."""
-    home = tmp_path_factory.mktemp("lab")
-    course = home / "my-course"
-    shutil.copytree(ROOT / "notebooks" / "learner", course)
-    notebook(course / "training.ipynb", LONG_TRAINING, "print('next cell:', model(x).shape)")
-    notebook(course / "pad.ipynb", PAD)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    folders = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
-    environment = {**os.environ, **folders, "IPYTHONDIR": str(home / "ipython"), "PYTHONPATH": str(ROOT)}
-    environment.pop("FLUXLITE_PROGRESS", None)
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"]
-    command += ["--ServerApp.port_retries=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={course}"]
     # The course's settings; and all cells in the page, also those that are scrolled out of sight.
     settings = json.loads((SETTINGS / "overrides.json").read_text())
     settings["@jupyterlab/notebook-extension:tracker"]["windowingMode"] = "none"
-    (home / "overrides.json").write_text(json.dumps(settings))
-    command += [f"--LabApp.app_settings_dir={home}"]
-    with (home / "lab.log").open("w") as log:
-        server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT, cwd=course)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        wait_until(lambda: answers(f"{address}/api") is not None, "JupyterLab does not answer")
+    own = {"training.ipynb": [LONG_TRAINING, "print('next cell:', model(x).shape)"], "pad.ipynb": [PAD]}
+    with served("jupyterlab", "LabApp", tmp_path_factory.mktemp("lab"), settings, own) as address:
         yield address
-    finally:
-        stop(server)
-
-
-def stop(server):
-    """End a server. One that waits for a kernel that was just starting doesn't end by itself."""
-    server.terminate()
-    try:
-        server.wait(timeout=30)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        server.wait()
-
-
-def notebook(path, *sources):
-    """Write a notebook of these cells."""
-    blank = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    cells = [{**blank, "id": f"c{i}", "source": source} for i, source in enumerate(sources)]
-    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    content = {"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
-    path.write_text(json.dumps(content))
-
-
-def answers(address):
-    try:
-        with urllib.request.urlopen(address, timeout=10) as answer:
-            return json.load(answer)
-    except OSError:
-        return None
-
-
-def wait_until(condition, complaint):
-    end = time.monotonic() + WAIT
-    while not condition():
-        assert time.monotonic() < end, complaint() if callable(complaint) else complaint
-        time.sleep(0.1)
 
 
 @pytest.fixture

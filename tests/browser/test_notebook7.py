@@ -1,57 +1,35 @@
 """Notebook 7 in a real browser: links jump to lessons and to headings, and sliders move without a mouse."""
 
 import json
-import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
 
 import pytest
-from test_jupyterlab import BROWSER, ROOT, SETTINGS, WAIT, answers, browser, notebook, stop, wait_until  # noqa: F401
+from front_ends import ROOT, WAIT, served
 
 from fluxlite.course.films.ball import RATES
+from fluxlite.course.lab import SETTINGS
 
 pytest.importorskip("notebook", reason="Notebook is not installed: make test EXTRAS=browser")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")
 
 # A heading far down in another lesson; and, in the same, one above which there's more than a screen.
 POINTS = "[there](05-sine-wave-rnn.ipynb#What-to-remember)\n\n[below](#Below)\n\n" + "line\n\n" * 80 + "## Below"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server(browser, tmp_path_factory):
     """The address of a Notebook 7 over a folder with a learner's copies."""
     home = tmp_path_factory.mktemp("notebook")
-    course = home / "my-course"
-    shutil.copytree(ROOT / "notebooks" / "learner", course)
-    notebook(course / "points.ipynb")
-    content = json.loads((course / "points.ipynb").read_text())
-    pointing = {"cell_type": "markdown", "id": "points", "metadata": {}, "source": POINTS}
-    (course / "points.ipynb").write_text(json.dumps({**content, "cells": [pointing]}))
-    notebook(course / "ball.ipynb", "from fluxlite.course.films.ball import balls\n\nballs()")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    shutil.copy(SETTINGS / "overrides.json", home)
-    folders = {name: str(home / name) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
-    environment = {**os.environ, **folders, "IPYTHONDIR": str(home / "ipython"), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "notebook", "--no-browser", "--allow-root", f"--port={port}"]
-    command += ["--ServerApp.port_retries=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={course}"]
-    command += [f"--JupyterNotebookApp.app_settings_dir={home}"]
-    with (home / "notebook.log").open("w") as log:
-        started = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT, cwd=course)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        wait_until(lambda: answers(f"{address}/api") is not None, "Notebook does not answer")
+    own = {"points.ipynb": [POINTS], "ball.ipynb": ["from fluxlite.course.films.ball import balls\n\nballs()"]}
+    settings = json.loads((SETTINGS / "overrides.json").read_text())
+    with served("notebook", "JupyterNotebookApp", home, settings, own) as address:
+        points = home / "my-course" / "points.ipynb"
+        pointing = {"cell_type": "markdown", "id": "points", "metadata": {}, "source": POINTS}
+        points.write_text(json.dumps({**json.loads(points.read_text()), "cells": [pointing]}))
         yield address
-    finally:
-        stop(started)
 
 
 @pytest.fixture
-def opened(browser, server):  # noqa: F811
+def opened(browser, server):
     """Opens a notebook in a window of its own."""
     windows = []
 
