@@ -103,6 +103,17 @@ def forward(**wrong):
     return answer
 
 
+def no_other_leaf(tree):
+    return fl.fmap(lambda leaf: leaf.astype("f2") if is_float(leaf) else None, tree)
+
+
+def always_softmax(model, x):
+    dense = forward()
+    for part in model:
+        x = dense([part], x) if isinstance(part, fl.Dense) else fl.softmax(x)
+    return x
+
+
 @pytest.mark.parametrize(
     ("id", "answers", "words"),
     [
@@ -122,6 +133,7 @@ def forward(**wrong):
         ("02.2", [only_float32], "only float32 was converted"),
         ("02.2", [half_in_place], "half changed the model that it was given: layers[0].weight"),
         ("02.2", [untied], "were one array and are two now"),
+        ("02.2", [no_other_leaf], "returns nothing"),
         ("02.2", [no_functions], "the functions of the model are not what they were"),
         ("02.2", [on_the_cpu_only], "on the GPU the arrays stayed as they were"),
         ("02.2", [through_the_host], "was brought back to the CPU"),
@@ -144,6 +156,7 @@ def forward(**wrong):
         ("02.4", [forward(step=lambda d, x: d.activation(x @ d.weight + d.bias))], "weight.T, not weight"),
         ("02.4", [forward(step=lambda d, x: d.activation(d.weight @ x + d.bias))], "the columns of x"),
         ("02.4", [forward(step=lambda d, x: 2 * x)], "not what the model gives"),
+        ("02.4", [always_softmax], "isn't always softmax: call the one that's there"),
         ("02.4", [lambda model, x: forward()(fl.cpu(model), fl.cpu(x))], "brings something back to the CPU"),
     ],
 )

@@ -134,6 +134,7 @@ def every_tenth(found):
     [
         ("04.1", [outside], "a gradient is None"),
         ("04.1", [lambda w, x, y, rate: w + rate * slope(w, x, y)], "uphill"),
+        ("04.1", [lambda w, x, y, rate: w - 0.1 * slope(w, x, y)], "the rate is an argument; yours is always 0.1"),
         ("04.1", [lambda w, x, y, rate: w - rate * fl.gradient(mse, w, x, y)], "gradient gives a tuple"),
         ("04.1", [lambda w, x, y, rate: w - slope(w, x, y)], "the rate says how much of it to take"),
         ("04.1", [lambda w, x, y, rate: slope(w, x, y)], "this is the gradient"),

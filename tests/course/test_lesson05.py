@@ -123,7 +123,7 @@ LOOPS = [
     (training(memory="wiped"), '0.839: as good as "same value as now". What survives from step to step?'),
     (training(memory="kept for ever"), "the memory of one epoch goes on into the next"),
     (training(update="each epoch"), "0.193: one update in each epoch, 200 updates instead of 4,000"),
-    (training(zero=False), "the weights grew without limit"),
+    (training(zero=False), "the weights grew without limit: do you use each gradient once, then set it to zero?"),
     (training(returns=lambda losses: None), "train_wave returned None"),
     (training(returns=lambda losses: np.array([1.0, 2.0])), "train_wave returns one number"),
     (training(returns=lambda losses: losses[-1] / 20), "yours is their mean"),
@@ -137,7 +137,7 @@ LOOPS = [
 # -- 05.3 -----------------------------------------------------------------------------------------------------------
 
 
-def again(memory_from="withgradient", waste=0):
+def again(memory_from="withgradient", waste=0, uphill=False, still=False):
     """The loop with withgradient, with mistakes."""
 
     def train_again(w1, w2, x, y, epochs=200, lr=0.1):
@@ -155,8 +155,9 @@ def again(memory_from="withgradient", waste=0):
                     after = forward(point, memory, w1, w2)[1]
                 if memory_from != "nowhere":
                     memory = after
-                w1 -= lr * g1
-                w2 -= lr * g2
+                rate = 0 if still else -lr if uphill else lr
+                w1 -= rate * g1
+                w2 -= rate * g2
                 total = total + value
                 for _ in range(waste):
                     w1 + w1
@@ -181,6 +182,8 @@ def leaking(w1, w2, x, y, epochs=200, lr=0.1):
 
 
 YOUNGER = [
+    (again(uphill=True), "the weights grew without limit: does each step go against the gradient"),
+    (again(still=True), "no step changed them"),
     (again("a second forward"), "7 launches per step too many: forward ran twice"),
     (again("nowhere"), "0.839: as good as"),
     (again(waste=6), "the loss is right, with 6 launches per step too many"),

@@ -142,6 +142,22 @@ def test_right_answers_other_than_the_lessons_own():
     assert judge("07.4", np.int64(WAVES.smallest), round(AT_4096)).word == "right"
 
 
+def test_one_wait_is_a_wait_and_not_waits():
+    def read_at_the_end(x, y, w1, w2, epochs=200):
+        w1, w2, history = w1.copy(), w2.copy(), []
+        for epoch in range(1, epochs + 1):
+            memory, total = np.zeros_like(w2.T), 0
+            for point, target in zip(x, y):
+                error, memory = training_step(point, target, memory, w1, w2)
+                total = total + error
+            if epoch % 10 == 0:
+                history.append(total)
+        return fl.cpu(np.stack(history)).tolist()
+
+    verdict = judge("07.3", read_at_the_end)
+    assert verdict.word == "right" and "1 wait in 20 epochs" in verdict.message
+
+
 def test_what_is_still_to_be_done_is_not_yet():
     assert judge("07.4", ..., ...).word == "not yet"
     assert judge("07.1", ...).word == "not yet"

@@ -39,6 +39,14 @@ def predict_with_one_memory(x, w1, w2):
     return np.stack(outs)
 
 
+def predict_for_one_wave(x, w1, w2):
+    h, outs = np.zeros_like(x, shape=(1, 6)), []
+    for point in x:
+        out, h = step(point, h, w1, w2)
+        outs.append(out)
+    return np.stack(outs)
+
+
 def predict_forgetting(x, w1, w2):
     return predict(x, w1, w2, forgets=True)
 
@@ -108,6 +116,7 @@ def train_on_gpu(
     [
         ("08.1", [predict_one_by_one], "there is still a loop over the waves"),
         ("08.1", [predict_forgetting], "wave 1 of 1, step 2"),
+        ("08.1", [predict_for_one_wave], "64 waves, and a memory with a single row"),
         ("08.1", [predict_with_one_memory], "wave 2 of 64, step 2"),
         ("08.1", [lambda x, w1, w2: None], "the predictions for 1 wave have the shape of x"),
         ("08.1", [lambda x, w1, w2: predict(x, w1, w2)[:, :, 0]], "the predictions for 1 wave have the shape of x"),
@@ -122,7 +131,7 @@ def train_on_gpu(
         ("08.2", [lambda out, target: np.max((out - target) ** 2) / 2], "five different waves"),
         ("08.3", [lambda *a: (sequence_loss(*a), a[0])], "return the loss alone"),
         ("08.3", [whole_loss], "the loss is still computed in each step"),
-        ("08.3", [one_loss], "the product with w2 is still in the loop"),
+        ("08.3", [one_loss], "is it the one with w2? No next step needs that"),
         ("08.3", [lambda *a: one_loss(*a, reduce=np.sum)], "you sum over the waves"),
         ("08.3", [the_other(half=1)], "the ½ is missing"),
         ("08.3", [the_other(over_steps=np.mean)], "the mean over the 20 steps"),

@@ -150,6 +150,13 @@ def _check_kept(tree: Any, before: dict[str, Any], short: Any) -> None:
 
 
 def _check_dtypes(arrays: dict[str, Any]) -> None:
+    lost = [path for path, array in arrays.items() if array is None]
+    if lost:
+        raise NotRight(
+            "your function of a leaf returns nothing where there's nothing to shorten",
+            yours=f"{lost[0]} is None",
+            expected="return leaf, for every leaf that you leave as it is",
+        )
     if arrays["classes"].dtype.kind != "i":
         raise NotRight("an array of integers was changed", arrays["classes"].dtype, "the same dtype as before")
     floats = {path: array.dtype for path, array in arrays.items() if array.dtype.kind == "f"}
@@ -215,6 +222,13 @@ def forward(forward: Any) -> str:
     bent = np.tanh(h + first.bias)
     _compare(forward(fl.Chain(first), x), bent, x, first, h)
     _compare(forward(fl.Chain(first, last, fl.softmax), x), fl.softmax(bent @ last.weight.T))
+    other = forward(fl.Chain(first, np.abs), x)
+    if np.shape(other) != bent.shape or not np.allclose(other, np.abs(bent), atol=1e-5):
+        raise NotRight(
+            "a function in the Chain isn't always softmax: call the one that's there",
+            yours="not the absolute values, for Chain(Dense(3, 3, np.tanh), np.abs)",
+            expected="x = layer(x)",
+        )
     _compare(forward(fl.Chain(first, last), x[0]), bent[0] @ last.weight.T)
     model, moved = fl.gpu((fl.Chain(first, last), x))
     with fl.receipt() as r:

@@ -138,7 +138,7 @@ def _numbers(array: Any) -> str:
 @exercise("05.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")
 def train_wave(train_wave: Any) -> str:
     loss = _last(train_wave(*playground.weights(), *_wave()), "train_wave")
-    _tell_loss(loss)
+    _tell_loss(loss, "do you use each gradient once, then set it to zero?")
     return "0.0649: the memory lasts from step to step, and 4,000 updates have been made"
 
 
@@ -158,7 +158,7 @@ def train_again(train_again: Any) -> str:
             yours=f"{paid.launched['tanh']} tanh in an epoch of 20 steps",
             expected="the new memory comes out of withgradient, beside the loss: return loss, memory",
         )
-    _tell_loss(_last(train_again(*arrays), "train_again"))
+    _tell_loss(_last(train_again(*arrays), "train_again"), "does each step go against the gradient, as in w1 -= …?")
     if extra > 4:
         raise NotRight(f"the loss is right, with {extra} launches per step too many", f"{paid.launches} in an epoch")
     return f"0.0649, with {round((paid.launches or 0) / 20)} launches per step, and nothing is tracked after it"
@@ -194,7 +194,7 @@ def _last(returned: Any, name: str) -> float:
     return float(np.ravel(returned)[0])
 
 
-def _tell_loss(loss: float) -> None:
+def _tell_loss(loss: float, runaway: str) -> None:
     if abs(loss - 0.0649) <= 0.0005:
         return
     facts = (f"a loss of {loss:.4f}", "a loss of 0.0649")
@@ -205,9 +205,10 @@ def _tell_loss(loss: float) -> None:
         0.0649 / 20: "the loss is the sum of the 20 steps; yours is their mean",
         0.0365: "the memory of one epoch goes on into the next: each epoch should begin with an empty one",
         3.9155: "3.916 is the loss of the first epoch, not of the last",
+        5.4925: "the weights are what they were at the start: no step changed them",
     }
     if not np.isfinite(loss) or loss > 100:
-        raise NotRight("the weights grew without limit: do you use each gradient once, then set it to zero?", *facts)
+        raise NotRight(f"the weights grew without limit: {runaway}", *facts)
     for number, message in known.items():
         if abs(loss - number) <= 0.01 * number:
             raise NotRight(message, *facts)

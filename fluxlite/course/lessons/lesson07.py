@@ -200,7 +200,8 @@ def fewer_waits(train: Any) -> str:
             "part of it no longer runs on the GPU" if launches < FEWEST else "something is computed that wasn't before"
         )
         raise NotRight(f"{launches:,} launches in {EPOCHS} epochs: {much}", f"{launches:,}", f"{FEWEST:,} to {MOST:,}")
-    return f"loss 0.0649 as before, {waits} waits in {EPOCHS} epochs instead of {STEPS}"
+    counted = f"{waits} wait{'' if waits == 1 else 's'}"
+    return f"loss 0.0649 as before, {counted} in {EPOCHS} epochs instead of {STEPS}"
 
 
 def _losses(history: Any) -> None:
