@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -60,7 +61,7 @@ def look_at_class(asked: argparse.Namespace) -> int:
 
     if asked.csv is not None and asked.lesson:
         raise ValueError(f"--csv writes all lessons: leave out {' '.join(asked.lesson)}, or --csv")
-    seen = look_at_class(asked.folder)
+    seen = look_at_class(asked.folder, [" ".join(name) for name in asked.one_learner])
     if asked.csv is not None:
         file = Path(" ".join(asked.csv) or "class.csv")
         seen.write_csv(file)
@@ -106,6 +107,10 @@ def parser() -> argparse.ArgumentParser:
     looking.add_argument("folder", metavar="FOLDER", type=Path, help="where the zip files are")
     looking.add_argument("lesson", metavar="LESSON", nargs="*", default=[], help="show lesson 03, say, for the wall")
     looking.add_argument("--csv", metavar="FILE", nargs="*", help="write all of it as a table, into class.csv or FILE")
+    looking.add_argument(
+        "--one-learner", metavar="NAME", nargs="+", action="append", default=[],
+        help="take all files signed with this name together: a learner who changed computers, say",
+    )  # fmt: skip
     return top
 
 
@@ -125,9 +130,14 @@ def main(arguments: list[str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # in a file on Windows not every letter can be written
         sys.stdout.reconfigure(errors="replace")
     try:
-        return int(asked.run(asked))
+        status = int(asked.run(asked))
+        sys.stdout.flush()  # while we can still say what goes wrong
+        return status
     except ValueError as error:
         print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # what read our output has seen enough: less, or head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains once more when it ends
         return 1
     except OSError as error:
         about = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error

@@ -17,6 +17,7 @@ import textwrap
 import unicodedata
 import zipfile
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,8 @@ class Class:
         files: dict[str, list[str]] = {}
         for label, one in zip(self.labels, self.handins):
             files.setdefault(comparable(_cut(one.name)), []).append(f"{label} is {_files(one)}")
-        question = "Is it one learner? Take away the older file."
+        # The name isn't repeated there: it's text from elsewhere, and a shell would run what is in it.
+        question = "Is it one learner? Add --one-learner and the name."
         lines = []
         for each in files.values():
             more = f" and {len(each) - 6} more" if len(each) > 6 else ""
@@ -334,12 +336,13 @@ def _histogram(id: str, question: Question, counts: Counter[str], text: Asked) -
     return lines
 
 
-def look_at_class(folder: Path) -> Class:
+def look_at_class(folder: Path, one_learner: Collection[str] = ()) -> Class:
     """What the learners handed in: the zip files in `folder` and below, with one learner's files combined.
 
-    Raises `ValueError` if there's no such folder.
+    All files signed with a name in `one_learner` count as one learner's. Raises `ValueError` if there's no such folder,
+    or no hand-in with such a name.
     """
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder; name the one with the files that were handed in")
     found, remarks = collect(folder)
-    return Class(by_learner(found), remarks)
+    return Class(by_learner(found, one_learner), remarks)

@@ -36,6 +36,8 @@ TIMES_INSIDE, MORE_INSIDE = 20, 1_000_000
 LISTED, OPENED = 200, 5_000
 # Zip files inside a zip file: the platform's, the learner's own, handin's.
 DEEPEST = 2
+# Files that pack others, and that nobody's zip command made.
+OTHER_PACKINGS = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
 # Folders inside folders: that's a file system's own limit, or a joke.
 DEEPEST_FOLDER = 30
 WORDS = (exercises.RIGHT, exercises.NOT_RIGHT, exercises.STOPPED)
@@ -92,7 +94,7 @@ def collect(folder: Path) -> tuple[list[Handin], list[Remark]]:
 
 
 def _zips(folder: Path, remarks: list[Remark]) -> Iterator[Path]:
-    """All files named .zip or .ZIP, sorted by name."""
+    """All files named .zip or .ZIP, sorted by name. What looks like a hand-in but isn't a zip file is remarked on."""
 
     def closed(error: OSError) -> None:
         where = short(os.path.relpath(os.fsdecode(error.filename), folder))
@@ -104,6 +106,13 @@ def _zips(folder: Path, remarks: list[Remark]) -> Iterator[Path]:
             remarks.append(Remark(short(below.as_posix()), "folders in it were not opened: it's too deep"))
             folders.clear()
         folders.sort()
+        if ABOUT in files:  # Safari, for one, unpacks what it downloads
+            words = "an unpacked hand-in is not counted: zip this folder again, or keep the zip file"
+            remarks.append(Remark(short(below.as_posix()), words))
+        for name in sorted(files):
+            if name.lower().endswith(OTHER_PACKINGS):
+                where = short((below / name).as_posix())
+                remarks.append(Remark(where, "only zip files are read: ask for the one that fluxlite handin made"))
         yield from (Path(place, name) for name in sorted(files + folders) if name.lower().endswith(".zip"))
 
 
@@ -318,14 +327,20 @@ def _questions() -> dict[str, list[str]]:
 # -- several files of one learner -------------------------------------------------------------------------------------
 
 
-def by_learner(handins: list[Handin]) -> list[Handin]:
+def by_learner(handins: list[Handin], one_learner: Collection[str] = ()) -> list[Handin]:
     """One hand-in per learner, sorted by name. Several files by one learner are combined.
 
     Files belong together if they have the same name and come from the same record of progress. On Colab and Binder each
-    session has its own record, so there the name decides.
+    session has its own record, so there the name decides; so it does for the names in `one_learner`, for learners who
+    changed computers. Raises `ValueError` for a name there that no hand-in has.
     """
+    known = {comparable(printable(name)): name for name in one_learner}
+    if missing := known.keys() - {one.key for one in handins}:
+        raise ValueError(f"no hand-in is signed {', '.join(repr(known[key]) for key in sorted(missing))}")
     groups: dict[tuple[str, str], list[Handin]] = {}
     for one in handins:
+        if one.key in known:
+            one = one._replace(place="", learner=one.key)
         whose = one.place or one.learner or str(one.files)
         groups.setdefault((one.key, whose), []).append(one)
     together = [_together(sorted(group, key=lambda one: one.time)) for group in groups.values()]

@@ -299,6 +299,26 @@ def test_two_people_of_one_name_are_both_counted_and_told_apart(learner, tmp_pat
     assert re.search(r"^Ada #1 +\+\.\.\. +1\nADA #2 +\.\+\.\. +1$", shown, re.MULTILINE), shown
     said = " ".join(shown.split())
     assert "2 learners with the same name, each counted: Ada #1 is first.zip; ADA #2 is other/handin-ADA.zip." in said
+    assert said.endswith("Is it one learner? Add --one-learner and the name.")
+
+
+def test_a_learner_who_changed_computers_is_one_if_the_teacher_says_so(learner, tmp_path, monkeypatch, capsys):
+    """From a laptop to Binder, say: the older file has what the newer one lacks, so taking it away would lose that."""
+    handin("Ada L.", learner)
+    handin("Bob", learner)
+    monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "other" / progress.FILE))
+    (tmp_path / "other").mkdir()
+    monkeypatch.setenv("BINDER_LAUNCH_HOST", "binder")
+    progress.keep("checks", "03.2", "right")
+    handin("ada l.", tmp_path / "other")
+    monkeypatch.chdir(tmp_path)
+    assert main(["class", "."]) == 0 and "3 learners " in capsys.readouterr().out
+    assert main(["class", ".", "--one-learner", "Ada", "L.", "--one-learner", "Bob"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^ada l\. +\+\+\.\. +2\nBob +\+\.\.\. +1$", said, re.MULTILINE), said
+    assert said.endswith("handed in more than once; taken together: ada l. (2 files)\n")
+    assert main(["class", ".", "03", "--one-learner", "Ada L."]) == 0
+    assert capsys.readouterr().out.startswith("lesson 03   2 learners\n")
 
 
 @pytest.mark.parametrize(
@@ -421,6 +441,7 @@ def test_an_empty_class(tmp_path):
     [
         (["class", "nowhere"], "nowhere is no folder"),
         (["class", ".", "99"], "there is no lesson '99'"),
+        (["class", ".", "--one-learner", "Zoë", "Q"], "no hand-in is signed 'Zoë Q'"),
         (["class", ".", "../../x"], "there is no lesson '../../x'"),
         (["class", ".", "\x1b[2J"], "there is no lesson '\\x1b[2J'"),
         (["class", ".", "03", "--csv"], "--csv writes all lessons: leave out 03, or --csv"),
@@ -436,6 +457,17 @@ def test_mistakes_are_said_in_one_line(arguments, words, tmp_path, monkeypatch, 
     assert main(arguments) == 1
     error = capsys.readouterr().err
     assert words in error and error.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a closed pipe is another error there")
+def test_a_reader_that_has_seen_enough_gets_no_advice(tmp_path):
+    """`fluxlite class . 03 | head` said that another folder helps."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "fluxlite", "class", str(tmp_path), "03"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,19 @@ def test_a_hand_in_that_was_zipped_again_is_found(files, tmp_path):
     assert names(tmp_path) == ["Ada"]
 
 
+def test_a_hand_in_that_is_no_zip_file_is_named(tmp_path):
+    """Safari unpacks what it downloads, and some learners pack in another way: they were missing, unnoticed."""
+    (tmp_path / "handin-Ada").mkdir()
+    for name, content in contents("Ada").items():
+        (tmp_path / "handin-Ada" / name).write_text(content)
+    (tmp_path / "handin-Bob.RAR").write_bytes(b"Rar!")
+    (tmp_path / "notes.txt").write_text("bring chalk")
+    assert collected(tmp_path) == ([], [
+        "handin-Bob.RAR: only zip files are read: ask for the one that fluxlite handin made",
+        "handin-Ada: an unpacked hand-in is not counted: zip this folder again, or keep the zip file",
+    ])  # fmt: skip
+
+
 def test_the_zip_file_of_a_moodle_course(tmp_path):
     files = {
         "Ada Lovelace_12345_assignsubmission_file/handin-Ada.zip": packed(contents("Ada")),
