@@ -75,7 +75,7 @@ def main(arguments):
         return 1
     folder = os.path.abspath(arguments[0] if arguments else os.path.join(os.path.expanduser("~"), "fluxlite-course"))
     venv = os.path.join(folder, ".venv")
-    print("Installing into %s; a minute or two, 400 MB." % folder)
+    print("Installing into %s; a minute or two, 450 MB." % folder)
     sys.stdout.flush()  # other programs write, too
     if subprocess.call([sys.executable, "-m", "venv", "--clear", venv]):
         return 1
