@@ -481,6 +481,16 @@ def dot_of_the_first_block(x, y, out):
 
 
 @jit.rawkernel()
+def dot_by_all_threads(x, y, out):
+    part = jit.shared_memory(np.float32, 256)
+    t = int(jit.threadIdx.x)
+    i = int(jit.grid(1))
+    part[t] = x[i] * y[i] if i < x.size else np.float32(0)
+    halved(part, t)
+    jit.atomic_add(out, 0, part[0])
+
+
+@jit.rawkernel()
 def dot_inside_the_guard(x, y, out):
     part = jit.shared_memory(np.float32, 256)
     t = int(jit.threadIdx.x)

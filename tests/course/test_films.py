@@ -222,6 +222,16 @@ def test_each_way_to_use_two_cards_is_done_in_its_own_time(two_cards):
     assert str(busy_at({"one": one, "both": both}, 1.0).sentence).partition(". ")[2] == last.partition(". ")[2]
 
 
+def test_a_single_card_has_its_time_beside_its_lane(two_cards, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("fluxlite.course.films.two_cards.show", lambda figure, words: drawn.append(figure))
+    first, second = two_cards
+    x = np.ones((512, 512), np.float32)
+    busy_at({"one": on_cards(first(x)), "both": on_cards(first(x), second(x))}, 1.0)
+    heights = [axes.texts[0].get_position()[1] for axes in drawn[0].axes]
+    assert heights == [0, 0.5]
+
+
 def test_films_need_times():
     with fl.receipt() as nothing:
         pass

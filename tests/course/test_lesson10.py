@@ -58,7 +58,7 @@ def chatty(model, x):
         ("10.1", ["CPU", "Metal", "CPU", 1], "server: a CUDA without a driver doesn't end the search"),
         ("10.1", ["AMDGPU", "CUDA", "CPU", 1], "mac: asking for CUDA doesn't make it appear"),
         ("10.1", ["AMDGPU", "CPU", "CPU", 1], "mac: a preference isn't exclusive"),
-        ("10.1", ["AMDGPU", "Metal", "CUDA", 1], "workstation: two GPUs are there, but somebody asked for the CPU"),
+        ("10.1", ["AMDGPU", "Metal", "CUDA", 1], "workstation: two GPUs are there, but the preference asks"),
         ("10.1", ["AMDGPU", "Metal", None, 1], "workstation: one of CUDA, AMDGPU, Metal, CPU, in quotes"),
         ("10.1", ["AMDGPU", "Metal", "CPU", 0], "one of the three doesn't have what the preference asks for"),
         ("10.1", ["AMDGPU", "Metal", "CPU", 2], "On how many of the three is that so?"),

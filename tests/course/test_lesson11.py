@@ -217,6 +217,7 @@ def by_hand(loss, model, x, y, devices):
         ("11.4", [on_the_host], "loss was called with an x on the host"),
         ("11.4", [by_hand], "loss was never called"),
         ("11.4", [parallel(lambda a, b: (mean(a, b),))], "gradient gives a tuple"),
+        ("11.4", [parallel(lambda a, b: [a, b])], "two gradients, one of each card"),
         ("11.4", [parallel(lambda a, b: None)], "parallel_gradient returned None"),
         ("11.4", [parallel(lambda a, b: mean(a, b).layers[0].weight)], "that isn't a gradient of this model"),
         ("11.4", [parallel(lambda a, b: mean(a, a and mean(a, a)))], "that's the gradient of the first half alone"),
@@ -225,6 +226,12 @@ def by_hand(loss, model, x, y, devices):
 def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
     verdict = judge(id, *answers)
     assert verdict.word == "not right" and words in verdict.message
+
+
+def test_where_to_look_at_a_place_shows_it():
+    """`print` leaves the place out."""
+    advice = dict(judge("11.1", 0, 1, 0, "CPU").rows)["look at"]
+    assert advice.startswith("fl.cuda.device(b), or b alone in a cell") and "print" not in advice
 
 
 def test_two_gradients_added_across_the_cards_stop_with_the_librarys_own_words():

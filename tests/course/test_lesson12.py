@@ -117,6 +117,11 @@ def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
     assert verdict.word == "not right" and words in verdict.message
 
 
+def test_a_whole_file_returned_is_named_and_not_written_out():
+    verdict = judge("12.4", taken_up(*EVERYTHING, given=lambda contents: contents))
+    assert dict(verdict.rows)["yours"] == "of type dict"
+
+
 def by_shapes(path):
     found = fl.load(path)["model"]
     hidden = found["layers"][0]["bias"].size

@@ -184,6 +184,13 @@ def in_place(f, x, i, step):
     return (f(x) - f(moved(x, i, -2 * step))) / (2 * step)
 
 
+def the_same_array_twice(f, x, i, step):
+    up = down = x
+    up[i] += step
+    down[i] -= step
+    return (f(up) - f(down)) / (2 * step)
+
+
 def by_sum(f, x):
     (g,) = fl.gradient(f, x)
     total = sum(g[i] - both_sides(f, x, i, 1e-5) for i in np.ndindex(x.shape))
@@ -204,6 +211,8 @@ CHECKERS = [
     (checker(both_sides, lambda g, slope: g - slope > 1e-4 * abs(slope)), "a rule is"),
     (checker(one_side, lambda g, slope: abs(g - slope) > 1e-6), "steps to both sides"),
     (checker(half), "is right, but your check calls it wrong"),
+    (checker(half), "steps to both sides, over 2 * step"),
+    (checker(the_same_array_twice), "are up and down the same array?"),
     (every_place_if_any, "also names places that are right"),
     (checker(in_place), "your check changed x"),
     (checker(both_sides, give=lambda wrong: None), "check_gradient gave None"),

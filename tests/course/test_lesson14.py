@@ -49,6 +49,7 @@ WRONG = [
     ("14.5", learners.dot_for_each_block, "out has a single one"),
     ("14.5", learners.dot_without_y, "the sum of x: y is missing"),
     ("14.5", learners.dot_of_the_first_block, "the first block's share alone"),
+    ("14.5", learners.dot_by_all_threads, "256 times as large: only thread 0 adds"),
     ("14.5", learners.dot_inside_the_guard, "some threads never reach a barrier"),
     ("14.5", learners.dot_alone, "one thread reads 4,000 numbers"),
     ("14.6", learners.product_of_rows, "each thread reads 128 numbers"),

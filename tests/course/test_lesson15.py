@@ -73,6 +73,7 @@ def strictly_more(scores, least):
         ("15.1", [shapes(1, (32, 7, 7, 4))], "after layer 1: the windows don't overlap"),
         ("15.1", [shapes(1, (32, 4, 4, 1))], "after layer 1: pooling looks at each channel by itself"),
         ("15.1", [shapes(2, (32, 4, 4, 6))], "after layer 2: there's no pad here"),
+        ("15.1", [shapes(2, (32, 3, 3, 6))], "after layer 2: a window of 3 has 4 - 3 + 1 places"),
         ("15.1", [shapes(2, (32, 2, 2, 24))], "after layer 2: a filter sums over the channels"),
         ("15.1", [shapes(3, (32, 6))], "after layer 3: flatten keeps all numbers of a picture"),
         ("15.1", [shapes(3, (768,))], "after layer 3: flatten leaves the observations apart"),
@@ -116,6 +117,10 @@ def strictly_more(scores, least):
 def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
     verdict = judge(id, *answers)
     assert verdict.word == "not right" and words in verdict.message
+
+
+def test_a_digit_in_quotes_is_told_which_number_is_expected():
+    assert dict(judge("15.4", by(kind=str)).rows)["expected"].isdigit()
 
 
 def as_a_list(model, x):

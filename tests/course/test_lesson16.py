@@ -44,6 +44,14 @@ def step_by_step(rnn, head, x, y, length):
     return fl.mse(head(np.stack(outputs, axis=1)), y)
 
 
+def means_of_pieces(rnn, head, x, y, length):
+    state, total = fl.initialstates(rnn), 0
+    for begin in range(0, x.shape[1], length):
+        h, state = rnn(x[:, begin : begin + length], fl.stop_gradient(state))
+        total = total + fl.mse(head(h), y[:, begin : begin + length])
+    return total / y.size
+
+
 def stops_at_each_step(rnn, head, x, y, length):
     return step_by_step(rnn, head, x, y, 1)
 
@@ -121,6 +129,10 @@ def ahead(true=lambda t, known: t < known, own=lambda x, found, t: found[-1], wi
         return np.stack(found[first:])
 
     return ahead
+
+
+def gives_the_memory(rnn, head, x, known):
+    return ahead()(rnn, lambda h: h, x, len(x))
 
 
 def with_the_layer(rnn, head, x, known):
@@ -201,6 +213,7 @@ WRONG = [
     ("16.1", [in_pieces(total=lambda total, new: total or new)], "only the first piece counts"),
     ("16.1", [in_pieces(by=lambda y, pieces: 1)], "the sum of the squared errors"),
     ("16.1", [in_pieces(by=lambda y, pieces: pieces * y.size)], "number of pieces as well"),
+    ("16.1", [means_of_pieces], "a mean of means"),
     ("16.1", [in_pieces(by=lambda y, pieces: 7)], "isn't the mean squared error"),
     ("16.1", [stops_at_each_step], "inside a piece nothing is cut"),
     ("16.1", [only_h_is_cut], "between pieces all of the state is"),
@@ -220,6 +233,8 @@ WRONG = [
     ("16.3", [ahead(true=lambda t, known: t < max(1, known - 1))], "one true point too few"),
     ("16.3", [ahead(own=lambda x, found, t: found[-1] * 0)], "it sees zeros"),
     ("16.3", [ahead(own=lambda x, found, t: x[2] if t > 2 else x[0])], "stays the last true point"),
+    ("16.3", [ahead(own=lambda x, found, t: x[t - 1])], "the true point of the step before"),
+    ("16.3", [gives_the_memory], "the prediction, one number, is head(h)"),
     ("16.3", [ahead(own=lambda x, found, t: found[0])], "from step 3 on the predictions are others"),
     ("16.3", [ahead(wiped=True)], "the memory is empty at each step"),
     ("16.3", [ahead(first=1)], "one prediction for each step"),
@@ -240,6 +255,13 @@ WRONG = [
     ("16.4", [lambda cell, x: fl.cpu(memories()(cell, x))], "is on the CPU"),
     ("16.4", [lambda cell, x: None], "the memory after every step"),
 ]
+
+
+def test_the_check_of_the_pieces_prints_nothing_of_its_own(monkeypatch):
+    """In a notebook the line about waiting would look as if the learner's code had read a number."""
+    monkeypatch.setattr("fluxlite.devices.scalars.in_notebook", lambda: True)
+    verdict = judge("16.1", in_pieces(wiped=True))
+    assert "printed" not in dict(verdict.rows)
 
 
 @pytest.mark.parametrize(("id", "answers", "words"), WRONG)

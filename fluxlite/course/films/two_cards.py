@@ -77,7 +77,7 @@ def _lanes(axes: Any, works: list[_Work], seconds: float) -> None:
     done = min(_end(works), seconds)
     axes.axvline(done * 1e3, color=GREY, linewidth=1)
     if _end(works) <= seconds:
-        axes.text(done * 1e3, 0.5, f" done: {duration(done)}", ha="left", va="center")
+        axes.text(done * 1e3, (len(cards) - 1) / 2, f" done: {duration(done)}", ha="left", va="center")
     axes.set_yticks(range(len(cards)), cards)
     axes.set_ylim(len(cards) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)

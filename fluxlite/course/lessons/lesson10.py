@@ -75,8 +75,8 @@ _WHY_NOT = {
     ("mac", "cuda"): "asking for CUDA doesn't make it appear: a Mac has none",
     ("mac", "cpu"): "a preference isn't exclusive: if you can't have it, you get the first that works",
     ("mac", "amdgpu"): "there's no AMD GPU in it",
-    ("workstation", "cuda"): "two GPUs are there, but somebody asked for the CPU, which is always functional",
-    ("workstation", "amdgpu"): "two GPUs are there, but somebody asked for the CPU, which is always functional",
+    ("workstation", "cuda"): "two GPUs are there, but the preference asks for the CPU, which is always functional",
+    ("workstation", "amdgpu"): "two GPUs are there, but the preference asks for the CPU, which is always functional",
 }
 
 

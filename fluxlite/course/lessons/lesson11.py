@@ -77,7 +77,7 @@ _WHY_NOT = {
 }
 
 
-@exercise("11.1", "where is what", look_at="fl.cuda.device(b), or print(b): the place stands behind the values")
+@exercise("11.1", "where is what", look_at="fl.cuda.device(b), or b alone in a cell: its place stands behind it")
 def where_is_what(b: Any, c: Any, d: Any, e: Any) -> str:
     with _two_cards() as (_, device1):
         a = np.ones(3, np.float32)
@@ -309,7 +309,10 @@ def _check_rows(rows: dict[int, list[Any]], x: Any) -> None:
 
 def _check_gradient(yours: np.ndarray, whole: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
     if yours.shape != whole.shape:
-        raise NotRight("that isn't a gradient of this model", f"{yours.size} numbers", f"{whole.size} numbers")
+        words = "that isn't a gradient of this model"
+        if yours.size == 2 * whole.size:
+            words = "these are two gradients, one of each card; the mean of the two is wanted"
+        raise NotRight(words, f"{yours.size} numbers", f"{whole.size} numbers")
     if np.allclose(yours, whole, atol=1e-5):
         return
     for other, words in (

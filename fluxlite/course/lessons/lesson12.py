@@ -180,7 +180,8 @@ def take_up(take_up: Any) -> str:
         saved = fl.load(path)
     _check_taken_up(run, saved)
     if isinstance(epoch, bool) or epoch != 2:
-        raise NotRight("it didn't return the number of epochs that are done", epoch, 2)
+        yours = epoch if epoch is None or isinstance(epoch, (int, float)) else f"of type {type(epoch).__name__}"
+        raise NotRight("it didn't return the number of epochs that are done", yours, 2)
     _epochs(run, 4 - epoch)
     if not _equal(fl.state(fl.cpu(run["model"])), fl.state(fl.cpu(whole["model"]))):
         raise NotRight("the weights at the end are not those of a training that never stopped")

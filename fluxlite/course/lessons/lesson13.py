@@ -222,7 +222,7 @@ def check_gradient(check_gradient: Any) -> str:
                 raise NotRight(
                     f"the gradient of {title} is right, but your check calls it wrong{reason}",
                     yours=f"wrong at {_listed(wrong)}",
-                    expected="[]: steps to both sides, and room for rounding in proportion to the slope",
+                    expected="[]: steps to both sides, over 2 * step, and room for rounding in proportion to the slope",
                 )
         for title, pullback, places in _planted_rules(x):
             wrong = _positions(check_gradient, _with_rule(pullback, weights), x, title)
@@ -286,8 +286,16 @@ def _rules_as_they_were() -> Iterator[None]:
 
 def _positions(check_gradient: Any, f: Callable, x: Any, title: str) -> set[tuple[int, ...]]:
     """What `check_gradient` returned, as a set of positions."""
-    given = x.copy()
-    found = check_gradient(f, given)
+    given, asked = x.copy(), []
+
+    def watched(at: Any) -> Any:
+        if isinstance(at, np.ndarray):  # not while gradient runs
+            asked.append(at.copy())
+        return f(at)
+
+    found = check_gradient(watched, given)
+    if asked and all(np.array_equal(at, asked[0]) for at in asked):
+        raise NotRight("f was asked at one x only: are up and down the same array?", expected="x.copy() for each")
     if not np.array_equal(given, x):
         raise NotRight("your check changed x, so what comes next computes with another x", expected="work on copies")
     if found is None:

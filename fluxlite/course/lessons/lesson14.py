@@ -257,6 +257,8 @@ def dot(dot: Any) -> str:
                 words = f"{what}, that's the sum of x: y is missing"
             elif abs(found - float(x[:256] @ y[:256])) < 1e-2:
                 words = f"{what}, that's the first block's share alone"
+            elif abs(found - 256 * right) < 1:
+                words = f"{what}, that's 256 times as large: only thread 0 adds its block's sum to out"
             raise NotRight(words, f"{found:.3f}", f"{right:.3f}")
         if figures.atomics > blocks:
             raise NotRight(

@@ -71,6 +71,7 @@ _SLIPS: list[dict[tuple[int, ...], str]] = [
         (32, 4, 4, 6): "there's no pad here: a 3 × 3 window has only 2 places along 4 points",
         (32, 2, 2, 4): "6 filters make 6 channels",
         (32, 2, 2, 24): "a filter sums over the channels that come in, so 6 filters make 6 channels",
+        (32, 3, 3, 6): "a window of 3 has 4 - 3 + 1 places along 4 points",
         (32, 1, 1, 6): "a window has 4 - 3 + 1 places along 4 points",
     },
     {
@@ -281,4 +282,4 @@ def _wrong(one: Any, wanted: Any, shares: Any, scores: Any, least: float) -> Not
         why = f"{case}: enough for an answer, since at least {least:g} may be {least:g} itself"
     else:
         why = f"{case}: {'too little' if wanted == _NONE else 'enough'} for an answer"
-    return NotRight(why, repr(one), repr(wanted if is_digit or one == _NONE else _NONE))
+    return NotRight(why, repr(one), repr(wanted))

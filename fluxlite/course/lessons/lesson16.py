@@ -81,13 +81,16 @@ def loss_in_pieces(loss_in_pieces: Any) -> str:
     head, x, y = fl.gpu((fl.Dense(4, 1, rng=random), _numbers(1, 3, 11, 1), _numbers(2, 3, 11, 1)))
     size = 3 * 11
     found, grads = fl.withgradient(lambda rnn, head: _number(loss_in_pieces(rnn, head, x, y, 4)), rnn, head)
-    sums = [float(part) for part in _pieces(rnn, head, x, y, 4, _goes_on, _same)]
-    anew = sum(float(part) for part in _pieces(rnn, head, x, y, 4, _anew, _same))
-    _right_value(float(found), {
+    # by cpu: a float of an array on the GPU would print a line about waiting, as if the learner's code had waited
+    sums = [float(part) for part in fl.cpu(_pieces(rnn, head, x, y, 4, _goes_on, _same))]
+    anew = sum(float(part) for part in fl.cpu(_pieces(rnn, head, x, y, 4, _anew, _same)))
+    _right_value(float(fl.cpu(found)), {
         sum(sums): "that's the sum of the squared errors; the mean divides it by their number",
         anew / size: "each piece begins with an empty memory: give rnn the state that the last piece left",
         sums[-1] / size: "only the last piece counts: add each piece's errors to total",
         sums[0] / size: "only the first piece counts: add each piece's errors to total",
+        sum(part / n for part, n in zip(sums, (12, 12, 9))) / size: "a mean of means: total sums the squared errors, "
+        "and the last line divides by their number",
         sum(sums) / size / 3: "that's divided by the number of pieces as well; one division, by y.size, is enough",
     }, sum(sums) / size)  # fmt: skip
     _right_history(grads[0], rnn, head, x, y)
@@ -204,6 +207,8 @@ def ahead(ahead: Any) -> str:
         found = ahead(rnn, head, x, known)
         if getattr(found, "shape", None) != right.shape:
             shape = f"shape {found.shape}" if hasattr(found, "shape") else _told(found)
+            if getattr(found, "shape", None) == (8, 4):
+                raise NotRight("h is the memory; the prediction, one number, is head(h)", shape, "shape (8, 1)")
             raise NotRight("ahead returns one prediction for each step, also for the known ones", shape, "shape (8, 1)")
         found = fl.cpu(found)
         if not np.allclose(found, right, atol=1e-4):
@@ -223,6 +228,8 @@ def _why_not_ahead(found: Any, right: Any, known: int, of: tuple) -> None:
             _ahead(rnn, head, x, known, own=lambda p, t: x[t] * 0),
         "its input stays the last true point: it's the last prediction, a new one at each step":
             _ahead(rnn, head, x, known, own=lambda p, t: x[known - 1]),
+        "after the known points it sees the true point of the step before: it's the prediction of that step":
+            _ahead(rnn, head, x, known, own=lambda p, t: x[t - 1]),
     }  # fmt: skip
     for words, slip in slips.items():
         if np.allclose(found, fl.cpu(slip), atol=1e-4):
