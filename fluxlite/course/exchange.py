@@ -145,7 +145,7 @@ def one_card(loss: Callable, model: Any, opt_state: Any, x: Any, y: Any, like: s
     >>> model = fl.Chain(fl.Dense(64, 64), fl.Dense(64, 10))
     >>> x, y = np.zeros((32, 64), np.float32), np.zeros((32, 10), np.float32)
     >>> one_card(lambda m, x, y: fl.mse(m(x), y), model, fl.setup(fl.Adam(), model), x, y, like="NVIDIA T4").seconds
-    0.65 ms simulated (NVIDIA T4)
+    384 µs simulated (NVIDIA T4)
     """
 
     def gradient(model: Any, x: Any, y: Any) -> Any:

@@ -19,6 +19,7 @@ from ..arguments import in_words
 
 INSTALL = 'pip install "fluxlite[mpi]"'
 _NOTHING = "There are no workers here, so there's nothing to see."
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _LONGEST = 60  # seconds until all workers have to be there
 
 # Runs beside the notebook. When the notebook's process is gone, whatever has ended it, the pipe to here is closed.
@@ -108,7 +109,7 @@ def _missing() -> str:
 
 
 def _mpiexec() -> str | None:
-    """The program that starts processes of MPI: beside this Python, where pip puts it, or wherever the system has it."""
+    """The program that starts processes of MPI: beside this Python, where pip puts it, or wherever it is."""
     beside = os.path.dirname(sys.executable)
     return shutil.which("mpiexec", path=beside) or shutil.which("mpiexec")
 
@@ -118,6 +119,7 @@ def _started(count: int, folder: str) -> Workers:
 
     cluster = ipyparallel.Cluster(n=count, engines="mpi", profile_dir=folder, log_level=logging.CRITICAL)
     cluster.config.MPILauncher.mpi_cmd = [_mpiexec()]
+    cluster.config.MPILauncher.environment = _threads(count)
     try:
         cluster.start_cluster_sync()
         client = cluster.connect_client_sync()
@@ -126,9 +128,28 @@ def _started(count: int, folder: str) -> Workers:
         cluster.stop_cluster_sync()
         raise
     client.activate()
+    shell = _shell()
+    if shell is not None:
+        shell.run_line_magic("pxconfig", "--progress-after -1")  # its bar would count cells, not steps
     pids = [str(pid) for pid in client[:].apply_sync(os.getpid)]
     print(f"{count} workers, processes {' and '.join(pids)}" if count > 1 else f"1 worker, process {pids[0]}")
     return Workers(cluster, client, folder)
+
+
+def _threads(count: int) -> dict[str, str]:
+    """Each worker's share of the cores for its products of matrices, or each would take all of them.
+
+    The launcher ``python -m fluxlite.distributed`` shares them in the same way.
+    """
+    if any(name in os.environ for name in _THREADS):
+        return {}
+    return dict.fromkeys(_THREADS, str(max(1, (os.cpu_count() or 1) // count)))
+
+
+def _shell() -> Any:
+    from IPython.core.getipython import get_ipython
+
+    return get_ipython()
 
 
 def _processes(cluster: Any) -> list[int]:
@@ -148,13 +169,11 @@ def _without(why: str) -> Workers:
 
 def _put_px_stand_in() -> None:
     """Make ``%%px`` a magic that does nothing, or with ``--local`` runs the cell here. There's none outside IPython."""
-    from IPython.core.getipython import get_ipython
-
-    shell = get_ipython()
+    shell = _shell()
     if shell is None:
         return
 
-    def px(line: str, cell: str) -> None:
+    def px(line: Any, cell: Any) -> None:
         if "--local" in line:
             shell.run_cell(cell).raise_error()
         else:

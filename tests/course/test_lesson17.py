@@ -14,7 +14,7 @@ def add_up(pieces, send):
             pieces[neighbour][piece] = pieces[neighbour][piece] + send(card, pieces[card][piece])
 
 
-def around(which=lambda card, step: card + 1 - step, keep=lambda old, arrived: arrived, steps=lambda n: n - 1, end=None):
+def around(which=lambda card, step: card + 1 - step, keep=lambda old, new: new, steps=lambda n: n - 1, end=None):
     """An all_reduce whose second half can be wrong in some details."""
 
     def all_reduce(arrays, send):
@@ -60,7 +60,10 @@ def pieces_of_all(arrays, send):
 
 
 def number_by_number(arrays, send):
-    return around()(arrays, lambda card, piece: np.concatenate([send(card, one) for one in np.split(piece, len(piece))]))
+    def in_many(card, piece):
+        return np.concatenate([send(card, one) for one in np.split(piece, len(piece))])
+
+    return around()(arrays, in_many)
 
 
 def looks_into_the_memory(arrays, send):

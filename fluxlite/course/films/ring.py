@@ -79,8 +79,8 @@ def _said(step: int, cards: int) -> str:
     half = "adding up" if step < cards else "handing round"
     told = ", ".join(f"card {card} sends {'ABCDEF'[sends(card, step, cards)]}" for card in range(cards))
     many = f"a piece with the numbers of {step + 1} cards" if step < cards - 1 else f"the sum of {_pieces(step, cards)}"
-    last = 2 * (cards - 1)
-    return f"Step {step} of {last}, {half}. {told[:1].upper()}{told[1:]}, each to the next card. Each card now has {many}."
+    begin = f"Step {step} of {2 * (cards - 1)}, {half}. {told[:1].upper()}{told[1:]}"
+    return f"{begin}, each to the next card. Each card now has {many}."
 
 
 def _pieces(step: int, cards: int) -> str:
@@ -101,7 +101,7 @@ def _draw_card(axes: Any, card: int, pieces: list[frozenset[int]], came: int | N
     for row, whose in enumerate(pieces):
         bottom, whole, new = top - (row + 1) * _HIGH, len(whose) == cards, row == came
         fill = "#d5efe6" if whole else "#dce9f5" if len(whose) > 1 else "white"
-        edge = {"edgecolor": ORANGE if new else GREY, "linewidth": 2.5 if new else 1, "zorder": 3 if new else 2}
+        edge: dict[str, Any] = {"edgecolor": ORANGE, "linewidth": 2.5, "zorder": 3} if new else {"edgecolor": GREY}
         axes.add_patch(Rectangle((x - _WIDE / 2, bottom), _WIDE, _HIGH, facecolor=fill, **edge))
         text = "sum" if whole else "+".join(map(str, sorted(whose)))
         look = {"color": GREEN, "weight": "bold"} if whole else {"color": BLUE}

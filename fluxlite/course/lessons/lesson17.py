@@ -15,7 +15,7 @@ from ..guesses import Question
 QUESTIONS = {
     "17-A": Question(
         "c",
-        a="it has seen only its own rows, but it gets the mean of all gradients, so it learns from the others' rows too.",
+        a="each has seen only its own rows, but gets the mean of all gradients, so it learns from the others' rows too.",
         b="the same sum in another order is rounded elsewhere, so the last digits may differ.",
         c="the mean of the halves' gradients is the gradient of the whole batch; only the rounding differs.",
         d="there are as many updates as before, each with the gradient of the same 64 rows.",
@@ -41,6 +41,10 @@ QUESTIONS = {
         c="as many bytes travel, but in more steps, and each step has its latency.",
     ),
 }
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
 
 
 # -- 17.1 ---------------------------------------------------------------------------------------------------------
@@ -87,7 +91,7 @@ def all_reduce(all_reduce: Any) -> str:
 
 
 def _right_sums(found: Any, arrays: list[np.ndarray], ring: _Ring) -> None:
-    total, cards = sum(arrays), ring.cards
+    total, cards = np.sum(arrays, axis=0), ring.cards
     if not isinstance(found, (list, tuple, np.ndarray)) or len(found) != cards:
         raise NotRight(f"all_reduce returns a list with an array for each of the {cards} cards", f"{found!r:.80}")
     shapes = [np.shape(array) for array in found]
@@ -102,7 +106,8 @@ def _right_sums(found: Any, arrays: list[np.ndarray], ring: _Ring) -> None:
     if np.allclose(values * cards, total):
         raise NotRight("that's the mean. An all-reduce gives the sum", values[0], total)
     if (values <= total).all() and (right.sum(axis=1) == 1).all():
-        raise NotRight("each card has the sum of one piece: that's the first half. Now hand these round", values[0], total)
+        why = "each card has the sum of one piece: that's the first half. Now hand these round"
+        raise NotRight(why, values[0], total)
     card, piece = np.argwhere(~right)[0]
     yours, wanted = (x.reshape(cards, -1)[piece] for x in (values[card], total))
     if (yours > wanted).any():
@@ -117,7 +122,8 @@ def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
     most, steps = int(sent(array.nbytes, cards)), 2 * (cards - 1)
     yours = f"bytes sent by each card: {ring.bytes}"
     if ring.largest == array.size:
-        raise NotRight("right sums, but whole arrays travel. Cut them into pieces, and send one piece a step", yours, most)
+        why = "right sums, but whole arrays travel. Cut them into pieces, and send one piece a step"
+        raise NotRight(why, yours, most)
     if max(ring.bytes) > most:
         raise NotRight("right sums, but a card sends more than it has to", yours, f"{most} each")
     if min(ring.bytes) < most:
@@ -132,27 +138,27 @@ def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
 _Exchange = Callable[[float, int, Link], float]
 # What an exchange may be thought to take, and what's wrong with it.
 _SLIPS: dict[str, _Exchange] = {
-    "the latencies are missing: there are 2 (n - 1) of them": lambda b, n, l: sent(b, n) / l.bandwidth,
-    "the bytes are missing": lambda b, n, l: 2 * (n - 1) * l.latency,
+    "the latencies are missing: there are 2 (n - 1) of them": lambda b, n, link: sent(b, n) / link.bandwidth,
+    "the bytes are missing": lambda b, n, link: 2 * (n - 1) * link.latency,
     "there are n - 1 steps to add up, and as many to hand round": (
-        lambda b, n, l: (n - 1) * l.latency + (n - 1) / n * b / l.bandwidth
+        lambda b, n, link: (n - 1) * link.latency + (n - 1) / n * b / link.bandwidth
     ),
     "one latency isn't enough: each of the 2 (n - 1) steps waits for the one before": (
-        lambda b, n, l: l.latency + sent(b, n) / l.bandwidth
+        lambda b, n, link: link.latency + sent(b, n) / link.bandwidth
     ),
-    "that's n latencies; the ring has 2 (n - 1) steps": lambda b, n, l: n * l.latency + sent(b, n) / l.bandwidth,
+    "that's n latencies; the ring has 2 (n - 1) steps": lambda b, n, link: n * link.latency + sent(b, n) / link.bandwidth,
     "that's n - 1 latencies; the ring has 2 (n - 1) steps": (
-        lambda b, n, l: (n - 1) * l.latency + sent(b, n) / l.bandwidth
+        lambda b, n, link: (n - 1) * link.latency + sent(b, n) / link.bandwidth
     ),
-    "that's 2 n latencies; the ring has 2 (n - 1) steps": lambda b, n, l: 2 * n * l.latency + sent(b, n) / l.bandwidth,
+    "that's 2 n latencies; the ring has 2 (n - 1) steps": lambda b, n, link: 2 * n * link.latency + sent(b, n) / link.bandwidth,
     "all gradients travel once here; a card sends 2 (n - 1) / n of them": (
-        lambda b, n, l: 2 * (n - 1) * l.latency + b / l.bandwidth
+        lambda b, n, link: 2 * (n - 1) * link.latency + b / link.bandwidth
     ),
     "a card sends 2 (n - 1) / n of the gradients, a little less than twice all": (
-        lambda b, n, l: 2 * (n - 1) * l.latency + 2 * b / l.bandwidth
+        lambda b, n, link: 2 * (n - 1) * link.latency + 2 * b / link.bandwidth
     ),
     "a step carries one piece, 1/n of the gradients, not all of them": (
-        lambda b, n, l: 2 * (n - 1) * (l.latency + b / l.bandwidth)
+        lambda b, n, link: 2 * (n - 1) * (link.latency + b / link.bandwidth)
     ),
 }
 
@@ -164,7 +170,7 @@ def step_time(step_time: Any) -> str:
     for compute, nbytes, cards, name in cases:
         link = LINKS[name]
         found = step_time(compute, nbytes, cards, link)
-        if isinstance(found, bool) or not isinstance(found, (int, float, np.integer, np.floating)):
+        if not _is_number(found):
             raise NotRight("step_time returns a number of seconds", f"{type(found).__name__}: {found!r:.60}")
         right = compute + float(ring(nbytes, cards, link))
         if abs(found - right) > 1e-6 * right:
@@ -202,10 +208,10 @@ def _slip(found: float, compute: float, nbytes: float, cards: int, link: Link) -
 _CARDS, _LINK, _MOST = 8, "Ethernet 100", 0.05
 
 
-@exercise("17.3", "hidden behind the way back", look_at="several_cards(large_network(rows), 8, 'Ethernet 100', buckets)")
+@exercise("17.3", "hidden behind the way back", look_at="section 7: several_cards with other rows and buckets")
 def hidden_exchange(rows: Any, buckets: Any) -> str:
     for name, x in (("rows", rows), ("buckets", buckets)):
-        if isinstance(x, bool) or not isinstance(x, (int, float, np.integer, np.floating)) or not float(x).is_integer() or x < 1:
+        if not _is_number(x) or not float(x).is_integer() or x < 1:
             raise NotRight(f"{name} is a whole number, 1 or more", f"{name} = {x!r:.60}")
     rows, buckets = int(rows), int(buckets)
     if rows & (rows - 1) or not 64 <= rows <= 65536:
@@ -216,7 +222,8 @@ def hidden_exchange(rows: Any, buckets: Any) -> str:
     yours = f"{rows:,} rows, {buckets} {'bucket' if buckets == 1 else 'buckets'}: {100 * share:.1f} % is waiting"
     best = min(range(1, 65), key=lambda n: _share(rows, n))
     if _share(rows, best) > _MOST:
-        raise NotRight("too few rows: the way back is too short for the exchange, however it's cut", yours, "5 % or less")
+        why = "too few rows: the way back is too short for the exchange, however it's cut"
+        raise NotRight(why, yours, "5 % or less")
     if share > _MOST:
         if buckets == 1:
             why = "with one bucket nothing can travel before the way back is over"
