@@ -41,12 +41,21 @@ if os.path.exists(folder):
 class Workers:
     """What `start_workers` gives: ``len(workers)`` of them, ``workers["name"]`` from each, ``workers.stop()``."""
 
-    def __init__(self, cluster: Any = None, client: Any = None, folder: str = "") -> None:
-        self._cluster, self._client, self._folder, self._watch = cluster, client, folder, None
+    def __init__(self, cluster: Any = None, folder: str = "") -> None:
+        self._cluster, self._folder = cluster, folder
+        self._client: Any = None
+        self._watch: subprocess.Popen[bytes] | None = None
         if cluster is not None:
             command = [sys.executable, "-c", _WATCH, folder, *map(str, _processes(cluster))]
-            self._watch = subprocess.Popen(command, stdin=subprocess.PIPE)
+            # In a session of its own: ■ interrupts all processes of the notebook's.
+            self._watch = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
             atexit.register(self.stop)
+
+    def _connect(self, count: int) -> None:
+        """Wait until all workers are there."""
+        self._client = self._cluster.connect_client_sync()
+        self._client.wait_for_engines(count, timeout=_LONGEST, interactive=False)
+        self._client.activate()
 
     def __len__(self) -> int:
         return 0 if self._client is None else len(self._client.ids)
@@ -63,16 +72,17 @@ class Workers:
 
     def stop(self) -> None:
         """End the workers' processes. Nothing happens if there are none, or no longer."""
-        cluster, client, folder = self._cluster, self._client, self._folder
+        cluster, client = self._cluster, self._client
         self._cluster = self._client = None
         atexit.unregister(self.stop)
         if cluster is None:
             return
         try:
-            client.close()
+            if client is not None:
+                client.close()
             cluster.stop_cluster_sync()
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(self._folder, ignore_errors=True)
             if self._watch is not None:
                 self._watch.communicate()  # closes the pipe: what is still there is ended now
             _put_px_stand_in()
@@ -92,12 +102,16 @@ def start_workers(count: int = 2) -> Workers:
     missing = _missing()
     if missing:
         return _without(f"{missing} is missing here. To get it: {INSTALL}, then restart the notebook.")
-    folder = tempfile.mkdtemp(prefix="fluxlite-workers-")
+    folder, done = tempfile.mkdtemp(prefix="fluxlite-workers-"), False
     try:
-        return _started(count, folder)
+        workers = _started(count, folder)
+        done = True
+        return workers
     except Exception as error:  # whatever keeps processes from starting here, such as a sandbox
-        shutil.rmtree(folder, ignore_errors=True)
         return _without(f"They didn't start: {type(error).__name__}: {error}")
+    finally:
+        if not done:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _missing() -> str:
@@ -122,18 +136,21 @@ def _started(count: int, folder: str) -> Workers:
     cluster.config.MPILauncher.environment = _threads(count)
     try:
         cluster.start_cluster_sync()
-        client = cluster.connect_client_sync()
-        client.wait_for_engines(count, timeout=_LONGEST, interactive=False)
     except BaseException:
         cluster.stop_cluster_sync()
         raise
-    client.activate()
+    workers = Workers(cluster, folder)
+    try:
+        workers._connect(count)
+    except BaseException:  # even ■
+        workers.stop()
+        raise
     shell = _shell()
     if shell is not None:
         shell.run_line_magic("pxconfig", "--progress-after -1")  # its bar would count cells, not steps
-    pids = [str(pid) for pid in client[:].apply_sync(os.getpid)]
+    pids = [str(pid) for pid in workers._client[:].apply_sync(os.getpid)]
     print(f"{count} workers, processes {' and '.join(pids)}" if count > 1 else f"1 worker, process {pids[0]}")
-    return Workers(cluster, client, folder)
+    return workers
 
 
 def _threads(count: int) -> dict[str, str]:

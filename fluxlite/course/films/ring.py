@@ -13,8 +13,8 @@ _WIDE, _HIGH = 1.5, 0.38  # a piece's box
 # Where the middle of each card's boxes is, clockwise, for as many cards as the picture has room for.
 _PLACES = {
     2: ((-2.5, 0.0), (2.5, 0.0)),
-    3: ((-2.7, 1.3), (2.7, 1.3), (0.0, -1.5)),
-    4: ((-2.7, 1.7), (2.7, 1.7), (2.7, -1.7), (-2.7, -1.7)),
+    3: ((-2.7, 1.2), (2.7, 1.2), (0.0, -1.5)),
+    4: ((-2.7, 1.55), (2.7, 1.55), (2.7, -1.55), (-2.7, -1.55)),
 }
 Pieces = list[list[frozenset[int]]]  # for each card and piece: the cards whose numbers are in it
 
@@ -22,7 +22,7 @@ Pieces = list[list[frozenset[int]]]  # for each card and piece: the cards whose 
 def ring_step(step: int, cards: int = 4) -> Picture:
     """A ring of `cards` after `step` of its 2 (n - 1) steps: what each card sent, and what each has now.
 
-    In each box stands whose numbers are added up in it. Step 0 is before the first one. Raises `ValueError` for a step
+    In each box stands whose numbers are added up in it. Step 0 is before the first one: the links are grey. Raises `ValueError` for a step
     that a ring of so many cards doesn't have, and for more than 4 cards.
 
     >>> ring_step(1, cards=3)
@@ -36,14 +36,13 @@ def ring_step(step: int, cards: int = 4) -> Picture:
     pieces = [[frozenset([card]) for _ in range(cards)] for card in range(cards)]
     for earlier in range(1, step + 1):
         pieces = after(pieces, earlier)
-    figure, axes = plots(height=5.2, width=8)
-    axes.set(xlim=(-4.1, 3.8), ylim=(-2.6, 3.0))
+    figure, axes = plots(height=4.8, width=8)
+    axes.set(xlim=(-4.1, 3.8), ylim=(-2.4, 2.75))
     axes.axis("off")
     for card in range(cards):
         came = sends(card - 1, step, cards) if step else None
         _draw_card(axes, card, pieces[card], came)
-        if step:
-            _draw_arrow(axes, card, cards, "ABCD"[sends(card, step, cards)])
+        _draw_arrow(axes, card, cards, "ABCD"[sends(card, step, cards)] if step else "")
     return show(figure, _said(step, cards))
 
 
@@ -110,7 +109,7 @@ def _draw_card(axes: Any, card: int, pieces: list[frozenset[int]], came: int | N
 
 
 def _draw_arrow(axes: Any, card: int, cards: int, piece: str) -> None:
-    """An arrow from a card to the next one, with the piece that travels."""
+    """An arrow from a card to the next one, with the piece that travels; without one, the link in grey."""
     start, end = _PLACES[cards][card], _PLACES[cards][(card + 1) % cards]
     dx, dy = end[0] - start[0], end[1] - start[1]
     length = math.hypot(dx, dy)
@@ -118,7 +117,9 @@ def _draw_arrow(axes: Any, card: int, cards: int, piece: str) -> None:
     aside, reach = 0.3 if cards == 2 else 0.0, _reach(dx, dy, cards)  # two go there and back, side by side
     begin = start[0] + dx * reach + dy * aside, start[1] + dy * reach - dx * aside
     stop = end[0] - dx * reach + dy * aside, end[1] - dy * reach - dx * aside
-    axes.annotate("", stop, begin, arrowprops={"arrowstyle": "-|>", "lw": 2.5, "color": ORANGE})
+    axes.annotate("", stop, begin, arrowprops={"arrowstyle": "-|>", "lw": 2.5, "color": ORANGE if piece else "0.8"})
+    if not piece:
+        return
     middle = (begin[0] + stop[0]) / 2, (begin[1] + stop[1]) / 2
     box = {"boxstyle": "circle,pad=0.25", "facecolor": "white", "edgecolor": ORANGE, "linewidth": 2}
     axes.text(*middle, piece, ha="center", va="center", color=ORANGE, weight="bold", fontsize=12, bbox=box)
