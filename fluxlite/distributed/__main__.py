@@ -84,7 +84,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
     try:
         return process.wait()
     finally:
-        process.kill()
+        process.terminate()
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -102,7 +102,8 @@ def test_the_launcher_says_what_is_missing(monkeypatch, capsys):
 
 
 def test_the_launcher_gives_the_arguments_on_and_limits_the_threads(tmp_path):
-    (tmp_path / "show.py").write_text("import os, sys; sys.stdout.write(f'\\n@{len(sys.argv)}{os.environ[\"OMP_NUM_THREADS\"]}\\n')")
+    show = "import os, sys; sys.stdout.write('\\n@%d%s\\n' % (len(sys.argv), os.environ['OMP_NUM_THREADS']))"
+    (tmp_path / "show.py").write_text(show)
     environment = {k: v for k, v in on_workers.environment().items() if not k.endswith("_NUM_THREADS")}
     command = [sys.executable, "-m", "fluxlite.distributed", "-n", "2", str(tmp_path / "show.py"), "-n", "x"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=on_workers.LIMIT)
