@@ -22,7 +22,10 @@ from .world import RUN
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # A shell around each worker notes how that ended, before mpiexec hears of it and ends the others. It has to outlive
 # Ctrl-C, which asks the worker to stop at a good moment.
-_NOTES = f'trap : INT TERM; "$@" || {{ s=$?; echo $s > "${RUN}/${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}.status"; exit $s; }} 2> /dev/null'
+_NOTES = (
+    f'trap : INT TERM; "$@" && exit; s=$?; '
+    f'echo $s > "${RUN}/${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}.status" 2> /dev/null; exit $s'
+)
 
 
 def main(arguments: list[str]) -> int:
@@ -81,7 +84,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
     try:
         return process.wait()
     finally:
-        process.kill()
+        process.terminate()
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -44,7 +44,7 @@ class Bucket:
         for leaf, x in arrays:
             self.slots.append(Slot(leaf, x, self.slots[-1].stop if self.slots else 0))
         like = arrays[0][1]
-        self.way, self.request = way, None
+        self.way, self.request, self.missing = way, None, len(arrays)
         with on_card_of(like):
             self.numbers = np.empty_like(like, shape=(self.slots[-1].stop,), dtype=_wide(like))
 
@@ -57,9 +57,7 @@ class Bucket:
             else:
                 np.multiply(g if g.dtype == place.dtype else g.astype(place.dtype), weight, out=place)
         slot.is_filled, slot.has_gradient = True, g is not None
-
-    def is_full(self) -> bool:
-        return all([slot.is_filled for slot in self.slots])
+        self.missing -= 1
 
     def start(self) -> None:
         self.request, self.coming = self.way.start(self.numbers)
@@ -67,7 +65,7 @@ class Bucket:
     def sums(self) -> Any:
         """The sums of all workers. Then the bucket is empty again."""
         self.way.group.wait(self.request)
-        self.request = None
+        self.missing = len(self.slots)
         for slot in self.slots:
             slot.is_filled = False
         return self.way.finished(self.coming)
@@ -99,24 +97,28 @@ class Buckets:
             self._start_full_ones()
 
     def _start_full_ones(self) -> None:
-        while self.started < len(self.buckets) and self.buckets[self.started].is_full():
+        while self.started < len(self.buckets) and not self.buckets[self.started].missing:
             self.buckets[self.started].start()
             self.started += 1
         for bucket in self.buckets[: self.started]:
             bucket.request.Test()  # type: ignore[attr-defined]  # a CPU's MPI only goes on when it's called
 
+    def start(self, steps: Iterable[Step]) -> None:
+        """Begin all sums that haven't begun yet: from now on, this worker may add up other things with the others."""
+        own = {id(leaf): g for leaf, _, g in steps}
+        for key, (bucket, slot) in self.by_leaf.items():
+            if not slot.is_filled:
+                bucket.fill(slot, own.get(key), self.weight)
+        self._start_full_ones()
+
     def finish(self, steps: Iterable[Step], *more: float) -> tuple[list[Step], list[float]]:
-        """This worker's steps with the gradients of all, and the sums of `more` numbers, of any kind.
+        """This worker's steps with the gradients of all, and the sums of `more` numbers, of any kind. After `start`.
 
         A parameter without a gradient here may have one elsewhere; it takes a step if any worker has one.
         """
         own = {id(leaf): (leaf, x, g) for leaf, x, g in steps}
         if self.group.size == 1:
             return list(own.values()), list(more)
-        for key, (bucket, slot) in self.by_leaf.items():
-            if not slot.is_filled:
-                bucket.fill(slot, own[key][2] if key in own else None, self.weight)
-        self._start_full_ones()
         has = [slot.has_gradient for _, slot in self.by_leaf.values()]
         sums = self.group.total(*more, *has)
         self.started = 0

@@ -42,6 +42,7 @@ class DistributedOptimizer(OptimiserChain):
         if self._buckets is None or self._buckets.state is not state:
             self._buckets = Buckets(group, state, model)
             self._buckets.weight = 1 / group.size
+        self._buckets.start(steps)
         return self._buckets.finish(steps)[0]
 
     def __repr__(self) -> str:

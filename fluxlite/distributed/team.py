@@ -93,13 +93,22 @@ class Team:
             yield batch
         if is_counted:
             self.of = 0
-            self._check_rows(0, *self.group.total(0, 0))
+            self._check_rows(*self.group.total(0, 0))
 
     def withgradient(self, loss: Callable, model: Any) -> Any:
+        """The loss of this worker's rows, and the gradient, whose sum over all workers has then begun."""
         if self.group.size == 1:
             return withgradient(loss, model)
         self.buckets.weight = self.rows / self.of
-        return differentiated(loss, (model,), self.buckets.arrive)
+        value, (grads,) = differentiated(loss, (model,), self.buckets.arrive)
+        self.steps = checked_steps(self.buckets.state, model, grads)
+        self.buckets.start(self.steps)
+        return value, (grads,)
+
+    def without_rows(self) -> None:
+        """Nothing of this batch is for this worker: it only adds zeros."""
+        self.steps = []
+        self.buckets.start([])
 
     def losses(self, values: list[float]) -> list[float]:
         """The losses of whole batches."""
@@ -110,7 +119,7 @@ class Team:
 
     def update(self, opt_state: Any, model: Any, grads: Any, pressed: bool) -> None:
         """One step by the gradients of all, who also tell each other whether to stop after it."""
-        steps = checked_steps(opt_state, model, grads)
+        steps = checked_steps(opt_state, model, grads) if self.group.size == 1 else self.steps
         steps, sums = self.buckets.finish(steps, pressed, self.of, self.of**2, self.buffers.have_changed())
         self.flag = bool(sums[0])
         self._check_rows(*sums[1:3])

@@ -246,7 +246,7 @@ class _Loop:
     def gradient(self, batch: Any) -> tuple[Any, Any]:
         """The loss of a batch, and the gradient."""
         if self.workers.rows == 0:  # others have some of this batch
-            return 0.0, None
+            return 0.0, self.workers.without_rows()
         arguments = batch if isinstance(batch, tuple) and not hasattr(batch, "_fields") else (batch,)
         if self.run.done == 0:
             check_call(self.loss, self.model, arguments, batch)
