@@ -22,8 +22,8 @@ Pieces = list[list[frozenset[int]]]  # for each card and piece: the cards whose 
 def ring_step(step: int, cards: int = 4) -> Picture:
     """A ring of `cards` after `step` of its 2 (n - 1) steps: what each card sent, and what each has now.
 
-    In each box stands whose numbers are added up in it. Step 0 is before the first one: the links are grey. Raises `ValueError` for a step
-    that a ring of so many cards doesn't have, and for more than 4 cards.
+    In each box stands whose numbers are added up in it. Step 0 is before the first one: then the links are grey.
+    Raises `ValueError` for a step that a ring of so many cards doesn't have, and for more than 4 cards.
 
     >>> ring_step(1, cards=3)
     Step 1 of 4, adding up. Card 0 sends A, card 1 sends B, card 2 sends C, each to the next card. Each card now has ...

@@ -15,7 +15,7 @@ from ..guesses import Question
 QUESTIONS = {
     "17-A": Question(
         "c",
-        a="each has seen only its own rows, but gets the mean of all gradients, so it learns from the others' rows too.",
+        a="each sees only its own rows, but it gets the mean of all gradients, so it learns from the others' rows too.",
         b="the same sum in another order is rounded elsewhere, so the last digits may differ.",
         c="the mean of the halves' gradients is the gradient of the whole batch; only the rounding differs.",
         d="there are as many updates as before, each with the gradient of the same 64 rows.",
@@ -135,31 +135,26 @@ def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
 
 # -- 17.2 ---------------------------------------------------------------------------------------------------------
 
-_Exchange = Callable[[float, int, Link], float]
-# What an exchange may be thought to take, and what's wrong with it.
-_SLIPS: dict[str, _Exchange] = {
-    "the latencies are missing: there are 2 (n - 1) of them": lambda b, n, link: sent(b, n) / link.bandwidth,
-    "the bytes are missing": lambda b, n, link: 2 * (n - 1) * link.latency,
-    "there are n - 1 steps to add up, and as many to hand round": (
-        lambda b, n, link: (n - 1) * link.latency + (n - 1) / n * b / link.bandwidth
-    ),
-    "one latency isn't enough: each of the 2 (n - 1) steps waits for the one before": (
-        lambda b, n, link: link.latency + sent(b, n) / link.bandwidth
-    ),
-    "that's n latencies; the ring has 2 (n - 1) steps": lambda b, n, link: n * link.latency + sent(b, n) / link.bandwidth,
-    "that's n - 1 latencies; the ring has 2 (n - 1) steps": (
-        lambda b, n, link: (n - 1) * link.latency + sent(b, n) / link.bandwidth
-    ),
-    "that's 2 n latencies; the ring has 2 (n - 1) steps": lambda b, n, link: 2 * n * link.latency + sent(b, n) / link.bandwidth,
-    "all gradients travel once here; a card sends 2 (n - 1) / n of them": (
-        lambda b, n, link: 2 * (n - 1) * link.latency + b / link.bandwidth
-    ),
-    "a card sends 2 (n - 1) / n of the gradients, a little less than twice all": (
-        lambda b, n, link: 2 * (n - 1) * link.latency + 2 * b / link.bandwidth
-    ),
-    "a step carries one piece, 1/n of the gradients, not all of them": (
-        lambda b, n, link: 2 * (n - 1) * (link.latency + b / link.bandwidth)
-    ),
+def _steps(n: int) -> float:
+    return 2 * (n - 1)
+
+
+def _share(n: int) -> float:
+    return 2 * (n - 1) / n
+
+
+# How many latencies, and how much of the gradients, one may think it takes with n cards, and what's wrong with that.
+_SLIPS: dict[str, tuple[Callable[[int], float], Callable[[int], float]]] = {
+    "the latencies are missing: there are 2 (n - 1) of them": (lambda n: 0, _share),
+    "the bytes are missing": (_steps, lambda n: 0),
+    "there are n - 1 steps to add up, and as many to hand round": (lambda n: n - 1, lambda n: (n - 1) / n),
+    "one latency isn't enough: each of the 2 (n - 1) steps waits for the one before": (lambda n: 1, _share),
+    "that's n latencies; the ring has 2 (n - 1) steps": (lambda n: n, _share),
+    "that's n - 1 latencies; the ring has 2 (n - 1) steps": (lambda n: n - 1, _share),
+    "that's 2 n latencies; the ring has 2 (n - 1) steps": (lambda n: 2 * n, _share),
+    "all gradients travel once here; a card sends 2 (n - 1) / n of them": (_steps, lambda n: 1),
+    "a card sends 2 (n - 1) / n of the gradients, a little less than twice all": (_steps, lambda n: 2),
+    "a step carries one piece, 1/n of the gradients, not all of them": (_steps, _steps),
 }
 
 
@@ -197,8 +192,8 @@ def _slip(found: float, compute: float, nbytes: float, cards: int, link: Link) -
         return "here nothing overlaps yet: first the computing, then the exchange"
     if found > 1e3 and link.latency < 1:
         return "bytes divided by bytes per second are seconds; multiplied, they aren't"
-    for why, exchange in _SLIPS.items():
-        if close(compute + exchange(nbytes, cards, link)):
+    for why, (latencies, share) in _SLIPS.items():
+        if close(compute + latencies(cards) * link.latency + share(cards) * nbytes / link.bandwidth):
             return why
     return "that's another time"
 
@@ -218,10 +213,10 @@ def hidden_exchange(rows: Any, buckets: Any) -> str:
         raise NotRight("rows is a power of 2, from 64 to 65,536", f"rows = {rows:,}")
     if buckets > 10_000:
         raise NotRight("so many buckets would be a few numbers each", f"buckets = {buckets:,}")
-    share = _share(rows, buckets)
+    share = _waiting(rows, buckets)
     yours = f"{rows:,} rows, {buckets} {'bucket' if buckets == 1 else 'buckets'}: {100 * share:.1f} % is waiting"
-    best = min(range(1, 65), key=lambda n: _share(rows, n))
-    if _share(rows, best) > _MOST:
+    best = min(range(1, 65), key=lambda n: _waiting(rows, n))
+    if _waiting(rows, best) > _MOST:
         why = "too few rows: the way back is too short for the exchange, however it's cut"
         raise NotRight(why, yours, "5 % or less")
     if share > _MOST:
@@ -232,11 +227,11 @@ def hidden_exchange(rows: Any, buckets: Any) -> str:
         else:
             why = "too many buckets: each has 14 latencies of its own"
         raise NotRight(why, yours, "5 % or less")
-    if min(_share(rows // 2, n) for n in range(1, 65)) <= _MOST:
+    if min(_waiting(rows // 2, n) for n in range(1, 65)) <= _MOST:
         raise NotRight("hidden it is; but half as many rows would do, with another number of buckets", yours)
     return f"{yours}, behind a way back of {duration(large_network(rows).back)}, simulated"
 
 
-def _share(rows: int, buckets: int) -> float:
+def _waiting(rows: int, buckets: int) -> float:
     found = several_cards(large_network(rows), _CARDS, _LINK, buckets)
     return float(found.visible) / float(found.seconds)
