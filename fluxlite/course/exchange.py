@@ -48,7 +48,7 @@ LINKS = {
         Link("PCI Express", 48e9, 5.7e-6, 8,
              f"PCI Express 5.0, 2019: 32 GT/s in each of 16 lanes, so 63 GB/s one way; {_NCCL}"),
         Link("InfiniBand", 48e9, 14e-6, 1024,
-             f"InfiniBand NDR, ConnectX-7 datasheet, 2022: 400 Gbit/s, so 50 GB/s; {_NCCL}"),
+             f"InfiniBand NDR, ConnectX-7 datasheet, 2022: 400 Gbit/s, so 50 GB/s, as with 100 Gbit/s; {_NCCL}"),
         Link("Ethernet 100", 12e9, 30e-6, 1024,
              f"IEEE 802.3ba, 2010: 100 Gbit/s, so 12.5 GB/s; share reached: NCCL 2.30.7, src/graph/topo.h; {_TCP}"),
         Link("Ethernet 10", 1.2e9, 30e-6, 1024,
