@@ -111,19 +111,21 @@ class Buckets:
                 bucket.fill(slot, own.get(key), self.weight)
         self._start_full_ones()
 
-    def finish(self, steps: Iterable[Step], *more: float) -> tuple[list[Step], list[float]]:
-        """This worker's steps with the gradients of all, and the sums of `more` numbers, of any kind. After `start`.
+    def exchange(self, *numbers: float) -> list[float]:
+        """The sums of these numbers, of any kind; and with them, in one message, who has which gradients."""
+        has = [slot.has_gradient for _, slot in self.by_leaf.values()]
+        sums = self.group.total(*numbers, *has)
+        self.counts = dict(zip(self.by_leaf, sums[len(numbers) :]))
+        return sums[: len(numbers)]
+
+    def finish(self, steps: Iterable[Step]) -> list[Step]:
+        """This worker's steps with the gradients of all, after `exchange`.
 
         A parameter without a gradient here may have one elsewhere; it takes a step if any worker has one.
         """
         own = {id(leaf): (leaf, x, g) for leaf, x, g in steps}
-        if self.group.size == 1:
-            return list(own.values()), list(more)
-        has = [slot.has_gradient for _, slot in self.by_leaf.values()]
-        sums = self.group.total(*more, *has)
         self.started = 0
-        counts = dict(zip(self.by_leaf, sums[len(more) :]))
-        return [step for bucket in self.buckets for step in _steps(bucket, own, counts)], sums[: len(more)]
+        return [step for bucket in self.buckets for step in _steps(bucket, own, self.counts)]
 
 
 def _steps(bucket: Bucket, own: dict[int, Step], counts: dict[int, float]) -> Iterator[Step]:

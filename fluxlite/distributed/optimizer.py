@@ -43,7 +43,8 @@ class DistributedOptimizer(OptimiserChain):
             self._buckets = Buckets(group, state, model)
             self._buckets.weight = 1 / group.size
         self._buckets.start(steps)
-        return self._buckets.finish(steps)[0]
+        self._buckets.exchange()
+        return self._buckets.finish(steps)
 
     def __repr__(self) -> str:
         return f"DistributedOptimizer({self.rules[0]})"

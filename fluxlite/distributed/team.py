@@ -19,14 +19,14 @@ from ..checkpoint.states import generator_of, kept, resuming
 from ..data.sharing import shares, signature
 from ..devices.base import Device
 from ..devices.host import CPU
-from ..optimizers.updating import checked_steps, take
+from ..optimizers.updating import checked_steps, take, update
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath, leaves, nodes
 from .buckets import Buckets
 from .buffers import Buffers
 from .container import DistributedDataContainer
 from .exchange import take_from
-from .group import Group, WorkerFailed, of_all
+from .group import Group, WorkerFailed, keep, of_all
 from .world import in_brief, join, register
 
 
@@ -35,12 +35,12 @@ def joined() -> Iterator[Team]:
     """Train together with all other workers. If one of them fails, so do all."""
     group = join()
     register(error="", other="")
+    team = Team(group)
     try:
-        yield Team(group)
-    except WorkerFailed:
-        raise
+        yield team
     except BaseException as error:
-        if not getattr(error, "is_of_all", False):
+        keep(team)
+        if not isinstance(error, WorkerFailed) and not getattr(error, "is_of_all", False):
             group.tell(f"ended the training: {in_brief(error)}")
             register(error=in_brief(error))
         raise
@@ -50,12 +50,14 @@ def joined() -> Iterator[Team]:
 class Team:
     """One worker's part in a training."""
 
+    interrupts: Any  # whose `pressed` says whether the interrupt key was
+
     def __init__(self, group: Group) -> None:
         self.group, self.worker = group, group.rank
         self.rows = self.of = 1  # of this batch: this worker's, and all
         self.weights: list[float] = []  # of the losses that weren't read yet
         self.flag = False  # whether anyone's key was pressed
-        self.asks = False
+        self.is_in_step = self.has_new_buffers = self.asks = False
 
     def prepare(self, model: Any, opt_state: Any, data: Any, asks: bool, **settings: Any) -> None:
         """Compare with the others, take worker 0's values, and draw random numbers of one's own.
@@ -103,11 +105,12 @@ class Team:
         value, (grads,) = differentiated(loss, (model,), self.buckets.arrive)
         self.steps = checked_steps(self.buckets.state, model, grads)
         self.buckets.start(self.steps)
+        self.is_in_step = True
         return value, (grads,)
 
     def without_rows(self) -> None:
         """Nothing of this batch is for this worker: it only adds zeros."""
-        self.steps = []
+        self.steps, self.is_in_step = [], True
         self.buckets.start([])
 
     def losses(self, values: list[float]) -> list[float]:
@@ -115,16 +118,27 @@ class Team:
         if not values or self.group.size == 1:
             return values
         weights, self.weights = self.weights, []
-        return self.group.total(*[value * weight if weight else 0.0 for value, weight in zip(values, weights)])
+        own = [value * weight if weight else 0.0 for value, weight in zip(values, weights)]
+        return self._exchange(*own) if self.is_in_step else self.group.total(*own)
 
-    def update(self, opt_state: Any, model: Any, grads: Any, pressed: bool) -> None:
-        """One step by the gradients of all, who also tell each other whether to stop after it."""
-        steps = checked_steps(opt_state, model, grads) if self.group.size == 1 else self.steps
-        steps, sums = self.buckets.finish(steps, pressed, self.of, self.of**2, self.buffers.have_changed())
-        self.flag = bool(sums[0])
-        self._check_rows(*sums[1:3])
-        take(steps)
-        if sums[3]:
+    def _exchange(self, *losses: float) -> list[float]:
+        """All small numbers of this step, in one message: the losses, and whether to stop after it."""
+        facts = self.interrupts.pressed, self.of, self.of**2, self.buffers.have_changed()
+        pressed, rows, squares, changed, *losses = self.buckets.exchange(*facts, *losses)  # type: ignore[assignment]
+        self.flag, self.is_in_step, self.has_new_buffers = bool(pressed), False, bool(changed)
+        self._check_rows(rows, squares)
+        return list(losses)
+
+    def update(self, opt_state: Any, model: Any, grads: Any) -> None:
+        """One step by the gradients of all."""
+        if self.group.size == 1:
+            self.flag = self.interrupts.pressed
+            update(opt_state, model, grads)
+            return
+        if self.is_in_step:  # the loss isn't looked at in every step
+            self._exchange()
+        take(self.buckets.finish(self.steps))
+        if self.has_new_buffers:
             self.buffers.average(self.rows / self.of)
 
     def _check_rows(self, rows: float, squares: float) -> None:
@@ -134,11 +148,11 @@ class Team:
 
     # -- decisions -------------------------------------------------------------------------------
 
-    def agree(self, pressed: bool, wish: bool) -> tuple[bool, bool]:
+    def agree(self, wish: bool) -> tuple[bool, bool]:
         """Whether anyone's key was pressed, and whether anyone's `each_step` wants to stop."""
         if not self.asks:
             return self.flag, False
-        sums = self.group.total(pressed, wish)
+        sums = self.group.total(self.interrupts.pressed, wish)
         return bool(sums[0]), bool(sums[1])
 
     def decide(self, *choice: Any) -> Any:

@@ -13,6 +13,7 @@ from ..optimizers import update
 class Alone:
     """One worker, who sees every batch."""
 
+    interrupts: Any
     worker, rows = 0, 1  # its number, and whether it has any of this batch
 
     def batches(self, data: Any, skip: int) -> Any:
@@ -27,12 +28,12 @@ class Alone:
     def losses(self, values: list[float]) -> list[float]:
         return values
 
-    def update(self, opt_state: Any, model: Any, grads: Any, pressed: bool) -> None:
+    def update(self, opt_state: Any, model: Any, grads: Any) -> None:
         update(opt_state, model, grads)
 
-    def agree(self, pressed: bool, wish: bool) -> tuple[bool, bool]:
+    def agree(self, wish: bool) -> tuple[bool, bool]:
         """Whether to stop because the interrupt key was pressed, or because `each_step` wants to."""
-        return pressed, wish
+        return self.interrupts.pressed, wish
 
     def decide(self, *choice: Any) -> Any:
         """Whether to stop after this epoch, and why."""

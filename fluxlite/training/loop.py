@@ -205,8 +205,9 @@ class _Loop:
         workers: Any,
     ) -> None:
         self.loss, self.run, self.file, self.each_step, self.check_every = loss, run, file, each_step, check_every
-        self.model, self.history, self.interrupts, self.bar = run.model, run.history, interrupts, bar
+        self.model, self.history, self.bar = run.model, run.history, bar
         self.workers = workers  # `Alone`, or a `Team`
+        workers.interrupts = interrupts
         self.wish = ""  # why each_step wants to stop
         self.pending: list[Any] = []  # losses that were not looked at yet
 
@@ -269,7 +270,7 @@ class _Loop:
             self.look()
         if self.run.schedule is not None:
             adjust(self.run.opt_state, self.run.schedule(self.history.steps))
-        self.workers.update(self.run.opt_state, self.model, grads, self.interrupts.pressed)
+        self.workers.update(self.run.opt_state, self.model, grads)
         self.run.done += 1
         self.history.steps += 1
         losses = self.history.losses
@@ -337,7 +338,7 @@ class _Loop:
 
     def has_to_stop(self) -> bool:
         """Asked before each step, so that one that has begun is always finished."""
-        pressed, wish = self.workers.agree(self.interrupts.pressed, bool(self.wish))
+        pressed, wish = self.workers.agree(bool(self.wish))
         reason = "interrupted" if pressed else self.wish or "stopped by each_step" if wish else ""
         if reason:
             self.history.stopped, self.history.reason = True, reason
