@@ -113,6 +113,11 @@ def train(
     device's; one that a loss holds by itself is not. Batches are made before their step: if `mapobs` or `collate` draws
     random numbers for them, a run goes on exactly from an epoch's end; after resuming in mid-epoch, they differ.
 
+    ``distributed=True`` trains on all workers of `fluxlite.distributed`, each with the same data and settings. Model
+    and state are worker 0's. Each takes its rows of every batch: loss and gradients are those of the whole batch, if the
+    loss is a mean over rows, as fluxlite's are. `BatchNorm` normalizes each worker's rows by themselves; its running
+    means are averaged. Worker 0 writes the checkpoint, and any number of workers can go on from it.
+
     If a checkpoint can't be written, perhaps because the disk is full, it says so, trains on, and tries again after the
     next epoch. It never replaces a file that's no checkpoint, and one with more of a run than this one's first epoch
     only with ``overwrite=True``. If a callback raises, its epoch is in the checkpoint; after each_step, its step is.
@@ -120,7 +125,7 @@ def train(
 
     Raises `FloatingPointError`, with the ``history``, at a loss that is infinite or no number, naming batch and epoch
     counted from 1; with ``check_every=1`` before the model is changed by it (Flux: ``DomainError``). `TypeError` and
-    `ValueError` for arguments that cannot be trained with.
+    `ValueError` for arguments that cannot be trained with. `fluxlite.distributed.WorkerFailed` if another one failed.
 
     >>> model = {"w": np.zeros(1)}
     >>> batches = [(np.array([1.0]), np.array([2.0])), (np.array([2.0]), np.array([4.0]))]
