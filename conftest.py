@@ -4,6 +4,7 @@ There's only this one, since a second conftest.py in tests/ would be another mod
 """
 
 import collections
+import importlib.util
 import os
 import sys
 import tempfile
@@ -25,7 +26,9 @@ settings.load_profile("fluxlite")
 os.environ["FLUXLITE_PROGRESS"] = str(Path(tempfile.mkdtemp(prefix="fluxlite-"), "progress.json"))
 
 # Programs: tests run them, and looking for docstring examples would, too.
-collect_ignore_glob = ["examples/*", "tests/ports/*"]
+collect_ignore_glob = ["examples/*", "tests/ports/*", "tests/distributed/program_*"]
+if importlib.util.find_spec("mpi4py") is None:  # which the examples there start
+    collect_ignore_glob += ["fluxlite/distributed/*"]
 
 
 def pytest_configure(config):

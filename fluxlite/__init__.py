@@ -46,7 +46,7 @@ from .seeds import seed
 
 # What is loaded at first use stands twice: here for type checkers and editors, which then know it, and below.
 if TYPE_CHECKING:
-    from . import amdgpu, course, cuda, metal
+    from . import amdgpu, course, cuda, distributed, metal
     from .autodiff.own_rules import rule
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
@@ -141,7 +141,7 @@ else:
             "reports.diagnosis": "doctor",
             "devices.scalars": "allowscalar",
         },
-        modules="cuda amdgpu metal course",  # fl.cuda.devices(), without importing fluxlite.cuda first
+        modules="cuda amdgpu metal course distributed",  # fl.cuda.devices(), without importing fluxlite.cuda first
         rooms="losses optimizers schedules data checkpoint training receipts reports simulated pictures jupyter",
         computed={"GPU_BACKEND": ("devices.choosing", "current_backend")},
         hint=_hint,
@@ -181,7 +181,7 @@ __all__ = [
     "AdaGrad", "AdaDelta", "RMSProp", "Adam", "AdamW", "NAdam", "RAdam", "AdaMax", "OAdam", "AMSGrad", "AdaBelief",
     "OptimiserChain", "WeightDecay", "SignDecay", "ClipGrad", "ClipNorm", "AccumGrad",
     "step_decay", "exponential_decay", "cosine", "warm_up", "one_cycle",
-    "train", "throttle", "patience", "early_stopping", "plateau",
+    "train", "throttle", "patience", "early_stopping", "plateau", "distributed",
     "save", "load", "state", "loadmodel",
     # data
     "DataLoader", "CuIterator", "numobs", "getobs", "mapobs", "splitobs", "shuffleobs", "kfolds", "batch", "unbatch",

@@ -37,6 +37,8 @@ NAMES = {
     "jit": "nothing: what you write runs line by line; fl.cuda.jit is for kernels by hand",
     "compile": "nothing: what you write runs line by line",
     "vmap": "Write f for a batch, whose first axis is the observation",
+    "DistributedDataParallel": "fl.train(…, distributed=True), or fl.distributed.DistributedOptimizer(rule)",
+    "DataParallel": "fl.train(…, distributed=True)",
     "pmap": "Move to each device by itself, as lesson 11 does",
     "tree_map": "fl.fmap(f, model)",
     "tree_leaves": "fl.leaves(model)",

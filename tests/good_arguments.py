@@ -84,6 +84,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "pullbacks": lambda: (lambda g, out, x: g), "beta": lambda: (0.9, 0.99), "ell": lambda: (0.5, 1.2),
     "couple": lambda: True, "centred": lambda: False, "progress": lambda: False, "check_every": lambda: 1,
     "each_step": lambda: None, "checkpoint": lambda: None, "resume": lambda: False, "overwrite": lambda: False,
+    "distributed": lambda: False,
     "CUDA": lambda: 1, "AMDGPU": lambda: "not installed", "Metal": lambda: "not installed",
     "preference": lambda: None, "environment": lambda: None, "iterable": lambda: ("layers", 0),
     "default": lambda: "a", "children": lambda: None, "trainable": lambda: None, "made_for": lambda: None,

@@ -110,6 +110,20 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
             "tensors",
         },
     ),
+    "distributed": (
+        "training on several processes: who they are, what they exchange, what happens when one ends",
+        {
+            "arguments",
+            "tree",
+            "arrays",
+            "autodiff",
+            "messages",
+            "optimizers",
+            "devices",
+            "data",
+            "checkpoint",
+        },
+    ),
     "training": (
         "train, its callbacks, going on after an interrupt",
         {
@@ -124,6 +138,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
             "devices",
             "receipts",
             "checkpoint",
+            "distributed",
         },
     ),
     "cuda": (

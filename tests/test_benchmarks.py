@@ -10,7 +10,7 @@ import pytest
 # The benchmarks aren't part of the installed package, so we find them next to it in the repository.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import blocks, harness, importing, loader, memory, rnn, sine_wave, small_models  # noqa: E402
+from benchmarks import blocks, distributed, harness, importing, loader, memory, rnn, sine_wave, small_models  # noqa: E402
 from benchmarks.__main__ import main, processor  # noqa: E402
 
 
@@ -263,3 +263,17 @@ def test_the_memory_of_files_is_measured():
     """With 32 MB. At 1 GB, what every process needs besides doesn't count."""
     found = memory.of_files(32 << 20)
     assert 0 <= found["save"] < 1 / memory.ARRAYS + 0.1 and 0.9 < found["load"] < 1.2
+
+
+def test_two_workers_race_and_worker_0_tells(monkeypatch, capsys):
+    pytest.importorskip("mpi4py")
+    measured = [harness.Measured(one.name, [1.0 + place]) for place, one in enumerate(distributed.BENCHMARK.contenders)]
+    monkeypatch.setattr(distributed, "measure", lambda rounds: measured)
+    outcomes = [one.outcome for one in distributed.report(5)]
+    assert outcomes == ["not met", "not met", "not met"]  # 2 to 1, 4 to 3, 5 to 3
+    assert "15 alternating rounds" in capsys.readouterr().out
+
+
+def test_what_two_workers_compute_is_checked():
+    assert not distributed.check((0.0, 0.0)) and not distributed.check((distributed.MLP_LOSS, distributed.MLP_LOSS))
+    assert distributed.check((1.0, 0.0)) and distributed.check((2 * distributed.MLP_LOSS, distributed.MLP_LOSS))

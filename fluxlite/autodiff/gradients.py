@@ -68,6 +68,11 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         )
     if len(args) == 1 and hasattr(type(args[0]), "withgradient"):  # the implicit style: params(model)
         return args[0].withgradient(f)
+    return differentiated(f, args)
+
+
+def differentiated(f: Callable, args: tuple, arrive: Callable | None = None) -> tuple[Any, Any]:
+    """`withgradient`, which calls ``arrive(x, g)`` as soon as the gradient `g` of a parameter `x` is complete."""
     level = new_level()
     try:
         marked = [mark(argument, level) for argument in args]
@@ -75,7 +80,7 @@ def withgradient(f: Callable, *args: Any) -> tuple[Any, Any]:
         value = called(f, *[one.stand_in for one in marked])
         settle()
         plain_value = untracked(value, level)
-        totals = gradients_of(value, level)
+        totals = gradients_of(value, level, arrive)
         given: set[int] = set()
         gradients = tuple([collect(one.recipe, totals, given) for one in marked])
     finally:
@@ -124,7 +129,7 @@ def new_level() -> Level:
     return Level(next(numbers))
 
 
-def gradients_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
+def gradients_of(value: Any, level: Level, arrive: Callable | None = None) -> dict[TrackedArray, Any]:
     """For each thing tracked on `level`, the gradient of the loss that `f` returned."""
     loss = value[0] if isinstance(value, tuple) and value else value
     shape = getattr(loss, "shape", None)
@@ -133,7 +138,7 @@ def gradients_of(value: Any, level: Level) -> dict[TrackedArray, Any]:
         raise TypeError(f"the loss must be one number, of shape (), got {got}. Take its sum or mean")
     if type(loss) is not TrackedArray or loss.level is not level:
         return {}  # it does not depend on the arguments
-    return pull_back(loss, _one(loss.value))
+    return pull_back(loss, _one(loss.value), arrive=arrive)
 
 
 def _one(value: Any) -> Any:

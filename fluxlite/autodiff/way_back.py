@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
@@ -14,12 +15,16 @@ from .tracked import TrackedArray, plain
 _USED: tuple = (None, (), {}, ())  # the call of a result that has been walked through
 
 
-def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedArray, Any]:
+def pull_back(
+    result: TrackedArray, g: Any, keep: bool = False, arrive: Callable | None = None
+) -> dict[TrackedArray, Any]:
     """The gradients of everything that was tracked from the start, given the gradient `g` of `result`.
 
     Visits the calls from the highest number down: when one is reached, all that used its result have been, so its
-    total is complete. Each call is cleared once it is done with, unless `keep`.
+    total is complete. Each call is cleared once it is done with, unless `keep`. ``arrive(x, g)`` is called with what
+    was tracked from the start and its gradient, once that's complete.
     """
+    last = {} if arrive is None else _last_uses(result)
     totals = _Totals()
     arrived = totals.arrived
     arrived[result] = g
@@ -36,7 +41,28 @@ def pull_back(result: TrackedArray, g: Any, keep: bool = False) -> dict[TrackedA
             _hand_over(node, g, totals, waiting)
         if not keep:
             node.call = _USED
+        if last and arrive is not None:
+            for array in last.pop(node, ()):
+                arrive(array.value, arrived[array])
     return arrived
+
+
+def _last_uses(result: TrackedArray) -> dict[TrackedArray, list[TrackedArray]]:
+    """For some calls, what's been tracked from the start and gets its last piece when the way back is there."""
+    users: dict[TrackedArray, TrackedArray] = {}
+    met, waiting = {result}, [result]
+    while waiting:
+        node = waiting.pop()
+        for _, parent in () if node.call is None else node.call[-1]:
+            if parent.call is None:
+                users[parent] = min(users.get(parent, node), node, key=lambda user: user.number)
+            elif parent not in met:
+                met.add(parent)
+                waiting.append(parent)
+    last: dict[TrackedArray, list[TrackedArray]] = {}
+    for array, user in users.items():
+        last.setdefault(user, []).append(array)
+    return last
 
 
 def _hand_over(node: TrackedArray, g: Any, totals: _Totals, waiting: list) -> None:

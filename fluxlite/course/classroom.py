@@ -34,7 +34,7 @@ from .handins import ABOUT, Handin, Remark, by_learner, collect, comparable
 WIDTH, OPTION, LONGEST = 96, 50, 30
 # For a teacher's screen of 120 columns: at most this many characters per line of remarks and per name (the table takes
 # what its lessons need), remarks, and files that are only named.
-SCREEN, NAME, NOTES, NAMED = 100, 20, 20, 120
+SCREEN, NAME, NOTES, NAMED = 100, 18, 20, 120
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
 # Where a page keeps the notebook for itself: how to get a file of the session, and how the notebook.
 TO_GET = {

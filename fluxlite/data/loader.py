@@ -26,7 +26,7 @@ from ..tree.walks import KeyPath
 from .background import done_ahead
 from .batching import batch
 from .moved import send_loader
-from .observations import MappedObs, Observations, Places, generator, numbers_of, numobs, pick, summary
+from .observations import MappedObs, Observations, Places, cut, generator, numbers_of, numobs, pick, summary
 
 
 class DataLoader:
@@ -94,15 +94,23 @@ class DataLoader:
     def __iter__(self) -> Iterator[Any]:
         return self.batches()
 
-    def batches(self, skip: int = 0) -> Iterator[Any]:
-        """Begin an epoch, which draws its order, and skip its first `skip` batches without reading them."""
+    def batches(self, skip: int = 0, share: tuple[int, int] = (0, 1)) -> Iterator[Any]:
+        """Begin an epoch, which draws its order, and skip its first `skip` batches without reading them.
+
+        ``share=(1, 4)`` makes only those rows of each batch that are for worker 1 of 4, and no batch if none are.
+        """
         _check_number("skip", skip, 0)
         order = Places.of(self.rng.permutation(self._count)) if self.shuffle else None
-        return self._batches(order, skip)
+        return self._batches(order, skip, share)
 
-    def _batches(self, order: Places | None, skip: int) -> Iterator[Any]:
+    def sizes(self, skip: int = 0) -> Iterator[int]:
+        """The number of observations in each batch of an epoch."""
+        for number in range(skip, len(self)):
+            yield min(self.batchsize, self._count - number * self.batchsize)
+
+    def _batches(self, order: Places | None, skip: int, share: tuple[int, int]) -> Iterator[Any]:
         data, moves = self._for_thread() if self.parallel else (self.data, [])
-        jobs = (functools.partial(self._batch, data, index) for index in self._indices(order, skip))
+        jobs = (functools.partial(self._batch, data, index) for index in self._indices(order, skip, share))
         if self.parallel and not _needs_device(data):
             batches = done_ahead(jobs)
         else:
@@ -111,11 +119,13 @@ class DataLoader:
             batches = map(move, batches)
         return batches
 
-    def _indices(self, order: Places | None, skip: int) -> Iterator[slice | Places]:
-        for number in range(skip, len(self)):
+    def _indices(self, order: Places | None, skip: int, share: tuple[int, int]) -> Iterator[slice | Places]:
+        for number, rows in enumerate(self.sizes(skip), skip):
             start = number * self.batchsize
-            these = slice(start, min(start + self.batchsize, self._count))
-            yield these if order is None else order.part(these)
+            first, last = cut(rows, *share)
+            if first < last:
+                these = slice(start + first, start + last)
+                yield these if order is None else order.part(these)
 
     def _batch(self, data: Any, index: slice | Places) -> Any:
         if self.collate is None:

@@ -55,10 +55,10 @@ class MovedLoader:
     def __iter__(self) -> Iterator[Any]:
         return self.batches()
 
-    def batches(self, skip: int = 0) -> Iterator[Any]:
-        """Begin an epoch, and skip its first `skip` batches without copying them."""
+    def batches(self, skip: int = 0, share: tuple[int, int] = (0, 1)) -> Iterator[Any]:
+        """Begin an epoch, and skip its first `skip` batches without copying them. `share` is for a `DataLoader`."""
         if hasattr(self.loader, "batches"):
-            return self._one_ahead(self.loader.batches(skip))
+            return self._one_ahead(self.loader.batches(skip) if share == (0, 1) else self.loader.batches(skip, share))
         return self._one_ahead(itertools.islice(self.loader, skip, None))
 
     def _one_ahead(self, batches: Iterator[Any]) -> Iterator[Any]:

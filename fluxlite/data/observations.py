@@ -114,6 +114,11 @@ class Places:
 Index = int | slice | Places
 
 
+def cut(count: int, worker: int, workers: int) -> tuple[int, int]:
+    """Which of `count` rows are one worker's: from the first number up to the second."""
+    return worker * count // workers, (worker + 1) * count // workers
+
+
 @explained("data, and which of its observations")
 def getobs(data: Any, index: Any) -> Any:
     """Observation number `index` of `data`; for a slice or integers, a batch of several (MLUtils: ``getobs``).

@@ -37,6 +37,9 @@ class Rule:
                 raise TypeError(f"{cls.__name__} has no {name!r}{hint(name, KEYWORDS)}")
         return super().__new__(cls)
 
+    # Of a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
+    gathered: Any = None
+
     step, zero_grad, param_groups, update = (Elsewhere(OF_AN_OPTIMIZER) for _ in range(4))
     apply_gradients, minimize, state_dict, lr = (Elsewhere(OF_AN_OPTIMIZER) for _ in range(4))
 

@@ -173,7 +173,7 @@ def _leaves(state: Any, name: str) -> Iterator[Leaf]:
 
 
 def _rules(rule: Rule) -> tuple[Rule, ...]:
-    return rule.rules if isinstance(rule, OptimiserChain) else (rule,)
+    return tuple(one for part in rule.rules for one in _rules(part)) if isinstance(rule, OptimiserChain) else (rule,)
 
 
 def _names(rule: Rule) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ def _names(rule: Rule) -> tuple[str, ...]:
 
 def _adjusted(rule: Rule, fields: dict[str, Any]) -> Rule:
     if isinstance(rule, OptimiserChain):
-        return OptimiserChain(*[_adjusted(part, fields) for part in rule.rules])
+        return type(rule)(*[_adjusted(part, fields) for part in rule.rules])
     own = {name: value for name, value in fields.items() if name in _names(rule)}
     if not own:
         return rule

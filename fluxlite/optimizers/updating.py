@@ -13,7 +13,7 @@ from ..autodiff.tracked import TrackedArray
 from ..tree.contract import children, fields_of, is_leaf, trainable
 from ..tree.parameters import is_trainable_array
 from ..tree.ties import is_array, parameter_key, same_view
-from ..tree.walks import KeyPath, fmap, steps
+from ..tree.walks import KeyPath, fmap, nodes, steps
 from .base import Rule
 from .states import Leaf, State, check_writable
 
@@ -33,16 +33,25 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     >>> model
     {'w': array([0.5, 0. ])}
     """
-    for leaf, x, g in _steps(state, model, grads):
+    steps = checked_steps(state, model, grads)
+    first = steps[0][0] if steps else next((node for _, node in nodes(state) if isinstance(node, Leaf)), None)
+    if first is not None and first.rule.gathered is not None:
+        steps = first.rule.gathered(state, model, steps)
+    take(steps)
+    return state, model
+
+
+def take(steps: list[tuple[Leaf, Any, Any]]) -> None:
+    """Change each parameter, and what's remembered of it, by its gradient."""
+    for leaf, x, g in steps:
         if enter_card:
             with on_card_of(x):
                 leaf.rule.apply(leaf.memory, x, g)
         else:
             leaf.rule.apply(leaf.memory, x, g)
-    return state, model
 
 
-def _steps(state: Any, model: Any, grads: Any) -> list[tuple[Leaf, Any, Any]]:
+def checked_steps(state: Any, model: Any, grads: Any) -> list[tuple[Leaf, Any, Any]]:
     """(state, parameter, gradient) of each step to take, checked. Raises as `update` does, naming the place."""
     try:
         steps: list[tuple[Leaf, Any, Any]] = []

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from ..arguments import check_whole
+from ..arguments import check_bool, check_whole
 from ..optimizers import Leaf, Rule
 from ..tree.parameters import trainables
 from ..tree.ties import is_array
@@ -57,6 +57,18 @@ def _check_callback(name: str, f: Any) -> None:
     wrong = _misfit(f, "history")
     if wrong:
         raise TypeError(f"{name} is called with the history, lambda history: …; {wrong}")
+
+
+def check_switches(progress: Any, checkpoint: Any, resume: Any, overwrite: Any) -> None:
+    """Raises `TypeError` for switches that are none, or that don't go together."""
+    check_bool("train(progress=…)", progress is not None and progress)
+    check_bool("train(resume=…)", resume)
+    check_bool("train(overwrite=…)", overwrite)
+    if checkpoint is None and (resume or overwrite):
+        what = "resume=True needs the file to go on from" if resume else "overwrite=True needs the file to replace"
+        raise TypeError(f'{what}: checkpoint="run.safetensors"')
+    if resume and overwrite:
+        raise TypeError("resume=True goes on with the file, overwrite=True begins anew: take one of them")
 
 
 def check_schedule(schedule: Any, opt_state: Any) -> None:

@@ -7,10 +7,9 @@ stopping well. Checking the arguments is in `arguments.py`, going on where a run
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,15 +17,15 @@ import numpy as np
 
 from ..arguments import check_bool
 from ..arrays import device_of
-from ..autodiff.gradients import withgradient
 from ..devices.host import CPU
 from ..errors import LayerError, keywords_hinted, other_device
-from ..optimizers import adjust, update
+from ..optimizers import adjust
 from ..receipts.seconds import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves
 from ..unreached import say_what_is_not_trained
-from .arguments import check_arguments, check_call, check_gradient, check_schedule, length
+from .alone import Alone
+from .arguments import check_arguments, check_call, check_gradient, check_schedule, check_switches, length
 from .bar import Bar
 from .callbacks import Patience
 from .interrupts import Interrupts
@@ -85,6 +84,7 @@ def train(
     checkpoint: Any = None,
     resume: bool = False,
     overwrite: bool = False,
+    distributed: bool = False,
 ) -> History:
     """Train `model` in place, `epochs` times through `data`, and give the `History` (Flux: ``train!``).
 
@@ -113,6 +113,11 @@ def train(
     device's; one that a loss holds by itself is not. Batches are made before their step: if `mapobs` or `collate` draws
     random numbers for them, a run goes on exactly from an epoch's end; after resuming in mid-epoch, they differ.
 
+    ``distributed=True`` trains on all workers of `fluxlite.distributed`, each with the same data and settings. Model
+    and state are worker 0's. Each takes its rows of every batch: loss and gradients are those of the whole batch, if the
+    loss is a mean over rows, as fluxlite's are. `BatchNorm` normalizes each worker's rows by themselves; its running
+    means are averaged. Worker 0 writes the checkpoint, and any number of workers can go on from it.
+
     If a checkpoint can't be written, perhaps because the disk is full, it says so, trains on, and tries again after the
     next epoch. It never replaces a file that's no checkpoint, and one with more of a run than this one's first epoch
     only with ``overwrite=True``. If a callback raises, its epoch is in the checkpoint; after each_step, its step is.
@@ -120,7 +125,7 @@ def train(
 
     Raises `FloatingPointError`, with the ``history``, at a loss that is infinite or no number, naming batch and epoch
     counted from 1; with ``check_every=1`` before the model is changed by it (Flux: ``DomainError``). `TypeError` and
-    `ValueError` for arguments that cannot be trained with.
+    `ValueError` for arguments that cannot be trained with. `fluxlite.distributed.WorkerFailed` if another one failed.
 
     >>> model = {"w": np.zeros(1)}
     >>> batches = [(np.array([1.0]), np.array([2.0])), (np.array([2.0]), np.array([4.0]))]
@@ -130,29 +135,48 @@ def train(
     >>> model["w"].round(2)
     array([1.99])
     """
-    callbacks = check_arguments(loss, model, data, opt_state, epochs, callbacks, each_step, check_every)
-    check_schedule(schedule, opt_state)
-    check_bool("train(progress=…)", progress is not None and progress)
-    check_bool("train(resume=…)", resume)
-    check_bool("train(overwrite=…)", overwrite)
-    if checkpoint is None and (resume or overwrite):
-        what = "resume=True needs the file to go on from" if resume else "overwrite=True needs the file to replace"
-        raise TypeError(f'{what}: checkpoint="run.safetensors"')
-    if resume and overwrite:
-        raise TypeError("resume=True goes on with the file, overwrite=True begins anew: take one of them")
-    say_what_is_not_trained(model)
-    run = Run(model, data, opt_state, callbacks, History(int(epochs)), schedule)
-    file = None if checkpoint is None else RunFile(checkpoint, run)
-    if file is not None and not resume:
-        file.check_replaceable(overwrite)
-    elif file is not None and not file.restore():
+    check_bool("train(distributed=…)", distributed)
+    with _workers(distributed) as workers:
+        callbacks = check_arguments(loss, model, data, opt_state, epochs, callbacks, each_step, check_every)
+        check_schedule(schedule, opt_state)
+        check_switches(progress, checkpoint, resume, overwrite)
+        say_what_is_not_trained(model)
+        run = Run(model, data, opt_state, callbacks, History(int(epochs)), schedule)
+        file = _file(checkpoint, run, workers, each_step is not None, int(check_every), resume)
+        if file is not None and not resume:
+            file.check_replaceable(overwrite)
+        elif file is not None and not file.restore():
+            return run.history
+        batches = length(data)
+        total = None if batches is None else batches * run.history.wanted
+        shown = progress if workers.worker == 0 else False
+        with _told(run.history, file), Interrupts() as interrupts, Bar(shown, total) as bar:
+            bar.skip(run.history.steps)
+            _Loop(loss, run, file, each_step, int(check_every), interrupts, bar, workers).go()
         return run.history
-    batches = length(data)
-    total = None if batches is None else batches * run.history.wanted
-    with _told(run.history, file), Interrupts() as interrupts, Bar(progress, total) as bar:
-        bar.skip(run.history.steps)
-        _Loop(loss, run, file, each_step, int(check_every), interrupts, bar).go()
-    return run.history
+
+
+def _workers(distributed: bool) -> AbstractContextManager[Any]:
+    """Who makes the steps: this program alone, or with others."""
+    if not distributed:
+        return nullcontext(Alone())
+    from ..distributed.team import joined  # only here: most programs don't need it
+
+    return joined()
+
+
+def _file(
+    checkpoint: Any, run: Run, workers: Any, asks: bool, check_every: int, resume: bool
+) -> RunFile | None:
+    """The file of this run, if it has one. Several workers compare first what they were given."""
+    if isinstance(workers, Alone):
+        return None if checkpoint is None else RunFile(checkpoint, run)
+    from .together import SharedRunFile
+
+    settings = {"epochs": run.history.wanted, "check_every": check_every, "callbacks": len(run.callbacks)}
+    settings |= {"checkpoint": checkpoint is not None, "resume": bool(resume), "each_step": asks}
+    workers.prepare(run.model, run.opt_state, run.data, asks, **settings)
+    return None if checkpoint is None else SharedRunFile(checkpoint, run, workers)
 
 
 @contextmanager
@@ -183,9 +207,12 @@ class _Loop:
         check_every: int,
         interrupts: Interrupts,
         bar: Bar,
+        workers: Any,
     ) -> None:
         self.loss, self.run, self.file, self.each_step, self.check_every = loss, run, file, each_step, check_every
-        self.model, self.history, self.interrupts, self.bar = run.model, run.history, interrupts, bar
+        self.model, self.history, self.bar = run.model, run.history, bar
+        self.workers = workers  # `Alone`, or a `Team`
+        workers.interrupts = interrupts
         self.wish = ""  # why each_step wants to stop
         self.pending: list[Any] = []  # losses that were not looked at yet
 
@@ -205,7 +232,7 @@ class _Loop:
     def epoch(self) -> None:
         """One epoch, or what an earlier run left of it; its end, unless it has to stop before."""
         skipped = self.run.done
-        make = functools.partial(_batches, self.run.data, skipped)
+        make = functools.partial(self.workers.batches, self.run.data, skipped)
         batches: Any = make() if self.file is None else self.file.begin(make)
         # An iterator of one's own stays open; one that was made here ends its threads.
         with closing(batches) if hasattr(batches, "close") and batches is not self.run.data else nullcontext():
@@ -222,26 +249,33 @@ class _Loop:
             )
         self.end_epoch()
 
-    def step(self, batch: Any) -> None:
+    def gradient(self, batch: Any) -> tuple[Any, Any]:
+        """The loss of a batch, and the gradient."""
+        if self.workers.rows == 0:  # others have some of this batch
+            return 0.0, self.workers.without_rows()
         arguments = batch if isinstance(batch, tuple) and not hasattr(batch, "_fields") else (batch,)
         if self.run.done == 0:
             check_call(self.loss, self.model, arguments, batch)
         try:
-            value, (grads,) = withgradient(lambda model: self.loss(model, *arguments), self.model)
+            value, (grads,) = self.workers.withgradient(lambda model: self.loss(model, *arguments), self.model)
         except Exception as error:
             why = _why(error, self.model, arguments)
             (why or error).add_note(f"in batch {self.run.done + 1} of epoch {self.history.epochs + 1} of train")
             if why is None:
                 raise
             raise why from error
-        self.pending.append(value[0] if isinstance(value, tuple) else value)
-        if len(self.pending) == self.check_every:
-            self.look()
         if self.history.steps == 0:
             check_gradient(grads, self.model)
+        return value[0] if isinstance(value, tuple) else value, grads
+
+    def step(self, batch: Any) -> None:
+        value, grads = self.gradient(batch)
+        self.pending.append(value)
+        if len(self.pending) == self.check_every:
+            self.look()
         if self.run.schedule is not None:
             adjust(self.run.opt_state, self.run.schedule(self.history.steps))
-        update(self.run.opt_state, self.model, grads)
+        self.workers.update(self.run.opt_state, self.model, grads)
         self.run.done += 1
         self.history.steps += 1
         losses = self.history.losses
@@ -250,14 +284,16 @@ class _Loop:
             if self.each_step is not None and wants_to_stop(self.each_step, self.history):
                 self.wish = _reason(self.each_step, "each_step")
         except BaseException:
-            self.look()
-            self.save()
+            if isinstance(self.workers, Alone):
+                self.look()
+            if not self.pending:
+                self.save(is_last=True)
             raise
 
     def look(self) -> None:
         """Read the losses that are waiting, at once; the first that is not finite ends the training."""
         pending, self.pending = self.pending, []
-        history, values = self.history, _numbers(pending)
+        history, values = self.history, self.workers.losses(_numbers(pending))
         self.take_time()
         for value in values:
             if not math.isfinite(value):
@@ -289,30 +325,40 @@ class _Loop:
         history.epoch_losses.append(float(np.mean(history.losses[-self.run.done :])))
         batches, self.run.done = self.run.done, 0
         try:
-            for callback in self.run.callbacks:  # all of them, so that each sees every epoch
-                if wants_to_stop(callback, history) and history.epochs < history.wanted and not history.stopped:
-                    history.stopped, history.reason = True, _reason(callback, "a callback")
-                    self.run.finished = isinstance(callback, Patience)
-        finally:
-            # After the callbacks: they too may draw random numbers, and remember something. If one raises, too.
-            self.save(batches)
+            self.ask_callbacks()
+        except BaseException:
+            self.save(batches, is_last=True)
+            raise
+        self.save(batches)  # after the callbacks: they too may draw random numbers, and remember something
+
+    def ask_callbacks(self) -> None:
+        history, finished = self.history, False
+        for callback in self.run.callbacks:  # all of them, so that each sees every epoch
+            if wants_to_stop(callback, history) and history.epochs < history.wanted and not history.stopped:
+                history.stopped, history.reason = True, _reason(callback, "a callback")
+                finished = isinstance(callback, Patience)
+        if self.run.callbacks:
+            choice = self.workers.decide(history.stopped, history.reason, finished)
+            history.stopped, history.reason, self.run.finished = choice
 
     def has_to_stop(self) -> bool:
         """Asked before each step, so that one that has begun is always finished."""
-        reason = "interrupted" if self.interrupts.pressed else self.wish
+        pressed, wish = self.workers.agree(bool(self.wish))
+        reason = "interrupted" if pressed else self.wish or "stopped by each_step" if wish else ""
         if reason:
             self.history.stopped, self.history.reason = True, reason
         return bool(reason)
 
-    def save(self, batches: int | None = None) -> None:
+    def save(self, batches: int | None = None, is_last: bool = False) -> None:
         if self.file is not None:
-            self.file.save(batches)
+            self.file.save(batches, is_last)
 
 
 class NotFinite(FloatingPointError):
     """A loss is infinite or no number; ``error.history`` is what was trained until then."""
 
     history: History
+    is_of_all = True  # several workers see the same loss
 
 
 def wants_to_stop(callback: Callable, history: History) -> bool:
@@ -325,13 +371,6 @@ def wants_to_stop(callback: Callable, history: History) -> bool:
             "what it measured, append it to a list of yours"
         )
     return bool(answer)
-
-
-def _batches(data: Any, skip: int) -> Any:
-    """An epoch of `data` without its first batches: a loader can leave them out without making them."""
-    if hasattr(data, "batches"):
-        return data.batches(skip=skip)
-    return itertools.islice(data, skip, None) if skip else iter(data)
 
 
 def _numbers(losses: list[Any]) -> list[float]:

@@ -79,13 +79,13 @@ class RunFile:
         del first
         yield from batches
 
-    def save(self, batches: int | None) -> None:
+    def save(self, batches: int | None, is_last: bool = False) -> None:
         """Write all that the rest of the run depends on; `batches` is how many the epoch had that has just ended.
 
-        If that fails, says so: the training goes on.
+        If that fails, says so: the training goes on, unless an error ends it: then this `is_last`.
         """
         if (self.run.history.epochs, self.run.done) < self.others:
-            self._fail(f"it has {_progress(*self.others)} of an earlier run, which is more")
+            self._fail(f"it has {progress(*self.others)} of an earlier run, which is more")
             return
         if batches is not None:
             self.at_start = self.order
@@ -95,7 +95,7 @@ class RunFile:
             self._fail(getattr(error, "strerror", None) or str(error))
             return
         if self.trouble:
-            done = _progress(self.run.history.epochs, self.run.done)
+            done = progress(self.run.history.epochs, self.run.done)
             print(formatted("Info", f"{self.path.name} could be written again: it has {done}"))
         self.trouble, self.others = "", (0, 0)
 
@@ -134,7 +134,12 @@ class RunFile:
                 "card": history.seconds.card,
             },
             **self._generators(self.at_start, self.order),
+            **self.more(),
         )
+
+    def more(self) -> dict[str, Any]:
+        """What else is written. For several workers: `together.py`."""
+        return {}
 
     def _generators(self, at_start: Any, now: Any) -> dict[str, Any]:
         """Whatever draws random numbers, by the name that it has in the file."""
@@ -161,7 +166,7 @@ class RunFile:
             self.others = 0, 0
         if self.others > (1, 0):
             raise ValueError(
-                f"checkpoint: {self.path} has {_progress(*self.others)} of an earlier run. resume=True goes on with "
+                f"checkpoint: {self.path} has {progress(*self.others)} of an earlier run. resume=True goes on with "
                 "it, overwrite=True begins anew and replaces it"
             )
 
@@ -196,7 +201,11 @@ class RunFile:
         history.seconds = Seconds(then["seconds"], then["kind"], then["card"])
         if run.finished:
             history.stopped, history.reason = True, then["reason"]
+        self.restored(found)
         return self._say()
+
+    def restored(self, found: dict[str, Any]) -> None:
+        """What else is read."""
 
     def _check_form(self, found: dict[str, Any]) -> None:
         """Raises `ValueError` unless the file has what `_write` writes: `save` lets everyone write what they like."""
@@ -256,7 +265,7 @@ def _check_content(**values: Any) -> None:
     what_is_written(values)
 
 
-def _progress(epochs: int, batches: int) -> str:
+def progress(epochs: int, batches: int) -> str:
     """How far a run is, in words."""
     parts = ["1 epoch" if epochs == 1 else f"{epochs} epochs"] if epochs else []
     parts += ["1 batch" if batches == 1 else f"{batches} batches"] if batches else []

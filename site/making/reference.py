@@ -25,6 +25,7 @@ MODULES = {
     "fluxlite.cuda.jit": "Kernels by hand",
     "fluxlite.amdgpu": "AMD GPUs",
     "fluxlite.metal": "Apple GPUs",
+    "fluxlite.distributed": "Several processes and machines",
     "fluxlite.course": "For lessons",
     "fluxlite.jupyter": "For notebooks",
 }

@@ -128,8 +128,8 @@ def test_thirty_learners_and_all_lessons_fit_on_one_screen():
 
 
 def test_names_that_are_long_are_cut_to_the_same_width():
-    assert [classroom._cut(name) for name in ("Ada", "x" * 21)] == ["Ada", "x" * 19 + "…"]
-    assert classroom._cut("伟" * 11, " #12") == "伟" * 7 + "… #12" and classroom._wide("e\u0301伟") == 3
+    assert [classroom._cut(name) for name in ("Ada", "x" * 19)] == ["Ada", "x" * 17 + "…"]
+    assert classroom._cut("伟" * 11, " #12") == "伟" * 6 + "… #12" and classroom._wide("e\u0301伟") == 3
 
 
 def test_many_notes_leave_the_table_on_the_screen():
@@ -160,7 +160,7 @@ def test_who_answers_differently_in_another_learners_name_is_shown(learner, tmp_
 def test_names_that_look_alike_are_told_apart():
     names = ["Maria Magdalena Mustermann", "Maria Magdalena Musterfrau", "Zoë", "Zoe\u0308"]
     labels = Class([Handin(name, "1", {}, {}, files=(name,)) for name in names], []).labels
-    assert labels == ["Maria Magdalena … #1", "Maria Magdalena … #2", "Zoë #1", "Zoe\u0308 #2"]
+    assert labels == ["Maria Magdalen… #1", "Maria Magdalen… #2", "Zoë #1", "Zoe\u0308 #2"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")

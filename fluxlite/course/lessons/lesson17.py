@@ -1,0 +1,237 @@
+"""Lesson 17, several machines: questions and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...receipts.seconds import duration
+from ..exchange import LINKS, Link, large_network, ring, sent, several_cards
+from ..exercises import NotRight, exercise
+from ..guesses import Question
+
+QUESTIONS = {
+    "17-A": Question(
+        "c",
+        a="each sees only its own rows, but it gets the mean of all gradients, so it learns from the others' rows too.",
+        b="the same sum in another order is rounded elsewhere, so the last digits may differ.",
+        c="the mean of the halves' gradients is the gradient of the whole batch; only the rounding differs.",
+        d="there are as many updates as before, each with the gradient of the same 64 rows.",
+    ),
+    "17-B": Question(
+        "b",
+        a="that's what it would send if each card sent everything to the three others.",
+        b="6 steps of 25 MB: 3 to add up, and 3 to hand round.",
+        c="a card sends a quarter in each step, and there are 6 steps, not 4.",
+        d="that's one step. There are 6 of them.",
+    ),
+    "17-C": Question(
+        "d",
+        a="it would be half if the time were the GPU's. It's the host's: 89 launches, for 64 rows or for 32.",
+        b="it would be half if the time were the GPU's, and the exchange of 8 kB takes hardly any.",
+        c="half a batch takes as many launches as a whole one, so nothing is saved.",
+        d="as many launches for half a batch, and the exchange on top.",
+    ),
+    "17-D": Question(
+        "a",
+        a="each bucket goes round the ring for itself, and has its own 2 (n - 1) latencies.",
+        b="the last bucket gets smaller, that's true, but each bucket has its latencies.",
+        c="as many bytes travel, but in more steps, and each step has its latency.",
+    ),
+}
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
+
+
+# -- 17.1 ---------------------------------------------------------------------------------------------------------
+
+
+class _Ring:
+    """The links of a ring, which count. `spoiled` is added to all that travels: then no card can have guessed it."""
+
+    def __init__(self, cards: int, spoiled: float = 0.0) -> None:
+        self.cards, self.spoiled = cards, spoiled
+        self.bytes, self.messages, self.largest = [0] * cards, [0] * cards, 0
+
+    def send(self, card: Any, piece: Any) -> Any:
+        if isinstance(card, bool) or not isinstance(card, (int, np.integer)) or not 0 <= card < self.cards:
+            raise NotRight(f"send(card, piece): card is a number from 0 to {self.cards - 1}", f"{card!r:.60}")
+        if not isinstance(piece, np.ndarray):
+            raise NotRight("send(card, piece): piece is an array", f"{type(piece).__name__}: {piece!r:.60}")
+        self.bytes[card] += piece.nbytes
+        self.messages[card] += 1
+        self.largest = max(self.largest, piece.size)
+        return piece + self.spoiled
+
+
+def _arrays(cards: int) -> list[np.ndarray]:
+    """Whole numbers, so that no sum depends on its order. All are positive: what's counted twice is too large."""
+    return [np.arange(1.0, 2 * cards + 1) * 10**card for card in range(cards)]
+
+
+@exercise("17.1", "an all-reduce in a ring", look_at="the picture of section 3, its second half, step by step")
+def all_reduce(all_reduce: Any) -> str:
+    for cards in (4, 3):
+        ring, arrays = _Ring(cards), _arrays(cards)
+        given = [array.copy() for array in arrays]
+        found = all_reduce(given, ring.send)
+        if found is None and not all(map(np.array_equal, given, arrays)):
+            found = given  # changed in place
+        _right_sums(found, arrays, ring)
+        _right_traffic(arrays[0], ring)
+    spoiled = _Ring(4, spoiled=0.5)
+    found = all_reduce([array.copy() for array in _arrays(4)], spoiled.send)
+    if found is not None and np.array_equal(np.asarray(found)[1], sum(_arrays(4))):
+        raise NotRight("what arrived isn't used: take what send returns. A card can't look into another's memory")
+    return "4 cards: each sent 6 messages of a quarter, 96 bytes in all, and all have the sum; 3 cards as well"
+
+
+def _right_sums(found: Any, arrays: list[np.ndarray], ring: _Ring) -> None:
+    total, cards = np.sum(arrays, axis=0), ring.cards
+    if not isinstance(found, (list, tuple, np.ndarray)) or len(found) != cards:
+        raise NotRight(f"all_reduce returns a list with an array for each of the {cards} cards", f"{found!r:.80}")
+    shapes = [np.shape(array) for array in found]
+    if shapes != [total.shape] * cards:
+        raise NotRight("each card gets a whole array again: np.concatenate joins the pieces", shapes, total.shape)
+    values = np.asarray(found, np.float64)
+    if not any(ring.messages):
+        raise NotRight("nothing was sent. A card has only its own array until something arrives: send(card, piece)")
+    right = (values == total).reshape(cards, cards, -1).all(axis=2)  # for each card and piece
+    if right.all():
+        return
+    if np.allclose(values * cards, total):
+        raise NotRight("that's the mean. An all-reduce gives the sum", values[0], total)
+    if (values <= total).all() and (right.sum(axis=1) == 1).all():
+        why = "each card has the sum of one piece: that's the first half. Now hand these round"
+        raise NotRight(why, values[0], total)
+    card, piece = np.argwhere(~right)[0]
+    yours, wanted = (x.reshape(cards, -1)[piece] for x in (values[card], total))
+    if (yours > wanted).any():
+        why = "something is counted more than once. When sums are handed round, they take a piece's place"
+    else:
+        why = "something is missing. Did this card pass on what it had just got?"
+    raise NotRight(f"{cards} cards: card {card}, piece {'ABCD'[piece]}: {why}", yours, wanted)
+
+
+def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
+    cards = ring.cards
+    most, steps = int(sent(array.nbytes, cards)), 2 * (cards - 1)
+    yours = f"bytes sent by each card: {ring.bytes}"
+    if ring.largest == array.size:
+        why = "right sums, but whole arrays travel. Cut them into pieces, and send one piece a step"
+        raise NotRight(why, yours, most)
+    if max(ring.bytes) > most:
+        raise NotRight("right sums, but a card sends more than it has to", yours, f"{most} each")
+    if min(ring.bytes) < most:
+        raise NotRight("right sums, but they can't all have come over the links: too little was sent", yours, most)
+    if max(ring.messages) > steps:
+        found = f"{max(ring.messages)} messages from a card"
+        raise NotRight("right sums, but in more messages than it takes, each with its latency", found, steps)
+
+
+# -- 17.2 ---------------------------------------------------------------------------------------------------------
+
+def _steps(n: int) -> float:
+    return 2 * (n - 1)
+
+
+def _share(n: int) -> float:
+    return 2 * (n - 1) / n
+
+
+# How many latencies, and how much of the gradients, one may think it takes with n cards, and what's wrong with that.
+_SLIPS: dict[str, tuple[Callable[[int], float], Callable[[int], float]]] = {
+    "the latencies are missing: there are 2 (n - 1) of them": (lambda n: 0, _share),
+    "the bytes are missing": (_steps, lambda n: 0),
+    "there are n - 1 steps to add up, and as many to hand round": (lambda n: n - 1, lambda n: (n - 1) / n),
+    "one latency isn't enough: each of the 2 (n - 1) steps waits for the one before": (lambda n: 1, _share),
+    "that's n latencies; the ring has 2 (n - 1) steps": (lambda n: n, _share),
+    "that's n - 1 latencies; the ring has 2 (n - 1) steps": (lambda n: n - 1, _share),
+    "that's 2 n latencies; the ring has 2 (n - 1) steps": (lambda n: 2 * n, _share),
+    "all gradients travel once here; a card sends 2 (n - 1) / n of them": (_steps, lambda n: 1),
+    "a card sends 2 (n - 1) / n of the gradients, a little less than twice all": (_steps, lambda n: 2),
+    "a step carries one piece, 1/n of the gradients, not all of them": (_steps, _steps),
+}
+
+
+@exercise("17.2", "the time of a step", look_at="section 4: the formula, with latencies and bytes")
+def step_time(step_time: Any) -> str:
+    cases = [(0.004, 100e6, 1, "NVLink"), (0.012, 100e6, 8, "PCI Express"), (0.004, 100e6, 2, "NVLink"),
+             (0.002, 8e3, 16, "Ethernet 10"), (0.012, 100e6, 64, "InfiniBand")]  # fmt: skip
+    for compute, nbytes, cards, name in cases:
+        link = LINKS[name]
+        found = step_time(compute, nbytes, cards, link)
+        if not _is_number(found):
+            raise NotRight("step_time returns a number of seconds", f"{type(found).__name__}: {found!r:.60}")
+        right = compute + float(ring(nbytes, cards, link))
+        if abs(found - right) > 1e-6 * right:
+            about = f"{cards} {'card' if cards == 1 else 'cards'}, {name}: "
+            why = _slip(float(found), compute, nbytes, cards, link)
+            raise NotRight(about + why, duration(float(found)), duration(right))
+    return "1 card: nothing to exchange; 64 cards with InfiniBand: 12 ms of computing, 5.87 ms of exchange"
+
+
+def _slip(found: float, compute: float, nbytes: float, cards: int, link: Link) -> str:
+    """What's probably wrong with this time."""
+    right = float(ring(nbytes, cards, link))
+
+    def close(x: float) -> bool:
+        return abs(found - x) <= 1e-6 * abs(x)
+
+    if cards == 1:
+        return "one card has nobody to exchange anything with, so only the computing is left"
+    if close(right):
+        return "the computing is missing"
+    if close(compute / cards + right):
+        return "compute is what each card takes for its own rows already: it isn't divided again"
+    if close(max(compute, right)):
+        return "here nothing overlaps yet: first the computing, then the exchange"
+    if found > 1e3 and link.latency < 1:
+        return "bytes divided by bytes per second are seconds; multiplied, they aren't"
+    for why, (latencies, share) in _SLIPS.items():
+        if close(compute + latencies(cards) * link.latency + share(cards) * nbytes / link.bandwidth):
+            return why
+    return "that's another time"
+
+
+# -- 17.3 ---------------------------------------------------------------------------------------------------------
+
+_CARDS, _LINK, _MOST = 8, "Ethernet 100", 0.05
+
+
+@exercise("17.3", "hidden behind the way back", look_at="section 7: several_cards with other rows and buckets")
+def hidden_exchange(rows: Any, buckets: Any) -> str:
+    for name, x in (("rows", rows), ("buckets", buckets)):
+        if not _is_number(x) or not float(x).is_integer() or x < 1:
+            raise NotRight(f"{name} is a whole number, 1 or more", f"{name} = {x!r:.60}")
+    rows, buckets = int(rows), int(buckets)
+    if rows & (rows - 1) or not 64 <= rows <= 65536:
+        raise NotRight("rows is a power of 2, from 64 to 65,536", f"rows = {rows:,}")
+    if buckets > 10_000:
+        raise NotRight("so many buckets would be a few numbers each", f"buckets = {buckets:,}")
+    share = _waiting(rows, buckets)
+    yours = f"{rows:,} rows, {buckets} {'bucket' if buckets == 1 else 'buckets'}: {100 * share:.1f} % is waiting"
+    best = min(range(1, 65), key=lambda n: _waiting(rows, n))
+    if _waiting(rows, best) > _MOST:
+        why = "too few rows: the way back is too short for the exchange, however it's cut"
+        raise NotRight(why, yours, "5 % or less")
+    if share > _MOST:
+        if buckets == 1:
+            why = "with one bucket nothing can travel before the way back is over"
+        elif buckets < best:
+            why = "nothing hides the last bucket, so it has to be smaller"
+        else:
+            why = "too many buckets: each has 14 latencies of its own"
+        raise NotRight(why, yours, "5 % or less")
+    if min(_waiting(rows // 2, n) for n in range(1, 65)) <= _MOST:
+        raise NotRight("hidden it is; but half as many rows would do, with another number of buckets", yours)
+    return f"{yours}, behind a way back of {duration(large_network(rows).back)}, simulated"
+
+
+def _waiting(rows: int, buckets: int) -> float:
+    found = several_cards(large_network(rows), _CARDS, _LINK, buckets)
+    return float(found.visible) / float(found.seconds)

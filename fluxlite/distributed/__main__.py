@@ -1,0 +1,125 @@
+"""``python -m fluxlite.distributed -n 2 train.py``: start a program on several workers (PyTorch: ``torchrun``).
+
+It calls the ``mpiexec`` of this Python's environment, and if a worker ends too early, it says which, and how to go on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..messages import formatted
+from .world import RUN
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# A shell around each worker notes how that ended, before mpiexec hears of it and ends the others. It has to outlive
+# Ctrl-C, which asks the worker to stop at a good moment.
+_NOTES = (
+    f'trap : INT TERM; "$@" && exit; s=$?; '
+    f'echo $s > "${RUN}/${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}.status" 2> /dev/null; exit $s'
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the program on so many workers; gives 0 if all ended well."""
+    asked = _parser().parse_args(arguments)
+    mpiexec = find_mpiexec()
+    if mpiexec is None:
+        print('there is no mpiexec here: pip install "fluxlite[mpi]" brings one', file=sys.stderr)
+        return 2
+    command = [mpiexec, "-n", str(asked.workers), *(["-hosts", asked.hosts] if asked.hosts else [])]
+    command += ["sh", "-c", _NOTES, "worker"] if os.name == "posix" else []
+    command += [sys.executable, *(["-m"] if asked.module else []), asked.program, *asked.more]
+    with tempfile.TemporaryDirectory(prefix="fluxlite-") as folder:
+        environment = {"MPIR_CVAR_SUPPRESS_ABORT_MESSAGE": "1", **os.environ, RUN: folder}
+        if asked.workers > 1 and not any(name in os.environ for name in _THREADS):
+            cores = max(1, (os.cpu_count() or 1) // asked.workers)  # or each would take all of them
+            environment |= dict.fromkeys(_THREADS, str(cores))
+        status = _run(command, environment)
+        if status:
+            print(formatted("Warning", what_happened(Path(folder), status)), file=sys.stderr)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m fluxlite.distributed", description="Start a program on several workers, by mpiexec."
+    )
+    parser.add_argument("-n", "--workers", type=_number, default=2, metavar="N", help="how many workers; 2 if left out")
+    parser.add_argument("--hosts", metavar="A,B", help="the machines, if it's more than this one")
+    parser.add_argument("-m", dest="module", action="store_true", help="the program is a module, as in python -m")
+    parser.add_argument("program", metavar="train.py", help="the program")
+    parser.add_argument("more", nargs=argparse.REMAINDER, help="its arguments")
+    return parser
+
+
+def _number(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a number of workers is 1 or more, got {text}")
+    return int(text)
+
+
+def find_mpiexec() -> str | None:
+    """The ``mpiexec`` beside this Python, which belongs to its mpi4py; otherwise the first on the path."""
+    return shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
+
+
+def _run(command: list[str], environment: dict[str, str]) -> int:
+    """The exit status of mpiexec. It hands signals on to the workers."""
+    # In a session of its own, so that Ctrl-C reaches each worker once: from here, through mpiexec.
+    process = subprocess.Popen(command, env=environment, start_new_session=os.name == "posix")
+
+    def hand_on(number: int, frame: Any) -> None:
+        process.send_signal(number)
+
+    before = {number: signal.signal(number, hand_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return process.wait()
+    finally:
+        process.terminate()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def what_happened(folder: Path, status: int) -> str:
+    """Which worker ended first, by what, and how to go on: from what the workers, and their shells, have noted."""
+    known = {int(file.stem): json.loads(file.read_text("utf-8")) for file in folder.glob("*.json")}
+    ended = {int(file.stem): int(file.read_text() or 0) for file in folder.glob("*.status")}
+    killed = {rank: number for rank, number in ended.items() if number > 128}
+    text = _of_themselves(known)
+    if not text and killed:
+        rank, number = next(iter(killed.items()))
+        text = f"{known.get(rank, {}).get('name', f'worker {rank}')} was killed by {_signal(number - 128)}"
+    elif not text:
+        ranks = ", ".join(map(str, sorted(ended))) or "?"
+        text = f"worker {ranks} ended with exit status {', '.join(map(str, ended.values())) or status}"
+    checkpoint = next((one["checkpoint"] for one in known.values() if "checkpoint" in one), "")
+    how = "There's no checkpoint to go on from."
+    if checkpoint:
+        how = f"The last checkpoint is {checkpoint}.\ntrain(…, resume=True) goes on from it, on any number of workers."
+    return f"{text}. This ended the others, too.\n{how}"
+
+
+def _of_themselves(known: dict[int, dict[str, Any]]) -> str:
+    """What a worker has said of its own end; otherwise what the others have said of it."""
+    own = [f"{one['name']} ended: {one['error']}" for one in known.values() if one.get("error")]
+    return next(iter([*own, *(one["other"] for one in known.values() if one.get("other"))]), "")
+
+
+def _signal(number: int) -> str:
+    try:
+        return f"signal {number} ({signal.Signals(number).name})"
+    except ValueError:
+        return f"signal {number}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,138 @@
+"""Starting MPI: who this worker is, how many there are, and what happens when one of them ends."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..messages import ipython
+from .group import Group, WorkerFailed
+
+RUN = "FLUXLITE_RUN"  # the environment's name for the folder in which the launcher finds its workers
+
+
+class _World:
+    group: Group | None = None
+    joining: Any = None  # a group that not all have joined yet
+
+
+def initialize() -> None:
+    """Start MPI, if it isn't running yet (Flux: ``DistributedUtils.initialize``; PyTorch: ``init_process_group``).
+
+    Every worker calls it; the other functions here do so by themselves. A program that was started without ``mpiexec``
+    is a run of one worker. From now on, an uncaught exception in one worker ends all.
+
+    Raises `ImportError` where mpi4py or MPI is missing, with what to install, and `RuntimeError` if ``mpiexec`` is that
+    of another MPI, so that no worker sees the others.
+    """
+    if _World.group is not None:
+        return
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:  # no mpi4py, or no MPI below it
+        raise ImportError(f'training on several workers takes MPI: pip install "fluxlite[mpi]" ({error})') from error
+    if not MPI.Is_initialized():
+        MPI.Init_thread()
+    _check_launcher(MPI.COMM_WORLD.Get_size())
+    comm, request = MPI.COMM_WORLD.Idup()
+    Group(MPI.COMM_WORLD).wait(request)
+    _World.group = group = Group(comm)
+    register()
+    if group.size > 1:
+        atexit.register(group.tell, "has ended its program", False)
+        if ipython() is None and not hasattr(sys, "ps1"):
+            sys.excepthook = _end_all
+
+
+def local_rank() -> int:
+    """Which worker this is, counted from 0 (Flux: ``DistributedUtils.local_rank``; PyTorch: ``get_rank``).
+
+    It's the number among all workers, also of other machines. It's 0 before `initialize`.
+
+    >>> local_rank()
+    0
+    """
+    return 0 if _World.group is None else _World.group.rank
+
+
+def total_workers() -> int:
+    """How many workers there are (Flux: ``DistributedUtils.total_workers``; PyTorch: ``get_world_size``).
+
+    It's 1 before `initialize`.
+
+    >>> total_workers()
+    1
+    """
+    return 1 if _World.group is None else _World.group.size
+
+
+def everyone() -> Group:
+    """All workers."""
+    initialize()
+    assert _World.group is not None
+    return _World.group
+
+
+def join() -> Group:
+    """All workers, as a new group: what an earlier one left unfinished doesn't disturb it."""
+    world = everyone()
+    # If an interrupt came while we waited here, we're still in the middle of joining.
+    _World.joining = _World.joining or world.comm.Idup()
+    comm, request = _World.joining
+    world.wait(request)
+    _World.joining = None
+    return Group(comm, world)
+
+
+def _check_launcher(size: int) -> None:
+    for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS"):
+        started = os.environ.get(name, "1")
+        if size == 1 and started.isdigit() and int(started) > 1:
+            raise RuntimeError(
+                f"mpiexec has started {started} workers, but each sees only itself: that mpiexec is of another MPI "
+                "than mpi4py's. This takes the right one: python -m fluxlite.distributed -n 2 train.py"
+            )
+
+
+# -- how a worker ends --------------------------------------------------------------------------------------------
+
+
+def register(**news: str) -> None:
+    """Tell the launcher, if there's one, who this worker is, and `news`: its last checkpoint, why a worker ended."""
+    folder, group = os.environ.get(RUN), _World.group
+    if not folder or group is None or not os.path.isdir(folder):
+        return
+    file = Path(folder, f"{group.rank}.json")
+    known = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    written = file.with_suffix(".tmp")
+    written.write_text(json.dumps({**known, "name": group.name(), **news}), "utf-8")
+    os.replace(written, file)
+
+
+def _end_all(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    """In place of Python's own: the traceback once, under its worker's name, and then all workers end."""
+    group = everyone()
+    what = in_brief(error)
+    sys.stdout.flush()
+    if isinstance(error, WorkerFailed):
+        print(f"worker {group.rank} ends, too: {error}", file=sys.stderr)
+        register(other=error.text)
+    elif group.rank == 0 or not getattr(error, "is_of_all", False):
+        print(f"{group.name()} ended:", file=sys.stderr)
+        sys.__excepthook__(kind, error, traceback)
+        register(error=what)
+        group.tell(f"ended: {what}")
+    sys.stderr.flush()
+    group.meet(2)  # so that the others can say that they end, too
+    group.comm.Abort(1)
+
+
+def in_brief(error: BaseException) -> str:
+    """An exception in one line."""
+    said = " ".join(str(error).split())
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__

@@ -1,0 +1,119 @@
+"""Several workers on this computer: `program_checks.py` and `program_ends.py`, started by mpiexec."""
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import on_workers
+import pytest
+from on_workers import needs_mpi, reports, run
+
+from fluxlite.distributed.__main__ import main, what_happened
+
+NAMES = re.findall(r"^def (check_\w+)", Path(on_workers.HERE, "program_checks.py").read_text("utf-8"), re.M)
+pytestmark = needs_mpi
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """What each check said, on 2, 3 and 1 workers: {(workers, check): {rank: "" or a traceback}}."""
+    folder = tmp_path_factory.mktemp("runs")
+    found = {}
+    for workers in (2, 3, 1):  # the first writes a file with which the others go on
+        done = run(workers, "program_checks.py", folder)
+        for name, rank, trouble in reports(done):
+            found.setdefault((workers, name), {})[rank] = trouble
+        found[workers] = done
+    return found
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("name", NAMES)
+def test_on_workers(outcomes, workers, name):
+    found = outcomes.get((workers, name), {})
+    assert not any(found.values()), "\n".join(found.values())
+    assert sorted(found) == list(range(workers)), outcomes[workers].stderr
+
+
+def test_there_are_checks():
+    assert len(NAMES) > 20
+
+
+# -- how workers end --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by_launcher", [True, False], ids=["launcher", "mpiexec"])
+def test_a_killed_worker_ends_the_others(by_launcher, tmp_path):
+    done = run(3, "program_ends.py", "killed", tmp_path / "run.safetensors", by_launcher=by_launcher)
+    assert done.returncode != 0 and "@" not in done.stdout
+    if by_launcher:
+        said = re.search(r"worker 1 of 3 \(process \d+ on \S+\) was killed by signal 9 \(SIGKILL\)", done.stderr)
+        assert said, done.stderr
+        assert f"{tmp_path / 'run.safetensors'}, after 2 epochs" in done.stderr and "resume=True" in done.stderr
+
+
+def test_an_exception_that_nobody_catches_is_told_once_under_its_worker(tmp_path):
+    done = run(3, "program_ends.py", "raises", tmp_path / "run.safetensors", by_launcher=True)
+    assert done.returncode != 0 and done.stderr.count("Traceback") == 1, done.stderr
+    assert re.search(r"worker 1 of 3 \(process \d+ on \S+\) ended:\nTraceback", done.stderr)
+    for rank in (0, 2):
+        assert re.search(rf"worker {rank} ends, too: worker 1 of 3 .*ValueError: planted.*after 2 epochs", done.stderr)
+    assert re.search(r"Warning: worker 1 of 3 .* ended: ValueError: planted\. This ended the others", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("exits", "worker 1 of 2 .* ended: SystemExit: 3"),
+        ("leaves", "worker 1 .*exit status 5"),
+        ("absent", "worker 1 of 2 .* has ended its program"),
+    ],
+)
+def test_a_worker_that_leaves_ends_the_others(how, words, tmp_path):
+    done = run(2, "program_ends.py", how, tmp_path / "run.safetensors", by_launcher=True)
+    assert done.returncode != 0 and re.search(f"Warning: {words}", done.stderr), done.stderr
+
+
+def test_ctrl_c_stops_all_after_the_same_step(tmp_path):
+    code = "import os, sys; os.environ['LAUNCHER'] = str(os.getpid()); from fluxlite.distributed.__main__ import main; "
+    code += "sys.exit(main(sys.argv[1:]))"
+    program = [str(on_workers.HERE / "program_ends.py"), "interrupted", str(tmp_path / "run.safetensors")]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "-n", "3", *program],
+        env=on_workers.environment(), capture_output=True, text=True, timeout=on_workers.LIMIT,
+    )  # fmt: skip
+    lines = [line for line in done.stdout.splitlines() if line.startswith("@")]
+    assert done.returncode == 0, done.stderr
+    assert len(lines) == 3 and len(set(lines)) == 1 and lines[0].startswith("@interrupted"), done.stdout
+
+
+# -- the launcher -----------------------------------------------------------------------------------------------------
+
+
+def test_the_launcher_says_what_is_missing(monkeypatch, capsys):
+    monkeypatch.setattr("fluxlite.distributed.__main__.find_mpiexec", lambda: None)
+    assert main(["-n", "2", "train.py"]) == 2
+    assert 'pip install "fluxlite[mpi]"' in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["-n", "0", "train.py"])
+    assert "1 or more, got 0" in capsys.readouterr().err
+
+
+def test_the_launcher_gives_the_arguments_on_and_limits_the_threads(tmp_path):
+    show = "import os, sys; sys.stdout.write('\\n@%d%s\\n' % (len(sys.argv), os.environ['OMP_NUM_THREADS']))"
+    (tmp_path / "show.py").write_text(show)
+    environment = {k: v for k, v in on_workers.environment().items() if not k.endswith("_NUM_THREADS")}
+    command = [sys.executable, "-m", "fluxlite.distributed", "-n", "2", str(tmp_path / "show.py"), "-n", "x"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=on_workers.LIMIT)
+    assert done.returncode == 0, done.stderr
+    found = [line for line in done.stdout.split() if line]
+    assert len(found) == 2 and all(re.fullmatch(r"@3\d+", line) for line in found), done.stdout
+
+
+def test_what_the_workers_noted_is_read(tmp_path):
+    assert "worker ? ended with exit status 7" in what_happened(tmp_path, 7)
+    (tmp_path / "2.status").write_text(f"{128 + signal.SIGKILL}\n")
+    assert "worker 2 was killed by signal 9 (SIGKILL)" in what_happened(tmp_path, 9)
+    assert "no checkpoint" in what_happened(tmp_path, 9)
