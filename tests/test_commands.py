@@ -534,13 +534,21 @@ def test_the_extras_are_the_promised_ones():
             "sphinx-book-theme",
         },
         "nbgrader": {"nbgrader"},
-        "bench": {"torch", "jax", "mlx", "autograd"},
+        "bench": {"torch", "jax", "mlx", "autograd", "mpi4py", "mpich", "impi-rt", "ipyparallel"},
         "rehearsal": {"cupy-cuda12x", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12"},
         "cuda12": {"cupy-cuda12x"},
         "cuda13": {"cupy-cuda13x"},
         "rocm": {"cupy-rocm-7-0"},
         "metal": {"mlx"},
+        "mpi": {"mpi4py", "mpich", "impi-rt", "ipyparallel"},
     }
+
+
+def test_each_system_gets_one_mpi():
+    for platform, mpi in [("linux", "mpich"), ("darwin", "mpich"), ("win32", "impi-rt")]:
+        asked = [Requirement(one) for one in EXTRAS["mpi"]]
+        got = {one.name for one in asked if one.marker is None or one.marker.evaluate({"sys_platform": platform})}
+        assert got == {"mpi4py", "ipyparallel", mpi}
 
 
 def test_cupy_is_one_that_can_compute():

@@ -66,8 +66,8 @@ def temperatures(
 ) -> Temperatures:
     """`next_letter` with a slider: all temperatures of `written`, which has for each what the network wrote.
 
-    Tab reaches the slider, and the arrow keys move it, or the two buttons beside it. It begins with the temperature `first`, or the lowest. Raises
-    `ValueError` if `first` isn't among them, and `ImportError` without ipywidgets.
+    Tab reaches the slider, and the arrow keys move it, or the two buttons beside it. It begins with the temperature
+    `first`, or the lowest. Raises `ValueError` if `first` isn't among them, and `ImportError` without ipywidgets.
 
     >>> temperatures("ab", [2.0, 0.0], {0.5: "aaaa", 2.0: "abab"}, after="c")
     Temperature 0.5: after 'c', a comes with 98 %, and b with 2 %. It writes: aaaa
