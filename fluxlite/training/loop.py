@@ -114,9 +114,9 @@ def train(
     random numbers for them, a run goes on exactly from an epoch's end; after resuming in mid-epoch, they differ.
 
     ``distributed=True`` trains on all workers of `fluxlite.distributed`, each with the same data and settings. Model
-    and state are worker 0's. Each takes its rows of every batch: loss and gradients are those of the whole batch, if the
-    loss is a mean over rows, as fluxlite's are. `BatchNorm` normalizes each worker's rows by themselves; its running
-    means are averaged. Worker 0 writes the checkpoint, and any number of workers can go on from it.
+    and state are worker 0's. Each takes its rows of every batch: loss and gradients are those of the whole batch, if
+    the loss is a mean over rows, as fluxlite's are. `BatchNorm` normalizes each worker's rows by themselves; its
+    running means are averaged. Worker 0 writes the checkpoint, and any number of workers can go on from it.
 
     If a checkpoint can't be written, perhaps because the disk is full, it says so, trains on, and tries again after the
     next epoch. It never replaces a file that's no checkpoint, and one with more of a run than this one's first epoch
