@@ -82,18 +82,13 @@ class _Event:
 
 
 def transport(group: Group, x: Any) -> Direct:
-    """The best way for arrays like `x`. Every worker gets one of the same kind."""
+    """The best way for arrays like `x`. Every worker gets one of the same kind. NCCL wants a card for each."""
     device = device_of(x)
     if device == CPU or group.size == 1:
         return Direct(group, device)
     cards = group.all((group.name().split(" on ")[-1], device.backend, device.index))
     if device.backend == "CUDA" and all(kind == "CUDA" for _, kind, _ in cards):
-        if len(set(cards)) < group.size:
-            notice(
-                "fewer cards than workers",
-                "several workers share one card: it has to do the work of all of them. Start as many workers as cards.",
-            )
-        elif _has_nccl(group):
+        if len(set(cards)) == group.size and _has_nccl(group):
             return Nccl(group, device)
         if _reads_cards(group):
             return Direct(group, device)

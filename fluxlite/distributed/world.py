@@ -5,12 +5,14 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import socket
 import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..messages import ipython
+from ..devices.selection import devices
+from ..messages import ipython, notice
 from .group import Group, WorkerFailed
 
 RUN = "FLUXLITE_RUN"  # the environment's name for the folder in which the launcher finds its workers
@@ -44,6 +46,7 @@ def initialize() -> None:
     _World.group = group = Group(comm)
     register()
     if group.size > 1:
+        _take_a_card(group)
         atexit.register(group.tell, "has ended its program", False)
         if ipython() is None and not hasattr(sys, "ps1"):
             sys.excepthook = _end_all
@@ -87,6 +90,22 @@ def join() -> Group:
     world.wait(request)
     _World.joining = None
     return Group(comm, world)
+
+
+def _take_a_card(group: Group) -> None:
+    """Let each worker of a computer with several NVIDIA or AMD cards use one of its own."""
+    hosts = group.all(socket.gethostname())
+    place, workers = hosts[: group.rank].count(hosts[group.rank]), hosts.count(hosts[group.rank])
+    cards = [card for card in devices() if card.backend in ("CUDA", "AMDGPU")]
+    if not cards:
+        return
+    cards[place % len(cards)].use()
+    if place == 0 and len(cards) < workers:
+        notice(
+            "fewer cards than workers",
+            f"{workers} workers share {len(cards)} cards on {hosts[group.rank]}: start as many workers as cards, since "
+            "a card does the work of all that use it one after the other.",
+        )
 
 
 def _check_launcher(size: int) -> None:

@@ -1,0 +1,105 @@
+"""What is asked of CuPy and NCCL for a sum over two cards: rehearsed, with an acted NCCL, by ``pytest -m cuda``."""
+
+import ctypes
+import sys
+import types
+
+import numpy as np
+import pytest
+import rehearsal
+
+import fluxlite as fl
+
+pytestmark = pytest.mark.cuda
+
+
+class Pair:
+    """Two workers of whom only this one is there."""
+
+    rank, size, world = 0, 2, None
+
+    def __init__(self, other_card):
+        self.other_card = other_card
+
+    def name(self):
+        return "worker 0 of 2 (process 1 on here)"
+
+    def same(self, value, root=0):
+        return value
+
+    def all(self, value):
+        return [value, (value[0], value[1], self.other_card) if isinstance(value, tuple) else value]
+
+
+class Communicator:
+    """Adds up, late, what two workers have who have the same."""
+
+    def __init__(self, size, unique_id, rank):
+        assert (size, unique_id, rank) == (2, "id", 0)
+
+    def allReduce(self, source, target, count, kind, operation, stream):
+        assert source == target and (kind, operation) == ("float32", "sum")
+        memory = np.ctypeslib.as_array(ctypes.cast(source, ctypes.POINTER(ctypes.c_float)), (count,))
+        rehearsal.streams.add(stream, lambda: np.multiply(memory, 2, out=memory))
+
+
+@pytest.fixture
+def card(monkeypatch):
+    if not rehearsal.is_on():
+        pytest.skip("NCCL was not run on a real GPU: it takes two cards and two workers")
+    import cupy
+
+    names = {f"NCCL_{name}": name.lower() for name in ("SUM", "MIN", "MAX", "FLOAT32", "FLOAT64")}
+    acted = types.SimpleNamespace(
+        available=True, get_unique_id=lambda: "id", NcclCommunicator=Communicator, **names
+    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "cupy.cuda.nccl", acted)
+    monkeypatch.setattr(cupy.cuda, "nccl", acted, raising=False)
+    fl.reset_notices()
+    return fl.get_device("CUDA", 0)
+
+
+def test_a_sum_waits_for_what_computes_it_and_is_waited_for(card):
+    from fluxlite.distributed.transports import Nccl, transport
+
+    x = card(np.arange(4, dtype=np.float32))
+    way = transport(Pair(1), x)
+    assert type(way) is Nccl
+    rehearsal.log.clear()
+    request, sums = way.start(x)
+    stream = way.stream.ptr
+    assert sums is x and stream != 0
+    assert [entry[1] for entry in rehearsal.log if entry[0] == "wait"] == [stream]  # for what the card computes
+    found = fl.cpu(way.finished(sums))
+    assert [entry[1] for entry in rehearsal.log if entry[0] == "wait"][-1] == 0  # what comes next waits for the sum
+    assert found.tolist() == [0, 2, 4, 6] and request.Test()
+
+
+def test_workers_that_share_a_card_go_by_the_host_and_say_so(card, capsys):
+    from fluxlite.distributed import transports
+
+    pair = Pair(0)
+    pair.comm = types.SimpleNamespace(Get_info=lambda: types.SimpleNamespace(Get={}.get))
+    way = transports.transport(pair, card(np.ones(2, np.float32)))
+    assert type(way) is transports.ByHost
+    said = capsys.readouterr().out
+    assert "through the host" in said
+
+
+def test_each_worker_of_a_computer_takes_a_card_of_its_own(card, capsys):
+    from fluxlite.distributed import world
+
+    for rank, taken, hosts in ((1, 1, "aa"), (2, 0, "bba"), (2, 0, "aaa"), (0, 0, "aaa")):
+        group = types.SimpleNamespace(rank=rank, all=lambda host, hosts=hosts: list(hosts))
+        with card:
+            world._take_a_card(group)
+            assert fl.gpu_device().index == taken
+    assert capsys.readouterr().out.count("3 workers share 2 cards on a") == 1
+
+
+def test_mpi_that_reads_cards_gets_the_card_s_array(card):
+    from fluxlite.distributed import transports
+
+    pair, kinds = Pair(0), {"mpi_memory_alloc_kinds": "mpi,system,cuda"}
+    pair.comm = types.SimpleNamespace(Get_info=lambda: types.SimpleNamespace(Get=kinds.get))
+    assert type(transports.transport(pair, card(np.ones(2, np.float32)))) is transports.Direct
