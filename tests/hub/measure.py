@@ -27,8 +27,8 @@ from fluxlite.writing import write_whole
 
 FILE = ROOT / "hub" / "costs.json"
 HOW = (
-    "MB are a million bytes; seconds are processor time of the kernel. `resident` is VmRSS, `own` is RssAnon (what isn't a "
-    "file that others share), `peak` is VmHWM. Each lesson is run with its solutions, in a fresh kernel of one "
+    "MB are a million bytes; seconds are processor time of the kernel. `resident` is VmRSS, `own` is RssAnon (what is"
+    " no file that others share), `peak` is VmHWM. Each lesson is run with its solutions, in a fresh kernel of one "
     "learner's server, over its websocket, with OPENBLAS_NUM_THREADS=1. `server` is the learner's server after that."
 )
 
@@ -81,7 +81,9 @@ def machine() -> dict[str, Any]:
 def main(numbers: list[str]) -> None:
     if why := missing():
         sys.exit(why)
-    paths = [path for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")) if not numbers or path.name[:2] in numbers]
+    paths = [
+        path for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")) if not numbers or path.name[:2] in numbers
+    ]
     known = json.loads(FILE.read_text(encoding="utf-8")) if numbers and FILE.exists() else {"lessons": {}}
     with tempfile.TemporaryDirectory() as folder, a_hub(Path(folder, "hub")) as hub:
         idle = {}

@@ -110,7 +110,8 @@ c.DummyAuthenticator.password = {PASSWORD!r}
 c.Authenticator.allow_all = True
 c.Authenticator.admin_users = {{{self.teacher!r}}}
 c.JupyterHub.services = [{{"name": "test", "api_token": {self.service!r}}}]
-c.JupyterHub.load_roles = [{{"name": "test", "services": ["test"], "scopes": ["admin:users", "admin:servers", "tokens"]}}]
+scopes = ["admin:users", "admin:servers", "tokens"]
+c.JupyterHub.load_roles = [{{"name": "test", "services": ["test"], "scopes": scopes}}]
 load_subconfig({str(self.folder / "littlest.py")!r})
 # Here `fluxlite` may not be on the path; and here all may run as root.
 import os, sys
