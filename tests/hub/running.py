@@ -75,7 +75,7 @@ def alive(process: int) -> bool:
 class Hub:
     """A hub in `folder`: its database, its logs, and a home folder for each learner."""
 
-    def __init__(self, folder: Path, teacher: str = "teacher", every: int = 3) -> None:
+    def __init__(self, folder: Path, teacher: str = "teacher", every: int = 20) -> None:
         self.folder, self.teacher, self.every = folder, teacher, every
         self.homes, self.hand_ins = folder / "homes", folder / "hand-ins"
         self.public, self.proxy_api, self.hub_port = free_ports(3)
