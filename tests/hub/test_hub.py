@@ -237,8 +237,13 @@ def test_the_proxy_is_killed_and_started_again_and_nothing_is_lost(crowd):
 def test_a_page_that_stayed_open_all_the_while_goes_on(crowd):
     if crowd.page is None:
         pytest.skip("there is no Chromium or no playwright here")
-    # Where the proxy was back, and had no way to her server yet, JupyterLab asks whether to restart it.
-    asks = crowd.page.get_by_role("button", name="Dismiss")
+    # Where the proxy was back, and had no way to her server yet, JupyterLab says that it couldn't save, or asks whether
+    # to restart the server. She closes that, and goes on.
+    asks = (
+        crowd.page.locator(".jp-Dialog-footer")
+        .get_by_role("button", name=re.compile("^(Dismiss|Close|OK)$", re.I))
+        .first
+    )
     crowd.page.add_locator_handler(asks, lambda button: (take_picture(crowd.page, "dismiss"), button.click()))
     last = crowd.page.locator(".jp-CodeCell").last
     said = crowd.type_and_run(last, "print('again', mine)", "again (")
