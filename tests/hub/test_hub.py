@@ -223,10 +223,10 @@ def test_the_proxy_is_killed_and_started_again_and_nothing_is_lost(crowd):
     hub, kept, saved = crowd.hub, crowd.kept(), crowd.saved()
     hub.kill("proxy")
     assert not any(learner.answers() for learner in crowd.learners.values()) and all(map(alive, crowd.servers.values()))
+    if crowd.page:  # JupyterLab notices, and asks whether to restart her server
+        crowd.page.wait_for_selector('.jp-Dialog:has-text("Would you like to restart it?")', timeout=WAIT * 1000)
+        take_picture(crowd.page, "without-the-proxy")
     hub.start_proxy()
-    if crowd.page:  # she tries to save while the proxy has no way to her server yet
-        wait_until(lambda: hub_answers(hub), "the proxy doesn't answer")
-        crowd.page.keyboard.press("Control+s")
     for learner in crowd.learners.values():
         wait_until(learner.answers, f"no way to {learner.name}'s server")
     assert crowd.kept() == kept and crowd.saved() == saved
@@ -237,14 +237,9 @@ def test_the_proxy_is_killed_and_started_again_and_nothing_is_lost(crowd):
 def test_a_page_that_stayed_open_all_the_while_goes_on(crowd):
     if crowd.page is None:
         pytest.skip("there is no Chromium or no playwright here")
-    # Where the proxy was back, and had no way to her server yet, JupyterLab says that it couldn't save, or asks whether
-    # to restart the server. She closes that, and goes on.
-    asks = (
-        crowd.page.locator(".jp-Dialog-footer")
-        .get_by_role("button", name=re.compile("^(Dismiss|Close|OK)$", re.I))
-        .first
-    )
-    crowd.page.add_locator_handler(asks, lambda button: (take_picture(crowd.page, "dismiss"), button.click()))
+    # JupyterLab asked whether to restart her server. She says no, and goes on.
+    crowd.page.locator(".jp-Dialog").get_by_role("button", name="Dismiss").click()
+    assert crowd.page.locator(".jp-Dialog").count() == 0
     last = crowd.page.locator(".jp-CodeCell").last
     said = crowd.type_and_run(last, "print('again', mine)", "again (")
     assert said.strip() == f"again {crowd.kept()['grace']}"
