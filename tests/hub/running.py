@@ -82,6 +82,7 @@ class Hub:
         self.secret, self.service = secrets.token_hex(16), secrets.token_hex(16)
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self.sessions: list[Session] = []
+        self.servers: set[int] = set()  # all that were started, whatever the hub knows of them later
         self.address = f"http://127.0.0.1:{self.public}"
         for each in (self.homes, self.hand_ins):
             each.mkdir(parents=True)
@@ -159,22 +160,19 @@ if os.geteuid() == 0:
 
     def end(self) -> None:
         """End hub, proxy and every learner's server. Their process numbers are the hub's own."""
-        servers = []
         for session in self.sessions:
             session.close()
         with contextlib.suppress(Exception):
-            servers = [self.server(name) for name in self.users()]
+            self.servers |= {process for process in map(self.server, self.users()) if process}
         for one in self.running.values():
             one.kill()
             one.wait()
-        for process in filter(None, servers):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process, signal.SIGTERM)
-        with contextlib.suppress(AssertionError):
-            wait_until(lambda: not any(map(alive, filter(None, servers))), "", seconds=30)
-        for process in filter(None, servers):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process, signal.SIGKILL)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for process in filter(alive, self.servers):  # each leads a group, with its kernels
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process, number)
+            with contextlib.suppress(AssertionError):
+                wait_until(lambda: not any(map(alive, self.servers)), "", seconds=30)
 
     # -- what an administrator may ask --------------------------------------------------------------------------------
 
@@ -204,6 +202,9 @@ if os.geteuid() == 0:
             lambda: self.api("GET", f"users/{quote(name)}")["servers"].get("", {}).get("ready"),
             lambda: f"{name}'s server doesn't start:\n{self.log('hub')}",
         )
+        process = self.server(name)
+        assert process
+        self.servers.add(process)
 
     def log_in(self, name: str) -> None:
         """Log in by the page's form, as in a browser."""
