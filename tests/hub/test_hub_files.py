@@ -32,7 +32,7 @@ DOCKERFILE = (HUB / "Dockerfile").read_text(encoding="utf-8")
 REQUIREMENTS = (HUB / "requirements.txt").read_text(encoding="utf-8")
 COSTS = hub_costs.read()
 
-# The settings of the chart that we use, and their types, from the list of settings of its version 4.4. Below those in
+# The settings of the chart that we use, and their types, from its own list in July 2026, after 4.4.0. Below those in
 # FREE, names are those of JupyterHub's classes, of Kubernetes, or ours.
 SETTINGS = {
     "hub.db.type": str, "hub.config": dict, "hub.extraConfig": dict, "singleuser.image.name": str,
