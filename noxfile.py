@@ -11,6 +11,8 @@
     .venv/bin/nox -s random_programs -- 20000      gradients of random programs, beside PyTorch's
     .venv/bin/nox -s package          build both packages, and try each in a fresh environment; the sdist's tests, too
     .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
+    .venv/bin/nox -s hub              a class of five on a real JupyterHub: hub, proxy and a server get killed
+    .venv/bin/nox -s hub_costs        what a learner costs on a hub, measured: half an hour
     .venv/bin/nox -s site             make the site, then look at it in Chromium: links, folds, and what axe-core says
     .venv/bin/nox -s mutations        plant small changes in the library: does a test notice each? half an hour
 
@@ -159,6 +161,38 @@ def constraints(session: nox.Session) -> None:
             f"--python-version={oldest}", "--only-binary=:all:", "--no-annotate",
             "--custom-compile-command=nox -s constraints", f"--output-file={wheelhouse.CONSTRAINTS}",
         )  # fmt: skip
+
+
+# The proxy comes from npm. Its version 5.3 is the one in the chart for Kubernetes.
+PROXY = "configurable-http-proxy@5.3.0"
+
+
+def proxy(session: nox.Session) -> dict[str, str]:
+    """Bring JupyterHub's proxy into the session's own folder; the environment that says where it is."""
+    if shutil.which("npm") is None:
+        session.skip("the hub's proxy needs Node.js with npm: nodejs.org")
+    folder = Path(session.virtualenv.location, "npm")
+    folder.mkdir(exist_ok=True)
+    session.run("npm", "install", "--no-fund", "--no-audit", f"--prefix={folder}", PROXY, external=True)
+    return {"FLUXLITE_HUB_PROXY": str(folder)}
+
+
+@nox.session(default=False)  # five minutes
+@nox.parametrize("jupyterhub", [nox.param("-rhub/requirements.txt", id="chart"), nox.param("jupyterhub", id="newest")])
+def hub(session: nox.Session, jupyterhub: str) -> None:
+    """A class of five on a real JupyterHub, in the version of the chart for Kubernetes and in the newest."""
+    session.install("-e", ".[test,hub]", jupyterhub)
+    tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "tests/hub"]
+    session.run("python", *tests, *session.posargs, env=proxy(session))
+
+
+@nox.session(default=False)  # half an hour
+def hub_costs(session: nox.Session) -> None:
+    """What a learner on a hub costs in memory and processor time: every lesson, or those that you name: -- 05 14."""
+    session.install("-c", "constraints.txt", "-r", "hub/requirements.txt", "-e", ".[lab,hub]")
+    where = {"PYTHONPATH": os.pathsep.join([os.getcwd(), str(Path("tests", "hub").absolute())])}
+    session.run("python", "tests/hub/measure.py", *session.posargs, env={**where, **proxy(session)})
+    session.run("python", "tools/hub_costs.py")
 
 
 @nox.session(default=False)  # two minutes; it needs Chromium

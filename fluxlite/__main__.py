@@ -38,16 +38,16 @@ def lab(asked: argparse.Namespace) -> int:
     """The lessons in JupyterLab."""
     from .course.lab import lab
 
-    return lab(asked.more)
+    return lab(asked.more, hub=asked.hub)
 
 
 def handin(asked: argparse.Namespace) -> int:
     """One zip file of what a learner did."""
-    from .course.classroom import download, handin, user, what_to_say
+    from .course.classroom import collected, download, handin, user, what_to_say
 
     signed = " ".join(asked.name) or user()
     file = handin(signed)
-    print(*what_to_say(file, signed), sep="\n")
+    print(*what_to_say(file, signed, collected(file)), sep="\n")
     if download(file):
         print("Your browser downloads it now.")
     if not asked.name:
@@ -95,7 +95,8 @@ def parser() -> argparse.ArgumentParser:
         "Nothing of yours is overwritten. All other arguments go to JupyterLab, such as --port=8889; "
         "python -m jupyterlab --help lists them.",
     )  # fmt: skip
-    course.usage = f"{course.prog} [-h] [JUPYTERLAB'S ARGUMENT ...]"
+    course.usage = f"{course.prog} [-h] [--hub] [JUPYTERLAB'S ARGUMENT ...]"
+    course.add_argument("--hub", action="store_true", help="be a learner's server on a JupyterHub, which types this")
     packing = command("handin", handin, "pack your notebooks and your progress into one zip file")
     packing.add_argument("name", metavar="NAME", nargs="*", help="sign it with this name; else with your user name")
     looking = command(

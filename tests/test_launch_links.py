@@ -46,14 +46,16 @@ def pages(tool):
     """What `make exercises` makes once the project is published, by path."""
     place = published(SETTINGS)
     made = {f"notebooks/learner/{path.name}": text for path, text in tool.learners(place).items()}
-    return {**made, "README.md": tool.readme(place), "notebooks/TEACHING.md": tool.teaching(place)}
+    more = {"notebooks/TEACHING.md": tool.teaching(place), "hub/README.md": tool.hub_page(place)}
+    return {**made, "README.md": tool.readme(place), **more}
 
 
 @pytest.fixture(scope="module")
 def unpublished(tool):
     """The same as long as it isn't published."""
     made = {f"notebooks/learner/{path.name}": text for path, text in tool.learners(None).items()}
-    return {**made, "README.md": tool.readme(None), "notebooks/TEACHING.md": tool.teaching(None)}
+    more = {"notebooks/TEACHING.md": tool.teaching(None), "hub/README.md": tool.hub_page(None)}
+    return {**made, "README.md": tool.readme(None), **more}
 
 
 def written(name, text):
@@ -111,7 +113,8 @@ def wrong(text):
 
 
 def test_what_is_here_is_what_the_command_makes(tool):
-    for name, text in {"README.md": tool.readme(), "notebooks/TEACHING.md": tool.teaching()}.items():
+    pages = {"README.md": tool.readme(), "notebooks/TEACHING.md": tool.teaching(), "hub/README.md": tool.hub_page()}
+    for name, text in pages.items():
         assert text == (ROOT / name).read_text(encoding="utf-8")
     for path, text in tool.learners().items():
         assert path.read_text(encoding="utf-8") == text
@@ -135,7 +138,7 @@ def test_without_a_repository_the_first_cell_says_how_to_install_by_hand(unpubli
 def test_nobodys_repository_and_no_package_index_is_named():
     """Who takes a name that we don't own could run code on the computers of those who follow what we say."""
     mine = Path(__file__).name
-    folders = ("fluxlite", "notebooks", "tools", "tests", "benchmarks", "binder", ".github", ".devcontainer")
+    folders = ("fluxlite", "notebooks", "tools", "tests", "benchmarks", "binder", "hub", ".github", ".devcontainer")
     files = [path for folder in folders
              for path in (ROOT / folder).rglob("*") if path.suffix not in (".png", ".npz", ".pyc")]  # fmt: skip
     files += [path for path in ROOT.iterdir() if path.suffix in (".md", ".py", ".toml", ".txt", ".yml", "")]
@@ -154,8 +157,9 @@ def test_one_setting_makes_every_link_and_all_lead_to_what_is_there(pages):
     assert {name: wrong(written(name, text)) for name, text in pages.items()} == dict.fromkeys(pages, [])
     opened = {link.netloc for link in links(pages["README.md"]) if target(link)[2] == FIRST}
     assert opened == {"colab.research.google.com", "kaggle.com", "mybinder.org"}
-    (link,) = [link for link in links(pages["notebooks/TEACHING.md"]) if link.netloc == "YOUR-HUB"]
-    assert target(link) == ("a/b", None, FIRST) and parse_qs(link.query)["branch"] == ["YOUR-BRANCH"]
+    for name in ("notebooks/TEACHING.md", "hub/README.md"):
+        (link,) = [link for link in links(pages[name]) if link.netloc == "YOUR-HUB"]
+        assert target(link) == ("a/b", None, FIRST) and parse_qs(link.query)["branch"] == ["YOUR-BRANCH"]
 
 
 @pytest.mark.parametrize("name", LESSONS)

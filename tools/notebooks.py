@@ -1,7 +1,7 @@
 """What is made from the lessons: their outputs, the learners' copies, and the list of the guide's examples.
 
     python tools/notebooks.py run [NN ...]   run lessons from top to bottom and store their outputs
-    python tools/notebooks.py exercises      make notebooks/learner/, EXAMPLES.md, the links in README and TEACHING.md
+    python tools/notebooks.py exercises      make notebooks/learner/, EXAMPLES.md, the links in README and two more
     python tools/notebooks.py nbgrader DIR   make an nbgrader course of the lessons in a new folder
 
 A lesson, notebooks/NN-name.ipynb, is solved: ### BEGIN SOLUTION … ### END SOLUTION. A learner's copy has no outputs,
@@ -224,6 +224,12 @@ def teaching(place: Place | None = PLACE) -> str:
     return with_links("TEACHING.md", page, f"\n```\n{on_hub(place)}\n```\n\n")
 
 
+def hub_page(place: Place | None = PLACE) -> str:
+    """hub/README.md with the link for a JupyterHub made anew."""
+    page = (ROOT / "hub" / "README.md").read_text(encoding="utf-8")
+    return with_links("hub/README.md", page, f"\n```\n{on_hub(place)}\n```\n\n")
+
+
 def with_links(name: str, page: str, links: str) -> str:
     """A page with `links` in their place. Raises `ValueError` where that is missing."""
     made, places = BLOCK.subn(lambda match: f"{match[1]}{links}{match[2]}", page)
@@ -349,14 +355,14 @@ def main(arguments: list[str]) -> int:
             run(path)
     elif command == "exercises":
         pages = {NOTEBOOKS / "EXAMPLES.md": examples_page(), ROOT / "README.md": readme(),
-                 NOTEBOOKS / "TEACHING.md": teaching()}  # fmt: skip
+                 NOTEBOOKS / "TEACHING.md": teaching(), ROOT / "hub" / "README.md": hub_page()}  # fmt: skip
         made = {**learners(), **pages}
         (NOTEBOOKS / "learner").mkdir(exist_ok=True)
         for old in set((NOTEBOOKS / "learner").glob("*.ipynb")) - set(made):
             old.unlink()
         for path, content in made.items():
             path.write_text(content, encoding="utf-8")
-        print(f"made {len(made) - len(pages)} learners' notebooks, EXAMPLES.md, the links in README.md and TEACHING.md")
+        print(f"made {len(made) - len(pages)} learners' notebooks, EXAMPLES.md, the links in three pages")
     elif command == "nbgrader" and len(numbers) == 1:
         folder = Path(numbers[0])
         if folder.exists():

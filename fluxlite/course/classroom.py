@@ -7,11 +7,13 @@ files as a table of learners and exercises. ``class FOLDER 03`` shows a lesson w
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import getpass
 import io
 import json
+import os
 import re
 import textwrap
 import unicodedata
@@ -80,11 +82,31 @@ def _write_here(file: Path, content: Any) -> None:
     write_whole(file, content)
 
 
-def what_to_say(file: Path, name: str) -> list[str]:
-    """What to say about a new hand-in: what's in it, what isn't, and what's still to do."""
+def collected(file: Path) -> str:
+    """Put a copy of a hand-in where the teacher collects them; what to say about it. Empty if no hub says where.
+
+    FLUXLITE_HAND_INS names a folder for this learner alone, which is made. Only they, and the group that the folder
+    above it hands down, may look into it.
+    """
+    place = os.environ.get("FLUXLITE_HAND_INS", "")
+    if not place:
+        return ""
+    copy = Path(place, file.name)
+    try:
+        with contextlib.suppress(FileExistsError):
+            copy.parent.mkdir(mode=0o750)
+        _write_here(copy, file.read_bytes())
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        return f"It could not be handed in to {place}: {why}. Give this file to your teacher: {file.absolute()}"
+    return f"It's handed in: your teacher finds it in {copy.parent}. Your own copy: {file.absolute()}"
+
+
+def what_to_say(file: Path, name: str, handed: str = "") -> list[str]:
+    """What to say about a new hand-in: where it's `handed` in, what's in it, what isn't, and what's still to do."""
     with zipfile.ZipFile(file) as archive:
         packed = archive.namelist()
-    lines = [f"Hand in this file: {file.absolute()}"]
+    lines = [handed or f"Hand in this file: {file.absolute()}"]
     if any(one.endswith(".ipynb") for one in packed):
         lines.append(f"It is signed {name}, and has your notebooks in it as they were last saved.")
     elif (place := progress.passing()) in TO_GET:

@@ -1,4 +1,7 @@
-"""``python -m fluxlite lab``: hand out the lessons, then open JupyterLab at the first one."""
+"""``python -m fluxlite lab``: hand out the lessons, then open JupyterLab at the first one.
+
+With ``--hub`` it's what a JupyterHub starts for each learner: the same lessons, in the hub's own kind of server.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,14 @@ def course_folder() -> Path:
     return Path() if Path.cwd().name == FOLDER and Path(FIRST).exists() else Path(FOLDER)
 
 
-def lab(arguments: list[str]) -> int:
+def lab(arguments: list[str], hub: bool = False) -> int:
     """Make the learner's copies in `course_folder` and open the first in JupyterLab; returns JupyterLab's exit code.
 
-    `arguments` are JupyterLab's. Nothing that the learner wrote is overwritten.
+    `arguments` are JupyterLab's. Nothing that the learner wrote is overwritten. For a `hub`, this process becomes the
+    learner's server, so that the hub's signals reach it; then it only returns if that isn't possible.
     """
+    if hub:
+        return _on_a_hub(arguments)
     if importlib.util.find_spec("jupyterlab") is None:
         from .ready import NEEDED, TO_START, broken, missing
 
@@ -36,6 +42,13 @@ def lab(arguments: list[str]) -> int:
         print(line)
     print(f"Your copies of the lessons are in {folder.absolute()}. Ctrl-C here ends JupyterLab.", flush=True)
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    try:
+        return subprocess.call([*_command("jupyterlab", folder), *as_root, *arguments], cwd=folder)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _command(program: str, folder: Path) -> list[str]:
     # Its own root folder, so that the file browser shows only the lessons. /doc shows one lesson in one column, without
     # side panels.
     options = {
@@ -43,8 +56,21 @@ def lab(arguments: list[str]) -> int:
         "LabApp.app_settings_dir": SETTINGS,
         "LabApp.default_url": f"/doc/tree/{FIRST}",
     }
-    command = [sys.executable, "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
+    return [sys.executable, "-m", program, *(f"--{name}={value}" for name, value in options.items())]
+
+
+def _on_a_hub(arguments: list[str]) -> int:
+    """Become the learner's server. Lessons that can't be handed out don't keep a learner from their own files."""
+    if importlib.util.find_spec("jupyterhub") is None:
+        print("jupyterhub is missing in this Python. Each learner's server needs it, in the hub's own major version.")
+        return 1
+    folder = course_folder()
     try:
-        return subprocess.call([*command, *as_root, *arguments], cwd=folder)
-    except KeyboardInterrupt:
-        return 130
+        print(*hand_out(folder), sep="\n", flush=True)
+    except OSError as error:  # a full disk, above all: they have to get in to delete something
+        print(f"The lessons could not be handed out: {error}", flush=True)
+    if folder.is_dir():
+        os.chdir(folder)
+    # -P: a learner's own random.py, say, mustn't keep their server from starting.
+    python, *program = _command("jupyterhub.singleuser", Path())
+    os.execv(python, [python, "-P", *program, *arguments])

@@ -16,6 +16,7 @@ PAGES = {
     "SECURITY.md": "security.md",
     "CODE_OF_CONDUCT.md": "code-of-conduct.md",
     "notebooks/TEACHING.md": "teaching.md",
+    "hub/README.md": "hub.md",
     "notebooks/SIMULATED.md": "simulated.md",
     "notebooks/SOURCES.md": "sources.md",
     "notebooks/EXAMPLES.md": "guide-examples.md",

@@ -4,8 +4,10 @@ import csv
 import getpass
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import types
 import zipfile
 from pathlib import Path
@@ -20,6 +22,9 @@ from fluxlite.course.asked import Asked, asked
 from fluxlite.course.classroom import Class, Handin, handin, look_at_class
 from fluxlite.course.guesses import Question
 from fluxlite.course.handins import Remark
+
+ROOT = Path(__file__).parents[2]
+HUB_PAGE = (ROOT / "hub" / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
@@ -430,6 +435,145 @@ def test_lab_where_a_file_has_the_name_of_the_folder(tmp_path, monkeypatch, caps
     (tmp_path / "my-course").touch()
     assert main(["lab"]) == 1
     assert capsys.readouterr().err == "my-course: File exists. Another folder, which you may write to, helps.\n"
+
+
+@pytest.fixture
+def became(monkeypatch):
+    """The programs that this process would have become, instead of going on."""
+    commands = []
+
+    def become(program, command):
+        commands.append(command)
+        raise SystemExit
+
+    monkeypatch.setattr(lab_module.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(lab_module.os, "execv", become)
+    return commands
+
+
+def test_on_a_hub_lab_becomes_the_learners_server(tmp_path, monkeypatch, became):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main(["lab", "--hub", "--allow-root"])
+    (command,) = became
+    assert command[:4] == [sys.executable, "-P", "-m", "jupyterhub.singleuser"] and command[-1] == "--allow-root"
+    assert f"--ServerApp.root_dir={tmp_path / 'my-course'}" in command and Path.cwd() == tmp_path / "my-course"
+    assert (tmp_path / "my-course" / lab_module.FIRST).exists()
+
+
+@pytest.mark.parametrize("there_already", [True, False])
+def test_on_a_hub_with_a_full_disk_a_learner_still_gets_in(there_already, tmp_path, monkeypatch, became, capsys):
+    """Otherwise they couldn't even delete something."""
+
+    def full(folder):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(lab_module, "hand_out", full)
+    monkeypatch.chdir(tmp_path)
+    if there_already:
+        (tmp_path / "my-course").mkdir()
+    with pytest.raises(SystemExit):
+        main(["lab", "--hub"])
+    assert f"--ServerApp.root_dir={tmp_path / 'my-course' if there_already else tmp_path}" in became[0]
+    assert "The lessons could not be handed out: [Errno 28] No space left on device" in capsys.readouterr().out
+
+
+def test_on_a_hub_without_jupyterhub_it_is_said(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(lab_module.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.chdir(tmp_path)
+    assert main(["lab", "--hub"]) == 1 and os.listdir(tmp_path) == []
+    assert capsys.readouterr().out.startswith("jupyterhub is missing in this Python.")
+
+
+def test_where_a_teacher_collects_a_copy_is_put_there(learner, tmp_path, monkeypatch, capsys):
+    shared = tmp_path / "hand-ins"
+    shared.mkdir()
+    monkeypatch.setenv("FLUXLITE_HAND_INS", str(shared / "ada"))
+    monkeypatch.chdir(learner)
+    for _ in range(2):  # again, after more work
+        assert main(["handin", "Ada"]) == 0
+        own = learner / "handin-Ada.zip"
+        said = capsys.readouterr().out
+        assert said.startswith(f"It's handed in: your teacher finds it in {shared / 'ada'}. Your own copy: {own}\n")
+        assert "Hand in this file" not in said and (shared / "ada" / own.name).read_bytes() == own.read_bytes()
+    assert [one.name for one in look_at_class(shared).handins] == ["Ada"]
+
+
+@pytest.mark.parametrize("what", ["no folder above", "a link"])
+def test_where_it_could_not_be_collected_it_is_said_and_the_file_is_there(what, learner, tmp_path, monkeypatch, capsys):
+    place = tmp_path / "hand-ins"
+    if what == "a link":
+        place.mkdir()
+        try:
+            (place / "handin-Ada.zip").symlink_to(tmp_path / "elsewhere")
+        except OSError:
+            pytest.skip("no links here")
+    monkeypatch.setenv("FLUXLITE_HAND_INS", str(place if what == "a link" else place / "ada"))
+    monkeypatch.chdir(learner)
+    assert main(["handin", "Ada"]) == 0
+    said, own = capsys.readouterr().out, learner / "handin-Ada.zip"
+    why = {"no folder above": "No such file or directory", "a link": "is a link to another file"}[what]
+    assert said.startswith(f"It could not be handed in to {place}") and why in said and f"teacher: {own}\n" in said
+    assert own.exists() and not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can act as several users")
+def test_on_a_shared_folder_the_teacher_reads_everything_and_learners_only_their_own(tmp_path):
+    """The folder is as hub/README.md makes it. The numbers stand for two learners, and for the teachers' group."""
+    (command,) = re.findall(r"^sudo install -d -m (\d+) -g jupyterhub-admins /srv/hand-ins$", HUB_PAGE, re.MULTILINE)
+    ada, bob, teacher, group = 20_001, 20_002, 20_003, 30_000
+    place = Path(tempfile.mkdtemp())  # pytest's own folders are closed to others
+    try:
+        place.chmod(0o755)
+        shared = place / "hand-ins"
+        shared.mkdir()
+        os.chown(shared, 0, group)
+        shared.chmod(int(command, 8))  # after chown, which takes the set-group-ID bit away
+        for number, name in ((ada, "ada"), (bob, "bob")):
+            (place / name).mkdir()
+            (place / name / "00.ipynb").write_text("{}")
+            os.chown(place / name, number, number)
+            said = _as_user(number, [], place / name, HAND_IN, str(shared / name))
+            assert said.startswith("It's handed in"), said
+        look = "import os; print(os.listdir(sys.argv[1]))"
+        for folder in (shared, shared / "bob"):
+            assert "Permission denied" in _as_user(ada, [], place, look, str(folder))
+        steal = "import os; os.rename(sys.argv[1], sys.argv[1] + '2')"
+        assert "Operation not permitted" in _as_user(ada, [], place, steal, str(shared / "bob"))
+        taken = _as_user(ada, [], place / "ada", HAND_IN, str(shared / "bob"))
+        assert taken.startswith("It could not be handed in") and "Permission denied" in taken
+        seen = _as_user(teacher, [group], place, "main(['class', sys.argv[1]])", str(shared))
+        assert seen.startswith("2 learners ") and "cannot be" not in seen
+    finally:
+        shutil.rmtree(place)
+
+
+HAND_IN = "os.environ['FLUXLITE_HAND_INS'] = sys.argv[1]; main(['handin', 'X'])"
+# Python itself may lie where only root can read, so everything is loaded before the program becomes another user.
+AS_USER = """
+import contextlib, io, os, sys, tempfile
+from fluxlite.__main__ import main
+os.environ.pop("FLUXLITE_PROGRESS", None)
+with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as other:
+    open(other + "/00.ipynb", "w").write("{}")
+    os.chdir(other)
+    os.environ["FLUXLITE_HAND_INS"] = other
+    main(["handin", "X"]), main(["class", other])
+    os.chdir("/")
+number, groups = int(sys.argv.pop(1)), [int(one) for one in sys.argv.pop(1).split()]
+folder, program = sys.argv.pop(1), sys.argv.pop(1)
+os.setgroups(groups), os.setresgid(number, number, number), os.setresuid(number, number, number), os.umask(0o022)
+os.chdir(folder)
+exec(program)
+"""
+
+
+def _as_user(number, groups, folder, program, argument):
+    """What a program of another user says, or why it failed."""
+    more = [str(number), " ".join(map(str, groups)), str(folder), program, argument]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run([sys.executable, "-c", AS_USER, *more], env=environment, capture_output=True, text=True)
+    return ran.stdout + ran.stderr
 
 
 def test_an_empty_class(tmp_path):
