@@ -483,7 +483,7 @@ def test_ci_is_a_script_that_can_be_started():
     assert os.access(run, os.X_OK)
     assert subprocess.run(["bash", "-n", str(run)]).returncode == 0
     extras = re.search(r"EXTRAS=([\w,]+)", run.read_text())[1].split(",")
-    assert set(extras) == {"bench", "browser", "nbgrader", "nox", "publish", "rehearsal", "site"} <= set(EXTRAS)
+    assert set(extras) == {"bench", "browser", "mpi", "nbgrader", "nox", "publish", "rehearsal", "site"} <= set(EXTRAS)
 
 
 # --- What we promise about packages ---
@@ -534,6 +534,7 @@ def test_the_extras_are_the_promised_ones():
             "sphinx-book-theme",
         },
         "nbgrader": {"nbgrader"},
+        "hub": {"jupyterhub", "jupyterhub-kubespawner", "nbgitpuller", "requests", "websocket-client", "playwright"},
         "bench": {"torch", "jax", "mlx", "autograd", "mpi4py", "mpich", "impi-rt", "ipyparallel"},
         "rehearsal": {"cupy-cuda12x", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12"},
         "cuda12": {"cupy-cuda12x"},

@@ -16,8 +16,8 @@ import tempfile
 from typing import Any
 
 from ..arguments import in_words
+from ..distributed.world import INSTALL
 
-INSTALL = 'pip install "fluxlite[mpi]"'
 _NOTHING = "There are no workers here, so there's nothing to see."
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _LONGEST = 60  # seconds until all workers have to be there
@@ -101,7 +101,7 @@ def start_workers(count: int = 2) -> Workers:
         raise ValueError(f"start_workers(count): a number of processes, 1 or more, got {in_words(count)}")
     missing = _missing()
     if missing:
-        return _without(f"{missing} is missing here. To get it: {INSTALL}, then restart the notebook.")
+        return _without(f"{missing} is missing here. To get it: %{INSTALL}, then restart the notebook.")
     folder, done = tempfile.mkdtemp(prefix="fluxlite-workers-"), False
     try:
         workers = _started(count, folder)

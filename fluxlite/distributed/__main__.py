@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..messages import formatted
-from .world import RUN
+from .world import INSTALL, RUN
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # A shell around each worker notes how that ended, before mpiexec hears of it and ends the others. It has to outlive
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
     asked = _parser().parse_args(arguments)
     mpiexec = find_mpiexec()
     if mpiexec is None:
-        print('there is no mpiexec here: pip install "fluxlite[mpi]" brings one', file=sys.stderr)
+        print(f"there is no mpiexec here: {INSTALL} brings one", file=sys.stderr)
         return 2
     command = [mpiexec, "-n", str(asked.workers), *(["-hosts", asked.hosts] if asked.hosts else [])]
     command += ["sh", "-c", _NOTES, "worker"] if os.name == "posix" else []

@@ -15,6 +15,8 @@ from ..devices.selection import devices
 from ..messages import ipython, notice
 from .group import Group, WorkerFailed
 
+# What brings MPI, and the engines for notebooks.
+INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'} ipyparallel"
 RUN = "FLUXLITE_RUN"  # the environment's name for the folder in which the launcher finds its workers
 
 
@@ -37,7 +39,7 @@ def initialize() -> None:
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # no mpi4py, or no MPI below it
-        raise ImportError(f'training on several workers takes MPI: pip install "fluxlite[mpi]" ({error})') from error
+        raise ImportError(f"training on several workers takes MPI: {INSTALL} ({error})") from error
     if not MPI.Is_initialized():
         MPI.Init_thread()
     _check_launcher(MPI.COMM_WORLD.Get_size())

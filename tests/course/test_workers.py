@@ -13,7 +13,7 @@ from fluxlite.course import workers
 from fluxlite.course.workers import Workers, start_workers
 
 CAN = workers._missing() == ""
-needs_mpi = pytest.mark.skipif(not CAN, reason="mpi4py, ipyparallel or mpiexec is missing: fluxlite[mpi] has them")
+needs_mpi = pytest.mark.skipif(not CAN, reason="mpi4py, ipyparallel or mpiexec is missing: make test EXTRAS=mpi")
 PROGRAM = """
 import os, signal, sys
 from IPython.core.interactiveshell import InteractiveShell
@@ -94,7 +94,7 @@ def test_without_mpi_it_says_how_to_get_it_and_cells_go_on(module, shell, monkey
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == module else there("os"))
     found = start_workers(2)
     said = capsys.readouterr().out
-    assert f'No workers: {module} is missing here. To get it: pip install "fluxlite[mpi]"' in said
+    assert f"No workers: {module} is missing here. To get it: %pip install mpi4py " in said
     assert "The lesson goes on without them" in said and repr(found) == "no workers"
     assert len(found) == 0 and found["losses"] == [] and capsys.readouterr().out == workers._NOTHING + "\n"
     found.stop()

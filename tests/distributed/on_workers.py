@@ -18,7 +18,7 @@ MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shut
 
 needs_mpi = pytest.mark.skipif(
     importlib.util.find_spec("mpi4py") is None or MPIEXEC is None,
-    reason='mpi4py or mpiexec is missing: pip install "fluxlite[mpi]"',
+    reason="mpi4py or mpiexec is missing: make test EXTRAS=mpi",
 )
 
 
