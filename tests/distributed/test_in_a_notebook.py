@@ -14,7 +14,7 @@ pytestmark = [
     needs_mpi,
     pytest.mark.skipif(
         any(importlib.util.find_spec(name) is None for name in ("ipyparallel", "ipykernel", "jupyter_client")),
-        reason='ipyparallel or Jupyter is missing: pip install "fluxlite[mpi,lab]"',
+        reason="ipyparallel or Jupyter is missing: make test EXTRAS=mpi",
     ),
 ]
 
