@@ -73,7 +73,7 @@ def _arrays(cards: int) -> list[np.ndarray]:
     return [np.arange(1.0, 2 * cards + 1) * 10**card for card in range(cards)]
 
 
-@exercise("17.1", "an all-reduce in a ring", look_at="the picture of section 3, its second half, step by step")
+@exercise("17.1", "an all-reduce in a ring", look_at="the picture of section 4, its second half, step by step")
 def all_reduce(all_reduce: Any) -> str:
     for cards in (4, 3):
         ring, arrays = _Ring(cards), _arrays(cards)
@@ -107,13 +107,15 @@ def _right_sums(found: Any, arrays: list[np.ndarray], ring: _Ring) -> None:
         raise NotRight("that's the mean. An all-reduce gives the sum", values[0], total)
     if (values <= total).all() and (right.sum(axis=1) == 1).all():
         why = "each card has the sum of one piece: that's the first half. Now hand these round"
+        if max(ring.messages) >= cards:
+            why = "the wrong pieces are handed round: first each card sends its sum, then what it has just got"
         raise NotRight(why, values[0], total)
     card, piece = np.argwhere(~right)[0]
     yours, wanted = (x.reshape(cards, -1)[piece] for x in (values[card], total))
     if (yours > wanted).any():
         why = "something is counted more than once. When sums are handed round, they take a piece's place"
     else:
-        why = "something is missing. Did this card pass on what it had just got?"
+        why = "something is missing. The card before sends it: first the sum that it has, then what it has just got"
     raise NotRight(f"{cards} cards: card {card}, piece {'ABCD'[piece]}: {why}", yours, wanted)
 
 
@@ -155,13 +157,18 @@ _SLIPS: dict[str, tuple[Callable[[int], float], Callable[[int], float]]] = {
     "all gradients travel once here; a card sends 2 (n - 1) / n of them": (_steps, lambda n: 1),
     "a card sends 2 (n - 1) / n of the gradients, a little less than twice all": (_steps, lambda n: 2),
     "a step carries one piece, 1/n of the gradients, not all of them": (_steps, _steps),
+    "two latencies aren't enough: each of the 2 (n - 1) steps has its own": (lambda n: 2, _share),
+    "that's one message with all gradients; a ring has 2 (n - 1) steps, each with 1/n of them":
+        (lambda n: 1, lambda n: 1),
+    "that's the piece of one step; there are 2 (n - 1) steps": (_steps, lambda n: 1 / n),
 }
 
 
-@exercise("17.2", "the time of a step", look_at="section 4: the formula, with latencies and bytes")
+@exercise("17.2", "the time of a step", look_at="section 5: the formula, with latencies and bytes")
 def step_time(step_time: Any) -> str:
-    cases = [(0.004, 100e6, 1, "NVLink"), (0.012, 100e6, 8, "PCI Express"), (0.004, 100e6, 2, "NVLink"),
-             (0.002, 8e3, 16, "Ethernet 10"), (0.012, 100e6, 64, "InfiniBand")]  # fmt: skip
+    # One card last: what's wrong with it alone says little about what else is wrong.
+    cases = [(0.012, 100e6, 8, "PCI Express"), (0.004, 100e6, 2, "NVLink"), (0.002, 8e3, 16, "Ethernet 10"),
+             (0.012, 100e6, 64, "InfiniBand"), (0.004, 100e6, 1, "NVLink")]  # fmt: skip
     for compute, nbytes, cards, name in cases:
         link = LINKS[name]
         found = step_time(compute, nbytes, cards, link)
