@@ -99,6 +99,11 @@ def parser() -> argparse.ArgumentParser:
     course.add_argument("--hub", action="store_true", help="be a learner's server on a JupyterHub, which types this")
     packing = command("handin", handin, "pack your notebooks and your progress into one zip file")
     packing.add_argument("name", metavar="NAME", nargs="*", help="sign it with this name; else with your user name")
+    _class_command(command)
+    return top
+
+
+def _class_command(command: Callable[..., argparse.ArgumentParser]) -> None:
     looking = command(
         "class", look_at_class, "show who solved what, from the zip files in a folder",
         "The overview and the table have names in them: they're for the teacher. A lesson is shown without names, for "
@@ -112,7 +117,6 @@ def parser() -> argparse.ArgumentParser:
         "--one-learner", metavar="NAME", nargs="+", action="append", default=[],
         help="take all files signed with this name together: a learner who changed computers, say",
     )  # fmt: skip
-    return top
 
 
 def main(arguments: list[str]) -> int:

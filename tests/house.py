@@ -122,6 +122,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
             "devices",
             "data",
             "checkpoint",
+            "writing",
         },
     ),
     "training": (
@@ -174,6 +175,7 @@ ROOMS: dict[str, tuple[str, set[str]]] = {
             "devices",
             "simulated",
             "receipts",
+            "distributed",
             "jupyter",
             TABLE_OF_CONTENTS,
         },

@@ -58,11 +58,14 @@ def test_nothing_is_fetched_sent_or_unpickled_and_no_file_is_left_over(tmp_path)
 def test_nothing_of_ours_can_unpickle_or_open_a_connection():
     forbidden = {"pickle", "marshal", "shelve", "dill", "socket", "urllib", "http", "ftplib", "requests", "ssl"}
     for path in PACKAGE.rglob("*.py"):
+        # The workers of one training send each other pickles. They're processes of one program, and the page says so.
+        here = forbidden - {"pickle"} if path == PACKAGE / "distributed" / "group.py" else forbidden
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
-            assert not {name.partition(".")[0] for name in names} & forbidden, path
+            assert not {name.partition(".")[0] for name in names} & here, path
         assert "allow_pickle=True" not in path.read_text(encoding="utf-8"), path
+    assert "send each other pickles" in PAGE
 
 
 def test_the_temporary_files_have_the_names_that_are_listed(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import itertools
 import json
 import os
 import pickle
-import socket
+import platform
 import time
 import zlib
 from typing import Any
@@ -176,4 +176,4 @@ class Group:
 
     def name(self) -> str:
         """This worker, as an error names it."""
-        return f"worker {self.rank} of {self.size} (process {os.getpid()} on {socket.gethostname()})"
+        return f"worker {self.rank} of {self.size} (process {os.getpid()} on {platform.node()})"

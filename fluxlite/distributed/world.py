@@ -5,14 +5,16 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import socket
+import platform
 import sys
+import traceback
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from ..devices.selection import devices
 from ..messages import ipython, notice
+from ..writing import write_whole
 from .group import Group, WorkerFailed
 
 # What brings MPI, and the engines for notebooks.
@@ -96,7 +98,7 @@ def join() -> Group:
 
 def _take_a_card(group: Group) -> None:
     """Let each worker of a computer with several NVIDIA or AMD cards use one of its own."""
-    hosts = group.all(socket.gethostname())
+    hosts = group.all(platform.node())
     place, workers = hosts[: group.rank].count(hosts[group.rank]), hosts.count(hosts[group.rank])
     cards = [card for card in devices() if card.backend in ("CUDA", "AMDGPU")]
     if not cards:
@@ -130,22 +132,20 @@ def register(**news: str) -> None:
         return
     file = Path(folder, f"{group.rank}.json")
     known = json.loads(file.read_text("utf-8")) if file.exists() else {}
-    written = file.with_suffix(".tmp")
-    written.write_text(json.dumps({**known, "name": group.name(), **news}), "utf-8")
-    os.replace(written, file)
+    write_whole(file, json.dumps({**known, "name": group.name(), **news}).encode())
 
 
-def _end_all(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+def _end_all(kind: type[BaseException], error: BaseException, found: TracebackType | None) -> None:
     """In place of Python's own: the traceback once, under its worker's name, and then all workers end."""
     group = everyone()
     what = in_brief(error)
     sys.stdout.flush()
+    # Each text is written at once, or mpiexec would mix those of several workers.
     if isinstance(error, WorkerFailed):
-        print(f"worker {group.rank} ends, too: {error}", file=sys.stderr)
+        sys.stderr.write(f"worker {group.rank} ends, too: {error}\n")
         register(other=error.text)
     elif group.rank == 0 or not getattr(error, "is_of_all", False):
-        print(f"{group.name()} ended:", file=sys.stderr)
-        sys.__excepthook__(kind, error, traceback)
+        sys.stderr.write(f"{group.name()} ended:\n{''.join(traceback.format_exception(kind, error, found))}")
         register(error=what)
         group.tell(f"ended: {what}")
     sys.stderr.flush()

@@ -27,7 +27,7 @@ def alive_crossover(
     It takes about half a second for each card. Raises `ValueError` for a card or a batch that isn't there.
 
     >>> alive_crossover(cards=["NVIDIA T4"]).at(batch="1")
-    'One training step, batch 1, ... The lines cross at a hidden size of about 546. From 1024 on the GPU wins; ...'
+    'One training step, batch 1, ... The lines cross at a hidden size of about 426. From 512 on the GPU wins; ...'
     """
     crossover(batch, card, copies, wait)  # raises with a better message than we would
     cards = list(cards) or list(PRESETS)
