@@ -104,8 +104,8 @@ def test_what_was_unclear(call, kind, words):
 
 
 def test_switches_take_the_truth_values_of_numpy():
-    fl.allowscalar(np.True_)
-    assert fl.RMSProp(centred=np.False_) and fl.AdamW(couple=1)
+    with fl.allowscalar(np.True_):
+        assert fl.RMSProp(centred=np.False_) and fl.AdamW(couple=1)
     assert len(list(fl.DataLoader(x, shuffle=np.True_))) == 2
 
 

@@ -75,7 +75,9 @@ def answers(address):
 
 
 def wait_until(condition, complaint):
+    """What `condition` returns once that's true."""
     end = time.monotonic() + WAIT
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < end, complaint() if callable(complaint) else complaint
         time.sleep(0.1)
+    return found

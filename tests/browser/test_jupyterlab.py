@@ -149,7 +149,7 @@ def test_a_digit_is_drawn_with_the_mouse_and_with_the_keyboard(opened):
         wait_until(lambda: "An empty sheet" in read.inner_text(), "the pad isn't cleared")
 
     clear()
-    frame = paper.bounding_box()
+    frame = wait_until(paper.bounding_box, "the pad isn't drawn")  # nothing while the page is being laid out
     corners = [(frame["x"] + 8 * x, frame["y"] + 8 * y) for x, y in ((9, 5), (23, 5), (19, 14), (15, 28))]
     page.mouse.move(*corners[0])
     page.mouse.down()
