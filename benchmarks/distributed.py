@@ -184,7 +184,7 @@ def one_worker(rounds: int) -> None:
 
 
 def measure(rounds: int) -> list[Measured]:
-    from fluxlite.distributed.__main__ import find_mpiexec
+    from fluxlite.distributed.world import find_mpiexec
 
     mpiexec = find_mpiexec()
     if mpiexec is None:

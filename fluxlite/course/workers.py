@@ -16,10 +16,9 @@ import tempfile
 from typing import Any
 
 from ..arguments import in_words
-from ..distributed.world import INSTALL
+from ..distributed.world import INSTALL, find_mpiexec, threads_each
 
 _NOTHING = "There are no workers here, so there's nothing to see."
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _LONGEST = 60  # seconds until all workers have to be there
 
 # Runs beside the notebook. When the notebook's process is gone, whatever has ended it, the pipe to here is closed.
@@ -119,21 +118,15 @@ def _missing() -> str:
     for module in ("mpi4py", "ipyparallel"):
         if importlib.util.find_spec(module) is None:
             return module
-    return "" if _mpiexec() else "mpiexec, which is a part of MPI,"
-
-
-def _mpiexec() -> str | None:
-    """The program that starts processes of MPI: beside this Python, where pip puts it, or wherever it is."""
-    beside = os.path.dirname(sys.executable)
-    return shutil.which("mpiexec", path=beside) or shutil.which("mpiexec")
+    return "" if find_mpiexec() else "mpiexec, which is a part of MPI,"
 
 
 def _started(count: int, folder: str) -> Workers:
     import ipyparallel
 
     cluster = ipyparallel.Cluster(n=count, engines="mpi", profile_dir=folder, log_level=logging.CRITICAL)
-    cluster.config.MPILauncher.mpi_cmd = [_mpiexec()]
-    cluster.config.MPILauncher.environment = _threads(count)
+    cluster.config.MPILauncher.mpi_cmd = [find_mpiexec()]
+    cluster.config.MPILauncher.environment = threads_each(count)
     try:
         cluster.start_cluster_sync()
     except BaseException:
@@ -151,16 +144,6 @@ def _started(count: int, folder: str) -> Workers:
     pids = [str(pid) for pid in workers._client[:].apply_sync(os.getpid)]
     print(f"{count} workers, processes {' and '.join(pids)}" if count > 1 else f"1 worker, process {pids[0]}")
     return workers
-
-
-def _threads(count: int) -> dict[str, str]:
-    """Each worker's share of the cores for its products of matrices, or each would take all of them.
-
-    The launcher ``python -m fluxlite.distributed`` shares them in the same way.
-    """
-    if any(name in os.environ for name in _THREADS):
-        return {}
-    return dict.fromkeys(_THREADS, str(max(1, (os.cpu_count() or 1) // count)))
 
 
 def _shell() -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ..messages import formatted
-from .world import INSTALL, RUN
+from .world import INSTALL, RUN, find_mpiexec, threads_each
 
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-# A shell around each worker notes how that ended, before mpiexec hears of it and ends the others. It has to outlive
+# A shell around each worker notes how it ended, before mpiexec ends the others. It has to outlive
 # Ctrl-C, which asks the worker to stop at a good moment.
 _NOTES = (
     f'trap : INT TERM; "$@" && exit; s=$?; '
@@ -39,10 +37,8 @@ def main(arguments: list[str]) -> int:
     command += ["sh", "-c", _NOTES, "worker"] if os.name == "posix" else []
     command += [sys.executable, *(["-m"] if asked.module else []), asked.program, *asked.more]
     with tempfile.TemporaryDirectory(prefix="fluxlite-") as folder:
-        environment = {"MPIR_CVAR_SUPPRESS_ABORT_MESSAGE": "1", **os.environ, RUN: folder}
-        if asked.workers > 1 and not any(name in os.environ for name in _THREADS):
-            cores = max(1, (os.cpu_count() or 1) // asked.workers)  # or each would take all of them
-            environment |= dict.fromkeys(_THREADS, str(cores))
+        own = {RUN: folder, **threads_each(asked.workers)}
+        environment = {"MPIR_CVAR_SUPPRESS_ABORT_MESSAGE": "1", **os.environ, **own}
         status = _run(command, environment)
         if status:
             print(formatted("Warning", what_happened(Path(folder), status)), file=sys.stderr)
@@ -65,11 +61,6 @@ def _number(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"a number of workers is 1 or more, got {text}")
     return int(text)
-
-
-def find_mpiexec() -> str | None:
-    """The ``mpiexec`` beside this Python, which belongs to its mpi4py; otherwise the first on the path."""
-    return shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
 
 def _run(command: list[str], environment: dict[str, str]) -> int:

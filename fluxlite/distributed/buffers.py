@@ -26,7 +26,7 @@ class Buffers:
         self.paths = [
             path
             for path, x in nodes(model)
-            if is_array(x) and x.dtype.kind == "f" and id(x) not in trained and isinstance(path[-1:], tuple)
+            if is_array(x) and x.dtype.kind == "f" and id(x) not in trained
             if path and isinstance(path[-1], Attribute)
         ]
         self.owners = [(KeyPath(path[:-1]).get(model), path[-1]) for path in self.paths]

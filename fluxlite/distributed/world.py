@@ -6,6 +6,7 @@ import atexit
 import json
 import os
 import platform
+import shutil
 import sys
 import traceback
 from pathlib import Path
@@ -19,6 +20,7 @@ from .group import Group, WorkerFailed
 
 # What brings MPI, and the engines for notebooks.
 INSTALL = f"pip install mpi4py {'impi-rt' if sys.platform == 'win32' else 'mpich'} ipyparallel"
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 RUN = "FLUXLITE_RUN"  # the environment's name for the folder in which the launcher finds its workers
 
 
@@ -120,6 +122,21 @@ def _check_launcher(size: int) -> None:
                 f"mpiexec has started {started} workers, but each sees only itself: that mpiexec is of another MPI "
                 "than mpi4py's. This takes the right one: python -m fluxlite.distributed -n 2 train.py"
             )
+
+
+# -- starting processes: for the launcher, and for lesson 17 --------------------------------------------------------
+
+
+def find_mpiexec() -> str | None:
+    """The ``mpiexec`` beside this Python, which belongs to its mpi4py; otherwise the first on the path."""
+    return shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
+
+
+def threads_each(workers: int) -> dict[str, str]:
+    """For the environment: each worker's share of the cores, or each would take all. Nothing if you have set it."""
+    if workers == 1 or any(name in os.environ for name in _THREADS):
+        return {}
+    return dict.fromkeys(_THREADS, str(max(1, (os.cpu_count() or 1) // workers)))
 
 
 # -- how a worker ends --------------------------------------------------------------------------------------------

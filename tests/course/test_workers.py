@@ -107,7 +107,7 @@ def test_without_mpi_it_says_how_to_get_it_and_cells_go_on(module, shell, monkey
 def test_without_mpiexec_it_says_so(shell, monkeypatch, capsys):
     there = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: there("os"))
-    monkeypatch.setattr(workers, "_mpiexec", lambda: None)
+    monkeypatch.setattr(workers, "find_mpiexec", lambda: None)
     start_workers(2)
     assert "No workers: mpiexec, which is a part of MPI, is missing here" in capsys.readouterr().out
 
