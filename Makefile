@@ -51,6 +51,10 @@ lab:
 # The kernel of this .venv, whatever kernels the machine knows; two minutes a cell, not nbval's 33.
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=120
 
+# One thread of BLAS a process: several processes with as many threads as there are cores get in each other's way.
+test stress colab: export OPENBLAS_NUM_THREADS ?= 1
+test stress colab: export OMP_NUM_THREADS ?= 1
+
 # Cells are separate tests to nbval: loadfile keeps those of one notebook in one process. Where ARGS has no notebook,
 # pytest starts a second sooner without nbval.
 test:

@@ -59,6 +59,8 @@ PROCESSORS = {
 }
 NEEDS = {"Sandybridge": "AVX", "Haswell": "AVX2", "SkylakeX": "AVX512F"}
 NOTEBOOKS = sorted(glob("notebooks/*.ipynb"))
+for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")  # several processes, one thread each: otherwise they get in each other's way
 PYTEST = ["-m", "pytest", "-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadfile", "--color=no",
           "--nbval", "--nbval-current-env", "--nbval-cell-timeout=120"]  # fmt: skip
 EVERYTHING = ["fluxlite", "tests", *NOTEBOOKS]
