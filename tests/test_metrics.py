@@ -24,19 +24,57 @@ def test_how_often_it_is_right(device):
 @pytest.mark.parametrize("function", [fl.accuracy, fl.confusion_matrix], ids=lambda f: f.__name__)
 def test_what_does_not_fit(function):
     for target, words in [
-        (LABELS[:, None], r"whole numbers of shape \(4,\); got int64 of shape \(4, 1\)"),
-        (LABELS.astype(float), r"got float64 of shape \(4,\)"),
+        (LABELS[:, None], r"whole numbers of shape \(4,\).* float32 and int64 of shape \(4, 1\)"),
+        (LABELS + 0.5, r"and float64 of shape \(4,\)"),
         (LABELS[:3], r"shape \(3,\)"),
     ]:
         with pytest.raises(ValueError, match=words):
             function(SCORES, target)
-    with pytest.raises(TypeError, match="the prediction is an array, got a list"):
-        function([[0.1, 0.9]], LABELS)
+    with pytest.raises(TypeError, match="the prediction is an array, got a set"):
+        function({0, 1}, LABELS)
     with pytest.raises(ValueError, match="got one number"):
         function(np.array(1.0), LABELS)
     for axis in (-3, 2, "classes"):
         with pytest.raises(ValueError, match=r"axis=…\): a prediction of shape \(4, 3\) has no axis"):
             function(SCORES, LABELS, axis)
+
+
+@pytest.mark.on(*EVERYWHERE)
+@pytest.mark.parametrize("kind", [int, np.float32, np.int8])
+def test_class_numbers_are_counted_one_by_one(device, kind):
+    for guess, truth, share, table in [
+        ([0, 1, 1, 0], [1, 1, 0, 0], 0.5, [[1, 1], [1, 1]]),
+        ([0, 1, 1, 0, 2, 2], [0, 1, 0, 0, 2, 1], 4 / 6, [[2, 1, 0], [0, 1, 1], [0, 0, 1]]),
+        ([1], [1], 1.0, [[0, 0], [0, 1]]),
+    ]:
+        for x, y in [(guess, truth), (device(np.array(guess, kind)), device(np.array(truth)))]:
+            assert fl.accuracy(x, y) == pytest.approx(share)
+            np.testing.assert_array_equal(fl.confusion_matrix(x, y), table)
+    decided = device(np.array([[-9.0], [9.0], [2.0]], np.float32))[:, 0] > 0
+    assert fl.accuracy(decided, device(np.array([0, 1, 1]))) == 1.0
+    scores = device(SCORES)
+    assert fl.accuracy(fl.onecold(scores), device(LABELS)) == fl.accuracy(scores, device(LABELS.astype(np.float32)))
+
+
+@pytest.mark.parametrize("function", [fl.accuracy, fl.confusion_matrix], ids=lambda f: f.__name__)
+def test_where_a_largest_score_would_say_nothing(function):
+    one_each = np.array([[-9.0], [9.0]])
+    for target in ([1, 0], [[1], [0]], [[1.0], [0.0]]):
+        with pytest.raises(ValueError, match=rf"{function.__name__}\(prediction\[:, 0\] > 0, target\)"):
+            function(one_each, target)
+    pictures = np.array([[0, 2], [1, 1]]), np.array([[0, 1], [1, 1]])  # a class number for each pixel
+    for prediction, target in [(np.array([0.2, 0.8]), np.array([0.0, 1.0])), pictures]:
+        with pytest.raises(ValueError, match="for class numbers, both have shape"):
+            function(prediction, target)
+    whole = np.eye(3, dtype=int)[LABELS]
+    np.testing.assert_array_equal(function(SCORES, whole), function(SCORES, LABELS))
+    assert fl.accuracy(*map(np.ravel, pictures)) == 0.75
+
+
+def test_a_class_that_is_not_there():
+    for prediction, target, words in [(SCORES, [0, 0, 0, 3], "3 is no class.* 0 to 2"), ([0, -1], [0, 1], "-1 is no")]:
+        with pytest.raises(ValueError, match=words):
+            fl.confusion_matrix(prediction, target)
 
 
 @pytest.mark.on(*GPUS)

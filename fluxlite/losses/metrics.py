@@ -9,34 +9,41 @@ import numpy as np
 from ..arguments import explained
 from ..arrays import device_of, on_card_of
 from ..autodiff.tracked import plain
+from ..devices.host import CPU
 from ..tensors import refuse_tensor
 from ..tree.ties import is_array
 
 
-@explained("scores, the classes and an axis")
+@explained("scores or class numbers, the right classes, and an axis")
 def accuracy(prediction: Any, target: Any, axis: int = -1) -> Any:
-    """The share of observations whose largest score is that of the right class.
+    """The share of observations for which the right class was predicted.
 
-    `prediction` has shape ``(N, classes)``; `target` has the same, as `onehotbatch` gives, or holds the numbers of the
-    classes, of shape ``(N,)``. The result is a number, which is a look at the device: once an epoch is enough. Raises
-    `ValueError` for other shapes, `TypeError` if the two are on different devices.
+    `prediction` holds scores of shape ``(N, classes)``, of which the largest counts, or the predicted classes' numbers,
+    of shape ``(N,)``. `target` holds the right classes' numbers, of shape ``(N,)``, or, for scores, has their shape, as
+    `onehotbatch` gives. A list will do for either. The result is a number, which is a look at the device: once an epoch
+    is enough. For one score each, of shape ``(N, 1)``, say what counts as class 1: ``accuracy(scores[:, 0] > 0, y)``.
+
+    Raises `ValueError` for other shapes, `TypeError` if the two are on different devices.
 
     >>> scores = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]])
     >>> round(accuracy(scores, np.array([1, 0, 0])), 3)
     0.667
+    >>> accuracy([0, 1, 1, 0], [1, 1, 0, 0])
+    0.5
     """
     with on_card_of(prediction):
-        guess, truth = _numbers("accuracy", prediction, target, axis)
+        guess, truth, _ = _numbers("accuracy", prediction, target, axis)
         if guess.size == 0:
             raise ValueError("accuracy(prediction, target) takes at least one observation")
         return float(np.mean(guess == truth))
 
 
-@explained("scores, the classes and an axis")
+@explained("scores or class numbers, the right classes, and an axis")
 def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray:
     """How often each class (the row) was taken for each (the column), on the host. Arguments as for `accuracy`.
 
-    ``fluxlite.jupyter.confusion(matrix, labels)`` draws it.
+    Of class numbers, the largest says how many classes there are. ``fluxlite.jupyter.confusion(matrix, labels)`` draws
+    the table. Raises what `accuracy` raises, and `ValueError` for the number of a class that isn't there.
 
     >>> scores = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]])
     >>> confusion_matrix(scores, np.array([1, 0, 0]))
@@ -44,17 +51,20 @@ def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray
            [0, 1]])
     """
     with on_card_of(prediction):
-        guess, truth = _numbers("confusion_matrix", prediction, target, axis)
-        count = prediction.shape[axis]
-        to_host = device_of(guess).download if hasattr(device_of(guess), "download") else np.asarray
-        pairs = np.ravel(to_host(truth * count + guess)).astype(np.int64)
-    return np.bincount(pairs, minlength=count * count).reshape(count, count)
+        guess, truth, count = _numbers("confusion_matrix", prediction, target, axis)
+        pairs = CPU.receive(np.stack([np.ravel(truth).astype(np.int64), np.ravel(guess).astype(np.int64)]))
+    count = int(pairs.max(initial=0)) + 1 if count is None else count
+    wrong = pairs[(pairs < 0) | (pairs >= count)]
+    if wrong.size:
+        raise ValueError(
+            f"confusion_matrix(prediction, target): {wrong[0]} is no class: they're counted from 0 to {count - 1}"
+        )
+    return np.bincount(pairs[0] * count + pairs[1], minlength=count * count).reshape(count, count)
 
 
-def _numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, Any]:
-    """The numbers of the classes: those with the largest score, and the right ones."""
-    prediction, target = plain(prediction), plain(target)
-    target = np.asarray(target) if isinstance(target, (list, tuple)) else target
+def _numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, Any, int | None]:
+    """The numbers of the classes, predicted and right, and how many classes have scores."""
+    prediction, target = (np.asarray(x) if isinstance(x, (list, tuple)) else plain(x) for x in (prediction, target))
     for what, x in (("prediction", prediction), ("target", target)):
         refuse_tensor(f"{name}(prediction, target)", x)
         if not is_array(x):
@@ -68,17 +78,36 @@ def _numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, A
             f"{name}(prediction, target): the prediction is on {device_of(prediction)}, the target on "
             f"{device_of(target)}; move one of them"
         )
+    if prediction.ndim == 1 and target.shape == prediction.shape and _whole(prediction) and _whole(target):
+        return prediction, target, None
+    count = prediction.shape[axis]
+    if count == 1:
+        raise ValueError(
+            f"{name}(prediction, target): a prediction of shape {prediction.shape} has one score for each observation, "
+            "and not one for each class. Say from where on it means class 1, for shapes (N,): "
+            f"{name}(prediction[:, 0] > 0, target), or > 0.5 for probabilities"
+        )
     wanted = list(prediction.shape)
     del wanted[axis]
     guess = np.argmax(prediction, axis=axis)
-    if target.shape == prediction.shape:
-        return guess, np.argmax(target, axis=axis)
-    if target.dtype.kind in "iu" and target.shape == tuple(wanted):
-        return guess, target
+    if prediction.ndim > 1 and target.shape == prediction.shape and _has_scores(target, axis):
+        return guess, np.argmax(target, axis=axis), count
+    if target.shape == tuple(wanted) and _whole(target):
+        return guess, target, count
     raise ValueError(
-        f"{name}(prediction, target): for a prediction of shape {prediction.shape}, the target has the same shape, or "
-        f"is whole numbers of shape {tuple(wanted)}; got {target.dtype.name} of shape {target.shape}"
+        f"{name}(prediction, target): for scores of shape {prediction.shape}, the target has the same shape, with a 1 "
+        f"for the right class, or is whole numbers of shape {tuple(wanted)}; for class numbers, both have shape (N,), "
+        f"as np.ravel makes it. Got {prediction.dtype.name} and {target.dtype.name} of shape {target.shape}"
     )
+
+
+def _whole(x: Any) -> bool:
+    return x.dtype.kind in "iub" or bool(np.all(x == np.floor(x)))
+
+
+def _has_scores(target: Any, axis: int) -> bool:
+    """Whether `target` has a number for each class: whole numbers have if they're rows of zeros with a single one."""
+    return target.dtype.kind == "f" or bool(np.all(np.sum(target, axis=axis) == 1))
 
 
 @explained("an array, an axis, and a small number")
