@@ -22,7 +22,7 @@ numbers = np.array([number[letter] for letter in text])
 # Pieces of 50 letters, each with the same piece one letter later: what to guess. Both have shape (N, T).
 count = (len(numbers) - 1) // LENGTH
 x = numbers[: count * LENGTH].reshape(count, LENGTH)
-y = numbers[1 : count * LENGTH + 1].reshape(count, LENGTH).copy()  # not the same memory as x
+y = numbers[1 : count * LENGTH + 1].reshape(count, LENGTH)
 loader = fl.DataLoader(fl.gpu((x, y)), batchsize=32, shuffle=True)
 
 model = fl.gpu(

@@ -125,10 +125,16 @@ def _send_iterator(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
 
 
 def _warn_of_overlaps(departed: list[tuple[KeyPath, np.ndarray]]) -> None:
-    """Warn about arrays that shared memory before the move and don't after it. Tied arrays are moved as one."""
-    for first, second in overlaps(departed):
+    """Warn, in one line, of arrays that shared memory before the move and don't after it. Tied arrays move as one.
+
+    Whole numbers are data, such as windows of a text, which nothing changes.
+    """
+    pairs = list(overlaps((path, x) for path, x in departed if x.dtype.kind in "fc"))
+    if pairs:
+        (first, second), more = pairs[0], len(pairs) - 1
+        others = f", as {more:,} more {'pair does' if more == 1 else 'pairs do'}" if more else ""
         warn(
             ("overlap", str(first), str(second)),
-            f"{first} and {second} share memory, and no longer do after the move: a change of one does not show in "
-            "the other. Keep one of them and compute the other where it is used.",
+            f"{first} and {second} share memory{others}, and no longer do after the move: a change of one does not "
+            "show in the other. Keep one of them and compute the other where it is used.",
         )
