@@ -477,3 +477,24 @@ def test_an_array_of_one_number_is_changed():
     grads = fl.gradient(lambda m: m["w"] * np.sum(m["v"]), model)[0]
     fl.update(fl.setup(fl.Descent(0.5), model), model, grads)
     assert model["w"] == 1.0 and model["v"].tolist() == [0, 0]
+
+
+def test_a_state_prints_in_a_page_and_reads_nothing(simulated):
+    """One line for each parameter, a tied one once; rules and what is frozen stand above them."""
+    model = fl.gpu(fl.Chain(*(fl.Dense(3, 3) for _ in range(10))))
+    state = setup(fl.OptimiserChain(fl.ClipNorm(1.0), Adam(0.1)), model)
+    fl.freeze(fl.adjust(state[1], 0.2))
+    with fl.receipt() as receipt:
+        text = repr(state)
+    assert receipt.device_to_host.count == receipt.launches == 0
+    chain, adjusted = "  OptimiserChain(ClipNorm(", "eta=0.2, beta=(0.9, 0.999), epsilon=1e-08)), frozen:"
+    lines = text.split("\n")
+    assert [line.startswith(chain) for line in lines].count(True) == 2 and len(lines) == 2 + 2 + 20
+    above = next(i for i, line in enumerate(lines) if line.endswith(adjusted))
+    assert lines[above + 1].split("  ")[2:] == [
+        "layers[1].weight",
+        "{'0': {}, '1': {'mean': float32 (3, 3), 'square': float32 (3, 3), 'steps': 0}}",
+    ]
+    large = setup(Adam(), fl.Chain(*(fl.Dense(2, 2) for _ in range(100))))
+    assert repr(large).count("\n") < 50 and "  … 160 more parameters\n)" in repr(large)
+    assert "array(" not in repr(setup(Adam(), {"w": np.ones(2)}))

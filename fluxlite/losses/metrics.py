@@ -9,7 +9,6 @@ import numpy as np
 from ..arguments import explained
 from ..arrays import device_of, on_card_of
 from ..autodiff.tracked import plain
-from ..devices.host import CPU
 from ..tensors import refuse_tensor
 from ..tree.ties import is_array
 
@@ -52,7 +51,8 @@ def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray
     """
     with on_card_of(prediction):
         guess, truth, count = _numbers("confusion_matrix", prediction, target, axis)
-        pairs = CPU.receive(np.stack([np.ravel(truth).astype(np.int64), np.ravel(guess).astype(np.int64)]))
+        both = np.stack([np.ravel(truth).astype(np.int64), np.ravel(guess).astype(np.int64)])
+        pairs = getattr(device_of(both), "download", np.asarray)(both)
     count = int(pairs.max(initial=0)) + 1 if count is None else count
     wrong = pairs[(pairs < 0) | (pairs >= count)]
     if wrong.size:

@@ -13,7 +13,7 @@ from ..autodiff.tracked import TrackedArray
 from ..messages import warn
 from ..tree.contract import functor, trainable
 from ..tree.parameters import is_trainable_array
-from ..tree.ties import parameter_key
+from ..tree.ties import is_array, parameter_key
 from ..tree.walks import KeyPath, Walk, nodes
 from ..unreached import say_what_is_not_trained
 from .base import Rule
@@ -28,12 +28,44 @@ class Leaf:
         self.rule, self.memory, self.frozen = rule, memory, False
 
     def __repr__(self) -> str:
-        return f"Leaf({self.rule}, {self.memory}{', frozen=True' if self.frozen else ''})"
+        return f"Leaf({self.rule}, {_brief(self.memory)}{', frozen=True' if self.frozen else ''})"
+
+
+MOST = 40  # parameters that a state prints
+
+
+def _brief(memory: Any) -> str:
+    """What a rule remembers, without the arrays' values."""
+    if isinstance(memory, dict):
+        return "{" + ", ".join(f"{name!r}: {_brief(value)}" for name, value in memory.items()) + "}"
+    return f"{memory.dtype} {tuple(memory.shape)}" if is_array(memory) else repr(memory)
 
 
 @functor
 class State(Record):
-    """The optimizer's memory for a registered object: the same attribute names, a `Leaf` for each parameter."""
+    """The optimizer's memory for a registered object: the same attribute names, a `Leaf` for each parameter.
+
+    It prints a line for each parameter, below the parameters' rule.
+
+    >>> setup(fl.Momentum(0.1), fl.Chain(fl.Dense(2, 3), fl.Dense(3, 1, bias=False)))
+    State(
+      Momentum(eta=0.1, rho=0.9):
+        layers[0].weight  {'velocity': float32 (3, 2)}
+        layers[0].bias    {'velocity': float32 (3,)}
+        layers[1].weight  {'velocity': float32 (1, 3)}
+    )
+    """
+
+    def __repr__(self) -> str:
+        found = [(str(path), leaf) for path, leaf in nodes(self) if isinstance(leaf, Leaf)]
+        width = max((len(path) for path, _ in found[:MOST]), default=0)
+        below: dict[str, list[str]] = {}
+        for path, leaf in found[:MOST]:
+            rule = f"  {leaf.rule}{', frozen' if leaf.frozen else ''}:"
+            below.setdefault(rule, []).append(f"    {path:<{width}}  {_brief(leaf.memory)}")
+        lines = [line for rule, places in below.items() for line in (rule, *places)]
+        lines += [f"  … {len(found) - MOST:,} more parameters"] if len(found) > MOST else []
+        return "\n".join(["State(", *lines, ")"])
 
 
 def setup(rule: Rule, model: Any) -> Any:
@@ -114,7 +146,7 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
 
     >>> state = fl.setup(fl.Momentum(0.1), {"w": np.ones(1)})
     >>> adjust(state, 0.05)
-    {'w': Leaf(Momentum(eta=0.05, rho=0.9), {'velocity': array([0.])})}
+    {'w': Leaf(Momentum(eta=0.05, rho=0.9), {'velocity': float64 (1,)})}
     """
     fields |= {} if eta is None else {"eta": eta}
     if not fields:
