@@ -40,8 +40,11 @@ class Level:
             return
         if not array.flags.writeable:
             with _lock:  # read-only for another level, which may be about to close, or for reasons of the program's own
-                if any(key in level.frozen for level in _open_levels):
+                is_ours = any(key in level.frozen for level in _open_levels)
+                if is_ours:
                     self.frozen[key] = array
+            if not is_ours and can_be_frozen(array.base):  # a loader's batch, whose data can be written to
+                self.freeze(array.base)
             return
         base = array.base
         if base is not None:

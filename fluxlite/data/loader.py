@@ -34,8 +34,9 @@ class DataLoader:
 
     `data` is an array, whose first axis is the observation; a tuple, named tuple or dict of arrays, whose batches have
     the same form; or a sequence of observations, a list or anything with ``len(data)`` and ``data[i]``, which `batch`
-    puts together. Batches are on the same device as the arrays. Without `shuffle`, they're views of the data: if you
-    write into a batch, you write into the data.
+    puts together. Batches are on the same device as the arrays. With `shuffle`, they're copies. Without it,
+    they're views of the data, and read-only: to change a batch, make a new one, as in ``x = x + noise``. (CuPy has no
+    read-only arrays: there, what you write into such a batch is written into the data.)
 
     `shuffle`: a new order each epoch, drawn when it begins from `rng`: a generator, a seed, or None for its own one,
     which only `fluxlite.seed` makes repeatable. `partial`: whether the last batch may be smaller; otherwise it's left

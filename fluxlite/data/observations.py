@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import check_whole, explained, in_words
-from ..arrays import device_of, on_card_of
+from ..arrays import device_of, on_card_of, read_only_types
 from ..devices.host import CPU
 from ..seeds import ORDERS, next_generator
 from ..tree.contract import children
@@ -123,8 +123,9 @@ def cut(count: int, worker: int, workers: int) -> tuple[int, int]:
 def getobs(data: Any, index: Any) -> Any:
     """Observation number `index` of `data`; for a slice or integers, a batch of several (MLUtils: ``getobs``).
 
-    The result has the form of `data`. For an array it's an array, and a view if `index` is a number or a slice. For a
-    tuple it's a tuple, for a dict a dict. For a sequence it's ``data[i]``, or several put together by `batch`.
+    The result has the form of `data`. For an array it's an array: a view if `index` is a number or a slice, which can't
+    be written to, except in CuPy, which has no read-only arrays. For a tuple it's a tuple, for a dict a dict. For a
+    sequence it's ``data[i]``, or several put together by `batch`.
 
     Raises `IndexError` for a number out of range (integers on a GPU aren't checked), `TypeError` for an invalid index,
     and what `numobs` raises.
@@ -169,7 +170,12 @@ def pick(data: Any, index: Index) -> Any:
     if is_array(data):
         # A single gather, on the data's device. For whole rows, np.take is faster than data[...].
         with on_card_of(data):
-            return np.take(data, index.on(device_of(data)), axis=0) if isinstance(index, Places) else data[index]
+            if isinstance(index, Places):
+                return np.take(data, index.on(device_of(data)), axis=0)
+            view = data[index]
+            if isinstance(view, tuple(read_only_types)) and data.dtype.kind != "O":  # an object is no view of the data
+                view.flags.writeable = False
+            return view
     return batch([data[i] for i in numbers_of(index, len(data))]) if isinstance(index, (slice, Places)) else data[index]
 
 
@@ -264,7 +270,7 @@ def mapobs(function: Callable[[Any], Any], data: Any) -> MappedObs:
 
 @functools.singledispatch
 def part(data: Any, index: slice | Places) -> Any:
-    """Some observations of `data`: views if possible; an index array copies arrays."""
+    """Some observations of `data`: read-only views if possible; an index array copies arrays."""
     if is_array(data):
         return pick(data, index)
     numbers = np.arange(len(data))
@@ -316,8 +322,9 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
     """`data` in two parts: the fraction `at`, and the rest (MLUtils: ``splitobs``).
 
     ``at=(0.6, 0.2)`` gives three parts; fractions that add up to 1 leave no rest. Each part has the form of `data`.
-    Arrays in it are views, or copies with ``shuffle=True``, which draws an order first. Raises `ValueError` for
-    fractions that aren't between 0 and 1 or add up to more than 1, and what `numobs` raises.
+    Arrays in it are views of your data, and read-only (not in CuPy): copy one to change it. With ``shuffle=True``, which
+    draws an order first, they're copies. Raises `ValueError` for fractions that aren't between 0 and 1 or add up to
+    more than 1, and what `numobs` raises.
 
     >>> (x_train, y_train), (x_test, y_test) = splitobs((np.zeros((10, 3)), np.arange(10)), at=0.7)
     >>> x_train.shape, y_test
@@ -332,20 +339,20 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
     if total > 1 + 1e-9:
         raise ValueError(f"splitobs(at={at}): the fractions add up to {total:.6g}, which is more than 1")
     count = numobs(data)
-    if shuffle:
-        data = shuffleobs(data, rng)
+    order = Places.of(generator(rng).permutation(count)) if shuffle else None
     ends = [round(count * end) for end in np.cumsum(fractions)]
     if total < 1 - 1e-9:
         ends.append(count)
-    return tuple(part(data, slice(start, end)) for start, end in zip([0, *ends], ends))
+    cuts = map(slice, [0, *ends], ends)
+    return tuple(part(data, these if order is None else order.part(these)) for these in cuts)
 
 
 @explained("data, and the number of parts")
 def kfolds(data: Any, k: int = 5) -> Iterator[tuple[Any, Any]]:
     """`k` pairs ``(train, validation)``, with each observation in one validation part (MLUtils: ``kfolds``).
 
-    The pairs are made one at a time. A pair's validation arrays are views, its training arrays copies. If the order has
-    a meaning, call `shuffleobs` first. Raises `ValueError` unless ``2 <= k <= numobs``.
+    The pairs are made one at a time. A pair's validation arrays are read-only views, its training arrays copies. If
+    the order has a meaning, call `shuffleobs` first. Raises `ValueError` unless ``2 <= k <= numobs``.
 
     >>> for train, validation in kfolds(np.arange(5), k=2):
     ...     print(train, validation)
@@ -382,7 +389,7 @@ def summary(data: Any) -> str:
 
 @explained("data, such as a batch")
 def unbatch(data: Any) -> list:
-    """The observations of `data`, such as a batch, in a list. Arrays in it are views (MLUtils: ``unbatch``).
+    """The observations of `data`, such as a batch, in a list. Arrays in it are read-only views (MLUtils: ``unbatch``).
 
     Raises what `numobs` raises.
 

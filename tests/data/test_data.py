@@ -89,6 +89,74 @@ def test_batches_in_order_are_views_and_shuffled_ones_are_copies():
     assert not any(np.shares_memory(batch, x) for batch, _ in fl.DataLoader((x, y), batchsize=3, shuffle=True))
 
 
+def takes_in_order():
+    """Each way to get a part of the data in its order, which is a view of it."""
+    return {
+        "DataLoader": lambda data: next(iter(fl.DataLoader(data, batchsize=2))),
+        "parallel": lambda data: next(iter(fl.DataLoader(data, batchsize=2, parallel=True))),
+        "gpu(DataLoader)": lambda data: next(iter(fl.gpu(fl.DataLoader(data, batchsize=2)))),
+        "mapobs": lambda data: fl.mapobs(lambda pair: pair, data)[1:3],
+        "splitobs": lambda data: fl.splitobs(data)[0],
+        "kfolds": lambda data: next(fl.kfolds(data))[1],
+        "getobs": lambda data: fl.getobs(data, slice(1, 3)),
+        "one of getobs": lambda data: fl.getobs(data, 1),
+        "unbatch": lambda data: fl.unbatch(data)[0],
+    }
+
+
+@pytest.mark.on("CPU", "Simulated", "Metal")  # CuPy has no read-only arrays
+@pytest.mark.parametrize("take", takes_in_order().values(), ids=takes_in_order())
+def test_what_is_a_view_of_the_data_cannot_be_written_to(device, take):
+    x = device(np.arange(20, dtype=np.float32).reshape(10, 2))
+    data = (x, device(np.arange(10)))
+    part, _ = take(data)
+    with pytest.raises(ValueError, match="read-only"):
+        part += 1
+    with pytest.raises(ValueError, match="read-only"):
+        part[...] = 0
+    np.testing.assert_array_equal(fl.cpu(x), np.arange(20).reshape(10, 2))
+    x[...] = 5  # the data itself can be
+    (g,) = fl.gradient(lambda part: np.sum(part**2), part)
+    g += 1
+    assert (fl.cpu(g) == 11).all()
+
+
+def test_what_is_a_copy_of_the_data_can_be_written_to():
+    data = x, _ = xy()
+    for part, _ in [
+        next(iter(fl.DataLoader(data, batchsize=3, shuffle=True))),
+        *fl.splitobs(data, shuffle=True, rng=0),
+        next(fl.kfolds(data))[0],
+        fl.getobs(data, [1, 2]),
+        fl.shuffleobs(data),
+    ]:
+        part += 1
+    np.testing.assert_array_equal(x, xy()[0])
+
+
+def test_an_object_in_an_array_stays_as_it_is():
+    objects = np.empty(2, object)
+    objects[:] = [np.zeros(2), np.zeros(3)]
+    fl.getobs(objects, 0)[0] = 1
+    assert objects[0][0] == 1
+
+
+def test_the_data_cannot_be_changed_while_a_gradient_needs_a_batch_of_it():
+    x = np.ones((4, 2))
+    (batch,) = fl.DataLoader(x, batchsize=4)
+
+    def careless(w):
+        y = np.sum(w * batch)
+        x[...] = 7
+        return y
+
+    with pytest.raises(ValueError, match="read-only"):
+        fl.gradient(careless, np.ones((4, 2)))
+    x += 1
+    with pytest.raises(ValueError, match="read-only"):
+        batch += 1
+
+
 def test_the_defaults_are_those_of_Flux():
     loader = fl.DataLoader(xy())
     assert (loader.batchsize, loader.shuffle, loader.partial, loader.parallel, len(loader)) == (
