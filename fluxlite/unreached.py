@@ -50,14 +50,14 @@ _INSTEAD: list[tuple[Any, str, str]] = [
 
 def say_what_is_not_trained(model: Any) -> None:
     """Warn, each time anew, of the arrays of `model` that no walk reaches: an optimizer leaves them as they are."""
-    for place, x, why in _untrained(model, KeyPath()):
-        warn_again(_key(x), f"{place or type(x).__name__} is not trained: {why}")
+    for key, place, why in _untrained(model, KeyPath()):
+        warn_again(key, f"{place} is not trained: {why}")
 
 
 def say_what_has_no_gradient(argument: Any) -> None:
     """The same for what `gradient` was given, once for each class or function."""
-    for place, x, why in _untrained(argument, KeyPath()):
-        warn(_key(x), f"{place or type(x).__name__} gets no gradient: {why}")
+    for key, place, why in _untrained(argument, KeyPath()):
+        warn(key, f"{place} gets no gradient: {why}")
 
 
 def is_new(leaf: Any) -> bool:
@@ -65,42 +65,36 @@ def is_new(leaf: Any) -> bool:
     return first_time(("met", leaf.__code__ if type(leaf) is types.FunctionType else type(leaf)))
 
 
-def _key(x: Any) -> Hashable:
-    named = x if isinstance(x, types.FunctionType) else type(x)
-    return "not trained", named.__module__, named.__qualname__
-
-
-def _untrained(model: Any, start: KeyPath, inside: tuple = ()) -> Iterator[tuple[KeyPath, Any, str]]:
-    """(place of an array, what it is shut in, why) for all that no walk of `model`, which is at `start`, reaches."""
+def _untrained(model: Any, start: KeyPath, inside: tuple = ()) -> Iterator[tuple[Hashable, Any, str]]:
+    """(key, place of an array, why) for what no walk of `model`, which is at `start`, reaches."""
     for steps, node in nodes(model, parts_of=trainable):
         path = start + steps
         if isinstance(node, types.FunctionType):
-            for name, value in defaults(node):
-                yield from _first_array(path + (Attribute(name),), value, node, why_default(node, name))
+            for name, value, why in out_of_reach(node):
+                yield from _first_array(path + (Attribute(name),), value, (node.__code__, name), why)
             if is_leaf(node) and node not in inside:
                 for name, value in captured(node).items():
                     yield from _untrained(value, path + (Attribute(name),), (*inside, node))
         elif is_leaf(node):
             x = node.__self__ if isinstance(node, types.MethodType) else node
-            yield from () if is_array(x) or is_tracked(x) else _first_array(path, x, x, why_shut(x))
+            key = type(x).__module__, type(x).__qualname__
+            yield from () if is_array(x) or is_tracked(x) else _first_array(path, x, key, why_shut(x))
 
 
-def _first_array(path: KeyPath, x: Any, owner: Any, why: str) -> Iterator[tuple[KeyPath, Any, str]]:
+def _first_array(path: KeyPath, x: Any, key: tuple, why: str) -> Iterator[tuple[Hashable, Any, str]]:
     found = (place for place, array in arrays_inside(x, path) if array.dtype.kind == "f")
-    yield from ((place, owner, why) for place in list(found)[:1])
+    yield from ((("not trained", *key), place or type(x).__name__, why) for place in list(found)[:1])
 
 
-def defaults(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+def out_of_reach(function: types.FunctionType) -> Iterator[tuple[str, Any, str]]:
+    """(name, value, why) of what `function` uses and no walk enters: its defaults, and the globals that it reads."""
+    fix = "Make it an argument, or a field of a class with @functor above it."
     code, values = function.__code__, function.__defaults__ or ()
-    yield from zip(code.co_varnames[code.co_argcount - len(values) : code.co_argcount], values)
-    yield from (function.__kwdefaults__ or {}).items()
-
-
-def why_default(function: types.FunctionType, name: str) -> str:
-    return (
-        f"{name} is a default of the function {function.__name__}, and no walk enters those. Let the function capture "
-        "it as a variable, or make both a class with @functor above it."
-    )
+    names = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
+    for name, value in [*zip(names, values), *(function.__kwdefaults__ or {}).items()]:
+        yield name, value, f"{name} is a default of the function {function.__name__}, and no walk enters those. {fix}"
+    for name, value in globals_read(function):
+        yield name, value, f"{function.__name__} reads the global {name}, and no walk enters those. {fix}"
 
 
 # -- looking behind closed doors -----------------------------------------------------------------------------------
@@ -108,16 +102,16 @@ def why_default(function: types.FunctionType, name: str) -> str:
 
 def globals_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     """(name, value) of each global variable that `function`, or a function in it, reads."""
-    for name in dict.fromkeys(_global_names(function.__code__)):
+    for name in _global_names(function.__code__):
         if name in function.__globals__:
             yield name, function.__globals__[name]
 
 
-def _global_names(code: types.CodeType) -> Iterator[str]:
-    yield from (step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _global_names(constant)
+@functools.lru_cache
+def _global_names(code: types.CodeType) -> list[str]:
+    names = [step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"]
+    inner = [name for part in code.co_consts if isinstance(part, types.CodeType) for name in _global_names(part)]
+    return list(dict.fromkeys(names + inner))
 
 
 def arrays_inside(x: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:

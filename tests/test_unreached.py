@@ -41,6 +41,18 @@ def captured(scale):
     return lambda x: scale(x)
 
 
+SHARED = fl.Embedding.of(np.ones((2, 3)))
+NUMBERS, TEXT, RATE, HELPER = np.arange(3), "text", 0.5, fl.relu
+
+
+def tied_to_a_global(x):
+    return [x @ table.T for table in [SHARED.weight]]
+
+
+def reads_what_never_trains(x):
+    return HELPER(x) * RATE + NUMBERS[len(TEXT)] + np.tanh(x)
+
+
 class Slotted:
     __slots__ = ("w",)
 
@@ -66,6 +78,21 @@ HIDDEN = {
         lambda: with_keyword_default(np.ones(2)),
         "layers[1].w",
         "w is a default of the function s",
+    ),
+    "a global": (
+        lambda: tied_to_a_global,
+        "layers[1].SHARED.weight",
+        "tied_to_a_global reads the global SHARED, and no walk enters those. Make it an argument, or a field of a class",
+    ),
+    "a global that an activation reads": (
+        lambda: fl.Dense.of(np.ones((2, 2)), None, lambda x: x * SHARED.weight[0, 0]),
+        "layers[1].activation.SHARED.weight",
+        "<lambda> reads the global SHARED",
+    ),
+    "a global that a function in a closure reads": (
+        lambda: captured(tied_to_a_global),
+        "layers[1].scale.SHARED.weight",
+        "tied_to_a_global reads the global SHARED",
     ),
     "a deque": (lambda: deque([dense()]), "layers[1][0].weight", "it is in a deque, which no walk enters. Use a list"),
     "a set": (lambda: {Scale()}, "layers[1].w", "it is in a set, whose elements have no places. Use a list"),
@@ -119,6 +146,25 @@ def test_gpu_and_save_use_the_same_words(tmp_path, simulated, capsys):
     assert "[0][0] was not moved to Simulated:0: it is in a deque" in capsys.readouterr().out
 
 
+def test_a_layer_tied_through_a_closure_is_trained_and_through_a_global_that_is_said(capsys):
+    def tied(table):
+        return fl.Chain(table, lambda h: h @ table.weight.T)
+
+    def norm(model):
+        (g,) = fl.gradient(lambda m: np.sum(m(np.array([0, 1]))), model)
+        return np.linalg.norm(g[0].weight)
+
+    whole = norm(tied(SHARED))
+    assert capsys.readouterr().out == ""
+    assert norm(fl.Chain(SHARED, lambda h: h @ SHARED.weight.T)) == pytest.approx(whole / 2)
+    assert "layers[1].SHARED.weight gets no gradient: <lambda> reads the global SHARED" in capsys.readouterr().out
+
+
+def test_two_functions_of_one_name_are_both_told(simulated, capsys):
+    fl.gpu([lambda x: x * SHARED.weight, lambda x: x + SHARED.weight])
+    assert capsys.readouterr().out.count("was not moved to Simulated:0: <lambda> reads the global SHARED") == 2
+
+
 def test_the_guides_program_is_not_trained_in_silence(capsys):
     """Flux's guide: a struct that was not made known, with layers in it."""
 
@@ -156,7 +202,8 @@ class Subset:
         lambda: [np.ones(2), Scale(np.arange(3)), deque([1, 2]), types.SimpleNamespace(rate=0.1)],  # nothing to train
         lambda: Declared(Scale()),
         lambda: Subset(Scale()),
-        lambda: [np.ones(2), with_keyword_default(3), captured(5)],
+        lambda: [np.ones(2), with_keyword_default(3), captured(5), captured("text"), captured((2, 3))],
+        lambda: [np.ones(2), reads_what_never_trains],
         lambda: captured(dense()),
     ],
 )

@@ -16,7 +16,7 @@ from ..messages import notice, warn
 from ..tensors import refuse_tensor
 from ..tree.ties import is_array, is_tracked, overlaps
 from ..tree.walks import KeyPath, fmap_with_path
-from .unmoved import explain_defaults, explain_globals, explain_unmoved
+from .unmoved import explain_function, explain_unmoved
 
 # It shows up in signatures, so it says what it stands for.
 DEFAULT = "Float32 for Float64"
@@ -109,9 +109,7 @@ def _stays(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
 
 @send.register(types.FunctionType)
 def _send_function(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
-    explain_defaults(x, device, path)
-    if not path:
-        explain_globals(x, device)
+    explain_function(x, device, path)
     return x
 
 
