@@ -49,8 +49,10 @@ def pytest_configure(config):
 
 
 @pytest.fixture(autouse=True)
-def examples_know_numpy(doctest_namespace):
-    """The names that docstring examples can use without importing them."""
+def examples_know_numpy(doctest_namespace, request, monkeypatch):
+    """The names that docstring examples can use without importing them; and they show messages, as a terminal does."""
+    if isinstance(request.node, pytest.DoctestItem):
+        monkeypatch.setattr(fluxlite.messages, "stream", lambda: sys.stdout)
     doctest_namespace["np"] = np
     doctest_namespace["fl"] = fluxlite
 

@@ -1,11 +1,15 @@
-"""Messages that appear once: plain lines on standard output, which you can list and forget.
+"""Messages, most of which appear once: plain lines, which you can list and forget.
 
 ``[ Info: Float64 arrays become Float32 on their way to a GPU, …``
+
+They're on standard error, so that a program's output is only its own; in a notebook on standard output, since there
+standard error is red, and looks like a mistake.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from collections.abc import Hashable, Iterator
 from typing import Any
@@ -109,7 +113,30 @@ def forgotten_afterwards() -> Iterator[None]:
 def _say(key: Hashable, line: str) -> None:
     if key not in _said:
         _said[key] = line
-        print(at_words(line, indent="  "))
+        say(at_words(line, indent="  "))
+
+
+def say(line: str) -> None:
+    """Print `line`, `formatted`, each time."""
+    print(line, file=stream())
+
+
+def stream() -> Any:
+    """Where messages go."""
+    return sys.stdout if in_notebook() else sys.stderr
+
+
+@contextlib.contextmanager
+def put_aside() -> Iterator[io.StringIO]:
+    """Messages, and whatever else the block prints, aren't shown. They're in here.
+
+    >>> with put_aside() as said:
+    ...     say("hello")
+    >>> said.getvalue()
+    'hello\\n'
+    """
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
+        yield said
 
 
 # -- where we run ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import io
 import os
 import sys
 import tempfile
@@ -21,6 +20,7 @@ import numpy as np
 
 import fluxlite as fl
 from fluxlite.course import check
+from fluxlite.messages import put_aside
 
 MOST = 1.05  # times the memory at the start
 WARM_UP = 20  # rounds
@@ -77,7 +77,7 @@ def soak(
     seconds: float, rounds: int = 0, one: Callable = a_round, warm_up: int = WARM_UP
 ) -> tuple[dict[str, int], dict[str, int], int]:
     """What there was after the first rounds, what there is in the end, and how many rounds it were."""
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+    with tempfile.TemporaryDirectory() as folder, put_aside():
         here = os.getcwd()
         os.chdir(folder)  # where a lesson's progress goes
         try:

@@ -150,7 +150,7 @@ def test_preferences_nested_too_deep_are_no_preference(tmp_path, monkeypatch, ca
     (tmp_path / "LocalPreferences.toml").write_text("a=" + "[" * 5000 + "]" * 5000)
     assert fl.gpu_name() == "CPU" or fl.functional(fl.gpu_name())
     assert "LocalPreferences.toml cannot be read, so there is no preference: its parts are nested too deep" in (
-        capsys.readouterr().out
+        capsys.readouterr().err
     )
     with pytest.raises(ValueError, match="LocalPreferences.toml is not valid TOML"):
         fl.gpu_backend("CPU")

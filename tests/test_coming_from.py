@@ -277,12 +277,12 @@ def test_a_callback_that_answers_yes_or_no_is_fine():
 def test_pictures_with_their_channels_first_are_noticed(capsys):
     fl.reset_notices()
     fl.Dense(28, 10)(np.ones((5, 1, 28, 28), np.float32))
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert re.search(r"shape \(5, 1, 28, 28\)\. If these are pictures \(N, C, H, W\).*fl\.flatten.*np\.moveaxis", said)
     fl.Dense(28, 10)(np.ones((5, 1, 28, 28), np.float32))
     for shape in [(5, 28, 28, 28), (5, 28, 28, 3), (5, 28, 28), (5, 1, 1, 1), (5, 1, 7, 28)]:
         fl.Dense(shape[-1], 2)(np.ones(shape, np.float32))
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().err == ""
 
 
 def test_an_editor_completes_our_names_and_no_others():

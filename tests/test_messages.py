@@ -1,25 +1,46 @@
 """Messages that appear once."""
 
+import subprocess
 import sys
 from types import SimpleNamespace
 
+import fluxlite
 from fluxlite import messages
-from fluxlite.messages import in_notebook, ipython, notice, notices, reset_notices, warn
+from fluxlite.messages import in_notebook, ipython, notice, notices, put_aside, reset_notices, warn
 
 
-def test_once_per_key_on_standard_output(capsys):
+def test_once_per_key(capsys):
     reset_notices()
     notice("a", "first")
     notice("a", "not said")
     warn(("b", 1), "second")
     assert notices() == ["[ Info: first", "┌ Warning: second"]
     captured = capsys.readouterr()
-    assert captured.out == "[ Info: first\n┌ Warning: second\n" and captured.err == ""
+    assert captured.err == "[ Info: first\n┌ Warning: second\n" and captured.out == ""
     reset_notices()
     assert notices() == []
     notice("a", "again")
-    assert capsys.readouterr().out == "[ Info: again\n"
+    assert capsys.readouterr().err == "[ Info: again\n"
     reset_notices()
+
+
+def test_a_programs_output_is_its_own_and_a_notebook_shows_messages_below_the_cell(capsys, monkeypatch):
+    program = "import fluxlite as fl; fl.simulate_gpu(); fl.setup(fl.Adam(), {}); fl.get_device(verbose=True); print(1)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, encoding="utf-8")
+    assert done.stdout == "1\n" and done.stderr.count("[ Info: ") == 2 and "┌ Warning: setup found" in done.stderr
+    monkeypatch.setattr(messages, "in_notebook", lambda: True)
+    notice("c", "there")
+    fluxlite.gpu_backend("CPU")
+    said = capsys.readouterr()
+    assert said.out.startswith("[ Info: there\n┌ Info: New GPU backend set") and said.err == ""
+
+
+def test_what_is_put_aside_is_not_shown_in_a_program_nor_in_a_notebook(capsys, monkeypatch):
+    for where in (False, True):
+        monkeypatch.setattr(messages, "in_notebook", lambda where=where: where)
+        with put_aside() as said:
+            notice(("d", where), "hidden")
+        assert said.getvalue() == "[ Info: hidden\n" and capsys.readouterr() == ("", "")
 
 
 def test_which_shell_reads_it_is_found_without_importing_one(monkeypatch):

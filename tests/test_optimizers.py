@@ -140,7 +140,7 @@ def test_nothing_to_train_is_said_once(capsys):
     fl.reset_notices()
     assert setup(Adam(), {"activation": np.tanh, "n": np.arange(2)}) == {"activation": None, "n": None}
     setup(Adam(), [1])
-    assert capsys.readouterr().out == "┌ Warning: setup found nothing to train in this dict\n"
+    assert capsys.readouterr().err == "┌ Warning: setup found nothing to train in this dict\n"
     fl.reset_notices()
 
 

@@ -13,7 +13,8 @@ def test_the_example_prints_what_stands_below_it(capsys):
     ((example, printed),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
     with fl.pretend():  # as on a machine without a GPU
         exec(compile(example, "README.md", "exec"), {})
-    assert capsys.readouterr().out == printed
+    said = capsys.readouterr()
+    assert said.err + said.out == printed  # a terminal shows both
 
 
 def test_every_file_that_it_links_to_is_there():

@@ -118,10 +118,10 @@ def test_setup_and_train_say_it_each_time(what, capsys):
     model = model_with(make())
     for _ in range(2):
         state = fl.setup(fl.Descent(0.1), model)
-        said = capsys.readouterr().out
+        said = capsys.readouterr().err
         assert said.count("Warning") == 1 and f"{place} is not trained: " in said and fix in said
     fl.train(loss, model, [1.0, 2.0], state, progress=False)
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert said.count("Warning") == 1 and f"{place} is not trained: " in said
 
 
@@ -130,20 +130,20 @@ def test_gradient_says_it_once(what, capsys):
     make, place, fix = HIDDEN[what]
     for _ in range(2):
         fl.gradient(loss, model_with(make()))
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert said.count("Warning") == 1 and f"{place} gets no gradient: " in said and fix in said
 
 
 def test_gpu_and_save_use_the_same_words(tmp_path, simulated, capsys):
     model = model_with(Scale())
     fl.gpu(model)
-    assert "layers[1].w was not moved to Simulated:0: Scale " + FIX.format("Scale") in capsys.readouterr().out
+    assert "layers[1].w was not moved to Simulated:0: Scale " + FIX.format("Scale") in capsys.readouterr().err
     with pytest.raises(TypeError, match=r"model.layers\[1\].w: Scale is not registered. Write @functor above"):
         fl.save(tmp_path / "m.safetensors", model)
     fl.gpu(model_with(with_default(dense())))
-    assert "layers[1].layer.weight was not moved to Simulated:0: layer is a default of" in capsys.readouterr().out
+    assert "layers[1].layer.weight was not moved to Simulated:0: layer is a default of" in capsys.readouterr().err
     fl.gpu([deque([np.ones(2)])])
-    assert "[0][0] was not moved to Simulated:0: it is in a deque" in capsys.readouterr().out
+    assert "[0][0] was not moved to Simulated:0: it is in a deque" in capsys.readouterr().err
 
 
 def test_a_layer_tied_through_a_closure_is_trained_and_through_a_global_that_is_said(capsys):
@@ -155,14 +155,14 @@ def test_a_layer_tied_through_a_closure_is_trained_and_through_a_global_that_is_
         return np.linalg.norm(g[0].weight)
 
     whole = norm(tied(SHARED))
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().err == ""
     assert norm(fl.Chain(SHARED, lambda h: h @ SHARED.weight.T)) == pytest.approx(whole / 2)
-    assert "layers[1].SHARED.weight gets no gradient: <lambda> reads the global SHARED" in capsys.readouterr().out
+    assert "layers[1].SHARED.weight gets no gradient: <lambda> reads the global SHARED" in capsys.readouterr().err
 
 
 def test_two_functions_of_one_name_are_both_told(simulated, capsys):
     fl.gpu([lambda x: x * SHARED.weight, lambda x: x + SHARED.weight])
-    assert capsys.readouterr().out.count("was not moved to Simulated:0: <lambda> reads the global SHARED") == 2
+    assert capsys.readouterr().err.count("was not moved to Simulated:0: <lambda> reads the global SHARED") == 2
 
 
 def test_the_guides_program_is_not_trained_in_silence(capsys):
@@ -174,12 +174,12 @@ def test_the_guides_program_is_not_trained_in_silence(capsys):
         critic: object
 
     fl.setup(fl.Adam(), ActorCritic(dense(), dense()))
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert "actor.weight is not trained: ActorCritic is not registered. Write @functor above class ActorCritic" in said
     assert "setup found nothing to train in this ActorCritic" in said
     functor(ActorCritic)
     fl.setup(fl.Adam(), ActorCritic(dense(), dense()))
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().err == ""
 
 
 @functor(trainable=("w",))
@@ -210,7 +210,7 @@ class Subset:
 def test_what_is_all_right_says_nothing(model, capsys):
     fl.setup(fl.Adam(), model())
     fl.gradient(lambda m: 0.0, model())
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().err == ""
 
 
 def test_only_what_is_new_is_looked_into(monkeypatch):
@@ -236,4 +236,4 @@ def test_functions_that_hold_each_other_end(capsys):
 
     scale = Scale()
     fl.setup(fl.Adam(), [np.ones(2), one])
-    assert "[1].other.scale.w is not trained" in capsys.readouterr().out
+    assert "[1].other.scale.w is not trained" in capsys.readouterr().err

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
-import io
 import platform
 from pathlib import Path
 
@@ -15,7 +13,7 @@ import fluxlite
 from ..arguments import in_words
 from ..devices.selection import gpu_device, gpu_name
 from ..devices.simulation import is_on, simulate_gpu
-from ..messages import ipython
+from ..messages import ipython, put_aside
 from . import copies, exercises, progress
 
 CARD = "NVIDIA T4"
@@ -49,7 +47,7 @@ def _gpu_line(simulated: bool = True) -> str:
     if gpu_device() is None:
         if not simulated:
             return "GPU: none in use. The simulated one is off in this lesson."
-        with contextlib.redirect_stdout(io.StringIO()):  # the box says it instead
+        with put_aside():  # the box says it instead
             simulate_gpu(like=CARD)
         return (
             f"GPU: none in use, and none is needed. A simulated {CARD} stands in: wherever it does, you see the word "

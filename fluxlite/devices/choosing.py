@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..messages import formatted
+from ..messages import formatted, say
 from . import preferences, simulation
 from .backends import BACKENDS, check_backend, functional, supported_devices
 from .preferences import Wish
@@ -28,7 +28,7 @@ class Choice(NamedTuple):
         """Print the warnings, and if `verbose` everything else too."""
         for line in self.lines:
             if verbose or line.level == "Warning":
-                print(formatted(*line))
+                say(formatted(*line))
 
 
 def choose() -> Choice:
@@ -88,14 +88,14 @@ def gpu_backend(name: str | None) -> None:
         check_backend(name)
     if name == before:
         already = f"GPU backend is already set to: {name}. No need to do anything else."
-        print(formatted("Info", already if name else "There is no GPU backend preference to delete."))
+        say(formatted("Info", already if name else "There is no GPU backend preference to delete."))
         return
     preferences.store_backend(name)
     if name is None:
         text = "GPU backend preference deleted.\ngpu and get_device choose automatically from now on."
     else:
         text = f"New GPU backend set: {name}.\n{_when()}; it is kept in {preferences.FILE}."
-    print(formatted("Info", text))
+    say(formatted("Info", text))
 
 
 def _when() -> str:

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ..messages import formatted
+from ..messages import formatted, say
 from .world import INSTALL, RUN, find_mpiexec, threads_each
 
 # A shell around each worker notes how it ended, before mpiexec ends the others. It has to outlive
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
         environment = {"MPIR_CVAR_SUPPRESS_ABORT_MESSAGE": "1", **os.environ, **own}
         status = _run(command, environment)
         if status:
-            print(formatted("Warning", what_happened(Path(folder), status)), file=sys.stderr)
+            say(formatted("Warning", what_happened(Path(folder), status)))
     return status
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..arrays import device_of
 from ..devices.host import CPU
-from ..messages import formatted
+from ..messages import formatted, say
 from ..optimizers import Leaf
 from ..receipts.seconds import Seconds
 from ..tree.ties import is_array
@@ -96,19 +96,19 @@ class RunFile:
             return
         if self.trouble:
             done = progress(self.run.history.epochs, self.run.done)
-            print(formatted("Info", f"{self.path.name} could be written again: it has {done}"))
+            say(formatted("Info", f"{self.path.name} could be written again: it has {done}"))
         self.trouble, self.others = "", (0, 0)
 
     def _fail(self, why: str) -> None:
         if why != self.trouble:  # a disk stays full for many epochs
-            print(formatted("Warning", f"{self.path.name} was not written: {why}. It's tried again after each epoch"))
+            say(formatted("Warning", f"{self.path.name} was not written: {why}. It's tried again after each epoch"))
         self.trouble = why
 
     def say_what_is_missing(self) -> None:
         """At the end: that the file isn't of this end."""
         if self.trouble:
             text = f"{self.path.name} does not have the end of this training: {self.trouble}\n"
-            print(formatted("Warning", text + 'The model has it: save("elsewhere.safetensors", model)'))
+            say(formatted("Warning", text + 'The model has it: save("elsewhere.safetensors", model)'))
 
     def _write(self, batches: int | None) -> None:
         from ..checkpoint import save
@@ -244,7 +244,7 @@ class RunFile:
             text = f"resuming {name} after batch {done} of epoch {history.epochs + 1}"
         else:
             text = f"resuming {name} after epoch {history.epochs}"
-        print(formatted("Info", text))
+        say(formatted("Info", text))
         return not (self.run.finished or history.epochs >= history.wanted)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from ..distributed.team import Team
-from ..messages import notice
+from ..messages import notice, put_aside
 from .resuming import Run, RunFile, progress
 
 
@@ -47,7 +45,7 @@ class SharedRunFile(RunFile):
         content = group.same(self.path.read_bytes() if group.rank == 0 else b"")
         if group.rank == 0:
             return super().restore()
-        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        with tempfile.TemporaryDirectory() as folder, put_aside():
             self.path = Path(folder, "run.safetensors")
             self.path.write_bytes(content)
             return super().restore()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import io
 import itertools
 import sys
 import time
@@ -28,6 +27,7 @@ from vocabulary import OPERATIONS
 
 import fluxlite as fl
 from fluxlite.autodiff.tracked import TrackedArray
+from fluxlite.messages import put_aside
 
 try:
     import torch
@@ -299,7 +299,7 @@ def failure(program: Program, wanted: Wanted) -> Exception | None:
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Without notices; and what would warn raises."""
-    silent = contextlib.redirect_stdout(io.StringIO())
+    silent = put_aside()
     with silent, np.errstate(all="raise", under="ignore"), warnings.catch_warnings(action="error"):
         yield
 
@@ -353,7 +353,7 @@ def main(count: int, start: int = 0) -> int:
     began, drawn_again, wrong, used = time.monotonic(), 0, 0, set()
     for seed in range(start, start + count):
         try:
-            with contextlib.redirect_stdout(io.StringIO()):  # a layer gives a notice of types
+            with put_aside():  # a layer gives a notice of types
                 program = checked(seed)
             drawn_again += program.seed[1]
             used |= {step.entry for step in program.steps}

@@ -589,7 +589,7 @@ def test_a_container_is_a_copy_and_its_change_is_said_once(held, change, place, 
     for _ in range(2):
         fl.gradient(f, model)
     assert model[0].seen is held and held == before
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert said.count("Warning") == 1 and f"layers[0].seen, {place}, was changed inside a gradient call" in said
     assert "self.seen = [*self.seen, x]" in said or "self.seen = {**self.seen" in said
 
@@ -603,7 +603,7 @@ def test_an_assigned_list_stays(capsys):
 
     for _ in range(3):
         fl.gradient(f, model)
-    assert [float(x) for x in model.seen] == [2, 2, 2] and capsys.readouterr().out == ""
+    assert [float(x) for x in model.seen] == [2, 2, 2] and capsys.readouterr().err == ""
 
 
 def test_a_container_that_is_the_argument_says_nothing(capsys):
@@ -615,7 +615,7 @@ def test_a_container_that_is_the_argument_says_nothing(capsys):
         return np.sum(m["w"])
 
     fl.gradient(f, given)
-    assert given["seen"] == [] and capsys.readouterr().out == ""
+    assert given["seen"] == [] and capsys.readouterr().err == ""
 
 
 def counting(w):
@@ -636,7 +636,7 @@ def test_a_closure_variable_is_private_to_the_call_which_is_said_once(held, caps
     for _ in range(2):
         fl.gradient(lambda m: np.sum((m.layer if held else m[0])(np.ones(2))), model)
     assert counted() == 0
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     place = "layer" if held else "[0]"
     assert said.count("Warning") == 1 and f"the variable count of the function at {place} was changed" in said
 

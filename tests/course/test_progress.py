@@ -23,14 +23,14 @@ def test_unreadable_progress_is_put_aside(tmp_path, capsys):
         progress.keep("checks", "03.1", "right")
         assert progress.read()["checks"] == {"03.1": "right"}
         assert (tmp_path / "progress.unreadable.json").read_text() == content
-    assert "could not be read" in capsys.readouterr().out
+    assert "could not be read" in capsys.readouterr().err
 
 
 def test_progress_in_a_folder_that_cannot_be_written_lasts_until_the_kernel_ends(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "not there" / "progress.json"))
     progress.keep("checks", "03.1", "right")
     assert progress.read()["checks"] == {"03.1": "right"}
-    assert "Your progress is kept until this kernel ends" in capsys.readouterr().out
+    assert "Your progress is kept until this kernel ends" in capsys.readouterr().err
 
 
 def test_progress_is_written_as_soon_as_that_goes_again(tmp_path, monkeypatch):
@@ -54,7 +54,7 @@ def test_progress_that_cannot_be_opened_is_not_replaced(monkeypatch, capsys):
 
     monkeypatch.setattr(progress.Path, "read_text", closed)
     progress.keep("checks", "03.2", "right")
-    assert "Permission denied" in capsys.readouterr().out
+    assert "Permission denied" in capsys.readouterr().err
     monkeypatch.setattr(progress.Path, "read_text", real)
     assert progress.read()["checks"] == {"03.1": "right", "03.2": "right"}
 

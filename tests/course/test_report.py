@@ -55,5 +55,5 @@ def test_the_stored_page_is_full_and_nothing_sticks_out():
 def test_the_report_in_a_folder_that_cannot_be_written(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(tmp_path / "not there" / "progress.json"))
     page = report()
-    assert "The report is not kept in" in capsys.readouterr().out
+    assert "The report is not kept in" in capsys.readouterr().err
     assert "You find this page in" not in page._repr_html_() and "Exercises solved: 0." in str(page)

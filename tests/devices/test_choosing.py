@@ -22,7 +22,7 @@ NOT_INSTALLED = {
 @pytest.fixture
 def said(capsys):
     """The lines printed since the last call."""
-    return lambda: capsys.readouterr().out.splitlines()
+    return lambda: capsys.readouterr().err.splitlines()
 
 
 def missing(backend, source="preferences"):

@@ -23,7 +23,7 @@ def test_S1_4_and_S1_5_a_backend_is_written_into_the_projects_file(project, caps
     """S1-4 `gpu_backend!("AMDGPU")`, S1-5 what LocalPreferences.toml then holds."""
     fl.gpu_backend("AMDGPU")
     assert (project / "LocalPreferences.toml").read_text() == '[fluxlite]\ngpu_backend = "AMDGPU"\n'
-    assert capsys.readouterr().out == (
+    assert capsys.readouterr().err == (
         "┌ Info: New GPU backend set: AMDGPU.\n"
         "└ gpu and get_device use it from now on; it is kept in LocalPreferences.toml.\n"
     )
@@ -52,7 +52,7 @@ def test_S1_6_GPU_BACKEND_is_what_is_preferred_also_if_it_is_not_there(project):
 def test_S1_20_the_CPU_can_be_preferred(project, capsys):
     """S1-20: a two-line info. You don't need to restart."""
     fl.gpu_backend("CPU")
-    first, second = capsys.readouterr().out.splitlines()
+    first, second = capsys.readouterr().err.splitlines()
     assert first == "┌ Info: New GPU backend set: CPU." and second.startswith("└ ")
     assert repr(fl.get_device()) == "CPU"
 
@@ -64,7 +64,7 @@ def test_already_set_compares_with_what_is_stored(project, capsys):
         assert stored_backend() == name
     capsys.readouterr()
     fl.gpu_backend("CUDA")
-    assert capsys.readouterr().out == "[ Info: GPU backend is already set to: CUDA. No need to do anything else.\n"
+    assert capsys.readouterr().err == "[ Info: GPU backend is already set to: CUDA. No need to do anything else.\n"
 
 
 def test_None_deletes_the_preference(project, capsys):
@@ -73,7 +73,7 @@ def test_None_deletes_the_preference(project, capsys):
     assert not list(project.iterdir()) and stored_backend() is None
     capsys.readouterr()
     fl.gpu_backend(None)
-    assert capsys.readouterr().out == "[ Info: There is no GPU backend preference to delete.\n"
+    assert capsys.readouterr().err == "[ Info: There is no GPU backend preference to delete.\n"
 
 
 def test_an_unknown_backend_is_refused_with_the_known_ones(project):
@@ -85,11 +85,11 @@ def test_an_unknown_backend_is_refused_with_the_known_ones(project):
 def test_what_counts_more_is_said(project, capsys, monkeypatch):
     monkeypatch.setenv("FLUXLITE_GPU_BACKEND", "CPU")
     fl.gpu_backend("CUDA")
-    assert "FLUXLITE_GPU_BACKEND=CPU counts more" in capsys.readouterr().out
+    assert "FLUXLITE_GPU_BACKEND=CPU counts more" in capsys.readouterr().err
     monkeypatch.delenv("FLUXLITE_GPU_BACKEND")
     with fl.simulate_gpu():
         fl.gpu_backend("CPU")
-    assert "after simulate_gpu(False)" in capsys.readouterr().out
+    assert "after simulate_gpu(False)" in capsys.readouterr().err
 
 
 def test_a_pretended_preference_writes_no_file(project):
@@ -194,7 +194,7 @@ def test_a_broken_file_is_no_preference_and_is_not_overwritten(project, capsys):
     path = project / "LocalPreferences.toml"
     path.write_text("[fluxlite\n")
     assert fl.GPU_BACKEND == fl.gpu_name() == fl.get_device().backend
-    assert capsys.readouterr().out.count("LocalPreferences.toml cannot be read") == 1
+    assert capsys.readouterr().err.count("LocalPreferences.toml cannot be read") == 1
     with pytest.raises(ValueError, match="not valid TOML.*line 1"):
         fl.gpu_backend("CPU")
     assert path.read_text() == "[fluxlite\n"

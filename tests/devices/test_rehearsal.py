@@ -194,11 +194,11 @@ def test_a_notebook_points_out_the_first_read(cards, monkeypatch, capsys):
     capsys.readouterr()
     for _ in range(2):
         float(x[0, 0])
-    assert capsys.readouterr().out.count("this line reads from the GPU and waits for everything before it") == 1
+    assert capsys.readouterr().err.count("this line reads from the GPU and waits for everything before it") == 1
     with fl.allowscalar(True):
         fl.reset_notices()
         float(x[0, 0])
-    assert "reads from the GPU" not in capsys.readouterr().out
+    assert "reads from the GPU" not in capsys.readouterr().err
 
 
 @pytest.mark.cuda

@@ -86,19 +86,19 @@ def test_it_stays_until_it_is_called_again(x):
 
 
 def test_a_script_may_do_what_it_likes(x, capsys):
-    assert float(x[0]) == 2 and capsys.readouterr().out == ""
+    assert float(x[0]) == 2 and capsys.readouterr().err == ""
 
 
 def test_F46_a_notebook_points_out_the_first_one(x, capsys, monkeypatch):
     monkeypatch.setattr(scalars, "in_notebook", lambda: True)
     for _ in range(3):
         float(x[0])
-    (line,) = capsys.readouterr().out.splitlines()
+    (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("[ Info: float(x) reads one number from Simulated:0 and waits") and "line " in line
     fl.reset_notices()
     with fl.allowscalar(True):
         float(x[0])
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().err == ""
 
 
 def test_in_a_real_kernel():
@@ -163,7 +163,7 @@ def test_on_CUDA_it_is_CuPys_own_check(monkeypatch, capsys):
     assert syncdetect._is_allowed()
     with waits.waiting():
         assert syncdetect._is_allowed()
-    assert capsys.readouterr().out.count("CuPy checks this") == 1
+    assert capsys.readouterr().err.count("CuPy checks this") == 1
 
 
 def test_our_own_waits_on_CUDA_are_exempt(monkeypatch):

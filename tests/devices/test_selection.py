@@ -36,7 +36,7 @@ def test_who_insists_gets_an_error_with_the_way_out(no_gpu, demand):
 
 def test_simulation_on_and_off(no_gpu, capsys):
     simulate_gpu()
-    assert capsys.readouterr().out == "[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.\n"
+    assert capsys.readouterr().err == "[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.\n"
     assert gpu_name() == "Simulated" and require_gpu() is gpu_device() is devices()[0]
     for move in (gpu, cu):
         x = move(np.ones(2))

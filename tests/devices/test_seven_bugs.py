@@ -165,7 +165,7 @@ def test_5_layers_that_the_move_does_not_find(capsys):
     with receipt() as r:
         model = gpu(Sealed())
     assert r.host_to_device.count == 0  # four arrays should have been copied
-    assert "layers[0].weight" in capsys.readouterr().out
+    assert "layers[0].weight" in capsys.readouterr().err
     with pytest.raises(TypeError, match="CPU"):
         model(gpu(f32(1, 3)))
 

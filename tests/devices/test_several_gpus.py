@@ -135,7 +135,7 @@ def test_S1_18_and_S3_14_numbers_select(visible, seen, monkeypatch, capsys):
     fl.simulate_gpu(3, visible=True)
     assert [device.index for device in fl.cuda.devices()] == list(range(seen))
     left = f"CUDA_VISIBLE_DEVICES={visible} leaves {seen} of 3 simulated GPUs visible"
-    assert (left in capsys.readouterr().out) == (seen < 3)
+    assert (left in capsys.readouterr().err) == (seen < 3)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_simulated_cards_are_there_whatever_hides_real_ones(visible, monkeypatch
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     fl.simulate_gpu()
     assert len(fl.cuda.devices()) == 1
-    assert capsys.readouterr().out == "[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.\n"
+    assert capsys.readouterr().err == "[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.\n"
 
 
 def test_all_that_is_wanted_needs_no_remark():

@@ -22,7 +22,7 @@ def no_gpu(monkeypatch):
 def test_unless_told_otherwise_the_argument_comes_back_and_the_reason_is_said_once(capsys):
     x = np.ones(2)
     assert fl.gpu(x) is x and fl.gpu(x) is x
-    assert capsys.readouterr().out.count("arrays stay on the CPU") == 1
+    assert capsys.readouterr().err.count("arrays stay on the CPU") == 1
 
 
 def test_simulate_turns_the_simulated_gpu_on_when_it_is_needed(capsys):
@@ -30,7 +30,7 @@ def test_simulate_turns_the_simulated_gpu_on_when_it_is_needed(capsys):
     assert fl.gpu_device() is None
     assert fl.device_of(fl.gpu(np.ones(2, np.float32))).backend == "Simulated"
     assert fl.require_gpu() == fl.gpu_device()
-    assert "simulated NVIDIA T4, stands in for a GPU" in capsys.readouterr().out
+    assert "simulated NVIDIA T4, stands in for a GPU" in capsys.readouterr().err
 
 
 def test_raise_raises_with_the_reason():

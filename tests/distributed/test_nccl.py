@@ -82,7 +82,7 @@ def test_workers_that_share_a_card_go_by_the_host_and_say_so(card, capsys):
     pair.comm = types.SimpleNamespace(Get_info=lambda: types.SimpleNamespace(Get={}.get))
     way = transports.transport(pair, card(np.ones(2, np.float32)))
     assert type(way) is transports.ByHost
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert "through the host" in said
 
 
@@ -94,7 +94,7 @@ def test_each_worker_of_a_computer_takes_a_card_of_its_own(card, capsys):
         with card:
             world._take_a_card(group)
             assert fl.gpu_device().index == taken
-    assert capsys.readouterr().out.count("3 workers share 2 cards on a") == 1
+    assert capsys.readouterr().err.count("3 workers share 2 cards on a") == 1
 
 
 def test_mpi_that_reads_cards_gets_the_card_s_array(card):

@@ -60,7 +60,7 @@ def on_a_disk_that_is_full(path, *arguments):
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert sorted(os.listdir(path.parent)) in ([path.name], [])
-    return result.stdout.splitlines()
+    return (result.stderr + result.stdout).splitlines()
 
 
 @posix
@@ -104,7 +104,7 @@ def test_a_folder_that_goes_and_comes_back(tmp_path, capsys):
             (tmp_path / "gone").rename(path.parent)
 
     assert small(path, 5, callbacks=[move]).epochs == 5
-    said = capsys.readouterr().out.splitlines()
+    said = capsys.readouterr().err.splitlines()
     assert len(said) == 2 and "run.safetensors was not written: could not save, there is no folder" in said[0]
     assert said[1] == "[ Info: run.safetensors could be written again: it has 4 epochs" and epochs_of(path) == 5
 
@@ -163,7 +163,7 @@ def test_one_that_was_stopped_before_it_got_as_far_replaces_nothing(path, capsys
     before = path.read_bytes()
     history = small(path, 2, each_step=lambda history: True)
     assert history.steps == 1 and path.read_bytes() == before
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert "run.safetensors was not written: it has 1 epoch of an earlier run, which is more" in said
 
 

@@ -182,13 +182,13 @@ def test_it_says_where_it_goes_on(path, capsys):
     for step, text in ((3, "after batch 3 of epoch 1"), (5, "after epoch 1"), (12, "after batch 2 of epoch 3")):
         path.unlink(missing_ok=True)
         run(path, "stop", step)
-        assert capsys.readouterr().out == ""
+        assert capsys.readouterr().err == ""
         run(path, "resume")
-        assert capsys.readouterr().out == f"[ Info: resuming run.safetensors {text}\n"
+        assert capsys.readouterr().err == f"[ Info: resuming run.safetensors {text}\n"
 
 
 def test_without_a_file_it_starts_anew(path, whole, capsys):
-    assert run(path, "resume")[0] == whole["cpu"] and capsys.readouterr().out == ""
+    assert run(path, "resume")[0] == whole["cpu"] and capsys.readouterr().err == ""
     assert path.exists()
 
 
@@ -197,7 +197,7 @@ def test_a_run_that_is_finished(path, whole, capsys, monkeypatch):
     monkeypatch.setattr(trainings, "loss", lambda *args: 1 / 0)
     found, history = run(path, "resume", seed=100)
     assert found == whole["cpu"] and not history.stopped and history.steps == EPOCHS * BATCHES
-    assert capsys.readouterr().out == (
+    assert capsys.readouterr().err == (
         "[ Info: run.safetensors is of a run that is finished, after epoch 3: nothing is left to do\n"
     )
 
@@ -218,7 +218,7 @@ def test_a_run_that_stopped_by_itself_is_finished_one_that_a_function_stopped_is
     trained(fl.patience(lambda h: True, 4))
     history = trained(fl.patience(lambda h: True, 4), resume=True)
     assert (history.epochs, history.stopped, history.reason) == (4, True, "patience")
-    assert "finished, after epoch 4 (patience): nothing is left to do" in capsys.readouterr().out
+    assert "finished, after epoch 4 (patience): nothing is left to do" in capsys.readouterr().err
 
     def time_is_up(history):
         return history.epochs == 2
@@ -347,4 +347,4 @@ def test_a_file_brings_a_run_to_where_it_is(tmp_path, capsys):
     again = Run(model, data, state, (), History(2))
     assert RunFile(tmp_path / "run", again).restore()
     assert again.done == 2 and not again.finished and model["w"].tolist() == [1]
-    assert "resuming run after batch 2 of epoch 1" in capsys.readouterr().out
+    assert "resuming run after batch 2 of epoch 1" in capsys.readouterr().err

@@ -10,6 +10,7 @@ import numpy as np
 
 import fluxlite as fl
 
+from ...messages import put_aside
 from ..exercises import NotDone, NotRight, exercise
 from ..guesses import Question
 
@@ -85,7 +86,7 @@ def three_computers(server: Any, mac: Any, workstation: Any, warnings: Any) -> s
     given = {"server": server, "mac": mac, "workstation": workstation}
     wanted, lines = {}, []
     for name, computer in _COMPUTERS.items():
-        with fl.pretend(**computer), contextlib.redirect_stdout(io.StringIO()) as said:
+        with fl.pretend(**computer), put_aside() as said:
             wanted[name] = fl.get_device().backend
         lines += said.getvalue().splitlines()
     for name, answer in given.items():
@@ -214,7 +215,7 @@ def from_the_lines(cluster: Any) -> str:
 
 
 def _said(computer: dict[str, Any]) -> list[str]:
-    with fl.pretend(**computer), contextlib.redirect_stdout(io.StringIO()) as said:
+    with fl.pretend(**computer), put_aside() as said:
         fl.get_device(verbose=True)
     return said.getvalue().splitlines()
 
