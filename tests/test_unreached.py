@@ -82,7 +82,7 @@ HIDDEN = {
     "a global": (
         lambda: tied_to_a_global,
         "layers[1].SHARED.weight",
-        "tied_to_a_global reads the global SHARED, and no walk enters those. Make it an argument, or a field of a class",
+        "tied_to_a_global reads the global SHARED, and no walk enters those. Make it an argument, or a field of a",
     ),
     "a global that an activation reads": (
         lambda: fl.Dense.of(np.ones((2, 2)), None, lambda x: x * SHARED.weight[0, 0]),

@@ -322,9 +322,9 @@ def splitobs(data: Any, at: Any = 0.8, shuffle: bool = False, rng: Any = None) -
     """`data` in two parts: the fraction `at`, and the rest (MLUtils: ``splitobs``).
 
     ``at=(0.6, 0.2)`` gives three parts; fractions that add up to 1 leave no rest. Each part has the form of `data`.
-    Arrays in it are views of your data, and read-only (not in CuPy): copy one to change it. With ``shuffle=True``, which
-    draws an order first, they're copies. Raises `ValueError` for fractions that aren't between 0 and 1 or add up to
-    more than 1, and what `numobs` raises.
+    Arrays in it are read-only views of your data (in CuPy, writable ones): copy one to change it. With
+    ``shuffle=True``, which draws an order first, they're copies. Raises `ValueError` for fractions that aren't between
+    0 and 1 or add up to more than 1, and what `numobs` raises.
 
     >>> (x_train, y_train), (x_test, y_test) = splitobs((np.zeros((10, 3)), np.arange(10)), at=0.7)
     >>> x_train.shape, y_test
