@@ -75,11 +75,13 @@ def told_again(
         return error
     try:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
-    except TypeError:  # Python says what's missing; an inherited function by the name of the class that it's from
-        write = f"{name}({', '.join(_needed(function))})"
-        missing = TypeError(re.sub(r"^[\w.<>]+\(\) (missing.*)", rf"{name}() is \1; write {write}", _said(error)))
-        missing.__suppress_context__ = True
-        return missing
+    except TypeError:  # Python says what differs; of an inherited function by the name of the class that it's from
+        what = re.sub(r"^[\w.<>]+\(\) (?=got|missing|takes)", "", _said(error)).replace("missing", "is missing", 1)
+        if what.startswith(("takes", "is missing")):
+            what += f"; write {name}({', '.join(_parameters(function, what.startswith('takes')))})"
+        differs = TypeError(f"{name}() {what}")
+        differs.__suppress_context__ = True
+        return differs
     first = getattr(error, "first", None)  # a function that this one called has told it already
     names = [rf"{re.escape(name)}\(", *(rf"\b{key}\b" for key in given if len(key) > 1)]
     if first is None and _on_purpose(inside) and re.search("|".join(names), _said(error)):
@@ -110,11 +112,13 @@ def _name(function: Callable, args: tuple) -> str:
     return f"{owner}.of" if last == "of" else owner
 
 
-def _needed(function: Callable) -> list[str]:
-    """The parameters that have no default."""
+def _parameters(function: Callable, with_defaults: bool) -> list[str]:
+    """The parameters as one writes them, or only those that have no default."""
     parameters = inspect.signature(function).parameters.values()
-    wanted = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD and p.name not in _OWNER]
-    return [str(p).split(":")[0] + "=…" * (p.kind is p.KEYWORD_ONLY) for p in wanted]
+    wanted = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name not in _OWNER]
+    wanted = [p for p in wanted if with_defaults or p.default is p.empty]
+    by_name = [p.kind is p.KEYWORD_ONLY or p.default is not p.empty for p in wanted]
+    return [str(p).split(":")[0].split("=")[0] + "=…" * named for p, named in zip(wanted, by_name)]
 
 
 def _said(error: Exception) -> str:

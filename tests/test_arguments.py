@@ -76,6 +76,12 @@ UNCLEAR = [
     (lambda: fl.LSTM(2), TypeError, "^LSTM\\(\\) is missing .* 'outputs'"),
     (lambda: fl.LSTMCell.of(x), TypeError, "^LSTMCell.of\\(\\) is missing .* 'Wh'; write LSTMCell.of\\(Wi, Wh\\)"),
     (lambda: fl.sparse_init(2, 3), TypeError, "'sparsity'; write sparse_init\\(\\*shape, sparsity=…\\)"),
+    # arguments that are too many, or have another name
+    (lambda: fl.MaxPool((2, 2), 1), TypeError, "^MaxPool\\(\\) takes 2 .*; write MaxPool\\(kernel, stride=…"),
+    (lambda: fl.MultiHeadAttention(8, 2), TypeError, "^Multi.* takes 2 .*; write MultiHeadAttention\\(dims, nheads=…"),
+    (lambda: fl.Dense.of(x, x, np.tanh, 4), TypeError, "^Dense.of\\(\\) takes .*; write Dense.of\\(weight, bias=…"),
+    (lambda: fl.LSTM(2, 3, num_layers=2), TypeError, "^LSTM\\(.*: LSTMCell\\(\\) got an unexpected .*'num_layers'"),
+    (lambda: fl.Dense(2, 3, rng=1), TypeError, "^Dense\\(.*; rng=1: the .* generator, such as np.random.default_rng"),
     # layers
     (lambda: fl.Dense(2**70, 2), ValueError, "^Dense\\(inputs, outputs\\) .*inputs=an int; outputs=2: Max"),
     (lambda: fl.CrossCor((3, 0), 1, 2), ValueError, "CrossCor\\(kernel\\) is at least 1, got 0"),
@@ -90,7 +96,7 @@ UNCLEAR = [
     (lambda: fl.trainmode(fl.Dropout(0.5))(bad_arguments._deep()), TypeError, "takes an array of floating-point"),
     # and what's around them
     (lambda: fl.zeros32("a"), TypeError, "^zeros32\\(shape\\) takes sizes, .*got shape=\\('a',\\)"),
-    (lambda: fl.kaiming_normal(2, rng=3), TypeError, "^kaiming_normal\\(shape, rng\\) takes .*; rng=3$"),
+    (lambda: fl.kaiming_normal(2, rng=3), TypeError, "^kaiming_normal\\(shape, rng\\) .*; rng=3: the .* generator"),
     (lambda: fl.normalise(x, axis=1.5), TypeError, "^normalise\\(x, axis\\) takes an array.*; axis=1.5"),
     (lambda: fl.outputsize(3, (2,)), TypeError, "outputsize\\(model\\) is a function, got 3"),
     (lambda: fl.outputsize(fl.Dense(2, 3), (2,), dtype={1}), TypeError, "dtype=… is a type of numbers, .*got a set"),

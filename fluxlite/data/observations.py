@@ -173,7 +173,8 @@ def pick(data: Any, index: Index) -> Any:
             if isinstance(index, Places):
                 return np.take(data, index.on(device_of(data)), axis=0)
             view = data[index]
-            if isinstance(view, tuple(read_only_types)) and data.dtype.kind != "O":  # an object is no view of the data
+            can_be = isinstance(view, np.ndarray) or type(view) in read_only_types
+            if can_be and data.dtype.kind != "O":  # an object in an array is no view of it
                 view.flags.writeable = False
             return view
     return batch([data[i] for i in numbers_of(index, len(data))]) if isinstance(index, (slice, Places)) else data[index]

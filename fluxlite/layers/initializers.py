@@ -34,6 +34,8 @@ def nfan(*shape: int) -> tuple[int, int]:
 
 
 def _random(rng: np.random.Generator | None) -> np.random.Generator:
+    if rng is not None and not hasattr(rng, "normal"):
+        raise TypeError("the numbers are drawn by a generator, such as np.random.default_rng(1)")
     return next_generator(WEIGHTS) if rng is None else rng
 
 

@@ -71,9 +71,9 @@ class State(Record):
 def setup(rule: Rule, model: Any) -> Any:
     """The state for training `model` by `rule`: a tree like the model, a `Leaf` for each parameter (Flux: ``setup``).
 
-    A tied parameter has one leaf. What an optimizer needs to remember is made where the parameter is, so move
-    the model first. Raises `TypeError` for arguments in the wrong order, `ValueError` for a parameter that cannot be
-    changed in place.
+    A parameter is an array: a number in a model, even ``np.float32(0.25)``, is a constant. A tied parameter has one
+    leaf. What an optimizer needs to remember is made where the parameter is, so move the model first. Raises
+    `TypeError` for arguments in the wrong order, `ValueError` for a parameter that cannot be changed in place.
 
     >>> model = {"w": np.ones(2), "name": "w"}
     >>> setup(fl.Descent(0.1), model)
