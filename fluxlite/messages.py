@@ -128,13 +128,7 @@ def stream() -> Any:
 
 @contextlib.contextmanager
 def put_aside() -> Iterator[io.StringIO]:
-    """Messages, and whatever else the block prints, aren't shown. They're in here.
-
-    >>> with put_aside() as said:
-    ...     say("hello")
-    >>> said.getvalue()
-    'hello\\n'
-    """
+    """Messages, and whatever else the block prints, aren't shown. They're in here."""
     with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
         yield said
 

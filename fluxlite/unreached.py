@@ -69,32 +69,27 @@ def _untrained(model: Any, start: KeyPath, inside: tuple = ()) -> Iterator[tuple
     """(key, place of an array, why) for what no walk of `model`, which is at `start`, reaches."""
     for steps, node in nodes(model, parts_of=trainable):
         path = start + steps
-        if isinstance(node, types.FunctionType):
-            for name, value, why in out_of_reach(node):
-                yield from _first_array(path + (Attribute(name),), value, (node.__code__, name), why)
-            if is_leaf(node) and node not in inside:
-                for name, value in captured(node).items():
-                    yield from _untrained(value, path + (Attribute(name),), (*inside, node))
-        elif is_leaf(node):
-            x = node.__self__ if isinstance(node, types.MethodType) else node
-            key = type(x).__module__, type(x).__qualname__
-            yield from () if is_array(x) or is_tracked(x) else _first_array(path, x, key, why_shut(x))
+        for key, place, value, why in boxes(node, path):
+            found = [place for place, array in arrays_inside(value, place) if array.dtype.kind == "f"]
+            yield from ((("not trained", *key), place or type(value).__name__, why) for place in found[:1])
+        if isinstance(node, types.FunctionType) and is_leaf(node) and node not in inside:
+            for name, value in captured(node).items():
+                yield from _untrained(value, path + (Attribute(name),), (*inside, node))
 
 
-def _first_array(path: KeyPath, x: Any, key: tuple, why: str) -> Iterator[tuple[Hashable, Any, str]]:
-    found = (place for place, array in arrays_inside(x, path) if array.dtype.kind == "f")
-    yield from ((("not trained", *key), place or type(x).__name__, why) for place in list(found)[:1])
-
-
-def out_of_reach(function: types.FunctionType) -> Iterator[tuple[str, Any, str]]:
-    """(name, value, why) of what `function` uses and no walk enters: its defaults, and the globals that it reads."""
-    fix = "Make it an argument, or a field of a class with @functor above it."
-    code, values = function.__code__, function.__defaults__ or ()
-    names = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
-    for name, value in [*zip(names, values), *(function.__kwdefaults__ or {}).items()]:
-        yield name, value, f"{name} is a default of the function {function.__name__}, and no walk enters those. {fix}"
-    for name, value in globals_read(function):
-        yield name, value, f"{function.__name__} reads the global {name}, and no walk enters those. {fix}"
+def boxes(x: Any, path: KeyPath) -> Iterator[tuple[tuple, KeyPath, Any, str]]:
+    """(key, path, value, why) of what no walk enters: `x` itself, or a function's defaults and the globals it reads."""
+    if isinstance(x, types.FunctionType):
+        fix = "and no walk enters those. Make it an argument, or a field of a class with @functor above it."
+        code, values = x.__code__, x.__defaults__ or ()
+        names = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
+        for name, value in [*zip(names, values), *(x.__kwdefaults__ or {}).items()]:
+            yield (code, name), path + (Attribute(name),), value, f"{name} is a default of {x.__name__}, {fix}"
+        for name, value in globals_read(x):
+            yield (code, name), path + (Attribute(name),), value, f"{x.__name__} reads the global {name}, {fix}"
+    elif is_leaf(x) and not is_array(x) and not is_tracked(x):
+        x = x.__self__ if isinstance(x, types.MethodType) else x
+        yield (type(x).__module__, type(x).__qualname__), path, x, why_shut(x)
 
 
 # -- looking behind closed doors -----------------------------------------------------------------------------------

@@ -72,12 +72,12 @@ HIDDEN = {
     "a default": (
         lambda: with_default(dense()),
         "layers[1].layer.weight",
-        "layer is a default of the function <lambda>",
+        "layer is a default of <lambda>, and no walk enters those",
     ),
     "a keyword's default": (
         lambda: with_keyword_default(np.ones(2)),
         "layers[1].w",
-        "w is a default of the function s",
+        "w is a default of scaled, and",
     ),
     "a global": (
         lambda: tied_to_a_global,

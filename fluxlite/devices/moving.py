@@ -16,7 +16,7 @@ from ..messages import notice, warn
 from ..tensors import refuse_tensor
 from ..tree.ties import is_array, is_tracked, overlaps
 from ..tree.walks import KeyPath, fmap_with_path
-from .unmoved import explain_function, explain_unmoved
+from .unmoved import explain_unmoved
 
 # It shows up in signatures, so it says what it stands for.
 DEFAULT = "Float32 for Float64"
@@ -80,8 +80,8 @@ class _Trip:
 def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
     """Move a leaf that isn't an array to `device`: one method per type. `path` is where it is in the tree.
 
-    Most leaves work on any device. An object that holds arrays and can't be walked stays, and we say so. Raises
-    `TypeError` for a tensor of another library.
+    Most leaves work on any device. An object that holds arrays and can't be walked stays, and we say so; likewise what
+    a function reads. Raises `TypeError` for a tensor of another library.
     """
     refuse_tensor(f"a move to {device}{f', at {path},' if path else ''}", x)
     explain_unmoved(x, device, path)
@@ -104,12 +104,6 @@ def send(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
 @send.register(types.BuiltinFunctionType)
 @send.register(io.IOBase)
 def _stays(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
-    return x
-
-
-@send.register(types.FunctionType)
-def _send_function(x: Any, device: Any, dtype: Any, path: KeyPath) -> Any:
-    explain_function(x, device, path)
     return x
 
 

@@ -54,11 +54,8 @@ def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray
         both = np.stack([np.ravel(truth).astype(np.int64), np.ravel(guess).astype(np.int64)])
         pairs = getattr(device_of(both), "download", np.asarray)(both)
     count = int(pairs.max(initial=0)) + 1 if count is None else count
-    wrong = pairs[(pairs < 0) | (pairs >= count)]
-    if wrong.size:
-        raise ValueError(
-            f"confusion_matrix(prediction, target): {wrong[0]} is no class: they're counted from 0 to {count - 1}"
-        )
+    for wrong in pairs[(pairs < 0) | (pairs >= count)][:1]:
+        raise ValueError(f"confusion_matrix(prediction, target): {wrong} is no class, they're 0 to {count - 1}")
     return np.bincount(pairs[0] * count + pairs[1], minlength=count * count).reshape(count, count)
 
 
@@ -83,14 +80,14 @@ def _numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, A
     count = prediction.shape[axis]
     if count == 1:
         raise ValueError(
-            f"{name}(prediction, target): a prediction of shape {prediction.shape} has one score for each observation, "
-            "and not one for each class. Say from where on it means class 1, for shapes (N,): "
-            f"{name}(prediction[:, 0] > 0, target), or > 0.5 for probabilities"
+            f"{name}(prediction, target): a prediction of shape {prediction.shape} has one score for each observation. "
+            f"Say from where on it means class 1: {name}(prediction[:, 0] > 0, target), or > 0.5 for probabilities"
         )
     wanted = list(prediction.shape)
     del wanted[axis]
     guess = np.argmax(prediction, axis=axis)
-    if prediction.ndim > 1 and target.shape == prediction.shape and _has_scores(target, axis):
+    alike = prediction.ndim > 1 and target.shape == prediction.shape
+    if alike and (target.dtype.kind == "f" or bool(np.all(np.sum(target, axis=axis) == 1))):  # no pixels' class numbers
         return guess, np.argmax(target, axis=axis), count
     if target.shape == tuple(wanted) and _whole(target):
         return guess, target, count
@@ -103,11 +100,6 @@ def _numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, A
 
 def _whole(x: Any) -> bool:
     return x.dtype.kind in "iub" or bool(np.all(x == np.floor(x)))
-
-
-def _has_scores(target: Any, axis: int) -> bool:
-    """Whether `target` has a number for each class: whole numbers have if they're rows of zeros with a single one."""
-    return target.dtype.kind == "f" or bool(np.all(np.sum(target, axis=axis) == 1))
 
 
 @explained("an array, an axis, and a small number")

@@ -31,9 +31,6 @@ class Leaf:
         return f"Leaf({self.rule}, {_brief(self.memory)}{', frozen=True' if self.frozen else ''})"
 
 
-MOST = 40  # parameters that a state prints
-
-
 def _brief(memory: Any) -> str:
     """What a rule remembers, without the arrays' values."""
     if isinstance(memory, dict):
@@ -58,13 +55,14 @@ class State(Record):
 
     def __repr__(self) -> str:
         found = [(str(path), leaf) for path, leaf in nodes(self) if isinstance(leaf, Leaf)]
-        width = max((len(path) for path, _ in found[:MOST]), default=0)
+        shown, more = found[:40], len(found) - 40
+        width = max((len(path) for path, _ in shown), default=0)
         below: dict[str, list[str]] = {}
-        for path, leaf in found[:MOST]:
+        for path, leaf in shown:
             rule = f"  {leaf.rule}{', frozen' if leaf.frozen else ''}:"
             below.setdefault(rule, []).append(f"    {path:<{width}}  {_brief(leaf.memory)}")
         lines = [line for rule, places in below.items() for line in (rule, *places)]
-        lines += [f"  … {len(found) - MOST:,} more parameters"] if len(found) > MOST else []
+        lines += [f"  … {more:,} more parameters"] if more > 0 else []
         return "\n".join(["State(", *lines, ")"])
 
 
