@@ -96,7 +96,7 @@ def run(program, **environment):
         [sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, **environment}
     )
     assert result.returncode == 0, result.stderr
-    return result.stdout
+    return result.stdout + result.stderr
 
 
 def test_importing_imports_neither_cupy_nor_the_simulation():
