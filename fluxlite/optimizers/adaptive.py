@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ class RMSProp(Fusible):
     eta: float = 0.001
     rho: float = 0.9
     epsilon: float = 1e-8
-    centred: bool = False
+    centred: bool = field(default=False, kw_only=True)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"square": np.zeros_like(x)} | ({"mean": np.zeros_like(x)} if self.centred else {})
@@ -148,7 +148,23 @@ class AdamW(Adam):
     """
 
     decay: float = 0.0
-    couple: bool = True
+    couple: bool = field(default=True, kw_only=True)
+
+    @classmethod
+    def check_order(cls, *args: Any) -> None:
+        super().check_order(*args)
+        if len(args) == 4 and all(isinstance(x, float) for x in args[2:]) and 0 < args[2] < args[3]:
+            raise TypeError(
+                f"AdamW(eta, beta, decay, epsilon), Flux's order, got a decay of {args[2]} and a larger epsilon of "
+                f"{args[3]}. PyTorch has them the other way round; if you mean it, name them: decay=…, epsilon=…"
+            )
+
+    def __init__(
+        self, eta: float = 0.001, beta: Any = (0.9, 0.999), decay: float = 0.0, epsilon: float = 1e-8, *,
+        couple: bool = True,
+    ) -> None:  # fmt: skip
+        vars(self).update(eta=eta, beta=beta, epsilon=epsilon, decay=decay, couple=couple)
+        self.__post_init__()
 
     def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
         return self.eta * self.decay if self.couple else self.decay, *super().numbers(memory, x)

@@ -10,9 +10,10 @@ from typing import Any
 
 from ..arguments import check_bool, check_whole
 from ..optimizers import Leaf, Rule
+from ..optimizers.updating import has_no_gradient, no_gradient
 from ..tree.parameters import trainables
 from ..tree.ties import is_array
-from ..tree.walks import leaves, nodes
+from ..tree.walks import nodes
 
 _USAGE = "train(loss, model, data, opt_state, epochs), with opt_state = setup(rule, model)"
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
@@ -195,8 +196,5 @@ def check_call(loss: Callable, model: Any, arguments: tuple, batch: Any) -> None
 
 def check_gradient(grads: Any, model: Any) -> None:
     """Raises `ValueError` if nothing at all flows back from the loss: it would be trained for nothing."""
-    if not any(is_array(leaf) for leaf in leaves(grads)):
-        raise ValueError(
-            f"the loss does not depend on the parameters of this {type(model).__name__}. Does it compute with its "
-            "first argument, as in lambda m, x, y: mse(m(x), y), and not with a model from outside?"
-        )
+    if has_no_gradient(grads):
+        raise ValueError(no_gradient(model))

@@ -19,7 +19,7 @@ from ..arguments import check_bool
 from ..arrays import device_of
 from ..devices.host import CPU
 from ..errors import LayerError, keywords_hinted, other_device
-from ..optimizers import adjust
+from ..optimizers.states import follow
 from ..receipts.seconds import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves
@@ -104,8 +104,9 @@ def train(
     compared outputs: False. ``check_every=20`` looks at the losses every 20 steps only: on a GPU each look waits for
     it. A loss that is no number is then found later; what it says of the batch stays right.
 
-    ``schedule=cosine(0.01, 1000)``, or any function of the step's number, sets the learning rate before each step, by
-    `adjust`. Steps are counted from 0 over all epochs, and a run that goes on counts on.
+    ``schedule=cosine(0.01, 1000)``, or any function of the step's number, sets the learning rate before each step. It's
+    for the parameters with the largest rate: those that `adjust` gave a tenth of it get a tenth of the schedule's.
+    Steps are counted from 0 over all epochs, and a run that goes on counts on.
 
     ``checkpoint="run.safetensors"`` saves after each epoch and when stopped. With ``resume=True`` the run goes on from
     there, in another process too, as if it had never stopped, to `epochs` in all; without such a file it starts anew.
@@ -274,7 +275,7 @@ class _Loop:
         if len(self.pending) == self.check_every:
             self.look()
         if self.run.schedule is not None:
-            adjust(self.run.opt_state, self.run.schedule(self.history.steps))
+            follow(self.run.opt_state, self.run.schedule(self.history.steps))
         self.workers.update(self.run.opt_state, self.model, grads)
         self.run.done += 1
         self.history.steps += 1
