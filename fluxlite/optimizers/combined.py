@@ -185,13 +185,12 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
     """
     check_number("clip_grad_norm(grads, max_norm): max_norm", max_norm)
     arrays = [g for g in leaves(grads) if g is not None]
-    for g in arrays:
-        if not is_array(g):
-            raise TypeError(f"clip_grad_norm takes what gradient(f, model)[0] gives, arrays and None, got {in_words(g)}")
     if not arrays:
         return grads, 0.0
     squares = []
     for g in arrays:
+        if not is_array(g):
+            raise TypeError(f"clip_grad_norm takes what gradient(f, model)[0] gives: in it is {in_words(g)}, no array")
         with on_card_of(g):
             wide = np.ravel(g if g.dtype.itemsize > 2 else astype(g, np.float32))  # the square of a half is too large
             squares.append(move(np.sum(wide * wide, keepdims=True), device_of(arrays[0])))

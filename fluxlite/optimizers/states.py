@@ -161,21 +161,22 @@ def follow(state: Any, eta: float) -> None:
 
 def shares(state: Any) -> list[tuple[Leaf, float]]:
     """(leaf, its own rate as a share of the largest that isn't frozen), of all leaves that have a rate."""
-    found = []
+    rates: list[tuple[Leaf, float]] = []
     for leaf in _leaves(state, "train"):
-        rates = [rule.eta for rule in _rules(leaf.rule) if "eta" in _names(rule)]  # type: ignore[attr-defined]
-        leaf.own_rate = max(rates, default=None) if leaf.own_rate is None else leaf.own_rate
-        found += [leaf] if rates else []
-    largest = max((leaf.own_rate for leaf in found if not leaf.frozen), default=0)
-    return [(leaf, leaf.own_rate / largest if largest else 1.0) for leaf in found]
+        found: list[Any] = [rule for rule in _rules(leaf.rule) if "eta" in _names(rule)]
+        if found:
+            leaf.own_rate = max(rule.eta for rule in found) if leaf.own_rate is None else leaf.own_rate
+            rates.append((leaf, leaf.own_rate))
+    largest = max((rate for leaf, rate in rates if not leaf.frozen), default=0.0)
+    return [(leaf, rate / largest if largest else 1.0) for leaf, rate in rates]
 
 
 def freeze(state: Any) -> Any:
     """Let `update` leave out the parameters of this state, or part of one, until `thaw` (Flux: ``freeze!``).
 
     Gradients are computed all the same, and what the rules remember stays. A part is ``state.layers[0]``, or
-    ``state[path]`` with a path of `trainables`. `save` doesn't write it down, nor a rule's numbers: freeze again before
-    you go on. Returns `state`. Raises `TypeError` for what isn't a state.
+    ``state[path]`` with a path of `trainables`. `load` brings back what the rules remember, not this, nor their
+    numbers: freeze again before you go on. Returns `state`. Raises `TypeError` for what isn't a state.
 
     >>> model = {"w": np.ones(1), "b": np.ones(1)}
     >>> state = fl.setup(fl.Descent(0.5), model)

@@ -36,8 +36,8 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     {'w': array([0.5, 0. ])}
     """
     steps = checked_steps(state, model, grads)
-    if not steps and has_no_gradient(grads) and next(trainables(model), None) is not None:
-        warn(("no gradient", type(model)), f"update changes nothing: {no_gradient(model)}")
+    if not steps and (why := without_gradient(model, grads)):
+        warn(("no gradient", type(model)), f"update changes nothing: {why}")
     first = steps[0][0] if steps else next((node for _, node in nodes(state) if isinstance(node, Leaf)), None)
     if first is not None and first.rule.gathered is not None:
         steps = first.rule.gathered(state, model, steps)
@@ -45,12 +45,10 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     return state, model
 
 
-def has_no_gradient(grads: Any) -> bool:
-    return not any(is_array(leaf) for leaf in leaves(grads))
-
-
-def no_gradient(model: Any) -> str:
-    """What to say if a whole gradient is None."""
+def without_gradient(model: Any, grads: Any) -> str:
+    """What to say if there's nothing but None in the gradient of a model that could be trained; otherwise ''."""
+    if any(is_array(leaf) for leaf in leaves(grads)) or next(trainables(model), None) is None:
+        return ""
     return (
         f"the loss does not depend on the parameters of this {type(model).__name__}. Does it compute with its "
         "first argument, as in lambda m, x, y: mse(m(x), y), and not with a model from outside?"

@@ -10,7 +10,6 @@ from typing import Any
 
 from ..arguments import check_bool, check_whole
 from ..optimizers import Leaf, Rule
-from ..optimizers.updating import has_no_gradient, no_gradient
 from ..tree.parameters import trainables
 from ..tree.ties import is_array
 from ..tree.walks import nodes
@@ -192,9 +191,3 @@ def check_call(loss: Callable, model: Any, arguments: tuple, batch: Any) -> None
         part = f"[{next(iter(batch))!r}]" if isinstance(batch, dict) else f".{type(batch)._fields[0]}"  # type: ignore
         hint = f"; take its parts in the loss, as in lambda model, batch: … batch{part}"
     raise TypeError(f"the loss is called as loss(model, *batch), and this batch has {what}{hint}; {wrong}")
-
-
-def check_gradient(grads: Any, model: Any) -> None:
-    """Raises `ValueError` if nothing at all flows back from the loss: it would be trained for nothing."""
-    if has_no_gradient(grads):
-        raise ValueError(no_gradient(model))

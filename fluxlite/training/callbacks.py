@@ -97,9 +97,7 @@ def early_stopping(
     >>> [stop(loss) for loss in (2.0, 1.0, 1.5, 0.9, 1.2, 1.1)]
     [False, False, False, False, False, True]
     """
-    check_callable("distance=…", distance)
-    check_number("min_dist", min_dist)
-    f, delay = _score("early_stopping(f, delay)", f, delay, init_score)
+    f, delay = _score("early_stopping(f, delay)", f, delay, init_score, distance, min_dist)
 
     def is_worse(memory: dict, *args: Any, **kwargs: Any) -> bool:
         score, best = _plain(f(*args, **kwargs)), memory["best"]
@@ -123,16 +121,14 @@ def plateau(
 ) -> Patience:
     """A function that is true once ``f(...)`` stayed as it was `width` times in a row (Flux: ``plateau``).
 
-    It stayed if ``abs(distance(last, score)) <= min_dist``; Flux's documentation says the same, its code ``<``. ``plateau(width)``
-    takes the mean loss of the last epoch for `f`. The first score is compared with `init_score`, if there is one.
+    It stayed if ``abs(distance(last, score)) <= min_dist``, as Flux's documentation says; its code has ``<``.
+    ``plateau(width)`` takes the mean loss of the last epoch. The first is compared with `init_score`, if there is one.
 
     >>> stop = plateau(lambda loss: loss, 2, min_dist=0.01)
     >>> [stop(loss) for loss in (0.5, 0.4, 0.399, 0.398)]
     [False, False, False, True]
     """
-    check_callable("distance=…", distance)
-    check_number("min_dist", min_dist)
-    f, width = _score("plateau(f, width)", f, width, init_score)
+    f, width = _score("plateau(f, width)", f, width, init_score, distance, min_dist)
 
     def is_level(memory: dict, *args: Any, **kwargs: Any) -> bool:
         last, memory["last"] = memory["last"], _plain(f(*args, **kwargs))
@@ -141,8 +137,10 @@ def plateau(
     return Patience(is_level, width, "plateau", {"last": init_score})
 
 
-def _score(usage: str, f: Any, wait: Any, first: Any) -> tuple[Callable, Any]:
-    """The function and the number of times."""
+def _score(usage: str, f: Any, wait: Any, first: Any, distance: Any, min_dist: Any) -> tuple[Callable, Any]:
+    """The function and the number of times, after a look at all that was given."""
+    check_callable("distance=…", distance)
+    check_number("min_dist", min_dist)
     if getattr(first, "shape", ()):
         raise TypeError(f"{usage}: init_score is one number, got {in_words(first)}")
     if wait is None and not callable(f):

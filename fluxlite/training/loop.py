@@ -20,12 +20,13 @@ from ..arrays import device_of
 from ..devices.host import CPU
 from ..errors import LayerError, keywords_hinted, other_device
 from ..optimizers.states import follow
+from ..optimizers.updating import without_gradient
 from ..receipts.seconds import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves
 from ..unreached import say_what_is_not_trained
 from .alone import Alone
-from .arguments import check_arguments, check_call, check_gradient, check_schedule, check_switches, length
+from .arguments import check_arguments, check_call, check_schedule, check_switches, length
 from .bar import Bar
 from .callbacks import Patience
 from .interrupts import Interrupts
@@ -265,8 +266,8 @@ class _Loop:
             if why is None:
                 raise
             raise why from error
-        if self.history.steps == 0:
-            check_gradient(grads, self.model)
+        if self.history.steps == 0 and (nothing := without_gradient(self.model, grads)):
+            raise ValueError(nothing)
         return value[0] if isinstance(value, tuple) else value, grads
 
     def step(self, batch: Any) -> None:
