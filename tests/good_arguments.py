@@ -80,7 +80,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "shapes_only": lambda: False, "first_use": lambda: False, "value": lambda: 1.0, "kind": lambda: "measured",
     "card": lambda: "", "skip": lambda: 0, "words": lambda: "words", "traceback": lambda: False, "id": lambda: "02.1",
     "answers": lambda: (lambda a: a), "option": lambda: "a", "repeats": lambda: 2, "tree": chain, "seed": lambda: 1,
-    "weight": lambda: np.ones((2, 3), np.float32), "state": lambda: None, "grads": lambda: None,
+    "max_norm": lambda: 1.0, "weight": lambda: np.ones((2, 3), np.float32), "state": lambda: None, "grads": lambda: None,
     "pullbacks": lambda: (lambda g, out, x: g), "beta": lambda: (0.9, 0.99), "ell": lambda: (0.5, 1.2),
     "couple": lambda: True, "centred": lambda: False, "progress": lambda: False, "check_every": lambda: 1,
     "each_step": lambda: None, "checkpoint": lambda: None, "resume": lambda: False, "overwrite": lambda: False,
@@ -132,7 +132,7 @@ LAYERS: dict[str, Callable] = {
 # Of some functions a parameter means something else.
 OTHERWISE: dict[str, dict[str, Callable[[], Any]]] = {
     "label_smoothing": {"axis": lambda: -1}, "getitem": {"index": lambda: 1},
-    "Rprop": {"gamma": lambda: (1e-6, 50.0)}, "tversky_loss": {"beta": lambda: 0.7},
+    "clip_grad_norm": {"grads": rows}, "Rprop": {"gamma": lambda: (1e-6, 50.0)}, "tversky_loss": {"beta": lambda: 0.7},
     "calibrate": {"like": lambda: "NVIDIA T4"}, "simulate_gpu": {"like": lambda: "A100"},
     "estimate": {"like": lambda: "A100"}, "rule": {"function": lambda: cube},
     "primitive": {"function": lambda: lambda x: x}, "hinge_loss": {"target": rows},

@@ -63,9 +63,7 @@ ORDERS = {
         explain model; doctor; notices; reset_notices
     """,
 }  # fmt: skip
-TABLE = {
-    row.split()[0]: row.replace("|", " ").split()[1:] for rows in ORDERS.values() for row in rows.split(";")
-}
+TABLE = {row.split()[0]: row.replace("|", " ").split()[1:] for rows in ORDERS.values() for row in rows.split(";")}
 
 
 def by_place(function, leave_out=()):

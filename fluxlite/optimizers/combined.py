@@ -11,7 +11,7 @@ import numpy as np
 from ..arguments import in_words
 from ..arrays import astype, device_of, move, on_card_of
 from ..errors import check_number
-from ..tree.ties import is_array
+from ..tree.parameters import is_trainable_array
 from ..tree.walks import fmap, leaves
 from .base import Formula, Rule
 
@@ -189,8 +189,8 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
         return grads, 0.0
     squares = []
     for g in arrays:
-        if not is_array(g):
-            raise TypeError(f"clip_grad_norm takes what gradient(f, model)[0] gives: in it is {in_words(g)}, no array")
+        if not is_trainable_array(g):
+            raise TypeError(f"clip_grad_norm takes what gradient(f, model)[0] gives, and grads has {in_words(g)} in it")
         with on_card_of(g):
             wide = np.ravel(g if g.dtype.itemsize > 2 else astype(g, np.float32))  # the square of a half is too large
             squares.append(move(np.sum(wide * wide, keepdims=True), device_of(arrays[0])))
