@@ -80,7 +80,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "shapes_only": lambda: False, "first_use": lambda: False, "value": lambda: 1.0, "kind": lambda: "measured",
     "card": lambda: "", "skip": lambda: 0, "words": lambda: "words", "traceback": lambda: False, "id": lambda: "02.1",
     "answers": lambda: (lambda a: a), "option": lambda: "a", "repeats": lambda: 2, "tree": chain, "seed": lambda: 1,
-    "max_norm": lambda: 1.0, "weight": lambda: np.ones((2, 3), np.float32), "state": lambda: None, "grads": lambda: None,
+    "weight": lambda: np.ones((2, 3), np.float32), "state": lambda: None, "grads": lambda: None,
     "pullbacks": lambda: (lambda g, out, x: g), "beta": lambda: (0.9, 0.99), "ell": lambda: (0.5, 1.2),
     "couple": lambda: True, "centred": lambda: False, "progress": lambda: False, "check_every": lambda: 1,
     "each_step": lambda: None, "checkpoint": lambda: None, "resume": lambda: False, "overwrite": lambda: False,
@@ -95,7 +95,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "dims": lambda: None, "affine": lambda: True, "track_stats": lambda: True, "momentum": lambda: 0.1,
     "channels": lambda: 4, "nheads": lambda: 2, "dropout_prob": lambda: 0.1, "cell": lambda: fl.GRUCell(2, 3),
     "return_state": lambda: True, "layer": lambda: fl.GRU(2, 3), "sparsity": lambda: 0.5, "mean": lambda: 0.0,
-    "std": lambda: 1.0,
+    "std": lambda: 1.0, "max_norm": lambda: 1.0,
     "Wi": lambda: np.ones((12, 2), np.float32), "Wh": lambda: np.ones((12, 3), np.float32),
     "lo": lambda: -2.0, "hi": lambda: 2.0, "tied": lambda: True, "restore": lambda: True,
 }  # fmt: skip

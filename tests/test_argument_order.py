@@ -1,4 +1,4 @@
-"""In which order arguments stand: whose order each public function has, and what's no longer silent where two differ."""
+"""In which order arguments stand: whose order each public function has, and what raises where two differ."""
 
 import inspect
 

@@ -167,9 +167,7 @@ def _workers(distributed: bool) -> AbstractContextManager[Any]:
     return joined()
 
 
-def _file(
-    checkpoint: Any, run: Run, workers: Any, asks: bool, check_every: int, resume: bool
-) -> RunFile | None:
+def _file(checkpoint: Any, run: Run, workers: Any, asks: bool, check_every: int, resume: bool) -> RunFile | None:
     """The file of this run, if it has one. Several workers compare first what they were given."""
     if isinstance(workers, Alone):
         return None if checkpoint is None else RunFile(checkpoint, run)
