@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds import EVERYWHERE
 
 import fluxlite as fl
 from fluxlite import Adam, Descent, Momentum, gradient, setup, update, updated
@@ -549,6 +550,15 @@ def test_types_stay_and_half_precision_does_not_overflow():
     np.testing.assert_allclose(grads[0], 30, rtol=1e-3)
     assert fl.clip_grad_norm({"w": None}, 1.0) == ({"w": None}, 0.0)
     assert np.isnan(fl.clip_grad_norm([np.array([np.nan, 1.0])], 1.0)[1])
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_all_gradients_are_clipped_where_they_are(device):
+    grads = device({"a": np.array([3, 4], np.float32), "b": [np.array([[0.3], [0.4]], np.float16), None]})
+    clipped, norm = fl.clip_grad_norm(grads, 1.0)
+    assert fl.device_of(clipped["a"]) == fl.device_of(clipped["b"][0]) == device and not norm.shape
+    np.testing.assert_allclose(float(norm), np.sqrt(25.25), rtol=1e-3)
+    np.testing.assert_allclose(all_numbers(fl.cpu(clipped)), [0.597, 0.796, 0.0597, 0.0796], rtol=2e-3)
 
 
 def test_on_a_gpu_the_norm_is_not_waited_for():
