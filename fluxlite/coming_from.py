@@ -20,8 +20,7 @@ NAMES = {
     "tensor": "np.array(…), since fluxlite computes with NumPy's arrays",
     "Tensor": "np.ndarray, since fluxlite computes with NumPy's arrays",
     "from_numpy": "nothing: fluxlite computes with NumPy's arrays",
-    "zeros": "np.zeros(…), or np.zeros_like(x, shape=…) for one where x is",
-    "ones": "np.ones(…), or np.ones_like(x, shape=…) for one where x is",
+    "zeros ones": "np.zeros(…) or np.ones(…); np.zeros_like(x, shape=…) makes them where x is",
     "randn": "fl.randn32(…), or device.rng on a GPU",
     "cat": "np.concatenate([x, y], axis=…)",
     "stack": "np.stack([x, y])",
@@ -181,7 +180,7 @@ OF_A_DEVICE_ARRAY = {
 OF_AN_OPTIMIZER = {
     "step": "fl.update(state, model, grads), with state = fl.setup(rule, model)",
     "zero_grad": "nothing: fl.gradient gives new gradients each time",
-    "param_groups": "fl.adjust(state, eta); for a part of the model fl.adjust(state.layers[0], eta)",
+    "param_groups": "fl.adjust(state, eta); for a part of the model fl.adjust(state[path], eta)",
     "update apply_gradients": "fl.update(state, model, grads)",
     "minimize": "fl.train(loss, model, data, state)",
     "state_dict": "fl.save(path, model=model, opt_state=state)",
