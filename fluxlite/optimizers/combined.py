@@ -107,8 +107,8 @@ class ClipNorm(Formula):
     """A gradient whose norm is above `omega` made shorter, in its direction (Flux: ``ClipNorm``).
 
     The norm is that of each parameter by itself (`clip_grad_norm` takes all): the root of the sum of squares for
-    ``p=2``, the sum for 1, the largest for infinity. Raises `FloatingPointError` if it's not finite and the gradient is on
-    the host; on a GPU the program would have to wait, and the parameter becomes NaN.
+    ``p=2``, the sum for 1, the largest for infinity. Raises `FloatingPointError` if it's not finite and the gradient is
+    on the host; on a GPU the program would have to wait, and the parameter becomes NaN.
 
     >>> w, rule = np.ones(2), fl.OptimiserChain(ClipNorm(5), fl.Descent(0.1))
     >>> fl.update(fl.setup(rule, w), w, np.array([3.0, -12.0]))[1]
