@@ -64,9 +64,9 @@ if TYPE_CHECKING:
         siamese_contrastive_loss, squared_hinge_loss, tversky_loss,
     )  # fmt: skip
     from .optimizers import (
-        AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, adjust, AMSGrad, ClipGrad, ClipNorm, Descent,
-        freeze, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, setup, SignDecay, thaw,
-        update, updated, WeightDecay,
+        AccumGrad, AdaBelief, AdaDelta, AdaGrad, Adam, AdaMax, AdamW, adjust, AMSGrad, clip_grad_norm, ClipGrad,
+        ClipNorm, Descent, freeze, Lion, Momentum, NAdam, Nesterov, OAdam, OptimiserChain, RAdam, RMSProp, Rprop, setup,
+        SignDecay, thaw, update, updated, WeightDecay,
     )  # fmt: skip
     from .layers.convolution import Conv, ConvTranspose, CrossCor, DepthwiseConv
     from .layers.spatial import SamePad
@@ -113,7 +113,7 @@ else:
             "binary_focal_loss dice_coeff_loss tversky_loss label_smoothing",
             "optimizers": "setup update updated adjust freeze thaw Descent Momentum Nesterov Lion Rprop "
             "AdaGrad AdaDelta RMSProp Adam AdamW NAdam RAdam AdaMax OAdam AMSGrad AdaBelief "
-            "OptimiserChain WeightDecay SignDecay ClipGrad ClipNorm AccumGrad",
+            "OptimiserChain WeightDecay SignDecay ClipGrad ClipNorm AccumGrad clip_grad_norm",
             "schedules": "step_decay exponential_decay cosine warm_up one_cycle",
             "layers.convolution": "Conv ConvTranspose CrossCor DepthwiseConv",
             "layers.spatial": "SamePad",
@@ -179,7 +179,7 @@ __all__ = [
     "setup", "update", "updated", "adjust", "freeze", "thaw",
     "Descent", "Momentum", "Nesterov", "Lion", "Rprop",
     "AdaGrad", "AdaDelta", "RMSProp", "Adam", "AdamW", "NAdam", "RAdam", "AdaMax", "OAdam", "AMSGrad", "AdaBelief",
-    "OptimiserChain", "WeightDecay", "SignDecay", "ClipGrad", "ClipNorm", "AccumGrad",
+    "OptimiserChain", "WeightDecay", "SignDecay", "ClipGrad", "ClipNorm", "AccumGrad", "clip_grad_norm",
     "step_decay", "exponential_decay", "cosine", "warm_up", "one_cycle",
     "train", "throttle", "patience", "early_stopping", "plateau", "distributed",
     "save", "load", "state", "loadmodel",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .arguments import in_words
+from .arguments import check_whole, in_words
 from .errors import check_number
 
 Schedule = Callable[[int], float]
@@ -23,7 +23,7 @@ def step_decay(eta: float, every: int, factor: float = 0.1) -> Schedule:
     (1.0, 1.0, 0.5, 0.25)
     """
     _check(eta=eta, factor=factor)
-    _check_steps("every", every)
+    check_whole("every", every, 1)
     return lambda step: eta * factor ** (step // every)
 
 
@@ -46,18 +46,20 @@ def cosine(eta: float, steps: int, lowest: float = 0.0) -> Schedule:
     [1.0, 0.5, 0.0, 0.0]
     """
     _check(eta=eta, lowest=lowest)
-    _check_steps("steps", steps)
+    check_whole("steps", steps, 1)
     return lambda step: lowest + (eta - lowest) * (1 + math.cos(math.pi * min(step / steps, 1))) / 2
 
 
 def warm_up(steps: int, after: Schedule) -> Schedule:
-    """Up from 0 in a straight line for `steps` steps, to where the schedule `after` begins; then that one.
+    """Up in a straight line for `steps` steps, to where the schedule `after` begins; then that one.
+
+    Step 0 isn't lost at a rate of 0: it has ``1 / steps`` of what `after` begins with.
 
     >>> rate = warm_up(4, cosine(1.0, 10))
     >>> [round(rate(step), 3) for step in (0, 1, 4, 9, 14)]
     [0.25, 0.5, 1.0, 0.5, 0.0]
     """
-    _check_steps("steps", steps)
+    check_whole("steps", steps, 1)
     if not callable(after):
         raise TypeError(f"warm_up(steps, after): after is a schedule such as cosine(0.01, 1000), got {in_words(after)}")
     return lambda step: after(0) * (step + 1) / steps if step < steps else after(step - steps)
@@ -67,20 +69,23 @@ def one_cycle(eta: float, steps: int, up: float = 0.3, start: float = 0.04, end:
     """Up to `eta` and down again, once, along cosines (Smith and Topin, 2019; PyTorch: ``OneCycleLR``).
 
     It climbs from ``start * eta`` during the share `up` of the steps, and ends at ``end * eta``. The last step,
-    ``steps - 1``, is the lowest, as in PyTorch.
+    ``steps - 1``, is the lowest, as in PyTorch; after it, the rate stays as it is. With ``up=1`` it only climbs.
 
     >>> rate = one_cycle(1.0, 11)
     >>> [round(rate(step), 3) for step in (0, 1, 2, 6, 10)]
     [0.04, 0.422, 0.96, 0.531, 0.0]
     """
     _check(eta=eta, up=up, start=start, end=end)
-    _check_steps("steps", steps)
+    check_whole("steps", steps, 1)
+    if up > 1:
+        raise ValueError(f"up is a share of the steps, at most 1, got {up}")
     top, last = up * steps - 1, steps - 1
 
     def rate(step: int) -> float:
-        if step <= top:
-            return _between(start * eta, eta, step / top)
-        return _between(eta, end * eta, min((step - top) / (last - top), 1))
+        step = min(step, last)
+        if step <= top:  # it climbs; where its first step is the top, it begins there
+            return _between(start * eta, eta, step / top if top else 1)
+        return _between(eta, end * eta, (step - top) / (last - top))
 
     return rate
 
@@ -92,10 +97,3 @@ def _between(first: float, last: float, share: float) -> float:
 def _check(**numbers: float) -> None:
     for name, number in numbers.items():
         check_number(name, number)
-
-
-def _check_steps(name: str, steps: int) -> None:
-    if not isinstance(steps, int) or isinstance(steps, bool):
-        raise TypeError(f"{name} is a number of steps, got {in_words(steps)}")
-    if steps < 1:
-        raise ValueError(f"{name} is at least 1, got {steps}")

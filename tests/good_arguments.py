@@ -95,7 +95,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "dims": lambda: None, "affine": lambda: True, "track_stats": lambda: True, "momentum": lambda: 0.1,
     "channels": lambda: 4, "nheads": lambda: 2, "dropout_prob": lambda: 0.1, "cell": lambda: fl.GRUCell(2, 3),
     "return_state": lambda: True, "layer": lambda: fl.GRU(2, 3), "sparsity": lambda: 0.5, "mean": lambda: 0.0,
-    "std": lambda: 1.0,
+    "std": lambda: 1.0, "max_norm": lambda: 1.0,
     "Wi": lambda: np.ones((12, 2), np.float32), "Wh": lambda: np.ones((12, 3), np.float32),
     "lo": lambda: -2.0, "hi": lambda: 2.0, "tied": lambda: True, "restore": lambda: True,
 }  # fmt: skip
@@ -132,7 +132,7 @@ LAYERS: dict[str, Callable] = {
 # Of some functions a parameter means something else.
 OTHERWISE: dict[str, dict[str, Callable[[], Any]]] = {
     "label_smoothing": {"axis": lambda: -1}, "getitem": {"index": lambda: 1},
-    "Rprop": {"gamma": lambda: (1e-6, 50.0)}, "tversky_loss": {"beta": lambda: 0.7},
+    "clip_grad_norm": {"grads": rows}, "Rprop": {"gamma": lambda: (1e-6, 50.0)}, "tversky_loss": {"beta": lambda: 0.7},
     "calibrate": {"like": lambda: "NVIDIA T4"}, "simulate_gpu": {"like": lambda: "A100"},
     "estimate": {"like": lambda: "A100"}, "rule": {"function": lambda: cube},
     "primitive": {"function": lambda: lambda x: x}, "hinge_loss": {"target": rows},

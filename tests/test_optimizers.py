@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kinds import EVERYWHERE
 
 import fluxlite as fl
 from fluxlite import Adam, Descent, Momentum, gradient, setup, update, updated
@@ -498,3 +499,160 @@ def test_a_state_prints_in_a_page_and_reads_nothing(simulated):
     large = setup(Adam(), fl.Chain(*(fl.Dense(2, 2) for _ in range(100))))
     assert repr(large).count("\n") < 50 and "  … 160 more parameters\n)" in repr(large)
     assert "array(" not in repr(setup(Adam(), {"w": np.ones(2)}))
+
+
+# -- a gradient without anything in it --------------------------------------------------------------------------
+
+
+def test_a_step_by_a_gradient_that_is_all_none_is_named_once(capsys):
+    """In a loop by hand, `train` isn't there to say it."""
+    model, outside = fl.Dense(2, 1), fl.Dense(2, 1)
+    state = setup(Adam(), model)
+    fl.reset_notices()
+    for _ in range(2):
+        (grads,) = gradient(lambda m: np.sum(outside(np.ones((3, 2), np.float32))), model)
+        update(state, model, grads)
+    said = "".join(capsys.readouterr())
+    words = "the loss does not depend on the parameters of this Dense. Does it compute with its first argument"
+    assert said.count("update changes nothing: " + words) == 1
+    with pytest.raises(ValueError, match=words):
+        fl.train(lambda m, x: np.sum(outside(x)), model, [np.ones((3, 2), np.float32)], state)
+
+
+def test_a_step_that_is_left_out_on_purpose_is_not_named(capsys):
+    fl.reset_notices()
+    model = [np.ones(2), np.ones(1)]
+    state = fl.freeze(setup(Descent(1.0), model))
+    update(state, model, [np.ones(2), None])  # all that has a gradient is frozen
+    update(fl.thaw(state), model, [np.ones(2), None])
+    update(setup(Descent(1.0), [np.tanh, np.arange(2)]), [np.tanh, np.arange(2)], [None, None])
+    assert "update changes nothing" not in "".join(capsys.readouterr()) and model[0].tolist() == [0, 0]
+
+
+# -- the norm of all gradients -------------------------------------------------------------------------------------
+
+PARTS = [np.array([3.0, 4.0]), np.array([[0.3], [0.4]])]
+
+
+def all_numbers(grads):
+    return np.concatenate([np.ravel(g) for g in fl.leaves(grads) if g is not None])
+
+
+@pytest.mark.parametrize(
+    "grads",
+    [
+        tuple(PARTS),
+        {"a": PARTS[0], "b": [PARTS[1], None]},
+        fl.Gradient(layers=(fl.Gradient(weight=PARTS[0], bias=None, activation=None), PARTS[1])),
+    ],
+    ids=["tuple", "dict", "model"],
+)
+@pytest.mark.parametrize("most, length", [(1.0, 1.0), (100.0, np.sqrt(25.25)), (0, 0)])
+def test_all_gradients_are_clipped_by_one_norm(grads, most, length):
+    clipped, norm = fl.clip_grad_norm(grads, most)
+    np.testing.assert_allclose(norm, np.sqrt(25.25))
+    np.testing.assert_allclose(all_numbers(clipped), all_numbers(grads) * length / norm, rtol=1e-6)
+    assert type(clipped) is type(grads) and PARTS[0].tolist() == [3, 4], "new ones"
+
+
+def test_a_tie_counts_once_in_the_norm():
+    W = np.array([[1.0, 2.0], [3.0, 4.0]])
+    model = [W, W.T]
+    (grads,) = gradient(lambda m: np.sum(m[0]) + np.sum(m[1]), model)
+    grads, norm = fl.clip_grad_norm(grads, 1.0)
+    assert norm == 4 and grads[1] is None  # four numbers, each 2
+    update(setup(Descent(1.0), model), model, grads)
+    np.testing.assert_allclose(W, [[0.5, 1.5], [2.5, 3.5]], rtol=1e-6)
+
+
+def test_types_stay_and_half_precision_does_not_overflow():
+    grads, norm = fl.clip_grad_norm([np.full(4, 300.0, np.float16), np.zeros(2, np.float32), np.array(0.0)], 60.0)
+    assert norm == 600 and [g.dtype for g in grads] == [np.float16, np.float32, np.float64]
+    np.testing.assert_allclose(grads[0], 30, rtol=1e-3)
+    assert fl.clip_grad_norm({"w": None}, 1.0) == ({"w": None}, 0.0)
+    assert np.isnan(fl.clip_grad_norm([np.array([np.nan, 1.0])], 1.0)[1])
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_all_gradients_are_clipped_where_they_are(device):
+    grads = device({"a": np.array([3, 4], np.float32), "b": [np.array([[0.3], [0.4]], np.float16), None]})
+    clipped, norm = fl.clip_grad_norm(grads, 1.0)
+    assert fl.device_of(clipped["a"]) == fl.device_of(clipped["b"][0]) == device and not norm.shape
+    np.testing.assert_allclose(float(norm), np.sqrt(25.25), rtol=1e-3)
+    np.testing.assert_allclose(all_numbers(fl.cpu(clipped)), [0.597, 0.796, 0.0597, 0.0796], rtol=2e-3)
+
+
+def test_on_a_gpu_the_norm_is_not_waited_for():
+    with fl.simulate_gpu(2):
+        cards = [fl.get_device("Simulated", i) for i in (0, 1)]
+        grads = {"a": cards[0](np.array([3, 4], np.float32)), "b": cards[1](np.array([0.3, 0.4], np.float32))}
+        with fl.receipt() as r:
+            one, norm = fl.clip_grad_norm({"a": grads["a"]}, 1.0)
+        assert r.synchronizations == 0 and r.launches > 0
+        clipped, norm = fl.clip_grad_norm(grads, 1.0)
+        assert [fl.device_of(clipped[name]) for name in "ab"] == cards
+        np.testing.assert_allclose(all_numbers(fl.cpu(clipped)), [0.597, 0.796, 0.0597, 0.0796], rtol=1e-3)
+
+
+@pytest.mark.parametrize("wrong", [fl.Dense(2, 1, np.tanh), {"w": 1.0}, "grads", fl.Adam()], ids=repr)
+def test_only_gradients_are_clipped(wrong):
+    with pytest.raises(TypeError, match=r"clip_grad_norm takes what gradient\(f, model\)\[0\] gives"):
+        fl.clip_grad_norm(wrong, 1.0)
+
+
+# -- groups of parameters --------------------------------------------------------------------------------------------
+
+
+@fl.functor
+@dataclass
+class Block:
+    attention: Any
+    norm: Any
+
+
+@fl.functor
+@dataclass
+class Tiny:
+    """As a GPT is nested: lists in objects in lists, and a tie."""
+
+    tokens: Any
+    blocks: Any
+    parts: Any
+    head: Any
+
+
+def tiny():
+    tokens = np.ones((4, 2))
+    blocks = [Block(fl.Dense(2, 2), fl.LayerNorm(2)) for _ in range(2)]
+    return Tiny(tokens, blocks, {"a.b": (np.ones(2), fl.Chain(fl.Dense(2, 2), np.tanh))}, tokens.T)
+
+
+def test_a_path_of_the_model_leads_to_its_state_and_gradient():
+    model = tiny()
+    state = setup(fl.AdamW(0.1, decay=0.5), model)
+    (grads,) = gradient(lambda m: sum(np.sum(w**2) for _, w in fl.trainables(m)), model)
+    found = list(fl.trainables(model))
+    assert len(found) == 1 + 2 * 4 + 3 and model.head.base is model.tokens
+    for path, w in found:
+        assert isinstance(state[path], Leaf) and state[path] is path.get(state) and grads[path].shape == w.shape
+        assert state[tuple(path)] is state[path]
+    assert state["blocks", 0, "norm"] is state.blocks[0].norm and state[()] is state
+    chain = setup(Adam(), fl.Chain(fl.Dense(2, 1)))
+    assert chain["layers", 0, "weight"] is chain[0].weight
+    with pytest.raises(KeyError, match="takes the place of a layer, a slice or a path, got"):
+        state["blocks", 0, "nrom"]
+
+
+def test_groups_of_parameters_are_a_loop_over_paths():
+    model = tiny()
+    state = setup(fl.AdamW(0.1, decay=0.5), model)
+    for path, w in fl.trainables(model):
+        if w.ndim < 2:
+            fl.adjust(state[path], decay=0.0)
+        if "attention" in path:
+            fl.freeze(state[path])
+    before = {str(path): w.copy() for path, w in fl.trainables(model)}
+    update(state, model, gradient(lambda m: sum(np.sum(0 * w) for _, w in fl.trainables(m)), model)[0])
+    for path, w in fl.trainables(model):
+        share = 1 if w.ndim < 2 or "attention" in path else 1 - 0.1 * 0.5
+        np.testing.assert_allclose(w, before[str(path)] * share, rtol=1e-6, err_msg=str(path))

@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from kinds import GPUS
 
 import fluxlite as fl
@@ -353,11 +355,43 @@ def test_schedules_as_pytorch_has_them():
         np.testing.assert_allclose([ours(step) for step in range(13)], rates, rtol=1e-9, atol=1e-12)
 
 
+EDGES = [  # a schedule, and what it is at some steps
+    (lambda: fl.one_cycle(1.0, 10, up=0), {0: 0.975, 9: 0, 20: 0}),
+    (lambda: fl.one_cycle(1.0, 10, up=0.1), {0: 1, 9: 0, 10: 0}),
+    (lambda: fl.one_cycle(1.0, 10, up=1), {0: 0.04, 9: 1, 10: 1, 99: 1}),
+    (lambda: fl.one_cycle(1.0, 1), {0: 0, 1: 0}),
+    (lambda: fl.one_cycle(1.0, 1, up=1), {0: 1, 1: 1}),
+    (lambda: fl.cosine(1.0, 1, 0.25), {0: 1, 1: 0.25, 2: 0.25}),
+    (lambda: fl.cosine(1.0, np.int64(4)), {0: 1, 4: 0, 5: 0}),
+    (lambda: fl.step_decay(1.0, 1, 0.0), {0: 1, 1: 0, 2: 0}),
+    (lambda: fl.exponential_decay(1.0, 0.0), {0: 1, 1: 0}),
+    (lambda: fl.exponential_decay(1.0, 0.5), {10**6: 0}),
+    (lambda: fl.warm_up(1, fl.cosine(1.0, 1)), {0: 1, 1: 1, 2: 0}),
+    (lambda: fl.warm_up(2, fl.one_cycle(1.0, 10, up=0.1)), {0: 0.5, 1: 1, 2: 1, 11: 0, 12: 0}),
+]
+
+
+@pytest.mark.parametrize("make, expected", EDGES)
+def test_a_schedule_at_its_edges(make, expected):
+    np.testing.assert_allclose([make()(step) for step in expected], list(expected.values()), atol=1e-3)
+
+
+@given(
+    st.integers(1, 40), st.floats(0, 1) | st.sampled_from([k / n for n in (1, 3, 10, 40) for k in range(n + 1)]),
+    st.integers(0, 100),
+)  # fmt: skip
+def test_one_cycle_is_a_rate_at_every_step(steps, up, step):
+    rate = fl.one_cycle(1.0, steps, up=up)
+    assert 4e-6 <= rate(step) <= 1 + 1e-12 and (step < steps or rate(step) == rate(steps - 1))
+
+
 def test_warming_up_meets_what_follows():
     rate = fl.warm_up(5, fl.exponential_decay(0.1, 0.9))
     np.testing.assert_allclose([rate(step) for step in (0, 3, 4, 5, 6)], [0.02, 0.08, 0.1, 0.1, 0.09])
     for make in (lambda: fl.cosine(0.1, 0), lambda: fl.step_decay(-1, 3), lambda: fl.one_cycle(0.1, 5, up=-1)):
         with pytest.raises(ValueError, match="at least"):
             make()
+    with pytest.raises(ValueError, match="up is a share of the steps, at most 1, got 1.5"):
+        fl.one_cycle(0.1, 5, up=1.5)
     with pytest.raises(TypeError, match="after is a schedule"):
         fl.warm_up(3, 0.1)

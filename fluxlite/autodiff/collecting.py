@@ -10,17 +10,23 @@ from ..arguments import explained
 from ..arrays import astype, on_card_of, read_only_types
 from ..tree.contract import functor
 from ..tree.ties import is_array
+from ..tree.walks import KeyPath
 from .tracked import TrackedArray, plain
 
 
 class Record:
-    """A tree beside a registered object: the same attribute names, other values; a `Chain`'s also by index."""
+    """A tree beside a registered object: the same attribute names, other values; a `Chain`'s also by index.
+
+    A path, such as ``("layers", 0, "weight")`` or one of `trainables`, leads to what's there.
+    """
 
     def __init__(self, /, **fields: Any) -> None:
         self.__dict__.update(fields)
 
-    @explained("the place of a layer, or a slice")
+    @explained("the place of a layer, a slice or a path")
     def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, tuple):
+            return KeyPath(index).get(self)
         if "layers" not in self.__dict__:
             raise TypeError(f"this {type(self).__name__} has no layers to index; it has {', '.join(self.__dict__)}")
         return self.__dict__["layers"][index]

@@ -49,7 +49,8 @@ def gpu(x: Any, dtype: Any = DEFAULT) -> Any:
 def cpu(x: Any, dtype: Any = DEFAULT) -> Any:
     """`x` with its arrays on the CPU; an array that's there already is the same object (Flux: ``cpu``).
 
-    It can't restore the precision that `gpu` reduced.
+    It can't restore the precision that `gpu` reduced. On the CPU it's no copy: the best model so far is kept by
+    ``copy.deepcopy(model)``.
 
     >>> cpu([1, "a"])
     [1, 'a']

@@ -106,6 +106,8 @@ def _whole(x: Any) -> bool:
 def normalise(x: Any, axis: int = -1, eps: float = 1e-5) -> Any:
     """`x` with mean 0 and standard deviation 1 along `axis` (Flux: ``normalise``). `eps` keeps a constant finite.
 
+    The axis of Flux's default is that of the observations: for columns of a table that's ``axis=0`` here.
+
     >>> normalise(np.array([[1.0, 3.0]])).round(3)
     array([[-1.,  1.]])
     """

@@ -18,7 +18,7 @@ from .adaptive import (
     RMSProp,
 )  # fmt: skip
 from .base import Rule
-from .combined import AccumGrad, ClipGrad, ClipNorm, OptimiserChain, SignDecay, WeightDecay
+from .combined import AccumGrad, ClipGrad, ClipNorm, OptimiserChain, SignDecay, WeightDecay, clip_grad_norm
 from .momentum import Descent, Lion, Momentum, Nesterov, Rprop
 from .states import Leaf, State, adjust, freeze, setup, thaw
 from .updating import update, updated
@@ -27,5 +27,5 @@ __all__ = [
     "setup", "update", "updated", "adjust", "freeze", "thaw", "Rule", "Leaf", "State",
     "Descent", "Momentum", "Nesterov", "Lion", "Rprop",
     "AdaGrad", "AdaDelta", "RMSProp", "Adam", "AdamW", "NAdam", "RAdam", "AdaMax", "OAdam", "AMSGrad", "AdaBelief",
-    "OptimiserChain", "WeightDecay", "SignDecay", "ClipGrad", "ClipNorm", "AccumGrad",
+    "OptimiserChain", "WeightDecay", "SignDecay", "ClipGrad", "ClipNorm", "AccumGrad", "clip_grad_norm",
 ]  # fmt: skip

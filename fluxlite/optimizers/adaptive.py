@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from .base import Fusible
 @dataclass(frozen=True)
 class AdaGrad(Fusible):
     """``eta * g / sqrt(sum of all g**2 so far)`` (Duchi and others, 2011; Flux: ``AdaGrad``).
+
+    PyTorch's `eta` is 0.01, and its `epsilon` 1e-10.
 
     >>> w = np.ones(2)
     >>> fl.update(fl.setup(AdaGrad(0.1), w), w, np.array([1.0, -10.0]))[1]
@@ -40,6 +42,8 @@ class AdaGrad(Fusible):
 @dataclass(frozen=True)
 class AdaDelta(Fusible):
     """Steps as large as those before them were, so without a rate (Zeiler, 2012; Flux: ``AdaDelta``).
+
+    PyTorch's `epsilon` is 1e-6, with which the first steps are larger.
 
     >>> w = np.ones(2)
     >>> fl.update(fl.setup(AdaDelta(), w), w, np.array([1.0, -10.0]))[1]
@@ -68,7 +72,8 @@ class AdaDelta(Fusible):
 class RMSProp(Fusible):
     """``eta * g / sqrt(running mean of g**2)`` (Hinton, 2012; Flux: ``RMSProp``).
 
-    With `centred`, the square of the mean is taken off, which leaves the variance.
+    With `centred`, the square of the mean is taken off, which leaves the variance. PyTorch's `eta` is 0.01, its `rho`
+    0.99.
 
     >>> w = np.ones(2)
     >>> fl.update(fl.setup(RMSProp(0.1), w), w, np.array([1.0, -10.0]))[1]
@@ -78,7 +83,7 @@ class RMSProp(Fusible):
     eta: float = 0.001
     rho: float = 0.9
     epsilon: float = 1e-8
-    centred: bool = False
+    centred: bool = field(default=False, kw_only=True)
 
     def init(self, x: Any) -> dict[str, Any]:
         return {"square": np.zeros_like(x)} | ({"mean": np.zeros_like(x)} if self.centred else {})
@@ -100,6 +105,8 @@ class RMSProp(Fusible):
 @dataclass(frozen=True)
 class Adam(Fusible):
     """Steps scaled by running means of the gradient and of its square (Flux: ``Adam``; Kingma and Ba, 2015).
+
+    In float16 the squares of small gradients are 0, and such steps are too large: train float32 parameters.
 
     >>> w = np.ones(2)
     >>> fl.update(fl.setup(Adam(0.1), w), w, np.array([1.0, -10.0]))[1]
@@ -139,8 +146,8 @@ class AdamW(Adam):
     """`Adam` that also shrinks the parameters, by a share of their size (Loshchilov and Hutter, 2019; Flux: ``AdamW``).
 
     `decay` is Flux's ``lambda`` and PyTorch's ``weight_decay``. It's 0 unless you give it, as in Flux, and then this is
-    `Adam`; PyTorch's is 0.01. The share is ``eta * decay`` if `couple`, as in PyTorch, or `decay` alone, as in the
-    paper.
+    `Adam`; PyTorch's is 0.01, and stands behind `epsilon`. The share is ``eta * decay`` if `couple`, as in PyTorch, or
+    `decay` alone, as in the paper.
 
     >>> w = np.ones(2)
     >>> fl.update(fl.setup(AdamW(0.1), w), w, np.array([1.0, -10.0]))[1]
@@ -148,7 +155,23 @@ class AdamW(Adam):
     """
 
     decay: float = 0.0
-    couple: bool = True
+    couple: bool = field(default=True, kw_only=True)
+
+    @classmethod
+    def check_order(cls, *args: Any) -> None:
+        super().check_order(*args)
+        if len(args) == 4 and all(isinstance(x, float) for x in args[2:]) and 0 < args[2] < args[3]:
+            raise TypeError(
+                f"AdamW(eta, beta, decay, epsilon), Flux's order, got a decay of {args[2]} and a larger epsilon of "
+                f"{args[3]}. PyTorch has them the other way round; if you mean it, name them: decay=…, epsilon=…"
+            )
+
+    def __init__(
+        self, eta: float = 0.001, beta: Any = (0.9, 0.999), decay: float = 0.0, epsilon: float = 1e-8, *,
+        couple: bool = True,
+    ) -> None:  # fmt: skip
+        vars(self).update(eta=eta, beta=beta, epsilon=epsilon, decay=decay, couple=couple)
+        self.__post_init__()
 
     def numbers(self, memory: dict[str, Any], x: Any) -> tuple:
         return self.eta * self.decay if self.couple else self.decay, *super().numbers(memory, x)
@@ -162,6 +185,8 @@ class AdamW(Adam):
 @dataclass(frozen=True)
 class NAdam(Adam):
     """`Adam` with the look ahead of `Nesterov` (Dozat, 2016; Flux: ``NAdam``).
+
+    PyTorch's has a momentum that grows with the steps, so its numbers differ.
 
     >>> w = np.ones(2)
     >>> fl.update(fl.setup(NAdam(0.1), w), w, np.array([1.0, -10.0]))[1]
@@ -184,6 +209,8 @@ class NAdam(Adam):
 @dataclass(frozen=True)
 class RAdam(Adam):
     """`Adam` that takes plain steps until its scale can be trusted (Liu and others, 2020; Flux: ``RAdam``).
+
+    It trusts above 4, as in the paper; PyTorch's above 5, which is a plain step more.
 
     >>> w = np.ones(2)
     >>> fl.update(fl.setup(RAdam(0.1), w), w, np.array([1.0, -10.0]))[1]

@@ -35,7 +35,16 @@ class Rule:
         for name in fields:
             if name in KEYWORDS and name not in getattr(cls, "__dataclass_fields__", ()):
                 raise TypeError(f"{cls.__name__} has no {name!r}{hint(name, KEYWORDS)}")
+        cls.check_order(*args)
         return super().__new__(cls)
+
+    @classmethod
+    def check_order(cls, *args: Any) -> None:
+        """Raises `TypeError` for a value whose place doesn't say what it is."""
+        own = getattr(cls, "__dataclass_fields__", {})
+        named = [name for name in own if own[name].kw_only]
+        if named and len(args) > len(own) - len(named):
+            raise TypeError(f"{cls.__name__} takes {' and '.join(named)} by name: {named[0]}={in_words(args[-1])}")
 
     # Of a rule for several workers: ``gathered(state, model, steps)`` gives the steps with the gradients of all.
     gathered: Any = None

@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..arguments import in_words
+from ..arrays import astype, device_of, move, on_card_of
+from ..errors import check_number
+from ..tree.parameters import is_trainable_array
+from ..tree.walks import fmap, leaves
 from .base import Formula, Rule
 
 
@@ -102,9 +106,9 @@ class ClipGrad(Formula):
 class ClipNorm(Formula):
     """A gradient whose norm is above `omega` made shorter, in its direction (Flux: ``ClipNorm``).
 
-    The norm is that of each parameter by itself: the root of the sum of squares for ``p=2``, the sum for 1, the largest
-    for infinity. Raises `FloatingPointError` if it is not finite and the gradient is on the host; on a GPU the program
-    would have to wait, and the parameter becomes NaN.
+    The norm is that of each parameter by itself (`clip_grad_norm` takes all): the root of the sum of squares for
+    ``p=2``, the sum for 1, the largest for infinity. Raises `FloatingPointError` if it's not finite and the gradient is
+    on the host; on a GPU the program would have to wait, and the parameter becomes NaN.
 
     >>> w, rule = np.ones(2), fl.OptimiserChain(ClipNorm(5), fl.Descent(0.1))
     >>> fl.update(fl.setup(rule, w), w, np.array([3.0, -12.0]))[1]
@@ -163,3 +167,40 @@ class AccumGrad(Rule):
         memory["mean"] += g / self.n
         memory["count"] += 1
         return memory["mean"] if memory["count"] == self.n else None
+
+
+def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
+    """Gradients of a whole model made shorter if their norm, of all numbers together, is above `max_norm`.
+
+    Returns new ones, and the norm that they had (PyTorch: ``clip_grad_norm_``, whose formula this is; in Flux and in
+    `ClipNorm`, each parameter has a norm of its own). On a GPU the norm stays there, and nothing waits for it. If it's
+    infinite or no number, so is what comes out: then leave out the step.
+
+    Raises `TypeError` for what isn't a gradient, `ValueError` for a norm below 0.
+
+    >>> grads = {"w": np.array([3.0, 0.0]), "b": np.array([4.0])}
+    >>> grads, norm = clip_grad_norm(grads, 1.0)
+    >>> norm, grads["w"].round(3), grads["b"].round(3)
+    (np.float64(5.0), array([0.6, 0. ]), array([0.8]))
+    """
+    check_number("clip_grad_norm(grads, max_norm): max_norm", max_norm)
+    arrays = [g for g in leaves(grads) if g is not None]
+    if not arrays:
+        return grads, 0.0
+    squares = []
+    for g in arrays:
+        if not is_trainable_array(g):
+            raise TypeError(f"clip_grad_norm takes what gradient(f, model)[0] gives, and grads has {in_words(g)} in it")
+        with on_card_of(g):
+            wide = np.ravel(g if g.dtype.itemsize > 2 else astype(g, np.float32))  # the square of a half is too large
+            squares.append(move(np.sum(wide * wide, keepdims=True), device_of(arrays[0])))
+    norm = np.sqrt(sum(squares))
+    scale = np.minimum(max_norm / (norm + 1e-6), 1)
+
+    def shorter(g: Any) -> Any:
+        if g is None:
+            return None
+        with on_card_of(g):
+            return g * astype(move(scale, device_of(g)), g.dtype)[0]
+
+    return fmap(shorter, grads), norm[0]

@@ -10,6 +10,7 @@ from ..arrays import on_card_of
 from ..autodiff.collecting import Record
 from ..autodiff.levels import PARAMETERS
 from ..autodiff.tracked import TrackedArray
+from ..errors import check_number
 from ..messages import warn
 from ..tree.contract import functor, trainable
 from ..tree.parameters import is_trainable_array
@@ -23,6 +24,8 @@ from .combined import OptimiserChain
 @functor(children=("memory",))
 class Leaf:
     """Beside each parameter: the rule, and what it remembers (Optimisers.jl: ``Leaf``)."""
+
+    own_rate: float | None = None  # the one that `setup` or `adjust` gave it, once a schedule has set others
 
     def __init__(self, rule: Rule, memory: dict[str, Any]):
         self.rule, self.memory, self.frozen = rule, memory, False
@@ -145,6 +148,16 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     >>> state = fl.setup(fl.Momentum(0.1), {"w": np.ones(1)})
     >>> adjust(state, 0.05)
     {'w': Leaf(Momentum(eta=0.05, rho=0.9), {'velocity': float64 (1,)})}
+
+    PyTorch's parameter groups are a loop: here, biases don't decay.
+
+    >>> model = fl.Chain(fl.Dense(2, 3), fl.Dense(3, 1))
+    >>> state = fl.setup(fl.AdamW(decay=0.1), model)
+    >>> for path, w in fl.trainables(model):
+    ...     if w.ndim < 2:
+    ...         _ = adjust(state[path], decay=0.0)
+    >>> state.layers[0].weight.rule.decay, state.layers[0].bias.rule.decay
+    (0.1, 0.0)
     """
     fields |= {} if eta is None else {"eta": eta}
     if not fields:
@@ -154,17 +167,46 @@ def adjust(state: Any, eta: float | None = None, **fields: Any) -> Any:
     for name in fields:
         if name not in known:
             raise TypeError(f"no rule in this state has {name!r}; there are {', '.join(sorted(known)) or 'none'}")
-    adjusted = {id(leaf.rule): (leaf.rule, _adjusted(leaf.rule, fields)) for leaf in found}
+    _change(found, fields)
     for leaf in found:
-        leaf.rule = adjusted[id(leaf.rule)][1]
+        leaf.own_rate = None if "eta" in fields else leaf.own_rate
     return state
+
+
+def _change(leaves: list[Leaf], fields: dict[str, Any]) -> None:
+    adjusted = {id(leaf.rule): (leaf.rule, _adjusted(leaf.rule, fields)) for leaf in leaves}
+    for leaf in leaves:
+        leaf.rule = adjusted[id(leaf.rule)][1]
+
+
+def follow(state: Any, eta: float) -> None:
+    """Set the rates by a schedule: `eta` for the largest of them, and the others keep their ratio to it."""
+    check_number("the learning rate eta", eta)
+    groups: dict[float, list[Leaf]] = {}
+    for leaf, share in shares(state):
+        groups.setdefault(share, []).append(leaf)
+    for share, leaves in groups.items():
+        _change(leaves, {"eta": eta * share})
+
+
+def shares(state: Any) -> list[tuple[Leaf, float]]:
+    """(leaf, its own rate as a share of the largest that isn't frozen), of all leaves that have a rate."""
+    rates: list[tuple[Leaf, float]] = []
+    for leaf in _leaves(state, "train"):
+        found: list[Any] = [rule for rule in _rules(leaf.rule) if "eta" in _names(rule)]
+        if found:
+            leaf.own_rate = max(rule.eta for rule in found) if leaf.own_rate is None else leaf.own_rate
+            rates.append((leaf, leaf.own_rate))
+    largest = max((rate for leaf, rate in rates if not leaf.frozen), default=0.0)
+    return [(leaf, rate / largest if largest else 1.0) for leaf, rate in rates]
 
 
 def freeze(state: Any) -> Any:
     """Let `update` leave out the parameters of this state, or part of one, until `thaw` (Flux: ``freeze!``).
 
-    Gradients are computed all the same, and what the rules remember stays. Returns `state`. Raises `TypeError` for what
-    isn't a state.
+    Gradients are computed all the same, and what the rules remember stays. A part is ``state.layers[0]``, or
+    ``state[path]`` with a path of `trainables`. `load` brings back what the rules remember, not this, nor their
+    numbers: freeze again before you go on. Returns `state`. Raises `TypeError` for what isn't a state.
 
     >>> model = {"w": np.ones(1), "b": np.ones(1)}
     >>> state = fl.setup(fl.Descent(0.5), model)

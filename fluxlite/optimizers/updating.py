@@ -10,10 +10,11 @@ import numpy as np
 from ..arrays import device_of, enter_card, on_card_of
 from ..autodiff.collecting import Gradient
 from ..autodiff.tracked import TrackedArray
+from ..messages import warn
 from ..tree.contract import children, fields_of, is_leaf, trainable
-from ..tree.parameters import is_trainable_array
+from ..tree.parameters import is_trainable_array, trainables
 from ..tree.ties import is_array, parameter_key, same_view
-from ..tree.walks import KeyPath, fmap, nodes, steps
+from ..tree.walks import KeyPath, fmap, leaves, nodes, steps
 from .base import Rule
 from .states import Leaf, State, check_writable
 
@@ -21,8 +22,9 @@ from .states import Leaf, State, check_writable
 def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     """Change the parameters of `model`, and `state`, in place for one step; returns both (Flux: ``update!``).
 
-    `grads` is what ``gradient(f, model)[0]`` gives; None in it means no step there. The gradients at all places of a
-    tied parameter are added up, and it takes one step. Everything is checked before anything is changed.
+    `grads` is what ``gradient(f, model)[0]`` gives; None in it means no step there, and if there's nothing else, it's
+    said once. The gradients at all places of a tied parameter are added up, and it takes one step. Everything is
+    checked before anything is changed.
 
     Raises `TypeError` for arguments in the wrong order and a gradient that is no array or elsewhere, `ValueError` for
     one of another shape, and where `state` is not that of `model`.
@@ -34,11 +36,23 @@ def update(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
     {'w': array([0.5, 0. ])}
     """
     steps = checked_steps(state, model, grads)
+    if not steps and (why := without_gradient(model, grads)):
+        warn(("no gradient", type(model)), f"update changes nothing: {why}")
     first = steps[0][0] if steps else next((node for _, node in nodes(state) if isinstance(node, Leaf)), None)
     if first is not None and first.rule.gathered is not None:
         steps = first.rule.gathered(state, model, steps)
     take(steps)
     return state, model
+
+
+def without_gradient(model: Any, grads: Any) -> str:
+    """What to say if there's nothing but None in the gradient of a model that could be trained; otherwise ''."""
+    if any(is_array(leaf) for leaf in leaves(grads)) or next(trainables(model), None) is None:
+        return ""
+    return (
+        f"the loss does not depend on the parameters of this {type(model).__name__}. Does it compute with its "
+        "first argument, as in lambda m, x, y: mse(m(x), y), and not with a model from outside?"
+    )
 
 
 def take(steps: list[tuple[Leaf, Any, Any]]) -> None:

@@ -12,7 +12,7 @@ from ..arguments import check_bool, check_whole
 from ..optimizers import Leaf, Rule
 from ..tree.parameters import trainables
 from ..tree.ties import is_array
-from ..tree.walks import leaves, nodes
+from ..tree.walks import nodes
 
 _USAGE = "train(loss, model, data, opt_state, epochs), with opt_state = setup(rule, model)"
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
@@ -191,12 +191,3 @@ def check_call(loss: Callable, model: Any, arguments: tuple, batch: Any) -> None
         part = f"[{next(iter(batch))!r}]" if isinstance(batch, dict) else f".{type(batch)._fields[0]}"  # type: ignore
         hint = f"; take its parts in the loss, as in lambda model, batch: … batch{part}"
     raise TypeError(f"the loss is called as loss(model, *batch), and this batch has {what}{hint}; {wrong}")
-
-
-def check_gradient(grads: Any, model: Any) -> None:
-    """Raises `ValueError` if nothing at all flows back from the loss: it would be trained for nothing."""
-    if not any(is_array(leaf) for leaf in leaves(grads)):
-        raise ValueError(
-            f"the loss does not depend on the parameters of this {type(model).__name__}. Does it compute with its "
-            "first argument, as in lambda m, x, y: mse(m(x), y), and not with a model from outside?"
-        )

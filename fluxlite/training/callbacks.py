@@ -86,30 +86,29 @@ def early_stopping(
 ) -> Patience:
     """A function that is true once ``f(...)`` missed its best `delay` times in a row (Flux: ``early_stopping``).
 
-    Smaller is better: a score counts against it if ``distance(best, score) < min_dist``, so that `min_dist` is how much
-    better it must get. One that is no number counts against it too, and is never the best. For a score where larger is
-    better write ``distance=lambda best, score: score - best``.
-    ``early_stopping(delay)`` takes the mean loss of the last epoch for `f`.
+    Smaller is better: a score counts against it unless ``distance(best, score) > min_dist``, so the same score again
+    does. One that is no number does too, and is never the best. For a score where larger is better write
+    ``distance=lambda best, score: score - best``. ``early_stopping(delay)`` takes the mean loss of the last epoch.
 
-    The first is compared with `init_score`. With a function that is 0, as in Flux; a loss that is above 0 is never
-    better than this, so say ``init_score=np.inf``, which is what it is without a function.
+    The first score is compared with `init_score`; without it, the first is the best so far. Flux's code doesn't count a
+    tie, though its documentation does, and before 0.16.8 it began with 0, which no loss is better than.
 
-    >>> stop = early_stopping(lambda loss: loss, 2, init_score=np.inf)
+    >>> stop = early_stopping(lambda loss: loss, 2)
     >>> [stop(loss) for loss in (2.0, 1.0, 1.5, 0.9, 1.2, 1.1)]
     [False, False, False, False, False, True]
     """
-    check_callable("distance=…", distance)
-    check_number("min_dist", min_dist)
-    f, delay, first = _score("early_stopping(f, delay)", f, delay, init_score)
+    f, delay = _score("early_stopping(f, delay)", f, delay, init_score, distance, min_dist)
 
     def is_worse(memory: dict, *args: Any, **kwargs: Any) -> bool:
-        score = _plain(f(*args, **kwargs))
-        gained = distance(memory["best"], score)
+        score, best = _plain(f(*args, **kwargs)), memory["best"]
+        if best is None and score != score:
+            return True
+        gained = math.inf if best is None else distance(best, score)
         if gained >= 0:
             memory["best"] = score
-        return not gained >= min_dist  # a score that is no number is no gain
+        return not gained > min_dist  # a score that is no number is no gain
 
-    return Patience(is_worse, delay, "early stopping", {"best": first})
+    return Patience(is_worse, delay, "early stopping", {"best": init_score})
 
 
 def plateau(
@@ -122,34 +121,32 @@ def plateau(
 ) -> Patience:
     """A function that is true once ``f(...)`` stayed as it was `width` times in a row (Flux: ``plateau``).
 
-    It stayed if ``abs(distance(last, score)) < min_dist``. ``plateau(width)`` takes the mean loss of the
-    last epoch for `f`. The first is compared with `init_score`: 0 as in Flux, infinity without a function.
+    It stayed if ``abs(distance(last, score)) <= min_dist``, as Flux's documentation says; its code has ``<``.
+    ``plateau(width)`` takes the mean loss of the last epoch. The first is compared with `init_score`, if there is one.
 
     >>> stop = plateau(lambda loss: loss, 2, min_dist=0.01)
     >>> [stop(loss) for loss in (0.5, 0.4, 0.399, 0.398)]
     [False, False, False, True]
     """
-    check_callable("distance=…", distance)
-    check_number("min_dist", min_dist)
-    f, width, first = _score("plateau(f, width)", f, width, init_score)
+    f, width = _score("plateau(f, width)", f, width, init_score, distance, min_dist)
 
     def is_level(memory: dict, *args: Any, **kwargs: Any) -> bool:
-        score = _plain(f(*args, **kwargs))
-        change = abs(distance(memory["last"], score))
-        memory["last"] = score
-        return bool(change < min_dist)
+        last, memory["last"] = memory["last"], _plain(f(*args, **kwargs))
+        return last is not None and bool(abs(distance(last, memory["last"])) <= min_dist)
 
-    return Patience(is_level, width, "plateau", {"last": first})
+    return Patience(is_level, width, "plateau", {"last": init_score})
 
 
-def _score(usage: str, f: Any, wait: Any, first: Any) -> tuple[Callable, Any, Any]:
-    """The function, the number of times, and what the first score is compared with."""
+def _score(usage: str, f: Any, wait: Any, first: Any, distance: Any, min_dist: Any) -> tuple[Callable, Any]:
+    """The function and the number of times, after a look at all that was given."""
+    check_callable("distance=…", distance)
+    check_number("min_dist", min_dist)
     if getattr(first, "shape", ()):
         raise TypeError(f"{usage}: init_score is one number, got {in_words(first)}")
     if wait is None and not callable(f):
-        return _epoch_loss, f, math.inf if first is None else first
+        return _epoch_loss, f
     _check_function(usage, f)
-    return f, wait, 0 if first is None else first
+    return f, wait
 
 
 def _plain(score: Any) -> Any:

@@ -19,13 +19,14 @@ from ..arguments import check_bool
 from ..arrays import device_of
 from ..devices.host import CPU
 from ..errors import LayerError, keywords_hinted, other_device
-from ..optimizers import adjust
+from ..optimizers.states import follow
+from ..optimizers.updating import without_gradient
 from ..receipts.seconds import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves
 from ..unreached import say_what_is_not_trained
 from .alone import Alone
-from .arguments import check_arguments, check_call, check_gradient, check_schedule, check_switches, length
+from .arguments import check_arguments, check_call, check_schedule, check_switches, length
 from .bar import Bar
 from .callbacks import Patience
 from .interrupts import Interrupts
@@ -104,8 +105,9 @@ def train(
     compared outputs: False. ``check_every=20`` looks at the losses every 20 steps only: on a GPU each look waits for
     it. A loss that is no number is then found later; what it says of the batch stays right.
 
-    ``schedule=cosine(0.01, 1000)``, or any function of the step's number, sets the learning rate before each step, by
-    `adjust`. Steps are counted from 0 over all epochs, and a run that goes on counts on.
+    ``schedule=cosine(0.01, 1000)``, or any function of the step's number, sets the learning rate before each step. It's
+    for the parameters with the largest rate: those that `adjust` gave a tenth of it get a tenth of the schedule's.
+    Steps are counted from 0 over all epochs, and a run that goes on counts on.
 
     ``checkpoint="run.safetensors"`` saves after each epoch and when stopped. With ``resume=True`` the run goes on from
     there, in another process too, as if it had never stopped, to `epochs` in all; without such a file it starts anew.
@@ -165,9 +167,7 @@ def _workers(distributed: bool) -> AbstractContextManager[Any]:
     return joined()
 
 
-def _file(
-    checkpoint: Any, run: Run, workers: Any, asks: bool, check_every: int, resume: bool
-) -> RunFile | None:
+def _file(checkpoint: Any, run: Run, workers: Any, asks: bool, check_every: int, resume: bool) -> RunFile | None:
     """The file of this run, if it has one. Several workers compare first what they were given."""
     if isinstance(workers, Alone):
         return None if checkpoint is None else RunFile(checkpoint, run)
@@ -264,8 +264,8 @@ class _Loop:
             if why is None:
                 raise
             raise why from error
-        if self.history.steps == 0:
-            check_gradient(grads, self.model)
+        if self.history.steps == 0 and (nothing := without_gradient(self.model, grads)):
+            raise ValueError(nothing)
         return value[0] if isinstance(value, tuple) else value, grads
 
     def step(self, batch: Any) -> None:
@@ -274,7 +274,7 @@ class _Loop:
         if len(self.pending) == self.check_every:
             self.look()
         if self.run.schedule is not None:
-            adjust(self.run.opt_state, self.run.schedule(self.history.steps))
+            follow(self.run.opt_state, self.run.schedule(self.history.steps))
         self.workers.update(self.run.opt_state, self.model, grads)
         self.run.done += 1
         self.history.steps += 1

@@ -22,6 +22,7 @@ from ..arrays import device_of
 from ..devices.host import CPU
 from ..messages import formatted, say
 from ..optimizers import Leaf
+from ..optimizers.states import shares
 from ..receipts.seconds import Seconds
 from ..tree.ties import is_array
 from ..tree.walks import leaves, nodes
@@ -281,6 +282,11 @@ def _memories(callbacks: tuple) -> list[dict[str, Any]]:
 
 
 def _rules(run: Run) -> str:
-    rules = dict.fromkeys(str(node.rule) for _, node in nodes(run.opt_state) if isinstance(node, Leaf))
-    both = " and ".join(rules)
-    return both if run.schedule is None else re.sub(r"\beta=[^,)]*", "eta=scheduled", both)
+    """The rules in words. Where a schedule sets the rates, only how large they are beside it."""
+    beside = {} if run.schedule is None else {id(leaf): 1 if leaf.frozen else x for leaf, x in shares(run.opt_state)}
+    rules = []
+    for leaf in (node for _, node in nodes(run.opt_state) if isinstance(node, Leaf)):
+        share = beside.get(id(leaf))
+        eta = "eta=scheduled" if share == 1 else f"eta={share} * scheduled"
+        rules.append(str(leaf.rule) if share is None else re.sub(r"\beta=[^,)]*", eta, str(leaf.rule)))
+    return " and ".join(dict.fromkeys(rules))

@@ -17,6 +17,8 @@ def trainables(x: Any) -> Iterator[tuple[KeyPath, Any]]:
 
     Inside `gradient` these are the tracked arrays: a penalty over them, ``sum(np.sum(w**2) for _, w in
     trainables(model))``, is part of the loss, and of its gradient (Optimisers.jl: ``trainables(x, path=true)``).
+    A path leads to the same place in what's beside the model: ``state[path]`` is what an optimizer has there, as in
+    ``adjust(state[path], decay=0.0)``. If the model is a dict or a list, it's ``path.get(state)``.
 
     >>> [(str(path), array.shape) for path, array in trainables({"W": np.zeros((2, 3)), "steps": np.arange(3)})]
     [("['W']", (2, 3))]

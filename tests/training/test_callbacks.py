@@ -27,10 +27,11 @@ def test_the_example_of_patience():
     assert calls_until_true(patience(lambda: next(values) < 1, 3)) == 3
 
 
-def test_the_example_of_early_stopping():
-    """A loss that increases from 1 on, compared with 0: stopped at the third call."""
+@pytest.mark.parametrize(("options", "calls"), [({}, 4), ({"init_score": 0}, 3)])
+def test_the_example_of_early_stopping(options, calls):
+    """A loss that increases from 1 on: the first is the best so far, or compared with 0, as in Flux before 0.16.8."""
     values = iter(range(1, 11))
-    assert calls_until_true(early_stopping(lambda: next(values), 3)) == 3
+    assert calls_until_true(early_stopping(lambda: next(values), 3, **options)) == calls
 
 
 def test_the_example_of_plateau():
@@ -76,14 +77,30 @@ def test_patience_counts_in_a_row_and_hands_its_arguments_on():
     assert repr(trigger) == "<patience: 0 of 2>"
 
 
-def test_early_stopping_compares_with_the_best_and_the_same_again_is_not_worse():
-    stop = early_stopping(lambda x: x, 2, init_score=np.inf)
-    assert [stop(x) for x in (3, 2, 2, 2.5, 2, 2.5, 2.5)] == [False] * 6 + [True]
+def larger(best, score):
+    return score - best
 
 
-def test_early_stopping_with_a_distance_that_counts():
-    stop = early_stopping(lambda x: x, 2, init_score=np.inf, min_dist=0.1)
-    assert [stop(x) for x in (3, 2.95, 2.9, 2.89)] == [False, False, True, True], "2.95 and 2.9 gain less than 0.1"
+@pytest.mark.parametrize(
+    ("scores", "options", "stops_at"),
+    [
+        ((1, 0.9, 0.8, 0.5, 0.45, 0.41), {}, None),  # a falling loss
+        ((0.5, 0.6, 0.7, 0.8), {"distance": larger}, None),
+        ((-3, -4, -5), {"distance": larger}, 3),  # a score may be negative
+        ((3, 2, 2, 1.5, 2), {}, None),
+        ((3, 2, 2.5, 2), {}, 4),  # the best again is no gain
+        ((0.5,) * 4, {}, 3),
+        ((1 - 0.5,) * 3, {"init_score": 0.5}, 2),
+        ((3, 2.95, 2.9, 2.89), {"min_dist": 0.1}, 3),
+        ((3, 2.5, 2.0), {"min_dist": 0.5}, 3),  # more than that
+        ((np.inf, np.inf, 1), {}, None),
+        ((np.nan, 1, np.nan, np.nan), {}, 4),
+    ],
+)
+def test_early_stopping_counts_what_is_not_better_than_the_best(scores, options, stops_at):
+    stop = early_stopping(lambda x: x, 2, **options)
+    found = [stop(x) for x in scores]
+    assert (found.index(True) + 1 if True in found else None) == stops_at
 
 
 @pytest.mark.parametrize("worse", [np.nan, np.inf])
@@ -110,6 +127,10 @@ def test_larger_is_better_with_another_distance():
 def test_plateau_compares_with_the_last():
     level = plateau(lambda x: x, 2, min_dist=0.1)
     assert [level(x) for x in (1, 0.95, 0.5, 0.45, 0.4)] == [False, False, False, False, True]
+    level = plateau(lambda x: x, 2)
+    assert [level(x) for x in (0, 0, 0)] == [False, False, True], "the first has nothing to be compared with"
+    level = plateau(lambda x: x, 2, min_dist=0)
+    assert [level(x) for x in (0.5, 0.5, 0.5)] == [False, False, True], "the same score has stayed"
 
 
 def test_without_a_function_they_take_the_loss_of_the_last_epoch():
@@ -177,7 +198,7 @@ def test_after_the_last_epoch_there_is_nothing_to_stop():
 @pytest.mark.parametrize(
     ("callback", "epochs", "reason"),
     [
-        (lambda: early_stopping(lambda h: h.epochs, 3), 3, "early stopping"),
+        (lambda: early_stopping(lambda h: h.epochs, 3), 4, "early stopping"),
         (lambda: early_stopping(2, min_dist=0.01), 5, "early stopping"),
         (lambda: plateau(2, min_dist=0.01), 5, "plateau"),
         (lambda: patience(lambda h: h.epoch_losses[-1] < 0.1, 2), 3, "patience"),

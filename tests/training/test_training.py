@@ -490,12 +490,87 @@ def test_a_schedule_sets_the_rate_before_each_step(tmp_path):
     assert first + rates(3, schedule=schedule, checkpoint=path, resume=True) == [0.5] * 3 + [0.25] * 3
 
 
+LAYERED = {"backbone": np.ones(2), "head": np.ones(2), "frozen": np.ones(2)}
+
+
+def rates(state):
+    return {name: leaf.rule.eta for name, leaf in state.items()}
+
+
+def layered(setting, epochs=1, rule=None, **keywords):
+    """A model whose parts have rates of their own after `setting`, trained by a schedule; its state."""
+    model = {name: w.copy() for name, w in LAYERED.items()}
+    state = fl.setup(rule or fl.Momentum(1e-3), model)
+    setting(state)
+    seen = []
+    train(lambda m, x: sum(np.sum((w - x) ** 2) for w in m.values()), model, [0.0, 0.5], state, epochs,
+          each_step=lambda h: seen.append(rates(state)), **keywords)  # fmt: skip
+    return model, state, seen
+
+
+@pytest.mark.parametrize(
+    "setting, expected",
+    [
+        (lambda s: None, (0.5, 0.5, 0.5)),
+        (lambda s: fl.adjust(s, 0.25), (0.5, 0.5, 0.5)),  # all of them: the schedule's own, as before
+        (lambda s: fl.adjust(s["backbone"], 1e-4), (0.05, 0.5, 0.5)),
+        (lambda s: fl.adjust(s["head"], 1e-2), (0.05, 0.5, 0.05)),  # never more than the schedule says
+        (lambda s: fl.adjust(s["backbone"], 0.0), (0.0, 0.5, 0.5)),
+        (lambda s: fl.adjust(s, 0.0), (0.5, 0.5, 0.5)),
+        (lambda s: (fl.freeze(s["frozen"]), fl.adjust(s["frozen"], 1.0), fl.adjust(s["head"], 1e-4)),
+         (0.5, 0.05, 500)),  # what's frozen isn't the measure
+    ],
+)  # fmt: skip
+def test_a_schedule_keeps_the_ratio_of_the_rates(setting, expected):
+    _, _, seen = layered(setting, schedule=fl.step_decay(0.5, 1, 0.5))
+    for step, found in enumerate(seen):
+        np.testing.assert_allclose(list(found.values()), np.array(expected) / 2**step, rtol=1e-12)
+
+
+def test_the_ratio_stays_after_a_rate_of_zero_and_in_a_rule_of_several():
+    chained = fl.OptimiserChain(fl.WeightDecay(0.1), fl.Momentum(1e-3))
+    model = {name: w.copy() for name, w in LAYERED.items()}
+    state = fl.setup(chained, model)
+    fl.adjust(state["backbone"], 1e-4)
+    for schedule in (lambda step: 0.0, fl.step_decay(0.5, 9)):
+        train(lambda m, x: sum(np.sum(w) for w in m.values()) * x, model, [1.0], state, schedule=schedule)
+    eta = {name: leaf.rule.rules[1].eta for name, leaf in state.items()}
+    np.testing.assert_allclose(list(eta.values()), (0.05, 0.5, 0.5), rtol=1e-12)
+    fl.adjust(state["head"], 2e-3)  # from now on this is its own
+    train(lambda m, x: sum(np.sum(w) for w in m.values()) * x, model, [1.0], state, schedule=lambda step: 1.0)
+    assert [leaf.rule.rules[1].eta for leaf in state.values()] == [0.05, 1.0, 0.5]
+
+
+def test_a_run_with_rates_of_its_own_goes_on_exactly(tmp_path, capsys):
+    def setting(state):
+        fl.adjust(state["backbone"], 1e-4)
+
+    path, schedule = tmp_path / "run.safetensors", fl.cosine(0.1, 8)
+    whole = layered(setting, 4, schedule=schedule)
+    layered(setting, 1, schedule=schedule, checkpoint=path)
+    again = layered(setting, 4, schedule=schedule, checkpoint=path, resume=True)
+    assert {n: w.tolist() for n, w in again[0].items()} == {n: w.tolist() for n, w in whole[0].items()}
+    assert again[2] == whole[2][2:]
+    layered(setting, 1, schedule=schedule, checkpoint=path, overwrite=True)
+    with pytest.raises(ValueError, match=r"of a run with Momentum\(eta=0\.1 \* scheduled, .* and .*opt_state is of"):
+        layered(lambda s: None, 4, schedule=schedule, checkpoint=path, resume=True)  # adjust is forgotten
+
+
+def test_the_rule_in_a_file_is_named_as_it_was(tmp_path):
+    """An older file says this, and goes on."""
+    path = tmp_path / "run.safetensors"
+    layered(lambda s: None, rule=fl.AdamW(0.1, decay=0.5), schedule=fl.cosine(0.1, 8), checkpoint=path)
+    then = "AdamW(eta=scheduled, beta=(0.9, 0.999), epsilon=1e-08, decay=0.5, couple=True)"
+    assert fl.load(path)["run"]["optimizer"] == then
+
+
 @pytest.mark.parametrize(
     "schedule, rule, words",
     [
         (0.1, fl.Adam(), "schedule is a function of the step's number"),
         (lambda: 0.1, fl.Adam(), "schedule is called with the step's number"),
         (fl.cosine(0.1, 10), fl.AdaDelta(), r"AdaDelta\(.*\) has none"),
+        (lambda step: None, fl.Adam(), "the learning rate eta is a number, got None"),
     ],
 )
 def test_what_is_no_schedule(schedule, rule, words):
