@@ -18,6 +18,8 @@ few_examples = settings(
     max_examples=EXAMPLES or 6, deadline=None, derandomize=not EXAMPLES, database=None, print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )  # fmt: skip
+# On other devices we only look for functions and keywords that they lack.
+fewer_examples = settings(few_examples, max_examples=EXAMPLES or 3)
 
 
 # -- numbers: each domain draws numbers from a generator. No two are equal, so nothing is at a corner -----------
