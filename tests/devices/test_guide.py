@@ -9,6 +9,7 @@ import pytest
 
 import fluxlite as fl
 
+
 @pytest.fixture(autouse=True)
 def on_a_simulated_GPU():
     with fl.simulate_gpu():
