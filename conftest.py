@@ -6,6 +6,7 @@ There's only this one, since a second conftest.py in tests/ would be another mod
 import collections
 import importlib.util
 import os
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -31,11 +32,28 @@ if importlib.util.find_spec("mpi4py") is None:  # which the examples there start
     collect_ignore_glob += ["fluxlite/distributed/*"]
 
 
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="also run the tests marked slow, as the nox sessions do")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Without ``--slow``, leave out what's marked slow, unless you asked for nothing else.
+
+    These tests are deselected, not skipped, since nothing that they need is missing.
+    """
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if not config.option.slow and len(slow) < len(items):
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
 def pytest_configure(config):
     """``pytest -m cuda`` rehearses where there's no card (`tests/rehearsal.py`).
 
     nbval compares notebook outputs by the rule in `tools/outputs.py`: the last digits may differ.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in `nohup make test &`, and programs inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.option.markexpr == "cuda":
         import rehearsal
 
@@ -109,7 +127,9 @@ def pytest_terminal_summary(terminalreporter):
 def pytest_generate_tests(metafunc):
     marker = metafunc.definition.get_closest_marker("on")
     if marker is not None:
-        params = [pytest.param(name, marks=pytest.mark.cuda if name == "CUDA" else ()) for name in marker.args]
+        with_cuda = metafunc.config.option.markexpr == "cuda" or fluxlite.functional("CUDA")
+        names = [name for name in marker.args if name != "CUDA" or with_cuda]  # a case that can't run is only noise
+        params = [pytest.param(name, marks=pytest.mark.cuda if name == "CUDA" else ()) for name in names]
         metafunc.parametrize("device", params, indirect=True)
 
 

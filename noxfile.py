@@ -61,8 +61,8 @@ NEEDS = {"Sandybridge": "AVX", "Haswell": "AVX2", "SkylakeX": "AVX512F"}
 NOTEBOOKS = sorted(glob("notebooks/*.ipynb"))
 for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")  # several processes, one thread each: otherwise they get in each other's way
-PYTEST = ["-m", "pytest", "-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadfile", "--color=no",
-          "--nbval", "--nbval-current-env", "--nbval-cell-timeout=120"]  # fmt: skip
+PYTEST = ["-m", "pytest", "-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadfile", "--color=no"]
+NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120"]
 EVERYTHING = ["fluxlite", "tests", *NOTEBOOKS]
 
 
@@ -75,7 +75,7 @@ def processors(session: nox.Session, processor: str) -> None:
     environment, plugin = PROCESSORS[processor], []
     if processor == "other digits":
         environment, plugin = kernels_too(Path(session.create_tmp(), "ipython")), ["-p", "tools.last_digits"]
-    session.run(sys.executable, *PYTEST, *plugin, *(session.posargs or EVERYTHING), env=environment)
+    session.run(sys.executable, *PYTEST, *NBVAL, *plugin, *(session.posargs or EVERYTHING), env=environment)
 
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.14"])
@@ -83,7 +83,7 @@ def pythons(session: nox.Session) -> None:
     """Every Python that starts here, with the newest packages that it gets."""
     session.install("-e", ".[test]")
     # As Jupyter starts its kernels: since 3.13 Python colours what it says about an error.
-    session.run("python", *PYTEST, *(session.posargs or EVERYTHING), env={"FORCE_COLOR": "1"})
+    session.run("python", *PYTEST, *NBVAL, *(session.posargs or EVERYTHING), env={"FORCE_COLOR": "1"})
 
 
 @nox.session(python="3.12")
@@ -91,14 +91,43 @@ def pythons(session: nox.Session) -> None:
 def numpys(session: nox.Session, numpy: str) -> None:
     """The oldest NumPy that we support, and the newest."""
     session.install("-e", ".[test]", numpy)
-    session.run("python", *PYTEST, *(session.posargs or EVERYTHING))
+    session.run("python", *PYTEST, *NBVAL, *(session.posargs or EVERYTHING))
+
+
+# What `make test` leaves out, since it takes long and notices little more.
+SLOW = {
+    "copies": ["tests/course/test_lessons.py"],  # the learners' copies run to their ends
+    "browser": ["tests/browser"],  # JupyterLab and Notebook 7 in Chromium
+    "rest": ["tests", "--ignore=tests/course/test_lessons.py", "--ignore=tests/browser", "--ignore=tests/hub"],
+}
+
+
+@nox.session(venv_backend="none")
+@nox.parametrize("part", [nox.param(name, id=name) for name in SLOW])
+def slow(session: nox.Session, part: str) -> None:
+    """The tests that are marked slow: the learners' copies, the browsers, the rest."""
+    session.run(sys.executable, *PYTEST, "-p", "no:nbval", "--slow", "-m", "slow", *SLOW[part], *session.posargs)
+
+
+@nox.session(venv_backend="none", default=False)  # a minute and a half
+def rehearsal(session: nox.Session) -> None:
+    """The tests for NVIDIA GPUs, with the real CuPy over an acted driver, where no card is."""
+    session.run(sys.executable, "-m", "pytest", "-p", "no:nbval", "--color=no", "-m", "cuda", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def examples(session: nox.Session) -> None:
+    """Each derivative rule with so many random examples (100), not the same ones each time."""
+    count = session.posargs[0] if session.posargs else "100"
+    tests = ["tests/autodiff", "tests/test_activations.py"]
+    session.run(sys.executable, *PYTEST, "-p", "no:nbval", *tests, env={"FLUXLITE_EXAMPLES": count})
 
 
 @nox.session(venv_backend="none", default=False)  # ten minutes
 def kills(session: nox.Session) -> None:
     """Programs that are killed while they save, or train with a checkpoint: nothing is torn, lost or left over."""
     files = ["tests/checkpoint/test_checkpoint_files.py", "tests/training/test_training_kills.py"]
-    command = ["-m", "pytest", "-p", "no:nbval", "-s", "-k", "killed or kills", *files]
+    command = ["-m", "pytest", "-p", "no:nbval", "--slow", "-s", "-k", "killed or kills", *files]
     times = os.environ.get("FLUXLITE_KILLS", "200")
     session.run(sys.executable, *command, *session.posargs, env={"FLUXLITE_KILLS": times})
 
@@ -184,7 +213,7 @@ def proxy(session: nox.Session) -> dict[str, str]:
 def hub(session: nox.Session, jupyterhub: str) -> None:
     """A class of five on a real JupyterHub, in the version of the chart for Kubernetes and in the newest."""
     session.install("-e", ".[test,hub]", jupyterhub)
-    tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "tests/hub"]
+    tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "--slow", "tests/hub"]
     session.run("python", *tests, *session.posargs, env=proxy(session))
 
 
@@ -202,7 +231,7 @@ def site(session: nox.Session) -> None:
     """The site, in build/site, and its tests: every name is there, no link is dead, axe-core finds nothing serious."""
     session.install("-e", ".[test,site,browser]")
     session.run("python", "site/make.py")
-    tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "tests/site"]
+    tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "--slow", "tests/site"]
     session.run("python", *tests, *session.posargs, env={"FLUXLITE_SITE": "build/site/html"})
 
 

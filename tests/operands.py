@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-# The same examples in every run, so that a failure repeats.
+# Few examples, and the same ones in every run, so that a failure repeats. `nox -s random` tries many others.
+EXAMPLES = int(os.environ.get("FLUXLITE_EXAMPLES", "0"))
 few_examples = settings(
-    max_examples=20, deadline=None, derandomize=True, database=None,
+    max_examples=EXAMPLES or 6, deadline=None, derandomize=not EXAMPLES, database=None, print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )  # fmt: skip
+# On other devices we only look for functions and keywords that they lack.
+fewer_examples = settings(few_examples, max_examples=EXAMPLES or 3)
 
 
 # -- numbers: each domain draws numbers from a generator. No two are equal, so nothing is at a corner -----------

@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import blocks, distributed, harness, importing, loader, memory, rnn, sine_wave, small_models  # noqa: E402
 from benchmarks.__main__ import main, processor  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 class Clock:
     """Time passes only when a contender says so."""

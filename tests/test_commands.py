@@ -101,6 +101,7 @@ def old_pythons():
     return found
 
 
+@pytest.mark.slow
 def test_real_old_pythons_can_say_what_helps(monkeypatch):
     pythons = old_pythons()
     if not pythons:
@@ -340,6 +341,7 @@ def test_an_extra_that_does_not_exist_is_refused(project):
     assert not project.venv.exists()
 
 
+@pytest.mark.slow
 def test_a_real_venv_is_made_and_looked_into(prepare, tmp_path):
     """With Python's own module for it. Half of one, or a link to one, is replaced; what it leads to stays."""
     venv = tmp_path / ".venv"

@@ -46,7 +46,7 @@ def run(name, backend, *arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("backend", ["CPU", "Simulated"])
+@pytest.mark.parametrize("backend", ["CPU", pytest.param("Simulated", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", BOUNDS)
 def test_it_learns(name, backend):
     epochs, most, least = BOUNDS[name]

@@ -103,12 +103,14 @@ def nbval(notebook, **environment):
                           capture_output=True, text=True)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_nbval_takes_both_on_the_machine_that_made_them(planted):
     for name in DIGITS:
         found = nbval(planted / f"{name}.ipynb")
         assert found.returncode == 0 and "2 passed" in found.stdout, found.stdout
 
 
+@pytest.mark.slow
 def test_a_trained_number_with_eight_digits_is_found_on_the_other_processor(planted, tmp_path):
     environment = last_digits.kernels_too(tmp_path)
     found = nbval(planted / "eight.ipynb", **environment)

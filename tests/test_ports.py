@@ -16,7 +16,7 @@ import fluxlite as fl
 PORTS = Path(__file__).parent / "ports"
 
 
-@pytest.fixture(params=["CPU", "Simulated"])
+@pytest.fixture(params=[pytest.param("CPU", marks=pytest.mark.slow), "Simulated"])
 def run(request, monkeypatch):
     """Runs a program on the CPU or on the simulated GPU, and gives what its names stand for at the end."""
 

@@ -146,6 +146,7 @@ SCHEMAS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SCHEMAS)
 def test_each_file_is_what_its_readers_expect(kind):
     code, said = lint("check-jsonschema", "--builtin-schema", f"vendor.{kind}", *SCHEMAS[kind])
@@ -155,6 +156,7 @@ def test_each_file_is_what_its_readers_expect(kind):
 AUDIT = ("zizmor", "--offline", "--quiet")
 
 
+@pytest.mark.slow
 def test_nothing_in_the_workflows_can_be_abused():
     code, said = lint(*AUDIT, GITHUB)
     assert code == 0, said
@@ -164,6 +166,7 @@ def schema(kind):
     return "check-jsonschema", "--builtin-schema", f"vendor.{kind}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("linter", "file", "right", "wrong", "said"),
     [

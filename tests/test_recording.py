@@ -21,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import launches, provenance, record as recording  # noqa: E402, I001
 from benchmarks.harness import ROOT  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 T4 = "NVIDIA T4"
 FIGURES = [name for name in PRESETS[T4]._fields[3:] if name not in ("tape", "start", "queue", "version", "source")]
 # What a CPU computes in a second or two, since a simulated GPU that's used normally computes values.

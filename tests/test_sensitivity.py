@@ -12,6 +12,7 @@ from benchmarks.sensitivity import STATEMENTS  # noqa: E402
 from fluxlite.simulated.presets import PRESETS, preset  # noqa: E402
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_program_writes():
     written = sensitivity.FILE.read_text(encoding="utf-8")
     assert written == sensitivity.document(), "python -m benchmarks.sensitivity --write"

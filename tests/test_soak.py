@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 import soak
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system has no /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system has no /proc"),
+]
 
 
 def test_nothing_is_left_over_after_a_few_rounds():

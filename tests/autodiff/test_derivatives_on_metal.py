@@ -10,7 +10,7 @@ import test_derivatives_shaping
 from gradcheck import Call, assert_close, parts_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from operands import few_examples
+from operands import fewer_examples
 
 import fluxlite as fl
 from fluxlite.autodiff.tracked import plain
@@ -72,7 +72,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("row", [row for row in TABLE if row[1] in REFUSED], ids=lambda row: row[1].__name__)
-@few_examples
+@fewer_examples
 @given(st.data())
 def test_what_is_missing_is_refused_by_name(row, data):
     call = with_the_rest(data.draw(row[2](row[1])), there)
@@ -95,7 +95,7 @@ ROWS = [row for row in TABLE if row[1] not in REFUSED]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}-{getattr(row[1], '__name__', row[1])}")
-@few_examples
+@fewer_examples
 @given(st.data())
 def test_rule(row, data):
     call = data.draw(row[2](row[1]))

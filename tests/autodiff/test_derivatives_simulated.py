@@ -10,7 +10,7 @@ import test_derivatives_shaping
 from gradcheck import Call, assert_close, parts_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from operands import few_examples
+from operands import fewer_examples
 
 import fluxlite as fl
 from fluxlite.autodiff.rules import RULES
@@ -48,7 +48,7 @@ def loss(call):
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: getattr(row[0], "__name__", str(row[0])))
-@few_examples
+@fewer_examples
 @given(st.data())
 def test_rule(row, data):
     call = data.draw(row[1](row[0]))

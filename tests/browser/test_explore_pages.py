@@ -12,6 +12,8 @@ import pytest
 from fluxlite.course.explore import EXPLORE, programs, write_pages
 from fluxlite.course.explore.lines import alive_crossover
 
+pytestmark = pytest.mark.slow
+
 SHOTS = os.environ.get("FLUXLITE_SCREENSHOTS")
 NAMES = list(EXPLORE)
 

@@ -13,6 +13,8 @@ from front_ends import ROOT, WAIT, answers, served, wait_until
 
 from fluxlite.course.lab import SETTINGS
 
+pytestmark = pytest.mark.slow
+
 LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "learner").glob("[0-9]*.ipynb"))
 if not os.environ.get("FLUXLITE_SCREENSHOTS"):  # all of them are run without a browser as well
     LESSONS = ["00-start-here.ipynb", "05-sine-wave-rnn.ipynb"]

@@ -9,6 +9,8 @@ from front_ends import ROOT, WAIT, served, wait_until
 from fluxlite.course.films.ball import RATES
 from fluxlite.course.lab import SETTINGS
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("notebook", reason="Notebook is not installed: make test EXTRAS=browser")
 
 # A heading far down in another lesson; and, in the same, one above which there's more than a screen.

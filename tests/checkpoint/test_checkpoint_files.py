@@ -1,6 +1,6 @@
 """The file itself: never half, never wrong without a word. Damage, kills, full disks, several writers.
 
-FLUXLITE_KILLS=100, which `make stress` sets, kills a hundred programs while they save, in place of a dozen.
+FLUXLITE_KILLS=100, which `make stress` sets, kills a hundred programs while they save, in place of four.
 """
 
 import errno
@@ -29,7 +29,7 @@ import fluxlite as fl
 from fluxlite.checkpoint import files
 from fluxlite.checkpoint.files import FileFormatError
 
-KILLS = int(os.environ.get("FLUXLITE_KILLS", "12"))
+KILLS = int(os.environ.get("FLUXLITE_KILLS", "4"))
 posix = pytest.mark.skipif(os.name == "nt", reason="kill -9, umask and permissions are those of POSIX")
 
 
@@ -426,6 +426,7 @@ def test_a_killed_program_leaves_the_old_file_or_the_new_one(path):
     assert os.listdir(path.parent) == [path.name]
 
 
+@pytest.mark.slow
 @posix
 def test_the_check_notices_a_program_that_writes_in_place(path):
     with pytest.raises(AssertionError, match="the file is not whole"):

@@ -49,6 +49,7 @@ def test_each_lane_of_the_race_has_the_colour_of_its_kind_of_time(monkeypatch):
         assert cpu.get_facecolor() == to_rgba(look(kind)["color"]) and gpu.get_edgecolor() == to_rgba(ORANGE)
 
 
+@pytest.mark.slow
 def test_the_race_runs_where_no_kernel_does():
     film = race(one_step(), fl.Seconds(40e-6, "measured"))
     film.slider.value = 5
@@ -56,6 +57,7 @@ def test_the_race_runs_where_no_kernel_does():
     assert film.alive().at() == film.sentence and film.sentence in page and "<script>" in page
 
 
+@pytest.mark.slow
 def test_a_small_copy_is_latency_and_a_large_one_transfer():
     assert "100 % of it is latency" in copy_time(4).sentence
     assert "100 % of it is the transfer" in copy_time(2**30).sentence
@@ -109,6 +111,7 @@ def test_a_ball_has_a_learning_rate():
             ball(rate)
 
 
+@pytest.mark.slow
 def test_the_memory_is_that_of_the_network():
     x, y, w1, w2 = problem()
     train(x, y, w1, w2)

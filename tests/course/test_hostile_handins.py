@@ -154,6 +154,7 @@ sys.exit(status)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="has pipes, links and /proc")
 def test_a_hundred_hostile_handins_are_all_named_and_cost_little(tmp_path, monkeypatch):
     with tempfile.TemporaryDirectory(dir=tmp_path) as place:  # some of them are large, and pytest would keep them

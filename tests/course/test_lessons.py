@@ -25,6 +25,11 @@ LESSONS = sorted(NOTEBOOKS.glob("[0-9]*.ipynb"))
 LEARNERS = sorted((NOTEBOOKS / "learner").glob("[0-9]*.ipynb"))
 every_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 every_copy = pytest.mark.parametrize("path", LEARNERS, ids=lambda path: path.stem)
+# Running a copy takes seconds. If one runs, the others most likely do, too.
+SLOW = [path for path in LEARNERS if path.name[:2] not in ("01", "06")]
+some_copies = pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=[pytest.mark.slow] * (path in SLOW), id=path.stem) for path in LEARNERS]
+)
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +170,7 @@ def test_a_copy_says_at_its_end_how_to_hand_in(path, tmp_path):
         assert (tmp_path / "handin-Ada-Lovelace.zip").exists()
 
 
-@every_copy
+@some_copies
 def test_a_lesson_begins_small(path):
     """Thirty learners may share one computer, so plotting and GPU libraries are loaded only when needed."""
     large = {"matplotlib", "torch", "ipywidgets", "pandas"} | ({"cupy"} if not functional("CUDA") else set())
@@ -175,7 +180,7 @@ def test_a_lesson_begins_small(path):
     assert ran.stdout.splitlines()[-1].split() == ["NEEDED"]
 
 
-@every_copy
+@some_copies
 def test_a_copy_runs_to_its_end_and_every_exercise_is_not_yet(path, tmp_path, monkeypatch):
     """Like a learner who chooses *Run All Cells* before doing anything."""
     import nbformat

@@ -13,7 +13,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LESSON = "03-your-own-model.ipynb"
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("nbgrader") is None, reason="nbgrader is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(importlib.util.find_spec("nbgrader") is None, reason="nbgrader is not installed"),
+]
 
 
 def nbgrader(folder, *arguments):

@@ -41,6 +41,7 @@ def test_what_is_needed_is_what_is_installed_by_pyproject():
     assert oldest == {**ready.NEEDED, **ready.TO_START}
 
 
+@pytest.mark.slow
 def test_an_environment_made_before_filelock_was_listed_stays_ready(tmp_path):
     (tmp_path / "without").mkdir()
     (tmp_path / "without" / "filelock.py").write_text("raise ImportError('it is not installed')")
@@ -48,6 +49,7 @@ def test_an_environment_made_before_filelock_was_listed_stays_ready(tmp_path):
     assert (answer.stdout, answer.stderr) == ("READY\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", ["numpy.py", "tqdm.py", "fluxlite.py", "json.py"])
 def test_the_command_imports_nothing_from_the_folder_that_it_is_asked_in(planted, tmp_path):
     """Also not in the process that tries the imports."""
@@ -102,6 +104,7 @@ def test_lab_names_all_that_is_missing_and_this_python(monkeypatch, capsys):
     )
 
 
+@pytest.mark.slow
 def test_what_is_there_and_cannot_be_imported_is_named(tmp_path):
     (tmp_path / "tqdm.py").write_text("raise ImportError('DLL load failed')")
     answer = check(tmp_path, PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}")
@@ -147,6 +150,7 @@ def test_at_the_command_line(monkeypatch, capsys):
     assert main(["check"]) == 1 and capsys.readouterr().out == "Buy a computer.\n"
 
 
+@pytest.mark.slow
 def test_in_a_cell(tmp_path, monkeypatch):
     """``%run -m fluxlite …``, which a learner can type in a notebook. Even a mistake gives no traceback."""
     import nbformat

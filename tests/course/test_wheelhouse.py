@@ -96,12 +96,14 @@ def downloaded(folder, target):
     return sorted("-".join(path.name.split("-")[:2]) for path in folder.iterdir())
 
 
+@pytest.mark.slow
 def test_each_computer_gets_its_own_wheels(registry, tmp_path):
     """Those of Windows are asked for there only; where a package's version depends on Python's third number, both."""
     assert downloaded(tmp_path / "linux", "linux-3.11") == ["numpy-2.4", "soup-2.0", "soup-4.0"]
     assert downloaded(tmp_path / "windows", "windows-3.12") == ["numpy-2.5", "pywinpty-3.0", "soup-4.0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["linux-3.12", "windows-3.11", "macos-arm64-3.11"])
 def test_a_missing_wheel_is_noticed_here_and_not_in_the_room(registry, tmp_path, target):
     with pytest.raises(RuntimeError, match=f"{target}: a wheel is missing"):
@@ -137,6 +139,7 @@ def test_the_installer_alone_says_that_the_rest_is_missing(tmp_path):
     assert answer.returncode == 1 and "Copy the whole folder" in answer.stdout and not (tmp_path / "course").exists()
 
 
+@pytest.mark.slow
 def test_wheels_for_another_system_are_reported(tmp_path):
     (tmp_path / "wheels").mkdir()
     (tmp_path / "install_offline.py").write_bytes((ROOT / "tools" / "install_offline.py").read_bytes())

@@ -44,6 +44,7 @@ def alive(pid):
 
 @needs_mpi
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks for processes in /proc")
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["stopped", "left alone", "killed"])
 def test_no_process_is_left_over_however_the_notebook_ends(end):
     done = subprocess.run([sys.executable, "-c", PROGRAM, end], capture_output=True, text=True, timeout=240)

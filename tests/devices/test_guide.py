@@ -1,18 +1,13 @@
-"""The guide's examples of arrays and models on a GPU, and the table of which test shows which example.
+"""The guide's examples of arrays and models on a GPU. Each test's name has the ids of what it shows.
 
 Examples of choosing a device are in `test_choosing.py` and `test_preferences.py`, of several devices in
 `test_several_gpus.py`.
 """
 
-import ast
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import fluxlite as fl
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -105,103 +100,3 @@ def test_F44_the_same_code_for_any_backend():
             device = fl.get_device()
             model, x = device((fl.Dense(2, 3), np.ones(2, np.float32)))
             assert fl.device_of(model(x)) == device
-
-
-# -- the table ----------------------------------------------------------------------------------------------------
-
-# For each of the guide's features, the test that shows it, or where it will be shown.
-FEATURES = {
-    "F1": "test_backends.py::test_F1",
-    "F2": "test_backends.py::test_F2",
-    "F3": "test_backends.py::test_F3",
-    "F4": "test_backends.py::test_S1_1",
-    "F5": "test_backends.py::test_S1_2",
-    "F6": "test_backends.py::test_S1_3",
-    "F7": "test_preferences.py::test_S1_4",
-    "F8": "test_preferences.py::test_S1_6",
-    "F9": "test_choosing.py::test_S1_27",
-    "F10": "test_several_gpus.py::test_S1_17",
-    "F11": "test_guide.py::test_S3_R3",
-    "F12": "test_guide.py::test_S1_7",
-    "F13": "test_tree.py::test_an_unregistered_object_stays_as_it_is",
-    "F14": "test_tree.py::test_functor_of_an_object_takes_it_apart",
-    "F15": "test_tree.py::test_a_subset_changes_only_its_fields",
-    "F16": "test_selection.py::test_without_a_gpu_gpu_gives_its_argument",
-    "F17": "test_guide.py::test_S1_10",
-    "F18": "test_moving.py::test_containers_and_models_move",
-    "F19": "test_guide.py::test_F19",
-    "F20": "test_guide.py::test_S1_9",
-    "F21": "test_loaders.py::test_F21",
-    "F22": "test_loaders.py::test_S1_11",
-    "F23": "test_loaders.py::test_all_ways_give_equal_batches",
-    "F24": "test_loaders.py::test_S1_14",
-    "F25": "test_loaders.py::test_S3_9",
-    "F26": "test_loaders.py::test_S3_10",
-    "F27": "test_loaders.py::test_S1_11",
-    "F28": "test_older_styles.py::test_the_implicit_style_gives",
-    "F29": "test_guide.py::test_S1_15",
-    "F30": "test_saving.py::test_F30",
-    "F31": "test_choosing.py::test_without_a_preference_the_first",
-    "F32": "test_several_gpus.py::test_device_objects_are_complete",
-    "F33": "test_choosing.py::test_S1_19",
-    "F34": "test_choosing.py::test_S1_21",
-    "F35": "test_choosing.py::test_F35",
-    "F36": "test_choosing.py::test_S1_29",
-    "F37": "test_several_gpus.py::test_S1_23",
-    "F38": "test_choosing.py::test_F38",
-    "F39": "test_several_gpus.py::test_S1_25",
-    "F40": "test_several_gpus.py::test_S1_25",
-    "F41": "test_several_gpus.py::test_S1_25",
-    "F42": "test_choosing.py::test_S1_27",
-    "F43": "test_preferences.py::test_S1_20",
-    "F44": "test_guide.py::test_F44",
-    "F45": "test_loaders.py::test_F45",
-    "F46": "test_scalars.py::test_F46",
-    "F47": "test_several_gpus.py::test_S3_R8",
-    "F48": "test_several_gpus.py::test_S3_R10",
-    "F49": "test_guide.py::test_S3_R9",
-    "F50": "test_rnn.py::test_after_200_epochs",
-    "F51": "test_older_styles.py::test_the_descent_step_of_the_blog",
-    "F52": "test_older_styles.py::test_a_state_that_was_walked_through_has_to_be_detached",
-    "F53": "test_selection.py::test_without_a_gpu_gpu_gives_its_argument",
-    "F54": "test_rnn.py::test_after_200_epochs",
-    "F55": "later: the lesson that measures",
-    "F56": "test_rnn.py::test_after_200_epochs",
-}
-# The guide's examples that are shown outside the device tests.
-EXAMPLES_ELSEWHERE: dict[str, str] = {}
-EXAMPLES = [f"S1_{i}" for i in range(1, 31)] + [f"S3_{i}" for i in range(1, 15)] + [f"S3_R{i}" for i in range(1, 11)]
-
-
-def names_in(file):
-    tree = ast.parse(next((ROOT / "tests").rglob(file)).read_text("utf-8"))
-    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
-
-
-def test_the_table_has_every_feature_and_its_tests_exist():
-    assert list(FEATURES) == [f"F{i}" for i in range(1, 57)]
-    for feature, owner in FEATURES.items():
-        if not owner.startswith("later: "):
-            file, beginning = owner.split("::")
-            assert any(f"{name}_".startswith(f"{beginning}_") for name in names_in(file)), f"{feature}: {owner} is gone"
-
-
-def test_every_example_is_shown_by_a_test_of_its_name_or_said_to_be_elsewhere():
-    names = [name for path in (ROOT / "tests").rglob("test_*.py") for name in names_in(path.name)]
-    shown = {example for example in EXAMPLES for name in names if example in _ids(name)}
-    assert shown | set(EXAMPLES_ELSEWHERE) == set(EXAMPLES) and not shown & set(EXAMPLES_ELSEWHERE)
-
-
-def _ids(name):
-    """The examples that a test's name starts with: test_S1_17_and_S3_13_minus_one shows S1_17 and S3_13."""
-    words = name.split("_")[1:]
-    found = []
-    while words[:1] and words[0] in ("S1", "S3"):
-        found.append("_".join(words[:2]))
-        words = words[3:] if words[2:3] == ["and"] else words[2:]
-    return found
-
-
-def test_the_table_notices_what_is_missing():
-    assert _ids("test_S1_17_and_S3_13_minus_one_hides_all") == ["S1_17", "S3_13"]
-    assert _ids("test_S3_R7_the_current_device") == ["S3_R7"] and _ids("test_numbers_S1_4") == []

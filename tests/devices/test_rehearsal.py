@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 NOT_REHEARSED = {"Thrust's sort", "_tensordot_core_int_kernel<int>", "cuRAND"}
 
 
+@pytest.mark.slow
 def test_the_tests_for_a_card_run_in_a_rehearsal():
     """In a process of its own, since a rehearsal begins before CuPy is imported. These folders ask for most kernels."""
     if not rehearsal.can_start():

@@ -14,14 +14,15 @@ from fluxlite.distributed.__main__ import main, what_happened
 
 NAMES = re.findall(r"^def (check_\w+)", Path(on_workers.HERE, "program_checks.py").read_text("utf-8"), re.M)
 pytestmark = needs_mpi
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory):
+def outcomes(request, tmp_path_factory):
     """What each check said, on 2, 3 and 1 workers: {(workers, check): {rank: "" or a traceback}}."""
     folder = tmp_path_factory.mktemp("runs")
     found = {}
-    for workers in (2, 3, 1):  # the first writes a file with which the others go on
+    for workers in (2, 3, 1) if request.config.option.slow else (2,):  # the first writes a file for the others
         done = run(workers, "program_checks.py", folder)
         for name, rank, trouble in reports(done):
             found.setdefault((workers, name), {})[rank] = trouble
@@ -29,7 +30,7 @@ def outcomes(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=SLOW), 2, pytest.param(3, marks=SLOW)])
 @pytest.mark.parametrize("name", NAMES)
 def test_on_workers(outcomes, workers, name):
     found = outcomes.get((workers, name), {})
@@ -44,7 +45,7 @@ def test_there_are_checks():
 # -- how workers end --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("by_launcher", [True, False], ids=["launcher", "mpiexec"])
+@pytest.mark.parametrize("by_launcher", [True, pytest.param(False, marks=SLOW)], ids=["launcher", "mpiexec"])
 def test_a_killed_worker_ends_the_others(by_launcher, tmp_path):
     done = run(3, "program_ends.py", "killed", tmp_path / "run.safetensors", by_launcher=by_launcher)
     assert done.returncode != 0 and "@" not in done.stdout

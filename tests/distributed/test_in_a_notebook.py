@@ -11,6 +11,7 @@ import pytest
 from on_workers import LIMIT, MPIEXEC, needs_mpi
 
 pytestmark = [
+    pytest.mark.slow,
     needs_mpi,
     pytest.mark.skipif(
         any(importlib.util.find_spec(name) is None for name in ("ipyparallel", "ipykernel", "jupyter_client")),

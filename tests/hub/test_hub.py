@@ -20,7 +20,7 @@ from running import PASSWORD, ROOT, WAIT, Learner, a_hub, alive, missing, wait_u
 
 from tools.links import FIRST, LEARNER, on_hub
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing() or "-")]
 
 LESSON = "05-sine-wave-rnn.ipynb"
 # One is called by an address, as where a school's accounts log in. `grace` works in a browser, if there's one.

@@ -69,6 +69,7 @@ def test_a_rare_class_is_as_visible_as_a_frequent_one(monkeypatch):
     np.testing.assert_allclose(image.get_array(), np.sqrt(0.5))
 
 
+@pytest.mark.slow
 def test_many_classes_have_no_counts_and_fewer_labels(monkeypatch):
     axes = figure_of(np.eye(60, dtype=int), None, monkeypatch).axes[0]
     assert len(axes.texts) == 0 and 20 <= len(axes.get_xticks()) <= mistakes.MOST

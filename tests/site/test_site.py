@@ -22,7 +22,10 @@ sys.path[:0] = [str(ROOT / "site"), str(ROOT)]
 from making import check, reference  # noqa: E402
 
 MISSING = [name for name in ("sphinx", "myst_nb", "sphinx_book_theme") if find_spec(name) is None]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"{', '.join(MISSING)} not installed: the extra is site")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(MISSING), reason=f"{', '.join(MISSING)} not installed: the extra is site"),
+]
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 

@@ -222,7 +222,7 @@ HERE = trainings.__file__.rpartition("/")[0] or "."
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there a program cannot send Ctrl-C to another one alone")
-@pytest.mark.parametrize("marker", [1, 3, 10, 38, 107])
+@pytest.mark.parametrize("marker", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 10, 38, 107))])
 def test_ctrl_c_at_some_moment_after_a_word(marker):
     process = start(PROGRAM, marker)
     assert process.stdout.readline() == "now\n", process.stderr.read()

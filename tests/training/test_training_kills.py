@@ -16,7 +16,7 @@ import trainings
 import fluxlite as fl
 
 KILLS = int(os.environ.get("FLUXLITE_KILLS", "12"))
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="kill -9 is that of POSIX")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="kill -9 is that of POSIX")]
 
 # At each step, it says how many epochs are complete: their checkpoint was written before this step began.
 TRAINER = """
