@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import on_card_of, read_only_types
+from ..tree.modes import this_thread
 from ..tree.ties import is_array
 from ..tree.walks import fmap
 from .assigned import keep_state
 from .collecting import collect
 from .levels import Level, numbers, set_writeable
 from .marking import mark
-from .modes import activate
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
@@ -76,9 +76,7 @@ def differentiated(f: Callable, args: tuple, arrive: Callable | None = None) -> 
     level = new_level()
     try:
         marked = [mark(argument, level) for argument in args]
-        settle = activate([layer for one in marked for layer in one.modal])
         value = called(f, *[one.stand_in for one in marked])
-        settle()
         plain_value = untracked(value, level)
         totals = gradients_of(value, level, arrive)
         given: set[int] = set()
@@ -101,13 +99,17 @@ def stop_gradient(x: Any) -> Any:
 
 
 def called(f: Callable, *args: Any) -> Any:
-    """``f(*args)``. Where it changes an array in place that is read-only for the gradient, NumPy does not know why."""
+    """``f(*args)``, with the layers in training. Where it changes a read-only array, NumPy does not know why it is."""
+    before = this_thread.gradients
     try:
+        this_thread.gradients = before + 1
         return f(*args)
     except ValueError as error:
         if "read-only" in str(error) and _INSTEAD not in str(error):
             error.args = (f"{error}: {_INSTEAD}",)
         raise
+    finally:
+        this_thread.gradients = before
 
 
 _INSTEAD = (

@@ -10,7 +10,7 @@ import numpy as np
 from ..arguments import check_callable
 from ..tree.contract import is_leaf
 from .collecting import as_plain_gradient
-from .gradients import gradient, new_level
+from .gradients import called, gradient, new_level
 from .marking import mark
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
@@ -32,7 +32,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     level = new_level()
     try:
         tracked = [mark(argument, level).stand_in for argument in args]
-        out = f(*tracked)
+        out = called(f, *tracked)
         for x in (*args, out):
             if not is_leaf(x) or x is None:
                 raise TypeError(f"jacobian is of arrays, got a {type(x).__name__}; destructure(model) makes a vector")

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..arguments import in_words
-from ..autodiff.levels import PARAMETERS
-from ..autodiff.modes import modal_layers, mode_of, put_mode
-from ..autodiff.tracked import TrackedArray
-from ..tree.contract import children, is_leaf
+from ..tree.contract import attributes, children, is_leaf, put_attribute
+from ..tree.modes import has_mode
 from ..tree.walks import nodes
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, np.ufunc)  # with nothing to switch
@@ -20,13 +18,14 @@ _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, n
 def testmode(model: Any, mode: Any = True) -> Mode:
     """Switch `model`'s layers to testing, for good, or for a ``with`` block (Flux: ``testmode!``).
 
-    Layers that behave otherwise in training, such as `Dropout` and `BatchNorm`, have an attribute `active`. It's None
-    at first: they're active in the model that `gradient` hands to its function, and nowhere else. So you need
-    `testmode` only for exceptions. It sets `active` to False, everywhere in `model`. ``testmode(model, None)``, or
-    "auto", lets the layers decide by themselves again, and ``testmode(model, False)`` is `trainmode`.
+    Layers that behave otherwise in training, such as `Dropout` and `BatchNorm`, have an attribute `active`. While
+    nothing is decided, they're active in everything that `gradient`, or `jacobian` or `hessian`, calls in its thread,
+    whether the function gets the model as an argument or has it from outside; and nowhere else. So you need `testmode`
+    only for exceptions: a teacher that stays as it is, or a picture by whose pixels you differentiate. It sets `active`
+    to False, everywhere in `model`. ``testmode(model, None)``, or "auto", lets the layers decide by themselves again,
+    and ``testmode(model, False)`` is `trainmode`.
 
-    In ``with testmode(model):`` it's for the block. It also works inside a gradient, for instance to compare with what
-    the model would say in a test. A decision inside a gradient ends with it.
+    In ``with testmode(model):`` it's for the block, also inside a gradient.
 
     A layer of your own takes part if its class is registered with ``@functor``, has ``active = None`` in it, and asks
     ``if self.active:``.
@@ -48,7 +47,7 @@ def trainmode(model: Any, mode: Any = True) -> Mode:
 
     It sets `active` to True in all layers that behave otherwise in training. Inside a gradient they're active by
     themselves. You need it outside, for instance to draw several answers from a model with `Dropout`, or for the
-    older style of `param` and `back`, and for models that the function doesn't get as an argument.
+    older style of `param` and `back`.
     ``trainmode(model, None)``, or "auto", lets the layers decide by themselves again. More is at `testmode`.
 
     Raises `TypeError` for what isn't a model.
@@ -64,12 +63,7 @@ def trainmode(model: Any, mode: Any = True) -> Mode:
     if is_leaf(model) and not isinstance(model, _FUNCTIONS):
         kind = type(model).__name__
         raise TypeError(f"trainmode and testmode take a model, got a {kind}: @functor above a class makes one")
-    return Mode(model, mode if isinstance(mode, bool) else True if _is_in_gradient(model) else None)
-
-
-def _is_in_gradient(model: Any) -> bool:
-    """Whether `model` is the copy that a gradient made for its function."""
-    return any(type(node) is TrackedArray and node.level is not PARAMETERS for _, node in nodes(model))
+    return Mode(model, mode if isinstance(mode, bool) else None)
 
 
 class Mode:
@@ -77,16 +71,18 @@ class Mode:
 
     def __init__(self, model: Any, mode: bool | None) -> None:
         self.model, self.mode = model, mode
-        self._before = [(layer, mode_of(layer)) for layer in modal_layers(model)]
+        held = [(node, attributes(node).get("active", self)) for _, node in nodes(model)]
+        modal = [(x, mode) for x, mode in held if mode is None or type(mode) is bool or has_mode(type(x))]
+        self._before = [(layer, None if mode is self else mode) for layer, mode in modal]
         for layer, _ in self._before:
-            put_mode(layer, mode)
+            put_attribute(layer, "active", mode)
 
     def __enter__(self) -> Any:
         return self.model
 
     def __exit__(self, *exc_info: Any) -> None:
         for layer, before in self._before:
-            put_mode(layer, before)
+            put_attribute(layer, "active", before)
 
     def __call__(self, *inputs: Any) -> Any:
         """``testmode(model)(x)`` is ``model(x)`` in this mode."""

@@ -1,0 +1,46 @@
+"""Modes: some layers behave otherwise in training, and inside a gradient they are in training.
+
+Such a layer has an attribute `active`: None, True or False. Its class declares it with ``active = None``, and `functor`
+puts an `Automatic` there. While nothing is decided, this answers True inside a gradient call and None elsewhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from typing import Any
+
+
+class _Thread(threading.local):
+    gradients = 0
+
+
+this_thread = _Thread()  # in it, so many gradient calls are open
+
+
+class Automatic:
+    """The attribute `active` of a class: what was decided for the layer, or else what the gradient calls say."""
+
+    def __get__(self, layer: Any, cls: Any = None) -> Any:
+        if layer is None:
+            return None
+        return getattr(layer, "__dict__", {}).get("active", True if this_thread.gradients else None)
+
+    def __set__(self, layer: Any, mode: Any) -> None:
+        self.__delete__(layer)
+        if mode is not None:
+            layer.__dict__["active"] = mode
+
+    def __delete__(self, layer: Any) -> None:
+        layer.__dict__.pop("active", None)
+
+
+def declare_mode(cls: type) -> None:
+    """Let the layers of `cls` be active inside gradients, if ``active = None`` stands in the class."""
+    if inspect.getattr_static(cls, "active", ...) is None:
+        cls.active = Automatic()  # type: ignore[attr-defined]
+
+
+def has_mode(cls: type) -> bool:
+    """Whether the layers of `cls` behave otherwise in training."""
+    return type(inspect.getattr_static(cls, "active", None)) is Automatic
