@@ -38,7 +38,8 @@ def gradient(f: Callable, *args: Any) -> Any:
     `f` may return ``(loss, extra, …)``; see `withgradient`. While it runs, the NumPy and simulated arrays that it
     computes with are read-only, so that changing one, which would make the gradient wrong, raises at that line.
     (CuPy's arrays cannot be made read-only, a view made earlier can still be written through, and ``np.add.at`` and its
-    like write all the same.)
+    like write all the same.) And layers such as `Dropout` and `BatchNorm` are in training, in every model that `f`
+    calls, not only in its arguments. Where you don't want that, there's ``with testmode(model):``.
 
     Raises `TypeError` if there is nothing to differentiate by, if the loss is not one number, or on a function that has
     no derivative rule.
@@ -100,16 +101,15 @@ def stop_gradient(x: Any) -> Any:
 
 def called(f: Callable, *args: Any) -> Any:
     """``f(*args)``, with the layers in training. Where it changes a read-only array, NumPy does not know why it is."""
-    before = this_thread.gradients
+    this_thread.gradients += 1
     try:
-        this_thread.gradients = before + 1
         return f(*args)
     except ValueError as error:
         if "read-only" in str(error) and _INSTEAD not in str(error):
             error.args = (f"{error}: {_INSTEAD}",)
         raise
     finally:
-        this_thread.gradients = before
+        this_thread.gradients -= 1
 
 
 _INSTEAD = (

@@ -20,8 +20,9 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     """For each argument, an array: the gradient of every element of ``f(*args)`` (Zygote: ``jacobian``).
 
     The arguments are arrays or numbers; the shape is that of the result, then that of the argument. The result is
-    computed once, and walked back through once for each of its elements. None for arrays of integers. Raises
-    `TypeError` for models and containers, as arguments and as result.
+    computed once, and walked back through once for each of its elements. None for arrays of integers. As in
+    `gradient`, layers are in training; see `testmode`. Raises `TypeError` for models and containers, as arguments and
+    as result.
 
     >>> jacobian(lambda x: x**2, np.array([1.0, 2.0]))
     (array([[2., 0.],

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..messages import warn
 from ..tensors import is_tensor, refuse_tensor
 from ..tree.closures import captured
 from ..tree.contract import attributes, children, fields_of, trainable
-from ..tree.modes import has_mode
+from ..tree.modes import declare_mode
 from ..tree.parameters import is_trainable_array
 from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import is_mutable, nodes
@@ -211,8 +210,8 @@ class _Marking:
             held[name], recipe = self.visit(held[name], trains and (trained is None or name in trained), False)
             recipes.append(recipe)
         self.copies.append((x, new, held.copy(), trains))
-        if held.get("active", self) is None:
-            say_where_a_mode_stands(x)
+        if held.get("active", self) is None:  # not declared in the class, but set in __init__, as one does in Flux
+            declare_mode(x.__class__)
         return new, (record_of, names, recipes)
 
     def other(self, x: Any, trains: bool, bare: bool) -> tuple[Any, Any]:
@@ -244,8 +243,6 @@ class _Marking:
         new = rebuild(dict(zip(parts, stand_ins)) if by_name else stand_ins)
         if type(new) is type(x) and not bare and not isinstance(x, _UNCHANGING):
             self.copies.append((x, new, held_by(new).copy(), trains))
-            if getattr(x, "active", self) is None:
-                say_where_a_mode_stands(x)
         kind = rebuild if isinstance(x, (tuple, list, dict)) else record_of if by_name else type(parts)
         return new, (kind, tuple(parts) if by_name else None, recipes)
 
@@ -260,17 +257,6 @@ def held_by(x: Any) -> Any:
     if isinstance(x, types.FunctionType):
         return captured(x)
     return x.__dict__ if fields_of(type(x)) is not None else attributes(x)
-
-
-def say_where_a_mode_stands(x: Any) -> None:
-    """Say it, if the object `x` holds ``active = None`` itself: nothing makes it active in a gradient."""
-    name = type(x).__name__
-    if not has_mode(type(x)):
-        warn(
-            ("a mode in the object", name),
-            f"{name} holds active = None in the object, so a gradient does not make it active.\n"
-            f"Declare it: active = None in the class, without slots, below @functor and class {name}",
-        )
 
 
 def name_the_place(x: Any) -> None:

@@ -14,12 +14,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..arrays import astype, getitem, of_type, on_card_of, on_record, read_only_types
+from ..arrays import astype, getitem, of_type, on_record, read_only_types
 from ..coming_from import OF_AN_ARRAY, knows
 from ..methods import ArrayMethods
 from ..tensors import refuse_tensor
 from ..tree.ties import parameter_key
-from .constants import as_base_class
+from .constants import MADE_LIKE, as_base_class, made_like
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
 from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, name_of, no_pullback
 
@@ -75,8 +75,8 @@ class TrackedArray(ArrayMethods):
         raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule; see fluxlite.rule")
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if function in _MADE_LIKE:
-            return _made_like(plain(self), function, args, kwargs)
+        if function in MADE_LIKE:
+            return made_like(plain(self), function, args, kwargs)
         return record(function, args, kwargs)
 
     def __primitive__(self, function: Any, args: Any, kwargs: Any) -> Any:
@@ -366,23 +366,6 @@ def untracked_leaf(leaf: Any) -> Any:
     while isinstance(leaf, TrackedArray):
         leaf = leaf.data
     return leaf
-
-
-# What makes an array from nothing that could be differentiated, where the array in ``like=`` is.
-_MADE_LIKE = {
-    np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.tri, np.arange,
-    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
-}  # fmt: skip
-
-
-def _made_like(like: Any, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """``np.eye(3, like=x)``: a plain array where the plain `like` is."""
-    if kwargs.get("device", ...) is None:  # NumPy adds it, and CuPy's functions don't take it
-        kwargs = {name: value for name, value in kwargs.items() if name != "device"}
-    if isinstance(like, (np.ndarray, np.generic, float)):
-        return function(*args, **kwargs)
-    with on_card_of(like):
-        return like.__array_function__(function, (type(like),), args, kwargs)
 
 
 def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:

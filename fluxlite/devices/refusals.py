@@ -30,12 +30,12 @@ def _made_there(x: np.ndarray) -> str:
     if x.dtype.kind not in "biufc" or x.size == 0:
         return ""
     if not x.any():
-        return " Zeros: np.zeros_like(a, shape=…) makes them where the array a is."
-    if x.ndim == 2 and x.size > 1 and np.array_equal(x, np.diag(np.diag(x))):
-        return " A diagonal: np.identity(n, like=a) makes one where the array a is."
-    if x.size > 1 and np.array_equal(x.ravel(), np.arange(x.size)):
-        return " Numbers in a row: np.arange(n, like=a) makes them where the array a is."
-    return ""
+        call = "np.zeros_like(a, shape=…)"
+    elif x.size > 1 and x.ndim == 2 and np.array_equal(x, np.diag(np.diag(x))):
+        call = "np.identity(n, like=a)"
+    else:
+        call = "np.arange(n, like=a)" if x.size > 1 and np.array_equal(x.ravel(), np.arange(x.size)) else ""
+    return call and f" Or make it where the array a is: {call}."
 
 
 def one_number(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import astype, on_card_of
-from ..autodiff.tracked import TrackedArray, untracked_leaf
+from ..autodiff.tracked import untracked_leaf
 from ..tree.ties import is_array
 from ..tree.walks import fmap
 
@@ -15,8 +15,7 @@ from ..tree.walks import fmap
 def f16(x: Any) -> Any:
     """`x` with all its floating-point arrays in half precision (Flux: ``f16``). Integers stay, ties survive.
 
-    Inside a gradient too: ``f16(model)(f16(x))`` computes in half precision, and the gradient comes back in the type
-    of `model`.
+    Inside a gradient too: then the gradient comes back in the type that `x` had. Python's own numbers stay.
 
     >>> f16({"w": np.ones(2), "n": np.arange(2)})
     {'w': array([1., 1.], dtype=float16), 'n': array([0, 1])}
@@ -47,8 +46,8 @@ def _cast(x: Any, dtype: Any) -> Any:
 
 
 def _cast_leaf(x: Any, dtype: Any) -> Any:
-    is_tracked = type(x) is TrackedArray and type(untracked_leaf(x)) is not float  # a number stays, as outside
-    if not (is_tracked or is_array(x)) or x.dtype.kind != "f":
+    value = untracked_leaf(x)
+    if not (is_array(value) or isinstance(value, np.floating)) or x.dtype.kind != "f":
         return x
     with on_card_of(x):
         return astype(x, dtype)

@@ -18,20 +18,25 @@ _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, n
 def testmode(model: Any, mode: Any = True) -> Mode:
     """Switch `model`'s layers to testing, for good, or for a ``with`` block (Flux: ``testmode!``).
 
-    Layers that behave otherwise in training, such as `Dropout` and `BatchNorm`, have an attribute `active`. While
-    nothing is decided, they're active in everything that `gradient`, or `jacobian` or `hessian`, calls in its thread,
-    whether the function gets the model as an argument or has it from outside; and nowhere else. So you need `testmode`
-    only for exceptions: a teacher that stays as it is, or a picture by whose pixels you differentiate. It sets `active`
-    to False, everywhere in `model`. ``testmode(model, None)``, or "auto", lets the layers decide by themselves again,
-    and ``testmode(model, False)`` is `trainmode`.
+    Layers that behave otherwise in training, such as `Dropout` and `BatchNorm`, have an attribute `active`. It's None
+    outside of gradients, and True while `gradient`, `jacobian` or `hessian` runs its function, in the same thread,
+    whether the model is an argument or comes from outside. So you need `testmode` only for exceptions: a teacher that
+    answers as in a test, or a gradient by the pixels of a picture. It sets `active` to False, everywhere in `model`.
+    ``testmode(model, None)``, or "auto", ends that, and ``testmode(model, False)`` is `trainmode`.
 
-    In ``with testmode(model):`` it's for the block, also inside a gradient.
+    With ``with testmode(model):`` it's for the block. Both also work inside a gradient.
 
     A layer of your own takes part if its class is registered with ``@functor``, has ``active = None`` in it, and asks
     ``if self.active:``.
 
     Raises `TypeError` for what isn't a model.
 
+    >>> teacher = fl.Dropout(0.5)
+    >>> def loss(w):
+    ...     with fl.testmode(teacher):
+    ...         return np.sum(teacher(w))
+    >>> fl.gradient(loss, np.ones(3))
+    (array([1., 1., 1.]),)
     >>> model = fl.Chain(fl.Dense(2, 3), fl.Dropout(0.5))
     >>> with fl.trainmode(model):
     ...     model[1].active
@@ -47,8 +52,7 @@ def trainmode(model: Any, mode: Any = True) -> Mode:
 
     It sets `active` to True in all layers that behave otherwise in training. Inside a gradient they're active by
     themselves. You need it outside, for instance to draw several answers from a model with `Dropout`, or for the
-    older style of `param` and `back`.
-    ``trainmode(model, None)``, or "auto", lets the layers decide by themselves again. More is at `testmode`.
+    older style of `param` and `back`. ``trainmode(model, None)``, or "auto", ends it. More is at `testmode`.
 
     Raises `TypeError` for what isn't a model.
 
@@ -71,9 +75,8 @@ class Mode:
 
     def __init__(self, model: Any, mode: bool | None) -> None:
         self.model, self.mode = model, mode
-        held = [(node, attributes(node).get("active", self)) for _, node in nodes(model)]
-        modal = [(x, mode) for x, mode in held if mode is None or type(mode) is bool or has_mode(type(x))]
-        self._before = [(layer, None if mode is self else mode) for layer, mode in modal]
+        found = [(node, attributes(node).get("active", ...)) for _, node in nodes(model)]
+        self._before = [(x, held) for x, held in found if held is None or type(held) is bool or has_mode(type(x))]
         for layer, _ in self._before:
             put_attribute(layer, "active", mode)
 
@@ -82,7 +85,7 @@ class Mode:
 
     def __exit__(self, *exc_info: Any) -> None:
         for layer, before in self._before:
-            put_attribute(layer, "active", before)
+            put_attribute(layer, "active", None if before is ... else before)
 
     def __call__(self, *inputs: Any) -> Any:
         """``testmode(model)(x)`` is ``model(x)`` in this mode."""

@@ -90,7 +90,8 @@ def functor(
     _REGISTERED[_full_name(x)] = x
     if trainable is not None:
         _trainable.register(x, functools.partial(_named, names=trainable))
-    declare_mode(x)
+    if inspect.getattr_static(x, "active", ...) is None:
+        declare_mode(x)
     _FIELDS.clear()
     for tell in on_registration:
         tell(x)
@@ -136,12 +137,11 @@ def _find_fields(cls: type) -> Fields | None:
 
 def _has_more_than_fields(cls: type) -> bool:
     """Slots, properties that can be set, cached ones, computed attributes, or a class whose objects cannot change."""
-    described = [value for name in dir(cls) if name[:2] != "__" for value in [inspect.getattr_static(cls, name)]]
-    described = [value for value in described if type(value) is not Automatic]
+    kinds = {type(inspect.getattr_static(cls, name)) for name in dir(cls) if name[:2] != "__"} - {Automatic}
     return (
         bool(copyreg._slotnames(cls))  # type: ignore[attr-defined]
         or getattr(cls, "__getattribute__") is not object.__getattribute__  # noqa: B009
-        or any(hasattr(type(value), "__set__") or isinstance(value, functools.cached_property) for value in described)
+        or any(hasattr(kind, "__set__") or issubclass(kind, functools.cached_property) for kind in kinds)
         or getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
     )
 
@@ -188,7 +188,7 @@ def _check_names(cls: type, names: Any, what: str) -> None:
 
 def _dataclass_fields(cls: type) -> tuple[str, ...]:
     """Without the ClassVars and InitVars, which an object does not hold, and without a mode, which is no part."""
-    names = [field.name for field in dataclasses.fields(cls)] if dataclasses.is_dataclass(cls) else []
+    names = (field.name for field in dataclasses.fields(cls)) if dataclasses.is_dataclass(cls) else ()
     return tuple(name for name in names if name != "active" or not has_mode(cls))
 
 

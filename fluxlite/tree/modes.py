@@ -22,9 +22,8 @@ class Automatic:
     """The attribute `active` of a class: what was decided for the layer, or else what the gradient calls say."""
 
     def __get__(self, layer: Any, cls: Any = None) -> Any:
-        if layer is None:
-            return None
-        return getattr(layer, "__dict__", {}).get("active", True if this_thread.gradients else None)
+        mode = getattr(layer, "__dict__", {}).get("active")
+        return True if mode is None and this_thread.gradients else mode
 
     def __set__(self, layer: Any, mode: Any) -> None:
         self.__delete__(layer)
@@ -36,8 +35,8 @@ class Automatic:
 
 
 def declare_mode(cls: type) -> None:
-    """Let the layers of `cls` be active inside gradients, if ``active = None`` stands in the class."""
-    if inspect.getattr_static(cls, "active", ...) is None:
+    """Let the layers of `cls` be active inside gradients."""
+    if not has_mode(cls):
         cls.active = Automatic()  # type: ignore[attr-defined]
 
 

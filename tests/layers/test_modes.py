@@ -58,13 +58,6 @@ class InInit(Doubling):
         self.w, self.active = w, None
 
 
-@fl.functor
-@dataclass(slots=True)
-class InSlots(Doubling):
-    w: object
-    active: bool | None = None
-
-
 X = np.array([3.0])
 
 
@@ -83,7 +76,7 @@ def test_a_layer_is_active_inside_a_gradient_and_nowhere_else():
     assert seen(layer) == (None, True, True, None) and "active" not in vars(layer)
 
 
-@pytest.mark.parametrize("make", [InClass, AsField, OfSubclass])
+@pytest.mark.parametrize("make", [InClass, AsField, OfSubclass, InInit])
 def test_where_the_mode_may_stand(make):
     layer = make(np.array([1.0]))
     assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [6.0] and layer.active is None and layer(X) == [3.0]
@@ -96,19 +89,6 @@ def test_where_the_mode_may_stand(make):
     assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [6.0] and fl.state(layer).keys() == {"w"}
     (_, copies), _ = fl.withgradient(lambda m: (m(X).sum(), (m, fl.fmap(np.copy, layer))), layer)
     assert [one.active for one in copies] == [None, None], "what is made inside isn't stuck in training"
-    assert not fl.notices()
-
-
-@pytest.mark.parametrize("make", [InInit, InSlots])
-def test_a_mode_that_only_the_object_holds_is_named(make):
-    layer = make(np.array([1.0]))
-    for _ in range(2):
-        assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [3.0]
-    (said,) = fl.notices()
-    assert f"{make.__name__} holds active = None in the object, so a gradient does not make it active" in said
-    with fl.trainmode(layer):
-        assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [6.0]
-    assert layer.active is None
 
 
 def test_a_flag_that_is_called_active_is_not_a_mode():
