@@ -20,7 +20,7 @@ import numpy as np
 from ..tensors import is_tensor, refuse_tensor
 from ..tree.closures import captured
 from ..tree.contract import attributes, children, fields_of, trainable
-from ..tree.modes import declare_mode
+from ..tree.modes import Automatic
 from ..tree.parameters import is_trainable_array
 from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import is_mutable, nodes
@@ -211,7 +211,7 @@ class _Marking:
             recipes.append(recipe)
         self.copies.append((x, new, held.copy(), trains))
         if held.get("active", self) is None:  # not declared in the class, but set in __init__, as one does in Flux
-            declare_mode(x.__class__)
+            x.__class__.active = Automatic()
         return new, (record_of, names, recipes)
 
     def other(self, x: Any, trains: bool, bare: bool) -> tuple[Any, Any]:

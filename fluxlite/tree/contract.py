@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
 from ..arguments import in_words
-from .modes import Automatic, declare_mode, has_mode
+from .modes import Automatic, declare_mode
 
 Rebuild = Callable[[Any], Any]
 Children = tuple[Any, Rebuild]
@@ -90,8 +90,7 @@ def functor(
     _REGISTERED[_full_name(x)] = x
     if trainable is not None:
         _trainable.register(x, functools.partial(_named, names=trainable))
-    if inspect.getattr_static(x, "active", ...) is None:
-        declare_mode(x)
+    declare_mode(x)
     _FIELDS.clear()
     for tell in on_registration:
         tell(x)
@@ -189,7 +188,7 @@ def _check_names(cls: type, names: Any, what: str) -> None:
 def _dataclass_fields(cls: type) -> tuple[str, ...]:
     """Without the ClassVars and InitVars, which an object does not hold, and without a mode, which is no part."""
     names = (field.name for field in dataclasses.fields(cls)) if dataclasses.is_dataclass(cls) else ()
-    return tuple(name for name in names if name != "active" or not has_mode(cls))
+    return tuple(name for name in names if type(inspect.getattr_static(cls, name, None)) is not Automatic)
 
 
 def _is_cached(cls: type, name: str) -> bool:

@@ -35,11 +35,6 @@ class Automatic:
 
 
 def declare_mode(cls: type) -> None:
-    """Let the layers of `cls` be active inside gradients."""
-    if not has_mode(cls):
+    """If ``active = None`` stands in `cls`, let its layers be active inside gradients."""
+    if inspect.getattr_static(cls, "active", ...) is None:
         cls.active = Automatic()  # type: ignore[attr-defined]
-
-
-def has_mode(cls: type) -> bool:
-    """Whether the layers of `cls` behave otherwise in training."""
-    return type(inspect.getattr_static(cls, "active", None)) is Automatic
