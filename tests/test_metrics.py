@@ -110,9 +110,49 @@ def test_casts_keep_ties_and_integers(device):
     assert fl.f32(half)["a"].dtype == np.float32
 
 
-def test_a_cast_inside_a_gradient_is_differentiated():
-    (g,) = fl.gradient(lambda m: np.sum(fl.f64(m)["w"] ** 2), {"w": np.ones(2, np.float32)})
-    assert g["w"].dtype == np.float32 and (g["w"] == 2).all()
+@pytest.mark.on(*EVERYWHERE)
+@pytest.mark.parametrize(("cast", "dtype"), [(fl.f16, np.float16), (fl.f32, np.float32)])
+def test_a_cast_inside_a_gradient_casts_and_is_differentiated(device, cast, dtype):
+    host, met = np.array([0.1, 0.7, -0.3], np.float16 if dtype == np.float32 else np.float32), []
+
+    def loss(m):
+        low = cast(m)
+        met.append((low["w"].dtype, low["n"].dtype.kind, fl.cpu(fl.stop_gradient(low["w"]))))
+        return np.sum(cast(low["w"] * low["w"].T) * 3)
+
+    (g,) = fl.gradient(loss, device({"w": host, "n": np.arange(3)}))
+    assert met[0][:2] == (dtype, "i") and (met[0][2] == host.astype(dtype)).all()
+    step, w = np.float32(0.5), host.astype(np.float32)  # of a parabola, the difference is the derivative
+    wanted = (3 * (w + step) ** 2 - 3 * (w - step) ** 2) / (2 * step)
+    assert g["w"].dtype == host.dtype and g["n"] is None
+    np.testing.assert_allclose(fl.cpu(g["w"]).astype(np.float32), wanted, rtol=3e-3)
+
+
+@pytest.mark.parametrize("x", [2.1, np.float32(2.1), np.array(2.1), [np.array([2.1])]])
+def test_a_cast_takes_the_same_numbers_inside_and_outside(x):
+    met = []
+    fl.gradient(lambda x: (met.append(fl.stop_gradient(fl.f16(x))), fl.leaves(x)[0].sum())[1], x)
+    assert repr(met[0]) == repr(fl.f16(x)) and type(met[0]) is (np.float16 if type(x) is np.float32 else type(x))
+
+
+@pytest.mark.on(*EVERYWHERE)
+def test_a_step_in_mixed_precision(device):
+    """float32 weights, computed with in float16: as by hand, cast by cast."""
+    rng = np.random.default_rng(0)
+    x, y = device((rng.normal(size=(8, 3)).astype(np.float32), rng.normal(size=(8, 1)).astype(np.float32)))
+    results = []
+
+    def by_hand(m):
+        return fl.fmap(lambda w: w.astype(np.float16) if hasattr(w, "astype") else w, m)
+
+    for low in (fl.f16, by_hand):
+        model = device(fl.Chain(fl.Dense(3, 4, np.tanh, rng=np.random.default_rng(1)), fl.Dense.of(np.ones((1, 4)))))
+        model = fl.f32(model)
+        loss, (g,) = fl.withgradient(lambda m, low=low: fl.mse(low(m)(low(x)), low(y)) * 128, model)
+        fl.update(fl.setup(fl.Descent(0.001), model), model, g)
+        assert loss.dtype == np.float16 and {w.dtype.name for _, w in fl.trainables(g)} == {"float32"}
+        results.append(fl.cpu(fl.destructure(model)[0]))
+    np.testing.assert_array_equal(*results)
 
 
 def test_nothing_flows_through_a_stopped_gradient():

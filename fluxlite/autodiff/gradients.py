@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import on_card_of, read_only_types
+from ..tree.modes import this_thread
 from ..tree.ties import is_array
 from ..tree.walks import fmap
 from .assigned import keep_state
 from .collecting import collect
 from .levels import Level, numbers, set_writeable
 from .marking import mark
-from .modes import activate
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
 
@@ -38,7 +38,8 @@ def gradient(f: Callable, *args: Any) -> Any:
     `f` may return ``(loss, extra, …)``; see `withgradient`. While it runs, the NumPy and simulated arrays that it
     computes with are read-only, so that changing one, which would make the gradient wrong, raises at that line.
     (CuPy's arrays cannot be made read-only, a view made earlier can still be written through, and ``np.add.at`` and its
-    like write all the same.)
+    like write all the same.) And layers such as `Dropout` and `BatchNorm` are in training, in every model that `f`
+    calls, not only in its arguments. Where you don't want that, there's ``with testmode(model):``.
 
     Raises `TypeError` if there is nothing to differentiate by, if the loss is not one number, or on a function that has
     no derivative rule.
@@ -76,9 +77,7 @@ def differentiated(f: Callable, args: tuple, arrive: Callable | None = None) -> 
     level = new_level()
     try:
         marked = [mark(argument, level) for argument in args]
-        settle = activate([layer for one in marked for layer in one.modal])
         value = called(f, *[one.stand_in for one in marked])
-        settle()
         plain_value = untracked(value, level)
         totals = gradients_of(value, level, arrive)
         given: set[int] = set()
@@ -101,13 +100,16 @@ def stop_gradient(x: Any) -> Any:
 
 
 def called(f: Callable, *args: Any) -> Any:
-    """``f(*args)``. Where it changes an array in place that is read-only for the gradient, NumPy does not know why."""
+    """``f(*args)``, with the layers in training. Where it changes a read-only array, NumPy does not know why it is."""
+    this_thread.gradients += 1
     try:
         return f(*args)
     except ValueError as error:
         if "read-only" in str(error) and _INSTEAD not in str(error):
             error.args = (f"{error}: {_INSTEAD}",)
         raise
+    finally:
+        this_thread.gradients -= 1
 
 
 _INSTEAD = (

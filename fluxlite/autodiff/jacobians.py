@@ -10,7 +10,7 @@ import numpy as np
 from ..arguments import check_callable
 from ..tree.contract import is_leaf
 from .collecting import as_plain_gradient
-from .gradients import gradient, new_level
+from .gradients import called, gradient, new_level
 from .marking import mark
 from .tracked import TrackedArray, plain
 from .way_back import pull_back
@@ -20,8 +20,9 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     """For each argument, an array: the gradient of every element of ``f(*args)`` (Zygote: ``jacobian``).
 
     The arguments are arrays or numbers; the shape is that of the result, then that of the argument. The result is
-    computed once, and walked back through once for each of its elements. None for arrays of integers. Raises
-    `TypeError` for models and containers, as arguments and as result.
+    computed once, and walked back through once for each of its elements. None for arrays of integers. As in
+    `gradient`, layers are in training; see `testmode`. Raises `TypeError` for models and containers, as arguments and
+    as result.
 
     >>> jacobian(lambda x: x**2, np.array([1.0, 2.0]))
     (array([[2., 0.],
@@ -32,7 +33,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     level = new_level()
     try:
         tracked = [mark(argument, level).stand_in for argument in args]
-        out = f(*tracked)
+        out = called(f, *tracked)
         for x in (*args, out):
             if not is_leaf(x) or x is None:
                 raise TypeError(f"jacobian is of arrays, got a {type(x).__name__}; destructure(model) makes a vector")

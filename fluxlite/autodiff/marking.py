@@ -20,6 +20,7 @@ import numpy as np
 from ..tensors import is_tensor, refuse_tensor
 from ..tree.closures import captured
 from ..tree.contract import attributes, children, fields_of, trainable
+from ..tree.modes import Automatic
 from ..tree.parameters import is_trainable_array
 from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import is_mutable, nodes
@@ -36,7 +37,6 @@ class Marked(NamedTuple):
     stand_in: Any  # what `f` gets
     recipe: Any
     copies: list  # (object or container, its copy, what the copy held when `f` got it, whether it may train there)
-    modal: list  # the copies that may have a mode
 
 
 def mark(argument: Any, level: Level) -> Marked:
@@ -46,7 +46,7 @@ def mark(argument: Any, level: Level) -> Marked:
     """
     if type(argument) is np.ndarray and argument.dtype.kind == "f":
         tracked = track_array(argument, level)
-        return Marked(tracked, tracked, [], [])
+        return Marked(tracked, tracked, [])
     trained: set[tuple] = set()
     by_address = False
     while True:
@@ -65,7 +65,7 @@ def mark(argument: Any, level: Level) -> Marked:
         else:
             if marking.met_new:
                 say_what_has_no_gradient(argument)
-            return Marked(stand_in, recipe, marking.copies, marking.modal)
+            return Marked(stand_in, recipe, marking.copies)
 
 
 def track_array(array: Any, level: Level) -> TrackedArray:
@@ -97,7 +97,6 @@ class _Marking:
         self.seen: dict[int, tuple] = {}  # id: what was met, its stand-in, whether it may train there
         self.inside: set[int] = set()
         self.copies: list[tuple] = []
-        self.modal: list = []
 
     def visit(self, x: Any, trains: bool, bare: bool) -> tuple[Any, Any]:
         """The stand-in and the recipe of `x`. `bare`: nothing but tuples, lists and dicts is around it."""
@@ -211,8 +210,8 @@ class _Marking:
             held[name], recipe = self.visit(held[name], trains and (trained is None or name in trained), False)
             recipes.append(recipe)
         self.copies.append((x, new, held.copy(), trains))
-        if fields.has_mode or held.get("active", self) is None:
-            self.modal.append(new)
+        if held.get("active", self) is None:  # not declared in the class, but set in __init__, as one does in Flux
+            x.__class__.active = Automatic()
         return new, (record_of, names, recipes)
 
     def other(self, x: Any, trains: bool, bare: bool) -> tuple[Any, Any]:
@@ -244,7 +243,6 @@ class _Marking:
         new = rebuild(dict(zip(parts, stand_ins)) if by_name else stand_ins)
         if type(new) is type(x) and not bare and not isinstance(x, _UNCHANGING):
             self.copies.append((x, new, held_by(new).copy(), trains))
-            self.modal.append(new)
         kind = rebuild if isinstance(x, (tuple, list, dict)) else record_of if by_name else type(parts)
         return new, (kind, tuple(parts) if by_name else None, recipes)
 

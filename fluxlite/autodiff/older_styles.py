@@ -23,7 +23,6 @@ from .collecting import as_plain_gradient
 from .gradients import called, gradients_of, new_level, untracked
 from .levels import PARAMETERS
 from .marking import held_by, track_array
-from .modes import activate, modal_layers
 from .tracked import TrackedArray
 
 # ---------------------------------------------------------------------------------------------
@@ -106,7 +105,6 @@ class Params:
         """Run `f`, which takes no arguments, with tracked arrays in the models' fields; then put the arrays back."""
         places = list(_places(self.models, self.arrays))
         level = new_level()
-        settle = activate(modal_layers(self.models))
         try:
             tracked = {parameter_key(array): (array, track_array(array, level)) for array in self.arrays}
             for owner, step, array in places:
@@ -122,7 +120,6 @@ class Params:
                     found[id(array)] = as_plain_gradient(leaves[stand_in], array, given)
             return plain_value, ImplicitGradients(self, found)
         finally:
-            settle()
             for owner, step, array in places:
                 put(owner, step, array)
             detach(self.models)

@@ -19,7 +19,7 @@ from ..coming_from import OF_AN_ARRAY, knows
 from ..methods import ArrayMethods
 from ..tensors import refuse_tensor
 from ..tree.ties import parameter_key
-from .constants import as_base_class
+from .constants import MADE_LIKE, as_base_class, made_like
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
 from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, name_of, no_pullback
 
@@ -75,6 +75,8 @@ class TrackedArray(ArrayMethods):
         raise TypeError(f"np.{ufunc.__name__}.{method} has no derivative rule; see fluxlite.rule")
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function in MADE_LIKE:
+            return made_like(plain(self), function, args, kwargs)
         return record(function, args, kwargs)
 
     def __primitive__(self, function: Any, args: Any, kwargs: Any) -> Any:

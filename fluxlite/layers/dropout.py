@@ -30,8 +30,8 @@ def check_share(what: str, p: Any) -> None:
 class Dropout(Layer):
     """In training, each number becomes 0 with probability `p`, else ``x / (1 - p)`` (Flux: ``Dropout``).
 
-    So the mean stays what it is, and in a test nothing happens. When it's training, `testmode` says: inside `gradient`,
-    for the model that it was given. With `dims`, an axis or several, the drawn numbers differ along these axes only:
+    So the mean stays what it is, and in a test nothing happens. It's training inside `gradient`; more is at `testmode`.
+    With `dims`, an axis or several, the drawn numbers differ along these axes only:
     ``dims=(0, -1)`` drops whole channels of pictures of shape ``(N, H, W, C)``. `x` has any shape.
 
     The numbers are drawn by the generator of the device where `x` is, which `fluxlite.seed` starts. With `rng`, NumPy

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from typing import Any
 
 import numpy as np
 
 from ..arguments import in_words
-from ..autodiff.levels import PARAMETERS
-from ..autodiff.modes import modal_layers, mode_of, put_mode
-from ..autodiff.tracked import TrackedArray
-from ..tree.contract import children, is_leaf
+from ..tree.contract import attributes, children, is_leaf, put_attribute
+from ..tree.modes import Automatic
 from ..tree.walks import nodes
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, np.ufunc)  # with nothing to switch
@@ -21,18 +20,24 @@ def testmode(model: Any, mode: Any = True) -> Mode:
     """Switch `model`'s layers to testing, for good, or for a ``with`` block (Flux: ``testmode!``).
 
     Layers that behave otherwise in training, such as `Dropout` and `BatchNorm`, have an attribute `active`. It's None
-    at first: they're active in the model that `gradient` hands to its function, and nowhere else. So you need
-    `testmode` only for exceptions. It sets `active` to False, everywhere in `model`. ``testmode(model, None)``, or
-    "auto", lets the layers decide by themselves again, and ``testmode(model, False)`` is `trainmode`.
+    outside of gradients, and True while `gradient`, `jacobian` or `hessian` runs its function, in the same thread,
+    whether the model is an argument or comes from outside. So you need `testmode` only for exceptions: a teacher that
+    answers as in a test, or a gradient by the pixels of a picture. It sets `active` to False, everywhere in `model`.
+    ``testmode(model, None)``, or "auto", ends that, and ``testmode(model, False)`` is `trainmode`.
 
-    In ``with testmode(model):`` it's for the block. It also works inside a gradient, for instance to compare with what
-    the model would say in a test. A decision inside a gradient ends with it.
+    With ``with testmode(model):`` it's for the block. Both also work inside a gradient.
 
     A layer of your own takes part if its class is registered with ``@functor``, has ``active = None`` in it, and asks
     ``if self.active:``.
 
     Raises `TypeError` for what isn't a model.
 
+    >>> teacher = fl.Dropout(0.5)
+    >>> def loss(w):
+    ...     with fl.testmode(teacher):
+    ...         return np.sum(teacher(w))
+    >>> fl.gradient(loss, np.ones(3))
+    (array([1., 1., 1.]),)
     >>> model = fl.Chain(fl.Dense(2, 3), fl.Dropout(0.5))
     >>> with fl.trainmode(model):
     ...     model[1].active
@@ -48,8 +53,7 @@ def trainmode(model: Any, mode: Any = True) -> Mode:
 
     It sets `active` to True in all layers that behave otherwise in training. Inside a gradient they're active by
     themselves. You need it outside, for instance to draw several answers from a model with `Dropout`, or for the
-    older style of `param` and `back`, and for models that the function doesn't get as an argument.
-    ``trainmode(model, None)``, or "auto", lets the layers decide by themselves again. More is at `testmode`.
+    older style of `param` and `back`. ``trainmode(model, None)``, or "auto", ends it. More is at `testmode`.
 
     Raises `TypeError` for what isn't a model.
 
@@ -64,12 +68,7 @@ def trainmode(model: Any, mode: Any = True) -> Mode:
     if is_leaf(model) and not isinstance(model, _FUNCTIONS):
         kind = type(model).__name__
         raise TypeError(f"trainmode and testmode take a model, got a {kind}: @functor above a class makes one")
-    return Mode(model, mode if isinstance(mode, bool) else True if _is_in_gradient(model) else None)
-
-
-def _is_in_gradient(model: Any) -> bool:
-    """Whether `model` is the copy that a gradient made for its function."""
-    return any(type(node) is TrackedArray and node.level is not PARAMETERS for _, node in nodes(model))
+    return Mode(model, mode if isinstance(mode, bool) else None)
 
 
 class Mode:
@@ -77,16 +76,17 @@ class Mode:
 
     def __init__(self, model: Any, mode: bool | None) -> None:
         self.model, self.mode = model, mode
-        self._before = [(layer, mode_of(layer)) for layer in modal_layers(model)]
+        found = [(node, attributes(node).get("active", ...)) for _, node in nodes(model)]
+        self._before = [(x, held) for x, held in found if held is None or type(held) is bool or _has_mode(type(x))]
         for layer, _ in self._before:
-            put_mode(layer, mode)
+            put_attribute(layer, "active", mode)
 
     def __enter__(self) -> Any:
         return self.model
 
     def __exit__(self, *exc_info: Any) -> None:
         for layer, before in self._before:
-            put_mode(layer, before)
+            put_attribute(layer, "active", None if before is ... else before)
 
     def __call__(self, *inputs: Any) -> Any:
         """``testmode(model)(x)`` is ``model(x)`` in this mode."""
@@ -95,6 +95,10 @@ class Mode:
     def __repr__(self) -> str:
         names = {True: "trainmode", False: "testmode", None: "automatic mode"}
         return f"{names[self.mode]} of {self.model!r}"
+
+
+def _has_mode(cls: type) -> bool:
+    return type(inspect.getattr_static(cls, "active", None)) is Automatic
 
 
 @children.register(Mode)

@@ -128,9 +128,11 @@ def check_writable(path: KeyPath, x: Any) -> None:
     axes = zip(getattr(x, "strides", ()), x.shape) if x.size else ()  # without elements all strides may be 0
     stretched = any(stride == 0 and length > 1 for stride, length in axes)
     if tracked or stretched or not getattr(flags, "writeable", True):
+        instead = "outside of one, give the model a copy of it: x.copy()"
+        if tracked:
+            instead = "a step there is written by hand: fl.fmap(lambda w, g: w - rate * g, model, grads)"
         raise ValueError(
-            f"{path or 'this array'} cannot be changed in place, as nothing can inside a gradient call; "
-            "outside of one, give the model a copy of it: x.copy()"
+            f"{path or 'this array'} cannot be changed in place, as nothing can inside a gradient call; {instead}"
         )
 
 

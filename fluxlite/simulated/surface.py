@@ -94,4 +94,9 @@ def lacking(name: str) -> TypeError:
 
 def refused(name: str, keywords: Any) -> TypeError:
     """The error for keywords that CuPy's function doesn't take."""
+    if "device" in keywords and name in ("eye", "full", "ones"):  # which NumPy asks for with like=
+        return TypeError(
+            f"np.{name}(…, like=x) makes no array on a GPU: NumPy adds device=, which CuPy's {name} doesn't take. "
+            "These do: np.identity(n, like=x), np.ones_like(x, shape=…), np.full_like(x, value, shape=…)"
+        )
     return TypeError(f"np.{name} takes no keyword {min(keywords)!r} for arrays on a GPU (CuPy's has none)")

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
 from ..arguments import in_words
+from .modes import Automatic, declare_mode
 
 Rebuild = Callable[[Any], Any]
 Children = tuple[Any, Rebuild]
@@ -89,6 +90,7 @@ def functor(
     _REGISTERED[_full_name(x)] = x
     if trainable is not None:
         _trainable.register(x, functools.partial(_named, names=trainable))
+    declare_mode(x)
     _FIELDS.clear()
     for tell in on_registration:
         tell(x)
@@ -107,7 +109,6 @@ class Fields(NamedTuple):
     names: tuple[str, ...] | None  # the children; None: all that the object holds
     needed: frozenset[str]  # the same, as a set
     trained: frozenset[str] | None  # those that an optimizer may change; None: all
-    has_mode: bool
 
 
 def fields_of(cls: type) -> Fields | None:
@@ -130,22 +131,16 @@ def _find_fields(cls: type) -> Fields | None:
     if names is None and "__dataclass_fields__" in vars(cls):
         names = _dataclass_fields(cls)
     trained = frozenset(declared.keywords["names"]) if isinstance(declared, functools.partial) else None
-    return Fields(names, frozenset(names or ()), trained, has_mode(cls))
-
-
-@functools.cache
-def has_mode(cls: type) -> bool:
-    """Whether all objects of `cls` behave otherwise in training: ``active = None`` stands in the class."""
-    return inspect.getattr_static(cls, "active", ...) is None
+    return Fields(names, frozenset(names or ()), trained)
 
 
 def _has_more_than_fields(cls: type) -> bool:
     """Slots, properties that can be set, cached ones, computed attributes, or a class whose objects cannot change."""
-    described = [value for name in dir(cls) if name[:2] != "__" for value in [inspect.getattr_static(cls, name)]]
+    kinds = {type(inspect.getattr_static(cls, name)) for name in dir(cls) if name[:2] != "__"} - {Automatic}
     return (
         bool(copyreg._slotnames(cls))  # type: ignore[attr-defined]
         or getattr(cls, "__getattribute__") is not object.__getattribute__  # noqa: B009
-        or any(hasattr(type(value), "__set__") or isinstance(value, functools.cached_property) for value in described)
+        or any(hasattr(kind, "__set__") or issubclass(kind, functools.cached_property) for kind in kinds)
         or getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
     )
 
@@ -191,8 +186,9 @@ def _check_names(cls: type, names: Any, what: str) -> None:
 
 
 def _dataclass_fields(cls: type) -> tuple[str, ...]:
-    """Without the ClassVars and InitVars, which an object does not hold."""
-    return tuple(field.name for field in dataclasses.fields(cls)) if dataclasses.is_dataclass(cls) else ()
+    """Without the ClassVars and InitVars, which an object does not hold, and without a mode, which is no part."""
+    names = (field.name for field in dataclasses.fields(cls)) if dataclasses.is_dataclass(cls) else ()
+    return tuple(name for name in names if type(inspect.getattr_static(cls, name, None)) is not Automatic)
 
 
 def _is_cached(cls: type, name: str) -> bool:

@@ -229,6 +229,47 @@ def test_functions_without_a_rule_say_so(call):
         gradient(lambda x: call(x).sum(), np.ones(3))
 
 
+MADE = [
+    lambda x: np.zeros(3, like=x), lambda x: np.ones((2, 1), np.float32, like=x), lambda x: np.full(2, 0.5, like=x),
+    lambda x: np.eye(2, 3, k=1, like=x), lambda x: np.identity(2, like=x), lambda x: np.arange(1, 4, like=x),
+    lambda x: np.array([1, 2], dtype=np.float32, like=x), lambda x: np.asarray([1.5], like=x),
+    lambda x: np.tri(3, like=x), lambda x: np.ascontiguousarray([[1.0]], like=x),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+@pytest.mark.parametrize("make", MADE)
+def test_what_is_made_like_a_tracked_array_is_a_constant_where_it_is(make, gpu):
+    """As ``K + noise * np.eye(n, like=K)``, or a mask of ``np.arange(n, like=x)``, inside a layer."""
+    wanted, made = make(np.ones(1)), []
+
+    def f(x):
+        made.append(make(x))
+        inner = gradient(lambda y: np.sum(made[-1] * y * x), x)[0]  # two levels: only the inner one's parent is y
+        made.append(make(inner))
+        return np.sum(made[0] * x) + np.sum(inner)
+
+    with fluxlite.simulate_gpu(gpu):
+        x = fluxlite.gpu(np.ones(1, np.float32)) if gpu else np.ones(1, np.float32)
+        g = slope(f, x)
+        assert np.isclose(float(g[0]), 2 * wanted.sum())
+        for one in made:
+            assert type(one) is type(x) and one.dtype == wanted.dtype
+            np.testing.assert_array_equal(fluxlite.cpu(one), wanted)
+        with pytest.raises(TypeError, match="would lose the gradient"):
+            gradient(lambda x: np.array([x[0], x[0]], like=x).sum(), x)
+        with pytest.raises(TypeError, match="would lose the gradient"):
+            gradient(lambda x: np.full(3, np.sum(x), like=x).sum(), x)
+
+
+def test_empty_is_made_where_a_tracked_array_is():
+    with fluxlite.simulate_gpu():
+        for x in (np.ones(1), fluxlite.gpu(np.ones(1, np.float32))):
+            made = []
+            gradient(lambda x, made=made: (made.append(np.empty((2, 3), like=x)), x.sum())[1], x)
+            assert type(made[0]) is type(x) and made[0].shape == (2, 3)
+
+
 @pytest.mark.parametrize("operator", ["+=", "-=", "*=", "/=", "//=", "%=", "**=", "@="])
 def test_in_place_operators_on_a_tracked_array_raise_with_the_fix(operator):
     def f(x):

@@ -133,6 +133,27 @@ def test_setup_and_update_say_that_nothing_is_changed_in_place_inside():
         fl.gradient(lambda m: (fl.update(state, m, grads), data_loss(m))[1], m)
 
 
+def test_what_updated_names_for_a_step_inside_is_differentiated():
+    """As in meta-learning: a loss after a step. `updated` promises to change nothing, but its rules do."""
+    model = {"w": np.array([1.0, 2.0]), "deep": [np.array(3.0)]}
+    state, rate = fl.setup(fl.Descent(0.1), model), 0.1
+
+    def cubes(m):
+        return np.sum(m["w"] ** 3) + m["deep"][0] ** 3
+
+    def after(m, step):
+        return cubes(step(m, fl.gradient(cubes, m)[0]))
+
+    with pytest.raises(ValueError, match=r"a step there is written by hand: fl\.fmap\(") as caught:
+        fl.gradient(lambda m: after(m, lambda m, grads: fl.updated(state, m, grads)[1]), model)
+    call = str(caught.value).partition("by hand: ")[2]
+    (g,) = fl.gradient(
+        lambda m: after(m, lambda m, grads: eval(call, {"fl": fl, "rate": rate, "model": m, "grads": grads})), model
+    )
+    for x, found in ((model["w"], g["w"]), (model["deep"][0], g["deep"][0])):
+        np.testing.assert_allclose(found, 3 * (x - rate * 3 * x**2) ** 2 * (1 - rate * 6 * x), rtol=1e-12)
+
+
 def test_setup_says_what_a_param_is_changed_by():
     with pytest.raises(ValueError, match=r"\['w'\] is a param, which is changed by w.data -= rate \* w.grad"):
         fl.setup(fl.Descent(0.1), {"w": fl.param(np.ones(2))})

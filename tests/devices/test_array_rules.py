@@ -68,13 +68,32 @@ def test_the_refusal_says_both_devices_and_the_fix(simulated):
 
 
 @pytest.mark.on("Simulated", "Metal")
-@pytest.mark.parametrize(("host", "named"), [(np.zeros(2), True), (np.ones(2), False), (np.zeros(0), False)])
-def test_zeros_on_the_host_can_be_made_elsewhere(device, host, named):
-    """A state that a layer begins with: CuPy's own error can't name the way out."""
+@pytest.mark.parametrize(
+    ("host", "named"),
+    [
+        (np.zeros(2), "np.zeros_like(a, shape=…)"), (0.1 * np.eye(2), "np.identity(n, like=a)"),
+        (np.arange(2), "np.arange(n, like=a)"), (np.arange(2)[:, None], "np.arange(n, like=a)"),
+        (np.ones(2), ""), (np.zeros(0), ""), (np.array([[2.0], [0.0]]), ""), (np.array(["a", "b"]), ""),
+    ],
+)  # fmt: skip
+def test_what_one_makes_on_the_host_can_be_made_elsewhere(device, host, named):
+    """A state that a layer begins with, noise on a diagonal, a mask: CuPy's own error can't name the way out."""
     with pytest.raises(TypeError, match="on CPU; a GPU computes only with what") as caught:
-        np.tanh(device(np.ones(2, np.float32))) @ host
-    assert ("np.zeros_like(a, shape=…)" in str(caught.value)) == named
+        np.tanh(device(np.ones(2, np.float32))) * host
+    said = str(caught.value)
+    assert ("where the array a is" in said) == bool(named) and named in said
 
+
+@pytest.mark.parametrize("call", [np.ones, np.eye, lambda n, like: np.full(n, 1.0, like=like)])
+def test_what_cupy_cannot_make_by_like_names_what_can(simulated, call):
+    x = numbers(simulated)
+    with pytest.raises(TypeError, match=r"NumPy adds device=, which CuPy's") as caught:
+        call(3, like=x)
+    instead = str(caught.value).rpartition("These do: ")[2].replace("shape=…", "shape=(3,)")
+    made = eval(f"[{instead}]", {"np": np, "x": x, "n": 3, "value": 1.0})
+    assert len(made) == 3 and {type(one) for one in made} == {type(x)}
+    with pytest.raises(TypeError, match="zeros_like takes no keyword 'device'"):
+        np.zeros_like(x, device="cpu")
 
 
 @pytest.mark.on(*GPUS)

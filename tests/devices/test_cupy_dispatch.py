@@ -4,6 +4,8 @@ Operators, NumPy's protocols, views, strides and addresses work on them. Only ke
 With a real GPU, no test here may launch a kernel, since it would read memory that isn't the GPU's.
 """
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -107,6 +109,7 @@ def test_a_simulated_array_refuses_where_cupy_refuses(x, simulated):
                     lambda a: np.clip(a, min=0), lambda a: np.add(a, a, order="C"), lambda a: np.add(a, a, subok=True),
                     lambda a: np.array([a, a]), lambda a: hash(a), lambda a: bool(a), lambda a: a[2],
                     lambda a: iter(a[0, 0]),
+                    lambda a: np.ones(3, like=a), lambda a: np.eye(3, like=a), lambda a: np.full(3, 1.0, like=a),
                     lambda a: len(a[0, 0]), lambda a: [1][a[0, 0]], lambda a: a @ np.ones((3, 1), np.float32),
                     lambda a: a.dot(np.ones((3, 1), np.float32))):  # fmt: skip
         kinds = []
@@ -126,6 +129,15 @@ def test_fluxlite_knows_cupys_arrays(x):
     assert (device.backend, device.index, repr(device)) == ("CUDA", 0, "CUDA:0")
     assert address(x) == x.data.ptr
     assert device.receive(x) is x
+
+
+@pytest.mark.parametrize(("name", "args"), [("eye", (3,)), ("ones", (3,)), ("full", (3, 1.0)), ("arange", (3,))])
+def test_what_is_made_like_a_tracked_array_cupy_makes(x, monkeypatch, name, args):
+    """Without the ``device=`` that NumPy adds, which CuPy's functions don't take."""
+    signature = inspect.signature(getattr(cupy, name))
+    monkeypatch.setattr(cupy, name, lambda *args, **keywords: signature.bind(*args, **keywords))
+    w = fl.param(x)
+    assert getattr(np, name)(*args, like=w).args[: len(args)] == args
 
 
 def test_ties_and_walks(x):

@@ -1,4 +1,4 @@
-"""Modes: a layer is active in the copy that `gradient` hands to its function, and wherever it's told to be."""
+"""Modes: a layer is active while a gradient call is open in its thread, and wherever it's told to be."""
 
 import threading
 from dataclasses import dataclass
@@ -24,25 +24,38 @@ class Noting:
         return x * self.w
 
 
+class Doubling:
+    """In training, it doubles."""
+
+    def __call__(self, x):
+        return x * self.w * (2 if self.active else 1)
+
+
 @fl.functor
-@dataclass(slots=True)
-class Slots:
+class InClass(Doubling):
+    active = None
+
+    def __init__(self, w):
+        self.w = w
+
+
+@fl.functor
+@dataclass
+class AsField(Doubling):
     w: object
     active: bool | None = None
 
-    def __call__(self, x):
-        return x * self.w * (2 if self.active else 1)
+
+class OfSubclass(InClass):
+    """Not registered itself."""
 
 
 @fl.functor
-class InInit:
+class InInit(Doubling):
     """As it's written in Flux, where the mode is a field like the others."""
 
-    def __init__(self):
-        self.w, self.active = np.array([1.0]), None
-
-    def __call__(self, x):
-        return x * self.w * (2 if self.active else 1)
+    def __init__(self, w):
+        self.w, self.active = w, None
 
 
 X = np.array([3.0])
@@ -63,17 +76,19 @@ def test_a_layer_is_active_inside_a_gradient_and_nowhere_else():
     assert seen(layer) == (None, True, True, None) and "active" not in vars(layer)
 
 
-@pytest.mark.parametrize("make", [lambda: Slots(np.array([1.0])), InInit])
+@pytest.mark.parametrize("make", [InClass, AsField, OfSubclass, InInit])
 def test_where_the_mode_may_stand(make):
-    layer = make()
+    layer = make(np.array([1.0]))
     assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [6.0] and layer.active is None and layer(X) == [3.0]
     with fl.trainmode(layer):
         assert layer(X) == [6.0]
     assert layer(X) == [3.0]
     fl.testmode(layer)
     assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [3.0] and layer.active is False
-    fl.testmode(layer, None)
-    assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [6.0]
+    layer.active = None
+    assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [6.0] and fl.state(layer).keys() == {"w"}
+    (_, copies), _ = fl.withgradient(lambda m: (m(X).sum(), (m, fl.fmap(np.copy, layer))), layer)
+    assert [one.active for one in copies] == [None, None], "what is made inside isn't stuck in training"
 
 
 def test_a_flag_that_is_called_active_is_not_a_mode():
@@ -88,12 +103,35 @@ def test_a_flag_that_is_called_active_is_not_a_mode():
     assert found == ["no"] and player.active == "no"
 
 
-def test_what_is_not_an_argument_is_not_active():
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda layer: fl.gradient(lambda x: layer(x).sum(), X),
+        lambda layer: fl.withgradient(lambda x: layer(x).sum(), X),
+        lambda layer: fl.jacobian(lambda x: layer(x), X),
+        lambda layer: fl.hessian(lambda x: (layer(x) ** 2).sum(), X),
+        lambda layer: fl.gradient(lambda: layer(X).sum(), fl.params(layer)),
+        lambda layer: fl.gradient(lambda other: layer(other(X)).sum(), Noting()),
+    ],
+    ids=["gradient", "withgradient", "jacobian", "hessian", "params", "beside another model"],
+)
+def test_a_layer_is_active_wherever_it_is(call):
     layer = Noting()
-    fl.gradient(lambda x: layer(x).sum(), X)
-    fl.jacobian(lambda x: layer(x), X)
-    fl.hessian(lambda x: (layer(x) ** 2).sum(), X)
-    assert set(layer.seen) == {None}, "a saliency map, for instance, asks the model as it will be used"
+    call(layer)
+    assert seen(layer)[0] is True and layer.active is None
+    with fl.testmode(layer):
+        call(layer)
+    fl.testmode(layer)
+    call(layer)
+    assert set(layer.seen) == {False}, "a saliency map, for instance, asks the model as it will be used"
+
+
+def test_param_and_back_open_no_call():
+    layer = Noting()
+    fl.back(layer(fl.param(X)).sum())
+    with fl.trainmode(layer):
+        fl.back(layer(fl.param(X)).sum())
+    assert seen(layer) == (None, True)
 
 
 def test_decided_for_good():
@@ -154,7 +192,8 @@ def test_for_a_block_inside():
 
 @pytest.mark.parametrize("decide", [fl.testmode, fl.trainmode, lambda m: fl.testmode(m, None)])
 @pytest.mark.parametrize("before", [None, True, False])
-def test_what_is_decided_inside_ends_with_the_gradient(decide, before):
+@pytest.mark.parametrize("as_argument", [True, False])
+def test_what_is_decided_inside_is_decided_for_good(decide, before, as_argument):
     layer = Noting()
     fl.trainmode(layer, before)
 
@@ -162,9 +201,9 @@ def test_what_is_decided_inside_ends_with_the_gradient(decide, before):
         decide(m)
         return m(X).sum()
 
-    fl.gradient(loss, layer)
-    wanted = {fl.testmode: False, fl.trainmode: True}.get(decide, True)
-    assert seen(layer) == (wanted,) and layer.active is before
+    fl.gradient(loss, layer) if as_argument else fl.gradient(lambda: loss(layer), fl.params(layer))
+    wanted = {fl.testmode: False, fl.trainmode: True}.get(decide)
+    assert seen(layer) == (True if wanted is None else wanted,) and layer.active is wanted
 
 
 def test_automatic_again_inside_means_active():
@@ -178,7 +217,7 @@ def test_automatic_again_inside_means_active():
 
     fl.gradient(loss, layer)
     fl.gradient(lambda: loss(layer), fl.params(layer))
-    assert found == [True, True] and not layer.active
+    assert found == [True, True] and layer.active is None
 
 
 def test_gradients_inside_gradients():
@@ -213,21 +252,34 @@ def test_with_params_the_model_itself_is_active_during_the_call():
     fl.testmode(model)
     fl.gradient(lambda: model(X).sum(), fl.params(model))
     assert seen(layer) == (False,) and layer.active is False
-    fl.testmode(model, None)
-
-    def decides():
-        fl.testmode(model)
-        return model(X).sum()
-
-    fl.gradient(decides, fl.params(model))
-    assert seen(layer) == (False,) and layer.active is None
 
 
-def test_an_exception_leaves_no_mode_behind():
+@pytest.mark.parametrize("call", [fl.gradient, fl.withgradient, fl.jacobian, fl.hessian])
+def test_an_exception_leaves_no_mode_behind(call):
     layer = Noting()
     with pytest.raises(KeyError):
+        call(lambda x: {}["nothing"], X)
+    with pytest.raises(TypeError):  # on the way in, and after the function
+        call(lambda x: layer, "no array")
+    assert layer.active is None
+    with pytest.raises(KeyError):
         fl.gradient(lambda m: {}["nothing"], layer)
-    assert "active" not in vars(layer)
+    assert layer.active is None and "active" not in vars(layer)
+
+
+def test_a_generator_is_inside_only_while_a_gradient_drives_it():
+    layer = Noting()
+
+    def steps():
+        while True:
+            layer(X)
+            yield fl.gradient(lambda x: layer(x).sum(), X)
+
+    driven = steps()
+    next(driven)
+    fl.gradient(lambda x: (next(driven), x.sum())[1], X)
+    next(driven)
+    assert seen(layer) == (None, True, True, True, None, True)
 
 
 def test_a_shared_layer_is_active_at_each_place():

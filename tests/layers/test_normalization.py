@@ -165,11 +165,50 @@ def test_running_means_are_kept_once_for_each_call_however_nested():
     np.testing.assert_allclose(layer.mean, 0.9 * (0.9 * 0.19 + 0.1) * x.mean(0), rtol=1e-4)  # the second meets 0
 
 
-def test_a_model_outside_of_the_arguments_keeps_plain_means():
-    layer, x = fl.trainmode(fl.BatchNorm(2)).model, RNG.normal(size=(8, 2)).astype(np.float32)
+@pytest.mark.parametrize("kind", ["CPU", *GPUS])
+@pytest.mark.parametrize("make", [fl.BatchNorm, lambda n: fl.InstanceNorm(n, affine=True, track_stats=True)])
+def test_a_model_outside_of_the_arguments_keeps_plain_means(kind, make):
+    device = DEVICE[kind]()
+    layer, other, x = device((make(2), make(2), RNG.normal(1, 2, size=(4, 3, 2)).astype(np.float32)))
+
+    def inner(x):
+        return fl.gradient(lambda x: (layer(x) ** 3).sum(), x)[0]
+
     fl.gradient(lambda x: (layer(x) ** 2).sum(), x)
-    assert type(layer.mean) is np.ndarray and layer.mean.any()
-    fl.gradient(lambda x: (layer(x) ** 2).sum(), x)
+    fl.gradient(lambda x: (inner(x) ** 2).sum(), x)  # as in a critic's penalty
+    fl.gradient(lambda: (layer(x) ** 2).sum(), fl.params(layer))
+    with pytest.raises(KeyError):
+        fl.gradient(lambda x: {}[layer(x) is None], x)
+    with fl.trainmode(other):
+        for _ in range(4):
+            other(x)
+    for found, wanted in ((layer.mean, other.mean), (layer.var, other.var)):
+        assert type(found) is type(x) and found.dtype == np.float32
+        np.testing.assert_allclose(fl.cpu(found), fl.cpu(wanted), rtol=1e-5)
+    assert kind != "CPU" or layer.mean.flags.writeable and layer.var.flags.writeable
+
+
+def test_a_critic_from_outside_is_in_training_as_pytorchs():
+    """A generator's step: the discriminator, which its loss closes over, takes mean and variance of the batch."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    generator, critic = fl.f64((fl.Dense(2, 3, np.tanh, rng=rng), fl.Chain(fl.BatchNorm(3), fl.Dense(3, 1, rng=rng))))
+    z = rng.normal(size=(8, 2))
+    loss, (g,) = fl.withgradient(lambda m: fl.logitbinarycrossentropy(critic(m(z)), 1), generator)
+
+    nn = torch.nn
+    theirs = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.BatchNorm1d(3), nn.Linear(3, 1)).double()
+    with torch.no_grad():
+        for linear, dense in ((theirs[0], generator), (theirs[3], critic[1])):
+            linear.weight.copy_(torch.tensor(dense.weight))
+            linear.bias.copy_(torch.tensor(dense.bias))
+    wanted = nn.functional.binary_cross_entropy_with_logits(theirs(torch.tensor(z)), torch.ones(8, 1).double())
+    wanted.backward()
+    np.testing.assert_allclose(loss, wanted.item(), rtol=1e-9)
+    np.testing.assert_allclose(g.weight, theirs[0].weight.grad, rtol=1e-7)
+    np.testing.assert_allclose(g.bias, theirs[0].bias.grad, rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(critic[0].mean, theirs[2].running_mean, rtol=1e-9)
+    np.testing.assert_allclose(critic[0].var, theirs[2].running_var, rtol=1e-9)
 
 
 def test_means_are_not_trained_and_are_saved(tmp_path):
