@@ -23,7 +23,7 @@ from .indexing import wrapped
 from .memory import Stored, root_of
 from .quiet import quiet
 from .rules import device_among, host_operand, is_foreign, one_device, values_on
-from .values import DIFFERENT, power, summed
+from .values import DIFFERENT, summed
 
 # ---------------------------------------------------------------------------------------------
 # Ufuncs: element by element
@@ -56,13 +56,7 @@ def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     if device.live:
         device.host.catch_up()
     values = x._values
-    compute = device.instead or quiet.run
-    try:
-        compute(ufunc, values, y, out=(values,))
-    except ValueError:
-        if ufunc is not np.power:
-            raise
-        compute(power, ufunc, values, y, out=(values,))
+    (device.instead or quiet.run)(ufunc, values, y, out=(values,))
     name, size = ufunc.__name__, values.size
     nbytes = 2 * values.nbytes + getattr(y, "nbytes", 0)
     device.launch(name, nbytes, size * 10 if name in TEN_EACH else size, values.dtype.char)
@@ -116,13 +110,10 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
         return _call_with_keywords(ufunc, inputs, values, kwargs or {}, method, device)
     if device.live:
         device.host.catch_up()
-    compute = device.instead or quiet.run
     try:
-        result = compute(ufunc, *values)
-    except ValueError:
-        if ufunc is not np.power:
-            raise
-        result = compute(power, ufunc, *values)
+        result = (device.instead or quiet.run)(ufunc, *values)
+    except ValueError:  # an integer to a negative power isn't one on a card
+        return _call_with_keywords(ufunc, inputs, values, {}, method, device)
     if type(result) is tuple:
         return _many(device, ufunc, values, result, kernels.ONE)
     if not result.flags.c_contiguous:  # CuPy's results lie in memory row by row, whatever the operands do
@@ -232,14 +223,6 @@ _PARAMETERS = {
 }  # fmt: skip
 
 
-def _parameters(function: Callable) -> list[str]:
-    """The parameters of one of NumPy's functions that can be given by position."""
-    try:
-        found = inspect.signature(function).parameters.values()
-    except ValueError:
-        return _PARAMETERS.get(surface.name_of(function), "").split()
-    return [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-
 
 @functools.cache
 def plan_of(function: Callable) -> Plan:
@@ -247,7 +230,11 @@ def plan_of(function: Callable) -> Plan:
     way = _OWN.get(name) or (_on_host if name in kernels.ON_HOST else None)
     way = _from_host if name in kernels.FROM_HOST else way
     is_simple = not costs.is_special(name)
-    parameters = tuple(_parameters(function))
+    try:
+        found = inspect.signature(function).parameters.values()
+        parameters = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    except ValueError:
+        parameters = tuple(_PARAMETERS.get(name, "").split())
     out = parameters.index("out") if "out" in parameters else len(parameters)
     return Plan(
         name, parameters[:out], parameters[out:], way, name in _CALLING_BACK, name in kernels.ABOUT_ARRAYS, is_simple,
@@ -365,10 +352,6 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
 # ---------------------------------------------------------------------------------------------
 
 
-def _take(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    return take(*args, **kwargs)
-
-
 def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     """`np.take`, where an index out of range wraps around, since a kernel can't raise."""
     if isinstance(indices, (Stored, int, np.integer)):
@@ -380,10 +363,6 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     result = (x.device.instead or quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
     x.device.launch("take", 2 * result.nbytes + getattr(places, "nbytes", 0))
     return x.device.new(result) if out is None else out
-
-
-def _take_along_axis(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    return take_along_axis(*args, **kwargs)
 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
@@ -399,22 +378,13 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     return x.device.new(result)
 
 
-def _copy(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    return _ordered_copy(*args, **kwargs)
-
-
-def _ordered_copy(a: Any, order: str = "K") -> Any:
-    return a.copy(order)
-
-
 def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values, so all values must come to the host."""
     name = surface.name_of(function)
-
-    def there(x: Any) -> Any:
-        return x.device.copy_out(x, name, explicit=False) if isinstance(x, Stored) else x
-
-    return function(*map(there, args), **{key: there(x) for key, x in kwargs.items()})
+    there = [
+        x.device.copy_out(x, name, explicit=False) if isinstance(x, Stored) else x for x in (*args, *kwargs.values())
+    ]
+    return function(*there[: len(args)], **dict(zip(kwargs, there[len(args) :])))
 
 
 def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
@@ -424,4 +394,11 @@ def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> An
     return device.copy_in(np.asarray(function(*args, **kwargs)))
 
 
-_OWN = {"take": _take, "take_along_axis": _take_along_axis, "copy": _copy, "empty": empty, "empty_like": empty}
+def _by(ours: Callable) -> Callable:
+    return lambda function, args, kwargs, device: ours(*args, **kwargs)
+
+
+_OWN = {
+    "take": _by(take), "take_along_axis": _by(take_along_axis), "copy": _by(lambda x, order="K": x.copy(order)),
+    "empty": empty, "empty_like": empty,
+}  # fmt: skip

@@ -163,7 +163,8 @@ KERNELS: dict[str, Entry] = {
     # in order
     "cumsum": _running, "cumprod": _running,  # _core/_routines_math.pyx:702
     "nancumsum": lambda x, *rest, **kwargs: _running(x, *rest, **kwargs).and_kernels(1),
-    "sort": _sorted, "argsort": _sorted, "partition": lambda x, kth, axis=-1: _sorted(x, axis),  # _core/_routines_sorting.pyx
+    "sort": _sorted, "argsort": _sorted,  # _core/_routines_sorting.pyx
+    "partition": lambda x, kth, axis=-1: _sorted(x, axis),
     "unique": Asked(7, copies=1, reads=(4,)),  # _manipulation/add_remove.py:196
     "isin": Asked(3),  # _logic/truth.py:194
     "searchsorted": Asked(1, memsets=1), "digitize": Asked(1, memsets=1),  # _sorting/search.py:405

@@ -18,11 +18,11 @@ class _Halves(np.ndarray):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         plain = [np.asarray(x) if isinstance(x, _Halves) else x for x in inputs]
-        is_rounded = method in ("reduce", "accumulate", "reduceat") and _is_half(kwargs.get("dtype") or plain[0].dtype)
+        is_rounded = method in ("reduce", "accumulate") and _is_half(kwargs.get("dtype") or plain[0].dtype)
         if is_rounded:
-            kwargs["dtype"] = np.float32
-        result = np.asarray(getattr(ufunc, method)(*plain, **kwargs))
-        result = result.astype(np.float16) if is_rounded else result
+            result = np.asarray(getattr(ufunc, method)(*plain, **{**kwargs, "dtype": np.float32}), np.float16)
+        else:
+            result = np.asarray(getattr(ufunc, method)(*plain, out=out and np.asarray(out[0]), **kwargs))
         if out is None:
             return result.view(_Halves)
         out[0][...] = result
@@ -62,45 +62,37 @@ def _summed_products(function: Callable, *operands: Any, **kwargs: Any) -> Any:
     return result
 
 
-def power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
+def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
     """Of integers, also to a negative power: 1 / x without its fraction."""
-    try:
+    if np.result_type(x, y).kind != "i" or not np.any(np.less(y, 0)):
         return function(x, y, **kwargs)
-    except ValueError:
-        if np.shape(y) and np.min(y) >= 0 or np.result_type(x, y).kind != "i":
-            raise
+    is_whole = (y >= 0) | (abs(x) == 1)
     result = function(x, abs(y), **kwargs)
-    result *= (np.asarray(y) >= 0) | (abs(np.asarray(x)) == 1)
+    result *= is_whole
     return result
 
 
-def _unchecked(function: Callable, x: Any, *rest: Any, **kwargs: Any) -> Any:
-    """A matrix that can't be inverted or decomposed raises nothing, since nobody looks: that would be a wait.
+# A matrix that can't be inverted or decomposed raises nothing on a card, since nobody looks: that would be a wait. What
+# it leaves is inf, nan, or a part of the result. Here it's nan. Other matrices in a stack are right.
 
-    What a card leaves then is inf, nan, or half of a result; here it's nan. The others in a stack are right.
-    """
+
+def _inverted(function: Callable, x: Any, *rest: Any) -> Any:
     try:
-        return function(x, *rest, **kwargs)
+        return function(x, *rest)
     except np.linalg.LinAlgError:
-        if x.ndim < 2:
-            raise
-    is_solve = function is np.linalg.solve
-    alone = (lambda x: np.linalg.inv(x)) if is_solve else lambda x: function(x, *rest, **kwargs)
-    bad = np.reshape([_raises(alone, x[i]) for i in np.ndindex(x.shape[:-2])], x.shape[:-2]).astype(bool)
-    other = np.nan if is_solve else np.eye(*x.shape[-2:], dtype=x.dtype)
-    result = function(np.where(bad[..., None, None], other, x), *rest, **kwargs)
-    if not is_solve:
-        for part in result if isinstance(result, tuple) else (result,):
-            part[bad] = np.nan
-    return result
+        is_singular = np.linalg.slogdet(x)[0] == 0
+        return function(np.where(is_singular[..., None, None], np.nan, x), *rest)
 
 
-def _raises(function: Callable, x: np.ndarray) -> bool:
+def _factored(function: Callable, x: Any) -> Any:
     try:
-        function(x)
+        return function(x)
     except np.linalg.LinAlgError:
-        return True
-    return False
+        if x.ndim > 2:
+            return np.stack([_factored(function, part) for part in x])
+        if x.ndim == 2:
+            return function(np.eye(*x.shape, dtype=x.dtype)) * np.nan  # raises again if it isn't square
+        raise
 
 
 # By NumPy's name. Behind each stands where CuPy decides it.
@@ -110,7 +102,7 @@ DIFFERENT: dict[str, Callable] = {
     **dict.fromkeys(names("cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod"), summed),
     "var": _spread, "std": _spread,  # _core/_routines_statistics.pyx:556: the mean by :644, in float32
     "einsum": _summed_products,  # linalg/_einsum.py:623
-    "power": power,  # _core/_routines_math.pyx:1000
+    "power": _power,  # _core/_routines_math.pyx:1000
     # linalg/_util.py:110, with 'ignore' in cupyx/_ufunc_config.py:50
-    **{f"linalg.{name}": _unchecked for name in names("inv solve cholesky matrix_power pinv svd eigh eigvalsh")},
+    **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), _inverted), "linalg.cholesky": _factored,
 }  # fmt: skip

@@ -308,7 +308,8 @@ def forms(function, args, kwargs):
     names = list(kwargs)
     most = sum(name == p.name for name, p in zip(names, by_position)) if not args else 0
     least = max([number for number, name in enumerate(names, 1) if name in never], default=0)
-    return [((*args, *map(kwargs.get, names[:n])), {k: kwargs[k] for k in names[n:]}) for n in range(most, least - 1, -1)]
+    counts = range(most, least - 1, -1)
+    return [((*args, *map(kwargs.get, names[:n])), {k: kwargs[k] for k in names[n:]}) for n in counts]
 
 
 def plain(result):
