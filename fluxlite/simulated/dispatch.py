@@ -112,7 +112,9 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
         device.host.catch_up()
     try:
         result = (device.instead or quiet.run)(ufunc, *values)
-    except ValueError:  # an integer to a negative power isn't one on a card
+    except ValueError:
+        if ufunc is not np.power:  # an integer to a negative power is no error on a card
+            raise
         return _call_with_keywords(ufunc, inputs, values, {}, method, device)
     if type(result) is tuple:
         return _many(device, ufunc, values, result, kernels.ONE)
@@ -221,7 +223,6 @@ _PARAMETERS = {
     "concatenate": "arrays axis out", "dot": "a b out", "inner": "a b", "vdot": "a b", "where": "condition x y",
     "putmask": "a mask values", "copyto": "dst src casting where", "bincount": "x weights minlength",
 }  # fmt: skip
-
 
 
 @functools.cache

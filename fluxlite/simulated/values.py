@@ -5,6 +5,7 @@ Each function here is called in place of a NumPy function, with it and its argum
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ class _Halves(np.ndarray):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         plain = [np.asarray(x) if isinstance(x, _Halves) else x for x in inputs]
-        is_rounded = method in ("reduce", "accumulate") and _is_half(kwargs.get("dtype") or plain[0].dtype)
+        is_rounded = method in ("reduce", "accumulate") and (kwargs.get("dtype") or plain[0].dtype) == np.float16
         if is_rounded:
             result = np.asarray(getattr(ufunc, method)(*plain, **{**kwargs, "dtype": np.float32}), np.float16)
         else:
@@ -77,22 +78,18 @@ def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
 
 
 def _inverted(function: Callable, x: Any, *rest: Any) -> Any:
-    try:
+    with contextlib.suppress(np.linalg.LinAlgError):
         return function(x, *rest)
-    except np.linalg.LinAlgError:
-        is_singular = np.linalg.slogdet(x)[0] == 0
-        return function(np.where(is_singular[..., None, None], np.nan, x), *rest)
+    is_singular = np.linalg.slogdet(x)[0] == 0  # raises again if it isn't square
+    return function(np.where(is_singular[..., None, None], np.nan, x), *rest)
 
 
 def _factored(function: Callable, x: Any) -> Any:
-    try:
+    with contextlib.suppress(np.linalg.LinAlgError):
         return function(x)
-    except np.linalg.LinAlgError:
-        if x.ndim > 2:
-            return np.stack([_factored(function, part) for part in x])
-        if x.ndim == 2:
-            return function(np.eye(*x.shape, dtype=x.dtype)) * np.nan  # raises again if it isn't square
-        raise
+    if x.ndim > 2:
+        return np.stack([_factored(function, part) for part in x])
+    return function(np.eye(*x.shape, dtype=x.dtype)) * np.nan if x.ndim == 2 else function(x)
 
 
 # By NumPy's name. Behind each stands where CuPy decides it.

@@ -20,6 +20,7 @@ SUMS = {
     "sum": lambda x: np.sum(x, axis=0),
     "x.sum": lambda x: x.sum(axis=0),
     "sum to out": lambda x: np.sum(x, axis=0, out=np.zeros_like(x[0])),
+    "sum as a type": lambda x: np.sum(x, axis=0, dtype=x.dtype.type),
     "add.reduce": lambda x: np.add.reduce(x),
     "add.accumulate": lambda x: np.add.accumulate(x, axis=0),
     "nansum": lambda x: np.nansum(x, axis=0),
