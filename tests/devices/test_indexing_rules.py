@@ -57,7 +57,7 @@ def changed(x, change):
 
 
 @pytest.mark.on("CPU", "Simulated", "CUDA")
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "uint64"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32"])
 def test_an_axis_may_be_longer_than_what_the_index_can_hold(device, dtype):
     h, places = np.arange(2.0, 70_000), np.array([0, 1, 127], dtype)
     x, i, three = device(h, dtype=None), device(places), device(np.ones(3), dtype=None)

@@ -16,6 +16,7 @@ from fluxlite.simulated import costs, dispatch, kernels, shapes, surface
 from fluxlite.simulated.memory import Stored
 
 FUNCTIONS = {surface.name_of(f): f for f in get_overridable_numpy_array_functions() if not surface.is_lacking(f)}
+FUNCTIONS = {name: f for name, f in FUNCTIONS.items() if "._" not in name}
 
 # Not called here.
 LEFT_OUT = {
@@ -24,10 +25,11 @@ LEFT_OUT = {
         "fromiter fromstring full genfromtxt identity loadtxt ones require tri zeros"
     ),
     "write files": "save savetxt savez savez_compressed",
+    "are isin by an older name, up to NumPy 2.3": "in1d",
 }
 
 # With their names, in NumPy's order. `x` is 3 by 4, `y` 4 by 3, `v` a vector; `s` is square, `i` indices, `m` a mask.
-CALLS = """
+ALL_CALLS = """
 all(a=x, axis=0)
 allclose(a=x, b=x, rtol=1e-3)
 amax(a=x, axis=0)
@@ -216,7 +218,7 @@ ravel_multi_index(multi_index=(i, i), dims=(9, 9))
 real(val=x)
 real_if_close(a=x, tol=100)
 repeat(a=x, repeats=2, axis=0)
-reshape(a=x, shape=(4, 3))
+reshape(x, (4, 3))
 resize(a=x, new_shape=(2, 2))
 result_type(*[x, x])
 roll(a=x, shift=1, axis=0)
@@ -271,6 +273,7 @@ where(condition=m, x=x, y=v)
 where(condition=m)
 zeros_like(a=x, dtype=np.float64)
 """.strip().splitlines()
+CALLS = [line for line in ALL_CALLS if line.partition("(")[0] in FUNCTIONS]  # not every NumPy has each
 
 
 def operands():
@@ -302,6 +305,8 @@ def parameters_of(function):
 
 def forms(function, args, kwargs):
     """The ways to call a function with these arguments: as many as can be by position, down to none, others by name."""
+    if not parameters_of(function):  # NumPy 2.0 doesn't tell
+        return [((*args, *kwargs.values()), {})]
     by_position = [p for p in parameters_of(function) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     refused = surface.refused_keywords(function)
     never = {p.name for p in by_position if p.kind is p.POSITIONAL_ONLY} | refused
@@ -356,7 +361,6 @@ def counted(function, args, kwargs):
 def test_the_table_has_every_function():
     called = {line.partition("(")[0] for line in CALLS}
     left_out = set(" ".join(LEFT_OUT.values()).split())
-    assert called - set(FUNCTIONS) == set()
     assert called & left_out == set()
     assert set(FUNCTIONS) - left_out == called
 

@@ -46,6 +46,9 @@ SUMS = {
     "trace": lambda x: np.trace(np.broadcast_to(x, (4096, *x.shape))),
 }
 
+if not hasattr(np, "cumulative_sum"):  # since NumPy 2.1
+    del SUMS["cumulative_sum"], SUMS["cumulative_prod"]
+
 
 @pytest.mark.on("Simulated", "CUDA")
 @pytest.mark.parametrize("name", SUMS)
@@ -168,4 +171,4 @@ def test_a_matrix_that_is_not_one_still_raises(simulated):
 def test_each_row_of_the_table_is_here():
     tested = {name.removeprefix("x.").partition(" ")[0] for name in SUMS} - {"add.reduce", "add.accumulate"}
     tested |= {f"linalg.{name.partition(' ')[0]}" for name in UNCHECKED} | {"power"}
-    assert tested == set(DIFFERENT)
+    assert tested == {name for name in DIFFERENT if hasattr(np, name) or "." in name}
