@@ -218,13 +218,6 @@ class Plan(NamedTuple):
         return args, kwargs
 
 
-# NumPy 2.0 can't say how these are called.
-_PARAMETERS = {
-    "concatenate": "arrays axis out", "dot": "a b out", "inner": "a b", "vdot": "a b", "where": "condition x y",
-    "putmask": "a mask values", "copyto": "dst src casting where", "bincount": "x weights minlength",
-}  # fmt: skip
-
-
 @functools.cache
 def plan_of(function: Callable) -> Plan:
     name = surface.name_of(function)
@@ -234,8 +227,8 @@ def plan_of(function: Callable) -> Plan:
     try:
         found = inspect.signature(function).parameters.values()
         parameters = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
-    except ValueError:
-        parameters = tuple(_PARAMETERS.get(name, "").split())
+    except ValueError:  # before NumPy 2.4, functions written in C don't tell
+        parameters = ()
     out = parameters.index("out") if "out" in parameters else len(parameters)
     return Plan(
         name, parameters[:out], parameters[out:], way, name in _CALLING_BACK, name in kernels.ABOUT_ARRAYS, is_simple,
@@ -247,7 +240,7 @@ def plan_of(function: Callable) -> Plan:
 def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """The result of ``function(*args, **kwargs)``, where some arguments are our arrays."""
     plan = plan_of(function)
-    if kwargs or len(args) > len(plan.parameters):
+    if kwargs or plan.after and len(args) > len(plan.parameters):
         args, kwargs = plan.in_one_form(args, kwargs)
     if plan.way is not None:
         return plan.way(function, args, kwargs, device)

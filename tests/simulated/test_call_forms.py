@@ -295,17 +295,16 @@ def asked(line, there=lambda x: x):
 
 
 def parameters_of(function):
-    """Its parameters; for those that NumPy 2.0 doesn't tell, as they're called there."""
+    """Its parameters, if NumPy tells them."""
     try:
         return list(inspect.signature(function).parameters.values())
     except ValueError:
-        given = dispatch.plan_of(function)
-        return [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in given.parameters + given.after]
+        return []
 
 
 def forms(function, args, kwargs):
     """The ways to call a function with these arguments: as many as can be by position, down to none, others by name."""
-    if not parameters_of(function):  # NumPy 2.0 doesn't tell
+    if not parameters_of(function):
         return [((*args, *kwargs.values()), {})]
     by_position = [p for p in parameters_of(function) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     refused = surface.refused_keywords(function)
