@@ -161,6 +161,13 @@ def test_a_matrix_without_a_result_raises_nothing(name, dtype, simulated):
     assert several.dtype == right.dtype and np.isnan(several[1]).all()
 
 
+@pytest.mark.parametrize("name", UNCHECKED)
+def test_nor_does_it_when_only_shapes_are_computed(name):
+    function = UNCHECKED[name][0]
+    found = fl.estimate(function, np.float32([GOOD, GOOD]), shapes_only=True).result
+    assert found.shape == function(np.stack([GOOD, GOOD])).shape and found.dtype == np.float32
+
+
 def test_a_matrix_that_is_not_one_still_raises(simulated):
     for wrong in (np.zeros(3), np.zeros((2, 3))):
         for function in (np.linalg.inv, np.linalg.cholesky):
