@@ -54,13 +54,17 @@ def _spread(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: 
     return summed(function, x, axis, *rest, **kwargs)
 
 
-def _summed_products(function: Callable, *operands: Any, **kwargs: Any) -> Any:
+def _summed_products(function: Callable, *operands: Any, out: Any = None, **kwargs: Any) -> Any:
+    if not any(map(_is_half, operands)):
+        return function(*operands, out=out, **kwargs)
     result = function(*operands, **kwargs)
-    if not _is_half(result) or result.base is not None:  # a view has no sums
+    if _is_half(result) and result.base is None:  # a view has no sums
+        wide = [x.astype(np.float32) if _is_half(x) else x for x in operands]
+        result = np.asarray(function(*wide, **kwargs), np.float16)
+    if out is None:
         return result
-    result, kwargs = np.asarray(result), {**kwargs, "out": None}
-    result[...] = function(*(x.astype(np.float32) if _is_half(x) else x for x in operands), **kwargs)
-    return result
+    out[...] = result
+    return out
 
 
 def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
