@@ -54,17 +54,12 @@ def _spread(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: 
     return summed(function, x, axis, *rest, **kwargs)
 
 
-def _summed_products(function: Callable, *operands: Any, out: Any = None, **kwargs: Any) -> Any:
-    if not any(map(_is_half, operands)):
-        return function(*operands, out=out, **kwargs)
+def _summed_products(function: Callable, *operands: Any, **kwargs: Any) -> Any:
     result = function(*operands, **kwargs)
-    if _is_half(result) and result.base is None:  # a view has no sums
-        wide = [x.astype(np.float32) if _is_half(x) else x for x in operands]
-        result = np.asarray(function(*wide, **kwargs), np.float16)
-    if out is None:
+    if not _is_half(result) or result.base is not None:  # a view has no sums
         return result
-    out[...] = result
-    return out
+    wide = [x.astype(np.float32) if _is_half(x) else x for x in operands]
+    return np.asarray(function(*wide, **{**kwargs, "dtype": None}), np.float16)
 
 
 def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:

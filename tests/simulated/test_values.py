@@ -32,7 +32,7 @@ SUMS = {
     "nanvar": lambda x: np.nanvar(x, axis=0),
     "nanstd": lambda x: np.nanstd(x, axis=0),
     "einsum": lambda x: np.einsum("ij->j", x),
-    "einsum to out": lambda x: np.einsum("ij->j", x, out=np.zeros_like(x[0])),
+    "einsum as a type": lambda x: np.einsum("ij->j", x, dtype=x.dtype),
     "cumsum": lambda x: np.cumsum(x, axis=0)[-1],
     "x.cumsum": lambda x: x.cumsum(axis=0)[-1],
     "nancumsum": lambda x: np.nancumsum(x, axis=0)[-1],
@@ -77,8 +77,6 @@ def test_a_total_that_float16_cannot_hold_is_inf(simulated):
 def test_other_types_are_added_up_as_they_are(simulated):
     x = simulated(ONES)
     assert np.sum(x, axis=0, dtype=np.float32).dtype == np.einsum("ij->j", x, dtype=np.float32).dtype == np.float32
-    y = simulated(NOISE)
-    assert cpu(np.einsum("ij,ij->ij", y, y, out=y)).tolist() == (NOISE * NOISE).tolist()
     view = np.einsum("ij->ji", x)
     assert view.base is x and np.sum(x, axis=0).base is None
     assert type(np.average(x, axis=0, returned=True)[1]) is type(x)
