@@ -209,6 +209,18 @@ nothing changes.
 {said}
 
 {table()}
+
+# Which values aren't NumPy's
+
+The values are NumPy's, computed on your processor. Only where CuPy 14 decides otherwise, the simulated GPU follows it:
+
+- **float16** is added up in float32 and rounded once, in sums, products, running totals and variances: 4,096 ones along
+  an axis make 4,096, where NumPy's make 2,048. Some sums a card adds in float16, in a tree, which comes close to this.
+- **An integer to a negative power** is 1 / x without its fraction: 0, except for 1 and -1. NumPy raises.
+- **A singular matrix** raises nothing in `inv`, `solve` and `matrix_power`, nor does one that isn't positive definite
+  in `cholesky`: looking for the error would be a wait. A card leaves inf, nan, or a part of the result; here it's nan.
+- **An array without elements** is false, with a warning. NumPy raises.
+- **Numbers whose first byte comes first** (`>f4`) are turned round on their way to the card.
 """
 
 

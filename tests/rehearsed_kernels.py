@@ -36,10 +36,17 @@ def _copy(x):
     return x
 
 
+def _power(x, y):
+    """Of integers also to a negative power, as `integral_power` in CuPy's _core/_routines_math.pyx."""
+    if x.dtype.kind != "i":
+        return np.power(x, y)
+    return np.where(y < 0, np.where(x == -1, np.where(y & 1, -1, 1), x == 1), np.power(x, np.maximum(y, 0)))
+
+
 UFUNCS = {
     "copy": _copy, "fill": _copy, "where": np.where, "clip": np.clip, "true_divide": np.true_divide, "real": np.real,
     "imag": np.imag, "angle": np.angle, "round": lambda x, decimals: np.round(x, int(decimals)), "i0": np.i0,
-    "arange": lambda start, step: None, "sinc": np.sinc,
+    "arange": lambda start, step: None, "sinc": np.sinc, "power": _power,
     "is_close": lambda a, b, rtol, atol, nan: np.isclose(a, b, rtol, atol, bool(nan)),
 }  # fmt: skip
 
@@ -73,6 +80,7 @@ REDUCTIONS = {
 
 def reduction(name, args):
     x, out = host(args[0]), host(args[1])
+    x = x.astype(np.float32) if x.dtype == np.float16 else x  # which the kernels add up as float
     with np.errstate(all="ignore"):
         result = REDUCTIONS[name](x.reshape(-1, max(out.size, 1)), axis=0)
     out[...] = np.asarray(result).reshape(out.shape).astype(out.dtype)
@@ -90,7 +98,7 @@ def multiply_and_sum(args):
 def take(args):
     x, indices, ldim, cdim, rdim, length, out = map(host, args[:7])
     i = np.arange(out.size).reshape(out.shape)
-    where = indices % length + (i // (cdim * rdim) * length if ldim != 1 else 0)
+    where = indices.astype(np.intp) % length + (i // (cdim * rdim) * length if ldim != 1 else 0)
     where = where * rdim + i % rdim if rdim != 1 else where
     out[...] = x.reshape(-1)[where]
 
@@ -100,7 +108,7 @@ def scatter(operation):
         values, indices, cdim, rdim, adim, x = map(host, args[:6])
         i = np.arange(args[6].size)
         values, indices = (np.broadcast_to(part, np.shape(indices)).reshape(-1) for part in (values, indices))
-        where = (i // (rdim * cdim) * adim + indices % adim) * rdim + i % rdim
+        where = (i // (rdim * cdim) * adim + indices.astype(np.intp) % adim) * rdim + i % rdim
         operation(x, np.unravel_index(where, x.shape), values)
 
     return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,9 @@ class HostReads:
         return self._on_host("tolist").tolist()
 
     def __bool__(self) -> bool:
+        if self.size == 0:  # as CuPy's _core/core.pyx:1530
+            warnings.warn("no elements are neither true nor false: use x.size > 0", DeprecationWarning, stacklevel=2)
+            return False
         if self.size > 1:
             raise ValueError("the truth value of an array with several elements is ambiguous: use a.any() or a.all()")
         return bool(self._on_host("bool"))

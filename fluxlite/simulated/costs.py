@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .asked import understood
 from .surface import names
 
 # Each element of these takes a series or a division in steps, not one instruction.
@@ -36,7 +37,7 @@ def tiles(x: Any, y: Any, out: np.ndarray) -> int:
     return batch * -(-rows // 64) * -(-columns // 64)
 
 
-def _contracted(arrays: Sequence[np.ndarray], out: int, *rest: Any, **kwargs: Any) -> float:
+def _contracted(arrays: Sequence[np.ndarray], out: int, /, *rest: Any, **kwargs: Any) -> float:
     """A product where each index is in two of three arrays: (m·k)·(k·n)·(m·n) is the square of m·n·k.
 
     Exact for two operands without a batch; for a batch of b, too large by the square root of b.
@@ -44,7 +45,7 @@ def _contracted(arrays: Sequence[np.ndarray], out: int, *rest: Any, **kwargs: An
     return 2.0 * math.sqrt(math.prod(float(x.size) for x in arrays[:2]) * out)
 
 
-def _einsum(arrays: Sequence[np.ndarray], out: int, subscripts: Any = "", *rest: Any, **kwargs: Any) -> float:
+def _einsum(arrays: Sequence[np.ndarray], out: int, /, subscripts: Any = "", *rest: Any, **kwargs: Any) -> float:
     """The operations of one loop over all labels. That's too many for more than two operands, contracted in pairs.
 
     Axes under an ellipsis are counted by way of the result.
@@ -61,10 +62,10 @@ def _einsum(arrays: Sequence[np.ndarray], out: int, subscripts: Any = "", *rest:
 
 def _cubed(factor: float) -> Callable[..., float]:
     """`factor`·n³ for each square matrix. That's the textbook count, at the full rate, which is optimistic."""
-    return lambda arrays, *rest, **kwargs: factor * arrays[0].size * min(arrays[0].shape[-2:])
+    return lambda arrays, /, *rest, **kwargs: factor * arrays[0].size * min(arrays[0].shape[-2:])
 
 
-def _sorted(arrays: Sequence[np.ndarray], *rest: Any, **kwargs: Any) -> float:
+def _sorted(arrays: Sequence[np.ndarray], /, *rest: Any, **kwargs: Any) -> float:
     size = arrays[0].size
     return size * math.log2(size + 1)
 
@@ -95,10 +96,10 @@ def is_special(name: str) -> bool:
 def operations(name: str, arrays: Sequence[np.ndarray], made: Iterable[Any], args: Sequence, kwargs: dict) -> float:
     """The operations of the NumPy function `name`, given its array arguments and its results."""
     out = sum(result.size for result in made)
+    largest = max([out, *(x.size for x in arrays)])
     if name in _OPERATIONS and arrays:
         operands = [x for x in args if isinstance(x, np.ndarray)] or arrays  # here x @ x has two
-        return _OPERATIONS[name](operands, out, *args, **kwargs)
-    largest = max([out, *(x.size for x in arrays)])
+        return understood(float(largest), _OPERATIONS[name], operands, out, *args, **kwargs)
     return largest * 10.0 if name in TEN_EACH else float(largest)
 
 

@@ -7,6 +7,7 @@ through ``__array_ufunc__`` (NEP 13); all others (`np.sum`, `np.concatenate`) th
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from .indexing import wrapped
 from .memory import Stored, root_of
 from .quiet import quiet
 from .rules import device_among, host_operand, is_foreign, one_device, values_on
+from .values import DIFFERENT, summed
 
 # ---------------------------------------------------------------------------------------------
 # Ufuncs: element by element
@@ -104,13 +106,18 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
         else:
             # A method's other inputs, such as reduceat's indices, are parameters.
             values.append(host_operand(ufunc, x, inputs, kwargs) if method == "__call__" else x)
-    if kwargs:
-        return _call_with_keywords(ufunc, inputs, values, kwargs, method, device)
+    if kwargs or method != "__call__":
+        return _call_with_keywords(ufunc, inputs, values, kwargs or {}, method, device)
     if device.live:
         device.host.catch_up()
-    result = (device.instead or quiet.run)(ufunc if method == "__call__" else getattr(ufunc, method), *values)
-    if type(result) is tuple or method != "__call__":
-        return _many(device, ufunc, values, result, kernels.asked_by_method(ufunc, method, values, {}))
+    try:
+        result = (device.instead or quiet.run)(ufunc, *values)
+    except ValueError:
+        if ufunc is not np.power:  # an integer to a negative power is no error on a card
+            raise
+        return _call_with_keywords(ufunc, inputs, values, {}, method, device)
+    if type(result) is tuple:
+        return _many(device, ufunc, values, result, kernels.ONE)
     if not result.flags.c_contiguous:  # CuPy's results lie in memory row by row, whatever the operands do
         result = result.copy()
     if ufunc is np.matmul:
@@ -145,7 +152,8 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     device.catch_up()
     if given:
         copy_if_shared(inputs, given[0])
-    result = (device.instead or quiet.run)(getattr(ufunc, method), *values, **plain)
+    differs = DIFFERENT.get(ufunc.__name__) if method == "__call__" else summed
+    result = _computed(device, differs, getattr(ufunc, method), values, plain)
     asked = kernels.asked_by_method(ufunc, method, values, kwargs)
     if not given:
         return _many(device, ufunc, values, result, asked)
@@ -184,6 +192,8 @@ class Plan(NamedTuple):
     """What we know about one of NumPy's functions, looked up once."""
 
     name: str
+    parameters: tuple[str, ...]  # that can be given by position, up to `out`
+    after: tuple[str, ...]  # `out`, and those after it
     way: Callable | None  # its special path, called with the function, its arguments and the device
     calls_back: bool
     is_about_arrays: bool
@@ -191,6 +201,21 @@ class Plan(NamedTuple):
     keeps_order: bool  # its result lies in memory as its argument does
     is_lacking: bool  # CuPy lacks it
     refused_keywords: frozenset[str]  # CuPy's version doesn't take them
+    differs: Callable | None  # computes CuPy's values, where they aren't NumPy's
+
+    def in_one_form(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        """The arguments of a call as all that follows expects them: by name only `out`, and what can't stand before it.
+
+        >>> plan_of(np.pad).in_one_form((), {"pad_width": 1, "array": 2})
+        ((2, 1), {})
+        """
+        kwargs = {**dict(zip(self.after, args[len(self.parameters) :])), **kwargs}
+        args = args[: len(self.parameters)] if self.after else args
+        for name in self.parameters[len(args) :]:
+            if name not in kwargs:
+                break
+            args = (*args, kwargs.pop(name))
+        return args, kwargs
 
 
 @functools.cache
@@ -199,15 +224,24 @@ def plan_of(function: Callable) -> Plan:
     way = _OWN.get(name) or (_on_host if name in kernels.ON_HOST else None)
     way = _from_host if name in kernels.FROM_HOST else way
     is_simple = not costs.is_special(name)
+    try:
+        found = inspect.signature(function).parameters.values()
+        parameters = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    except ValueError:  # before NumPy 2.4, functions written in C don't tell
+        parameters = ()
+    out = parameters.index("out") if "out" in parameters else len(parameters)
     return Plan(
-        name, way, name in _CALLING_BACK, name in kernels.ABOUT_ARRAYS, is_simple,
+        name, parameters[:out], parameters[out:], way, name in _CALLING_BACK, name in kernels.ABOUT_ARRAYS, is_simple,
         name in kernels.KEEPING_ORDER, surface.is_lacking(function), surface.refused_keywords(function),
+        DIFFERENT.get(name),
     )  # fmt: skip
 
 
 def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """The result of ``function(*args, **kwargs)``, where some arguments are our arrays."""
     plan = plan_of(function)
+    if kwargs or plan.after and len(args) > len(plan.parameters):
+        args, kwargs = plan.in_one_form(args, kwargs)
     if plan.way is not None:
         return plan.way(function, args, kwargs, device)
     found: dict[int, Stored] = {}
@@ -218,7 +252,7 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
         with np.errstate(all="ignore"):
             result = function(*plain_args, **plain_kwargs)
     else:
-        result = (device.instead or quiet.run)(function, *plain_args, **plain_kwargs)
+        result = _computed(device, plan.differs, function, plain_args, plain_kwargs)
     if plan.is_about_arrays:
         return result
     made: list[Any] = []  # new memory, not views of an argument
@@ -228,6 +262,13 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     if made or result is None or kwargs.get("out") is not None:
         _launch(plan, device, [x._values for x in found.values()], made, plain_args, plain_kwargs)
     return wrapped_result
+
+
+def _computed(device: Any, differs: Callable | None, function: Callable, args: Sequence, kwargs: dict) -> Any:
+    """A call's result, by the function that `differs` in its place if there's one. Shapes never differ."""
+    if device.instead is not None:
+        return device.instead(function, *args, **kwargs)
+    return quiet.run(function, *args, **kwargs) if differs is None else quiet.run(differs, function, *args, **kwargs)
 
 
 def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwargs: dict) -> None:
@@ -249,7 +290,8 @@ def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """``x.sum(axis, …)`` and the like: calls the array method `name`."""
     device, values = x.device, x._values
     device.catch_up()
-    result = (device.instead or quiet.run)(getattr(np.ndarray, name), values, *args, **kwargs)
+    differs = DIFFERENT.get(name) if values.dtype.char == "e" else None
+    result = _computed(device, differs, getattr(np.ndarray, name), (values, *args), kwargs)
     asked = kernels.asked_by(name, (values, *args), kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
     device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, asked.kernels, asked.library)
@@ -304,10 +346,6 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
 # ---------------------------------------------------------------------------------------------
 
 
-def _take(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    return take(*args, **kwargs)
-
-
 def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     """`np.take`, where an index out of range wraps around, since a kernel can't raise."""
     if isinstance(indices, (Stored, int, np.integer)):
@@ -319,10 +357,6 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     result = (x.device.instead or quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
     x.device.launch("take", 2 * result.nbytes + getattr(places, "nbytes", 0))
     return x.device.new(result) if out is None else out
-
-
-def _take_along_axis(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    return take_along_axis(*args, **kwargs)
 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
@@ -338,19 +372,13 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     return x.device.new(result)
 
 
-def _copy(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    return _ordered_copy(*args, **kwargs)
-
-
-def _ordered_copy(a: Any, order: str = "K") -> Any:
-    return a.copy(order)
-
-
 def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values, so all values must come to the host."""
     name = surface.name_of(function)
-    there = [x.device.copy_out(x, name, explicit=False) if isinstance(x, Stored) else x for x in args]
-    return function(*there, **kwargs)
+    there = [
+        x.device.copy_out(x, name, explicit=False) if isinstance(x, Stored) else x for x in (*args, *kwargs.values())
+    ]
+    return function(*there[: len(args)], **dict(zip(kwargs, there[len(args) :])))
 
 
 def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
@@ -360,4 +388,11 @@ def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> An
     return device.copy_in(np.asarray(function(*args, **kwargs)))
 
 
-_OWN = {"take": _take, "take_along_axis": _take_along_axis, "copy": _copy, "empty": empty, "empty_like": empty}
+def _by(ours: Callable) -> Callable:
+    return lambda function, args, kwargs, device: ours(*args, **kwargs)
+
+
+_OWN = {
+    "take": _by(take), "take_along_axis": _by(take_along_axis), "copy": _by(lambda x, order="K": x.copy(order)),
+    "empty": empty, "empty_like": empty,
+}  # fmt: skip

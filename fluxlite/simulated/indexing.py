@@ -151,7 +151,8 @@ def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, 
 
 def wrapped(indices: np.ndarray, length: int) -> np.ndarray:
     """Indices into an axis of this length; those out of range wrap around."""
-    return indices % length if length else indices
+    # A card counts in 8 bytes. Here, 256 isn't even a uint8.
+    return np.remainder(indices, length, dtype=np.intp, casting="unsafe") if length else indices
 
 
 def _index_part(device: Any, part: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import reductions as by
-from .asked import BY_LIBRARY, NOTHING, ONE, Asked
+from .asked import BY_LIBRARY, NOTHING, ONE, Asked, understood
 from .surface import names
 
 _MANY = 2 * 1024 * 1024  # bytes per array, from which CuPy copies arrays one by one, however many there are
@@ -148,7 +148,7 @@ KERNELS: dict[str, Entry] = {
     "pad": _padded,  # _padding/pad.py:419
     "diff": _differences,  # _math/sumprod.py:363
     "tril": Asked(2), "triu": Asked(2),  # _creation/matrix.py:104: tri, where
-    "diag": lambda x, *rest: Asked(1, memsets=x.ndim == 1),  # _creation/matrix.py:9
+    "diag": lambda x, k=0: Asked(1, memsets=x.ndim == 1),  # _creation/matrix.py:9
     "fill_diagonal": Asked(2),  # _indexing/insert.py:144
     "nan_to_num": Asked(3, memsets=1),  # _math/misc.py:448: three numbers, and where they go
     "select": Asked(2),  # _indexing/indexing.py:165
@@ -163,7 +163,8 @@ KERNELS: dict[str, Entry] = {
     # in order
     "cumsum": _running, "cumprod": _running,  # _core/_routines_math.pyx:702
     "nancumsum": lambda x, *rest, **kwargs: _running(x, *rest, **kwargs).and_kernels(1),
-    "sort": _sorted, "argsort": _sorted, "partition": _sorted,  # _core/_routines_sorting.pyx
+    "sort": _sorted, "argsort": _sorted,  # _core/_routines_sorting.pyx
+    "partition": lambda x, kth, axis=-1: _sorted(x, axis),
     "unique": Asked(7, copies=1, reads=(4,)),  # _manipulation/add_remove.py:196
     "isin": Asked(3),  # _logic/truth.py:194
     "searchsorted": Asked(1, memsets=1), "digitize": Asked(1, memsets=1),  # _sorting/search.py:405
@@ -193,7 +194,7 @@ HOST_INDICES = names("take take_along_axis put_along_axis put choose compress de
 def asked_by(name: str, args: Sequence, kwargs: dict) -> Asked:
     """What a call of the NumPy function `name` asks for."""
     entry = KERNELS.get(name, ONE)
-    return entry if isinstance(entry, Asked) else entry(*args, **kwargs)
+    return entry if isinstance(entry, Asked) else understood(ONE, entry, *args, **kwargs)
 
 
 def asked_by_method(ufunc: np.ufunc, method: str, values: Sequence, kwargs: dict) -> Asked:

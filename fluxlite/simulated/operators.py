@@ -120,7 +120,7 @@ class Operators(Stored):
         return in_place(np.remainder, self, other)
 
     def __ipow__(self, other: Any) -> Any:
-        return in_place(np.power, self, other)
+        return call_ufunc(np.power, (self, other), {"out": (self,)})
 
     def __iand__(self, other: Any) -> Any:
         return in_place(np.bitwise_and, self, other)

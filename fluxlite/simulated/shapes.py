@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from .values import DIFFERENT
+
 _LARGE = 2**16  # bytes; smaller arrays are just as fast from NumPy
 
 
@@ -197,6 +199,11 @@ def _picked(function: Callable, args: tuple, kwargs: dict) -> Any:
     return untouched(x.shape[:axis] + np.shape(index) + x.shape[axis + 1 :], x.dtype)
 
 
+def _inverted(function: Callable, args: tuple, kwargs: dict) -> Any:
+    """Zeros have no inverse, and NumPy would raise."""
+    return DIFFERENT[f"linalg.{function.__name__}"](function, *args, **kwargs)
+
+
 def _nothing(function: Callable, args: tuple, kwargs: dict) -> None:
     """Changes its argument in place; without values there's nothing to change."""
 
@@ -215,4 +222,5 @@ _RULES: dict[Any, Callable] = {
     **dict.fromkeys(_functions("concatenate stack"), _joined),
     np.ndarray.copy: _copied, np.ndarray.astype: _retyped, np.ndarray.sort: _nothing,
     np.einsum: _einsum, np.dot: _dot, np.take: _picked,
+    **dict.fromkeys([np.linalg.inv, np.linalg.solve, np.linalg.cholesky, np.linalg.matrix_power], _inverted),
 }  # fmt: skip

@@ -37,6 +37,7 @@ _REFUSED = {
     "ary": "ediff1d",
     "axis": "lexsort trim_zeros",
     "correction": "nanstd nanvar std var",
+    "casting": "einsum",
     "count": "unpackbits",
     "device": "arange asanyarray asarray astype empty empty_like eye full full_like linspace ones ones_like zeros "
     "zeros_like",
@@ -52,9 +53,9 @@ _REFUSED = {
     "ndmax": "array",
     "obj": "delete",
     "object": "array",
-    "order": "argpartition argsort partition sort",
+    "order": "argpartition argsort einsum partition sort",
     "out": "fft.fft fft.fft2 fft.fftn fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.irfft fft.irfft2 fft.irfftn "
-    "fft.rfft fft.rfft2 fft.rfftn",
+    "fft.rfft fft.rfft2 fft.rfftn einsum",
     "rtol": "linalg.matrix_rank linalg.pinv",
     "shape": "reshape unravel_index",
     "sorted": "unique",

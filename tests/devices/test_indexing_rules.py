@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from kinds import EVERYWHERE, GPUS
 
+import fluxlite as fl
+from fluxlite import gradient
 from fluxlite.arrays import add_at, scatter_add
 from fluxlite.devices import cpu
 
@@ -46,6 +48,36 @@ def test_an_array_out_of_range_wraps_around(device):
     assert cpu(np.take_along_axis(numbers(device), device(np.array([[3], [4]])), axis=1)).tolist() == [[0], [4]]
     x[device(np.array([6]))] = 20
     assert cpu(x).tolist() == [0, 1, 20, 3]
+
+
+def changed(x, change):
+    x = x.copy()
+    change(x)
+    return x
+
+
+@pytest.mark.on("CPU", "Simulated", "CUDA")
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32"])
+def test_an_axis_may_be_longer_than_what_the_index_can_hold(device, dtype):
+    h, places = np.arange(2.0, 70_000), np.array([0, 1, 127], dtype)
+    x, i, three = device(h, dtype=None), device(places), device(np.ones(3), dtype=None)
+    assert cpu(x[i]).tolist() == cpu(np.take(x, i)).tolist() == cpu(np.take_along_axis(x, i, 0)).tolist() == [2, 3, 129]
+    for change in (
+        lambda x: x.__setitem__(i, three), lambda x: np.add.at(x, i, three), lambda x: add_at(x, i, three),
+        lambda x: np.put_along_axis(x, i, three, 0),
+    ):  # fmt: skip
+        assert np.flatnonzero(cpu(changed(x, change)) != h).tolist() == [0, 1, 127]
+    slopes = gradient(lambda x: np.sum(x[i]) + np.sum(np.take(x, i)), x)[0]
+    assert np.flatnonzero(cpu(slopes)).tolist() == [0, 1, 127]
+
+
+@pytest.mark.on("CPU", "Simulated", "CUDA")
+def test_bytes_of_a_text_are_indices(device):
+    model = device(fl.Embedding(256, 4))
+    text = device(np.frombuffer(b"text", np.uint8))
+    assert cpu(model(text)).tolist() == cpu(model.weight)[list(b"text")].tolist()
+    found = cpu(gradient(lambda model: np.sum(model(text)), model)[0])
+    assert found.weight.sum(axis=1).nonzero()[0].tolist() == sorted(set(b"text"))
 
 
 @pytest.mark.on("CPU")

@@ -48,10 +48,13 @@ def test_functions(function):
     assert surface.is_lacking(function) == (cupys(function) is None)
 
 
+BY_HAND = {"einsum": {"casting", "order", "out"}}  # its **kwargs are named in CuPy's linalg/_einsum.py:498
+
+
 @pytest.mark.parametrize("function", [f for f in FUNCTIONS if cupys(f)], ids=surface.name_of)
 def test_keywords(function):
     (ours, _), (theirs, others_too) = named(function), named(cupys(function))
-    missing = set() if others_too else ours - theirs - {"like"}
+    missing = BY_HAND.get(surface.name_of(function), set()) if others_too else ours - theirs - {"like"}
     assert surface.refused_keywords(function) == missing
 
 
