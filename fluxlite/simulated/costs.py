@@ -36,7 +36,7 @@ def tiles(x: Any, y: Any, out: np.ndarray) -> int:
     return batch * -(-rows // 64) * -(-columns // 64)
 
 
-def _contracted(arrays: Sequence[np.ndarray], out: int, *rest: Any, **kwargs: Any) -> float:
+def _contracted(arrays: Sequence[np.ndarray], out: int, /, *rest: Any, **kwargs: Any) -> float:
     """A product where each index is in two of three arrays: (m·k)·(k·n)·(m·n) is the square of m·n·k.
 
     Exact for two operands without a batch; for a batch of b, too large by the square root of b.

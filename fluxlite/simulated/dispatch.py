@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..devices.base import check_dtype
 from ..devices.refusals import SCALARS, refusal
 from . import costs, kernels, surface
 from .asked import Asked
 from .atomic import add_at
 from .costs import TEN_EACH
 from .emptied import empty
-from .indexing import wrapped
+from .indexing import array_of, wrapped
+from .made import from_host
 from .memory import Stored, root_of
 from .quiet import quiet
 from .rules import device_among, host_operand, is_foreign, one_device, values_on
@@ -77,6 +79,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> An
         raise surface.lacking(ufunc.__name__)
     if method == "__call__" and not kwargs:
         return call_ufunc(ufunc, inputs)
+    if kwargs.get("dtype") is not None:
+        check_dtype(np.dtype(kwargs["dtype"]))
     refused = kwargs.keys() - surface.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
     if refused:
         raise surface.refused(ufunc.__name__, refused)
@@ -170,6 +174,8 @@ def array_function(function: Callable, types: Sequence[type], args: tuple, kwarg
     plan = plan_of(function)
     if plan.is_lacking:
         raise surface.lacking(plan.name)
+    if kwargs.get("dtype") is not None:
+        check_dtype(np.dtype(kwargs["dtype"]))
     if kwargs and plan.refused_keywords & kwargs.keys():
         raise surface.refused(plan.name, plan.refused_keywords & kwargs.keys())
     return call(function, args, kwargs, device)
@@ -197,7 +203,7 @@ class Plan(NamedTuple):
 def plan_of(function: Callable) -> Plan:
     name = surface.name_of(function)
     way = _OWN.get(name) or (_on_host if name in kernels.ON_HOST else None)
-    way = _from_host if name in kernels.FROM_HOST else way
+    way = from_host if name in kernels.FROM_HOST else way
     is_simple = not costs.is_special(name)
     return Plan(
         name, way, name in _CALLING_BACK, name in kernels.ABOUT_ARRAYS, is_simple,
@@ -338,6 +344,20 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     return x.device.new(result)
 
 
+def _put(function: Callable, args: tuple, kwargs: dict, device: Any) -> None:
+    put(*args, **kwargs)
+
+
+def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
+    """`np.put`, where an index out of range wraps around too. With ``mode="raise"``, the host waits for the answer."""
+    ind, v = array_of(a.device, ind, None), array_of(a.device, v, a.dtype)
+    a.device.catch_up()
+    a.device.compute(np.put, a._values, ind._values, v._values, mode)
+    a.device.launch("put", 2 * v.nbytes + ind.nbytes)
+    if mode == "raise":
+        a.device.besides("put", Asked(0, memsets=1, reads=(1,)), 1)
+
+
 def _copy(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     return _ordered_copy(*args, **kwargs)
 
@@ -353,11 +373,6 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     return function(*there, **kwargs)
 
 
-def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    """``np.asarray(values, like=x)`` makes a device array from host values."""
-    if isinstance(args[0], Stored):
-        return call(np.copy, args[:1], {}, device) if function is np.array else args[0]
-    return device.copy_in(np.asarray(function(*args, **kwargs)))
-
-
-_OWN = {"take": _take, "take_along_axis": _take_along_axis, "copy": _copy, "empty": empty, "empty_like": empty}
+_OWN = {
+    "take": _take, "take_along_axis": _take_along_axis, "put": _put, "copy": _copy, "empty": empty, "empty_like": empty
+}  # fmt: skip

@@ -157,7 +157,9 @@ KERNELS: dict[str, Entry] = {
     "nonzero": _positions, "flatnonzero": _positions, "argwhere": _positions,  # _core/_routines_indexing.pyx:91
     "where": _chosen,  # _sorting/search.py:175
     "compress": _taken_where, "extract": _taken_where,  # _core/_routines_indexing.pyx:214
-    "choose": Asked(7, reads=(1, 1)),  # _core/_routines_indexing.pyx:182: every choice is one of them
+    "choose": lambda x, choices, out=None, mode="raise": {  # _core/_routines_indexing.pyx:182
+        "raise": Asked(7, reads=(1, 1)), "wrap": Asked(2), "clip": ONE,  # whether every choice is one of them
+    }[mode],
     "putmask": lambda x, mask, values: Asked(scans(x.size) + 2, reads=(4,)),
     "trim_zeros": Asked(2, reads=(8, 8)),
     # in order
@@ -171,7 +173,7 @@ KERNELS: dict[str, Entry] = {
 }  # fmt: skip
 
 # The results of these lie in memory as their first argument does; of all others, row by row.
-KEEPING_ORDER = names("zeros_like ones_like full_like empty_like roll pad astype sort")
+KEEPING_ORDER = names("zeros_like ones_like full_like empty_like roll pad astype sort zeros full")
 
 # These answer on the host, from what the host knows.
 ABOUT_ARRAYS = names(
@@ -186,7 +188,7 @@ ON_HOST = names("array_repr array_str array2string save savez savez_compressed s
 FROM_HOST = names("array asarray asanyarray ascontiguousarray asfortranarray frombuffer fromiter fromstring loadtxt")
 
 # These accept host arrays: CuPy uses them on the host (parameters), or copies them (indices).
-HOST_PARAMETERS = names("split array_split hsplit vsplit dsplit pad tile reshape transpose repeat")
+HOST_PARAMETERS = names("split array_split hsplit vsplit dsplit pad tile reshape transpose")
 HOST_INDICES = names("take take_along_axis put_along_axis put choose compress delete")
 
 

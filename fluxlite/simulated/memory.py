@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..devices.base import check_dtype
+
 UNIT = 512  # CuPy's memory pool hands out multiples of this many bytes
 
 
@@ -72,6 +74,7 @@ class Stored:
     __slots__ = ("_values", "device", "_buffer", "base", "__weakref__")
 
     def __init__(self, values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> None:
+        check_dtype(values.dtype)
         self._values = values
         self.device = device
         self._buffer = buffer

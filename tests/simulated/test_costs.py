@@ -138,7 +138,6 @@ def test_what_the_program_asked_for_is_explicit(simulated):
         (lambda x: int(x[0, 0]), 4),
         (lambda x: bool(x[0, 0]), 4),
         (lambda x: x[0, 0].item(), 4),
-        (lambda x: x.item(0, 1), 4),
         (lambda x: f"{x[0, 0]:.1f}", 4),
         (lambda x: repr(x), 24),
         (lambda x: str(x), 24),
