@@ -46,9 +46,8 @@ class HostReads:
         scalar_read(name, self.device)
         return self.device.copy_out(self, name, explicit=False)
 
-    def item(self, *args: int) -> Any:
-        one = self[args] if args else self  # type: ignore[index]
-        return one._on_host("item").item()
+    def item(self) -> Any:
+        return self._on_host("item").item()
 
     def tolist(self) -> Any:
         return self._on_host("tolist").tolist()

@@ -173,9 +173,6 @@ class SimulatedArray(HostReads, Operators):
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SimulatedArray:
         return self._view(self._values.diagonal(offset, axis1, axis2))
 
-    def item(self) -> Any:  # CuPy's takes no place
-        return super().item()
-
     def __reduce__(self) -> Any:
         return _unpickled, (self._on_host("pickle"),)
 

@@ -10,6 +10,7 @@ import pytest
 from fluxlite.coming_from import Elsewhere
 from fluxlite.devices import cpu
 from fluxlite.simulated import SimulatedArray
+from fluxlite.simulated.surface import names
 
 F = np.array([[3.0, -1.0, 2.0], [0.5, 4.0, -2.0]], np.float32)
 V = np.array([0.5, 1.5, 1.5, 4.0], np.float32)
@@ -47,7 +48,7 @@ METHODS = {
     "clip": (F, dict(min=0, max=2, out=OUT)), "round": (F / 8, dict(decimals=1, out=OUT)),
     "dot": (F, dict(b=F.T.copy(), out=OUT)),
     "trace": (B, dict(offset=1, axis1=2, axis2=3, dtype=np.float64, out=OUT)),
-    "take": (F, dict(indices=np.array([1, 0]), axis=1, out=OUT), lambda x, indices, axis=None: np.take(x, indices, axis)),
+    "take": (F, dict(indices=np.array([1, 0]), axis=1, out=OUT)),
     "choose": (PLACES, dict(choices=CHOICES, out=OUT, mode="wrap"), lambda x, choices, mode="raise": np.choose(
         x, choices, mode=mode)),
     "compress": (F, dict(condition=[True, False], axis=0, out=OUT)),
@@ -63,12 +64,12 @@ METHODS = {
     "conj": (Z, {}), "conjugate": (Z, {}), "tobytes": (F.T, dict(order="F")), "tolist": (F, {}), "item": (V[:1], {}),
 }  # fmt: skip
 # Tests below.
-TOLD_BELOW = "dump dumps get reduced_view reshape scatter_add scatter_max scatter_min set tofile transpose".split()
-ATTRIBUTES = "T base device dtype flags flat imag itemsize mT nbytes ndim real shape size strides".split()
+TOLD_BELOW = names("dump dumps get reduced_view reshape scatter_add scatter_max scatter_min set tofile transpose")
+ATTRIBUTES = names("T base device dtype flags flat imag itemsize mT nbytes ndim real shape size strides")
 # What CuPy has and the simulation does not, and why.
 LEFT_OUT = {
-    "the address of memory that no kernel of another library could read": "cstruct data mdspan toDlpack",
-    "a GPU's numbers are little-endian; read others on the host": "byteswap",
+    "cstruct data mdspan toDlpack": "the address of memory that no kernel of another library could read",
+    "byteswap": "numbers are turned on the host, before they move",
 }
 
 
@@ -84,6 +85,8 @@ def right(method, x, given):
 
 def one_call(device, method, given, by_name):
     """Compare a call on the device with NumPy's."""
+    if device.backend == "CUDA" and method in FAIL_IN_CUPY and "out" in given:
+        pytest.skip(f"CuPy 14.2 fails with {method}(out=…)")
     host = METHODS[method][0].copy("A")
     x, expected = on(device, host), right(method, host, given)
     given = {name: on(device, value) for name, value in given.items()}
@@ -99,6 +102,10 @@ def one_call(device, method, given, by_name):
             assert one == other
         else:
             np.testing.assert_allclose(cpu(one), other, rtol=1e-6)
+
+
+# There CuPy 14.2 takes `out` for `dtype`, or all of it for a row: _routines_statistics.pyx:54, _routines_math.pyx:719.
+FAIL_IN_CUPY = ("min", "ptp", "cumsum", "cumprod")
 
 
 @pytest.mark.on("Simulated", "CUDA")
@@ -117,7 +124,9 @@ def with_one_keyword():
 
 
 @pytest.mark.on("Simulated", "CUDA")
-@pytest.mark.parametrize(("method", "given"), list(with_one_keyword()), ids=lambda x: x if type(x) is str else ",".join(x))
+@pytest.mark.parametrize(
+    ("method", "given"), list(with_one_keyword()), ids=lambda x: x if type(x) is str else ",".join(x)
+)
 def test_with_at_most_one_keyword(device, method, given):
     one_call(device, method, given, by_name=True)
 
@@ -128,14 +137,14 @@ def test_every_method_of_cupys_is_here_or_left_out_for_a_reason():
     assert ours == {*METHODS, *TOLD_BELOW, *ATTRIBUTES}
     cupy = pytest.importorskip("cupy")
     theirs = {name for name in dir(cupy.ndarray) if name[0] != "_"}
-    assert theirs - ours == set(" ".join(LEFT_OUT.values()).split()) and ours <= theirs
+    assert theirs - ours == names(" ".join(LEFT_OUT)) and ours <= theirs
 
 
 # CuPy knows subclasses of its arrays, and sums have no other default there than here.
 OTHERWISE = {"view": "dtype=None, type=None", "prod": "axis=None, dtype=None, out=None, keepdims=None"}
 
 
-@pytest.mark.parametrize("method", [*METHODS, *TOLD_BELOW])
+@pytest.mark.parametrize("method", sorted({*METHODS, *TOLD_BELOW}))
 def test_the_parameters_are_cupys(method):
     cupy = pytest.importorskip("cupy")
     theirs = re.search(r"\(self(?:, )?(.*?)\)(?: ->|$)", getattr(cupy.ndarray, method).__doc__.split("\n")[0])[1]
@@ -151,12 +160,7 @@ def test_the_parameters_are_cupys(method):
 # -- what only the arguments make, or the host -----------------------------------------------------
 
 
-def written(x, change):
-    change(x)
-    return x
-
-
-def z_with(x, name, value):
+def changed(x, name, value):
     setattr(x, name, value)
     return x
 
@@ -165,11 +169,13 @@ def z_with(x, name, value):
 @pytest.mark.parametrize(
     "program",
     [
-        lambda x: x.reshape(3, 2, copy=None), lambda x: x.reshape((3, 2), copy=False), lambda x: x.T.reshape(6, copy=None),
+        lambda x: x.reshape(3, 2, copy=None), lambda x: x.reshape((3, 2), copy=False),
+        lambda x: x.T.reshape(6, copy=None),
         lambda x: x.reshape(3, 2, order="F", copy=True), lambda x: x.transpose(1, 0),
-        lambda x: z_with(x, "shape", (3, -1)), lambda x: z_with(x, "shape", 6), lambda x: z_with(x.T, "shape", (3, 2, 1)),
-        lambda x: x.real, lambda x: x.imag, lambda x: z_with(x, "real", 3), lambda x: z_with(x + 1j, "real", x),
-        lambda x: z_with(x + 1j, "imag", x), lambda x: z_with(x + 1j, "imag", 0), lambda x: written(x.T, lambda x: x.fill(2)),
+        lambda x: changed(x, "shape", (3, -1)), lambda x: changed(x, "shape", 6),
+        lambda x: changed(x.T, "shape", (3, 2, 1)), lambda x: changed(x + 1j, "imag", 0),
+        lambda x: x.real, lambda x: x.imag, lambda x: changed(x, "real", 3), lambda x: changed(x + 1j, "real", x),
+        lambda x: changed(x + 1j, "imag", x),
     ],
 )  # fmt: skip
 def test_shapes_and_parts(device, program):
@@ -340,18 +346,29 @@ def test_put_wraps_around_if_nothing_else_is_asked_for(device):
         (ValueError, lambda x: x.sort(kind="quicksort")), (ValueError, lambda x: x.argsort(kind="quicksort")),
         (TypeError, lambda x: x.astype(int, casting="safe")), (TypeError, lambda x: x.astype(int, subok=True)),
         (TypeError, lambda x: x.item(0)), (TypeError, lambda x: x.repeat(np.array([1, 2]), 0)),
-        (TypeError, lambda x: np.repeat(x, np.array([1, 2]), axis=0)), (ValueError, lambda x: x[:1].choose(x, mode="no")),
-        # types that no card has
-        (ValueError, lambda x: x.astype(object)), (ValueError, lambda x: x.astype(str)),
-        (ValueError, lambda x: x.astype(np.longdouble)), (ValueError, lambda x: x.astype("M8[s]")),
-        (ValueError, lambda x: x.view("S8")), (ValueError, lambda x: np.zeros_like(x, dtype=object)),
-        (ValueError, lambda x: np.add(x, x, dtype=object)), (ValueError, lambda x: x.sum(dtype=object)),
-        (ValueError, lambda x: np.sum(x, dtype=object)), (ValueError, lambda x: x.mean(axis=0, dtype=np.longdouble)),
-        (ValueError, lambda x: np.array(x, dtype=object, like=x)), (ValueError, lambda x: np.empty_like(x, dtype="U3")),
+        (TypeError, lambda x: np.repeat(x, np.array([1, 2]), axis=0)),
+        (ValueError, lambda x: x[:1].choose(x, mode="no")),
     ],
 )  # fmt: skip
 def test_what_cupy_refuses_too(device, error, program):
     with pytest.raises(error):
+        program(on(device, F))
+
+
+@pytest.mark.on("Simulated", "CUDA")
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: x.astype(object), lambda x: x.astype(str),
+        lambda x: x.astype(np.longdouble), lambda x: x.astype("M8[s]"),
+        lambda x: x.view("S8"), lambda x: np.zeros_like(x, dtype=object),
+        lambda x: np.add(x, x, dtype=object), lambda x: x.sum(dtype=object),
+        lambda x: np.sum(x, dtype=object), lambda x: x.mean(axis=0, dtype=np.longdouble),
+        lambda x: np.array(x, dtype=object, like=x), lambda x: np.empty_like(x, dtype="U3"),
+    ],
+)  # fmt: skip
+def test_no_array_of_a_type_that_no_card_has(device, program):
+    with pytest.raises((ValueError, TypeError), match="dtype|[Tt]ype"):
         program(on(device, F))
 
 

@@ -146,6 +146,9 @@ def test_what_the_program_asked_for_is_explicit(simulated):
         (lambda x: x.__setitem__(x > 2, x[0, 0]), 4),
         (lambda x: np.nonzero(x), 4),
         (lambda x: np.unique(x), 4),
+        (lambda x: x.tobytes(), 24),
+        (lambda x: x[: x.argmax()], 8),
+        (lambda x: x.ravel().put([0], 1, "raise"), 1),
     ],
 )
 def test_what_waits_without_a_word(simulated, program, nbytes):
