@@ -216,11 +216,11 @@ class DeviceList(list):
 _LACKING = frozenset("OSUTcVMmgG")
 
 
-def check_dtype(dtype: np.dtype) -> None:
-    """Raises `ValueError` if no GPU can hold an array of this type."""
-    if dtype.char in _LACKING:
+def check_dtype(dtype: Any) -> None:
+    """Raises `ValueError` if no GPU can hold an array of this type. None asks for none."""
+    if dtype is not None and np.dtype(dtype).char in _LACKING:
         raise ValueError(
-            f"a GPU holds numbers and booleans, and has no dtype {dtype!r}. Take a number's type, such as np.float64, "
+            f"a GPU holds numbers and booleans, and has no {np.dtype(dtype)!r}. Take a number's type, such as np.float64, "
             "np.int32 or np.complex64, or compute on the host: cpu(x)"
         )
 

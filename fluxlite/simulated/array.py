@@ -32,6 +32,65 @@ Index = Any
 Axis = int | tuple[int, ...] | None
 
 
+# Methods that have the same parameters, made from their names.
+
+
+def _reduced(name: str) -> Any:
+    def method(self: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        check_dtype(dtype)
+        if out is None:
+            return reduction(self, name, axis, dtype, keepdims=keepdims)
+        return self._call(getattr(np, name), axis, dtype, out=out, keepdims=keepdims)
+
+    return method
+
+
+def _spread(name: str) -> Any:
+    def method(
+        self: Any, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+    ) -> Any:
+        return self._call(getattr(np, name), axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
+
+    return method
+
+
+def _chosen(name: str) -> Any:
+    def method(self: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+        if out is None:
+            return reduction(self, name, axis, keepdims=keepdims)
+        return self._call(getattr(np, name), axis, out=out, keepdims=keepdims)
+
+    return method
+
+
+def _placed(name: str) -> Any:
+    def method(self: Any, axis: int | None = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        places = reduction(self, name, axis, keepdims=keepdims)
+        if dtype is not None:
+            places = self.device.new(places._values.astype(dtype))
+        if out is None:
+            return places
+        write(self.device, values_on(self.device, out), ..., places._values)
+        return out
+
+    return method
+
+
+def _running(name: str) -> Any:
+    def method(self: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+        return self._call(getattr(np, name), axis, dtype, out=out)
+
+    return method
+
+
+def _scattered(name: str) -> Any:
+    def method(self: Any, slices: Any, value: Any) -> None:
+        warnings.warn(f"deprecated: np.{name}.at(x, …) does the same", DeprecationWarning, 2)
+        scatter(getattr(np, name), self, slices, value)
+
+    return method
+
+
 @knows(OF_A_DEVICE_ARRAY)
 class SimulatedArray(HostReads, Operators):
     """An array on a simulated GPU (CUDA.jl: ``CuArray``). ``device(x)`` makes one, and so do operations on them."""
@@ -140,11 +199,6 @@ class SimulatedArray(HostReads, Operators):
 
     def reduced_view(self, dtype: Any = None) -> SimulatedArray:
         """The same elements with as few axes as possible: those that lie in one piece become one."""
-        if dtype is not None:
-            warnings.warn("x.reduced_view(dtype) is deprecated: x.reduced_view().view(dtype)", DeprecationWarning, 2)
-            return self.reduced_view().view(dtype)
-        if self.flags.c_contiguous:
-            return self if self.ndim < 2 else self.reshape(-1)
         shape: list[int] = []
         strides: list[int] = []
         for length, step in zip(self.shape, self.strides):
@@ -153,9 +207,11 @@ class SimulatedArray(HostReads, Operators):
             elif length != 1:
                 shape.append(length)
                 strides.append(step)
-        if len(shape) == self.ndim:
+        if self.flags.c_contiguous:
+            shape, strides = [self.size], [self.itemsize]
+        if dtype is None and (self.ndim < 2 or len(shape) == self.ndim):
             return self
-        return self._view(np.lib.stride_tricks.as_strided(self._values, shape, strides))
+        return self._view(np.lib.stride_tricks.as_strided(self._values, shape, strides)).view(dtype)
 
     def ravel(self, order: Any = "C") -> SimulatedArray:
         return self._view_or_copy(self._values.ravel(order), "ravel")
@@ -236,78 +292,14 @@ class SimulatedArray(HostReads, Operators):
         is_last = args[name == "partition"] in (-1, self.ndim - 1)
         self.device.launch_function(name, [self._values], [], (), {}, ONE if is_last else Asked(3))
 
-    def scatter_add(self, slices: Any, value: Any) -> None:
-        self._scatter(np.add, "scatter_add", slices, value)
-
-    def scatter_max(self, slices: Any, value: Any) -> None:
-        self._scatter(np.maximum, "scatter_max", slices, value)
-
-    def scatter_min(self, slices: Any, value: Any) -> None:
-        self._scatter(np.minimum, "scatter_min", slices, value)
-
-    def _scatter(self, ufunc: np.ufunc, name: str, slices: Any, value: Any) -> None:
-        warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at", DeprecationWarning, 3)
-        scatter(ufunc, self, slices, value)
-
     # -- NumPy's functions as methods -------------------------------------------------------------
 
-    def sum(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._reduced("sum", out, axis, dtype, keepdims)
-
-    def prod(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._reduced("prod", out, axis, dtype, keepdims)
-
-    def mean(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._reduced("mean", out, axis, dtype, keepdims)
-
-    def _reduced(self, name: str, out: Any, axis: Axis, dtype: Any, keepdims: bool) -> SimulatedArray:
-        if dtype is not None:
-            check_dtype(np.dtype(dtype))
-        if out is None:
-            return reduction(self, name, axis, dtype, keepdims=keepdims)
-        return self._call(getattr(np, name), axis, dtype, out=out, keepdims=keepdims)
-
-    def var(
-        self, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
-    ) -> SimulatedArray:
-        return self._call(np.var, axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
-
-    def std(
-        self, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
-    ) -> SimulatedArray:
-        return self._call(np.std, axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
-
-    def max(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._chosen("max", out, axis, keepdims)
-
-    def min(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._chosen("min", out, axis, keepdims)
-
-    def all(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._chosen("all", out, axis, keepdims)
-
-    def any(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._chosen("any", out, axis, keepdims)
-
-    def _chosen(self, name: str, out: Any, axis: Axis, keepdims: bool) -> SimulatedArray:
-        if out is None:
-            return reduction(self, name, axis, keepdims=keepdims)
-        return self._call(getattr(np, name), axis, out=out, keepdims=keepdims)
-
-    def argmax(self, axis: int | None = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        return self._placed("argmax", axis, out, dtype, keepdims)
-
-    def argmin(self, axis: int | None = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        return self._placed("argmin", axis, out, dtype, keepdims)
-
-    def _placed(self, name: str, axis: int | None, out: Any, dtype: Any, keepdims: bool) -> Any:
-        places = reduction(self, name, axis, keepdims=keepdims)
-        if dtype is not None:
-            places = self.device.new(places._values.astype(dtype))
-        if out is None:
-            return places
-        write(self.device, values_on(self.device, out), ..., places._values)
-        return out
+    sum, prod, mean = map(_reduced, ("sum", "prod", "mean"))
+    var, std = map(_spread, ("var", "std"))
+    max, min, all, any = map(_chosen, ("max", "min", "all", "any"))
+    argmax, argmin = map(_placed, ("argmax", "argmin"))
+    cumsum, cumprod = map(_running, ("cumsum", "cumprod"))
+    scatter_add, scatter_max, scatter_min = map(_scattered, ("add", "maximum", "minimum"))
 
     def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
         return self._call(np.ptp, axis, out=out, keepdims=keepdims)
@@ -321,12 +313,6 @@ class SimulatedArray(HostReads, Operators):
 
     def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> SimulatedArray:
         return (self if sorter is None else self.take(sorter))._call(np.searchsorted, v, side)
-
-    def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> SimulatedArray:
-        return self._call(np.cumsum, axis, dtype, out=out)
-
-    def cumprod(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> SimulatedArray:
-        return self._call(np.cumprod, axis, dtype, out=out)
 
     def dot(self, b: Any, out: Any = None) -> SimulatedArray:
         return self._call(np.dot, b, out=out)

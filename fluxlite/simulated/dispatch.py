@@ -79,8 +79,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> An
         raise surface.lacking(ufunc.__name__)
     if method == "__call__" and not kwargs:
         return call_ufunc(ufunc, inputs)
-    if kwargs.get("dtype") is not None:
-        check_dtype(np.dtype(kwargs["dtype"]))
+    check_dtype(kwargs.get("dtype"))
     refused = kwargs.keys() - surface.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
     if refused:
         raise surface.refused(ufunc.__name__, refused)
@@ -174,8 +173,7 @@ def array_function(function: Callable, types: Sequence[type], args: tuple, kwarg
     plan = plan_of(function)
     if plan.is_lacking:
         raise surface.lacking(plan.name)
-    if kwargs.get("dtype") is not None:
-        check_dtype(np.dtype(kwargs["dtype"]))
+    check_dtype(kwargs.get("dtype"))
     if kwargs and plan.refused_keywords & kwargs.keys():
         raise surface.refused(plan.name, plan.refused_keywords & kwargs.keys())
     return call(function, args, kwargs, device)
@@ -310,10 +308,6 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
 # ---------------------------------------------------------------------------------------------
 
 
-def _take(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    return take(*args, **kwargs)
-
-
 def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     """`np.take`, where an index out of range wraps around, since a kernel can't raise."""
     if isinstance(indices, (Stored, int, np.integer)):
@@ -325,10 +319,6 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     result = (x.device.instead or quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
     x.device.launch("take", 2 * result.nbytes + getattr(places, "nbytes", 0))
     return x.device.new(result) if out is None else out
-
-
-def _take_along_axis(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    return take_along_axis(*args, **kwargs)
 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
@@ -344,10 +334,6 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     return x.device.new(result)
 
 
-def _put(function: Callable, args: tuple, kwargs: dict, device: Any) -> None:
-    put(*args, **kwargs)
-
-
 def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
     """`np.put`, where an index out of range wraps around too. With ``mode="raise"``, the host waits for the answer."""
     ind, v = array_of(a.device, ind, None), array_of(a.device, v, a.dtype)
@@ -356,10 +342,6 @@ def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
     a.device.launch("put", 2 * v.nbytes + ind.nbytes)
     if mode == "raise":
         a.device.besides("put", Asked(0, memsets=1, reads=(1,)), 1)
-
-
-def _copy(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    return _ordered_copy(*args, **kwargs)
 
 
 def _ordered_copy(a: Any, order: str = "K") -> Any:
@@ -373,6 +355,9 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     return function(*there, **kwargs)
 
 
-_OWN = {
-    "take": _take, "take_along_axis": _take_along_axis, "put": _put, "copy": _copy, "empty": empty, "empty_like": empty
-}  # fmt: skip
+def _as_called(ours: Callable) -> Callable:
+    return lambda function, args, kwargs, device: ours(*args, **kwargs)
+
+
+_OWN = {"empty": empty, "empty_like": empty, "copy": _as_called(_ordered_copy)}
+_OWN |= {ours.__name__: _as_called(ours) for ours in (take, take_along_axis, put)}
