@@ -213,15 +213,15 @@ class DeviceList(list):
 
 
 # The characters of the types that GPUs lack: objects, text, raw bytes and records, dates, long doubles.
-_LACKING = frozenset("OSUTcVMmgG")
+LACKING_DTYPES = frozenset("OSUTcVMmgG")
 
 
 def check_dtype(dtype: Any) -> None:
     """Raises `ValueError` if no GPU can hold an array of this type. None asks for none."""
-    if dtype is not None and np.dtype(dtype).char in _LACKING:
+    if dtype is not None and np.dtype(dtype).char in LACKING_DTYPES:
         raise ValueError(
-            f"a GPU holds numbers and booleans, and has no {np.dtype(dtype)!r}. Take a number's type, such as np.float64, "
-            "np.int32 or np.complex64, or compute on the host: cpu(x)"
+            f"a GPU holds numbers and booleans, and has no {np.dtype(dtype)!r}. Take a number's type, such as "
+            "np.float64, np.int32 or np.complex64, or compute on the host: cpu(x)"
         )
 
 
@@ -230,6 +230,12 @@ class GPU(Device):
 
     # What its library calls a card.
     kind_of_id = ""
+
+    # CuPy's names for a device's number: ``x.device.id``, ``int(x.device)``.
+    id = property(lambda self: self.index)
+
+    def __int__(self) -> int:
+        return self.index
 
     usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
 
@@ -240,7 +246,7 @@ class GPU(Device):
     @staticmethod
     def check(x: np.ndarray) -> None:
         """Raises `TypeError` for a host array of a type that GPUs lack: objects, text, dates, long doubles."""
-        if x.dtype.char in _LACKING:
+        if x.dtype.char in LACKING_DTYPES:
             kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
             raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
 

@@ -342,7 +342,8 @@ def test_an_array_like_another_is_what_numpy_makes(device, program):
     x = device(h)
     result, right = program(x, x), program(h, h)
     assert type(result) is type(x) and result.dtype == right.dtype
-    assert (result.flags.c_contiguous, result.flags.f_contiguous) == (right.flags.c_contiguous, right.flags.f_contiguous)
+    for name in ("c_contiguous", "f_contiguous"):
+        assert getattr(result.flags, name) == getattr(right.flags, name)
     np.testing.assert_array_equal(cpu(result), right)
 
 
@@ -404,6 +405,14 @@ def test_fill_sort_and_copies(device):
     y = -x
     y.sort()
     assert cpu(y).tolist() == [-2, -1, 0]
+
+
+@pytest.mark.on("Simulated", "CUDA")
+def test_an_arrays_device_tells_its_number_as_cupys_does(device):
+    x = numbers(device)
+    assert x.device.id == int(x.device) == device.id == 0
+    with x.device:
+        assert (x + 1).device.id == 0
 
 
 @pytest.mark.on(*EVERYWHERE)

@@ -76,6 +76,7 @@ def launches(program):
         (lambda x: (np.pad(x, 1), np.tril(x), np.triu(x)), 1 + 2 + 2),
         (lambda x: (np.allclose(x, x), np.array_equal(x, x), np.array_equiv(x, x)), 2 + 2 + 2),
         (lambda x: (np.diff(x), np.outer(x, x), np.linalg.norm(x)), 1 + 1 + 3),
+        (lambda x: (x[0].argpartition(1), x.argpartition(1, axis=0)), 8 + 10),
         (lambda x: np.nonzero(x), 3),
         (lambda x: np.flatnonzero(x), 3),
         (lambda x: np.argwhere(x), 3),
