@@ -7,7 +7,7 @@ there is counted here.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -32,7 +32,12 @@ Index = Any
 Axis = int | tuple[int, ...] | None
 
 
-# Methods that have the same parameters, made from their names.
+def _each(make: Callable[[str], Any], names: str) -> Iterator[Any]:
+    """Methods that differ only by their names."""
+    for name in names.split():
+        method = make(name)
+        method.__name__ = name
+        yield method
 
 
 def _reduced(name: str) -> Any:
@@ -84,9 +89,11 @@ def _running(name: str) -> Any:
 
 
 def _scattered(name: str) -> Any:
+    ufunc = {"scatter_add": np.add, "scatter_max": np.maximum, "scatter_min": np.minimum}[name]
+
     def method(self: Any, slices: Any, value: Any) -> None:
-        warnings.warn(f"deprecated: np.{name}.at(x, …) does the same", DeprecationWarning, 2)
-        scatter(getattr(np, name), self, slices, value)
+        warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at(x, …)", DeprecationWarning, 2)
+        scatter(ufunc, self, slices, value)
 
     return method
 
@@ -294,12 +301,12 @@ class SimulatedArray(HostReads, Operators):
 
     # -- NumPy's functions as methods -------------------------------------------------------------
 
-    sum, prod, mean = map(_reduced, ("sum", "prod", "mean"))
-    var, std = map(_spread, ("var", "std"))
-    max, min, all, any = map(_chosen, ("max", "min", "all", "any"))
-    argmax, argmin = map(_placed, ("argmax", "argmin"))
-    cumsum, cumprod = map(_running, ("cumsum", "cumprod"))
-    scatter_add, scatter_max, scatter_min = map(_scattered, ("add", "maximum", "minimum"))
+    sum, prod, mean = _each(_reduced, "sum prod mean")
+    var, std = _each(_spread, "var std")
+    max, min, all, any = _each(_chosen, "max min all any")
+    argmax, argmin = _each(_placed, "argmax argmin")
+    cumsum, cumprod = _each(_running, "cumsum cumprod")
+    scatter_add, scatter_max, scatter_min = _each(_scattered, "scatter_add scatter_max scatter_min")
 
     def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
         return self._call(np.ptp, axis, out=out, keepdims=keepdims)

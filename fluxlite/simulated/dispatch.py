@@ -336,10 +336,12 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
 
 def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
     """`np.put`, where an index out of range wraps around too. With ``mode="raise"``, the host waits for the answer."""
-    ind, v = array_of(a.device, ind, None), array_of(a.device, v, a.dtype)
+    if not isinstance(a, Stored):
+        raise refusal(np.put, a, device_among((ind, v)))
+    ind, v = array_of(a.device, ind, None), array_of(a.device, v, a._values.dtype)
     a.device.catch_up()
     a.device.compute(np.put, a._values, ind._values, v._values, mode)
-    a.device.launch("put", 2 * v.nbytes + ind.nbytes)
+    a.device.launch("put", 2 * v._values.nbytes + ind._values.nbytes)
     if mode == "raise":
         a.device.besides("put", Asked(0, memsets=1, reads=(1,)), 1)
 

@@ -36,10 +36,12 @@ def _array(
     found: list[Any] = []
     shape = _shape_of(a, found)
     if shape is None:
-        return _copied(device, np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin))
+        values = np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin)
+        # A number fills memory on the device, without a copy.
+        return device.copy_in(values) if values.ndim else array_of(device, values[()], values.dtype)
     if isinstance(a, Stored):
         made: Any = found[0]
-    else:  # one kernel joins them, as it does for np.concatenate
+    else:  # joined on the device, as by np.concatenate
         made = np.concatenate([x.reshape(1) if x.ndim == 0 else x for x in found]).reshape(shape)
         order, copy = ("F" if order == "F" else "C"), None
     result = made.astype(made.dtype if dtype is None else dtype, order, copy=bool(copy))
@@ -57,8 +59,3 @@ def _shape_of(values: Any, found: list) -> tuple[int, ...] | None:
         return None
     shapes = {_shape_of(part, found) for part in values}
     return (len(values), *shapes.pop()) if len(shapes) == 1 and None not in shapes else None  # type: ignore[misc]
-
-
-def _copied(device: Any, values: np.ndarray) -> Any:
-    """A number fills memory on the device, without a copy."""
-    return device.copy_in(values) if values.ndim else array_of(device, values[()], values.dtype)
