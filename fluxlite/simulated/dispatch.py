@@ -346,10 +346,6 @@ def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
         a.device.besides("put", Asked(0, memsets=1, reads=(1,)), 1)
 
 
-def _ordered_copy(a: Any, order: str = "K") -> Any:
-    return a.copy(order)
-
-
 def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values, so all values must come to the host."""
     name = surface.name_of(function)
@@ -357,9 +353,11 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     return function(*there, **kwargs)
 
 
-def _as_called(ours: Callable) -> Callable:
+def _by(ours: Callable) -> Callable:
     return lambda function, args, kwargs, device: ours(*args, **kwargs)
 
 
-_OWN = {"empty": empty, "empty_like": empty, "copy": _as_called(_ordered_copy)}
-_OWN |= {ours.__name__: _as_called(ours) for ours in (take, take_along_axis, put)}
+_OWN = {
+    "take": _by(take), "take_along_axis": _by(take_along_axis), "put": _by(put),
+    "copy": _by(lambda a, order="K": a.copy(order)), "empty": empty, "empty_like": empty,
+}  # fmt: skip
