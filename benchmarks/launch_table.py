@@ -262,6 +262,68 @@ cupy/_core/core.pyx:2098 _ndarray_base.get
     0  w1     float(x[0, 0])
     0  w1     x.tolist()
     0  w1     repr(x)
+    0  w1     x.tobytes()
+    0  w1     bytes(x)
+    1  w1     x.T.get()
+    0  w1     x.T.get(order="A")
+    0  u1     v.set(np.ones(32, np.float32))
+    0  w1     x[:n]
+    0  m1 w1  x[:n] = 0
+cupy/_core/_routines_manipulation.pyx:60 _ndarray_shape_setter
+    0         v.shape = (32,)
+    0         x.T.reduced_view()
+    1         x.reshape(-1, copy=True)
+cupy/_core/_routines_math.pyx:25 _ndarray_real_getter
+    0         z.imag
+    0  m1     x.imag
+    1         z.real = x
+    1         z.imag = 2.0
+cupy/_indexing/iterate.py:10 flatiter
+    1         x.flat[3]
+    1         x.flat[1:7]
+    32        list(v.flat)
+    1         x.flat[3] = 1.5
+    0  m1     x.flat[3] = 0
+    1         x.flat[1:7] = v
+    2         x.flat[1:7] = 1.5
+    1  u1     x.flat[1:7] = [1.0, 2.0]
+cupy/_core/_routines_indexing.pyx:157 _ndarray_put
+    1         v.put(i, v)
+    2  u1     v.put([1, 2], 3.0)
+    1  m1 w1  v.put(i, v, "raise")
+    5  w2     j.choose(q[:, 0, :, 0])
+    2         j.choose(q[:, 0, :, 0], mode="wrap")
+    1         j.choose(q[:, 0, :, 0], mode="clip")
+    3  w1     x.compress(rows, axis=0)
+cupy/_core/core.pyx:1298 _ndarray_base.argmax
+    1         x.argmax(axis=1, keepdims=True)
+    1         x.argmax(axis=1, dtype=np.int32)
+    1         x.trace(1)
+    1         x.clip(0, 1, y)
+    1         x.round(1, y)
+    3         v.cumsum(None, None, y[1])
+    2         v.cumsum(0)
+    2  m1     v.searchsorted(v, sorter=i)
+cupy/_core/_routines_sorting.pyx:17 _ndarray_sort
+    1         y.sort()
+    3         y.sort(axis=0)
+    1         y.partition(3)
+    2         np.argsort(x, axis=0)
+    2         v.argsort(kind="stable")
+cupy/_creation/from_data.py:9 array
+    2         np.array([v, v], like=x)
+    2         np.array([x[0, 0], x[1, 1]], like=x)
+    3         np.array([v, v], dtype=np.float64, like=x)
+    4         np.array([[v, v], [i, i]], like=x)
+    1         np.array(x, like=x)
+    1         np.array(x, np.float64, like=x)
+    0         np.asarray(x, like=x)
+    1         np.asarray(x, order="F", like=x)
+    1         np.ascontiguousarray(x.T, like=x)
+    0  u1     np.array([1.0, 2.0], like=x)
+    1         np.array(2.0, like=x)
+    0  m1     np.array(0.0, like=x)
+    0  m1     np.zeros((2, 3), order="F", like=x)
 cupy/random/_bit_generator.pyx:89 _cuRANDGenerator.__init__
     2  m1     rng.random((3,))
     2  m1     rng.standard_normal((3,))
@@ -324,7 +386,7 @@ def operands() -> dict[str, np.ndarray]:
         "s": numbers(4, 5, 2), "q": numbers(6, 2, 3, 4), "r": numbers(6, 2, 4, 5), "sequence": numbers(4, 7, 3),
         "half": numbers(8, 8).astype(np.float16), "half3": numbers(4, 3, 3).astype(np.float16),
         "pictures": numbers(2, 8, 8, 3), "pooled": numbers(2, 4, 8, 3), "kernel": numbers(3, 3, 3, 4),
-        "results": numbers(2, 6, 6, 4),
+        "results": numbers(2, 6, 6, 4), "n": np.array(2), "z": x + 1j * x,
     }  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def act():
         axes = tuple(reduce_axis)
         shape = tuple(n if i not in axes else 1 for i, n in enumerate(x.shape) if keepdims or i not in axes)
         with np.errstate(all="ignore"):
-            values = _REDUCTIONS[int(op)](host(x), axis=axes, keepdims=keepdims)
+            values = _REDUCTIONS[int(op)](host(x), axis=axes, keepdims=bool(keepdims))  # of prod it's None
         return _handed_over(cupy, _filled(cupy, shape, x.dtype, values, "C" if x.flags.c_contiguous else "F"), out)
 
     def scan(x, op):

@@ -86,6 +86,12 @@ def reduction(name, args):
     out[...] = np.asarray(result).reshape(out.shape).astype(out.dtype)
 
 
+def variance(args):
+    x, mean, alpha, out = map(host, args[:4])
+    x, mean = (np.reshape(part, (-1, max(out.size, 1))) for part in (x, mean))
+    out[...] = (alpha * np.square(x - mean).sum(axis=0)).reshape(out.shape)
+
+
 def multiply_and_sum(args):
     """What CuPy does for a product of one element, ``v @ v``."""
     x, y, out = map(host, args[:3])
@@ -139,8 +145,50 @@ def concatenate(args):
     out[...] = parts[middle - top * count, i + (top - middle) * base].reshape(out.shape)
 
 
+def put(fit):
+    def run(args):
+        indices, values, _, length, x = map(host, args[:5])
+        x[np.unravel_index(fit(indices, length), x.shape)] = np.resize(values, indices.shape)
+
+    return run
+
+
+def put_or_say(args):
+    indices, values, _, length, x, is_out = map(host, args[:6])
+    inside = (-length <= indices) & (indices < length)
+    x[np.unravel_index(indices[inside] % length, x.shape)] = np.resize(values, indices.shape)[inside]
+    is_out[...] = not inside.all()
+
+
+def choose(args):
+    which, choices, each, out = map(host, args[:4])
+    out[...] = choices.reshape(-1)[np.arange(out.size).reshape(out.shape) + each * which.reshape(out.shape)]
+
+
+def sorted_place(args):
+    x, bins, _, is_right, _, out = map(host, args[:6])
+    out[...] = np.searchsorted(bins, x, "right" if is_right else "left")
+
+
+def flat_read(args):
+    x, start, step, out = map(host, args[:4])
+    out[...] = x.reshape(-1)[start + step * np.arange(out.size)]
+
+
+def flat_write(args):
+    values, start, step, x = map(host, args[:4])
+    for i in range(args[4].size):
+        x[np.unravel_index(start + step * i, x.shape)] = values.reshape(-1)[i % values.size]
+
+
 OTHERS = {
+    "cupy_put_wrap": put(np.remainder), "cupy_put_clip": put(lambda i, n: np.clip(i, 0, n - 1)), "cupy_choose": choose,
+    "cupy_put_raise": put_or_say,
+    "cupy_searchsorted_kernel": sorted_place, "cupy_flatiter_getitem_slice": flat_read,
+    "cupy_flatiter_setitem_slice": flat_write, "cupy_scatter_max": scatter(np.maximum.at),
+    "cupy_scatter_min": scatter(np.minimum.at),
     "cupy_concatenate_same_size": concatenate, "_tensordot_core_mul_sum": multiply_and_sum,
+    "cupy_var_core_float32": variance, "cupy_var_core_float64": variance, "cupy_var_core_out": variance,
     "cupy_take": take, "cupy_take_scalar": take, "cupy_prepare_array_indexing": prepare_indices,
     "cupy_scatter_add": scatter(np.add.at), "cupy_scatter_update": scatter(_assign), "cupy_mat_ptrs": pointers,
 }  # fmt: skip

@@ -212,11 +212,30 @@ class DeviceList(list):
         return "\n".join(["1 device:" if len(self) == 1 else f"{len(self)} devices:", *lines])
 
 
+# The characters of the types that GPUs lack: objects, text, raw bytes and records, dates, long doubles.
+LACKING_DTYPES = frozenset("OSUTcVMmgG")
+
+
+def check_dtype(dtype: Any) -> None:
+    """Raises `ValueError` if no GPU can hold an array of this type. None asks for none."""
+    if dtype is not None and np.dtype(dtype).char in LACKING_DTYPES:
+        raise ValueError(
+            f"a GPU holds numbers and booleans, and has no {np.dtype(dtype)!r}. Take a number's type, such as "
+            "np.float64, np.int32 or np.complex64, or compute on the host: cpu(x)"
+        )
+
+
 class GPU(Device):
     """What all GPUs share: they're made for Float32, and hold only numbers and booleans."""
 
     # What its library calls a card.
     kind_of_id = ""
+
+    # CuPy's names for a device's number: ``x.device.id``, ``int(x.device)``.
+    id = property(lambda self: self.index)
+
+    def __int__(self) -> int:
+        return self.index
 
     usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
 
@@ -227,7 +246,7 @@ class GPU(Device):
     @staticmethod
     def check(x: np.ndarray) -> None:
         """Raises `TypeError` for a host array of a type that GPUs lack: objects, text, dates, long doubles."""
-        if x.dtype.kind in "OSUMm" or x.dtype.char in "gG" or x.dtype.type is np.void:
+        if x.dtype.char in LACKING_DTYPES:
             kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
             raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
 

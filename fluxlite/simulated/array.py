@@ -6,7 +6,8 @@ there is counted here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,18 +15,87 @@ import numpy as np
 from .. import arrays
 from ..arrays import device_of
 from ..coming_from import OF_A_DEVICE_ARRAY, knows
-from ..devices.base import gpu_in_use
-from ..devices.host_reads import HostReads
+from ..devices.base import check_dtype, gpu_in_use
+from ..devices.host_reads import HostReads, check_host
 from ..tree.ties import address
-from .asked import ONE
-from .dispatch import array_function, array_ufunc, call, call_ufunc, reduction, take
+from .asked import ONE, Asked
+from .atomic import scatter
+from .dispatch import array_function, array_ufunc, call, call_ufunc, put, reduction, take
+from .flat import Flat
 from .indexing import getitem, scatter_add, setitem, write
-from .memory import root_of
+from .memory import Stored, root_of
 from .operators import Operators
 from .quiet import quietly
+from .rules import values_on
 
 Index = Any
 Axis = int | tuple[int, ...] | None
+
+
+def _each(make: Callable[[str], Any], names: str) -> Iterator[Any]:
+    """Methods that differ only by their names."""
+    for name in names.split():
+        method = make(name)
+        method.__name__ = name
+        yield method
+
+
+def _reduced(name: str) -> Any:
+    def method(self: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        check_dtype(dtype)
+        if out is None:
+            return reduction(self, name, axis, dtype, keepdims=keepdims)
+        return self._call(getattr(np, name), axis, dtype, out=out, keepdims=keepdims)
+
+    return method
+
+
+def _spread(name: str) -> Any:
+    def method(
+        self: Any, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+    ) -> Any:
+        return self._call(getattr(np, name), axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
+
+    return method
+
+
+def _chosen(name: str) -> Any:
+    def method(self: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+        if out is None:
+            return reduction(self, name, axis, keepdims=keepdims)
+        return self._call(getattr(np, name), axis, out=out, keepdims=keepdims)
+
+    return method
+
+
+def _placed(name: str) -> Any:
+    def method(self: Any, axis: int | None = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        places = reduction(self, name, axis, keepdims=keepdims)
+        if dtype is not None:
+            places = self.device.new(places._values.astype(dtype))
+        if out is None:
+            return places
+        write(self.device, values_on(self.device, out), ..., places._values)
+        return out
+
+    return method
+
+
+def _running(name: str) -> Any:
+    def method(self: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+        return self._call(getattr(np, name), axis, dtype, out=out)
+
+    return method
+
+
+def _scattered(name: str) -> Any:
+    ufunc = {"scatter_add": np.add, "scatter_max": np.maximum, "scatter_min": np.minimum}[name]
+
+    def method(self: Any, slices: Any, value: Any) -> None:
+        warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at(x, …)", DeprecationWarning, 2)
+        scatter(ufunc, self, slices, value)
+
+    return method
 
 
 @knows(OF_A_DEVICE_ARRAY)
@@ -67,11 +137,21 @@ class SimulatedArray(HostReads, Operators):
         return self.device.new(values)
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        return call(function, (self, *args), kwargs, self.device)
+        return call(function, (self, *args), kwargs and _given(**kwargs), self.device)
 
     # -- what the host knows without waiting for the device ---------------------------------------
 
-    shape = property(lambda self: self._values.shape)
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._values.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        values = self._values.reshape(shape)
+        if root_of(values) is not self._buffer.root:
+            raise AttributeError(f"x.shape = {shape} would need a copy: x.reshape({shape}) makes one")
+        self._values = values
+
     dtype = property(lambda self: self._values.dtype)
     ndim = property(lambda self: self._values.ndim)
     size = property(lambda self: self._values.size)
@@ -87,8 +167,25 @@ class SimulatedArray(HostReads, Operators):
 
     T = property(lambda self: self._view(self._values.T))
     mT = property(lambda self: self._view(self._values.mT))
-    real = property(lambda self: self._view(self._values.real))
-    imag = property(lambda self: self._call(np.imag))
+    flat = property(lambda self: Flat(self))
+
+    @property
+    def real(self) -> SimulatedArray:
+        return self._view(self._values.real) if self.dtype.kind == "c" else self
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> SimulatedArray:
+        return self._view(self._values.imag) if self.dtype.kind == "c" else np.zeros_like(self)  # type: ignore[return-value]
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError(f"an array of {self.dtype} has no imaginary part to set: x.astype(np.complex64) has one")
+        self.imag[...] = value
 
     def __getitem__(self, index: Index) -> Any:
         return getitem(self, index)
@@ -101,8 +198,27 @@ class SimulatedArray(HostReads, Operators):
     def view(self, dtype: Any = None) -> SimulatedArray:
         return self._view(self._values.view() if dtype is None else self._values.view(dtype))
 
-    def reshape(self, *shape: Any, order: Any = "C") -> SimulatedArray:
-        return self._view_or_copy(self._values.reshape(*shape, order=order), "reshape")
+    def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
+        values = self._values.reshape(*shape, order=order)
+        if copy is False and root_of(values) is not self._buffer.root:
+            raise ValueError(f"x.reshape({shape}, copy=False): as x lies in memory, this takes a copy")
+        return self._view_or_copy(values.copy(order) if copy else values, "reshape")
+
+    def reduced_view(self, dtype: Any = None) -> SimulatedArray:
+        """The same elements with as few axes as possible: those that lie in one piece become one."""
+        shape: list[int] = []
+        strides: list[int] = []
+        for length, step in zip(self.shape, self.strides):
+            if strides and strides[-1] == length * step:
+                shape[-1], strides[-1] = shape[-1] * length, step
+            elif length != 1:
+                shape.append(length)
+                strides.append(step)
+        if self.flags.c_contiguous:
+            shape, strides = [self.size], [self.itemsize]
+        if dtype is None and (self.ndim < 2 or len(shape) == self.ndim):
+            return self
+        return self._view(np.lib.stride_tricks.as_strided(self._values, shape, strides)).view(dtype)
 
     def ravel(self, order: Any = "C") -> SimulatedArray:
         return self._view_or_copy(self._values.ravel(order), "ravel")
@@ -137,15 +253,22 @@ class SimulatedArray(HostReads, Operators):
     def __deepcopy__(self, memo: dict) -> SimulatedArray:
         return self.copy()
 
-    def set(self, x: np.ndarray) -> None:
-        """Fill this array from a host array of the same shape."""
-        write(self, ..., self.device.copy_in(x)._values)
+    def set(self, arr: np.ndarray, stream: Any = None) -> None:
+        """Fill this array, which lies in one piece, from a host array of the same type and shape."""
+        check_host("x.set(arr)", self, arr)
+        if not self.flags.forc:
+            raise RuntimeError("x.set(arr) fills an array that lies in one piece, this is a part of another")
+        write(self.device, self._values, ..., self.device.copy_in(arr)._values)
 
     def flatten(self, order: str = "C") -> SimulatedArray:
         return self.copy(order).ravel(order)
 
     def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
-        if np.dtype(dtype) == self.dtype:
+        if casting is not None or subok is not None:
+            raise TypeError("x.astype takes neither casting= nor subok= on a GPU (CuPy does not support them yet)")
+        order, flags = order or "K", self.flags
+        lies_so = order == "K" or flags.c_contiguous and order in "AC" or flags.f_contiguous and order in "AF"
+        if np.dtype(dtype) == self.dtype and (copy or lies_so):
             return self.copy(order) if copy else self
         self.device.catch_up()
         values = quietly(self.device, np.ndarray.astype, self._values, dtype, order)
@@ -155,80 +278,67 @@ class SimulatedArray(HostReads, Operators):
     def fill(self, value: Any) -> None:
         self[...] = value
 
-    def sort(self, axis: int = -1) -> None:
+    def put(self, indices: Any, values: Any, mode: str = "wrap") -> None:
+        put(self, indices, values, mode)
+
+    def sort(self, axis: int = -1, kind: Any = None) -> None:
+        _check_kind(kind)
+        self._ordered("sort", axis, "stable")
+
+    def partition(self, kth: Any, axis: int = -1) -> None:
+        self._ordered("partition", kth, axis)
+
+    def _ordered(self, name: str, *args: Any) -> None:
+        """Put this array in order where it is. CuPy does that only row by row, and turns other axes round first."""
+        if not self.flags.c_contiguous:
+            raise NotImplementedError(
+                f"x.{name}() on a GPU takes an array that lies in memory row by row; np.{name}(x) makes a new one"
+            )
         self.device.catch_up()
-        self.device.compute(np.ndarray.sort, self._values, axis)
-        self.device.launch_function("sort", [self._values], [], (), {}, ONE)
+        self.device.compute(getattr(np.ndarray, name), self._values, *args)
+        is_last = args[name == "partition"] in (-1, self.ndim - 1)
+        self.device.launch_function(name, [self._values], [], (), {}, ONE if is_last else Asked(3))
 
     # -- NumPy's functions as methods -------------------------------------------------------------
 
-    def sum(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._reduced("sum", out, axis, dtype, keepdims)
+    sum, prod, mean = _each(_reduced, "sum prod mean")
+    var, std = _each(_spread, "var std")
+    max, min, all, any = _each(_chosen, "max min all any")
+    argmax, argmin = _each(_placed, "argmax argmin")
+    cumsum, cumprod = _each(_running, "cumsum cumprod")
+    scatter_add, scatter_max, scatter_min = _each(_scattered, "scatter_add scatter_max scatter_min")
 
-    def prod(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._reduced("prod", out, axis, dtype, keepdims)
+    def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
+        return self._call(np.ptp, axis, out=out, keepdims=keepdims)
 
-    def mean(self, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._reduced("mean", out, axis, dtype, keepdims)
+    def argsort(self, axis: int | None = -1, kind: Any = None) -> SimulatedArray:
+        _check_kind(kind)
+        return self._call(np.argsort, axis, "stable")
 
-    def _reduced(self, name: str, out: Any, axis: Axis, dtype: Any, keepdims: bool) -> SimulatedArray:
-        if out is None:
-            return reduction(self, name, axis, dtype, keepdims=keepdims)
-        return self._call(getattr(np, name), axis, dtype, out=out, keepdims=keepdims)
+    def argpartition(self, kth: Any, axis: int | None = -1) -> SimulatedArray:
+        return self._call(np.argpartition, kth, axis)
 
-    def var(
-        self, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
-    ) -> SimulatedArray:
-        return self._call(np.var, axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
+    def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> SimulatedArray:
+        return (self if sorter is None else self.take(sorter))._call(np.searchsorted, v, side)
 
-    def std(
-        self, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
-    ) -> SimulatedArray:
-        return self._call(np.std, axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
+    def dot(self, b: Any, out: Any = None) -> SimulatedArray:
+        return self._call(np.dot, b, out=out)
 
-    def max(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._chosen("max", out, axis, keepdims)
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> SimulatedArray:
+        return self._call(np.clip, min, max, out=out)
 
-    def min(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._chosen("min", out, axis, keepdims)
-
-    def all(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._chosen("all", out, axis, keepdims)
-
-    def any(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
-        return self._chosen("any", out, axis, keepdims)
-
-    def _chosen(self, name: str, out: Any, axis: Axis, keepdims: bool) -> SimulatedArray:
-        if out is None:
-            return reduction(self, name, axis, keepdims=keepdims)
-        return self._call(getattr(np, name), axis, out=out, keepdims=keepdims)
-
-    def argmax(self, axis: int | None = None) -> SimulatedArray:
-        return reduction(self, "argmax", axis)
-
-    def argmin(self, axis: int | None = None) -> SimulatedArray:
-        return reduction(self, "argmin", axis)
-
-    def argsort(self, axis: int = -1) -> SimulatedArray:
-        return self._call(np.argsort, axis)
-
-    def cumsum(self, axis: int | None = None, dtype: Any = None) -> SimulatedArray:
-        return self._call(np.cumsum, axis, dtype)
-
-    def cumprod(self, axis: int | None = None, dtype: Any = None) -> SimulatedArray:
-        return self._call(np.cumprod, axis, dtype)
-
-    def dot(self, other: Any) -> SimulatedArray:
-        return self._call(np.dot, other)
-
-    def clip(self, min: Any = None, max: Any = None) -> SimulatedArray:
-        return self._call(np.clip, min, max)
-
-    def round(self, decimals: int = 0) -> SimulatedArray:
-        return self._call(np.round, decimals)
+    def round(self, decimals: int = 0, out: Any = None) -> SimulatedArray:
+        return self._call(np.round, decimals, out=out)
 
     def take(self, indices: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
         return take(self, indices, axis, out)
+
+    def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> SimulatedArray:
+        return self._call(np.choose, choices, out=out, mode=mode)
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
+        given = condition if isinstance(condition, Stored) else np.asarray(condition, np.int64)
+        return call(np.compress, (given, self, axis), _given(out=out), self.device)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> SimulatedArray:
         return self._call(np.repeat, repeats, axis)
@@ -236,14 +346,26 @@ class SimulatedArray(HostReads, Operators):
     def nonzero(self) -> tuple[SimulatedArray, ...]:
         return self._call(np.nonzero)
 
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SimulatedArray:
-        return self._call(np.trace, offset, axis1, axis2)
+    def trace(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    ) -> SimulatedArray:
+        return self.diagonal(offset, axis1, axis2).sum(-1, dtype, out)
 
     def conj(self) -> SimulatedArray:
         return call_ufunc(np.conjugate, (self,)) if self.dtype.kind == "c" else self
 
     def conjugate(self) -> SimulatedArray:
         return self.conj()
+
+
+def _given(**keywords: Any) -> dict[str, Any]:
+    """The keywords that ask for something."""
+    return {name: value for name, value in keywords.items() if value is not None}
+
+
+def _check_kind(kind: Any) -> None:
+    if kind not in (None, "stable"):
+        raise ValueError(f"kind={kind!r}: a GPU sorts in one way, which is stable. Leave kind out, or write 'stable'")
 
 
 def _unpickled(x: np.ndarray) -> Any:

@@ -25,13 +25,18 @@ _ATOMIC = {
 }
 
 
-def add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> Any:
+def add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
     """``np.add.at(x, index, y)`` and the like, which a GPU does with atomic operations."""
     if not isinstance(index, (Stored, np.ndarray, *SCALARS)) or not isinstance(x, Stored):
         raise TypeError(
             f"{ufunc.__name__}.at on a GPU takes an array there and as index a number or an array, got "
             f"{type(x).__name__} and {type(index).__name__}; fluxlite's scatter_add takes any index"
         )
+    scatter(ufunc, x, index, *given)
+
+
+def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
+    """The same at any index."""
     if ufunc.__name__ not in _ATOMIC:
         raise NotImplementedError(f"{ufunc.__name__}.at does not exist on a GPU")
     if x._values.dtype.str[1:] not in _ATOMIC[ufunc.__name__].split():
@@ -48,4 +53,3 @@ def add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> Any:
     asked = kernels.asked_at(arrays, x._values)
     device.launch(f"{ufunc.__name__}.at", moved, count=asked.kernels)
     device.besides(f"{ufunc.__name__}.at", asked, x._values.nbytes)
-    return None

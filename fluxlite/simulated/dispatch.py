@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..devices.base import check_dtype
 from ..devices.refusals import SCALARS, refusal
 from . import costs, kernels, surface
 from .asked import Asked
 from .atomic import add_at
 from .costs import TEN_EACH
 from .emptied import empty
-from .indexing import wrapped
+from .indexing import array_of, wrapped
+from .made import from_host
 from .memory import Stored, root_of
 from .quiet import quiet
 from .rules import device_among, host_operand, is_foreign, one_device, values_on
@@ -79,6 +81,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> An
         raise surface.lacking(ufunc.__name__)
     if method == "__call__" and not kwargs:
         return call_ufunc(ufunc, inputs)
+    check_dtype(kwargs.get("dtype"))
     refused = kwargs.keys() - surface.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
     if refused:
         raise surface.refused(ufunc.__name__, refused)
@@ -178,6 +181,7 @@ def array_function(function: Callable, types: Sequence[type], args: tuple, kwarg
     plan = plan_of(function)
     if plan.is_lacking:
         raise surface.lacking(plan.name)
+    check_dtype(kwargs.get("dtype"))
     if kwargs and plan.refused_keywords & kwargs.keys():
         raise surface.refused(plan.name, plan.refused_keywords & kwargs.keys())
     return call(function, args, kwargs, device)
@@ -222,7 +226,7 @@ class Plan(NamedTuple):
 def plan_of(function: Callable) -> Plan:
     name = surface.name_of(function)
     way = _OWN.get(name) or (_on_host if name in kernels.ON_HOST else None)
-    way = _from_host if name in kernels.FROM_HOST else way
+    way = from_host if name in kernels.FROM_HOST else way
     is_simple = not costs.is_special(name)
     try:
         found = inspect.signature(function).parameters.values()
@@ -372,6 +376,18 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     return x.device.new(result)
 
 
+def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
+    """`np.put`, where an index out of range wraps around too. With ``mode="raise"``, the host waits for the answer."""
+    if not isinstance(a, Stored):
+        raise refusal(np.put, a, device_among((ind, v)))
+    ind, v = array_of(a.device, ind, None), array_of(a.device, v, a._values.dtype)
+    a.device.catch_up()
+    a.device.compute(np.put, a._values, ind._values, v._values, mode)
+    a.device.launch("put", 2 * v._values.nbytes + ind._values.nbytes)
+    if mode == "raise":
+        a.device.besides("put", Asked(0, memsets=1, reads=(1,)), 1)
+
+
 def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values, so all values must come to the host."""
     name = surface.name_of(function)
@@ -381,18 +397,11 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     return function(*there[: len(args)], **dict(zip(kwargs, there[len(args) :])))
 
 
-def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    """``np.asarray(values, like=x)`` makes a device array from host values."""
-    if isinstance(args[0], Stored):
-        return call(np.copy, args[:1], {}, device) if function is np.array else args[0]
-    return device.copy_in(np.asarray(function(*args, **kwargs)))
-
-
 def _by(ours: Callable) -> Callable:
     return lambda function, args, kwargs, device: ours(*args, **kwargs)
 
 
 _OWN = {
-    "take": _by(take), "take_along_axis": _by(take_along_axis), "copy": _by(lambda x, order="K": x.copy(order)),
-    "empty": empty, "empty_like": empty,
+    "take": _by(take), "take_along_axis": _by(take_along_axis), "put": _by(put),
+    "copy": _by(lambda a, order="K": a.copy(order)), "empty": empty, "empty_like": empty,
 }  # fmt: skip

@@ -31,7 +31,7 @@ def _ending_in_ellipsis(index: Any) -> tuple:
 def getitem(x: Any, index: Any) -> Any:
     """``x[index]``: a view for numbers and slices, a new array for a list or an array."""
     if is_basic(index):
-        return x._view(x._values[_ending_in_ellipsis(index)])
+        return x._view(_part(x, _ending_in_ellipsis(index)))
     device = x.device
     device.catch_up()
     place, arrays = index_arrays(device, index, x._values.shape)
@@ -40,6 +40,23 @@ def getitem(x: Any, index: Any) -> Any:
         values = values.copy()
     _count(x, "getitem", arrays, values.nbytes)
     return device.new(values)
+
+
+def _part(x: Any, place: tuple) -> np.ndarray:
+    try:
+        return x._values[place]
+    except TypeError:
+        return x._values[in_numbers(place)]
+
+
+def in_numbers(index: Any) -> Any:
+    """`index`, with numbers of the host in slices such as ``x[:n]``. If `n` is on a device, this waits for it."""
+    if type(index) is tuple:
+        return tuple(map(in_numbers, index))
+    if type(index) is slice:
+        ends = (index.start, index.stop, index.step)
+        return slice(*(int(n) if isinstance(n, Stored) else n for n in ends))  # type: ignore[call-overload]
+    return index
 
 
 def setitem(x: Any, index: Any, value: Any) -> None:
@@ -51,7 +68,7 @@ def setitem(x: Any, index: Any, value: Any) -> None:
     device.catch_up()
     place, arrays = index_arrays(device, index, x._values.shape)
     value = array_of(device, value, x._values.dtype)
-    write(x, place, value._values)
+    write(device, x._values, place, value._values)
     _count(x, "setitem", arrays, value._values.nbytes)
 
 
@@ -88,26 +105,26 @@ def scatter_add(x: Any, index: Any, values: Any) -> None:
     device.besides("scatter_add", asked, values._values.nbytes)
 
 
-def write(x: Any, place: Any, values: Any) -> None:
-    """Write the values to part of `x`. If only shapes are computed, there's nothing to write."""
-    if x.device.instead is None:
-        x._values[place] = values
+def write(device: Any, values: np.ndarray, place: Any, new: Any) -> None:
+    """``values[place] = new``. If only shapes are computed, there's nothing to write."""
+    if device.instead is None:
+        values[place] = new
 
 
 def _set_part(x: Any, place: tuple, value: Any) -> None:
     """Write to a part of `x`: an array on the same device, or one number for all its elements."""
-    part = x._values[place]
     x.device.catch_up()
+    part = _part(x, place)
     if not isinstance(value, Stored):
         value = one_number(value)
-        write(x, place, value)
+        write(x.device, part, ..., value)
         _fill(x.device, value, part)
         return
     one_device(x.device, value)
     value = value._values
     if _is_same_memory(part, value):  # x[0] += 1 ends with this assignment, which has nothing left to do
         return
-    write(x, place, value)
+    write(x.device, part, ..., value)
     if _lies_alike(part, value):
         x.device.copy_on_card(part.nbytes)
     else:
@@ -157,12 +174,13 @@ def wrapped(indices: np.ndarray, length: int) -> np.ndarray:
 
 def _index_part(device: Any, part: Any) -> Any:
     if is_basic(part):
-        return part
+        return in_numbers(part)
     if isinstance(part, Stored):
         one_device(device, part)
         return part._values
-    part = np.asarray(part)
-    return device.copy_in(part.astype(np.int32) if part.size == 0 else part, explicit=False)._values
+    is_list, part = not isinstance(part, np.ndarray), np.asarray(part)
+    # An empty list means no places. An empty array's type says what it is: a mask, or places.
+    return device.copy_in(part.astype(np.int32) if is_list and part.size == 0 else part, explicit=False)._values
 
 
 def _axes_of(part: Any) -> int:

@@ -94,7 +94,7 @@ def _summed_products(subscripts: Any, *operands: Any, **kwargs: Any) -> Asked:
 
 def _running(x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Asked:
     """A copy, and then CUB's two kernels in place; along an axis, one of CuPy's own."""
-    return Asked(3) if axis is None or x.ndim == 1 else Asked(2)
+    return Asked(3) if axis is None else Asked(2)
 
 
 def _differences(x: Any, n: int = 1, *rest: Any, **kwargs: Any) -> Asked:
@@ -157,14 +157,18 @@ KERNELS: dict[str, Entry] = {
     "nonzero": _positions, "flatnonzero": _positions, "argwhere": _positions,  # _core/_routines_indexing.pyx:91
     "where": _chosen,  # _sorting/search.py:175
     "compress": _taken_where, "extract": _taken_where,  # _core/_routines_indexing.pyx:214
-    "choose": Asked(7, reads=(1, 1)),  # _core/_routines_indexing.pyx:182: every choice is one of them
+    "choose": lambda x, choices, out=None, mode="raise": {  # _core/_routines_indexing.pyx:182
+        "raise": Asked(5, reads=(1, 1)), "wrap": Asked(2), "clip": ONE,  # whether every choice is one of them
+    }[mode],
     "putmask": lambda x, mask, values: Asked(scans(x.size) + 2, reads=(4,)),
     "trim_zeros": Asked(2, reads=(8, 8)),
     # in order
     "cumsum": _running, "cumprod": _running,  # _core/_routines_math.pyx:702
     "nancumsum": lambda x, *rest, **kwargs: _running(x, *rest, **kwargs).and_kernels(1),
-    "sort": _sorted, "argsort": _sorted,  # _core/_routines_sorting.pyx
+    "sort": _sorted, "argsort": Asked(2),  # _core/_routines_sorting.pyx
     "partition": lambda x, kth, axis=-1: _sorted(x, axis),
+    # sorts, then looks twice whether each place is one in the array
+    "argpartition": lambda x, *rest, **kwargs: Asked(6 + 2 * max(x.ndim, 1), reads=(1, 1)),
     "unique": Asked(7, copies=1, reads=(4,)),  # _manipulation/add_remove.py:196
     "isin": Asked(3),  # _logic/truth.py:194
     "searchsorted": Asked(1, memsets=1), "digitize": Asked(1, memsets=1),  # _sorting/search.py:405
@@ -172,7 +176,7 @@ KERNELS: dict[str, Entry] = {
 }  # fmt: skip
 
 # The results of these lie in memory as their first argument does; of all others, row by row.
-KEEPING_ORDER = names("zeros_like ones_like full_like empty_like roll pad astype sort")
+KEEPING_ORDER = names("zeros_like ones_like full_like empty_like roll pad astype sort zeros full")
 
 # These answer on the host, from what the host knows.
 ABOUT_ARRAYS = names(
@@ -187,7 +191,7 @@ ON_HOST = names("array_repr array_str array2string save savez savez_compressed s
 FROM_HOST = names("array asarray asanyarray ascontiguousarray asfortranarray frombuffer fromiter fromstring loadtxt")
 
 # These accept host arrays: CuPy uses them on the host (parameters), or copies them (indices).
-HOST_PARAMETERS = names("split array_split hsplit vsplit dsplit pad tile reshape transpose repeat")
+HOST_PARAMETERS = names("split array_split hsplit vsplit dsplit pad tile reshape transpose")
 HOST_INDICES = names("take take_along_axis put_along_axis put choose compress delete")
 
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..devices.base import LACKING_DTYPES, check_dtype
+
 UNIT = 512  # CuPy's memory pool hands out multiples of this many bytes
 
 
@@ -72,6 +74,8 @@ class Stored:
     __slots__ = ("_values", "device", "_buffer", "base", "__weakref__")
 
     def __init__(self, values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> None:
+        if values.dtype.char in LACKING_DTYPES:
+            check_dtype(values.dtype)  # this raises; for each array, asking twice is faster than a call
         self._values = values
         self.device = device
         self._buffer = buffer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,156 +11,63 @@ from .dispatch import binary, call_ufunc, in_place, reflected
 from .memory import Stored
 
 
+def _on_the_left(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
+    return lambda x, y: binary(ufunc, x, y)
+
+
+def _on_the_right(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
+    return lambda x, y: reflected(ufunc, x, y)
+
+
+def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
+    return lambda x, y: in_place(ufunc, x, y)
+
+
+def _three(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
+    """The operators ``x + y``, ``y + x`` and ``x += y``."""
+    return _on_the_left(ufunc), _on_the_right(ufunc), _in_place(ufunc)
+
+
+def _alone(ufunc: np.ufunc) -> Callable[[Any], Any]:
+    return lambda x: call_ufunc(ufunc, (x,))
+
+
 class Operators(Stored):
     """``x + y``, ``y + x``, ``x += y``, ``x < y``, ``-x`` for simulated arrays."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
 
-    def __add__(self, other: Any) -> Any:
-        return binary(np.add, self, other)
-
-    def __sub__(self, other: Any) -> Any:
-        return binary(np.subtract, self, other)
-
-    def __mul__(self, other: Any) -> Any:
-        return binary(np.multiply, self, other)
-
-    def __truediv__(self, other: Any) -> Any:
-        return binary(np.divide, self, other)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return binary(np.floor_divide, self, other)
-
-    def __mod__(self, other: Any) -> Any:
-        return binary(np.remainder, self, other)
+    __add__, __radd__, __iadd__ = _three(np.add)
+    __sub__, __rsub__, __isub__ = _three(np.subtract)
+    __mul__, __rmul__, __imul__ = _three(np.multiply)
+    __truediv__, __rtruediv__, __itruediv__ = _three(np.divide)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _three(np.floor_divide)
+    __mod__, __rmod__, __imod__ = _three(np.remainder)
+    __and__, __rand__, __iand__ = _three(np.bitwise_and)
+    __or__, __ror__, __ior__ = _three(np.bitwise_or)
+    __xor__, __rxor__, __ixor__ = _three(np.bitwise_xor)
+    __lshift__, __rlshift__, __ilshift__ = _three(np.left_shift)
+    __rshift__, __rrshift__, __irshift__ = _three(np.right_shift)
+    __divmod__, __rdivmod__ = _on_the_left(np.divmod), _on_the_right(np.divmod)
+    __matmul__, __rmatmul__ = _on_the_left(np.matmul), _on_the_right(np.matmul)
+    __rpow__ = _on_the_right(np.power)
 
     def __pow__(self, other: Any) -> Any:
         # NumPy's own ** does this too: squaring is far cheaper than a power.
         return call_ufunc(np.square, (self,)) if type(other) is int and other == 2 else binary(np.power, self, other)
 
-    def __matmul__(self, other: Any) -> Any:
-        return binary(np.matmul, self, other)
-
-    def __and__(self, other: Any) -> Any:
-        return binary(np.bitwise_and, self, other)
-
-    def __or__(self, other: Any) -> Any:
-        return binary(np.bitwise_or, self, other)
-
-    def __xor__(self, other: Any) -> Any:
-        return binary(np.bitwise_xor, self, other)
-
-    def __lshift__(self, other: Any) -> Any:
-        return binary(np.left_shift, self, other)
-
-    def __rshift__(self, other: Any) -> Any:
-        return binary(np.right_shift, self, other)
-
-    def __divmod__(self, other: Any) -> Any:
-        return binary(np.divmod, self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return reflected(np.add, self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return reflected(np.subtract, self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return reflected(np.multiply, self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return reflected(np.divide, self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return reflected(np.floor_divide, self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return reflected(np.remainder, self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return reflected(np.power, self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return reflected(np.matmul, self, other)
-
-    def __rand__(self, other: Any) -> Any:
-        return reflected(np.bitwise_and, self, other)
-
-    def __ror__(self, other: Any) -> Any:
-        return reflected(np.bitwise_or, self, other)
-
-    def __rxor__(self, other: Any) -> Any:
-        return reflected(np.bitwise_xor, self, other)
-
-    def __rlshift__(self, other: Any) -> Any:
-        return reflected(np.left_shift, self, other)
-
-    def __rrshift__(self, other: Any) -> Any:
-        return reflected(np.right_shift, self, other)
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return reflected(np.divmod, self, other)
-
-    def __iadd__(self, other: Any) -> Any:
-        return in_place(np.add, self, other)
-
-    def __isub__(self, other: Any) -> Any:
-        return in_place(np.subtract, self, other)
-
-    def __imul__(self, other: Any) -> Any:
-        return in_place(np.multiply, self, other)
-
-    def __itruediv__(self, other: Any) -> Any:
-        return in_place(np.divide, self, other)
-
-    def __ifloordiv__(self, other: Any) -> Any:
-        return in_place(np.floor_divide, self, other)
-
-    def __imod__(self, other: Any) -> Any:
-        return in_place(np.remainder, self, other)
-
     def __ipow__(self, other: Any) -> Any:
         return call_ufunc(np.power, (self, other), {"out": (self,)})
 
-    def __iand__(self, other: Any) -> Any:
-        return in_place(np.bitwise_and, self, other)
-
-    def __ior__(self, other: Any) -> Any:
-        return in_place(np.bitwise_or, self, other)
-
-    def __ixor__(self, other: Any) -> Any:
-        return in_place(np.bitwise_xor, self, other)
-
-    def __ilshift__(self, other: Any) -> Any:
-        return in_place(np.left_shift, self, other)
-
-    def __irshift__(self, other: Any) -> Any:
-        return in_place(np.right_shift, self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return binary(np.less, self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return binary(np.less_equal, self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return binary(np.greater, self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return binary(np.greater_equal, self, other)
-
-    def __neg__(self) -> Any:
-        return call_ufunc(np.negative, (self,))
-
-    def __pos__(self) -> Any:
-        return call_ufunc(np.positive, (self,))
-
-    def __abs__(self) -> Any:
-        return call_ufunc(np.absolute, (self,))
-
-    def __invert__(self) -> Any:
-        return call_ufunc(np.invert, (self,))
+    __lt__ = _on_the_left(np.less)
+    __le__ = _on_the_left(np.less_equal)
+    __gt__ = _on_the_left(np.greater)
+    __ge__ = _on_the_left(np.greater_equal)
+    __neg__ = _alone(np.negative)
+    __pos__ = _alone(np.positive)
+    __abs__ = _alone(np.absolute)
+    __invert__ = _alone(np.invert)
 
     # An object without its own equality never equals a number: `x == None` is False everywhere, as on a GPU.
 

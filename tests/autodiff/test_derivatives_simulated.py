@@ -35,6 +35,8 @@ def with_the_rest(call):
     """The call with its indices and masks, which are no operands, on the GPU; counts stay on the host."""
 
     def placed(x):
+        if isinstance(x, np.ndarray) and x.dtype.kind != "f" and call.function is np.repeat:
+            return x.tolist()  # of a host's arrays, CuPy takes no counts
         if isinstance(x, np.ndarray) and x.dtype.kind != "f" and call.function not in COUNTS:
             return there(x)
         return type(x)(map(placed, x)) if type(x) in (list, tuple) else x

@@ -338,6 +338,54 @@ def test_arrays_made_from_arrays_are_on_the_device(device):
         assert cpu(result).tolist() == right
 
 
+@pytest.mark.on("CPU", "Simulated", "CUDA")
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda a, x: np.array([a, a * 2], like=x), lambda a, x: np.array([a[0, 0], a[1, 1]], like=x),
+        lambda a, x: np.array([[a[0], a[1]], (a[1], a[0])], like=x), lambda a, x: np.asarray((a.T, a.T), like=x),
+        lambda a, x: np.array([a, a > 1], like=x), lambda a, x: np.array([a, a], np.int32, order="F", like=x),
+        lambda a, x: np.array([a[0]], ndmin=3, like=x), lambda a, x: np.array([a.sum()], dtype=float, like=x),
+        lambda a, x: np.array(a, dtype=int, like=x), lambda a, x: np.array(a, order="F", like=x),
+        lambda a, x: np.array(a, ndmin=4, like=x), lambda a, x: np.array(a.T, like=x),
+        lambda a, x: np.asarray(a, dtype=np.float64, like=x), lambda a, x: np.asarray(a, None, "F", like=x),
+        lambda a, x: np.asanyarray(a, order="C", like=x), lambda a, x: np.asarray(a.T, copy=True, like=x),
+        lambda a, x: np.ascontiguousarray(a.T, like=x), lambda a, x: np.ascontiguousarray(a[0, 0], like=x),
+        lambda a, x: np.array([[1, 2], [3, 4]], float, order="F", ndmin=3, like=x), lambda a, x: np.array(2, like=x),
+        lambda a, x: np.array(0.0, np.float32, ndmin=1, like=x), lambda a, x: np.asarray([], like=x),
+        lambda a, x: np.zeros((2, 3), order="F", like=x), lambda a, x: np.array(a.T, order="K", copy=None, like=x),
+    ],
+)  # fmt: skip
+def test_an_array_like_another_is_what_numpy_makes(device, program):
+    h = np.arange(6, dtype=np.float32).reshape(2, 3)
+    x = device(h)
+    result, right = program(x, x), program(h, h)
+    assert type(result) is type(x) and result.dtype == right.dtype
+    for name in ("c_contiguous", "f_contiguous"):
+        assert getattr(result.flags, name) == getattr(right.flags, name)
+    np.testing.assert_array_equal(cpu(result), right)
+
+
+@pytest.mark.on("CPU", "Simulated", "CUDA")
+def test_an_array_like_another_is_the_same_one_if_it_can_be(device):
+    x = numbers(device)
+    assert np.asarray(x, like=x) is x and np.array(x, copy=None, like=x) is x and np.array(x, like=x) is not x
+    assert np.ascontiguousarray(x, like=x) is x and np.asarray(x, dtype=np.float32, order="C", like=x) is x
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(x, dtype=int, copy=False, like=x)
+    made = np.array([x, x], like=x)
+    made[...] = 0
+    assert cpu(x).sum() == 15
+
+
+@pytest.mark.on("Simulated", "CUDA")
+def test_arrays_and_the_hosts_numbers_make_no_array_together(device):
+    x = numbers(device)
+    for values in ([x[0, 0], 1.0], [x, cpu(x)], [x, x[0]], [[x], x], [x, []]):
+        with pytest.raises((TypeError, ValueError)):
+            np.array(values, like=x)
+
+
 @pytest.mark.on(*EVERYWHERE)
 def test_functions_and_methods_are_numpys(device):
     h = np.array([[3.0, -1.0, 2.0], [0.5, 4.0, -2.0]], np.float32)
@@ -376,6 +424,14 @@ def test_fill_sort_and_copies(device):
     y = -x
     y.sort()
     assert cpu(y).tolist() == [-2, -1, 0]
+
+
+@pytest.mark.on("Simulated", "CUDA")
+def test_an_arrays_device_tells_its_number_as_cupys_does(device):
+    x = numbers(device)
+    assert x.device.id == int(x.device) == device.id == 0
+    with x.device:
+        assert (x + 1).device.id == 0
 
 
 @pytest.mark.on(*EVERYWHERE)

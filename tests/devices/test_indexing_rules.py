@@ -155,3 +155,31 @@ def test_numpys_add_at_takes_less_than_ours(device):
         np.add.at(device(np.zeros(3, np.int8)), device(np.array([0])), device(np.ones(1, np.int8)))
     with pytest.raises(NotImplementedError):
         np.multiply.at(x, device(np.array([0])), device(np.ones(1, np.float32)))
+
+
+@pytest.mark.on("Simulated", "CUDA")
+def test_a_slice_may_end_at_a_number_on_the_device(device):
+    """As in ``values[start:stop]`` of a sparse matrix's rows: the host waits for the two numbers."""
+    h, x = np.arange(6, dtype=np.float32).reshape(2, 3), numbers(device)
+    one, two = device(np.array([1, 2]))
+    np.testing.assert_array_equal(cpu(x[:one]), h[:1])
+    np.testing.assert_array_equal(cpu(x[0, one:two]), h[0, 1:2])
+    np.testing.assert_array_equal(cpu(x[[1, 0], -two::two]), h[[1, 0], -2::2])
+    assert x[:, :one].base is x
+    x[..., one:] = 0
+    x[0, two:] += 5
+    assert cpu(x).tolist() == [[0, 0, 5], [3, 0, 0]]
+    with pytest.raises((TypeError, ValueError)):
+        x["a":]
+
+
+@pytest.mark.on("CPU", "Simulated", "CUDA")
+def test_an_empty_array_is_a_mask_or_places_by_its_type(device):
+    x = device(np.zeros((2, 0, 3), np.float32))
+    assert x[np.zeros((2, 0, 3), bool)].shape == (0,) and x[np.zeros(2, bool)].shape == (0, 0, 3)
+    assert x[np.zeros(0, int)].shape == x[[]].shape == (0, 0, 3)
+    for floats in (np.array([]), np.zeros((0, 2), np.float32)):
+        with pytest.raises(IndexError):
+            x[floats]
+        with pytest.raises(IndexError):
+            x[floats] = 1

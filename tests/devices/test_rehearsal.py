@@ -24,7 +24,10 @@ from fluxlite.devices.cupy.device import cuda_devices
 ROOT = Path(__file__).parents[2]
 
 # What the tests for a card ask for and nothing acts. If a test needs another kernel, answer it or add it here.
-NOT_REHEARSED = {"Thrust's sort", "_tensordot_core_int_kernel<int>", "cuRAND"}
+NOT_REHEARSED = {
+    "Thrust's sort", "Thrust's argsort", "cuBLAS sgeam", "cupy_inclusive_batch_scan_kernel",
+    "_tensordot_core_int_kernel<int>", "cuRAND",
+}  # fmt: skip
 
 
 @pytest.mark.slow

@@ -20,7 +20,6 @@ READS = {
     "bool": lambda x: bool(x),
     "if": lambda x: "yes" if x else "no",
     "item": lambda x: x.item(),
-    "item(i)": lambda x: x.reshape(1).item(0),
 }
 
 

@@ -76,6 +76,7 @@ def launches(program):
         (lambda x: (np.pad(x, 1), np.tril(x), np.triu(x)), 1 + 2 + 2),
         (lambda x: (np.allclose(x, x), np.array_equal(x, x), np.array_equiv(x, x)), 2 + 2 + 2),
         (lambda x: (np.diff(x), np.outer(x, x), np.linalg.norm(x)), 1 + 1 + 3),
+        (lambda x: (x[0].argpartition(1), x.argpartition(1, axis=0)), 8 + 10),
         (lambda x: np.nonzero(x), 3),
         (lambda x: np.flatnonzero(x), 3),
         (lambda x: np.argwhere(x), 3),
@@ -138,7 +139,6 @@ def test_what_the_program_asked_for_is_explicit(simulated):
         (lambda x: int(x[0, 0]), 4),
         (lambda x: bool(x[0, 0]), 4),
         (lambda x: x[0, 0].item(), 4),
-        (lambda x: x.item(0, 1), 4),
         (lambda x: f"{x[0, 0]:.1f}", 4),
         (lambda x: repr(x), 24),
         (lambda x: str(x), 24),
@@ -147,6 +147,9 @@ def test_what_the_program_asked_for_is_explicit(simulated):
         (lambda x: x.__setitem__(x > 2, x[0, 0]), 4),
         (lambda x: np.nonzero(x), 4),
         (lambda x: np.unique(x), 4),
+        (lambda x: x.tobytes(), 24),
+        (lambda x: x[: x.argmax()], 8),
+        (lambda x: x.ravel().put([0], 1, "raise"), 1),
     ],
 )
 def test_what_waits_without_a_word(simulated, program, nbytes):

@@ -8,7 +8,6 @@ import numpy.fft  # noqa: F401  (its functions are known to NumPy only then)
 import pytest
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
-from fluxlite.coming_from import Elsewhere
 from fluxlite.simulated import SimulatedArray, surface
 
 cupy = pytest.importorskip("cupy")
@@ -76,33 +75,10 @@ def test_what_is_refused_raises(simulated):
             refused()
 
 
-# Attributes of `cupy.ndarray` that the simulation does not have, and why.
-LEFT_OUT = {
-    "raw access to the GPU's memory, for kernels of one's own": "cstruct data mdspan reduced_view toDlpack",
-    "deprecated, or CuPy's own spelling of np.add.at and the like": "scatter_add scatter_max scatter_min",
-    "writing files; fluxlite.save does": "dump dumps tobytes tofile",
-    "NumPy's functions of the same name do, no course needs the method": (
-        "argpartition byteswap choose compress flat partition ptp put searchsorted"
-    ),
-}
-
-
-def public(kind):
-    """Its attributes, without those that only say what another library's name is called here."""
-    names = {name for name in dir(kind) if not name.startswith("_")}
-    return {name for name in names if not isinstance(getattr(kind, name), Elsewhere)}
-
-
-def test_attributes():
-    ours = public(SimulatedArray)
-    assert ours - public(cupy.ndarray) == set()
-    assert public(cupy.ndarray) - ours == set(" ".join(LEFT_OUT.values()).split())
-
-
 BINARY = surface.names("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift divmod")
 OTHERS = surface.names(
     "lt le eq ne gt ge neg pos abs invert len iter getitem setitem int float complex index contains copy deepcopy "
-    "format array array_ufunc array_function getattr"
+    "format bytes array array_ufunc array_function getattr"
 )
 
 

@@ -131,6 +131,9 @@ class Wrapped(HostReads, ArrayMethods, NDArrayOperatorsMixin):
             raise TypeError("len() of an array of shape ()")
         return self.shape[0]
 
+    def item(self, *args: int) -> Any:
+        return HostReads.item(self[args] if args else self)
+
     def __index__(self) -> int:
         raise TypeError(f"an array on {self.device} is no index or count of the host's: use int(x), which copies it")
 

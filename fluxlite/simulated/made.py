@@ -1,0 +1,61 @@
+"""``np.array(values, like=x)`` and its like: a new array where `x` is, of host values or of arrays there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .indexing import array_of
+from .memory import Stored
+
+# What these ask for if the call doesn't say. All of them are `cupy.array`.
+_USUALLY: dict[Callable, dict[str, Any]] = {
+    np.array: {"copy": True},
+    np.asarray: {},
+    np.asanyarray: {},
+    np.ascontiguousarray: {"order": "C", "ndmin": 1},
+    np.asfortranarray: {"order": "F", "ndmin": 1},
+}
+
+
+def from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
+    """The array that `function` makes, on this device."""
+    if function not in _USUALLY:  # it reads a file or the like
+        return device.copy_in(np.asarray(function(*args, **kwargs)))
+    return _array(device, **_USUALLY[function] | dict(zip(("a", "dtype", "order"), args)) | kwargs)
+
+
+def _array(
+    device: Any, a: Any, dtype: Any = None, order: Any = None, copy: Any = None, subok: bool = False, ndmin: int = 0
+) -> Any:
+    if subok:
+        raise NotImplementedError("subok: a GPU's arrays have no subclasses")
+    order = order or "K"
+    found: list[Any] = []
+    shape = _shape_of(a, found)
+    if shape is None:
+        values = np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin)
+        # A number fills memory on the device, without a copy.
+        return device.copy_in(values) if values.ndim else array_of(device, values[()], values.dtype)
+    if isinstance(a, Stored):
+        made: Any = found[0]
+    else:  # joined on the device, as by np.concatenate
+        made = np.concatenate([x.reshape(1) if x.ndim == 0 else x for x in found]).reshape(shape)
+        order, copy = ("F" if order == "F" else "C"), None
+    result = made.astype(made.dtype if dtype is None else dtype, order, copy=bool(copy))
+    if copy is False and result is not made:
+        raise ValueError("np.array(x, copy=False): this dtype or order takes a copy; copy=None makes one if need be")
+    return result.reshape((1,) * (ndmin - result.ndim) + result.shape) if ndmin > result.ndim else result
+
+
+def _shape_of(values: Any, found: list) -> tuple[int, ...] | None:
+    """The shape of nested lists of arrays on a GPU, which go into `found`; None if there's anything else in them."""
+    if isinstance(values, Stored):
+        found.append(values)
+        return values._values.shape
+    if not isinstance(values, (list, tuple)):
+        return None
+    shapes = {_shape_of(part, found) for part in values}
+    return (len(values), *shapes.pop()) if len(shapes) == 1 and None not in shapes else None  # type: ignore[misc]
