@@ -199,6 +199,9 @@ def accuracy_of(accuracy_of: Any) -> str:
     if not heart.asked:
         raise NotRight("the model wasn't asked anything: model(X) with the other part gives its scores")
     _kept_apart(set(heart.known), heart.asked)
+    if max(heart.asked) - min(heart.asked) < len(set(heart.asked)):
+        yours = f"asked about pictures {min(heart.asked)} to {max(heart.asked)}"
+        raise NotRight("they aren't shuffled: data may be sorted, by writer for example", yours, "rng.permutation(…)")
     if isinstance(found, bool) or not isinstance(found, (int, float, np.integer, np.floating)):
         raise NotRight("accuracy_of returns a number, the share of right ones", _shown(found))
     right = np.mean([number < 25 for number in heart.asked])
