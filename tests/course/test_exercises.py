@@ -101,7 +101,7 @@ def test_not_yet(code):
 
 def test_what_is_right_is_right_with_a_todo_left_in():
     """One rule for functions and numbers, whose cell a check can't see."""
-    assert judge("99.1", cell("def f(x):\n    return 2 * x\n\n\ntodo()  # your line or lines here")["f"]).word == "right"
+    assert judge("99.1", cell("def f(x):\n    return 2 * x\n\n\ntodo()  # your line or lines")["f"]).word == "right"
 
 
 def test_a_comment_about_todo_is_none():

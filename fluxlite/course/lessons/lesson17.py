@@ -138,7 +138,7 @@ def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
     for step in range(steps):
         turn = ring.senders[step * cards : (step + 1) * cards]
         if sorted(turn) != list(range(cards)):
-            why = "right sums, but one card waits for another. In each step, every card sends once, all at the same time"
+            why = "right sums, but one card waits for another. In each step all cards send, at the same time"
             raise NotRight(why, f"step {step + 1}: cards {', '.join(map(str, turn))} send", f"{steps} steps in all")
 
 
