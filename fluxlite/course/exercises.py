@@ -70,6 +70,11 @@ def _indented(text: str) -> str:
     return text.replace("\n", "\n" + " " * 18)
 
 
+def shown(x: Any) -> str:
+    """A learner's object in few words, for `yours`: its type, and how it begins."""
+    return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
+
+
 # -- a lesson's exercises -----------------------------------------------------------------------------------------
 
 

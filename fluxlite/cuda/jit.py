@@ -233,8 +233,7 @@ class Kernel:
             if hasattr(type(x), "__primitive__"):
                 raise TypeError(
                     f"kernel {self.name}: {name} is tracked for a gradient, and a kernel has no derivative. Call it "
-                    f"in a "
-                    "function under @fl.primitive, and give that a fl.rule."
+                    "in a function under @fl.primitive, and give that a fl.rule."
                 )
             if isinstance(x, np.ndarray):
                 where = f"on {device}" if device else "on an NVIDIA GPU, or on a simulated one after fl.simulate_gpu()"
@@ -315,9 +314,7 @@ class Trace:
         return f"<trace of {self._kernel.name}: {self._write(1, 32)} launches it, and gives what one warp touched>"
 
     @without_our_lines
-    def __call__(
-        self, blocks: Any = None, threads: Any = None, args: Any = None, block: int = 0, warp: int = 0
-    ) -> Any:
+    def __call__(self, blocks: Any = None, threads: Any = None, args: Any = None, block: int = 0, warp: int = 0) -> Any:
         """What this warp of this block touched, in order. Raises `ValueError` if there's no such warp."""
         if not isinstance(args, (tuple, list)) or not isinstance(block, int) or not isinstance(warp, int):
             raise self._wrong(blocks, threads)

@@ -96,9 +96,9 @@ class CuIterator(MovedLoader):
     tuple, list or dict of arrays. Unlike with `gpu`, Float64 stays Float64; ``dtype=np.float32`` converts it.
 
     The next batch is copied while the GPU computes with this one. That's fluxlite's own: CUDA.jl copies a batch when
-    you ask for it, and frees the one before by force, which makes ``collect(CuIterator(…))`` return freed batches.
-    Here nothing refers to the one before, so its memory is free as soon as you drop it, and
-    ``list(CuIterator(loader))`` is safe. Arrays that were on the GPU already are safe too: they aren't copied, and remain yours.
+    you ask for it, and frees the one before by force, so that ``collect(CuIterator(…))`` returns freed batches. Here,
+    its memory is free as soon as you drop it, and ``list(CuIterator(loader))`` is safe. Arrays that were on the GPU
+    already are safe too: they aren't copied, and remain yours.
 
     Raises `RuntimeError` without a usable GPU, and `TypeError` for batches without arrays.
 

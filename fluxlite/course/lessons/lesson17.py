@@ -9,7 +9,7 @@ import numpy as np
 
 from ...receipts.seconds import duration
 from ..exchange import LINKS, Link, large_network, ring, sent, several_cards
-from ..exercises import NotRight, exercise
+from ..exercises import NotRight, exercise, shown
 from ..guesses import Question
 
 QUESTIONS = {
@@ -62,7 +62,7 @@ class _Ring:
         if isinstance(card, bool) or not isinstance(card, (int, np.integer)) or not 0 <= card < self.cards:
             raise NotRight(f"send(card, piece): card is a number from 0 to {self.cards - 1}", f"{card!r:.60}")
         if not isinstance(piece, np.ndarray):
-            raise NotRight("send(card, piece): piece is an array", f"{type(piece).__name__}: {piece!r:.60}")
+            raise NotRight("send(card, piece): piece is an array", shown(piece))
         self.bytes[card] += piece.nbytes
         self.messages[card] += 1
         self.senders.append(int(card))
@@ -180,7 +180,7 @@ def step_time(step_time: Any) -> str:
         link = LINKS[name]
         found = step_time(compute, nbytes, cards, link)
         if not _is_number(found):
-            raise NotRight("step_time returns a number of seconds", f"{type(found).__name__}: {found!r:.60}")
+            raise NotRight("step_time returns a number of seconds", shown(found))
         right = compute + float(ring(nbytes, cards, link))
         if abs(found - right) > 1e-6 * right:
             about = f"{cards} {'card' if cards == 1 else 'cards'}, {name}: "

@@ -41,10 +41,7 @@ class Refused(KernelError, TypeError):
 
 
 def without_our_lines(function: Callable) -> Callable:
-    """Errors about a kernel leave this function without the lines of ours that led there: they name the kernel's line.
-
-    What's shown above the message is then the user's launch, in a notebook as in a program.
-    """
+    """An error about a kernel names its line: above that, show the user's launch, and no line of ours."""
 
     @functools.wraps(function)
     def called(*args: Any, **keywords: Any) -> Any:
