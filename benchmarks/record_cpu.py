@@ -2,6 +2,8 @@
 
     python -m benchmarks.record_cpu fluxlite/course/recorded/NAME.json [--threads 1] [--rounds 9] [--what waves]
 
+With ``--what loop``, it's lesson 14's whole training as one loop in C, which takes gcc.
+
 The record says on which processor, when and with what it was made; `fluxlite.course.crossing` reads it. It's a list of
 measurements with all repeats, like the one for `fluxlite.calibrate`.
 """
@@ -9,6 +11,7 @@ measurements with all repeats, like the one for `fluxlite.calibrate`.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import datetime
 import functools
 import json
@@ -16,6 +19,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +28,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite
+from fluxlite.course import sine_wave
 from fluxlite.course.crossing import BATCHES, SIZES, mean_time, prepared
 
 from .harness import ROOT, thread_settings
@@ -41,7 +46,13 @@ Case = dict[str, Any]
 
 
 def cases(what: str) -> Iterator[Case]:
-    """What to measure: lesson 08's ``"waves"``, or lesson 07's ``"sizes"``, with Float64 only for one batch size."""
+    """What to measure: lesson 14's ``"loop"``, lesson 08's ``"waves"``, or lesson 07's ``"sizes"``.
+
+    Of the sizes, Float64 is measured only for one batch size.
+    """
+    if what == "loop":
+        yield {"what": "whole training", "language": "C", "hidden": 6, "batch": 1, "dtype": "float32"}
+        return
     if what == "waves":
         for batch in WAVES:
             yield {"what": "training step", "hidden": 6, "batch": batch, "dtype": "float32"}
@@ -70,12 +81,36 @@ def once(case: Case, alone: bool) -> float:
 
 def ready(case: Case) -> Callable[[], Any]:
     """The function to time, which has run once already."""
+    if case["what"] == "whole training":
+        run = functools.partial(one_loop, *sine_wave.problem())
+        run()
+        return run
     if case["what"] == "training step":
         return prepared(case["hidden"], case["batch"], case["dtype"])
     x = np.ones((case["n"], case["n"]), case["dtype"])
     run = functools.partial(np.matmul, x, x)
     run()
     return run
+
+
+@functools.cache
+def compiled() -> Callable[..., None]:
+    """``training`` of one_loop.c, compiled here."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = os.path.join(folder, "one_loop.so")
+        source = str(Path(__file__).with_name("one_loop.c"))
+        subprocess.run(["gcc", "-O2", "-shared", "-fPIC", source, "-o", library, "-lm"], check=True)
+        training = ctypes.CDLL(library).training
+    array = np.ctypeslib.ndpointer(np.float32, flags="C_CONTIGUOUS")
+    training.argtypes, training.restype = [array] * 5 + [ctypes.c_int, ctypes.c_float], None
+    return training
+
+
+def one_loop(x: np.ndarray, y: np.ndarray, w1: np.ndarray, w2: np.ndarray) -> np.ndarray:
+    """The losses of lesson 14's training, 200 epochs at a rate of 0.1, by one_loop.c. It leaves the weights alone."""
+    losses = np.zeros(200, np.float32)
+    compiled()(x, y, w1.copy(), w2.copy(), losses, 200, 0.1)
+    return losses
 
 
 def measurements(rounds: int, alone: bool, what: str) -> list[Case]:
@@ -139,7 +174,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("file", type=Path, help="the JSON file to write")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--what", choices=("sizes", "waves"), default="sizes")
+    parser.add_argument("--what", choices=("sizes", "waves", "loop"), default="sizes")
     options = parser.parse_args(arguments)
     options.file.write_text(text(record(options.threads, options.rounds, options.what)), encoding="utf-8")
     print(f"wrote {options.file}")

@@ -197,7 +197,8 @@ def document() -> str:
 Written by `python -m benchmarks.sensitivity --write`. A figure is from a maker's *datasheet*; *published* by others,
 who measured it; *measured* by us, on a computer without a card; or *guessed*. We measured none of them on a card. Rates
 of a card's memory and of its operations are a datasheet's peak times a share that is guessed.
-`print(preset("NVIDIA T4"))` shows the same for one card; `fluxlite.calibrate` replaces the figures by measured ones.
+`print(fl.simulated.preset("NVIDIA T4"))` shows the same for one card; `fluxlite.calibrate` replaces the figures by
+measured ones.
 
 {sources()}
 

@@ -1,12 +1,19 @@
 """The notebooks as documents: nbval runs them, this reads them."""
 
+import pkgutil
 import re
 from pathlib import Path
 
 import nbformat
 import pytest
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+import fluxlite
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES += sorted(page for folder in ("notebooks", "examples", "site/pages") for page in (ROOT / folder).rglob("*.md"))
+NAME = re.compile(r"(?<![\w.])(?:fl|fluxlite)\.([^\W\d]\w*)(?:\.([^\W\d]\w*))?")
 
 
 def cells(path):
@@ -71,3 +78,31 @@ def test_links_between_notebooks_lead_somewhere():
         for cell in cells(path):
             for target in re.findall(r"\]\(([^)#]+\.ipynb)\)", cell["source"]):
                 assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def unknown_names(text):
+    """Each ``fl.name`` and ``fl.name.name`` in a text that isn't there: "fl.name.name"."""
+    found = set()
+    for names in NAME.findall(text):
+        try:
+            pkgutil.resolve_name("fluxlite." + ".".join(filter(None, names)))
+        except (AttributeError, ImportError):
+            found.add("fl." + ".".join(filter(None, names)))
+    return sorted(found)
+
+
+def test_every_name_of_fluxlite_that_a_page_mentions_is_there():
+    texts = {path.name: "\n".join(cell["source"] for cell in cells(path)) for path in NOTEBOOKS}
+    texts |= {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
+    assert {name: unknown for name, text in texts.items() if (unknown := unknown_names(text))} == {}
+
+
+def test_a_name_that_is_not_there_is_noticed():
+    planted = "`print(fl.preset('NVIDIA T4'))`, fl.cuda.devises() and fl.Chain, fl.cuda.devices, fluxlite.course.chip"
+    assert unknown_names(planted) == ["fl.cuda.devises", "fl.preset"]
+
+
+def test_the_figures_of_a_card_have_a_public_name():
+    """Lesson 07 names it as the place where each figure says whether it's published or guessed."""
+    kinds = {figure.name: figure.kind for figure in fluxlite.simulated.preset("NVIDIA T4").figures}
+    assert (kinds["launch"], kinds["floor"], kinds["latency"]) == ("published", "guessed", "guessed")

@@ -70,6 +70,11 @@ def _indented(text: str) -> str:
     return text.replace("\n", "\n" + " " * 18)
 
 
+def shown(x: Any) -> str:
+    """A learner's object in few words, for `yours`: its type, and how it begins."""
+    return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
+
+
 # -- a lesson's exercises -----------------------------------------------------------------------------------------
 
 
@@ -170,8 +175,6 @@ def judge(id: str, *answers: Any) -> Verdict:
         raise ValueError(f"there is no exercise {id!r} in this lesson; there are {', '.join(known) or 'none'}")
     if any(answer is ... for answer in answers):
         return Verdict(id, NOT_YET, "put your answer in place of the three dots in the cell above")
-    if any(map(_is_starter, answers)):
-        return Verdict(id, NOT_YET, "replace todo() in the cell above")
     wanted = len(inspect.signature(known[id].check).parameters)
     if len(answers) != wanted:
         takes = f"{wanted} answer{'s' * (wanted != 1)}"
@@ -182,6 +185,8 @@ def judge(id: str, *answers: Any) -> Verdict:
     with contextlib.redirect_stdout(printed):
         verdict = _tried(known[id], answers)
     lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
+    if verdict.word != RIGHT and any(map(_is_starter, answers)):
+        return Verdict(id, NOT_YET, "replace todo() in the cell above")
     if verdict.word in (RIGHT, NOT_YET) or not lines:
         return verdict
     return verdict._replace(rows=(*verdict.rows, ("printed", "\n".join(lines[-5:])[-_MOST:])))

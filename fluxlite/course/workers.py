@@ -100,7 +100,7 @@ def start_workers(count: int = 2) -> Workers:
         raise ValueError(f"start_workers(count): a number of processes, 1 or more, got {in_words(count)}")
     missing = _missing()
     if missing:
-        return _without(f"{missing} is missing here. To get it: %{INSTALL}, then restart the notebook.")
+        return _without(f"{missing} is missing here. To get it: %{INSTALL}, then restart JupyterLab itself.")
     folder, done = tempfile.mkdtemp(prefix="fluxlite-workers-"), False
     try:
         workers = _started(count, folder)

@@ -83,6 +83,7 @@ from ..simulated.threads.errors import OutOfBounds as OutOfBounds
 from ..simulated.threads.errors import Refused as Refused
 from ..simulated.threads.errors import StuckBarrier as StuckBarrier
 from ..simulated.threads.errors import TooMuch as TooMuch
+from ..simulated.threads.errors import without_our_lines
 from ..simulated.threads.figures import NoFigures
 from ..simulated.threads.names import (
     atomic_add,
@@ -178,6 +179,7 @@ class Kernel:
             raise TypeError(f"write {self.name}[blocks, threads](…): how many blocks, and how many threads in each")
         blocks, threads = blocks_threads
 
+        @without_our_lines
         def launch(*args: Any, **keywords: Any) -> None:
             if keywords:
                 raise TypeError(
@@ -188,6 +190,7 @@ class Kernel:
 
         return launch
 
+    @without_our_lines
     def __call__(self, *call: Any, **keywords: Any) -> None:
         if self.device:
             raise TypeError(f"{self.name} is a function of the device: only a kernel can call it")
@@ -220,8 +223,7 @@ class Kernel:
         except KernelError as error:
             raised = f"the latest launch raised {type(error).__name__}"
             self.figures = NoFigures(f"kernel {self.name}: {raised}, so there are no figures of it.")
-            # It names the kernel's line. The twenty of ours that led there would only be in the way.
-            raise error.with_traceback(None) from None
+            raise error from None
         device.launch_lasting(self.name, self.figures.seconds, self.figures)
         return order.tracer and order.tracer.trace
 
@@ -231,8 +233,7 @@ class Kernel:
             if hasattr(type(x), "__primitive__"):
                 raise TypeError(
                     f"kernel {self.name}: {name} is tracked for a gradient, and a kernel has no derivative. Call it "
-                    f"in a "
-                    "function under @fl.primitive, and give that a fl.rule."
+                    "in a function under @fl.primitive, and give that a fl.rule."
                 )
             if isinstance(x, np.ndarray):
                 where = f"on {device}" if device else "on an NVIDIA GPU, or on a simulated one after fl.simulate_gpu()"
@@ -312,9 +313,8 @@ class Trace:
     def __repr__(self) -> str:
         return f"<trace of {self._kernel.name}: {self._write(1, 32)} launches it, and gives what one warp touched>"
 
-    def __call__(
-        self, blocks: Any = None, threads: Any = None, args: Any = None, block: int = 0, warp: int = 0
-    ) -> Any:
+    @without_our_lines
+    def __call__(self, blocks: Any = None, threads: Any = None, args: Any = None, block: int = 0, warp: int = 0) -> Any:
         """What this warp of this block touched, in order. Raises `ValueError` if there's no such warp."""
         if not isinstance(args, (tuple, list)) or not isinstance(block, int) or not isinstance(warp, int):
             raise self._wrong(blocks, threads)

@@ -95,9 +95,10 @@ class CuIterator(MovedLoader):
     `loader` is a `DataLoader` or any other iterable of batches, a generator too. A batch is an array, or a tuple, named
     tuple, list or dict of arrays. Unlike with `gpu`, Float64 stays Float64; ``dtype=np.float32`` converts it.
 
-    When you get a batch, nothing here refers to the one before, so its memory is free as soon as you drop it. CUDA.jl
-    frees it by force, which makes ``collect(CuIterator(…))`` return freed batches. Here, ``list(CuIterator(loader))``
-    is safe. Arrays that were on the GPU already are safe too: they aren't copied, and remain yours.
+    The next batch is copied while the GPU computes with this one. That's fluxlite's own: CUDA.jl copies a batch when
+    you ask for it, and frees the one before by force, so that ``collect(CuIterator(…))`` returns freed batches. Here,
+    its memory is free as soon as you drop it, and ``list(CuIterator(loader))`` is safe. Arrays that were on the GPU
+    already are safe too: they aren't copied, and remain yours.
 
     Raises `RuntimeError` without a usable GPU, and `TypeError` for batches without arrays.
 

@@ -117,8 +117,9 @@ def _draw_grid(axes: Any, title: str, trace: Trace) -> None:
     axes.set(xlim=(0, 10), ylim=(2.9, -0.9), aspect="auto")
     axes.set_title(title, loc="left", fontweight="bold")
     x, y, z = trace.grid
-    _cells(axes, 0, min(x, 16), min(y * z, 8), 4.2, 2.4, {trace.chosen % x: {trace.chosen // x}})
-    axes.text(0, -0.2, f"{x * y * z:,} {'block' if x * y * z == 1 else 'blocks'}: number {trace.chosen:,}", fontsize=11)
+    boxes = min(x, 16), min(y * z, 8)
+    _cells(axes, 0, *boxes, 4.2, 2.4, {trace.chosen % x: {trace.chosen // x}})
+    axes.text(0, -0.2, f"{_counted('block', x * y * z, *boxes)}: number {trace.chosen:,}", fontsize=11)
     x, y, z = trace.block
     lanes = range(trace.warp * 32, min((trace.warp + 1) * 32, x * y * z))
     chosen: dict[int, set[int]] = {}
@@ -126,8 +127,15 @@ def _draw_grid(axes: Any, title: str, trace: Trace) -> None:
         chosen.setdefault(lane % x, set()).add(lane // x)
     first = max(0, lanes[0] // x - 8)
     shown = {column: {row - first for row in rows} for column, rows in chosen.items()}
-    _cells(axes, 5.2, min(x, 64), min(y * z, 16), 4.6, 2.4, shown)
-    axes.text(5.2, -0.2, f"its {x * y * z:,} threads: warp {trace.warp}", fontsize=11)
+    boxes = min(x, 64), min(y * z, 16)
+    _cells(axes, 5.2, *boxes, 4.6, 2.4, shown)
+    axes.text(5.2, -0.2, f"its {_counted('thread', x * y * z, *boxes)}: warp {trace.warp}", fontsize=11)
+
+
+def _counted(what: str, count: int, columns: int, rows: int) -> str:
+    """How many there are, and how many of them have a box: "1,024 blocks (128 drawn)"."""
+    some = f" ({columns * rows:,} drawn)" if columns * rows < count else ""
+    return f"{count:,} {what}{'' if count == 1 else 's'}{some}"
 
 
 def _cells(

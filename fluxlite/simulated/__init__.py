@@ -10,3 +10,4 @@ and what waits), `device.py`, `memory.py`, `random.py` and `presets.py` (the dev
 from .array import SimulatedArray as SimulatedArray
 from .device import SimulatedDevice as SimulatedDevice
 from .memory import OutOfMemoryError as OutOfMemoryError
+from .presets import preset as preset

@@ -1,6 +1,7 @@
 """When a GPU starts to win: the estimates and the record behind the answer, and the explorer around it."""
 
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -124,6 +125,20 @@ def test_recording_writes_what_crossing_reads(tmp_path, monkeypatch):
     assert json.loads(record_cpu.text({"cpu": record_cpu.processor(), "measurements": measured})) == {
         "cpu": record_cpu.processor(), "measurements": measured
     }  # fmt: skip
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc compiles the loop")
+def test_the_loop_in_c_trains_as_numpy_does():
+    expected = sine_wave.train(*sine_wave.problem())
+    arrays = sine_wave.problem()
+    np.testing.assert_allclose(record_cpu.one_loop(*arrays)[9::10], expected, rtol=1e-3)
+    np.testing.assert_array_equal(arrays[2], sine_wave.problem()[2])  # so each repeat does the same
+
+
+def test_the_loop_was_recorded_and_is_quicker_than_the_kernel():
+    """Lesson 14's end: for one small wave, a core is best. 1.8 ms is the least that the T4's model allows."""
+    loop = crossing.times("whole training", name="amd-epyc-loop", language="C")
+    assert loop.median.kind == "recorded" and len(loop.times) >= 5 and max(loop.quartiles) < 1.8e-3
 
 
 def test_a_live_line_is_measured(monkeypatch):

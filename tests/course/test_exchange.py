@@ -210,3 +210,17 @@ def test_scaling_keeps_its_promises():
 
 def test_a_tree_of_a_thousand_is_ten_steps_high():
     assert math.ceil(math.log2(1024)) == 10 and float(tree(0, 1000, SLOW)) == 10.0
+
+
+def test_with_16_bits_a_second_card_pays_later():
+    """What lesson 17 says of the tensor cores: from how many rows on two cards are quicker than one."""
+    rows = [2**n for n in range(7, 17)]
+
+    def pays_from(link, dtype):
+        half = {n: several_cards(large_network(n // 2, dtype=dtype), 2, link).seconds for n in rows}
+        return next((n for n in rows if half[n] < large_network(n, dtype=dtype).seconds), None)
+
+    assert [pays_from(link, "float32") for link in LINKS] == [512, 2048, 2048, 8192, 65_536]
+    assert [pays_from(link, "float16") for link in LINKS] == [4096, 8192, 8192, 32_768, None]
+    one, half = (large_network(65_536, dtype=dtype) for dtype in ("float32", "float16"))
+    assert one.nbytes == 2 * half.nbytes and 8 < one.seconds / half.seconds < 12

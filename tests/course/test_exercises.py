@@ -90,13 +90,18 @@ def test_what_was_right_once_stays_so(capsys):
     "code",
     [
         "def f(x):\n    todo()",
-        "def f(x):\n    if x > 9:\n        todo()\n    return 2 * x",
+        "def f(x):\n    if x > 1:\n        todo()\n    return 2 * x",
         "def f(x):\n    return 3 * x  # the bug\n\n\ntodo()  # your line or lines here",
     ],
 )
 def test_not_yet(code):
     assert judge("99.1", cell(code)["f"])[:3] == ("99.1", "not yet", "replace todo() in the cell above")
     assert judge("99.1", ...).word == "not yet"
+
+
+def test_what_is_right_is_right_with_a_todo_left_in():
+    """One rule for functions and numbers, whose cell a check can't see."""
+    assert judge("99.1", cell("def f(x):\n    return 2 * x\n\n\ntodo()  # your line or lines")["f"]).word == "right"
 
 
 def test_a_comment_about_todo_is_none():

@@ -1,5 +1,7 @@
 """Lesson 04's checks: each likely wrong answer gets its own helpful message."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -209,3 +211,8 @@ def test_right_answers_other_than_the_lessons_own():
     for answer in (learn_xor(200), by_train(200), learn_xor(200, twice=True), by_hand):
         assert judge("04.3", answer).word == "right"
     assert judge("04.4", of_train).word == "right"
+
+
+def test_a_wrong_w_and_the_right_one_are_printed_alike():
+    rows = dict(judge("04.1", lambda w, x, y, rate: 3 * w).rows)
+    assert all(re.fullmatch(r"\[[-\d. ]+\]", rows[name]) for name in ("yours", "expected")), rows

@@ -137,11 +137,12 @@ LOOPS = [
 # -- 05.3 -----------------------------------------------------------------------------------------------------------
 
 
-def again(memory_from="withgradient", waste=0, uphill=False, still=False):
+def again(memory_from="withgradient", waste=0, uphill=False, still=False, in_place=False):
     """The loop with withgradient, with mistakes."""
 
     def train_again(w1, w2, x, y, epochs=200, lr=0.1):
-        w1, w2 = w1.copy(), w2.copy()
+        if not in_place:
+            w1, w2 = w1.copy(), w2.copy()
         for _ in range(epochs):
             memory, total = np.zeros_like(w2.T), 0
             for point, target in zip(x, y):
@@ -186,6 +187,7 @@ YOUNGER = [
     (again(still=True), "no step changed them"),
     (again("a second forward"), "7 launches per step too many: forward ran twice"),
     (again("nowhere"), "0.839: as good as"),
+    (again(in_place=True), "it changes the w1 and w2 that it's given"),
     (again(waste=6), "the loss is right, with 6 launches per step too many"),
     (one_gradient, "0.0245: one gradient for a whole epoch"),
     (lambda w1, w2, x, y, epochs=200: None, "train_again returned None"),

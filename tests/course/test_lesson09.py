@@ -173,6 +173,7 @@ WRONG = [
     ("09.3", [lambda X, Y, n, rng: X], "a batch is a pair"),
     ("09.4", [chosen(lambda X, Y: 0)], "the GPU is out of memory"),
     ("09.4", [chosen(lambda X, Y: 1e9)], "small data"),
+    ("09.4", [chosen(lambda X, Y: on_gpu(X, Y) + 1)], "data of exactly half"),
     ("09.4", [chosen(on_gpu, share=0.8)], "data of more than half of what's free"),
     ("09.4", [chosen(lambda X, Y: 4 * X.size)], "X of less than half, with Y of more than half"),
     ("09.4", [chosen(lambda X, Y: X.nbytes + Y.nbytes)], "float64 data, of half the bytes on the GPU"),

@@ -31,11 +31,18 @@ def forgets_to_return(model, x):
     model(np.moveaxis(x, 1, -1))
 
 
-def honest(known=slice(None, 40), asked=slice(40, None), labels_of=None, share=fl.accuracy, shuffled_alike=True):
+def permuted(rng, n):
+    return rng.permutation(n)
+
+
+def honest(
+    known=slice(None, 40), asked=slice(40, None), labels_of=None, share=fl.accuracy, shuffled_alike=True,
+    order_of=permuted,
+):  # fmt: skip
     """An `accuracy_of` with some details that can be wrong: which rows it learns from, and which it's asked about."""
 
     def accuracy_of(train, X, labels, rng):
-        order = rng.permutation(len(X))
+        order = order_of(rng, len(X))
         X, labels = X[order], labels[order] if shuffled_alike else labels
         model = train(X[known], labels[known])
         return share(model(X[asked]), labels[labels_of or asked])
@@ -91,6 +98,7 @@ def strictly_more(scores, least):
         ("15.2", [on_the_host], "now they're on the CPU"),
         ("15.2", [forgets_to_return], "returns what the model returns"),
         ("15.2", [lambda model, x: np.moveaxis(x, 1, -1)], "the model wasn't called"),
+        ("15.3", [honest(order_of=lambda rng, n: np.arange(n))], "they aren't shuffled"),
         ("15.3", [the_colleagues], "asked about exactly what it learned from"),
         ("15.3", [honest(asked=slice(None))], "some of what it's asked about"),
         ("15.3", [honest(known=slice(None))], "it has learned from all that it's asked about"),

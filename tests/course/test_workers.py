@@ -96,6 +96,7 @@ def test_without_mpi_it_says_how_to_get_it_and_cells_go_on(module, shell, monkey
     found = start_workers(2)
     said = capsys.readouterr().out
     assert f"No workers: {module} is missing here. To get it: %pip install mpi4py " in said
+    assert "restart JupyterLab itself." in said
     assert "The lesson goes on without them" in said and repr(found) == "no workers"
     assert len(found) == 0 and found["losses"] == [] and capsys.readouterr().out == workers._NOTHING + "\n"
     found.stop()

@@ -6,6 +6,8 @@ import pytest
 import fluxlite as fl
 from fluxlite.cuda import jit
 from fluxlite.jupyter import warp, warp_picture
+from fluxlite.jupyter.warps import _draw_grid
+from fluxlite.pictures import plots
 
 pytestmark = pytest.mark.usefixtures("simulated")
 IMPORT = "from fluxlite.jupyter import warp_picture"
@@ -64,6 +66,19 @@ def test_a_still_says_what_is_to_be_seen():
     assert found.png.startswith(b"\x89PNG")
     with pytest.raises(IndexError, match="along_rows has 2 accesses of this warp, 0 to 1; got 2"):
         warp_picture(traces(), 2)
+
+
+def test_a_picture_with_fewer_boxes_than_blocks_says_so():
+    x = fl.gpu(np.zeros((1024, 1024), np.float32))
+    trace = along_rows.trace((32, 32), (32, 32), (x, x.copy()))
+    figure, axes = plots()
+    _draw_grid(axes, "", trace)
+    assert [text.get_text() for text in axes.texts] == [
+        "1,024 blocks (128 drawn): number 0", "its 1,024 threads (512 drawn): warp 0"
+    ]  # fmt: skip
+    axes.clear()
+    _draw_grid(axes, "", traces(block=3, warp=2)["along_rows"])
+    assert [text.get_text() for text in axes.texts] == ["4 blocks: number 3", "its 256 threads: warp 2"]
 
 
 def test_the_buttons_go_step_by_step():

@@ -1,6 +1,8 @@
 """Kernels by hand compute what they should, and each planted mistake is found, with its line."""
 
 import inspect
+import re
+import sys
 
 import numpy as np
 import puzzles
@@ -370,10 +372,36 @@ def test_arrays_on_two_devices():
             puzzles.guarded[1, 32](x, y)
 
 
-def test_an_error_shows_the_way_to_the_launch_and_no_further():
+LAUNCHES = {
+    "in brackets": lambda x, out: puzzles.twice[4, 32](x, out),
+    "as a call": lambda x, out: puzzles.twice((4,), (32,), (x, out)),
+    "traced": lambda x, out: puzzles.twice.trace(4, 32, (x, out)),
+    "too many threads": lambda x, out: puzzles.twice[1, 2048](x, out),
+    "on the host": lambda x, out: puzzles.twice[4, 32](x, zeros(100)),
+    "too few arrays": lambda x, out: puzzles.twice[4, 32](x),
+}
+
+
+@pytest.mark.parametrize("launch", LAUNCHES.values(), ids=LAUNCHES)
+def test_an_error_shows_the_launch_and_no_line_of_ours(launch):
     import traceback
 
-    with pytest.raises(jit.OutOfBounds) as error:
-        puzzles.twice[4, 32](fl.gpu(X[:100]), fl.gpu(zeros(100)))
-    files = [frame.filename for frame in traceback.extract_tb(error.value.__traceback__)]
-    assert not any("simulated" in file for file in files) and len(files) < 6
+    with pytest.raises((jit.KernelError, TypeError)) as error:
+        launch(fl.gpu(X[:100]), fl.gpu(zeros(100)))
+    files = {frame.filename for frame in traceback.extract_tb(error.value.__traceback__)}
+    assert files == {__file__} and "kernel twice" in str(error.value)
+
+
+def test_in_a_notebook_an_error_shows_the_launch_and_its_message_alone(capsys, monkeypatch, tmp_path):
+    interactive = pytest.importorskip("IPython.core.interactiveshell")
+    from traitlets.config import Config
+
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])  # a shell puts its own there
+    shell = interactive.InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+    shell.user_ns |= {"shift": puzzles.twice, "x": fl.gpu(X[:100]), "out": fl.gpu(zeros(100))}
+    shell.run_cell("y = 1\nshift[4, 32](x, out)\nz = 2")
+    shown = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+    head, _, message = shown.strip("-\n").partition("\n\n")
+    assert [line.strip() for line in head.splitlines()[-3:]] == ["1 y = 1", "----> 2 shift[4, 32](x, out)", "3 z = 2"]
+    assert ".py" not in head and message.startswith("OutOfBounds: kernel twice, block (3), thread (4), line ")

@@ -94,7 +94,7 @@ def _check_step(new: Any, w: Any, g: Any, rate: float, of_the_sum: Any) -> None:
     for words, slip in slips.items():
         if comparable and np.allclose(new, slip, atol=1e-6):
             raise NotRight(words, new.ravel().round(3), (w - rate * g).ravel().round(3))
-    raise NotRight("not the new w", new, (w - rate * g).round(3))
+    raise NotRight("not the new w", new.ravel().round(3) if comparable else new, (w - rate * g).ravel().round(3))
 
 
 # -- 04.2 ---------------------------------------------------------------------------------------------------------

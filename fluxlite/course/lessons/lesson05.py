@@ -159,6 +159,9 @@ def train_again(train_again: Any) -> str:
             expected="the new memory comes out of withgradient, beside the loss: return loss, memory",
         )
     _tell_loss(_last(train_again(*arrays), "train_again"), "does each step go against the gradient, as in w1 -= …?")
+    if not all(map(np.array_equal, arrays, playground.weights())):
+        raise NotRight("it changes the w1 and w2 that it's given, so a second call goes on from there", "w1 -= …",
+                       "copies to train: w1, w2 = w1.copy(), w2.copy()")  # fmt: skip
     if extra > 4:
         raise NotRight(f"the loss is right, with {extra} launches per step too many", f"{paid.launches} in an epoch")
     return f"0.0649, with {round((paid.launches or 0) / 20)} launches per step, and nothing is tracked after it"

@@ -11,7 +11,7 @@ import numpy as np
 import fluxlite as fl
 
 from ...receipts.seconds import duration
-from ..exercises import NotRight, exercise
+from ..exercises import NotRight, exercise, shown
 from ..guesses import Question
 
 QUESTIONS = {
@@ -114,7 +114,7 @@ def time_it(time_it: Any) -> str:
             "1 run",
         )
     if isinstance(found, bool) or not isinstance(found, (int, float, np.integer, np.floating)):
-        raise NotRight("time_it returns the seconds, a number", _shown(found), expected)
+        raise NotRight("time_it returns the seconds, a number", shown(found), expected)
     found = float(found)
     if abs(found - right) < 0.02 * right:
         return f"{duration(found)} for the product, though three others were in the queue"
@@ -141,10 +141,6 @@ def _wrong_time(time_it: Any, found: float, right: float, expected: str) -> None
             expected,
         )
     raise NotRight("that's not the product's time", duration(found), expected)
-
-
-def _shown(x: Any) -> str:
-    return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
 
 
 # -- 06.3 ---------------------------------------------------------------------------------------------------------
@@ -177,7 +173,7 @@ def evaluate(evaluate: Any) -> str:
         found = evaluate(model, batches)
     expected = f"({share:.3f}, {worst:.3f})"
     if not isinstance(found, tuple) or len(found) != 2:
-        raise NotRight("evaluate returns two numbers, the share of right answers and the largest loss", _shown(found))
+        raise NotRight("evaluate returns two numbers, the share of right answers and the largest loss", shown(found))
     for name, number in zip(("the share of right answers", "the largest loss"), found):
         if fl.device_of(number) not in (None, fl.get_device("CPU")):
             raise NotRight(
@@ -250,7 +246,7 @@ def clip(clip: Any) -> str:
 def _clipped(found: Any, direction: np.ndarray, length: float, largest: float) -> None:
     case = f"clip of a gradient of length {length:g} to at most {largest:g}"
     if found is None or getattr(found, "shape", None) != direction.shape:
-        raise NotRight(f"{case} gives an array of the gradient's shape", _shown(found), "shape (3, 4)")
+        raise NotRight(f"{case} gives an array of the gradient's shape", shown(found), "shape (3, 4)")
     if fl.device_of(found) == fl.get_device("CPU"):
         raise NotRight(f"{case} is on the CPU; it stays on the GPU, where the weights are")
     values = fl.cpu(found)

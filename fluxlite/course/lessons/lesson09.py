@@ -269,6 +269,7 @@ def loader_for(loader_for: Any) -> str:
     _check_way(
         loader_for, "float64 data, of half the bytes on the GPU", (1000, 400), np.float64, free=4 * MB, first=True
     )
+    _check_way(loader_for, "data of exactly half of what's free", (1000, 490), np.float32, free=4 * MB, first=True)
     return "moved first where it fits into half of what's free, batch by batch where it doesn't"
 
 

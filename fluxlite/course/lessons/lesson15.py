@@ -8,7 +8,7 @@ import numpy as np
 
 import fluxlite as fl
 
-from ..exercises import NotRight, exercise
+from ..exercises import NotRight, exercise, shown
 from ..guesses import Question
 
 QUESTIONS = {
@@ -125,7 +125,7 @@ def read_theirs(read_theirs: Any) -> str:
     if not seen:
         raise NotRight("the model wasn't called", None, "model(…) of the pictures, in the other order")
     if found is not scores:
-        raise NotRight("read_theirs returns what the model returns", _shown(found), "the model's scores")
+        raise NotRight("read_theirs returns what the model returns", shown(found), "the model's scores")
     _in_our_order(seen[-1], x)
     return "2 pictures of 3 channels, 4 × 5 points: (2, 3, 4, 5) becomes (2, 4, 5, 3), and each point keeps its place"
 
@@ -134,7 +134,7 @@ def _in_our_order(got: Any, x: np.ndarray) -> None:
     wanted = np.moveaxis(x, 1, -1)
     shape, expected = getattr(got, "shape", None), f"shape {wanted.shape}, for x of shape {x.shape}"
     if shape is None:
-        raise NotRight("the model takes an array", _shown(got), expected)
+        raise NotRight("the model takes an array", shown(got), expected)
     if fl.device_of(got) == fl.get_device("CPU"):
         raise NotRight("the pictures were on the GPU, and now they're on the CPU", f"shape {shape}", expected)
     if shape == x.shape:
@@ -152,10 +152,6 @@ def _in_our_order(got: Any, x: np.ndarray) -> None:
             f"first point: {fl.cpu(got)[0, 0, 0].tolist()}",
             f"first point: {wanted[0, 0, 0].tolist()}, one number of each channel",
         )
-
-
-def _shown(x: Any) -> str:
-    return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
 
 
 # -- 15.3 ---------------------------------------------------------------------------------------------------------
@@ -199,8 +195,11 @@ def accuracy_of(accuracy_of: Any) -> str:
     if not heart.asked:
         raise NotRight("the model wasn't asked anything: model(X) with the other part gives its scores")
     _kept_apart(set(heart.known), heart.asked)
+    if max(heart.asked) - min(heart.asked) < len(set(heart.asked)):
+        yours = f"asked about pictures {min(heart.asked)} to {max(heart.asked)}"
+        raise NotRight("they aren't shuffled: data may be sorted, by writer for example", yours, "rng.permutation(…)")
     if isinstance(found, bool) or not isinstance(found, (int, float, np.integer, np.floating)):
-        raise NotRight("accuracy_of returns a number, the share of right ones", _shown(found))
+        raise NotRight("accuracy_of returns a number, the share of right ones", shown(found))
     right = np.mean([number < 25 for number in heart.asked])
     if abs(float(found) - right) > 1e-6:
         raise NotRight(
@@ -260,7 +259,7 @@ def answers(answers: Any) -> str:
         found = given.tolist() if isinstance(given, np.ndarray) else given
         if not isinstance(found, (list, tuple)) or len(found) != len(right):
             expected = f"{len(right)} answers"
-            raise NotRight("answers returns a list, with an answer for each picture", _shown(given), expected)
+            raise NotRight("answers returns a list, with an answer for each picture", shown(given), expected)
         for number, (one, wanted) in enumerate(zip(found, right)):
             if one != wanted or isinstance(one, bool):
                 raise _wrong(one, wanted, shares[number], rows[number], least)

@@ -8,7 +8,7 @@ import numpy as np
 
 import fluxlite as fl
 
-from ..exercises import NotRight, exercise
+from ..exercises import NotRight, exercise, shown
 from ..guesses import Question
 
 QUESTIONS = {
@@ -44,10 +44,6 @@ QUESTIONS = {
 
 def _numbers(seed: int, *shape: int) -> Any:
     return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
-
-
-def _told(x: Any) -> str:
-    return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
 
 
 # -- 16.1 ---------------------------------------------------------------------------------------------------------
@@ -99,7 +95,7 @@ def loss_in_pieces(loss_in_pieces: Any) -> str:
 
 def _number(found: Any) -> Any:
     if found is None or getattr(found, "shape", None) != ():
-        raise NotRight("loss_in_pieces returns one number, the mean squared error", _told(found))
+        raise NotRight("loss_in_pieces returns one number, the mean squared error", shown(found))
     return found
 
 
@@ -164,7 +160,7 @@ def _right_length(found: Any, direction: Any, length: float, largest: float, giv
     case = f"a gradient of length {length:g}, clipped to at most {largest:g}"
     if found is None or type(found) is not type(given):
         hint = ". rebuild makes one from the row" if getattr(found, "ndim", 0) == 1 else ""
-        raise NotRight(f"clipped must return a tree like the one it got{hint}", _told(found), type(given).__name__)
+        raise NotRight(f"clipped must return a tree like the one it got{hint}", shown(found), type(given).__name__)
     values = fl.destructure(found)[0]
     if fl.device_of(values) == fl.get_device("CPU"):
         raise NotRight(f"{case} is on the CPU; the weights that it changes are on the GPU")
@@ -206,7 +202,7 @@ def ahead(ahead: Any) -> str:
         right = fl.cpu(_ahead(rnn, head, x, known))
         found = ahead(rnn, head, x, known)
         if getattr(found, "shape", None) != right.shape:
-            shape = f"shape {found.shape}" if hasattr(found, "shape") else _told(found)
+            shape = f"shape {found.shape}" if hasattr(found, "shape") else shown(found)
             if getattr(found, "shape", None) == (8, 4):
                 raise NotRight("h is the memory; the prediction, one number, is head(h)", shape, "shape (8, 1)")
             raise NotRight("ahead returns one prediction for each step, also for the known ones", shape, "shape (8, 1)")
@@ -264,7 +260,7 @@ def memories(memories: Any) -> str:
     with fl.receipt() as r:
         found = memories(cell, x)
     if getattr(found, "shape", None) != right.shape:
-        shape = f"shape {found.shape}" if hasattr(found, "shape") else _told(found)
+        shape = f"shape {found.shape}" if hasattr(found, "shape") else shown(found)
         raise NotRight("memories returns the memory after every step", shape, f"shape {right.shape}")
     if fl.device_of(found) == fl.get_device("CPU"):
         raise NotRight("the result is on the CPU: compute where x is")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...receipts.seconds import duration
 from ..exchange import LINKS, Link, large_network, ring, sent, several_cards
-from ..exercises import NotRight, exercise
+from ..exercises import NotRight, exercise, shown
 from ..guesses import Question
 
 QUESTIONS = {
@@ -56,14 +56,16 @@ class _Ring:
     def __init__(self, cards: int, spoiled: float = 0.0) -> None:
         self.cards, self.spoiled = cards, spoiled
         self.bytes, self.messages, self.largest = [0] * cards, [0] * cards, 0
+        self.senders: list[int] = []  # in order
 
     def send(self, card: Any, piece: Any) -> Any:
         if isinstance(card, bool) or not isinstance(card, (int, np.integer)) or not 0 <= card < self.cards:
             raise NotRight(f"send(card, piece): card is a number from 0 to {self.cards - 1}", f"{card!r:.60}")
         if not isinstance(piece, np.ndarray):
-            raise NotRight("send(card, piece): piece is an array", f"{type(piece).__name__}: {piece!r:.60}")
+            raise NotRight("send(card, piece): piece is an array", shown(piece))
         self.bytes[card] += piece.nbytes
         self.messages[card] += 1
+        self.senders.append(int(card))
         self.largest = max(self.largest, piece.size)
         return piece + self.spoiled
 
@@ -133,6 +135,11 @@ def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
     if max(ring.messages) > steps:
         found = f"{max(ring.messages)} messages from a card"
         raise NotRight("right sums, but in more messages than it takes, each with its latency", found, steps)
+    for step in range(steps):
+        turn = ring.senders[step * cards : (step + 1) * cards]
+        if sorted(turn) != list(range(cards)):
+            why = "right sums, but one card waits for another. In each step all cards send, at the same time"
+            raise NotRight(why, f"step {step + 1}: cards {', '.join(map(str, turn))} send", f"{steps} steps in all")
 
 
 # -- 17.2 ---------------------------------------------------------------------------------------------------------
@@ -173,12 +180,13 @@ def step_time(step_time: Any) -> str:
         link = LINKS[name]
         found = step_time(compute, nbytes, cards, link)
         if not _is_number(found):
-            raise NotRight("step_time returns a number of seconds", f"{type(found).__name__}: {found!r:.60}")
+            raise NotRight("step_time returns a number of seconds", shown(found))
         right = compute + float(ring(nbytes, cards, link))
         if abs(found - right) > 1e-6 * right:
             about = f"{cards} {'card' if cards == 1 else 'cards'}, {name}: "
             why = _slip(float(found), compute, nbytes, cards, link)
-            raise NotRight(about + why, duration(float(found)), duration(right))
+            yours, expected = (f"{duration(x)}, {1e6 * x:,.1f} µs" for x in (float(found), right))
+            raise NotRight(about + why, yours, expected)
     return "1 card: nothing to exchange; 64 cards with InfiniBand: 12 ms of computing, 5.87 ms of exchange"
 
 

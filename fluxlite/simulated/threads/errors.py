@@ -3,6 +3,10 @@ line."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 
 class KernelError(Exception):
     """Something is wrong in a kernel. A real GPU would often say nothing, and give wrong numbers."""
@@ -34,3 +38,18 @@ class Endless(KernelError):
 
 class Refused(KernelError, TypeError):
     """What `cupyx.jit` wouldn't compile. The message says what to write instead."""
+
+
+def without_our_lines(function: Callable) -> Callable:
+    """An error about a kernel names its line: above that, show the user's launch, and no line of ours."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except (KernelError, TypeError) as error:
+            if isinstance(error, KernelError) or str(error).startswith("kernel "):
+                error.__traceback__ = None  # a bare raise then doesn't add this line either
+            raise
+
+    return called
