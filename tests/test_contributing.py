@@ -15,7 +15,7 @@ NAMED = sorted(set(re.findall(r"`([\w/.*-]+(?:\.py|\.md|\.csv|\.toml|/))`", PAGE
 FILES = [name for name in NAMED if "NN" not in name and "NAME" not in name]  # those are for the reader to write
 # A name without a folder is in a folder that the same recipe names before, or in the package.
 FOLDERS = ("", "fluxlite", "fluxlite/autodiff/derivatives", "fluxlite/devices", "fluxlite/devices/metal",
-           "fluxlite/layers", "fluxlite/course/lessons", "tests/devices")  # fmt: skip
+           "fluxlite/layers", "fluxlite/course/lessons", "tests/devices", "tests/frozen")  # fmt: skip
 # What the page says about a file's contents: `choose` in `devices/choosing.py`.
 INSIDE = sorted(set(re.findall(r"`(\w+)`\s+(?:in|of)\s+`([\w/.]+\.py)`", PAGE)))
 
