@@ -134,13 +134,20 @@ def members(cls: type) -> Iterator[tuple[str, str]]:
 
 
 def _is_ours(cls: type, name: str, fields: set[str]) -> bool:
-    """Not what Python or NumPy defines, nor a descriptor that only says what another library's name is called here."""
+    """Not what Python or NumPy defines, nor what only says what another library's name is called here."""
     owner = next((one for one in cls.__mro__ if name in vars(one)), None)
     if owner is None:
         return name in fields
-    kind = type(vars(owner)[name])
-    only_says = hasattr(kind, "__get__") and _room(kind) not in sys.stdlib_module_names
-    return _room(owner) not in {*sys.stdlib_module_names, "numpy"} and (not only_says or hasattr(np.ndarray, name))
+    member = vars(owner)[name]
+    if _room(owner) in {*sys.stdlib_module_names, "numpy"}:
+        return False
+    if not hasattr(member, "__get__") or _room(type(member)) in sys.stdlib_module_names:
+        return True
+    try:  # a descriptor of ours: does it give anything?
+        member.__get__(object.__new__(cls), cls)
+    except AttributeError:
+        return hasattr(np.ndarray, name)
+    return True
 
 
 def _room(cls: type) -> str:
