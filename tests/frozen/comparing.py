@@ -25,9 +25,8 @@ Entries = dict[str, Entry]
 # Which entries have no last digits: those that begin so. A signature is its text, and what was saved is what's loaded.
 EXACT = dict.fromkeys(PARTS, ()) | {"names": ("",), "files": ("model", "state", "training", "Local", "handin", "prog")}
 # How far other numbers may be apart, relative to them; whole numbers are always equal. A training multiplies a last
-# digit's difference; where an adversarial one ends, no two processors agree.
+# digit's difference.
 TOLERANCE = {"replies": 1e-3, "files": 1e-5, "examples": 0.05}
-ADVERSARIAL = 1.0
 
 
 _AGAIN = "it's as in 0.2.0 again: take its line out"
@@ -73,7 +72,7 @@ def same(part: str, key: str, one: Entry, other: Entry) -> bool:
         return len(one) == len(other) and all(same(part, key, x, y) for x, y in zip(one, other))
     if key.startswith(EXACT[part]) or not (isinstance(one, str) and isinstance(other, str)):
         return one == other
-    return alike(one, other, ADVERSARIAL if part == "examples" and "[gan" in key else TOLERANCE.get(part, 0))
+    return alike(one, other, TOLERANCE.get(part, 0))
 
 
 @functools.cache
