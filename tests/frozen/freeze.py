@@ -31,7 +31,6 @@ sys.path[:0] = [str(ROOT), str(FROZEN.parent)]
 
 from frozen import comparing, from_tests  # noqa: E402
 
-SOURCES = ("conftest.py", "examples", "fluxlite", "notebooks", "pyproject.toml", "README.md", "tests", "tools")
 TESTS = {"replies": "tests/course", "examples": "tests"}
 
 
@@ -41,9 +40,7 @@ def copy_of(what: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="fluxlite-") as temporary:
         copy = Path(temporary, "source")
         if Path(what).is_dir():
-            copy.mkdir()
-            for path in (Path(what, name) for name in SOURCES):
-                (shutil.copytree if path.is_dir() else shutil.copy)(path, copy / path.name)
+            shutil.copytree(what, copy, ignore=shutil.ignore_patterns(".*", "__pycache__", "dist"))
         else:
             packed = Path(temporary, "source.zip")
             subprocess.run(["git", "archive", f"--output={packed}", what], cwd=ROOT, check=True)

@@ -155,10 +155,13 @@ def _room(cls: type) -> str:
 
 
 def entries() -> dict[str, str]:
-    """All of it."""
+    """All of it. A module that isn't there any more has no names, and a function that's gone gives nothing."""
     found: dict[str, str] = {}
     for module in MODULES:
-        home = importlib.import_module(module)
+        try:
+            home = importlib.import_module(module)
+        except ModuleNotFoundError:
+            continue
         for name in names_of(module):
             x, key = getattr(home, name), f"{module}.{name}"
             found[key] = described(x)
@@ -166,7 +169,11 @@ def entries() -> dict[str, str]:
                 found |= {f"{key}{member}": what for member, what in members(x)}
     with fl.simulate_gpu(False), fl.simulate_gpu():
         for given, make in GIVEN.items():
-            found |= {f"{given} gives {member}": what for member, what in members(type(make()))}
+            try:
+                cls = type(make())
+            except (AttributeError, TypeError):
+                continue
+            found |= {f"{given} gives {member}": what for member, what in members(cls)}
     return found
 
 

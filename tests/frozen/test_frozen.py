@@ -3,12 +3,17 @@
 The lessons' replies and the programs in examples/ are compared where their own tests run: `from_tests.py`.
 """
 
+import contextlib
 import os
+import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 from frozen import comparing, from_tests, part_documents, part_files, part_names, part_receipts
 from frozen.comparing import difference, differences, frozen, told, wrong_lines
+
+import fluxlite as fl
 
 ROOT = Path(__file__).parents[2]
 # These take a second each, the others minutes: nox -s frozen compares them all.
@@ -120,27 +125,48 @@ def test_a_line_for_what_is_not_frozen_is_named():
     ]
 
 
-def test_another_reply_in_a_test_fails_it():
-    key = "00 test_a_wrong_answer_is_not_right_and_told_why[26-those of one point]"
-    said: list[str] = []
-    judge = from_tests.noting(lambda id, answer: f"{id}  not right   {answer}: no\n      yours       26", said)
-    assert judge("00.1", 26).startswith("00.1  not right")
-    said = list(map(from_tests.one_line, said))
-    assert said == ["00.1 not right 26: no | yours 26"]
-    name = "test_a_wrong_answer_is_not_right_and_told_why[26-those of one point]"
-    assert from_tests.key_of(name, {"launches": 26, "words": ""}, said) == key
-    with pytest.raises(pytest.fail.Exception, match="26-those of one point") as error:
-        from_tests.compare("replies", key, said)
-    assert "26 launches are those of one point" in str(error.value) and "26: no" in str(error.value)
-    from_tests.compare("replies", "00 test_a_new_one", said)  # which 0.2.0 didn't have
+def run_with(replies):
+    """The plugin around a test of lesson 00 whose checks reply so."""
+    left = iter(replies)
+    module = types.ModuleType("test_lesson00")
+    module.judge = lambda id, answer: next(left)
+    item = types.SimpleNamespace(name="test_right_answers", path=Path("elsewhere/test_lesson00.py"), module=module)
+    around = from_tests.pytest_runtest_call(item)
+    next(around)
+    for _ in replies:
+        module.judge("00.1", 520_000)
+    with contextlib.suppress(StopIteration):
+        around.send(None)
 
 
-def test_fewer_or_more_replies_are_a_difference():
-    key = "00 test_right_answers"
-    was = frozen("replies")[key]
+def test_another_reply_fails_a_test_and_so_do_fewer_and_more(monkeypatch):
+    monkeypatch.setattr(comparing, "changed", dict)
+    was = frozen("replies")["00 test_right_answers"]
     assert len(was) == 3
-    for now in (was[:2], [*was, was[0]]):
-        assert difference("replies", key, now)
+    run_with(was)
+    run_with([reply.replace(" right ", "  right       ") for reply in was])
+    for now in (was[:2], [*was, was[0]], [*was[:2], was[2].replace("right", "not right")]):
+        with pytest.raises(pytest.fail.Exception, match="replies: 00 test_right_answers") as error:
+            run_with(now)
+        assert '"00 test_right_answers" = { why = "", now = [' in str(error.value)
+    run_with(["17.9  right       of a new exercise"])  # another lesson's test with this name, which 0.2.0 didn't have
+
+
+def test_a_public_name_with_other_parameters_is_noticed(monkeypatch):
+    monkeypatch.setattr(comparing, "changed", dict)
+    today = part_names.entries()
+    monkeypatch.setattr(fl, "mse", lambda target, prediction, agg=np.mean: 0)
+    before, after = (differences("names", entries) for entries in (today, part_names.entries()))
+    (found,) = (one for one in after if one not in before)
+    assert (found.key, found.now) == ("fluxlite.mse", "(target, prediction, agg=mean)")
+
+
+def test_what_chance_decides_is_left_out_of_replies():
+    one, other = (
+        from_tests.one_line(f"04.3  right  at most {x} off at each of the four points, with 4,400 launches")
+        for x in (0.02, 0.05)
+    )
+    assert one == other == "04.3 right at most # off at each of the four points, with 4,400 launches"
 
 
 def test_the_data_is_small():
