@@ -72,8 +72,8 @@ def entries(source: Path, part: str, files: Path) -> comparing.Entries:
 
 
 def _tests(source: Path, part: str) -> list[str]:
-    pattern = from_tests.WATCHED[part][0]
-    return [str(path) for path in sorted(Path(source, TESTS[part]).rglob("test_*.py")) if pattern.search(path.name)]
+    pattern, folder = from_tests.WATCHED[part][1], Path(source, TESTS[part])
+    return [str(path) for path in sorted(folder.rglob("test_*.py")) if pattern.search(str(path.relative_to(folder)))]
 
 
 def freeze(what: str, parts: list[str]) -> None:

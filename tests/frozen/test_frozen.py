@@ -152,6 +152,13 @@ def test_another_reply_fails_a_test_and_so_do_fewer_and_more(monkeypatch):
     run_with(["17.9  right       of a new exercise"])  # another lesson's test with this name, which 0.2.0 didn't have
 
 
+def test_a_lesson_to_which_nothing_listens_is_named():
+    module = types.ModuleType("test_lesson00")  # whose function isn't called judge any more
+    item = types.SimpleNamespace(name="test_right_answers", path=Path("course/lesson00/test_checks.py"), module=module)
+    with pytest.raises(pytest.fail.Exception, match="nothing listens to the checks in lesson00/test_checks.py"):
+        next(from_tests.pytest_runtest_call(item))
+
+
 def test_a_public_name_with_other_parameters_is_noticed(monkeypatch):
     monkeypatch.setattr(comparing, "changed", dict)
     today = part_names.entries()
