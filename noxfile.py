@@ -15,6 +15,7 @@
     .venv/bin/nox -s hub_costs        what a learner costs on a hub, measured: half an hour
     .venv/bin/nox -s site             make the site, then look at it in Chromium: links, folds, and what axe-core says
     .venv/bin/nox -s mutations        plant small changes in the library: does a test notice each? half an hour
+    .venv/bin/nox -s frozen           all lessons' receipts, saved files, names, replies: are they what 0.2.0's were?
 
 NumPy picks its code by the processor: OpenBLAS has a kernel for each family, NumPy's own loops one for each set of
 instructions. They round differently. The environment can choose another one, as long as the processor can run it.
@@ -142,6 +143,15 @@ def soak(session: nox.Session) -> None:
 def arguments(session: nox.Session) -> None:
     """So many calls with bad arguments: at most 1 % may be answered unclearly, none may hang. How many (20000)."""
     session.run(sys.executable, "tests/arguments.py", *(session.posargs or ["20000"]), env={"PYTHONPATH": os.getcwd()})
+
+
+@nox.session(venv_backend="none", default=False)  # five minutes
+def frozen(session: nox.Session) -> None:
+    """Compare with 0.2.0 (tests/frozen): the receipts of all lessons too, of which `make test` has the quick ones."""
+    tests = ["tests/frozen", "tests/test_examples.py", *sorted(glob("tests/course/test_lesson*.py"))]
+    session.run(
+        sys.executable, "-m", "pytest", "-p", "no:nbval", *tests, *session.posargs, env={"FLUXLITE_FROZEN": "all"}
+    )
 
 
 @nox.session(venv_backend="none", default=False)  # two minutes

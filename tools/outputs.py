@@ -28,18 +28,24 @@ class Output(str):
         return not self == other
 
 
-def alike(one: str, other: str) -> bool:
+def alike(one: str, other: str, tolerance: float = 0) -> bool:
     """Whether two texts are the same but for the last digits of their numbers, and the width of their columns.
+
+    With a `tolerance`, numbers that aren't whole may be that far apart, relative to the larger one.
 
     >>> alike("loss 0.0649", "loss 0.0650"), alike("loss 0.0649", "loss 0.0651")
     (True, False)
     >>> alike("[ 9.99 1.  ]", "[10.   1.  ]"), alike("12 launches", "13 launches")
     (True, False)
+    >>> alike("loss 0.0649", "loss 0.0651", 0.01), alike("12 launches", "13 launches", 0.1)
+    (True, False)
     """
     if one == other:
         return True
     numbers, others = _NUMBER.findall(one), _NUMBER.findall(other)
-    return _words(one) == _words(other) and len(numbers) == len(others) and all(map(_close, numbers, others))
+    if _words(one) != _words(other) or len(numbers) != len(others):
+        return False
+    return all(_close(a, b, tolerance) for a, b in zip(numbers, others))
 
 
 def _words(text: str) -> str:
@@ -47,8 +53,9 @@ def _words(text: str) -> str:
     return re.sub(r"\s+", "", _NUMBER.sub("#", text))
 
 
-def _close(one: str, other: str) -> bool:
+def _close(one: str, other: str, tolerance: float) -> bool:
     """At most one apart in the last digit that either has written; whole numbers, also 18., are equal."""
     a, b = (Decimal(number.replace(",", "")) for number in (one, other))
     last = min(int(number.as_tuple().exponent) for number in (a, b))
-    return abs(a - b) <= Decimal(1).scaleb(last) if last else a == b
+    allowed = max(Decimal(1).scaleb(last), Decimal(tolerance) * max(abs(a), abs(b)))
+    return abs(a - b) <= allowed if last else a == b

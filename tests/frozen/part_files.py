@@ -1,0 +1,277 @@
+"""Files that fluxlite saves, one of each kind: models, trainings, a learner's record, preferences, measurements.
+
+``python part_files.py write FOLDER`` makes them with the imported fluxlite. ``python part_files.py FILE FOLDER`` writes
+what it reads there, as JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import runpy
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+
+
+@fl.functor
+class Tied:
+    """A weight and its transpose: one array, so a file has it once."""
+
+    def __init__(self) -> None:
+        self.encode = np.zeros((3, 2), np.float32)
+        self.decode = self.encode.T
+
+    def __call__(self, x: Any) -> Any:
+        return x @ self.decode.T @ self.encode.T
+
+
+def model() -> Any:
+    """Layers with every kind of content: trained or not, tied, without bias, functions."""
+    return fl.Chain(
+        fl.Conv((2, 2), 1, 2, fl.relu), fl.BatchNorm(2), fl.Dropout(0.5), fl.flatten,
+        fl.Dense(8, 3, np.tanh), fl.Dense(3, 2, bias=False), fl.LSTM(2, 2), fl.LayerNorm(2), Tied(),
+    )  # fmt: skip
+
+
+def numbered(x: Any) -> Any:
+    """The same model with numbers in its arrays that no processor rounds."""
+    count = iter(range(-4, 10**6))
+
+    def filled(a: Any) -> Any:
+        is_array = isinstance(a, np.ndarray)
+        return (np.arange(a.size).reshape(a.shape) / 8 + next(count)).astype(a.dtype) if is_array else a
+
+    return fl.fmap(filled, x)
+
+
+def training() -> dict[str, Any]:
+    """A model, its optimizer's state, and all else that a training needs."""
+    small = numbered(fl.Chain(fl.Dense(2, 2, np.tanh), fl.Dense(2, 1)))
+    rule = fl.OptimiserChain(fl.ClipNorm(1.0), fl.WeightDecay(0.01), fl.Adam(eta=0.01))
+    notes = {"name": "é", "list": [1, 2.5, None, True], "pair": (np.arange(3), np.ones(2, bool)), 3: "three"}
+    return {"model": small, "opt_state": fl.setup(rule, small), "moments": fl.setup(fl.Nesterov(), small),
+            "rng": np.random.default_rng(3), "epoch": 7, "notes": notes}  # fmt: skip
+
+
+def one_run(path: Path, epochs: int) -> Any:
+    """Train so many epochs on a simulated GPU, with a checkpoint; goes on if there is one."""
+    with fl.simulate_gpu(False), fl.simulate_gpu():
+        small = fl.gpu(numbered(fl.Dense(2, 1)))
+        data = fl.DataLoader((np.arange(12, dtype=np.float32).reshape(6, 2) / 8, np.ones((6, 1), np.float32)),
+                             batchsize=2, shuffle=True, rng=np.random.default_rng(0))  # fmt: skip
+        history = fl.train(
+            lambda m, x, y: fl.mse(m(x), y), small, fl.gpu(data), fl.setup(fl.Momentum(0.01), small),
+            epochs=epochs, checkpoint=path, resume=True, progress=False,
+        )  # fmt: skip
+        return history, fl.cpu(small)
+
+
+MEASURED = [
+    {"what": "launch", "repeats": [7e-6, 8e-6, 9e-6]},
+    {"what": "library", "repeats": [1.5e-5]},
+    {"what": "first use", "repeats": [0.03]},
+    *({"what": "copy", "bytes": n, "pinned": p, "repeats": [3e-5 + n / (6e9 + 6e9 * p)]}
+      for n in (10**3, 10**6, 10**8) for p in (False, True)),
+    *({"what": "elementwise", "bytes": n, "repeats": [1e-5 + n / 2.5e11]} for n in (10**3, 10**6, 10**9)),
+    *({"what": "product", "n": n, "dtype": "float32", "repeats": [2e-5 + 2 * n**3 / 7e12]} for n in (64, 1024, 4096)),
+]  # fmt: skip
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def write(folder: Path) -> None:
+    """One file of each kind. A random id and a time of day would make them others each time."""
+    fl.seed(0)
+    with surroundings(folder):
+        fl.save(folder / "model.safetensors", numbered(model()))
+        fl.save(folder / "state.safetensors", state=fl.state(numbered(model())))
+        parts = training()
+        for states in ("opt_state", "moments"):
+            for _ in range(2):
+                (grads,) = fl.gradient(lambda m: np.sum(m(np.ones((1, 2), np.float32))), parts["model"])
+                fl.update(parts[states], parts["model"], grads)
+        parts["rng"].random(5)
+        fl.save(folder / "training.safetensors", **parts)
+        one_run(folder / "checkpoint.safetensors", 2)
+        recorded = {"card": "mine", "memory": 8 * 2**30, "multiprocessors": 30, "measurements": MEASURED}
+        (folder / "recorded.json").write_text(json.dumps(recorded, indent=0), encoding="utf-8")
+        (folder / "LocalPreferences.toml").write_text('[other]\nx = 1  # "mine"\n', encoding="utf-8")
+        fl.gpu_backend("AMDGPU")
+        quietly(answers)
+        record = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
+        record["learner"]["id"] = "0123456789abcdef"
+        (folder / "progress.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        command("handin", "Ada Lovelace")
+        timeless(folder / "handin-Ada-Lovelace.zip")
+        for lock in folder.glob(".*"):
+            lock.unlink()
+
+
+def answers() -> None:
+    """A learner's guesses and checks: right, not right, and code that stops."""
+    fl.course.guess("00-A", "a")
+    fl.course.guess("01-A", "b")
+    fl.course.check("00.1", 520_000)
+    fl.course.check("03.3", 1, 2)
+    fl.course.check("01.2", lambda *given: undefined)  # noqa: F821
+
+
+def timeless(file: Path) -> None:
+    """A hand-in as if it were made at another time, on no computer in particular."""
+    with zipfile.ZipFile(file) as packed:
+        inside = {name: packed.read(name) for name in packed.namelist()}
+    about = json.loads(inside["handin.json"]) | {"time": "2026-11-22T12:00:00.000000"}
+    inside["handin.json"] = json.dumps(about).encode()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in inside.items():
+            packed.writestr(zipfile.ZipInfo(name, (2026, 11, 22, 12, 0, 0)), content)
+
+
+@contextlib.contextmanager
+def surroundings(folder: Path) -> Iterator[None]:
+    """`folder` is the current one, and the place of the learner's record and of preferences."""
+    own = {"FLUXLITE_PROGRESS": str(folder / "progress.json"), "FLUXLITE_PROJECT": str(folder)}
+    before, place = {name: os.environ.get(name) for name in (*own, "FLUXLITE_GPU_BACKEND")}, os.getcwd()
+    os.environ.update(own)
+    os.environ.pop("FLUXLITE_GPU_BACKEND", None)
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(place)
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            os.environ.update({} if value is None else {name: value})
+
+
+def quietly(do: Callable, *args: Any) -> str:
+    """Call it, and return what it prints, on one line."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        do(*args)
+    return " | ".join(" ".join(line.split()) for line in printed.getvalue().splitlines() if line.strip())
+
+
+def command(*words: str) -> str:
+    """``python -m fluxlite`` with these words; what it prints."""
+
+    def run() -> None:
+        argv, sys.argv = sys.argv, ["fluxlite", *words]
+        try:
+            with contextlib.suppress(SystemExit):
+                runpy.run_module("fluxlite", run_name="__main__")
+        finally:
+            sys.argv = argv
+
+    return quietly(run)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def flat(x: Any, place: str = "") -> Iterator[str]:
+    """What's in nested containers, place by place."""
+    if isinstance(x, dict):
+        for key, value in x.items():
+            yield from flat(value, f"{place}[{key!r}]")
+    elif isinstance(x, (tuple, list)):
+        for i, value in enumerate(x):
+            yield from flat(value, f"{place}[{i}]")
+    elif isinstance(x, np.ndarray):
+        yield f"{place}: {x.dtype}{list(x.shape)} {' '.join(str(value) for value in x.ravel().tolist())}"
+    else:
+        yield f"{place}: {type(x).__name__ if callable(x) else repr(x)}"
+
+
+def entries(files: Path) -> dict[str, list[str]]:
+    """What each file holds, by what reads it. The files themselves stay as they are."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(shutil.copytree(files, Path(temporary, "files")))
+        with surroundings(folder):
+            return {f"{file}: {name}": list(found) for file, name, found in _read(folder)}
+
+
+def _read(folder: Path) -> Iterator[tuple[str, str, Any]]:
+    path = {name: folder / f"{name}.safetensors" for name in ("model", "state", "training", "checkpoint")}
+    for name in ("model", "training"):
+        yield path[name].name, "load(path)", flat(fl.load(path[name]))
+        yield path[name].name, "saved again", _saved_again(path[name])
+    fl.load(path["model"], one := model())
+    yield path["model"].name, "load(path, model)", compared(fl.state(one), fl.load(path["model"])["model"])
+    fl.loadmodel(other := model(), fl.load(path["state"])["state"])
+    yield path["state"].name, "loadmodel(model, state)", compared(fl.state(other), fl.load(path["model"])["model"])
+    yield path["training"].name, "load(path, model=model, …)", _training(path["training"])
+    yield path["checkpoint"].name, "train(…, resume=True)", _resumed(path["checkpoint"])
+    preset = fl.calibrate(json.loads((folder / "recorded.json").read_text(encoding="utf-8")))
+    figures = {name: value for name, value in preset._asdict().items() if isinstance(value, float)}
+    yield "recorded.json", "calibrate(recorded)", (f"{name}: {value:.3e}" for name, value in figures.items())
+    yield "LocalPreferences.toml", "gpu_backend(…)", _preferences(folder / "LocalPreferences.toml")
+    yield "handin-Ada-Lovelace.zip", "fluxlite class", _handed_in(folder)
+    yield "progress.json", "one more check and guess", _learned(folder / "progress.json")
+
+
+def compared(one: Any, other: Any) -> list[str]:
+    """Whether two are the same, place by place; else what's in the first."""
+    found = [*flat(one)]
+    return ["the same"] if found == [*flat(other)] else found
+
+
+def _saved_again(path: Path) -> list[str]:
+    again, before = path.with_name("again.safetensors"), fl.load(path)
+    fl.save(again, **before)
+    return compared(fl.load(again), before)
+
+
+def _training(path: Path) -> Iterator[str]:
+    parts = training()
+    del parts["epoch"], parts["notes"]
+    fl.load(path, **parts)
+    yield f"next: {parts['rng'].random():.6f}"
+    for name in ("model", "opt_state", "moments"):
+        yield from compared(fl.state(parts[name]), fl.load(path)[name])
+
+
+def _resumed(path: Path) -> Iterator[str]:
+    history, small = one_run(path, 4)
+    yield f"{history.epochs} epochs, {history.steps} steps, losses {' '.join(f'{x:.3f}' for x in history.losses)}"
+    yield f"weight and bias: {' '.join(f'{x:.3f}' for x in (*small.weight.ravel(), *small.bias))}"
+
+
+def _preferences(path: Path) -> Iterator[str]:
+    yield f"as it is: {path.read_text(encoding='utf-8')!r}"
+    for name in ("CPU", None):
+        quietly(fl.gpu_backend, name)
+        yield f"after gpu_backend({name!r}): {path.read_text(encoding='utf-8')!r}"
+
+
+def _handed_in(folder: Path) -> Iterator[str]:
+    yield command("class", str(folder))
+    command("class", str(folder), "--csv")
+    with (folder / "class.csv").open(encoding="utf-8-sig", newline="") as file:
+        yield from (", ".join(f"{name} {word}" for name, word in row.items() if word) for row in csv.DictReader(file))
+
+
+def _learned(path: Path) -> Iterator[str]:
+    yield quietly(fl.course.guess, "03-A", "a")
+    yield quietly(fl.course.check, "03.3", 2, 8448)
+    yield from flat(json.loads(path.read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "write":
+        write(Path(sys.argv[2]))
+    else:
+        Path(sys.argv[1]).write_text(json.dumps(entries(Path(sys.argv[2]))), encoding="utf-8")

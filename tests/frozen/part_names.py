@@ -1,0 +1,181 @@
+"""The public names and their signatures: ``python part_names.py FILE`` writes those of the imported fluxlite as JSON.
+
+What a name is, in one line: ``(x, *, axis=None)`` for a function, ``class (in_size, out_size)``, ``module``, ``value``.
+A method, such as ``fluxlite.Dense.of``, has a line of its own, and so has what a function gives back.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import json
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+
+MODULES = ("fluxlite", "fluxlite.cuda", "fluxlite.cuda.jit", "fluxlite.amdgpu", "fluxlite.metal",
+           "fluxlite.distributed", "fluxlite.course", "fluxlite.jupyter")  # fmt: skip
+
+
+def _receipt() -> Any:
+    with fl.receipt() as receipt:
+        pass
+    return receipt
+
+
+def _kernel() -> Any:
+    from fluxlite.cuda import jit
+
+    return jit.rawkernel()(lambda x: None)
+
+
+def _dense() -> Any:
+    return fl.Dense(2, 1)
+
+
+# Objects that you get from a function, and don't make yourself.
+GIVEN: dict[str, Callable[[], Any]] = {
+    "receipt()": _receipt,
+    "receipt().host_to_device": lambda: _receipt().host_to_device,
+    "receipt().by_line()": lambda: _receipt().by_line(),
+    "estimate(…)": lambda: fl.estimate(np.sin, np.ones(2)),
+    "simulate_gpu()": lambda: fl.simulate_gpu(),
+    "pretend()": lambda: fl.pretend(),
+    "functional()": lambda: fl.functional("CUDA"),
+    "cuda.devices()": lambda: fl.cuda.devices(),
+    "gpu(array)": lambda: fl.gpu(np.ones(2, np.float32)),
+    "setup(…)": lambda: fl.setup(fl.Adam(), _dense()),
+    "setup(…).weight": lambda: fl.setup(fl.Adam(), _dense()).weight,
+    "explain(…)": lambda: fl.explain(_dense()),
+    "doctor()": lambda: fl.doctor(),
+    "train(…)": lambda: fl.train(lambda m, x: np.mean(m(x)), _dense(), [(np.ones((1, 2), np.float32),)],
+                                 fl.setup(fl.Descent(0.0), _dense()), progress=False),
+    "calibrate(…)": lambda: fl.calibrate({"card": "mine", "measurements": []}),
+    "onehotbatch(…)": lambda: fl.onehotbatch([0, 1], range(2)),
+    "mapobs(…)": lambda: fl.mapobs(np.sin, np.ones(3)),
+    "splitobs(…)": lambda: fl.splitobs(np.ones(4), at=0.5)[0],
+}  # fmt: skip
+
+
+def names_of(module: str) -> list[str]:
+    """The names of a module: its ``__all__``, else what's defined there, or imported ``as`` itself."""
+    found = importlib.import_module(module)
+    if hasattr(found, "__all__"):
+        return list(found.__all__)
+    names = []
+    for node in ast.parse(inspect.getsource(found)).body:
+        if isinstance(node, ast.ImportFrom):
+            names += [alias.name for alias in node.names if alias.asname == alias.name]
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            names.append(node.name)
+    return names
+
+
+def signature(x: Any) -> str:
+    """Its parameters in order, with their kinds and defaults, and without type hints."""
+    try:
+        found = inspect.signature(x)
+    except (TypeError, ValueError):
+        return "(…)"
+    plain = [p.replace(annotation=p.empty, default=_Written.of(p.default)) for p in found.parameters.values()]
+    return str(inspect.Signature(plain))
+
+
+class _Written:
+    """A default as it's written: a function by its name, without an address in memory."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    @classmethod
+    def of(cls, default: Any) -> Any:
+        if default is inspect.Parameter.empty:
+            return default
+        name = getattr(default, "__name__", "")
+        return cls(name or re.sub(r"^<.*>$", "<…>", repr(default)))
+
+
+def described(x: Any) -> str:
+    """What a name is, in one line."""
+    if isinstance(x, types.ModuleType):
+        return "module"
+    if inspect.isclass(x):
+        return f"class {signature(x)}"
+    return signature(x) if callable(x) else "value"
+
+
+def members(cls: type) -> Iterator[tuple[str, str]]:
+    """A class's public methods and attributes; ``()`` is what calling an object of it takes.
+
+    What every list or float has, too, isn't ours. A method is public if it's described, or if NumPy's arrays have it.
+    """
+    fields = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
+    for name in sorted({*dir(cls), *fields}):
+        if (name.startswith("_") and name != "__call__") or not _is_ours(cls, name, fields):
+            continue
+        member = getattr(cls, name, None)
+        is_method = callable(member) and not inspect.isclass(member)
+        if not is_method:
+            yield f".{name}", "attribute"
+        elif inspect.getdoc(member) or hasattr(np.ndarray, name):
+            yield "()" if name == "__call__" else f".{name}", signature(member)
+
+
+def _is_ours(cls: type, name: str, fields: set[str]) -> bool:
+    """Not what Python or NumPy defines, nor what only says what another library's name is called here."""
+    owner = next((one for one in cls.__mro__ if name in vars(one)), None)
+    if owner is None:
+        return name in fields
+    member = vars(owner)[name]
+    if _room(owner) in {*sys.stdlib_module_names, "numpy"}:
+        return False
+    if not hasattr(member, "__get__") or _room(type(member)) in sys.stdlib_module_names:
+        return True
+    try:  # a descriptor of ours: does it give anything?
+        member.__get__(object.__new__(cls), cls)
+    except AttributeError:
+        return hasattr(np.ndarray, name)
+    return True
+
+
+def _room(cls: type) -> str:
+    return cls.__module__.partition(".")[0]
+
+
+def entries() -> dict[str, str]:
+    """All of it. A module that isn't there any more has no names, and a function that's gone gives nothing."""
+    found: dict[str, str] = {}
+    for module in MODULES:
+        try:
+            home = importlib.import_module(module)
+        except ModuleNotFoundError:
+            continue
+        for name in names_of(module):
+            x, key = getattr(home, name), f"{module}.{name}"
+            found[key] = described(x)
+            if inspect.isclass(x) and (module == "fluxlite" or x is not getattr(fl, name, None)):
+                found |= {f"{key}{member}": what for member, what in members(x)}
+    with fl.simulate_gpu(False), fl.simulate_gpu():
+        for given, make in GIVEN.items():
+            try:
+                cls = type(make())
+            except (AttributeError, TypeError):
+                continue
+            found |= {f"{given} gives {member}": what for member, what in members(cls)}
+    return found
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(json.dumps(entries()), encoding="utf-8")
