@@ -13,6 +13,7 @@ from typing import Any
 from ..messages import warn
 from ..tree.closures import captured, cell_of
 from ..tree.contract import is_leaf, put_attribute, trainable
+from ..tree.cards import copy_of
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, fmap, nodes
 from .marking import Marked, held_by
@@ -88,7 +89,7 @@ def value_of(x: TrackedArray) -> Any:
     inner, computed = x, False
     while type(inner) is TrackedArray:
         inner, computed = inner.value, computed or inner.call is not None
-    return inner.copy() if computed and is_array(inner) else inner
+    return copy_of(inner) if computed and is_array(inner) else inner
 
 
 def _check_no_parameter(arguments: tuple, x: Any, name: str, old: Any, what: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import device_of
+from ..arrays import device_of, on_card_of
 from ..devices.host import CPU
 from ..optimizers import Leaf
 from ..tree.contract import children, is_leaf
@@ -29,7 +29,8 @@ class Loading:
 
     def finish(self) -> None:
         for _, x, _, values in self.copies.values():
-            x[...] = values
+            with on_card_of(x):
+                x[...] = values
         for action in self.actions:
             action()
 

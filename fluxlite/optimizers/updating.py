@@ -12,6 +12,7 @@ from ..autodiff.collecting import Gradient
 from ..autodiff.tracked import TrackedArray
 from ..tree.contract import children, fields_of, is_leaf, trainable
 from ..tree.parameters import is_trainable_array
+from ..tree.cards import copy_of
 from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import KeyPath, fmap, nodes, steps
 from .base import Rule
@@ -124,7 +125,9 @@ def _named_steps(state: Any, model: Any, grads: Any) -> Iterator[tuple[Leaf, Any
         _check_state(path, x, leaf)
     for _, x, leaf, several in found.values():
         if not leaf.frozen:
-            yield leaf, x, sum(several[1:], several[0])
+            with on_card_of(x):
+                total = sum(several[1:], several[0])
+            yield leaf, x, total
 
 
 def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
@@ -140,7 +143,7 @@ def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
 
 
 def _copy(leaf: Any) -> Any:
-    return leaf.copy() if is_array(leaf) else leaf
+    return copy_of(leaf) if is_array(leaf) else leaf
 
 
 def _beside(path: KeyPath, x: Any, state: Any, grads: Any) -> Iterator[tuple[KeyPath, Any, Any, Any]]:

@@ -23,6 +23,7 @@ from .indexing import getitem, scatter_add, setitem, write
 from .memory import root_of
 from .operators import Operators
 from .quiet import quietly
+from .rules import current_card
 
 Index = Any
 Axis = int | tuple[int, ...] | None
@@ -63,8 +64,9 @@ class SimulatedArray(HostReads, Operators):
         """What NumPy made: a view where the memory order allows it, otherwise a copy, which takes a kernel."""
         if root_of(values) is self._buffer.root:
             return self._view(values)
-        self.device.launch(name, 2 * values.nbytes)
-        return self.device.new(values)
+        device = self.device.begin()
+        device.launch(name, 2 * values.nbytes)
+        return device.new(values)
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         return call(function, (self, *args), kwargs, self.device)
@@ -129,13 +131,18 @@ class SimulatedArray(HostReads, Operators):
         setitem(self, index, value)
 
     def copy(self, order: str = "C") -> SimulatedArray:
-        return self.device.copy_within(self, order)
+        device, flags = self.device, self._values.flags
+        if (card := current_card(device)) is device:
+            return device.copy_within(self, order)
+        # Then it's a move to the current card, of whole memory: CuPy's _core/core.pyx:861.
+        is_whole = flags.c_contiguous or order in "KA" and flags.f_contiguous
+        return card.copy_from(device, self if is_whole else device.copy_within(self, order))
 
     def __copy__(self) -> SimulatedArray:
         return self.copy()
 
     def __deepcopy__(self, memo: dict) -> SimulatedArray:
-        return self.copy()
+        return self.device.copy_within(self)  # beside the array: core.pyx:1787
 
     def set(self, x: np.ndarray) -> None:
         """Fill this array from a host array of the same shape."""
@@ -145,20 +152,22 @@ class SimulatedArray(HostReads, Operators):
         return self.copy(order).ravel(order)
 
     def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
+        if np.dtype(dtype) == self.dtype and not copy:
+            return self
+        device = self.device.begin()
         if np.dtype(dtype) == self.dtype:
-            return self.copy(order) if copy else self
-        self.device.catch_up()
-        values = quietly(self.device, np.ndarray.astype, self._values, dtype, order)
-        self.device.launch("astype", self.nbytes + values.nbytes)
-        return self.device.new(values)
+            return device.copy_within(self, order)
+        values = quietly(device, np.ndarray.astype, self._values, dtype, order)
+        device.launch("astype", self.nbytes + values.nbytes)
+        return device.new(values)
 
     def fill(self, value: Any) -> None:
         self[...] = value
 
     def sort(self, axis: int = -1) -> None:
-        self.device.catch_up()
-        self.device.compute(np.ndarray.sort, self._values, axis)
-        self.device.launch_function("sort", [self._values], [], (), {}, ONE)
+        device = self.device.begin()
+        device.compute(np.ndarray.sort, self._values, axis)
+        device.launch_function("sort", [self._values], [], (), {}, ONE)
 
     # -- NumPy's functions as methods -------------------------------------------------------------
 

@@ -21,7 +21,9 @@ from .emptied import empty
 from .indexing import wrapped
 from .memory import Stored, root_of
 from .quiet import quiet
-from .rules import device_among, host_operand, is_foreign, one_device, values_on
+from .rules import (
+    MAKING, begin_call, computing_card, current_card, device_among, host_operand, is_foreign, one_device, values_on,
+)  # fmt: skip
 
 # ---------------------------------------------------------------------------------------------
 # Ufuncs: element by element
@@ -45,14 +47,14 @@ def reflected(ufunc: np.ufunc, x: Any, y: Any) -> Any:
 def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     """``x += y``: write the result to `x`. The other operand's type gets no say."""
     device = x.device
+    if device.begins:
+        device = device.begin()
     if isinstance(y, Stored):
         if y._buffer is x._buffer:
             copy_if_shared((y,), x)
         y = values_on(device, y)
     elif not isinstance(y, SCALARS):
         return call_ufunc(ufunc, (x, y), {"out": (x,)})  # this raises the right error
-    if device.live:
-        device.host.catch_up()
     values = x._values
     (device.instead or quiet.run)(ufunc, values, y, out=(values,))
     name, size = ufunc.__name__, values.size
@@ -106,8 +108,8 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             values.append(host_operand(ufunc, x, inputs, kwargs) if method == "__call__" else x)
     if kwargs:
         return _call_with_keywords(ufunc, inputs, values, kwargs, method, device)
-    if device.live:
-        device.host.catch_up()
+    if device.begins:
+        device = device.begin()
     result = (device.instead or quiet.run)(ufunc if method == "__call__" else getattr(ufunc, method), *values)
     if type(result) is tuple or method != "__call__":
         return _many(device, ufunc, values, result, kernels.asked_by_method(ufunc, method, values, {}))
@@ -142,7 +144,7 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     plain = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items() if name != "out"}
     if given:
         plain["out"] = (given[0]._values,)
-    device.catch_up()
+    device = device.begin()
     if given:
         copy_if_shared(inputs, given[0])
     result = (device.instead or quiet.run)(getattr(ufunc, method), *values, **plain)
@@ -213,7 +215,8 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     found: dict[int, Stored] = {}
     plain_args = [x if type(x) in _PLAIN else _unwrap(function, x, device, found) for x in args]
     plain_kwargs = kwargs and {key: _unwrap(function, x, device, found) for key, x in kwargs.items()}
-    device.catch_up()
+    if device.begins:
+        begin_call(device, plan.name, found, kwargs)
     if plan.calls_back:
         with np.errstate(all="ignore"):
             result = function(*plain_args, **plain_kwargs)
@@ -221,12 +224,15 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
         result = (device.instead or quiet.run)(function, *plain_args, **plain_kwargs)
     if plan.is_about_arrays:
         return result
+    card = current_card(device)
     made: list[Any] = []  # new memory, not views of an argument
     if not plan.keeps_order and type(result) is np.ndarray and result.base is None and not result.flags.c_contiguous:
         result = result.copy()
-    wrapped_result = _wrap(result, device, found, made)
+    wrapped_result = _wrap(result, card, found, made)
     if made or result is None or kwargs.get("out") is not None:
-        _launch(plan, device, [x._values for x in found.values()], made, plain_args, plain_kwargs)
+        if device.cards and found and plan.name not in MAKING:
+            computing_card(device)
+        _launch(plan, card, [x._values for x in found.values()], made, plain_args, plain_kwargs)
     return wrapped_result
 
 
@@ -247,8 +253,7 @@ def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwarg
 
 def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """``x.sum(axis, …)`` and the like: calls the array method `name`."""
-    device, values = x.device, x._values
-    device.catch_up()
+    device, values = x.device.begin(), x._values
     result = (device.instead or quiet.run)(getattr(np.ndarray, name), values, *args, **kwargs)
     asked = kernels.asked_by(name, (values, *args), kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
@@ -314,11 +319,11 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
         places = indices._values if isinstance(indices, Stored) else indices
     else:
         places = x.device.copy_in(np.asarray(indices), explicit=False)._values
-    x.device.catch_up()
+    device = x.device.begin()
     target = None if out is None else out._values
-    result = (x.device.instead or quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
-    x.device.launch("take", 2 * result.nbytes + getattr(places, "nbytes", 0))
-    return x.device.new(result) if out is None else out
+    result = (device.instead or quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
+    device.launch("take", 2 * result.nbytes + getattr(places, "nbytes", 0))
+    return device.new(result) if out is None else out
 
 
 def _take_along_axis(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
@@ -330,12 +335,12 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
         indices = x.device.copy_in(indices, explicit=False)
     one_device(x.device, indices)
     length = x._values.size if axis is None else x._values.shape[axis]
-    x.device.catch_up()
+    device = x.device.begin()
     result = np.take_along_axis(x._values, wrapped(indices._values, length), axis)
     asked = kernels.asked_by("take_along_axis", (x._values, indices), {})
-    x.device.launch("take_along_axis", 2 * result.nbytes + indices.nbytes, count=asked.kernels)
-    x.device.besides("take_along_axis", asked, indices.nbytes)
-    return x.device.new(result)
+    device.launch("take_along_axis", 2 * result.nbytes + indices.nbytes, count=asked.kernels)
+    device.besides("take_along_axis", asked, indices.nbytes)
+    return device.new(result)
 
 
 def _copy(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
@@ -355,9 +360,10 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
 
 def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """``np.asarray(values, like=x)`` makes a device array from host values."""
+    card = current_card(device)
     if isinstance(args[0], Stored):
-        return call(np.copy, args[:1], {}, device) if function is np.array else args[0]
-    return device.copy_in(np.asarray(function(*args, **kwargs)))
+        return call(np.copy, args[:1], {}, device) if function is np.array or args[0].device != card else args[0]
+    return card.copy_in(np.asarray(function(*args, **kwargs)))
 
 
 _OWN = {"take": _take, "take_along_axis": _take_along_axis, "copy": _copy, "empty": empty, "empty_like": empty}

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import enter_card, on_card_of
 from ...fused.standin import NUMBERS, Trace, Traced
 from ..refusals import refusal
 
@@ -20,9 +19,6 @@ def launch(fused: Any, args: tuple) -> Any:
     """Call a fused function with arrays of CuPy's. Raises `TypeError` for host arrays."""
     key = tuple([(type(x), x.dtype.char, x.shape) if hasattr(x, "shape") else type(x) for x in args])
     kernel = fused.made.get(key) or _kernel(fused, args, key)
-    if enter_card:
-        with on_card_of(args[kernel.first]):
-            return kernel(args)
     return kernel(args)
 
 
