@@ -92,7 +92,8 @@ class Loading:
                 f"{name} is read-only, as an array is while a gradient call uses it; to load into another, give the "
                 "model a copy: x.copy()"
             )
-        values = source.astype(x.dtype, copy=not self.own)  # a copy, since the source may be these very arrays
+        with on_card_of(source):
+            values = source.astype(x.dtype, copy=not self.own)  # a copy, since the source may be these very arrays
         key = parameter_key(x)
         if key not in self.copies:
             self.copies[key] = path, x, values, device_of(x).receive(values)

@@ -64,9 +64,11 @@ class SimulatedArray(HostReads, Operators):
         """What NumPy made: a view where the memory order allows it, otherwise a copy, which takes a kernel."""
         if root_of(values) is self._buffer.root:
             return self._view(values)
-        device = self.device.begin()
+        device, card = self.device, current_card(self.device)
+        device.catch_up()
         device.launch(name, 2 * values.nbytes)
-        return device.new(values)
+        made = device.new(values)
+        return made if card is device else card.copy_from(device, made)
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         return call(function, (self, *args), kwargs, self.device)

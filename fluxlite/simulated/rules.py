@@ -70,8 +70,8 @@ def computing_card(device: Any) -> Any:
     raise ValueError(f"{where}. A GPU computes only with what is in its own memory. {habit}")
 
 
-# What only makes an array reads none, so it may be anywhere. What changes one mustn't begin before it's refused.
-MAKING = names("zeros_like ones_like full_like empty_like")
+# What only makes or moves an array may find it anywhere. What changes one mustn't begin before it's refused.
+MAKING = names("zeros_like ones_like full_like empty_like reshape ravel")
 _WRITING = names("copyto put putmask place put_along_axis fill_diagonal")
 
 
