@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.devices.base import entered
 from fluxlite.devices.cupy.device import cuda_devices
 from fluxlite.simulated.rules import PerformanceWarning
 
@@ -140,7 +139,7 @@ def test_the_error_says_which_card_is_current_and_what_helps(cards):
         assert fl.cpu(x + x).sum() == 30
     with fl.cuda.using(1):
         assert fl.cpu(x + x).sum() == 30
-    assert entered("Simulated") is None
+    assert fl.cuda.device() is cards[0]
 
 
 @pytest.mark.on("Simulated")
