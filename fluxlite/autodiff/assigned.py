@@ -11,9 +11,9 @@ from operator import is_
 from typing import Any
 
 from ..messages import warn
+from ..tree.cards import copy_of
 from ..tree.closures import captured, cell_of
 from ..tree.contract import is_leaf, put_attribute, trainable
-from ..tree.cards import copy_of
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, fmap, nodes
 from .marking import Marked, held_by

@@ -78,9 +78,8 @@ def differentiated(f: Callable, args: tuple, arrive: Callable | None = None) -> 
     try:
         marked = [mark(argument, level) for argument in args]
         settle = activate([layer for one in marked for layer in one.modal])
-        stand_ins = [one.stand_in for one in marked]
-        with on_first_card_of(stand_ins):  # so what `f` computes by itself with NumPy is on the model's card
-            value = called(f, *stand_ins)
+        with on_first_card_of(args):  # so what `f` itself computes with NumPy is on the card of its model, too
+            value = called(f, *[one.stand_in for one in marked])
             settle()
             plain_value = untracked(value, level)
             totals = gradients_of(value, level, arrive)

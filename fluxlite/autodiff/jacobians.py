@@ -40,7 +40,7 @@ def jacobian(f: Callable, *args: Any) -> tuple:
                     kind = type(x).__name__
                     raise TypeError(f"jacobian is of arrays, got a {kind}; destructure(model) makes a vector")
             depends = type(out) is TrackedArray and out.level is level
-            found = [pull_back(out, unit, keep=True) for unit in _units(out.value)] if depends else []
+            found = [pull_back(out, unit, keep=True) for unit in _units(plain(out.value))] if depends else []
             return tuple([_rows(found, np.shape(plain(out)), like, x) for like, x in zip(args, tracked, strict=True)])
     finally:
         level.close()
@@ -59,7 +59,6 @@ def _rows(found: list[dict], shape: tuple, like: Any, tracked: Any) -> Any:
 
 def _units(out: Any) -> Any:
     """Zeros like `out`, with a 1 at each place in turn."""
-    out = plain(out)
     for place in np.ndindex(np.shape(out)):
         unit = np.zeros_like(out)
         unit[place] = 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import astype, on_card_of
+from ..arrays import astype
 from ..tree.ties import is_array
 from ..tree.walks import fmap
 
@@ -39,9 +39,4 @@ def f64(x: Any) -> Any:
 
 
 def _cast(x: Any, dtype: Any) -> Any:
-    return fmap(lambda leaf: _cast_array(leaf, dtype) if is_array(leaf) and leaf.dtype.kind == "f" else leaf, x)
-
-
-def _cast_array(x: Any, dtype: Any) -> Any:
-    with on_card_of(x):
-        return astype(x, dtype)
+    return fmap(lambda leaf: astype(leaf, dtype) if is_array(leaf) and leaf.dtype.kind == "f" else leaf, x)

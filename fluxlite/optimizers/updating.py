@@ -10,9 +10,9 @@ import numpy as np
 from ..arrays import device_of, enter_card, on_card_of
 from ..autodiff.collecting import Gradient
 from ..autodiff.tracked import TrackedArray
+from ..tree.cards import copy_of
 from ..tree.contract import children, fields_of, is_leaf, trainable
 from ..tree.parameters import is_trainable_array
-from ..tree.cards import copy_of
 from ..tree.ties import is_array, parameter_key, same_view
 from ..tree.walks import KeyPath, fmap, nodes, steps
 from .base import Rule

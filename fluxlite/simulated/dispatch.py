@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..devices.refusals import SCALARS, refusal
-from . import costs, kernels, surface
+from . import costs, kernels, rules, surface
 from .asked import Asked
 from .atomic import add_at
 from .costs import TEN_EACH
@@ -21,9 +21,7 @@ from .emptied import empty
 from .indexing import wrapped
 from .memory import Stored, root_of
 from .quiet import quiet
-from .rules import (
-    MAKING, begin_call, computing_card, current_card, device_among, host_operand, is_foreign, one_device, values_on,
-)  # fmt: skip
+from .rules import device_among, host_operand, is_foreign, one_device, values_on
 
 # ---------------------------------------------------------------------------------------------
 # Ufuncs: element by element
@@ -215,8 +213,9 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     found: dict[int, Stored] = {}
     plain_args = [x if type(x) in _PLAIN else _unwrap(function, x, device, found) for x in args]
     plain_kwargs = kwargs and {key: _unwrap(function, x, device, found) for key, x in kwargs.items()}
-    if device.begins:
-        begin_call(device, plan.name, found, kwargs)
+    device.catch_up()
+    if device.cards and found and (plan.name in rules.WRITING or kwargs.get("out") is not None):
+        device.begin()
     if plan.calls_back:
         with np.errstate(all="ignore"):
             result = function(*plain_args, **plain_kwargs)
@@ -224,14 +223,14 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
         result = (device.instead or quiet.run)(function, *plain_args, **plain_kwargs)
     if plan.is_about_arrays:
         return result
-    card = current_card(device)
+    card = rules.current_card(device)
     made: list[Any] = []  # new memory, not views of an argument
     if not plan.keeps_order and type(result) is np.ndarray and result.base is None and not result.flags.c_contiguous:
         result = result.copy()
     wrapped_result = _wrap(result, card, found, made)
     if made or result is None or kwargs.get("out") is not None:
-        if device.cards and found and plan.name not in MAKING:
-            computing_card(device)
+        if device.cards and found and plan.name not in rules.MAKING:
+            device.begin()
         _launch(plan, card, [x._values for x in found.values()], made, plain_args, plain_kwargs)
     return wrapped_result
 
@@ -360,7 +359,7 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
 
 def _from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """``np.asarray(values, like=x)`` makes a device array from host values."""
-    card = current_card(device)
+    card = rules.current_card(device)
     if isinstance(args[0], Stored):
         return call(np.copy, args[:1], {}, device) if function is np.array or args[0].device != card else args[0]
     return card.copy_in(np.asarray(function(*args, **kwargs)))

@@ -72,14 +72,7 @@ def computing_card(device: Any) -> Any:
 
 # What only makes or moves an array may find it anywhere. What changes one mustn't begin before it's refused.
 MAKING = names("zeros_like ones_like full_like empty_like reshape ravel")
-_WRITING = names("copyto put putmask place put_along_axis fill_diagonal")
-
-
-def begin_call(device: Any, name: str, found: Any, kwargs: dict) -> None:
-    """A call of the NumPy function `name` begins, with the arrays `found` on this device."""
-    device.catch_up()
-    if device.cards and found and (name in _WRITING or kwargs.get("out") is not None):
-        computing_card(device)
+WRITING = names("copyto put putmask place put_along_axis fill_diagonal")
 
 
 def one_device(device: Any, x: Stored) -> Any:

@@ -29,8 +29,7 @@ def on_card_of(x: Any) -> AbstractContextManager[Any]:
         return HERE
     while is_tracked(x):
         x = x.value
-    enter = enter_card.get(type(x))
-    return HERE if enter is None else enter(x)
+    return enter_card[type(x)](x) if type(x) in enter_card else HERE
 
 
 def copy_of(x: Any) -> Any:
@@ -41,5 +40,4 @@ def copy_of(x: Any) -> Any:
 
 def on_first_card_of(x: Any) -> AbstractContextManager[Any]:
     """The same for a container or a model: the first of its arrays that's on one of several cards says which."""
-    cards = (on_card_of(leaf) for leaf in leaves(x)) if enter_card else ()
-    return next((card for card in cards if card is not HERE), HERE)
+    return next((card for card in map(on_card_of, leaves(x)) if card is not HERE), HERE) if enter_card else HERE

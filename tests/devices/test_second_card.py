@@ -117,7 +117,8 @@ def test_an_activation_alone(name, second):
 @pytest.mark.parametrize("name", [name for name in of_room("optimizers") if inspect.isclass(getattr(fl, name))])
 def test_an_optimizer(name, second):
     rule = {
-        "AccumGrad": lambda: fl.AccumGrad(2), "ClipGrad": lambda: fl.ClipGrad(1.0), "ClipNorm": lambda: fl.ClipNorm(1.0),
+        "AccumGrad": lambda: fl.AccumGrad(2),
+        "ClipGrad": lambda: fl.ClipGrad(1.0), "ClipNorm": lambda: fl.ClipNorm(1.0),
         "OptimiserChain": lambda: fl.OptimiserChain(fl.ClipNorm(1.0), fl.WeightDecay(), fl.Adam()),
     }.get(name, getattr(fl, name))()  # fmt: skip
     model, x = second(fl.Chain(fl.Dense(3, 2), fl.BatchNorm(2))), numbers(second)
@@ -139,9 +140,9 @@ def trained(second):
     fl.seed(1)
     model = second(fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dropout(0.5), fl.Dense(4, 3)))
     data = fl.DataLoader((numbers(second), numbers(second)), batchsize=2, shuffle=True)
-    opt_state, schedule = fl.setup(fl.Adam(), model), fl.cosine(0.1, 4)
-    fl.train(lambda model, x, y: np.mean((model(x) - y) ** 2), model, data, opt_state, 2, check_every=2, schedule=schedule)
-    return model, opt_state
+    state, schedule = fl.setup(fl.Adam(), model), fl.cosine(0.1, 4)
+    fl.train(lambda m, x, y: np.mean((m(x) - y) ** 2), model, data, state, 2, check_every=2, schedule=schedule)
+    return model, state
 
 
 def fused(second):

@@ -18,8 +18,7 @@ from ..refusals import refusal
 def launch(fused: Any, args: tuple) -> Any:
     """Call a fused function with arrays of CuPy's. Raises `TypeError` for host arrays."""
     key = tuple([(type(x), x.dtype.char, x.shape) if hasattr(x, "shape") else type(x) for x in args])
-    kernel = fused.made.get(key) or _kernel(fused, args, key)
-    return kernel(args)
+    return (fused.made.get(key) or _kernel(fused, args, key))(args)
 
 
 def _kernel(fused: Any, args: tuple, key: Any) -> Kernel:
@@ -49,7 +48,6 @@ class Kernel:
         self.is_tuple, self.places = False, [0]
         # NumPy computes the same with one element each, which says what type each result has.
         self.values = [np.ones((1,) * self.ndim, x.dtype) if isinstance(x, cupy.ndarray) else x for x in args]
-        self.first = next(i for i, x in enumerate(args) if isinstance(x, cupy.ndarray))
         self.fits = [getattr(x, "shape", ()) == shape for x in args]
         self.run = cupy.fuse(kernel_name=f"fused_{fused.name}")(self._traced)  # `round` alone is C's
 
