@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import device_of
 from ...fused.standin import NUMBERS, Trace, Traced
 from ..refusals import refusal
 
@@ -28,7 +29,7 @@ def _kernel(fused: Any, args: tuple, key: Any) -> Kernel:
     arrays = [x for x in args if isinstance(x, cupy.ndarray)]
     for x in args:
         if not isinstance(x, (cupy.ndarray, *NUMBERS, np.generic, type(None))):
-            raise refusal(fused, x, f"GPU {arrays[0].device.id}")
+            raise refusal(fused, x, device_of(arrays[0]))
     shape = np.broadcast_shapes(*(x.shape for x in arrays))
     kinds = [(x.dtype.char, x.ndim, x.shape == shape) if hasattr(x, "shape") else type(x) for x in args]
     general = "kernel", len(shape), *kinds
