@@ -143,8 +143,14 @@ STATEMENTS = {
 
 
 def figures() -> dict[str, str]:
-    """The figures that aren't a maker's own, with the kind of each."""
-    return {figure.name: figure.kind for figure in preset(CARD).figures if figure.kind != "datasheet"}
+    """The figures that aren't a maker's own, with the kind of each. Peer access is none: it's there or not."""
+    found = [figure for figure in preset(CARD).figures if figure.kind != "datasheet" and figure.name != "peers"]
+    return {figure.name: figure.kind for figure in found}
+
+
+def _of_peers(card: Preset) -> str:
+    peers = next(figure for figure in card.figures if figure.name == "peers")
+    return f"Peer access ({peers.kind}): {peers.source}"
 
 
 def varied(name: str, factor: float) -> Preset:
@@ -184,7 +190,7 @@ def sources() -> str:
              PRESETS.items()]  # fmt: skip
     return "\n".join([
         f"| card | {' | '.join(names)} |", f"|---|{'---|' * len(names)}", *cards, "",
-        *(f"- **{name}**: {card.source}." for name, card in PRESETS.items()), "",
+        *(f"- **{name}**: {card.source}. {_of_peers(card)}." for name, card in PRESETS.items()), "",
         "| figure of all cards | value on a T4 | kind | from |", "|---|---|---|---|",
         *(f"| {f.name} | {f.value} | {f.kind} | {f.source} |" for f in common),
     ])  # fmt: skip

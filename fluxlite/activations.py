@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import explained, told_again
-from .arrays import primitive, uniform_like
+from .arguments import takes
+from .arrays import on_card_of_argument, primitive, uniform_like
 from .autodiff.quicker import unless
 from .autodiff.rules import rule
 from .autodiff.tracked import plain
@@ -54,7 +54,8 @@ def leakyrelu(x: Any, slope: float = 0.01) -> Any:
 rule(leakyrelu, lambda g, out, x, slope=0.01: np.where(x > 0, g, slope * g))
 
 
-@explained("an array, a range of slopes, and perhaps a generator")
+@on_card_of_argument
+@takes("an array, a range of slopes, and perhaps a generator")
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Any:
     """`leakyrelu` with a slope drawn anew for each element (NNlib: ``rrelu``); by `rng`, or the device's generator.
 
@@ -126,16 +127,14 @@ def hardsigmoid(x: Any) -> Any:
 rule(hardsigmoid, lambda g, out, x: np.where((x <= -3) | (x >= 3), 0, g / 6))
 
 
+@on_card_of_argument
 def hardswish(x: Any) -> Any:
     """``x * hardsigmoid(x)`` (NNlib: ``hardswish``).
 
     >>> hardswish(np.array([-2.0, 0.0, 3.0]))
     array([-0.333,  0.   ,  3.   ])
     """
-    try:
-        return x * hardsigmoid(x)
-    except Exception as error:
-        raise told_again(hardswish, (x,), {}, error)
+    return x * hardsigmoid(x)
 
 
 @primitive
@@ -153,28 +152,24 @@ rule(softshrink, lambda g, out, x, threshold=0.5: np.where(abs(x) <= threshold, 
 # -- sigmoids -------------------------------------------------------------------------------------------
 
 
+@on_card_of_argument
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent: ``np.tanh``, on every device.
 
     >>> tanh(np.array([-2.0, 0.0, 3.0]))
     array([-0.964,  0.   ,  0.995])
     """
-    try:
-        return np.tanh(x)
-    except Exception as error:
-        raise told_again(tanh, (x,), {}, error)
+    return np.tanh(x)
 
 
+@on_card_of_argument
 def tanh_fast(x: Any) -> Any:
     """`tanh`; NNlib's ``tanh_fast`` trades accuracy for speed, which NumPy's and CuPy's tanh do not need.
 
     >>> tanh_fast(np.array([-2.0, 0.0, 3.0]))
     array([-0.964,  0.   ,  0.995])
     """
-    try:
-        return np.tanh(x)
-    except Exception as error:
-        raise told_again(tanh_fast, (x,), {}, error)
+    return np.tanh(x)
 
 
 @primitive
@@ -192,28 +187,24 @@ rule(sigmoid, lambda g, out, x: g * out * (1 - out))
 σ = sigmoid
 
 
+@on_card_of_argument
 def sigmoid_fast(x: Any) -> Any:
     """`sigmoid` by one `tanh`: quicker, and exactly 0 below about -20 in float32 (NNlib: ``sigmoid_fast``).
 
     >>> sigmoid_fast(np.array([-2.0, 0.0, 3.0]))
     array([0.119, 0.5  , 0.953])
     """
-    try:
-        return (np.tanh(x / 2) + 1) / 2
-    except Exception as error:
-        raise told_again(sigmoid_fast, (x,), {}, error)
+    return (np.tanh(x / 2) + 1) / 2
 
 
+@on_card_of_argument
 def softsign(x: Any) -> Any:
     """``x / (1 + |x|)`` (NNlib: ``softsign``).
 
     >>> softsign(np.array([-2.0, 0.0, 3.0]))
     array([-0.667,  0.   ,  0.75 ])
     """
-    try:
-        return x / (1 + abs(x))
-    except Exception as error:
-        raise told_again(softsign, (x,), {}, error)
+    return x / (1 + abs(x))
 
 
 # -- bends: like relu, without the corner ----------------------------------------------------------------
@@ -273,77 +264,65 @@ rule(celu, lambda g, out, x, alpha=1: np.where(x >= 0, g, g * np.exp(np.minimum(
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
+@on_card_of_argument
 def selu(x: Any) -> Any:
     """`elu` with constants that keep activations near mean 0 and variance 1 (NNlib: ``selu``).
 
     >>> selu(np.array([-1.0, 3.0]))
     array([-1.111,  3.152])
     """
-    try:
-        return _SELU_SCALE * elu(x, _SELU_ALPHA)
-    except Exception as error:
-        raise told_again(selu, (x,), {}, error)
+    return _SELU_SCALE * elu(x, _SELU_ALPHA)
 
 
+@on_card_of_argument
 def swish(x: Any) -> Any:
     """``x * sigmoid(x)`` (NNlib: ``swish``; PyTorch: silu).
 
     >>> swish(np.array([-2.0, 0.0, 3.0]))
     array([-0.238,  0.   ,  2.858])
     """
-    try:
-        return x * sigmoid(x)
-    except Exception as error:
-        raise told_again(swish, (x,), {}, error)
+    return x * sigmoid(x)
 
 
+@on_card_of_argument
 def mish(x: Any) -> Any:
     """``x * tanh(softplus(x))`` (NNlib: ``mish``).
 
     >>> mish(np.array([0.0, 3.0]))
     array([0.   , 2.987])
     """
-    try:
-        return x * np.tanh(softplus(x))
-    except Exception as error:
-        raise told_again(mish, (x,), {}, error)
+    return x * np.tanh(softplus(x))
 
 
+@on_card_of_argument
 def gelu(x: Any) -> Any:
     """``x`` times the normal distribution's cumulative function, by its tanh approximation (NNlib: ``gelu``).
 
     >>> gelu(np.array([-2.0, 0.0, 3.0]))
     array([-0.045,  0.   ,  2.996])
     """
-    try:
-        near = np.clip(x, -10, 10)  # beyond it tanh is ±1, and in float16 the third power would overflow
-        return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
-    except Exception as error:
-        raise told_again(gelu, (x,), {}, error)
+    near = np.clip(x, -10, 10)  # beyond it tanh is ±1, and in float16 the third power would overflow
+    return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (near + 0.044715 * near * near * near)))
 
 
+@on_card_of_argument
 def lisht(x: Any) -> Any:
     """``x * tanh(x)`` (NNlib: ``lisht``).
 
     >>> lisht(np.array([-2.0, 0.0, 3.0]))
     array([1.928, 0.   , 2.985])
     """
-    try:
-        return x * np.tanh(x)
-    except Exception as error:
-        raise told_again(lisht, (x,), {}, error)
+    return x * np.tanh(x)
 
 
+@on_card_of_argument
 def tanhshrink(x: Any) -> Any:
     """``x - tanh(x)`` (NNlib: ``tanhshrink``).
 
     >>> tanhshrink(np.array([-2.0, 0.0, 3.0]))
     array([-1.036,  0.   ,  2.005])
     """
-    try:
-        return x - np.tanh(x)
-    except Exception as error:
-        raise told_again(tanhshrink, (x,), {}, error)
+    return x - np.tanh(x)
 
 
 @primitive

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import numpy as np
 
 from .arguments import check_callable, in_words, takes, told_again
-from .tree.ties import is_array, is_tracked
+from .tree.cards import enter_card, on_card_of
+from .tree.ties import is_array
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -33,11 +33,6 @@ def device_of(x: Any) -> Any:
     raise TypeError(f"device_of(x) takes an array, got {in_words(x)}")
 
 
-# CuPy computes on the *current* card, not on the one that holds the operands. For such array types: how to make an
-# array's card the current one for a while. With one card there's nothing to enter, so this stays empty.
-enter_card: dict[type, Callable[[Any], AbstractContextManager[Any]]] = {}
-HERE = nullcontext()
-
 # The array types of GPUs, which launch a fused function (`fused/`) as one kernel: how, given it and its arguments.
 fusing: dict[type, Callable[[Any, Any], Any]] = {}
 
@@ -45,22 +40,20 @@ fusing: dict[type, Callable[[Any, Any], Any]] = {}
 on_record: list[Callable[[Any], None]] = []
 
 
-def on_card_of(x: Any) -> AbstractContextManager[Any]:
-    """``with on_card_of(x):`` computes on the card that holds `x`, a plain or tracked array (CUDA.jl: ``device!``).
+def on_card_of_argument(function: Function) -> Function:
+    """Above a function of an array: it computes on the card that holds the array, and its errors say what it takes."""
 
-    What isn't on one of several cards needs no entering.
+    @functools.wraps(function)
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if enter_card:
+                with on_card_of(args[0] if args else None):
+                    return function(*args, **kwargs)
+            return function(*args, **kwargs)
+        except Exception as error:
+            raise told_again(function, args, kwargs, error)
 
-    >>> x = np.ones(2)
-    >>> with on_card_of(x):
-    ...     np.zeros_like(x)
-    array([0., 0.])
-    """
-    if not enter_card:
-        return HERE
-    while is_tracked(x):
-        x = x.value
-    enter = enter_card.get(type(x))
-    return HERE if enter is None else enter(x)
+    return computed  # type: ignore[return-value]
 
 
 def primitive(function: Function) -> Function:
@@ -79,16 +72,14 @@ def primitive(function: Function) -> Function:
     """
 
     check_callable("primitive(function): the function", function)
+    computed = on_card_of_argument(function)
 
     @functools.wraps(function)
     def dispatch(*args: Any, **kwargs: Any) -> Any:
         for argument in (*args, *kwargs.values()) if kwargs else args:
             if hasattr(type(argument), "__primitive__"):
                 return argument.__primitive__(dispatch, args, kwargs)
-        try:
-            return function(*args, **kwargs)
-        except Exception as error:
-            raise told_again(function, args, kwargs, error)
+        return computed(*args, **kwargs)
 
     return dispatch  # type: ignore[return-value]
 

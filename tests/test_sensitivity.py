@@ -26,9 +26,12 @@ def test_each_statement_holds_with_the_figures_as_they_are(name):
 def test_every_figure_that_is_no_makers_has_a_row_and_every_card_its_source():
     page = sensitivity.FILE.read_text(encoding="utf-8")
     for figure in preset("NVIDIA T4").figures:
-        assert (f"| {figure.name} | {figure.kind} |" in page) == (figure.kind != "datasheet")
+        has_row = f"| {figure.name} | {figure.kind} |" in page
+        assert has_row == (figure.kind != "datasheet" and figure.name != "peers")
     for name, card in PRESETS.items():
-        assert f"| {name} |" in page and f"- **{name}**: {card.source}." in page
+        peers = next(figure for figure in card.figures if figure.name == "peers")
+        about = f"- **{name}**: {card.source}. Peer access ({peers.kind}): {peers.source}."
+        assert f"| {name} |" in page and about in page
 
 
 def test_what_no_longer_holds_is_marked(monkeypatch):

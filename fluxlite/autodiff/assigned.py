@@ -11,6 +11,7 @@ from operator import is_
 from typing import Any
 
 from ..messages import warn
+from ..tree.cards import copy_of
 from ..tree.closures import captured, cell_of
 from ..tree.contract import is_leaf, put_attribute, trainable
 from ..tree.ties import is_array
@@ -88,7 +89,7 @@ def value_of(x: TrackedArray) -> Any:
     inner, computed = x, False
     while type(inner) is TrackedArray:
         inner, computed = inner.value, computed or inner.call is not None
-    return inner.copy() if computed and is_array(inner) else inner
+    return copy_of(inner) if computed and is_array(inner) else inner
 
 
 def _check_no_parameter(arguments: tuple, x: Any, name: str, old: Any, what: str) -> None:

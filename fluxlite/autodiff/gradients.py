@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import on_card_of, read_only_types
+from ..tree.cards import copy_of, on_first_card_of
 from ..tree.modes import this_thread
 from ..tree.ties import is_array
 from ..tree.walks import fmap
@@ -77,11 +78,12 @@ def differentiated(f: Callable, args: tuple, arrive: Callable | None = None) -> 
     level = new_level()
     try:
         marked = [mark(argument, level) for argument in args]
-        value = called(f, *[one.stand_in for one in marked])
-        plain_value = untracked(value, level)
-        totals = gradients_of(value, level, arrive)
-        given: set[int] = set()
-        gradients = tuple([collect(one.recipe, totals, given) for one in marked])
+        with on_first_card_of(args):  # so what `f` itself computes with NumPy is on the card of its model, too
+            value = called(f, *[one.stand_in for one in marked])
+            plain_value = untracked(value, level)
+            totals = gradients_of(value, level, arrive)
+            given: set[int] = set()
+            gradients = tuple([collect(one.recipe, totals, given) for one in marked])
     finally:
         level.close()
     keep_state(args, marked)
@@ -168,14 +170,14 @@ def untracked(value: Any, level: Level) -> Any:
 def _own_value(x: Any, level: Level) -> Any:
     """The value of `x`: itself if it was made by its call, a copy if it is, or views, an argument of it."""
     if type(x) is not TrackedArray:  # read-only: it was computed with, and may be the `data` of something tracked
-        return x.copy() if type(x) in read_only_types and not x.flags.writeable else x
+        return copy_of(x) if type(x) in read_only_types and not x.flags.writeable else x
     value = x.value
     if x.level is not level:
         return x  # of an outer gradient
     if isinstance(value, (np.generic, float)) or not is_array(value):
         return value
     if x.call is None or value.base is not None or any(value is argument for argument in x.call[1]):
-        return value.copy()
+        return copy_of(value)
     if type(value) in read_only_types:
         set_writeable(value, True)
     return value

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import check_callable
+from ..tree.cards import on_first_card_of
 from ..tree.contract import is_leaf
 from .collecting import as_plain_gradient
 from .gradients import called, gradient, new_level
@@ -33,13 +34,15 @@ def jacobian(f: Callable, *args: Any) -> tuple:
     level = new_level()
     try:
         tracked = [mark(argument, level).stand_in for argument in args]
-        out = called(f, *tracked)
-        for x in (*args, out):
-            if not is_leaf(x) or x is None:
-                raise TypeError(f"jacobian is of arrays, got a {type(x).__name__}; destructure(model) makes a vector")
-        depends = type(out) is TrackedArray and out.level is level
-        found = [pull_back(out, unit, keep=True) for unit in _units(out.value)] if depends else []
-        return tuple(_rows(found, np.shape(plain(out)), like, x) for like, x in zip(args, tracked, strict=True))
+        with on_first_card_of(tracked):
+            out = called(f, *tracked)
+            for x in (*args, out):
+                if not is_leaf(x) or x is None:
+                    kind = type(x).__name__
+                    raise TypeError(f"jacobian is of arrays, got a {kind}; destructure(model) makes a vector")
+            depends = type(out) is TrackedArray and out.level is level
+            found = [pull_back(out, unit, keep=True) for unit in _units(plain(out.value))] if depends else []
+            return tuple([_rows(found, np.shape(plain(out)), like, x) for like, x in zip(args, tracked, strict=True)])
     finally:
         level.close()
 
@@ -57,7 +60,6 @@ def _rows(found: list[dict], shape: tuple, like: Any, tracked: Any) -> Any:
 
 def _units(out: Any) -> Any:
     """Zeros like `out`, with a 1 at each place in turn."""
-    out = plain(out)
     for place in np.ndindex(np.shape(out)):
         unit = np.zeros_like(out)
         unit[place] = 1

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tree.cards import on_card_of, on_first_card_of
 from ..tree.contract import children, is_leaf
 from ..tree.parameters import is_trainable_array, trainables
 from ..tree.ties import is_array, parameter_key, same_view
@@ -75,7 +76,8 @@ def back(loss: TrackedArray) -> None:
         if parameter.grad is None:
             parameter.grad = as_plain_gradient(g, parameter.value, given)
         else:
-            parameter.grad += g
+            with on_card_of(g):
+                parameter.grad += g
 
 
 # ---------------------------------------------------------------------------------------------
@@ -110,14 +112,15 @@ class Params:
             for owner, step, array in places:
                 first, stand_in = tracked[parameter_key(array)]
                 put(owner, step, same_view(array, first, stand_in))
-            value = called(f)
-            plain_value = untracked(value, level)
-            leaves = gradients_of(value, level)
-            given: set[int] = set()
-            found = {}
-            for array, stand_in in tracked.values():
-                if stand_in in leaves:
-                    found[id(array)] = as_plain_gradient(leaves[stand_in], array, given)
+            with on_first_card_of(self.arrays):
+                value = called(f)
+                plain_value = untracked(value, level)
+                leaves = gradients_of(value, level)
+                given: set[int] = set()
+                found = {}
+                for array, stand_in in tracked.values():
+                    if stand_in in leaves:
+                        found[id(array)] = as_plain_gradient(leaves[stand_in], array, given)
             return plain_value, ImplicitGradients(self, found)
         finally:
             for owner, step, array in places:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import device_of
+from ..arrays import device_of, on_card_of
 from ..devices.host import CPU
 from ..optimizers import Leaf
 from ..tree.contract import children, is_leaf
@@ -29,7 +29,8 @@ class Loading:
 
     def finish(self) -> None:
         for _, x, _, values in self.copies.values():
-            x[...] = values
+            with on_card_of(x):
+                x[...] = values
         for action in self.actions:
             action()
 
@@ -91,7 +92,8 @@ class Loading:
                 f"{name} is read-only, as an array is while a gradient call uses it; to load into another, give the "
                 "model a copy: x.copy()"
             )
-        values = source.astype(x.dtype, copy=not self.own)  # a copy, since the source may be these very arrays
+        with on_card_of(source):
+            values = source.astype(x.dtype, copy=not self.own)  # a copy, since the source may be these very arrays
         key = parameter_key(x)
         if key not in self.copies:
             self.copies[key] = path, x, values, device_of(x).receive(values)

@@ -218,7 +218,7 @@ class Kernel:
                 order.most_rounds = self.most_rounds
                 order.watch(self.watched)
                 order.tracer = traced and tracing.Tracer(order, *traced)
-                device.catch_up()
+                device.begin()
                 self.figures = order.run()
         except KernelError as error:
             raised = f"the latest launch raised {type(error).__name__}"

@@ -68,11 +68,11 @@ def simulate_gpu(
 
 
 def _make(count: int, like: Any, memory: int | None, deterministic: bool = True) -> list[Device]:
-    from ..simulated.device import SimulatedDevice  # not needed with a real GPU
+    from ..simulated.device import SimulatedDevice, together  # not needed with a real GPU
     from ..simulated.presets import preset
 
     new: list[Device] = [SimulatedDevice(index, preset(like), memory, deterministic) for index in range(count)]
-    return list(_State.devices) if list(map(_settings, new)) == list(map(_settings, _State.devices)) else new
+    return list(_State.devices) if list(map(_settings, new)) == list(map(_settings, _State.devices)) else together(new)
 
 
 def _settings(device: Any) -> Any:

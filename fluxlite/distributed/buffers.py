@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arrays import device_of
+from ..arrays import device_of, on_card_of
 from ..tree.parameters import trainables
 from ..tree.ties import is_array
 from ..tree.walks import Attribute, KeyPath, nodes
@@ -58,5 +58,6 @@ class Buffers:
         for bucket in self.buckets:
             sums = bucket.sums()
             for slot in bucket.slots:
-                now[slot.leaf][...] = slot.of(sums)
+                with on_card_of(sums):
+                    now[slot.leaf][...] = slot.of(sums)
         self.before = now

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..arguments import check_callable
-from ..arrays import fusing
+from ..arrays import fusing, on_card_of
 from ..tree.ties import is_tracked
 
 
@@ -44,7 +44,8 @@ class Fused:
             from .derivative import on_tape
 
             return on_tape(self, args)
-        return fusing[type(plain)](self, args)
+        with on_card_of(plain):
+            return fusing[type(plain)](self, args)
 
 
 def fuse(*function: Any, kernel_name: str | None = None) -> Any:

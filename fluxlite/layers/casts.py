@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import astype, on_card_of
+from ..arrays import astype
 from ..autodiff.tracked import untracked_leaf
 from ..tree.ties import is_array
 from ..tree.walks import fmap
@@ -47,7 +47,5 @@ def _cast(x: Any, dtype: Any) -> Any:
 
 def _cast_leaf(x: Any, dtype: Any) -> Any:
     value = untracked_leaf(x)
-    if not (is_array(value) or isinstance(value, np.floating)) or x.dtype.kind != "f":
-        return x
-    with on_card_of(x):
-        return astype(x, dtype)
+    is_float = (is_array(value) or isinstance(value, np.floating)) and x.dtype.kind == "f"
+    return astype(x, dtype) if is_float else x

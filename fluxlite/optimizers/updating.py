@@ -11,6 +11,7 @@ from ..arrays import device_of, enter_card, on_card_of
 from ..autodiff.collecting import Gradient
 from ..autodiff.tracked import TrackedArray
 from ..messages import warn
+from ..tree.cards import copy_of
 from ..tree.contract import children, fields_of, is_leaf, trainable
 from ..tree.parameters import is_trainable_array, trainables
 from ..tree.ties import is_array, parameter_key, same_view
@@ -138,7 +139,9 @@ def _named_steps(state: Any, model: Any, grads: Any) -> Iterator[tuple[Leaf, Any
         _check_state(path, x, leaf)
     for _, x, leaf, several in found.values():
         if not leaf.frozen:
-            yield leaf, x, sum(several[1:], several[0])
+            with on_card_of(x):
+                total = sum(several[1:], several[0])
+            yield leaf, x, total
 
 
 def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
@@ -154,7 +157,7 @@ def updated(state: Any, model: Any, grads: Any) -> tuple[Any, Any]:
 
 
 def _copy(leaf: Any) -> Any:
-    return leaf.copy() if is_array(leaf) else leaf
+    return copy_of(leaf) if is_array(leaf) else leaf
 
 
 def _beside(path: KeyPath, x: Any, state: Any, grads: Any) -> Iterator[tuple[KeyPath, Any, Any, Any]]:

@@ -26,7 +26,7 @@ from .indexing import getitem, scatter_add, setitem, write
 from .memory import Stored, root_of
 from .operators import Operators
 from .quiet import quietly
-from .rules import values_on
+from .rules import current_card, values_on
 
 Index = Any
 Axis = int | tuple[int, ...] | None
@@ -133,8 +133,11 @@ class SimulatedArray(HostReads, Operators):
         """What NumPy made: a view where the memory order allows it, otherwise a copy, which takes a kernel."""
         if root_of(values) is self._buffer.root:
             return self._view(values)
-        self.device.launch(name, 2 * values.nbytes)
-        return self.device.new(values)
+        device, card = self.device, current_card(self.device)
+        device.catch_up()
+        device.launch(name, 2 * values.nbytes)
+        made = device.new(values)
+        return made if card is device else card.copy_from(device, made)
 
     def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         return call(function, (self, *args), kwargs and _given(**kwargs), self.device)
@@ -245,13 +248,18 @@ class SimulatedArray(HostReads, Operators):
         setitem(self, index, value)
 
     def copy(self, order: str = "C") -> SimulatedArray:
-        return self.device.copy_within(self, order)
+        device, flags = self.device, self._values.flags
+        if (card := current_card(device)) is device:
+            return device.copy_within(self, order)
+        # Then it's a move to the current card, of whole memory: CuPy's _core/core.pyx:861.
+        is_whole = flags.c_contiguous or order in "KA" and flags.f_contiguous
+        return card.copy_from(device, self if is_whole else device.copy_within(self, order))
 
     def __copy__(self) -> SimulatedArray:
         return self.copy()
 
     def __deepcopy__(self, memo: dict) -> SimulatedArray:
-        return self.copy()
+        return self.device.copy_within(self)  # beside the array: core.pyx:1787
 
     def set(self, arr: np.ndarray, stream: Any = None) -> None:
         """Fill this array, which lies in one piece, from a host array of the same type and shape."""
@@ -268,12 +276,15 @@ class SimulatedArray(HostReads, Operators):
             raise TypeError("x.astype takes neither casting= nor subok= on a GPU (CuPy does not support them yet)")
         order, flags = order or "K", self.flags
         lies_so = order == "K" or flags.c_contiguous and order in "AC" or flags.f_contiguous and order in "AF"
-        if np.dtype(dtype) == self.dtype and (copy or lies_so):
-            return self.copy(order) if copy else self
-        self.device.catch_up()
-        values = quietly(self.device, np.ndarray.astype, self._values, dtype, order)
-        self.device.launch("astype", self.nbytes + values.nbytes)
-        return self.device.new(values)
+        same = np.dtype(dtype) == self.dtype
+        if same and lies_so and not copy:
+            return self
+        device = self.device.begin()
+        if same and (copy or lies_so):
+            return device.copy_within(self, order)
+        values = quietly(device, np.ndarray.astype, self._values, dtype, order)
+        device.launch("astype", self.nbytes + values.nbytes)
+        return device.new(values)
 
     def fill(self, value: Any) -> None:
         self[...] = value
@@ -294,10 +305,10 @@ class SimulatedArray(HostReads, Operators):
             raise NotImplementedError(
                 f"x.{name}() on a GPU takes an array that lies in memory row by row; np.{name}(x) makes a new one"
             )
-        self.device.catch_up()
-        self.device.compute(getattr(np.ndarray, name), self._values, *args)
+        device = self.device.begin()
+        device.compute(getattr(np.ndarray, name), self._values, *args)
         is_last = args[name == "partition"] in (-1, self.ndim - 1)
-        self.device.launch_function(name, [self._values], [], (), {}, ONE if is_last else Asked(3))
+        device.launch_function(name, [self._values], [], (), {}, ONE if is_last else Asked(3))
 
     # -- NumPy's functions as methods -------------------------------------------------------------
 

@@ -41,11 +41,10 @@ def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
         raise NotImplementedError(f"{ufunc.__name__}.at does not exist on a GPU")
     if x._values.dtype.str[1:] not in _ATOMIC[ufunc.__name__].split():
         raise TypeError(f"{ufunc.__name__}.at does not exist on a GPU for dtype {x._values.dtype}")
-    device = x.device
+    device = x.device.begin()
     values = [array_of(device, value, x._values.dtype) for value in given]
     place, arrays = index_arrays(device, index, x._values.shape)
     added = [values_on(device, value) for value in values]
-    device.catch_up()
     quietly(device, ufunc.at, x._values, place, *added)
     # What's there is read and written once for each place, and what's added is read.
     places = arrays[0].size if arrays and arrays[0].dtype.kind != "b" else len(x._values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .memory import Buffer, Pool, root_of
 from .presets import Preset
 from .random import SimulatedGenerator
+from .rules import computing_card
 
 
 class SimulatedDevice(GPU):
@@ -34,6 +36,8 @@ class SimulatedDevice(GPU):
 
     # Computes instead of NumPy, called like ``compute(np.add, x, y)``; None means NumPy itself.
     instead: Callable[..., Any] | None = None
+    # All cards of this computer, if they're several: then one of them is the current one.
+    cards: tuple[SimulatedDevice, ...] = ()
     # The estimate that this device belongs to. Only its own receipts see this device.
     estimate: object = None
 
@@ -51,6 +55,7 @@ class SimulatedDevice(GPU):
         self.pool = Pool(like.memory if memory is None else memory, f"{self!r} ({self.name})")
         self.host, self.lanes = host, Lanes(like, host)
         self.live = not deterministic  # whether the host's clock counts the program's own time too
+        self.begins = self.live  # whether there's something to do when a call begins
         self._is_new = True
 
     def __repr__(self) -> str:
@@ -114,9 +119,13 @@ class SimulatedDevice(GPU):
         self.catch_up()
         self._begin()
         result = self._buffered(x.nbytes, lambda: self.compute(np.array, x._values, order="K", copy=True))
-        span = self.lanes.copy_from(source.lanes, x.nbytes)
-        self._tell(events.DEVICE_TO_DEVICE, f"copy from {source!r}", span, nbytes=x.nbytes)
+        self.count_copy_from(source, x.nbytes)
         return result
+
+    def count_copy_from(self, source: Any, nbytes: int) -> None:
+        """Record that memory was copied here from another card, as it is."""
+        span = self.lanes.copy_from(source.lanes, nbytes)
+        self._tell(events.DEVICE_TO_DEVICE, f"copy from {source!r}", span, nbytes=nbytes)
 
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
         """A copy of `x` on this device, by a kernel."""
@@ -239,6 +248,11 @@ class SimulatedDevice(GPU):
         self.catch_up()
         return self.host.now / 1e9
 
+    def begin(self) -> Any:
+        """A call begins that computes with arrays of this card. Returns the card that does: the current one."""
+        self.catch_up()
+        return computing_card(self) if self.cards else self
+
     def catch_up(self) -> None:
         """A call begins. With ``deterministic=False``, the time since the previous call counts."""
         if self.live:
@@ -265,6 +279,15 @@ class SimulatedDevice(GPU):
 
     def new_generator(self, seed: int | None) -> SimulatedGenerator:
         return SimulatedGenerator(self, seed)
+
+
+def together(cards: list[Any]) -> list[Any]:
+    """Put these cards into one computer. One of several is the current one, and those of operands must be entered."""
+    if len(cards) > 1:
+        arrays.enter_card[SimulatedArray] = operator.attrgetter("device")
+        for card in cards:
+            card.cards, card.begins = tuple(cards), True
+    return cards
 
 
 def _plainly(function: Callable, *args: Any, **kwargs: Any) -> Any:

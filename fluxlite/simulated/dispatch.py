@@ -15,7 +15,7 @@ import numpy as np
 
 from ..devices.base import check_dtype
 from ..devices.refusals import SCALARS, refusal
-from . import costs, kernels, surface
+from . import costs, kernels, rules, surface
 from .asked import Asked
 from .atomic import add_at
 from .costs import TEN_EACH
@@ -49,14 +49,14 @@ def reflected(ufunc: np.ufunc, x: Any, y: Any) -> Any:
 def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     """``x += y``: write the result to `x`. The other operand's type gets no say."""
     device = x.device
+    if device.begins:
+        device = device.begin()
     if isinstance(y, Stored):
         if y._buffer is x._buffer:
             copy_if_shared((y,), x)
         y = values_on(device, y)
     elif not isinstance(y, SCALARS):
         return call_ufunc(ufunc, (x, y), {"out": (x,)})  # this raises the right error
-    if device.live:
-        device.host.catch_up()
     values = x._values
     (device.instead or quiet.run)(ufunc, values, y, out=(values,))
     name, size = ufunc.__name__, values.size
@@ -111,8 +111,8 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             values.append(host_operand(ufunc, x, inputs, kwargs) if method == "__call__" else x)
     if kwargs or method != "__call__":
         return _call_with_keywords(ufunc, inputs, values, kwargs or {}, method, device)
-    if device.live:
-        device.host.catch_up()
+    if device.begins:
+        device = device.begin()
     try:
         result = (device.instead or quiet.run)(ufunc, *values)
     except ValueError:
@@ -152,7 +152,7 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     plain = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items() if name != "out"}
     if given:
         plain["out"] = (given[0]._values,)
-    device.catch_up()
+    device = device.begin()
     if given:
         copy_if_shared(inputs, given[0])
     differs = DIFFERENT.get(ufunc.__name__) if method == "__call__" else summed
@@ -252,6 +252,8 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     plain_args = [x if type(x) in _PLAIN else _unwrap(function, x, device, found) for x in args]
     plain_kwargs = kwargs and {key: _unwrap(function, x, device, found) for key, x in kwargs.items()}
     device.catch_up()
+    if device.cards and found and (plan.name in rules.WRITING or kwargs.get("out") is not None):
+        device.begin()
     if plan.calls_back:
         with np.errstate(all="ignore"):
             result = function(*plain_args, **plain_kwargs)
@@ -259,12 +261,15 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
         result = _computed(device, plan.differs, function, plain_args, plain_kwargs)
     if plan.is_about_arrays:
         return result
+    card = rules.current_card(device)
     made: list[Any] = []  # new memory, not views of an argument
     if not plan.keeps_order and type(result) is np.ndarray and result.base is None and not result.flags.c_contiguous:
         result = result.copy()
-    wrapped_result = _wrap(result, device, found, made)
+    wrapped_result = _wrap(result, card, found, made)
     if made or result is None or kwargs.get("out") is not None:
-        _launch(plan, device, [x._values for x in found.values()], made, plain_args, plain_kwargs)
+        if device.cards and found and plan.name not in rules.MAKING:
+            device.begin()
+        _launch(plan, card, [x._values for x in found.values()], made, plain_args, plain_kwargs)
     return wrapped_result
 
 
@@ -292,8 +297,7 @@ def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwarg
 
 def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """``x.sum(axis, …)`` and the like: calls the array method `name`."""
-    device, values = x.device, x._values
-    device.catch_up()
+    device, values = x.device.begin(), x._values
     differs = DIFFERENT.get(name) if values.dtype.char == "e" else None
     result = _computed(device, differs, getattr(np.ndarray, name), (values, *args), kwargs)
     asked = kernels.asked_by(name, (values, *args), kwargs)
@@ -356,11 +360,11 @@ def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
         places = indices._values if isinstance(indices, Stored) else indices
     else:
         places = x.device.copy_in(np.asarray(indices), explicit=False)._values
-    x.device.catch_up()
+    device = x.device.begin()
     target = None if out is None else out._values
-    result = (x.device.instead or quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
-    x.device.launch("take", 2 * result.nbytes + getattr(places, "nbytes", 0))
-    return x.device.new(result) if out is None else out
+    result = (device.instead or quiet.run)(np.take, x._values, places, axis, target, mode="wrap")
+    device.launch("take", 2 * result.nbytes + getattr(places, "nbytes", 0))
+    return device.new(result) if out is None else out
 
 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
@@ -368,12 +372,12 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
         indices = x.device.copy_in(indices, explicit=False)
     one_device(x.device, indices)
     length = x._values.size if axis is None else x._values.shape[axis]
-    x.device.catch_up()
+    device = x.device.begin()
     result = np.take_along_axis(x._values, wrapped(indices._values, length), axis)
     asked = kernels.asked_by("take_along_axis", (x._values, indices), {})
-    x.device.launch("take_along_axis", 2 * result.nbytes + indices.nbytes, count=asked.kernels)
-    x.device.besides("take_along_axis", asked, indices.nbytes)
-    return x.device.new(result)
+    device.launch("take_along_axis", 2 * result.nbytes + indices.nbytes, count=asked.kernels)
+    device.besides("take_along_axis", asked, indices.nbytes)
+    return device.new(result)
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
@@ -381,11 +385,11 @@ def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
     if not isinstance(a, Stored):
         raise refusal(np.put, a, device_among((ind, v)))
     ind, v = array_of(a.device, ind, None), array_of(a.device, v, a._values.dtype)
-    a.device.catch_up()
-    a.device.compute(np.put, a._values, ind._values, v._values, mode)
-    a.device.launch("put", 2 * v._values.nbytes + ind._values.nbytes)
+    device = a.device.begin()
+    device.compute(np.put, a._values, ind._values, v._values, mode)
+    device.launch("put", 2 * v._values.nbytes + ind._values.nbytes)
     if mode == "raise":
-        a.device.besides("put", Asked(0, memsets=1, reads=(1,)), 1)
+        device.besides("put", Asked(0, memsets=1, reads=(1,)), 1)
 
 
 def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:

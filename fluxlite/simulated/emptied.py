@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .memory import Stored
+from .rules import current_card
 
 # As a floating-point number, each of these is a NaN that no computation gives.
 _PATTERNS = {2: np.uint16(0x7EB7), 4: np.uint32(0x7FEDBEEF), 8: np.uint64(0x7FFEDBEEFCAFEBAD)}
@@ -23,6 +24,7 @@ def empty(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     plain = [x._values if isinstance(x, Stored) else x for x in args]
     named = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items()}
     device.catch_up()
+    device = current_card(device)
     values = (device.instead or _plainly)(function, *plain, **named)
     made = device.new(values)
     pattern = _pattern(values.dtype)

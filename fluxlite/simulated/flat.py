@@ -35,21 +35,21 @@ class Flat:
         place, x = self._place(index), self.base
         if type(place) is tuple:
             return x[place].copy()
-        x.device.catch_up()
+        device = x.device.begin()
         values = x._values.flat[place]
-        x.device.launch("flat", 2 * values.nbytes)
-        return x.device.new(values)
+        device.launch("flat", 2 * values.nbytes)
+        return device.new(values)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         place, x = self._place(index), self.base
         if type(place) is tuple:
             x[place] = value
             return
-        x.device.catch_up()
-        value = array_of(x.device, value, x.dtype)
-        if x.device.instead is None:
+        device = x.device.begin()
+        value = array_of(device, value, x.dtype)
+        if device.instead is None:
             x._values.flat[place] = value._values
-        x.device.launch("flat", 2 * x._values.itemsize * len(range(*place.indices(x.size))))
+        device.launch("flat", 2 * x._values.itemsize * len(range(*place.indices(x.size))))
 
     def _place(self, index: Any) -> Any:
         """A slice as it is; a number as a place in the array. CuPy takes nothing else."""

@@ -32,8 +32,7 @@ def getitem(x: Any, index: Any) -> Any:
     """``x[index]``: a view for numbers and slices, a new array for a list or an array."""
     if is_basic(index):
         return x._view(_part(x, _ending_in_ellipsis(index)))
-    device = x.device
-    device.catch_up()
+    device = x.device.begin()
     place, arrays = index_arrays(device, index, x._values.shape)
     values = np.asarray(x._values[place])
     if root_of(values) is x._buffer.root:  # NumPy treats an index array of shape () as a number
@@ -64,8 +63,7 @@ def setitem(x: Any, index: Any, value: Any) -> None:
     if is_basic(index):
         _set_part(x, _ending_in_ellipsis(index), value)
         return
-    device = x.device
-    device.catch_up()
+    device = x.device.begin()
     place, arrays = index_arrays(device, index, x._values.shape)
     value = array_of(device, value, x._values.dtype)
     write(device, x._values, place, value._values)
@@ -89,13 +87,12 @@ def _fill(device: Any, value: Any, part: np.ndarray) -> None:
     if value == 0 and part.flags.c_contiguous:
         device.memset("fill", part.nbytes)
     else:
-        device.launch("setitem", part.nbytes)
+        device.begin().launch("setitem", part.nbytes)
 
 
 def scatter_add(x: Any, index: Any, values: Any) -> None:
     """``x[index] += values`` with an index array. Repeated positions add up (`cupyx.scatter_add`)."""
-    device = one_device(x.device, values)
-    device.catch_up()
+    device = one_device(x.device, values).begin()
     place, arrays = index_arrays(device, index, x._values.shape)
     if device.instead is None:
         np.add.at(x._values, place, values._values)
@@ -117,15 +114,19 @@ def _set_part(x: Any, place: tuple, value: Any) -> None:
     part = _part(x, place)
     if not isinstance(value, Stored):
         value = one_number(value)
-        write(x.device, part, ..., value)
         _fill(x.device, value, part)
+        write(x.device, part, ..., value)
         return
-    one_device(x.device, value)
-    value = value._values
+    source, value = value, value._values
     if _is_same_memory(part, value):  # x[0] += 1 ends with this assignment, which has nothing left to do
         return
+    is_alike = _lies_alike(part, value)
+    if not is_alike:
+        one_device(x.device, source).begin()
     write(x.device, part, ..., value)
-    if _lies_alike(part, value):
+    if is_alike and source.device != x.device:  # no kernel, so from any card to any: CuPy's _routines_indexing.pyx:1100
+        x.device.count_copy_from(source.device, part.nbytes)
+    elif is_alike:
         x.device.copy_on_card(part.nbytes)
     else:
         if np.may_share_memory(part, value):  # then CuPy copies it first

@@ -9,6 +9,7 @@ import numpy as np
 
 from .indexing import array_of
 from .memory import Stored
+from .rules import current_card
 
 # What these ask for if the call doesn't say. All of them are `cupy.array`.
 _USUALLY: dict[Callable, dict[str, Any]] = {
@@ -21,7 +22,8 @@ _USUALLY: dict[Callable, dict[str, Any]] = {
 
 
 def from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
-    """The array that `function` makes, on this device."""
+    """The array that `function` makes, on this device, or on the current one of several cards."""
+    device = current_card(device)
     if function not in _USUALLY:  # it reads a file or the like
         return device.copy_in(np.asarray(function(*args, **kwargs)))
     return _array(device, **_USUALLY[function] | dict(zip(("a", "dtype", "order"), args)) | kwargs)
@@ -44,7 +46,8 @@ def _array(
     else:  # joined on the device, as by np.concatenate
         made = np.concatenate([x.reshape(1) if x.ndim == 0 else x for x in found]).reshape(shape)
         order, copy = ("F" if order == "F" else "C"), None
-    result = made.astype(made.dtype if dtype is None else dtype, order, copy=bool(copy))
+    copies = bool(copy) or made.device != device
+    result = made.astype(made.dtype if dtype is None else dtype, order, copy=copies)
     if copy is False and result is not made:
         raise ValueError("np.array(x, copy=False): this dtype or order takes a copy; copy=None makes one if need be")
     return result.reshape((1,) * (ndmin - result.ndim) + result.shape) if ndmin > result.ndim else result

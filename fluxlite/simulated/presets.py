@@ -37,6 +37,16 @@ _HOST = {
     "queue": ("guessed", "about a thousand launches wait; then the host does"),
 }  # fmt: skip
 _LINK = ("guessed", "PCI Express carries 16, 32 or 64 GB/s each way (generation 3, 4, 5 with 16 lanes): 3/4 of it")
+# Where nothing says that there's peer access, we guess that there's none.
+_PEERS = {
+    "NVIDIA T4": ("guessed", "none between those in cloud machines, which have no NVLink"),
+    "RTX 2080 Ti": ("published", "none without an NVLink bridge (tensorflow issue 24677, 2019)"),
+    "L4": ("published", "none in a cloud machine with several (llm-d-infra pull request 181, 2025)"),
+    "RTX 4090": ("published", "none with NVIDIA's driver; a changed one gives it (tinygrad, open-gpu-kernel-modules)"),
+    "A100": ("guessed", "as with the NVLink bridge of its datasheet; over PCI Express alone, the machine decides"),
+    "H100": ("guessed", "NVLink between the cards of one machine, as in its datasheet"),
+    "H200": ("guessed", "NVLink between the cards of one machine, as in its datasheet"),
+}
 _PAGEABLE = ("guessed", "such memory is first copied on the host, so the host's memory limits the rate, too")
 
 
@@ -69,6 +79,7 @@ class Preset(NamedTuple):
     first_use: float = 20e-3  # loading a kernel
     start: float = 0.5  # before the first use of all
     queue: int = 1024  # so many launches can wait for the card
+    peers: bool = False  # whether one such card can read the memory of another beside it: peer access
     version: int = 2
     source: str = ""  # of the datasheet's figures
 
@@ -88,6 +99,7 @@ class Preset(NamedTuple):
             return [Figure(name, _text(name, getattr(self, name)), "given", "calibrate, or you") for name in names]
         sheet, share = ("datasheet", self.source), ("datasheet x guess", f"a share of the peak in {self.source}")
         kinds = {"memory": sheet, "multiprocessors": sheet, "pageable": _PAGEABLE, "pinned": _LINK, **_HOST}
+        kinds["peers"] = _PEERS.get(self.name, ("guessed", "none: a card for players"))
         if self.version == 1:
             kinds |= dict.fromkeys(("launch", "library"), ("guessed", "before anything published was looked up"))
         return [Figure(name, _text(name, getattr(self, name)), *kinds.get(name, share)) for name in names]
@@ -99,6 +111,8 @@ class Preset(NamedTuple):
 
 
 def _text(name: str, value: float) -> str:
+    if name == "peers":
+        return "yes" if value else "no"
     if name in ("multiprocessors", "queue"):
         return f"{value:,}"
     if name == "memory":
@@ -139,13 +153,13 @@ PRESETS = {
                "TFLOPS float32, tensor cores 165.2 TFLOPS adding up in float32, 128 multiprocessors, float64 at 1/64, "
                "PCI Express 4"),
         # CuPy doesn't use TF32 by itself. Products in float64 use the tensor cores.
-        Preset("A100", 40 * GiB, 108, 1555e9 * 0.85, 312e12 * 0.6, 19.5e12 * 0.85, 19.5e12 * 0.85, *_PCIE_4,
+        Preset("A100", 40 * GiB, 108, 1555e9 * 0.85, 312e12 * 0.6, 19.5e12 * 0.85, 19.5e12 * 0.85, *_PCIE_4, peers=True,
                source="NVIDIA A100 Tensor Core GPU datasheet, 2021, the PCIe card with 40 GB: 1,555 GB/s, 19.5 TFLOPS "
                "float32, tensor cores 312 TFLOPS, in float64 19.5; 108 multiprocessors; PCI Express 4"),
-        Preset("H100", 80 * 10**9, 132, 3.35e12 * 0.85, 989e12 * 0.6, 67e12 * 0.75, 67e12 * 0.85, *_PCIE_5,
+        Preset("H100", 80 * 10**9, 132, 3.35e12 * 0.85, 989e12 * 0.6, 67e12 * 0.75, 67e12 * 0.85, *_PCIE_5, peers=True,
                source="NVIDIA H100 Tensor Core GPU datasheet, 2023, SXM: 80 GB, 3.35 TB/s, float32 67 TFLOPS, tensor "
                "cores 1,979 with sparse matrices, so 989, in float64 67; 132 multiprocessors; PCI Express 5"),
-        Preset("H200", 141 * 10**9, 132, 4.8e12 * 0.85, 989e12 * 0.6, 67e12 * 0.75, 67e12 * 0.85, *_PCIE_5,
+        Preset("H200", 141 * 10**9, 132, 4.8e12 * 0.85, 989e12 * 0.6, 67e12 * 0.75, 67e12 * 0.85, *_PCIE_5, peers=True,
                source="NVIDIA H200 Tensor Core GPU datasheet, 2024, SXM: 141 GB, 4.8 TB/s, float32 67 TFLOPS, tensor "
                "cores 1,979 with sparse matrices, so 989, in float64 67; 132 multiprocessors; PCI Express 5"),
     )

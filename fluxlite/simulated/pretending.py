@@ -11,7 +11,7 @@ from ..devices.backends import BACKENDS, Backend
 from ..devices.base import Device
 from ..devices.cupy.device import NEEDS
 from ..devices.cupy.parts import pretended_part
-from .device import SimulatedDevice
+from .device import SimulatedDevice, together
 from .presets import preset
 
 _KINDS_OF_ID = {"CUDA": "CuDevice", "AMDGPU": "HIPDevice", "Metal": "MTLDevice"}
@@ -86,7 +86,7 @@ def _pretended(name: str, situation: str | int) -> Backend:
 def _devices(name: str, count: int) -> list[Device]:
     if not count:
         return []
-    return [PretendedDevice(name, index) for index in range(count)]
+    return together([PretendedDevice(name, index) for index in range(count)])
 
 
 class PretendedDevice(SimulatedDevice):

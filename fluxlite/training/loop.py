@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import check_bool
-from ..arrays import device_of
+from ..arrays import device_of, on_card_of
 from ..devices.host import CPU
 from ..errors import LayerError, keywords_hinted, other_device
 from ..optimizers.states import follow
@@ -382,7 +382,8 @@ def _numbers(losses: list[Any]) -> list[float]:
         return [float(CPU.receive(losses[0]))]
     if not all(remote):
         return [_numbers([x])[0] for x in losses]
-    return [float(x) for x in CPU.receive(np.stack(losses))]
+    with on_card_of(losses[0]):
+        return [float(x) for x in CPU.receive(np.stack(losses))]
 
 
 def _why(error: Exception, model: Any, arguments: Any) -> Exception | None:

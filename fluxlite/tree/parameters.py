@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .cards import on_card_of, on_first_card_of
 from .contract import trainable
 from .ties import is_array, is_tracked, parameter_key, same_view
 from .walks import KeyPath, check_open, fmap, nodes
@@ -59,7 +60,8 @@ def destructure(model: Any) -> tuple[Any, Callable]:
     arrays = [array for _, array in trainables(model)]
     starts = np.cumsum([0] + [array.size for array in arrays]).tolist()
     first = {parameter_key(array): (array, start) for array, start in zip(arrays, starts, strict=False)}
-    vector = np.concatenate([np.ravel(array) for array in arrays]) if arrays else np.zeros(0, np.float32)
+    with on_first_card_of(arrays):
+        vector = np.concatenate([np.ravel(array) for array in arrays]) if arrays else np.zeros(0, np.float32)
 
     as_it_was = fmap(lambda leaf: leaf, model)  # the model may get other arrays later
 
@@ -75,6 +77,7 @@ def destructure(model: Any) -> tuple[Any, Callable]:
             part = np.reshape(new[start : start + array.size], array.shape).astype(array.dtype)
             return same_view(leaf, array, part)
 
-        return fmap(piece, as_it_was)
+        with on_card_of(new):
+            return fmap(piece, as_it_was)
 
     return vector, restructure

@@ -30,7 +30,8 @@ never_moved = on_two(lambda device, x: x)
 back_to_the_host = on_two(lambda device, x: device(x), fl.cpu)
 back_to_card_0 = on_two(lambda device, x: device(x), lambda y: fl.get_device("Simulated", 0)(y))
 returns_nothing = on_two(lambda device, x: device(x), lambda y: None)
-wrong_values = on_two(lambda device, x: device(x), lambda y: y + 1)
+wrong_values = on_two(lambda device, x: device(x), lambda y: y[::-1])
+while_card_0_is_current = on_two(lambda device, x: device(x), lambda y: y * 1)
 
 
 def only_x_moved(model, devices):
@@ -101,11 +102,6 @@ def as_a_chain(model, devices):
     """A device is a function, so it can stand in a Chain."""
     first, second = halves(model, devices)
     return fl.Chain(devices[0], *first, devices[1], *second)
-
-
-def only_the_second_is_missing(model, devices):
-    first, second = halves(model, devices)
-    return lambda x: second(devices[1](first(devices[0](x))))
 
 
 class AsAClass:
@@ -197,6 +193,7 @@ def by_hand(loss, model, x, y, devices):
         ("11.2", [as_a_pair], "split should return something that you can call with x"),
         ("11.2", [to_other_cards], "none is on the cards in devices: is it devices[0], not device0"),
         ("11.2", [returns_nothing], "what split returns gives None"),
+        ("11.2", [while_card_0_is_current], "with an array of another card than the current one"),
         ("11.2", [wrong_values], "the values aren't those of the model on one device"),
         ("11.3", [4, 3, 1], "how_many: those that aren't in the list are hidden"),
         ("11.3", [1, 3, 1], "how_many: each number in the list"),
@@ -248,14 +245,6 @@ def test_two_gradients_added_across_the_cards_stop_with_the_librarys_own_words()
 def test_a_place_in_small_letters_is_right_and_the_verdict_says_how_it_is_written():
     assert judge("11.1", 1, 1, 0, "cpu").message.endswith('In a program it\'s written "CPU"')
     assert "written" not in judge("11.1", 1, 1, 0, "CPU").message
-
-
-def test_a_split_without_the_cards_as_current_ones_is_right_and_the_verdict_names_the_habit():
-    """Simulated cards compute where the arrays are, CuPy on the current card."""
-    for split in (as_a_chain, only_the_second_is_missing):
-        verdict = judge("11.2", split)
-        assert verdict.word == "right" and "on real cards, put `with devices[i]:`" in verdict.message
-    assert "real cards" not in judge("11.2", AsAClass).message
 
 
 @pytest.mark.parametrize("hidden", [None, "-1", "0"])

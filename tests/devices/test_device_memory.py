@@ -79,7 +79,7 @@ def test_two_devices_do_not_mix():
     x, y = first(np.ones(2, np.float32)), second(np.ones(2, np.float32))
     for mix in (
         lambda: x + y, lambda: np.add(x, y), lambda: np.concatenate([x, y]), lambda: np.stack([y, x]),
-        lambda: x.__iadd__(y), lambda: x.__setitem__(0, y[0]), lambda: np.add(x, x, out=y),
+        lambda: x.__iadd__(y), lambda: x.__setitem__(slice(None), y[::-1]), lambda: np.add(x, x, out=y),
         lambda: x[second(np.array([0]))], lambda: np.take_along_axis(x, second(np.array([0])), 0), lambda: x == y,
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"Simulated:0.*Simulated:1|Simulated:1.*Simulated:0"):

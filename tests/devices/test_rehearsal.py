@@ -274,11 +274,14 @@ def test_a_model_is_trained_on_the_second_card_while_the_first_is_current(cards)
     model = second(fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dense(4, 1)))
     state = fl.setup(fl.Adam(0.01), model)
     for x, y in second(fl.DataLoader((numbers((12, 3)), np.ones((12, 1), np.float32)), batchsize=4)):
-        _, (grads,) = fl.withgradient(lambda m, x=x, y=y: fl.mse(m(x), y), model)
+        _, (grads,) = fl.withgradient(lambda m, x=x, y=y: np.mean((m(x) - y) ** 2), model)  # by NumPy alone
         fl.update(state, model, grads)
-    loss = fl.mse(model(x), y)
+    _, again = fl.updated(state, model, grads)
+    vector, restructure = fl.destructure(model)
+    made = model[0].weight, state.layers[0].weight.memory["mean"], fl.mse(model(x), y), again[0].weight, vector
+    more = restructure(vector)[0].weight, fl.tanh(x), fl.relu(x), fl.f16(model)[0].weight
     assert rehearsal.state.device == 0
-    assert {y.device.id for y in (model[0].weight, state.layers[0].weight.memory["mean"], loss)} == {1}
+    assert {y.device.id for y in (*made, *more)} == {1}
 
 
 @pytest.mark.cuda

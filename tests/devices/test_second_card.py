@@ -1,10 +1,12 @@
 """On several cards, everything that fluxlite computes for the user runs on the card that holds the operands.
 
-CuPy would compute on the current card. The simulation doesn't need it, so here a simulated card objects if it gets work
-while another is the current one. The same on CuPy, with a rehearsed second card, is in `test_rehearsal.py`.
+Here it's on the second of two simulated cards while the first is the current one, so what's asked of the wrong card
+raises (`test_current_card.py`), and what's made on the wrong one is found. The same on CuPy, with a rehearsed second
+card, is in `test_rehearsal.py`.
 """
 
-import operator
+import copy
+import inspect
 
 import numpy as np
 import pytest
@@ -12,33 +14,16 @@ from test_tensors import LAYERS
 
 import fluxlite as fl
 from fluxlite import arrays
-from fluxlite.devices import events
-from fluxlite.devices.base import entered
 from fluxlite.simulated import SimulatedArray
 
 
 @pytest.fixture
-def second(monkeypatch):
+def second():
     """The second of two simulated cards, while the first is the current one."""
     fl.simulate_gpu(2)
     fl.reset_notices()
-    monkeypatch.setitem(arrays.enter_card, SimulatedArray, operator.attrgetter("device"))
     yield fl.cuda.devices()[1]
-
-
-@pytest.fixture
-def misplaced(second, monkeypatch):
-    """What ran on the second card while it was not the current one, by name."""
-    found = []
-
-    def look(event):
-        if event.kind == events.LAUNCH and event.device is second and entered("Simulated") is not second:
-            found.append(event.name)
-
-    monkeypatch.setattr(events, "listeners", events.listeners)
-    events.listeners.append(look)
-    yield found
-    events.listeners.remove(look)
+    assert fl.cuda.device() is fl.cuda.devices()[0]  # what was entered has been left
 
 
 def operand(name, device):
@@ -47,75 +32,203 @@ def operand(name, device):
     return device(x.astype(x.dtype if name == "Embedding" else np.float32))
 
 
-def test_what_is_elsewhere_is_found(second, misplaced):
-    x = second(np.ones(2, np.float32))
-    x + x
-    assert misplaced == ["add"]
-    with second:
-        x + x
-    assert misplaced == ["add"]
+def numbers(device, shape=(4, 3)):
+    return device(np.linspace(-1, 1, np.prod(shape), dtype=np.float32).reshape(shape))
+
+
+def all_on(device, found):
+    """Raises if an array of `found` is on another device. There are some."""
+    places = {fl.device_of(x) for x in fl.leaves(found) if hasattr(x, "dtype") and x.shape is not None}
+    assert places - {fl.get_device("CPU")} == {device}
 
 
 @pytest.mark.parametrize("name", sorted(LAYERS))
-def test_a_layer_alone_computes_on_the_card_of_its_input(name, second, misplaced):
+def test_a_layer_alone_computes_on_the_card_of_its_input(name, second):
     layer, x = second(LAYERS[name][0]()), operand(name, second)
     expected = fl.cpu(layer)(fl.cpu(x))
     got = layer(x)
-    assert misplaced == [] and entered("Simulated") is not second
+    all_on(second, got)
     for one, other in zip(*[y if isinstance(y, tuple) else (y,) for y in (got, expected)]):
         np.testing.assert_allclose(fl.cpu(one), other, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", sorted(set(LAYERS) - {"flatten"}))
-def test_in_a_gradient_too(name, second, misplaced):
+WITH_ARRAYS = sorted(
+    name for name, (make, _) in LAYERS.items() if name != "flatten" and any(True for _ in fl.trainables(make()))
+)
+
+
+def loss_of(layer, x):
+    """Computed with NumPy, as a user does."""
+    y = layer(x)
+    return np.mean((y[0] if isinstance(y, tuple) else y) ** 2)
+
+
+@pytest.mark.parametrize("name", WITH_ARRAYS)
+def test_a_step_of_training_too_whatever_the_loss_computes(name, second, tmp_path):
+    """`gradient` enters the card of the first array that it's asked about, for all that `f` does."""
+    fl.seed(1)
     layer, x = second(LAYERS[name][0]()), operand(name, second)
-
-    def loss(layer):
-        y = layer(x)
-        return fl.mse(y[0], y[0]) if isinstance(y, tuple) else fl.mse(y, y)
-
-    fl.gradient(loss, layer)
-    assert misplaced == []
-
-
-def test_layers_of_functions_compute_there(second, misplaced):
-    x = second(np.ones((3, 2), np.float32))
-    for layer in (
-        fl.Parallel(np.add, np.tanh, np.square),
-        fl.Parallel(np.add, np.tanh, np.square, np.negative),
-        fl.SkipConnection(np.tanh, np.add),
-        fl.PairwiseFusion(np.add, np.tanh, np.square),
-        fl.Maxout(np.tanh, np.square),
-        fl.Chain(np.tanh, np.square),
-    ):
-        layer(x)
-    fl.Parallel(np.add, np.tanh, np.square)((x, x))
-    assert misplaced == []
+    fl.trainmode(layer)
+    before, x_before = fl.cpu(copy.deepcopy(layer)), fl.cpu(x)
+    state = fl.setup(fl.Adam(0.1), layer)
+    (g,) = fl.gradient(lambda layer: loss_of(layer, x), layer)
+    (expected,) = fl.gradient(lambda layer: loss_of(layer, x_before), before)
+    for one, other in zip(fl.leaves(fl.cpu(g)), fl.leaves(expected), strict=True):
+        if hasattr(other, "dtype"):
+            np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
+    all_on(second, fl.updated(state, layer, g))
+    all_on(second, fl.update(state, layer, g))
+    implicit = fl.gradient(lambda: loss_of(layer, x), fl.params(layer))
+    all_on(second, [implicit[array] for array in fl.params(layer) if implicit[array] is not None])
+    vector, restructure = fl.destructure(layer)
+    all_on(second, (vector, restructure(vector), copy.deepcopy(layer), fl.f64(fl.f16(layer))))
+    fl.save(tmp_path / "layer.safetensors", layer)
+    all_on(second, fl.load(tmp_path / "layer.safetensors", layer))
+    all_on(second, fl.loadmodel(layer, fl.state(fl.f64(layer)), cast=True))
+    assert repr(layer) and repr(fl.explain(layer))
 
 
-def test_lists_go_to_the_card_of_the_layer(second, misplaced):
-    layer = second(fl.Embedding(4, 2))
-    assert fl.device_of(layer([0, 3])) is second and misplaced == []
+def of_room(room):
+    """The names of what fluxlite has there."""
+    found = {name: getattr(fl, name) for name in fl.__all__}
+    return sorted(name for name, x in found.items() if getattr(x, "__module__", "").startswith(f"fluxlite.{room}"))
 
 
-def test_what_surrounds_the_layers_computes_there(second, misplaced):
+NO_LOSS = {"label_smoothing", "normalise", "confusion_matrix", "accuracy"}
+
+
+@pytest.mark.parametrize("name", sorted(set(of_room("losses")) - NO_LOSS))
+def test_a_loss_and_its_gradient(name, second):
+    prediction = second(fl.softmax(np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)))
+    target = np.eye(3, dtype=np.float32)[[0, 2, 1, 2]]
+    target = second(2 * target - 1 if "hinge" in name else target)
+    loss = getattr(fl, name)
+    assert float(loss(prediction, target)) == pytest.approx(loss(fl.cpu(prediction), fl.cpu(target)), rel=1e-4)
+    all_on(second, fl.gradient(loss, prediction, target)[0])
+
+
+@pytest.mark.parametrize("name", of_room("activations"))
+def test_an_activation_alone(name, second):
+    activation, x = getattr(fl, name), numbers(second)
+    all_on(second, activation(x))
+    all_on(second, fl.gradient(lambda x: np.sum(activation(x)), x))
+
+
+@pytest.mark.parametrize("name", [name for name in of_room("optimizers") if inspect.isclass(getattr(fl, name))])
+def test_an_optimizer(name, second):
+    rule = {
+        "AccumGrad": lambda: fl.AccumGrad(2),
+        "ClipGrad": lambda: fl.ClipGrad(1.0), "ClipNorm": lambda: fl.ClipNorm(1.0),
+        "OptimiserChain": lambda: fl.OptimiserChain(fl.ClipNorm(1.0), fl.WeightDecay(), fl.Adam()),
+    }.get(name, getattr(fl, name))()  # fmt: skip
+    model, x = second(fl.Chain(fl.Dense(3, 2), fl.BatchNorm(2))), numbers(second)
+    state = fl.setup(rule, model)
+    for _ in range(3):
+        (g,) = fl.gradient(lambda model: np.sum(model(x) ** 2), model)
+        fl.update(state, model, g)
+    all_on(second, (state, model))
+
+
+def through_param(second):
+    w, x = fl.param(numbers(second, (2, 3))), numbers(second)
+    for _ in range(2):
+        fl.back(fl.mse(fl.Dense.of(w)(x), second(np.ones((4, 2), np.float32))))
+    return w.grad
+
+
+def trained(second):
+    fl.seed(1)
+    model = second(fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dropout(0.5), fl.Dense(4, 3)))
+    data = fl.DataLoader((numbers(second), numbers(second)), batchsize=2, shuffle=True)
+    state, schedule = fl.setup(fl.Adam(), model), fl.cosine(0.1, 4)
+    fl.train(lambda m, x, y: np.mean((m(x) - y) ** 2), model, data, state, 2, check_every=2, schedule=schedule)
+    return model, state
+
+
+def fused(second):
+    f, x = fl.cuda.fuse(lambda x: np.tanh(x) + 1), numbers(second)
+    return f(x), fl.gradient(lambda x: np.sum(f(x)), x)
+
+
+def tied(second):
+    """Two pieces of a gradient that one parameter gets are added up."""
+    w = numbers(second, (2, 2))
+    model, g = [w, w], [second(np.ones((2, 2), np.float32))] * 2
+    return fl.update(fl.setup(fl.Descent(), model), model, g)
+
+
+USES = {
+    "jacobian": lambda second: fl.jacobian(lambda x: np.tanh(x) * 2, numbers(second)),
+    "hessian": lambda second: fl.hessian(lambda x: np.sum(np.tanh(x) ** 2), numbers(second)[0]),
+    "more than a loss": lambda second: fl.withgradient(lambda x: (np.sum(x * x), x, x * 2), numbers(second)),
+    "param and back": through_param, "train": trained, "fuse": fused, "ties": tied,
+    "a function alone": lambda second: fl.Chain(np.tanh, np.square)(numbers(second)),
+    "Parallel of functions": lambda second: fl.Parallel(np.add, np.tanh, np.square)((numbers(second),) * 2),
+    "PairwiseFusion": lambda second: fl.PairwiseFusion(np.add, np.tanh, np.square)(numbers(second)),
+    "SkipConnection": lambda second: fl.SkipConnection(np.tanh, np.add)(numbers(second)),
+    "Maxout": lambda second: fl.Maxout(np.tanh, np.square)(numbers(second)),
+    "a list for an Embedding": lambda second: second(fl.Embedding(4, 2))([0, 3]),
+    "states": lambda second: fl.initialstates(second(fl.LSTMCell(2, 3))),
+    "normalise": lambda second: fl.normalise(numbers(second)),
+    "one-hot": lambda second: fl.onehotbatch(second(np.arange(3)), range(3)),
+    "labels": lambda second: fl.onecold(numbers(second), [5, 6, 7]),
+    "batch": lambda second: fl.batch([numbers(second)] * 2),
+    "observations": lambda second: [fl.getobs(numbers(second), index) for index in (0, [0, 1], np.array([2]))],
+    "a shuffled part": lambda second: fl.shuffleobs(numbers(second))[:2],
+    "batches": lambda second: list(fl.DataLoader((numbers(second),), batchsize=3, shuffle=True)),
+    "batches ahead": lambda second: list(fl.DataLoader((numbers(second),), batchsize=3, parallel=True)),
+    "batches that move": lambda second: list(second(fl.DataLoader((np.ones((4, 3), np.float32),), batchsize=3))),
+    "mapped": lambda second: list(fl.DataLoader(fl.mapobs(fl.relu, numbers(second)), batchsize=3)),
+    "random numbers": lambda second: second.rng.standard_normal(3, dtype=np.float32),
+    "scatter_add": lambda second: fl.scatter_add(numbers(second), second(np.array([0, 0])), numbers(second)[:2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", USES)
+def test_what_surrounds_the_layers(name, second):
+    all_on(second, USES[name](second))
+
+
+def test_what_is_counted_there(second):
     scores, labels = second(np.eye(3, dtype=np.float32)), second(np.arange(3))
     assert fl.accuracy(scores, labels) == 1.0
     np.testing.assert_array_equal(fl.confusion_matrix(scores, labels), np.eye(3))
-    fl.normalise(scores)
-    fl.f16({"w": scores})
-    fl.initialstates(second(fl.LSTMCell(2, 3)))
-    np.testing.assert_array_equal(fl.cpu(fl.onehotbatch(labels, range(3))), np.eye(3))
-    np.testing.assert_array_equal(fl.cpu(fl.onecold(scores, [5, 6, 7])), [5, 6, 7])
-    fl.batch([scores, scores])
-    for shuffle in (False, True):
-        assert len(list(fl.DataLoader((scores, labels), batchsize=2, shuffle=shuffle))) == 2
-    assert misplaced == []
+
+
+def test_a_training_goes_on_there(second, tmp_path):
+    def run(epochs, **more):
+        fl.seed(1)
+        model = second(fl.Chain(fl.Dense(3, 2), fl.BatchNorm(2), fl.Dropout(0.5)))
+        data = fl.DataLoader((numbers(second),), batchsize=2, shuffle=True)
+        fl.train(lambda m, x: np.mean(m(x) ** 2), model, data, fl.setup(fl.Adam(), model), epochs=epochs, **more)
+        return model
+
+    run(1, checkpoint=tmp_path / "run")
+    model = run(2, checkpoint=tmp_path / "run", resume=True)
+    all_on(second, model)
+    for one, other in zip(fl.trainables(fl.cpu(model)), fl.trainables(fl.cpu(run(2)))):
+        np.testing.assert_allclose(one[1], other[1], rtol=1e-5)
+
+
+def test_a_model_on_both_cards_keeps_each_part_where_it_is(second):
+    """The user moves what goes from one to the other."""
+    first = fl.cuda.devices()[0]
+    model, x = [first(fl.Dense(3, 4)), second(fl.Dense(4, 2))], numbers(first)
+
+    def loss(model):
+        y = model[1](arrays.move(model[0](x), second))
+        return fl.mse(y, second(np.zeros((4, 2), np.float32)))
+
+    value, (g,) = fl.withgradient(loss, model)
+    state = fl.setup(fl.Adam(), model)
+    fl.update(state, model, g)
+    assert fl.device_of(value) is second
+    assert [fl.device_of(layer.weight) for layer in (*g, *model)] == [first, second] * 2
 
 
 def test_nothing_is_entered_with_one_card(monkeypatch):
     """An empty ``with`` costs 5 % of a small step: layers don't ask where the input is."""
-    assert not arrays.enter_card
+    monkeypatch.delitem(arrays.enter_card, SimulatedArray, raising=False)
 
     def asked(x):
         raise AssertionError

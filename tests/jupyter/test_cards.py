@@ -51,7 +51,8 @@ def test_a_copy_beside_itself_crosses_nothing(devices, texts):
     x = devices[1](np.ones((4, 2), np.float32))
     with fl.receipt() as r:
         x[:2] = x[2:]
-        x + x
+        with devices[1]:
+            x + x
     assert r.device_to_device.count == 1
     assert cards(r) == "Nothing was copied."
     assert not any("cop" in text for text in texts)

@@ -77,5 +77,6 @@ def test_a_preset_prints_its_figures_with_their_kinds():
     assert "launch                    15 µs  published" in lines
     assert "start                    500 ms  guessed" in lines
     assert "launch                     8 µs  guessed" in repr(preset("NVIDIA T4", 1)).splitlines()
+    assert "peers                        no  guessed" in lines and preset("H100").peers
     mine = preset("NVIDIA T4")._replace(name="mine", source="")
     assert "bandwidth              240 GB/s  given" in repr(mine).splitlines()

@@ -31,7 +31,7 @@ QUESTIONS = {
     ),
     "11-C": Question(
         "a",
-        a="the current card is only where new arrays go.",
+        a="what exists stays where it is; new arrays go to the current card.",
         b="y is new, so it goes to the card that's current now.",
         c="set_device moves nothing that exists.",
     ),
@@ -110,16 +110,9 @@ def _place(answer: Any) -> str:
 @exercise("11.2", "a model on two cards", look_at="what first and second are in section 3, and what the call did")
 def split(split: Any) -> str:
     rng = np.random.default_rng(0)
-    apart = []  # whether the current card is another than the one that computes
-
-    def tanh(x: Any) -> Any:
-        apart.append(fl.device_of(x) != fl.cuda.device())
-        return np.tanh(x)
-
-    model = fl.Chain(*(fl.Dense(64, 64, tanh, rng=rng) for _ in range(4)))
+    model = fl.Chain(*(fl.Dense(64, 64, np.tanh, rng=rng) for _ in range(4)))
     x = rng.standard_normal((8, 64)).astype(np.float32)
     wanted = model(x)
-    apart.clear()
     with _two_cards() as cards:
         before = [card.memory().used for card in cards]
         with fl.receipt() as moves:
@@ -142,8 +135,7 @@ def split(split: Any) -> str:
         raise NotRight("the values aren't those of the model on one device", _some(values), _some(wanted))
     if place != cards[1]:
         raise NotRight("the result isn't where it was computed", f"on {place}", f"on {cards[1]}")
-    real = " (on real cards, put `with devices[i]:` around each half)" if any(apart) else ""
-    return f"half of the weights on each card, and one copy between them for each call{real}"
+    return "half of the weights on each card, and one copy between them for each call"
 
 
 _LAYER = 64 * 64 * 4 + 512  # a layer's bytes on a card: the weight, and the bias in the smallest unit of memory
@@ -177,6 +169,12 @@ def _called(run: Any, x: Any) -> Any:
         if "the input is on" in text:
             raise NotRight("what card 0 gives wasn't moved to card 1", text, "one copy between the cards") from None
         raise
+    except ValueError as error:
+        text = str(error)
+        if "the current device" not in text:
+            raise
+        words = "your own lines compute with an array of another card than the current one"
+        raise NotRight(words, text.partition(". ")[0], "with devices[1]: around what card 1 computes") from None
 
 
 def _check_call(r: Any, cards: list[Any]) -> None:

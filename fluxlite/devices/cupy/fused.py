@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import enter_card, on_card_of
+from ...arrays import device_of
 from ...fused.standin import NUMBERS, Trace, Traced
 from ..refusals import refusal
 
@@ -19,11 +19,7 @@ from ..refusals import refusal
 def launch(fused: Any, args: tuple) -> Any:
     """Call a fused function with arrays of CuPy's. Raises `TypeError` for host arrays."""
     key = tuple([(type(x), x.dtype.char, x.shape) if hasattr(x, "shape") else type(x) for x in args])
-    kernel = fused.made.get(key) or _kernel(fused, args, key)
-    if enter_card:
-        with on_card_of(args[kernel.first]):
-            return kernel(args)
-    return kernel(args)
+    return (fused.made.get(key) or _kernel(fused, args, key))(args)
 
 
 def _kernel(fused: Any, args: tuple, key: Any) -> Kernel:
@@ -33,7 +29,7 @@ def _kernel(fused: Any, args: tuple, key: Any) -> Kernel:
     arrays = [x for x in args if isinstance(x, cupy.ndarray)]
     for x in args:
         if not isinstance(x, (cupy.ndarray, *NUMBERS, np.generic, type(None))):
-            raise refusal(fused, x, f"GPU {arrays[0].device.id}")
+            raise refusal(fused, x, device_of(arrays[0]))
     shape = np.broadcast_shapes(*(x.shape for x in arrays))
     kinds = [(x.dtype.char, x.ndim, x.shape == shape) if hasattr(x, "shape") else type(x) for x in args]
     general = "kernel", len(shape), *kinds
@@ -53,7 +49,6 @@ class Kernel:
         self.is_tuple, self.places = False, [0]
         # NumPy computes the same with one element each, which says what type each result has.
         self.values = [np.ones((1,) * self.ndim, x.dtype) if isinstance(x, cupy.ndarray) else x for x in args]
-        self.first = next(i for i, x in enumerate(args) if isinstance(x, cupy.ndarray))
         self.fits = [getattr(x, "shape", ()) == shape for x in args]
         self.run = cupy.fuse(kernel_name=f"fused_{fused.name}")(self._traced)  # `round` alone is C's
 
