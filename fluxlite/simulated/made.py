@@ -46,8 +46,10 @@ def _array(
     else:  # joined on the device, as by np.concatenate
         made = np.concatenate([x.reshape(1) if x.ndim == 0 else x for x in found]).reshape(shape)
         order, copy = ("F" if order == "F" else "C"), None
-    copies = bool(copy) or made.device != device
-    result = made.astype(made.dtype if dtype is None else dtype, order, copy=copies)
+    if (copy or made.device != device) and (dtype is None or made.dtype == dtype):
+        result = made.copy(order)
+    else:
+        result = made.astype(made.dtype if dtype is None else dtype, order, copy=bool(copy))
     if copy is False and result is not made:
         raise ValueError("np.array(x, copy=False): this dtype or order takes a copy; copy=None makes one if need be")
     return result.reshape((1,) * (ndmin - result.ndim) + result.shape) if ndmin > result.ndim else result

@@ -126,7 +126,8 @@ def test_without_a_project_it_is_the_working_directory(tmp_path, monkeypatch):
 def test_another_process_finds_it(project):
     fl.gpu_backend("CPU")
     program = "import fluxlite; print(fluxlite.GPU_BACKEND, fluxlite.get_device(verbose=True))"
-    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    out = ran.stderr + ran.stdout
     assert out == "[ Info: Using backend set in preferences: CPU.\nCPU CPU\n"
 
 

@@ -108,8 +108,9 @@ def test_device_objects_are_complete(three):
 
 def run(program, visible):
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": visible}
-    command = [sys.executable, "-c", f"import numpy as np, fluxlite as fl\n{program}"]
-    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.splitlines()
+    command = [sys.executable, "-u", "-c", f"import numpy as np, fluxlite as fl\n{program}"]
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}  # -u: what's printed and the messages, in order
+    return subprocess.run(command, **both, text=True, check=True, env=environment).stdout.splitlines()
 
 
 def test_S1_17_and_S3_13_minus_one_hides_all():
