@@ -42,7 +42,7 @@ help:
 	@echo "make wheelhouse  download all that a class needs without a network, in wheelhouse, or ARGS=\"folder linux-3.12\""
 	@echo "make colab       run the learners' lessons with the versions that Colab has, in .venv-colab, or ARGS=\"--kaggle 03\""
 	@echo
-	@echo "Also: make test ARGS=\"tests/tree -k ties\"   make lab EXTRAS=cuda12   make lab PYTHON=python3.12"
+	@echo "Also: make test ARGS=\"tests/fluxlite/tree -k ties\"   make lab EXTRAS=cuda12   make lab PYTHON=python3.12"
 
 lab:
 	$(call prepare,lab)
@@ -70,7 +70,7 @@ endif
 stress: export FLUXLITE_KILLS ?= 100
 stress:
 	$(call prepare,lab test)
-	.venv/bin/python -m pytest -p no:nbval tests/checkpoint/test_checkpoint_files.py -k killed -s
+	.venv/bin/python -m pytest -p no:nbval tests/fluxlite/checkpoint/test_checkpoint_files.py -k killed -s
 
 bench:
 	$(call prepare,bench)

@@ -30,7 +30,7 @@ os.environ["FLUXLITE_PROGRESS"] = str(Path(tempfile.mkdtemp(prefix="fluxlite-"),
 pytest_plugins = ["frozen.from_tests"]
 
 # Programs: tests run them, and looking for docstring examples would, too.
-collect_ignore_glob = ["examples/*", "tests/ports/*", "tests/distributed/program_*"]
+collect_ignore_glob = ["examples/*", "tests/fluxlite/ports/*", "tests/fluxlite/distributed/program_*"]
 if importlib.util.find_spec("mpi4py") is None:  # which the examples there start
     collect_ignore_glob += ["fluxlite/distributed/*"]
 
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_configure(config):
-    """``pytest -m cuda`` rehearses where there's no card (`tests/rehearsal.py`).
+    """``pytest -m cuda`` rehearses where there's no card (`tests/helpers/rehearsal.py`).
 
     nbval compares notebook outputs by the rule in `tools/outputs.py`: the last digits may differ.
     """
@@ -124,7 +124,7 @@ def pytest_terminal_summary(terminalreporter):
 
 # ``@pytest.mark.on("Simulated", "CUDA")`` names the devices for which a test holds; the test gets each as `device`. If
 # a rule holds on CUDA and Simulated but not on CPU, a learner on a laptop would only meet it on the simulated GPU. The
-# devices are in `tests/kinds.py`.
+# devices are in `tests/helpers/kinds.py`.
 
 
 def pytest_generate_tests(metafunc):

@@ -98,8 +98,8 @@ def numpys(session: nox.Session, numpy: str) -> None:
 # What `make test` leaves out, since it takes long and notices little more.
 SLOW = {
     "copies": ["tests/course/test_lessons.py"],  # the learners' copies run to their ends
-    "browser": ["tests/browser"],  # JupyterLab and Notebook 7 in Chromium
-    "rest": ["tests", "--ignore=tests/course/test_lessons.py", "--ignore=tests/browser", "--ignore=tests/hub"],
+    "browser": ["tests/course/browser"],  # JupyterLab and Notebook 7 in Chromium
+    "rest": ["tests", *map("--ignore=tests/{}".format, ("course/test_lessons.py", "course/browser", "project/hub"))],
 }
 
 
@@ -120,14 +120,14 @@ def rehearsal(session: nox.Session) -> None:
 def examples(session: nox.Session) -> None:
     """Each derivative rule with so many random examples (100), not the same ones each time."""
     count = session.posargs[0] if session.posargs else "100"
-    tests = ["tests/autodiff", "tests/test_activations.py"]
+    tests = ["tests/fluxlite/autodiff", "tests/fluxlite/test_activations.py"]
     session.run(sys.executable, *PYTEST, "-p", "no:nbval", *tests, env={"FLUXLITE_EXAMPLES": count})
 
 
 @nox.session(venv_backend="none", default=False)  # ten minutes
 def kills(session: nox.Session) -> None:
     """Programs that are killed while they save, or train with a checkpoint: nothing is torn, lost or left over."""
-    files = ["tests/checkpoint/test_checkpoint_files.py", "tests/training/test_training_kills.py"]
+    files = ["tests/fluxlite/checkpoint/test_checkpoint_files.py", "tests/fluxlite/training/test_training_kills.py"]
     command = ["-m", "pytest", "-p", "no:nbval", "--slow", "-s", "-k", "killed or kills", *files]
     times = os.environ.get("FLUXLITE_KILLS", "200")
     session.run(sys.executable, *command, *session.posargs, env={"FLUXLITE_KILLS": times})
@@ -136,19 +136,20 @@ def kills(session: nox.Session) -> None:
 @nox.session(venv_backend="none", default=False)  # ten minutes
 def soak(session: nox.Session) -> None:
     """Train, simulate, receipts, checks, save and load, for ten minutes, or as many as you say: -- 60."""
-    session.run(sys.executable, "tests/soak.py", *(session.posargs or ["10"]), env={"PYTHONPATH": os.getcwd()})
+    session.run(sys.executable, "tests/helpers/soak.py", *(session.posargs or ["10"]), env={"PYTHONPATH": os.getcwd()})
 
 
 @nox.session(venv_backend="none", default=False)  # five minutes
 def arguments(session: nox.Session) -> None:
     """So many calls with bad arguments: at most 1 % may be answered unclearly, none may hang. How many (20000)."""
-    session.run(sys.executable, "tests/arguments.py", *(session.posargs or ["20000"]), env={"PYTHONPATH": os.getcwd()})
+    script = "tests/helpers/arguments.py"
+    session.run(sys.executable, script, *(session.posargs or ["20000"]), env={"PYTHONPATH": os.getcwd()})
 
 
 @nox.session(venv_backend="none", default=False)  # five minutes
 def frozen(session: nox.Session) -> None:
     """Compare with 0.2.0 (tests/frozen): the receipts of all lessons too, of which `make test` has the quick ones."""
-    tests = ["tests/frozen", "tests/test_examples.py", *sorted(glob("tests/course/test_lesson*.py"))]
+    tests = ["tests/frozen", "tests/fluxlite/test_examples.py", *sorted(glob("tests/course/test_lesson*.py"))]
     session.run(
         sys.executable, "-m", "pytest", "-p", "no:nbval", *tests, *session.posargs, env={"FLUXLITE_FROZEN": "all"}
     )
@@ -157,7 +158,7 @@ def frozen(session: nox.Session) -> None:
 @nox.session(venv_backend="none", default=False)  # two minutes
 def races(session: nox.Session) -> None:
     """Data races in so many random traces of kernels (10000): found where there's one, and nowhere else."""
-    script = "tests/kernels/random_traces.py"
+    script = "tests/simgpu/kernels/random_traces.py"
     session.run(sys.executable, script, *(session.posargs or ["10000"]), env={"PYTHONPATH": os.getcwd()})
 
 
@@ -166,7 +167,7 @@ def random_programs(session: nox.Session) -> None:
     """Gradients of so many random programs, beside PyTorch's: how many (20000), and from which seed (0)."""
     session.install("-e", ".[test,bench]")
     numbers = session.posargs or ["20000"]
-    session.run("python", "tests/autodiff/random_checks.py", *numbers, env={"PYTHONPATH": "tests"})
+    session.run("python", "tests/fluxlite/autodiff/random_checks.py", *numbers, env={"PYTHONPATH": "tests/helpers"})
 
 
 @nox.session(default=False)  # three minutes
@@ -223,7 +224,7 @@ def proxy(session: nox.Session) -> dict[str, str]:
 def hub(session: nox.Session, jupyterhub: str) -> None:
     """A class of five on a real JupyterHub, in the version of the chart for Kubernetes and in the newest."""
     session.install("-e", ".[test,hub]", jupyterhub)
-    tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "--slow", "tests/hub"]
+    tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "--slow", "tests/project/hub"]
     session.run("python", *tests, *session.posargs, env=proxy(session))
 
 
@@ -231,8 +232,8 @@ def hub(session: nox.Session, jupyterhub: str) -> None:
 def hub_costs(session: nox.Session) -> None:
     """What a learner on a hub costs in memory and processor time: every lesson, or those that you name: -- 05 14."""
     session.install("-c", "constraints.txt", "-r", "hub/requirements.txt", "-e", ".[lab,hub]")
-    where = {"PYTHONPATH": os.pathsep.join([os.getcwd(), str(Path("tests", "hub").absolute())])}
-    session.run("python", "tests/hub/measure.py", *session.posargs, env={**where, **proxy(session)})
+    where = {"PYTHONPATH": os.pathsep.join([os.getcwd(), str(Path("tests", "project", "hub").absolute())])}
+    session.run("python", "tests/project/hub/measure.py", *session.posargs, env={**where, **proxy(session)})
     session.run("python", "tools/hub_costs.py")
 
 
@@ -241,7 +242,7 @@ def site(session: nox.Session) -> None:
     """The site, in build/site, and its tests: every name is there, no link is dead, axe-core finds nothing serious."""
     session.install("-e", ".[test,site,browser]")
     session.run("python", "site/make.py")
-    tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "--slow", "tests/site"]
+    tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "--slow", "tests/project/site"]
     session.run("python", *tests, *session.posargs, env={"FLUXLITE_SITE": "build/site/html"})
 
 

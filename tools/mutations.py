@@ -4,9 +4,9 @@
     .venv/bin/nox -s mutations -- fluxlite/tree fluxlite/data/loader.py      only in these
     .venv/bin/nox -s mutations -- --again                            only what the latest run didn't notice
 
-Everything happens in copies of this folder, so nothing is left here if you interrupt it. In `tests/mutations/` are
-`settings.toml`, which says how many changes there are and which tests run for which file, and `equal.toml`, which says
-which changes make no difference, and why. Cosmic Ray finds the changes, makes them and runs the tests.
+Everything happens in copies of this folder, so nothing is left here if you interrupt it. In `tests/project/mutations/`
+are `settings.toml`, which says how many changes there are and which tests run for which file, and `equal.toml`, which
+says which changes make no difference, and why. Cosmic Ray finds the changes, makes them and runs the tests.
 """
 
 # Cosmic Ray and not mutmut: mutmut calls each function through another that it puts in its place, and leaves out what
@@ -44,7 +44,7 @@ from cosmic_ray.work_db import WorkDB, use_db
 from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkItem, WorkResult
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "tests" / "mutations"
+FOLDER = ROOT / "tests" / "project" / "mutations"
 SETTINGS = tomllib.loads((FOLDER / "settings.toml").read_text(encoding="utf-8"))
 PROCESSES = 2
 LIMIT = 300.0  # seconds, for programs that wait without end; those that compute without end stop earlier

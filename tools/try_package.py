@@ -16,8 +16,10 @@ import tempfile
 from pathlib import Path
 
 # What can be missing from a package: files that tests read, pages, tools, the workflows. It takes a minute.
-TESTS = ("tests/test_packaging.py", "tests/test_readme.py", "tests/test_launch_links.py", "tests/test_publishing.py",
-         "tests/test_rnn.py", "tests/tree", "tests/layers/test_layers.py", "fluxlite/tree")  # fmt: skip
+TESTS = (
+    *(f"tests/project/test_{name}.py" for name in ("packaging", "readme", "launch_links", "publishing")),
+    *(f"tests/fluxlite/{name}" for name in ("test_rnn.py", "tree", "layers/test_layers.py")), "fluxlite/tree",
+)  # fmt: skip
 # In an empty folder: the command, the lessons, and that they're handed out.
 TRY = """
 import subprocess, sys

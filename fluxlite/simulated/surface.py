@@ -1,6 +1,6 @@
 """NumPy functions and keywords that CuPy 14 lacks. A simulated GPU refuses them too.
 
-They come from comparing the two libraries' signatures; ``tests/simulated/test_surface.py`` compares again.
+They come from comparing the two libraries' signatures; ``test_surface.py`` compares again.
 """
 
 from __future__ import annotations

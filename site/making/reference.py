@@ -16,7 +16,7 @@ import fluxlite
 
 from .links import ROOT
 
-sys.path.append(str(ROOT / "tests"))
+sys.path.append(str(ROOT / "tests" / "helpers"))
 from house import ROOMS  # noqa: E402  (what each room is, in words)
 
 # Modules with names of their own: each has a page.

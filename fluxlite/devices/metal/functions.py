@@ -141,7 +141,7 @@ ON_ARRAYS: dict[str, Callable] = {
     "array_str": _printed(np.array_str),
     "array2string": _printed(np.array2string),
 }
-# NumPy functions that MLX lacks, and what we do instead. `tests/devices/test_metal.py` checks the installed MLX.
+# NumPy functions that MLX lacks, and what we do instead. `test_metal.py` checks the installed MLX.
 LACKING: dict[str, frozenset[str]] = {
     "computed otherwise, in a line": names(
         """

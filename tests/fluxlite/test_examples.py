@@ -1,0 +1,92 @@
+"""The programs in examples/, run as a user runs them, on the CPU and on the simulated GPU, learn what they should."""
+
+import math
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+# What a program learns in so many epochs: the last loss is below the one bound, the accuracy above the other. A few
+# epochs are enough for that. For char_rnn and makemore the bound says more: counting letters, or pairs of them, doesn't
+# get there, as a test below checks.
+BOUNDS = {
+    "linear_regression": (50, 0.05, None),
+    "xor": (20, 0.4, 0.85),
+    "iris": (60, 0.35, 0.75),
+    "mlp": (6, 0.6, 0.88),
+    "lenet": (5, 0.6, 0.8),
+    "vae": (5, 29, None),
+    "gan": (6, 0.35, None),
+    "char_rnn": (6, 3.0, None),
+    "makemore": (3, 2.35, None),
+    "transformer": (10, 0.2, 0.9),
+}
+LEARNED = re.compile(r"([\d.]+) -> ([\d.]+)(.*)")
+
+
+def run(name, backend, *arguments):
+    # One thread: several wait for each other where other tests run at the same time.
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {
+        "FLUXLITE_GPU_BACKEND": backend, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": path, "PYTHONUTF8": "1",
+    }  # fmt: skip
+    command = [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py"), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", env=environment)
+    assert done.returncode == 0, done.stderr
+    assert all(line.startswith("[ Info: ") for line in done.stderr.splitlines()), done.stderr
+    assert "[ Info" not in done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("backend", ["CPU", pytest.param("Simulated", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", BOUNDS)
+def test_it_learns(name, backend):
+    epochs, most, least = BOUNDS[name]
+    printed = run(name, backend, epochs)
+    first, last, rest = LEARNED.search(printed).groups()
+    assert float(last) < most < float(first), printed
+    assert f"on {'CPU' if backend == 'CPU' else 'Simulated:0'}" in printed
+    if least is not None:
+        assert float(re.search(r"accuracy ([\d.]+)%", printed)[1]) / 100 > least, printed
+
+
+def test_the_straight_line_is_the_best_one():
+    learned, best = re.findall(r"width = ([\d.]+) \* length \+ (-[\d.]+)", run("linear_regression", "CPU", 100))
+    np.testing.assert_allclose([*map(float, learned)], [*map(float, best)], atol=0.01)
+
+
+def test_counting_does_not_get_below_the_bounds_of_texts():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert BOUNDS["char_rnn"][1] < sum(n / len(text) * math.log(len(text) / n) for n in Counter(text).values())
+    names = "." + ".".join((EXAMPLES / "data" / "names.txt").read_text(encoding="utf-8").split()) + "."
+    pairs, firsts = Counter(zip(names, names[1:])), Counter(names[:-1])
+    bigram = -sum(n * math.log(n / firsts[a]) for (a, _), n in pairs.items()) / (len(names) - 1)
+    assert BOUNDS["makemore"][1] < bigram
+
+
+def programs():
+    return {path.stem for path in EXAMPLES.glob("*.py")}
+
+
+def test_all_are_tried_short_and_in_the_table():
+    assert programs() == set(BOUNDS)
+    table = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| \[(\w+)\.py\]\(\1\.py\)", table, re.MULTILINE) == list(BOUNDS)
+    for path in EXAMPLES.glob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 60, path
+
+
+def test_the_data_is_what_it_says():
+    measured = np.loadtxt(EXAMPLES / "data" / "iris.csv", delimiter=",", skiprows=1, usecols=range(4))
+    assert measured.shape == (150, 4)
+    np.testing.assert_allclose(measured.mean(axis=0), [5.8433, 3.0573, 3.758, 1.1993], atol=1e-4)  # Fisher's
+    names = (EXAMPLES / "data" / "names.txt").read_text(encoding="utf-8").split()
+    assert names == sorted(set(names)) and all(re.fullmatch("[a-z]{2,}", name) for name in names)

@@ -1,0 +1,295 @@
+"""Bad arguments for every public name, and a judge of what is said about them.
+
+``python tests/helpers/arguments.py 20000`` makes so many calls, ``nox -s arguments -- 20000`` too, and the tests a few.
+A call starts from arguments that work and replaces one or more of them, or leaves one out. A number decides which, so a
+call can be made again: ``python tests/helpers/arguments.py 1 --from 4711 --show``. The calls run in other processes, in
+a folder of their own, with limits for time and memory.
+
+An error is **clear** if it says which argument is wrong: its message names
+
+- a parameter that got a bad value, as a word; where the name is also an everyday word (`at`, `data`), as the name of an
+  argument: ``at=``, ``'at'``, ``f(…, at, …)``, *at is*; or
+- the function, as a word, together with what it got: the value, its type, shape or dtype; or
+- in a ``raise`` of fluxlite, the place in the argument, ``layers[0]``, or its type, *this Thing*, *a generator*, if no
+  other argument is of that type.
+
+An `AttributeError`, `KeyError`, `IndexError`, `RecursionError` or the like must also come from a ``raise`` in fluxlite:
+what Python says by itself about our inner workings is never clear, and if it's one of the first three, or about a
+variable, it's **internal**. An error that's the caller's own is **theirs**: it comes from inside a function or an
+object that the caller gave, or Python says that this function takes other arguments.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import faulthandler
+import inspect
+import io
+import json
+import linecache
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from bad_arguments import ALSO, BAD, FOLDER, KEPT, LEFT_OUT, TARGETS, Target, callables, reset
+from good_arguments import fresh
+
+import fluxlite
+from fluxlite.arguments import in_words
+
+SECONDS, GIGABYTES, BATCH = 10, 4, 1000  # for one call; for a process; calls in a process
+WITHOUT_WORDS = (AttributeError, KeyError, IndexError, NameError, RecursionError, AssertionError, ZeroDivisionError,
+                 StopIteration, OverflowError, NotImplementedError, MemoryError)  # fmt: skip
+INTERNAL = (AttributeError, KeyError, IndexError, NameError)  # about our own variables and objects: never
+EVERYDAY = {
+    "at", "data", "function", "after", "up", "start", "end", "words", "like", "name", "part", "index", "model", "loss",
+    "state", "factor", "steps", "every", "path", "k", "x", "n", "p", "f", "id", "to", "value", "kind", "count", "mode",
+    "wait", "width", "filter", "dtype", "y",
+}  # fmt: skip
+FLUXLITE = str(Path(fluxlite.__file__).parent) + os.sep
+HERE = Path(__file__).resolve().parent
+GIVEN_BY = {str(HERE / f"{name}.py") for name in ("arguments", "bad_arguments", "good_arguments")}  # the caller's files
+
+
+class Verdict(NamedTuple):
+    """How a call ended: "taken", "clear", "unclear", "internal", "theirs", or seen from outside "hang", "crash"."""
+
+    kind: str
+    text: str = ""
+
+
+# -- the judge ------------------------------------------------------------------------------------------------------
+
+
+def judge(name: str, arguments: dict[str, Any], bad: dict[str, Any], error: BaseException) -> Verdict:
+    """Whether `error` says what was wrong with the `bad` ones of the arguments of the function `name`."""
+    message = str(error)
+    place = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
+    text = f"{type(error).__name__}: {message[:300]}" + (f"  [{place.filename}:{place.lineno}]" if place else "")
+    if _is_theirs(message, bad, error):
+        return Verdict("theirs", text)
+    if isinstance(error, SystemError) or isinstance(error, WITHOUT_WORDS) and not _on_purpose(place):
+        return Verdict("internal" if isinstance(error, INTERNAL) else "unclear", text)
+    says = _says(name, bad, message) or _on_purpose(place) and _says_which(arguments, bad, message)
+    return Verdict("clear" if says else "unclear", text)
+
+
+def _says(name: str, bad: dict[str, Any], message: str) -> bool:
+    if any(names_argument(parameter, message) for parameter in bad):
+        return True
+    if any(word in ALSO and re.search(rf"\b{ALSO[word]}\b", message) for word in (name, *bad)):
+        return True
+    *owner, last = name.split(".")
+    function = rf"(?<![\w.]){re.escape(owner[-1] if last[:2] == '__' else last)}\b"
+    # f() got an unexpected keyword, f() missing 2 arguments: Python's words about the call itself
+    if re.search(function + r"(\(\) (missing|takes|got)| requires at least)", message):
+        return True
+    return bool(re.search(function, message)) and any(_got(value, message) for value in bad.values())
+
+
+def names_argument(parameter: str, message: str) -> bool:
+    """Whether the message speaks of this parameter; for everyday words, so that nothing else can be meant."""
+    word = rf"(?<![\w.]){re.escape(parameter)}\b"
+    if parameter not in EVERYDAY and len(parameter) > 2:
+        return bool(re.search(word, message))
+    forms = [rf"`{parameter}`", rf"(?<!\w)'{parameter}'", rf"^{parameter}: ", rf"\w\([^()]*{word}[^()]*\)", rf"{word}=",
+             rf"{word} (is|are|has|holds|takes|must)\b"]  # fmt: skip
+    return any(re.search(form, message) for form in forms)
+
+
+def _says_which(arguments: dict[str, Any], bad: dict[str, Any], message: str) -> bool:
+    """Whether it says the place in an argument, or the type of one, and it's the only one of that type."""
+    if re.search(r"(^|\s)[\w.]*\[[^\]]+\]", message):
+        return True
+    types = [type(value) for value in arguments.values()]
+    names = [type(value).__name__.removeprefix("nd") for value in bad.values() if types.count(type(value)) == 1]
+    return any(re.search(rf"\b([Tt]his|[Aa]n?) {re.escape(name)}\b", message) for name in names)
+
+
+def _got(value: Any, message: str) -> bool:
+    """Whether the message says what it got: the value, its type, its shape or dtype."""
+    words = {str(getattr(value, name, "")) for name in ("shape", "dtype", "__qualname__")}
+    words |= {type(value).__name__, in_words(value)}
+    if isinstance(value, np.generic | np.ndarray):
+        words |= {value.dtype.name, str(value)[:60]}
+    if isinstance(value, (list, tuple)):  # an element of it, or the array that it becomes
+        with contextlib.suppress(ValueError, RecursionError):
+            words |= {type(x).__name__ for x in value} | {str(np.shape(value)), np.asarray(value).dtype.name}
+    with contextlib.suppress(Exception):
+        words.add(repr(value)[:60])
+    return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", message) for word in words if word)
+
+
+def _on_purpose(place: traceback.FrameSummary | None) -> bool:
+    """Whether the error comes from a ``raise`` in fluxlite."""
+    if place is None or not place.filename.startswith(FLUXLITE) or place.lineno is None:
+        return False
+    lines = [linecache.getline(place.filename, number) for number in range(place.lineno, (place.end_lineno or 0) + 1)]
+    return "".join(lines).lstrip().startswith("raise ")
+
+
+def _is_theirs(message: str, bad: dict[str, Any], error: BaseException) -> bool:
+    """The error is that of a function or object of the caller, or of calling it as it can't be called."""
+    places = [place.filename for place in traceback.extract_tb(error.__traceback__)]
+    ours = next((number for number, name in enumerate(places) if name.startswith(FLUXLITE)), len(places))
+    if GIVEN_BY & set(places[ours:]):  # fluxlite has called a function of the caller's
+        return True
+    own = [getattr(value, "__qualname__", type(value).__call__.__qualname__) for value in callables(bad)]
+    names = "|".join(re.escape(one.rpartition(">.")[2]) for one in own)
+    return bool(own) and bool(re.search(rf"(^|\.|\s)({names})\(\) (takes|missing|got)", message))
+
+
+# -- a call ---------------------------------------------------------------------------------------------------------
+
+
+def parameters_of(function: Callable) -> list[str]:
+    """The names of what it takes; for ``*layers`` it's layers."""
+    return [p.name for p in inspect.signature(function).parameters.values()]
+
+
+def bad_call(number: int) -> tuple[Target, dict[str, Any], dict[str, str]]:
+    """Call `number`: what is called, with which arguments, and which are bad: parameter to the name of the value.
+
+    Below 0 are the calls that are kept.
+    """
+    if number < 0:
+        name, bad = KEPT[number + len(KEPT)]
+        target = next(target for target in TARGETS if target.name == name)
+        return target, fresh(target) | {name: BAD[kind]() for name, kind in bad.items()}, bad
+    chance = random.Random(number)
+    target = TARGETS[number % len(TARGETS)]
+    arguments, bad = fresh(target), {}
+    often = [name for name in arguments if name not in target.keep]
+    if chance.random() < 0.02 and target.needed:
+        bad[chance.choice(target.needed)] = LEFT_OUT
+        gone = {*bad, *target.several}  # what comes after it would stand in its place
+        return target, {name: value for name, value in arguments.items() if name not in gone}, bad
+    for name in chance.sample(often, min(len(often), chance.choice((1, 1, 1, 2, 3)))):
+        kinds = [kind for kind in BAD if (name, kind) not in target.fine and kind not in target.fine]
+        bad[name] = chance.choice(kinds)
+        arguments[name] = BAD[bad[name]]()
+    return target, arguments, bad
+
+
+def call_in_words(number: int) -> str:
+    """``4711 softmax(axis=text)``, without making it."""
+    target, _, bad = bad_call(number)
+    return f"{number} {target.name}({', '.join(f'{name}={kind}' for name, kind in bad.items())})"
+
+
+def made(number: int) -> tuple[str, Verdict]:
+    """Call `number`, made and judged; with the call in words."""
+    target, arguments, bad = bad_call(number)
+    words = call_in_words(number)
+    wrong = {name: arguments.get(name, LEFT_OUT) for name in bad}
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            target.call(arguments)
+    except BaseException as error:  # noqa: B036  (SystemExit too)
+        return words, judge(target.name, arguments, wrong, error)
+    finally:
+        reset()
+    return words, Verdict("taken")
+
+
+# -- many calls, in other processes ---------------------------------------------------------------------------------
+
+
+def limited(memory: int = GIGABYTES) -> None:
+    """Limits for this process: memory, files, no core dumps. Not on every system."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        most = {resource.RLIMIT_AS: memory << 30, resource.RLIMIT_FSIZE: 1 << 28, resource.RLIMIT_CORE: 0}
+        for limit, number in most.items():
+            resource.setrlimit(limit, (number, number))
+    sys.set_int_max_str_digits(0)
+
+
+def serve(first: int, count: int, results: Path, seconds: float = SECONDS) -> None:
+    """Make the calls from `first` on, each with a limit of time. Their verdicts go to `results`, one a line."""
+    limited()
+    warnings.simplefilter("ignore")
+    with results.open("a", encoding="utf-8") as file:
+        for number in range(first, first + count):
+            print(json.dumps([number, "", "begun", ""]), file=file, flush=True)
+            faulthandler.dump_traceback_later(seconds, exit=True)
+            words, verdict = made(number)
+            faulthandler.cancel_dump_traceback_later()
+            print(json.dumps([number, words, *verdict]), file=file, flush=True)
+
+
+def run(first: int, count: int, before: str = "") -> Iterator[tuple[str, Verdict]]:
+    """The verdicts of so many calls. A process that hangs or dies is replaced, and its call is named.
+
+    `before` is code that each process runs first.
+    """
+    end = first + count
+    with tempfile.TemporaryDirectory(prefix="fluxlite-arguments-") as folder:
+        while first < end:
+            died = _process(first, min(BATCH, end - first), Path(folder), before)
+            lines = Path(folder, "results").read_text(encoding="utf-8").splitlines()
+            for number, words, kind, text in map(json.loads, lines):
+                begun, first = kind == "begun", number + 1
+                if not begun:
+                    yield words, Verdict(kind, text)
+            if begun:
+                kind = "hang" if "Timeout (" in died else "crash"
+                yield call_in_words(first - 1), Verdict(kind, died[-1500:])
+
+
+def _process(first: int, count: int, folder: Path, before: str) -> str:
+    """One process with `count` calls; gives what it said before it died."""
+    work = Path(folder, f"work{first}")
+    work.mkdir(exist_ok=True)
+    results = Path(folder, "results")
+    results.write_text("")
+    here = Path(__file__).resolve()
+    path = os.pathsep.join([str(here.parents[2]), str(here.parent), os.environ.get("PYTHONPATH", "")])
+    environment = {
+        **os.environ, "PYTHONPATH": path, "FLUXLITE_PROJECT": str(work),
+        "FLUXLITE_PROGRESS": str(work / "progress.json"), "HOME": str(work), FOLDER: str(work),
+        "BROWSER": "false", "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1",
+    }  # fmt: skip
+    calls = f"arguments.serve({first}, {count}, Path({str(results)!r}), SECONDS)"
+    code = f"import arguments\nfrom pathlib import Path\nSECONDS = {SECONDS}\n{before}\n{calls}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=work, env=environment, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, errors="replace")  # fmt: skip
+    if done.returncode and not results.read_text(encoding="utf-8"):
+        raise RuntimeError(done.stderr)
+    return done.stderr
+
+
+def summary(found: list[tuple[str, Verdict]]) -> tuple[collections.Counter, list[str]]:
+    """How often each kind, and a line for each error that won't do."""
+    kinds = collections.Counter(verdict.kind for _, verdict in found)
+    wont_do = ("unclear", "internal", "hang", "crash")
+    return kinds, [f"{v.kind}: {words}\n    {v.text}" for words, v in found if v.kind in wont_do]
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    first = int(sys.argv[sys.argv.index("--from") + 1]) if "--from" in sys.argv else 0
+    found = list(run(first, count))
+    if "--show" in sys.argv:
+        print(*(f"{words}: {verdict.kind} {verdict.text}" for words, verdict in found), sep="\n")
+    kinds, lines = summary(found)
+    print(*lines, sep="\n")
+    print(f"{len(found):,} calls of {len(TARGETS)} names:", ", ".join(f"{k} {n:,}" for k, n in kinds.most_common()))
+    unclear, internal, lost = kinds["unclear"], kinds["internal"], kinds["hang"] + kinds["crash"]
+    if lost or internal or unclear > 0.01 * len(found):
+        raise SystemExit(f"{unclear} errors are unclear, {internal} are internal, {lost} calls hang or die")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""What may import what, what ``import fluxlite`` costs, how things are named, and how long files are.
+
+The table of imports is in `house.py`. The code is course material, so you can read `tree/` without the rest.
+"""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import house
+import pytest
+
+import fluxlite
+
+PACKAGE = Path(fluxlite.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+SOURCES = house.modules()
+KNOWN = set(SOURCES)
+ARROWS = house.graph(SOURCES)
+# The core: its length is what you read to understand gradients and models.
+CORE = [
+    "tree/*", "arrays", "autodiff/rules", "autodiff/levels", "autodiff/tracked", "autodiff/way_back",
+    "autodiff/marking", "autodiff/collecting", "autodiff/assigned", "autodiff/gradients", "autodiff/jacobians",
+    "autodiff/derivatives/*", "layers/dense", "layers/chain", "layers/printing",
+]  # fmt: skip
+# Derivatives that are more of the same.
+RARER = ["keywords", "linear_algebra", "pieces", "sequences", "spectra", "statistics", "windows"]
+LIMIT_OF_CORE = 2230
+LIMIT_OF_PACKAGE = 46850
+
+
+def dotted(file: Path) -> str:
+    return ".".join(("fluxlite", *file.relative_to(PACKAGE).with_suffix("").parts))
+
+
+# -- what imports what -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("module", sorted(SOURCES))
+def test_who_imports_whom(module):
+    assert not house.forbidden(module, ARROWS[module]), "not in the table of tests/helpers/house.py"
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "wrong"),
+    [
+        ("fluxlite.tree.ties", "from ..arrays import device_of", {"arrays"}),
+        ("fluxlite.tree.contract", "def f():\n    from .. import activations", {"activations"}),
+        ("fluxlite.tree.walks", "import fluxlite.autodiff.gradients as a", {"autodiff"}),
+        ("fluxlite.arrays", "from fluxlite.devices.host import CPU", {"devices"}),
+        ("fluxlite.autodiff.derivatives.shaping", "from ...layers.dense import Dense", {"layers"}),
+        ("fluxlite.layers.dense", "from ..devices import cpu", {"devices"}),
+        ("fluxlite.optimizers", "from .devices.selection import gpu", {"devices"}),
+        ("fluxlite.reports.explanation", "from ..jupyter import drawing", {"jupyter"}),
+        ("fluxlite.losses", "import fluxlite as fl", {"fluxlite"}),
+        ("fluxlite.devices.moving", "from ..simulated.device import SimulatedDevice", {"simulated"}),
+        ("fluxlite.devices.simulation", "from ..simulated.device import SimulatedDevice", set()),
+        ("fluxlite.tree.walks", "from .ties import is_array\nimport numpy", set()),
+        ("fluxlite.autodiff.derivatives.shaping", "from .elementwise import fit\nfrom ...arrays import move", set()),
+    ],
+)
+def test_the_checker_sees_what_is_forbidden(module, source, wrong):
+    assert house.forbidden(module, house.imported(source, module, KNOWN)) == wrong
+
+
+def test_in_the_table_all_arrows_point_one_way():
+    seen = {house.TABLE_OF_CONTENTS}
+    for room, (_, others) in house.ROOMS.items():
+        assert others <= seen, f"{room} may import {others - seen}, which the table has further down"
+        seen.add(room)
+
+
+def test_every_room_is_in_the_table_and_there():
+    assert set(house.ROOMS) == {house.room(module) for module in SOURCES} - {house.TABLE_OF_CONTENTS}
+
+
+@pytest.mark.parametrize(("module", "other"), house.EXCEPTIONS)
+def test_every_exception_is_needed(module, other):
+    assert other in {house.room(name) for name in ARROWS[f"fluxlite.{module}"]}
+    assert other not in house.ROOMS[module.split(".")[0]][1]
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    assert house.circle(ARROWS) == [], "also inside functions: nothing of it can be read without all of it"
+
+
+@pytest.mark.parametrize(
+    ("sources", "found"),
+    [
+        ({"a": "from .b import x", "b": "from .c import y", "c": "def f():\n    from . import a"}, list("abca")),
+        ({"a": "from . import b", "b": "if TYPE_CHECKING:\n    from .a import T"}, ["a", "b", "a"]),
+        ({"p.a": "from ..q import b", "q.b": "from ..p.a import x"}, ["p.a", "q.b", "p.a"]),
+        ({"p": "from . import a", "p.a": "from . import x"}, ["p", "p.a", "p"]),
+        ({"a": "from .b import x\nfrom .c import y", "b": "from .c import y", "c": "import numpy"}, []),
+        ({"a": "from .a import x"}, []),
+    ],
+)
+def test_a_circle_is_found(sources, found):
+    full = {f"fluxlite.{name}": source for name, source in sources.items()}
+    assert house.circle(house.graph(full)) == [f"fluxlite.{name}" for name in found]
+
+
+def test_the_table_of_contents_may_name_everything_for_type_checkers():
+    sources = {"fluxlite": "if TYPE_CHECKING:\n    from .a import x", "fluxlite.a": "import fluxlite"}
+    assert house.circle(house.graph(sources)) == []
+    sources["fluxlite"] = "from .a import x"
+    assert house.circle(house.graph(sources)) == ["fluxlite", "fluxlite.a", "fluxlite"]
+
+
+def test_the_picture_in_CONTRIBUTING_is_up_to_date(monkeypatch):
+    page = house.PAGE.read_text(encoding="utf-8")
+    assert page.count(house.BEGIN) == page.count(house.END) == 1
+    assert house.drawn(page) == page, "python tests/helpers/house.py draws it anew"
+    monkeypatch.setitem(house.ROOMS, "losses", ("what training makes small", {"tree"}))
+    assert house.drawn(page) != page
+
+
+# -- names -----------------------------------------------------------------------------------------------------------
+
+
+def named_alike(package: ModuleType) -> set[str]:
+    """The modules in `package` whose names it uses for something else. Importing such a module gives you that."""
+    inside = {path.stem for path in Path(package.__file__).parent.glob("*.py")} | {
+        path.parent.name for path in Path(package.__file__).parent.glob("*/__init__.py")
+    }
+    names = inside & {*dir(package), *vars(package)}
+    return {name for name in names if not isinstance(getattr(package, name), ModuleType)}
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if (PACKAGE.parent / name.replace(".", "/")).is_dir()])
+def test_no_module_is_hidden_by_a_function_of_its_package(name):
+    """``import fluxlite.notices as n`` used to give the function `notices`, not the module."""
+    __import__(name)
+    assert named_alike(sys.modules[name]) == set()
+
+
+def test_no_module_is_named_like_a_public_function():
+    """Outside the course and its widgets, since notebooks import those by path."""
+    functions = {name for name in fluxlite.__all__ if inspect.isroutine(getattr(fluxlite, name))}
+    rooms = [name for name in SOURCES if house.room(name) not in ("course", "jupyter")]
+    assert {name for name in rooms if name.rpartition(".")[2] in functions} == set()
+
+
+def test_a_hidden_module_is_noticed(tmp_path, monkeypatch):
+    for name, text in {"__init__": "from .state import state\nfrom . import other", "state": "def state(): ...",
+                       "other": ""}.items():  # fmt: skip
+        (tmp_path / "planted").mkdir(exist_ok=True)
+        (tmp_path / "planted" / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    import planted
+
+    assert named_alike(planted) == {"state"}
+
+
+# -- what an import costs --------------------------------------------------------------------------------------------
+
+
+def test_import_fluxlite_loads_no_more_than_it_needs():
+    """No GPU library, nothing for plots or notebooks, and nothing of ours before its first use."""
+    program = (
+        "import sys, numpy\n"
+        "before = set(sys.modules)\n"
+        "import fluxlite\n"
+        "outside = ['cupy', 'matplotlib', 'IPython', 'mlx', 'torch', 'jax', 'importlib.metadata', 'ipywidgets']\n"
+        "ours = ['simulated', 'optimizers', 'losses', 'autodiff.derivatives', 'jupyter', 'course']\n"
+        "ours += ['receipts', 'reports', 'pictures', 'data', 'training', 'checkpoint']\n"
+        "ours = ['fluxlite.' + name for name in ours]\n"
+        "slow = ['pathlib', 'json', 'html', 'tomllib']  # some Pythons load them by themselves\n"
+        "print([name for name in outside + ours + slow if name in set(sys.modules) - before])\n"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n" and result.stderr == ""
+
+
+@pytest.mark.parametrize("name", fluxlite.__all__)
+def test_every_name_of_the_table_of_contents_is_there(name):
+    getattr(fluxlite, name)
+
+
+def test_unknown_names_raise_what_python_raises():
+    with pytest.raises(AttributeError, match="module 'fluxlite' has no attribute 'grad'"):
+        fluxlite.grad  # noqa: B018
+
+
+# -- length -----------------------------------------------------------------------------------------------
+
+
+def code_lines(source: str) -> int:
+    """The lines of code: no docstrings, comments, empty lines or imports."""
+    tree = ast.parse(source)
+    lines = {number for number, line in enumerate(source.splitlines(), 1) if line.strip() and line.strip()[0] != "#"}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+            lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            lines -= set(range(node.lineno, node.end_lineno + 1))
+    return len(lines)
+
+
+def test_the_counter_counts_code():
+    source = (
+        '"""Doc.\n\nMore."""\n\n# comment\nfrom a import (\n    b,\n)\nx = 1\n\n\n'
+        'def f():\n    """Doc."""\n    return """text\n    in code"""\n'
+    )
+    assert code_lines(source) == 4
+
+
+def test_the_core_can_be_read():
+    files = [f for name in CORE for f in PACKAGE.glob(f"{name}.py")]
+    files = [f for f in files if not (f.parent.name == "derivatives" and f.stem in RARER)]
+    total = sum(code_lines(file.read_text(encoding="utf-8")) for file in files)
+    assert total <= LIMIT_OF_CORE, (
+        f"{total} lines of code, {LIMIT_OF_CORE} are allowed: say it shorter, or put it where it is not core"
+    )
+
+
+def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Its lines, without the docstring."""
+    documented = ast.get_docstring(function) is not None
+    docstring = function.body[0].end_lineno - function.body[0].lineno + 1 if documented else 0
+    return function.end_lineno - function.lineno + 1 - docstring
+
+
+@pytest.mark.parametrize("file", FILES, ids=dotted)
+def test_no_function_is_longer_than_60_lines(file):
+    source = file.read_text(encoding="utf-8")
+    functions = [n for n in ast.walk(ast.parse(source)) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    assert [f.name for f in functions if length(f) > 60] == []
+
+
+def test_the_library_does_not_grow():
+    """All lines count, blank ones and comments too. The limit only ever goes down."""
+    assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in FILES) <= LIMIT_OF_PACKAGE

@@ -1,0 +1,303 @@
+"""The links to Colab, Kaggle, Binder and GitHub, and what the learners' first cell installs: only from our own place.
+
+That place is what pyproject.toml names. As long as it names none, there are no links, and nothing is fetched. Both
+states are tested, whichever pyproject.toml is in.
+"""
+
+import hashlib
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import nbformat
+import pytest
+
+import fluxlite
+from tools.links import for_package_index, long_description, not_to_be_released, published
+
+ROOT = Path(__file__).resolve().parents[2]
+LESSONS = sorted(path.name for path in (ROOT / "notebooks" / "learner").glob("[0-9]*.ipynb"))
+FIRST = "notebooks/learner/00-start-here.ipynb"
+HOSTS = {"colab.research.google.com", "kaggle.com", "mybinder.org", "github.com", "YOUR-HUB"}
+PICTURES = {"/assets/colab-badge.svg", "/badge_logo.svg", "/static/images/open-in-kaggle.svg"}
+SETTINGS = {"repository": "a/b", "sha256": "0123456789abcdef" * 4, "tag": "v{version}", "lessons": "v{version}-x"}
+OPENED, INSTALLED = f"v{fluxlite.__version__}-x", f"v{fluxlite.__version__}"
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("notebooks", ROOT / "tools" / "notebooks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def tool():
+    return load()
+
+
+@pytest.fixture(scope="module")
+def pages(tool):
+    """What `make exercises` makes once the project is published, by path."""
+    place = published(SETTINGS)
+    made = {f"notebooks/learner/{path.name}": text for path, text in tool.learners(place).items()}
+    more = {"notebooks/TEACHING.md": tool.teaching(place), "hub/README.md": tool.hub_page(place)}
+    return {**made, "README.md": tool.readme(place), **more}
+
+
+@pytest.fixture(scope="module")
+def unpublished(tool):
+    """The same as long as it isn't published."""
+    made = {f"notebooks/learner/{path.name}": text for path, text in tool.learners(None).items()}
+    more = {"notebooks/TEACHING.md": tool.teaching(None), "hub/README.md": tool.hub_page(None)}
+    return {**made, "README.md": tool.readme(None), **more}
+
+
+def written(name, text):
+    """The text of a page, or of a notebook's cells."""
+    if name.endswith(".md"):
+        return text
+    return "\n".join(cell.source for cell in nbformat.reads(text, as_version=4).cells)
+
+
+def links(text):
+    """The links in a text to Colab, Kaggle, Binder or GitHub."""
+    found = map(urlsplit, re.findall(r"https?://[^\s)\"'<>`]+", text))
+    return [link for link in found if link.netloc in HOSTS and link.path not in PICTURES]
+
+
+def target(link):
+    """Where a link leads: the repository, the tag, and the path in it, or None for the whole repository."""
+    if link.netloc == "kaggle.com":
+        assert link.path == "/kernels/welcome"
+        link = urlsplit(parse_qs(link.query)["src"][0])
+    parts = link.path.strip("/").split("/")
+    if link.netloc == "mybinder.org":
+        assert parts[:2] == ["v2", "gh"]
+        path = parse_qs(link.query)["urlpath"][0].removeprefix("lab/tree/")
+        return "/".join(parts[2:4]), "/".join(parts[4:]), path
+    if link.netloc == "YOUR-HUB":  # a teacher's own branch, in a folder named like the repository
+        asked = parse_qs(link.query)
+        repository = asked["repo"][0].removeprefix("https://github.com/")
+        folder, _, path = asked["urlpath"][0].removeprefix("lab/tree/").partition("/")
+        return repository if folder == repository.partition("/")[2] else folder, None, path
+    if link.netloc == "colab.research.google.com":
+        assert parts.pop(0) == "github"
+    repository, kind, rest = "/".join(parts[:2]), parts[2] if len(parts) > 2 else "", parts[3:]
+    if kind == "archive":
+        return repository, rest[0].removesuffix(".zip"), None
+    if kind in ("blob", "tree", "raw"):
+        return repository, rest[0], "/".join(rest[1:])
+    return repository, None, None
+
+
+def wrong(text):
+    """The links that lead elsewhere, or to something that doesn't exist."""
+    found = []
+    for link in links(text):
+        repository, tag, path = target(link)
+        if link.netloc == "github.com" and repository.partition("/")[2] not in ("b", "fluxlite"):
+            continue  # a GitHub repository with any other name isn't ours
+        right = INSTALLED if "/archive/" in link.path else OPENED
+        if repository != "a/b" or tag not in (None, right) or not (ROOT / (path or "")).exists():
+            found.append(link.geturl())
+    return found
+
+
+# -- while it's published nowhere -----------------------------------------------------------------------------------
+
+
+def test_what_is_here_is_what_the_command_makes(tool):
+    pages = {"README.md": tool.readme(), "notebooks/TEACHING.md": tool.teaching(), "hub/README.md": tool.hub_page()}
+    for name, text in pages.items():
+        assert text == (ROOT / name).read_text(encoding="utf-8")
+    for path, text in tool.learners().items():
+        assert path.read_text(encoding="utf-8") == text
+
+
+def test_without_a_repository_nothing_leads_or_fetches_from_anywhere(unpublished):
+    for name, text in unpublished.items():
+        page = written(name, text)
+        ours = [link for link in links(page) if "YOUR-SERVER" not in link.query]
+        assert [link.geturl() for link in ours if "fluxlite" in link.geturl() or link.netloc != "github.com"] == []
+        if name.endswith(".ipynb"):
+            assert not re.search(r"^\s*[%!]\s*(pip|conda|uv)\b", page, re.MULTILINE), name
+
+
+def test_without_a_repository_the_first_cell_says_how_to_install_by_hand(unpublished, tmp_path):
+    said = first_cell(unpublished["notebooks/learner/03-your-own-model.ipynb"])
+    assert "fluxlite isn't installed in this notebook's Python." in said and "PIP" not in said
+    assert '%pip install "/path/of/the/folder[lab]"' in said and "ModuleNotFoundError" not in said
+
+
+def test_nobodys_repository_and_no_package_index_is_named():
+    """Who takes a name that we don't own could run code on the computers of those who follow what we say."""
+    mine = Path(__file__).name
+    folders = ("fluxlite", "notebooks", "tools", "tests", "benchmarks", "binder", "hub", ".github", ".devcontainer")
+    files = [path for folder in folders
+             for path in (ROOT / folder).rglob("*") if path.suffix not in (".png", ".npz", ".pyc")]  # fmt: skip
+    files += [path for path in ROOT.iterdir() if path.suffix in (".md", ".py", ".toml", ".txt", ".yml", "")]
+    said = re.compile(r"""fluxlite/fluxlite\b(?![/.]\w)|pip3? install (-\S+ )*["']?fluxlite\b(?! *@)""")
+    for path in files:
+        if path.is_file() and path.name != mine:
+            assert not said.search(path.read_text(encoding="utf-8")), path
+    for text in ("https://github.com/fluxlite/fluxlite", "pip install fluxlite", 'pip install -q "fluxlite[lab]"'):
+        assert said.search(text), "it would not be noticed"
+
+
+# -- when it's published --------------------------------------------------------------------------------------------
+
+
+def test_one_setting_makes_every_link_and_all_lead_to_what_is_there(pages):
+    assert {name: wrong(written(name, text)) for name, text in pages.items()} == dict.fromkeys(pages, [])
+    opened = {link.netloc for link in links(pages["README.md"]) if target(link)[2] == FIRST}
+    assert opened == {"colab.research.google.com", "kaggle.com", "mybinder.org"}
+    for name in ("notebooks/TEACHING.md", "hub/README.md"):
+        (link,) = [link for link in links(pages[name]) if link.netloc == "YOUR-HUB"]
+        assert target(link) == ("a/b", None, FIRST) and parse_qs(link.query)["branch"] == ["YOUR-BRANCH"]
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_copy_can_be_opened_elsewhere_and_installs_one_archive_and_no_other(name, pages):
+    own = f"notebooks/learner/{name}"
+    colab, kaggle, binder, archive, *_ = links(written(own, pages[own]))
+    assert [target(link) for link in (colab, kaggle, binder)] == [("a/b", OPENED, own)] * 3
+    assert target(archive) == ("a/b", INSTALLED, None) and archive.fragment == f"sha256={SETTINGS['sha256']}"
+
+
+@pytest.mark.parametrize("host", ["colab.research.google.com", "kaggle.com"])
+@pytest.mark.parametrize("name", [*LESSONS, "words.ipynb"])
+def test_each_link_to_a_lesson_has_a_twin_where_one_file_is_all_there_is(name, host, pages):
+    """On Colab and on Kaggle, where a path leads nowhere: for the next lesson, the words, and any other."""
+    text = written(name, pages[f"notebooks/learner/{name}"])
+    paths = {f"notebooks/learner/{path}" for path in re.findall(r"\]\(([\w-]+\.ipynb)", text)}
+    twins = {target(link)[2] for link in links(text) if link.netloc == host} - {f"notebooks/learner/{name}"}
+    after = dict(zip(LESSONS, LESSONS[1:])).get(name)
+    assert paths and twins == paths and (after is None or f"notebooks/learner/{after}" in twins)
+
+
+@pytest.mark.parametrize("sha256", ["", "x" * 64, "abc"])
+def test_without_the_archives_hash_nothing_is_made(sha256):
+    with pytest.raises(ValueError, match=r"needs sha256, the 64 digits of sha256sum for https://github.com/a/b/arch"):
+        published({**SETTINGS, "sha256": sha256})
+    assert published({**SETTINGS, "repository": "", "sha256": sha256}) is None
+
+
+def test_pip_refuses_another_archive(tmp_path):
+    """By the part of the address after the #."""
+    package = tmp_path / "planted-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(package, "w") as archive:
+        about = "planted-1.0.dist-info"
+        archive.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: planted\nVersion: 1.0\n")
+        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{about}/RECORD", "")
+    right = hashlib.sha256(package.read_bytes()).hexdigest()
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(tmp_path / "x")]
+    answers = [subprocess.run([*pip, f"{package.as_uri()}#sha256={digest}"], capture_output=True, text=True)
+               for digest in ("0" * 64, right)]  # fmt: skip
+    assert [answer.returncode for answer in answers] == [1, 0] and "HASH" in answers[0].stderr
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://github.com/somebody/fluxlite",
+        "https://github.com/a/b/blob/v0.0.1/README.md",
+        f"https://github.com/a/b/blob/{OPENED}/notebooks/learner/99-nothing.ipynb",
+        f"https://github.com/a/b/archive/{OPENED}.zip",
+        "https://colab.research.google.com/github/a/b/blob/main/notebooks/learner/00-start-here.ipynb",
+        "https://kaggle.com/kernels/welcome?src=https://github.com/c/d/blob/main/README.md",
+        f"https://kaggle.com/kernels/welcome?src=https://github.com/a/b/blob/{OPENED}/notebooks/learner/99.ipynb",
+        f"https://mybinder.org/v2/gh/a/b/{OPENED}?urlpath=lab%2Ftree%2Fnotebooks%2Flearner%2F99.ipynb",
+        "https://YOUR-HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2Fc%2Fd&urlpath=lab%2Ftree%2Fd%2FREADME.md",
+        "https://YOUR-HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2Fa%2Fb&urlpath=lab%2Ftree%2Fx%2FREADME.md",
+    ],
+)
+def test_a_wrong_link_is_noticed(link):
+    assert wrong(f"[see]({link})") == [link]
+
+
+def test_pages_without_a_place_for_the_links_are_named(tool, monkeypatch, tmp_path):
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "README.md").write_text("# nothing here\n")
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
+    with pytest.raises(ValueError, match="needs the two lines"):
+        tool.readme()
+
+
+def first_cell(notebook):
+    """What a notebook's first cell says where fluxlite is missing and pip has no network."""
+    (cell,) = [cell for cell in nbformat.reads(notebook, as_version=4).cells if cell.id == "install"]
+    program = f"""
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance(colors="NoColor")
+sys.modules["fluxlite"] = None  # it is not to be found, before and after
+shell.register_magic_function(lambda line: print("PIP", line), "line", "pip")
+print("RAISED", type(shell.run_cell({cell.source!r}).error_in_exec).__name__)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.returncode == 0 and "RAISED SystemExit" in ran.stdout, ran.stderr
+    return ran.stdout + ran.stderr
+
+
+def test_where_installing_fails_one_line_says_so(pages):
+    """Instead of a bare ModuleNotFoundError in the cell below."""
+    said = first_cell(pages["notebooks/learner/03-your-own-model.ipynb"])
+    assert "fluxlite could not be installed; the lines above say why." in said
+    assert "On Kaggle switch it on, at the right: Session options, Internet." in said
+    assert f"PIP install --quiet \"https://github.com/a/b/archive/{INSTALLED}.zip#sha256=" in said
+    assert "ModuleNotFoundError" not in said
+
+
+# -- a package index -------------------------------------------------------------------------------------------------
+
+
+def test_a_package_index_gets_links_once_there_are_any():
+    place = published(SETTINGS)
+    assert for_package_index(None) == {}
+    shown = for_package_index(place)
+    assert {"Source", "Changelog", "Issues"} <= set(shown) and all(links(address) for address in shown.values())
+    assert wrong("\n".join(address for name, address in shown.items() if name != "Issues")) == []
+
+
+def test_the_long_description_has_no_path_once_there_are_addresses():
+    page = long_description(published(SETTINGS))
+    assert re.findall(r"\]\((?!https?://)[^)]+\)", page) == [] and wrong(page) == []
+    assert f"](https://github.com/a/b/raw/{OPENED}/notebooks/first-screen.png)" in page
+    assert long_description(None) == (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project that is ready to be released."""
+    (tmp_path / "fluxlite").mkdir()
+    (tmp_path / "fluxlite" / "__init__.py").write_text('__version__ = "3.0.0"\n')
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 3.0.0 (2027-01-01)\n")
+    table = "\n".join(f'{name} = "{value}"' for name, value in SETTINGS.items())
+    (tmp_path / "pyproject.toml").write_text(f"[tool.fluxlite]\n{table}\n")
+    return tmp_path
+
+
+def test_a_package_is_made_of_the_tag_with_the_links(project):
+    assert not_to_be_released("v3.0.0-x", project) == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "why"),
+    [
+        ("pyproject.toml", "a/b", "", "names no repository"),
+        ("pyproject.toml", SETTINGS["sha256"], "abc", "needs sha256"),
+        ("fluxlite/__init__.py", "3.0.0", "3.1.0", "is made of the tag v3.1.0-x, which has the links in it; this"),
+        ("CHANGELOG.md", "3.0.0", "2.0.0", "CHANGELOG.md has no heading '## 3.0.0"),
+        ("CHANGELOG.md", "2027-01-01", "unreleased", "says that 3.0.0 is unreleased"),
+    ],
+)
+def test_what_is_missing_for_a_release_is_named(project, file, old, new, why):
+    (project / file).write_text((project / file).read_text().replace(old, new))
+    assert why in not_to_be_released("v3.0.0-x", project)

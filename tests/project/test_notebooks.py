@@ -1,0 +1,108 @@
+"""The notebooks as documents: nbval runs them, this reads them."""
+
+import pkgutil
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+import fluxlite
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES += sorted(page for folder in ("notebooks", "examples", "site/pages") for page in (ROOT / folder).rglob("*.md"))
+NAME = re.compile(r"(?<![\w.])(?:fl|fluxlite)\.([^\W\d]\w*)(?:\.([^\W\d]\w*))?")
+
+
+def cells(path):
+    return nbformat.read(path, as_version=4).cells
+
+
+def misplaced_examples(notebook):
+    """Tags ``example:ID`` of cells that no heading below the title announces, and ids that a heading names in vain."""
+    wrong, heading, announced = [], "", set()
+    for cell in notebook:
+        source = cell["source"]
+        if cell["cell_type"] == "markdown":
+            found = re.findall(r"^##+ .*$", source, re.MULTILINE)
+            heading = found[-1] if found else heading
+            announced.update(re.findall(r"S\d-\w+", " ".join(found)))
+        for tag in cell["metadata"].get("tags", []):
+            if tag.startswith("example:"):
+                announced.discard(tag.removeprefix("example:"))
+                if not heading:
+                    wrong.append(tag)
+    return wrong + sorted(announced)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_examples_stand_under_a_heading(path):
+    assert misplaced_examples(cells(path)) == []
+
+
+def test_a_misplaced_example_is_noticed():
+    title = {"cell_type": "markdown", "source": "# 01 · Arrays", "metadata": {}}
+    heading = {"cell_type": "markdown", "source": "### Example S1-1: a question", "metadata": {}}
+    code = {"cell_type": "code", "source": "1", "metadata": {"tags": ["example:S1-2"]}}
+    assert misplaced_examples([title, code, heading, code]) == ["example:S1-2", "S1-1"]
+
+
+def test_headings_say_what_they_show_without_the_guides_ids():
+    for path in NOTEBOOKS:
+        sources = [cell["source"] for cell in cells(path) if cell["cell_type"] == "markdown"]
+        assert re.findall(r"^#+ .*\bS\d-\w+.*$", "\n".join(sources), re.MULTILINE) == [], path.name
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_stored_as_run_from_top_to_bottom_without_errors(path):
+    code = [cell for cell in cells(path) if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    assert not [output for cell in code for output in cell["outputs"] if output["output_type"] == "error"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_picture_has_an_alternative_text_and_says_the_same_below(path):
+    for cell in cells(path):
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            assert "image/png" not in data, "a bare picture: show(figure, sentence) gives it a text"
+            page = data.get("text/html", "")
+            for alternative in re.findall(r'<img alt="([^"]*)"', page):
+                assert alternative and f">{alternative}</figcaption>" in page
+
+
+def test_links_between_notebooks_lead_somewhere():
+    for path in NOTEBOOKS:
+        for cell in cells(path):
+            for target in re.findall(r"\]\(([^)#]+\.ipynb)\)", cell["source"]):
+                assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def unknown_names(text):
+    """Each ``fl.name`` and ``fl.name.name`` in a text that isn't there: "fl.name.name"."""
+    found = set()
+    for names in NAME.findall(text):
+        try:
+            pkgutil.resolve_name("fluxlite." + ".".join(filter(None, names)))
+        except (AttributeError, ImportError):
+            found.add("fl." + ".".join(filter(None, names)))
+    return sorted(found)
+
+
+def test_every_name_of_fluxlite_that_a_page_mentions_is_there():
+    texts = {path.name: "\n".join(cell["source"] for cell in cells(path)) for path in NOTEBOOKS}
+    texts |= {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
+    assert {name: unknown for name, text in texts.items() if (unknown := unknown_names(text))} == {}
+
+
+def test_a_name_that_is_not_there_is_noticed():
+    planted = "`print(fl.preset('NVIDIA T4'))`, fl.cuda.devises() and fl.Chain, fl.cuda.devices, fluxlite.course.chip"
+    assert unknown_names(planted) == ["fl.cuda.devises", "fl.preset"]
+
+
+def test_the_figures_of_a_card_have_a_public_name():
+    """Lesson 07 names it as the place where each figure says whether it's published or guessed."""
+    kinds = {figure.name: figure.kind for figure in fluxlite.simulated.preset("NVIDIA T4").figures}
+    assert (kinds["launch"], kinds["floor"], kinds["latency"]) == ("published", "guessed", "guessed")

@@ -1,0 +1,232 @@
+"""What others read and we can't run here: GitHub's workflows and forms, the citation, the hooks, the container.
+
+Each is linted, and each thing that it names has to be there. `make test EXTRAS=publish` brings the linters.
+"""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+import fluxlite
+from tools.links import PLACE
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+FORMS = sorted(path for path in (GITHUB / "ISSUE_TEMPLATE").glob("[0-9]*.yml"))
+PINNED = re.compile(r"^ *-? *uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
+
+
+def read(path):
+    """A YAML file. GitHub's word `on` is YAML 1.1's word for true."""
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {"on" if key is True else key: value for key, value in content.items()}
+
+
+def steps(workflow):
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+def nowhere(command):
+    """What a command names that isn't there: files, modules, extras of pyproject.toml, sessions of noxfile.py."""
+    extras = {name for match in re.findall(r'"?\.\[([\w,$]+)\]', command) for name in match.split(",")} - {"$CUDA"}
+    sessions = set(re.findall(r"-m nox -s (\w+)", command))
+    modules = set(re.findall(r"python3? -m ([\w.]+)", command)) - {"nox"}  # which runs sessions, and is an extra
+    files = set(re.findall(r"(?<=[ =])(?:tools|tests|notebooks|fluxlite|benchmarks)(?:/[\w./*-]*)?(?= |$)", command))
+    kept = set(re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE))
+    return [
+        *(extras - set(PROJECT["optional-dependencies"])), *(sessions - kept),
+        *(name for name in modules if importlib.util.find_spec(name) is None),
+        *(name for name in files if not list(ROOT.glob(name))),
+    ]  # fmt: skip
+
+
+def lint(*command):
+    """A linter's exit code and words; skipped where it isn't installed."""
+    program = shutil.which(command[0], path=Path(sys.executable).parent)
+    if program is None:
+        pytest.skip(f"{command[0]} is not installed: make test EXTRAS=publish")
+    ran = subprocess.run([program, *command[1:]], capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"})
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+# -- workflows --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+class TestEachWorkflow:
+    def test_what_its_commands_name_is_there(self, path):
+        for step in steps(read(path)):
+            assert nowhere(step.get("run", "")) == [], step
+
+    def test_actions_are_named_by_their_commits(self, path):
+        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if "uses:" in line]
+        assert lines and [line for line in lines if not PINNED.match(line)] == []
+
+    def test_it_may_do_no_more_than_it_has_to(self, path):
+        workflow = read(path)
+        assert workflow["permissions"] == {"contents": "read"}
+        more = {name: set(job["permissions"]) for name, job in workflow["jobs"].items() if "permissions" in job}
+        allowed = {"site.yml": {"publish": {"pages", "id-token"}}, "release.yml": {"publish": {"id-token"}}}
+        assert more == allowed.get(path.name, {})
+        # A job that may do more runs nothing of ours: what it publishes was built without these rights.
+        assert not [step for name in more for step in workflow["jobs"][name]["steps"] if "run" in step]
+
+    def test_no_job_runs_for_hours(self, path):
+        assert all(job["timeout-minutes"] <= 120 for job in read(path)["jobs"].values())
+
+
+def test_the_tests_run_on_every_platform_that_we_promise():
+    matrix = read(GITHUB / "workflows" / "tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
+    stated = [line.rpartition(" ")[2] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)]
+    assert matrix["python"] == stated
+    everywhere = {*matrix["system"], *(one["system"] for one in matrix["include"])}
+    assert {name.partition("-")[0] for name in everywhere} == {"ubuntu", "macos", "windows"}
+    assert {name for name in everywhere if name.endswith(("-arm", "-intel"))}  # macos-latest is ARM
+    (numpy,) = [one for one in map(Requirement, PROJECT["dependencies"]) if one.name == "numpy"]
+    oldest = {one["system"].partition("-")[0] for one in matrix["include"] if one["numpy"].startswith("numpy==")}
+    assert oldest == {"ubuntu", "macos", "windows"}
+    versions = {one["numpy"] for one in matrix["include"]} - {"numpy"}
+    assert versions == {f"numpy=={str(numpy.specifier).removeprefix('>=')}.*"}
+
+
+def test_nobodys_pull_request_runs_on_a_computer_of_ours():
+    for workflow in map(read, WORKFLOWS):
+        if any("self-hosted" in job["runs-on"] for job in workflow["jobs"].values()):
+            assert list(workflow["on"]) == ["workflow_dispatch"]
+
+
+def test_a_card_is_recorded_and_the_record_kept():
+    steps_of_card = steps(read(GITHUB / "workflows" / "gpu.yml"))
+    said = "\n".join(step.get("run", "") for step in steps_of_card)
+    assert "-m cuda" in said and "benchmarks.record gpu-record.json" in said and "fl.cuda.functional()" in said
+    assert "gpu-record.json" in steps_of_card[-1]["with"]["path"]
+
+
+def test_only_a_release_that_is_ready_gets_published():
+    release = read(GITHUB / "workflows" / "release.yml")
+    assert 'tools/links.py release "$GITHUB_REF_NAME"' in "\n".join(s.get("run", "") for s in steps(release))
+    assert release["jobs"]["publish"]["needs"] == "build" and release["jobs"]["publish"]["environment"]
+    (tags,) = [re.compile(tag.replace("*", ".*")) for tag in release["on"]["push"]["tags"]]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["fluxlite"]
+    assert tags.fullmatch(settings["lessons"].format(version=fluxlite.__version__))
+    assert not tags.fullmatch(settings["tag"].format(version=fluxlite.__version__))
+
+
+@pytest.mark.parametrize(
+    ("command", "wrong"),
+    [
+        ('python -m pip install -e ".[tests]"', ["tests"]),
+        ("python -m nox -s packages", ["packages"]),
+        ("python -m benchmarks.recorded x.json", ["benchmarks.recorded"]),
+        ("python tools/link.py release", ["tools/link.py"]),
+        ("python -m pytest tests/kernel", ["tests/kernel"]),
+        ('python -m pip install -e ".[test,nox]" && python tools/links.py', []),
+    ],
+)
+def test_a_wrong_name_in_a_command_would_be_noticed(command, wrong):
+    assert nowhere(command) == wrong
+
+
+SCHEMAS = {
+    "github-workflows": WORKFLOWS, "dependabot": [GITHUB / "dependabot.yml"], "github-issue-forms": FORMS,
+    "github-issue-config": [GITHUB / "ISSUE_TEMPLATE" / "config.yml"],
+    "citation-file-format": [ROOT / "CITATION.cff"],
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_each_file_is_what_its_readers_expect(kind):
+    code, said = lint("check-jsonschema", "--builtin-schema", f"vendor.{kind}", *SCHEMAS[kind])
+    assert SCHEMAS[kind] and code == 0, said
+
+
+AUDIT = ("zizmor", "--offline", "--quiet")
+
+
+@pytest.mark.slow
+def test_nothing_in_the_workflows_can_be_abused():
+    code, said = lint(*AUDIT, GITHUB)
+    assert code == 0, said
+
+
+def schema(kind):
+    return "check-jsonschema", "--builtin-schema", f"vendor.{kind}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("linter", "file", "right", "wrong", "said"),
+    [
+        (schema("github-workflows"), ".github/workflows/tests.yml", "runs-on:", "run-on:", "runs-on"),
+        (schema("github-workflows"), ".github/workflows/gpu.yml", "    steps:", "    step:", "step"),
+        (schema("github-issue-forms"), ".github/ISSUE_TEMPLATE/3-a-bug.yml", "type: input", "type: entry", "entry"),
+        (schema("citation-file-format"), "CITATION.cff", "type: software", "type: hardware", "hardware"),
+        (AUDIT, ".github/workflows/tests.yml", '"$NUMPY"', '"${{ github.head_ref }}"', "template-injection"),
+        (AUDIT, ".github/workflows/tests.yml", "pull_request:", "pull_request_target:", "dangerous-triggers"),
+    ],
+)
+def test_a_planted_fault_is_noticed(linter, file, right, wrong, said, tmp_path):
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert right in text
+    planted = tmp_path / file
+    planted.parent.mkdir(parents=True, exist_ok=True)
+    planted.write_text(text.replace(right, wrong), encoding="utf-8")
+    code, words = lint(*linter, planted)
+    assert code != 0 and said in words
+
+
+# -- what people read ------------------------------------------------------------------------------------------------
+
+
+def test_there_are_forms_for_what_we_want_to_know():
+    assert [read(path)["name"] for path in FORMS] == ["It ran here", "It did not run here", "A bug"]
+
+
+def test_what_a_form_tells_people_to_run_is_there():
+    said = "\n".join(path.read_text(encoding="utf-8") for path in FORMS)
+    commands = set(re.findall(r"`((?:python|%run) -m [\w. -]+)`", said))
+    assert len(commands) >= 4 and [one for one in commands if nowhere(one.replace("%run", "python"))] == []
+
+
+def test_the_citation_is_one():
+    citation = read(ROOT / "CITATION.cff")
+    assert citation["version"] == fluxlite.__version__ and citation["license"] == PROJECT["license"]
+    # As soon as there's an address, it belongs in here.
+    assert citation.get("repository-code") == (f"https://github.com/{PLACE.repository}" if PLACE else None)
+
+
+def test_hooks_need_no_other_repository_and_what_they_install_is_ours():
+    repositories = read(ROOT / ".pre-commit-config.yaml")["repos"]
+    assert [one["repo"] for one in repositories] == ["local"]
+    ours = PROJECT["dependencies"] + [one for group in PROJECT["optional-dependencies"].values() for one in group]
+    installed = [one for hook in repositories[0]["hooks"] for one in hook.get("additional_dependencies", [])]
+    assert installed and set(installed) <= set(ours)
+
+
+def test_the_container_installs_what_is_there():
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
+    command = container["postCreateCommand"]
+    assert nowhere(command) == [] and "-c constraints.txt" in command and (ROOT / "constraints.txt").exists()
+    recipe = (ROOT / ".devcontainer" / container["build"]["dockerfile"]).read_text(encoding="utf-8")
+    (python,) = re.findall(r"^FROM python:(3\.\d+)$", recipe, re.MULTILINE)
+    assert f"Programming Language :: Python :: {python}" in PROJECT["classifiers"]
+
+
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="there is no shellcheck here")
+def test_the_shell_in_workflows_is_sound():
+    for step in (step for path in WORKFLOWS for step in steps(read(path)) if "run" in step):
+        ran = subprocess.run(["shellcheck", "--shell=bash", "-"], input=step["run"], capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stdout

@@ -1,0 +1,324 @@
+"""Recording a GPU: the record of a simulated card gives that card again, and says how it was made."""
+
+import ctypes
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course import crossing
+from fluxlite.course.crossing import BATCHES, SIZES
+from fluxlite.devices.cupy.device import CUDADevice
+from fluxlite.simulated.presets import PRESETS
+
+# The benchmarks aren't part of the installed package, so we find them next to it in the repository.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks import launches, provenance, record as recording  # noqa: E402, I001
+from benchmarks.harness import ROOT  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+T4 = "NVIDIA T4"
+FIGURES = [name for name in PRESETS[T4]._fields[3:] if name not in ("tape", "start", "queue", "version", "source")]
+# What a CPU computes in a second or two, since a simulated GPU that's used normally computes values.
+SMALL = recording.Plan(
+    repeats=3, launches=10, warm_up=0.0, elementwise=(2**12, 2**20, 2**23), copies=(4, 2**12, 2**20, 2**24),
+    products=(64, 256, 512), hidden=(8, 64), batches=(1, 4), clocks=256,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The file that the program writes for a simulated card, with everything in it."""
+    path = tmp_path_factory.mktemp("records") / "t4.json"
+    assert recording.main([str(path), "--simulated", T4, "--repeats", "2"]) == 0
+    return path
+
+
+@pytest.fixture
+def record(written):
+    return json.loads(written.read_text(encoding="utf-8"))
+
+
+def assert_near(found, card):
+    for figure in FIGURES:
+        assert getattr(found, figure) == pytest.approx(getattr(card, figure), rel=0.1), figure
+    assert (found.memory, found.multiprocessors) == (card.memory, card.multiprocessors)
+
+
+# -- the round trip ---------------------------------------------------------------------------------------------------
+
+
+def test_what_is_recorded_of_a_simulated_card_is_the_card_again(record):
+    # It starts from another card's figures, and none of them may remain.
+    assert_near(fl.calibrate(record, like="A100"), PRESETS[T4])
+
+
+def test_a_device_that_computes_is_recorded_like_any_other():
+    with fl.simulate_gpu(like=T4) as device:
+        found = recording.record(device, SMALL)
+        # Products of size 512 can tell float16 from the floor only if we don't start from a much faster card.
+        assert_near(fl.calibrate(found, like="GTX 1650"), PRESETS[T4])
+
+
+def test_another_card_would_be_noticed():
+    found = fl.calibrate(recording.record_simulated("RTX 2080 Ti", SMALL))
+    assert found.bandwidth == pytest.approx(PRESETS["RTX 2080 Ti"].bandwidth, rel=0.1)
+    assert found.float32 > 1.5 * PRESETS[T4].float32
+
+
+def test_what_does_not_fit_is_left_out():
+    like = PRESETS[T4]._replace(memory=2**24)
+    found = recording.record_simulated(like, SMALL)["measurements"]
+    assert max(e["bytes"] for e in found if e["what"] == "elementwise") == 3 * 2**20
+    assert max(e["bytes"] for e in found if e["what"] == "copy") == 2**20
+
+
+def test_products_that_take_too_long_are_left_out(monkeypatch):
+    monkeypatch.setattr(recording, "TOO_LONG", 0.0)
+    found = recording.record_simulated(T4, SMALL)["measurements"]
+    assert [e["n"] for e in found if e["what"] == "product"] == [64, 64, 64]
+
+
+# -- what lessons read ------------------------------------------------------------------------------------------------
+
+
+def test_the_entries_are_read_by_the_reader_of_the_cpus_record(record, monkeypatch):
+    as_cpus = {**record, "cpu": record["card"], "measurements": record["lessons"]}
+    monkeypatch.setattr(crossing, "record", lambda name=None: as_cpus)
+    for batch in BATCHES:
+        assert set(crossing.recorded(batch)) == set(SIZES)
+    for copies, wait in ((True, True), (False, True), (False, False)):
+        times = crossing.times("training step", hidden=64, batch=4, copies=copies, wait=wait)
+        assert float(times.median) == pytest.approx(crossing.simulated(64, 4, T4, copies, wait), rel=1e-3)
+    # It's the step that `crossover` shows by default.
+    assert crossing.recorded(4)[64].median == crossing.times("training step", hidden=64, batch=4, copies=True).median
+
+
+def test_one_product_has_three_clocks(record):
+    found = {e["clock"]: e["median"] for e in record["lessons"] if e["what"] == "product" and e["n"] == 2048}
+    assert found["asked for"] == pytest.approx(20e-6)
+    assert found["waited for"] == pytest.approx(2.88e-3, rel=0.01)
+    copied = 2 * (28e-6 + 4 * 2048**2 / PRESETS[T4].pageable)
+    assert found["with copies"] == pytest.approx(found["waited for"] + copied, rel=0.01)
+
+
+def test_waits_are_recorded(record):
+    found = {e["what"]: e["median"] for e in record["lessons"]}
+    assert found["wait"] == 0 and found["read a number"] == pytest.approx(15e-6 + 13e-6, rel=0.01)
+
+
+def test_each_entry_has_its_repeats_median_and_quartiles(record):
+    for e in record["measurements"] + record["lessons"]:
+        low, high = e["quartiles"]
+        assert len(e["repeats"]) == (len(recording.FIRST) if e["what"] == "first use" else 2)
+        assert min(e["repeats"]) <= low <= e["median"] <= high <= max(e["repeats"])
+
+
+# -- what a record says of itself -------------------------------------------------------------------------------------
+
+
+def test_a_simulated_record_says_so_and_nothing_of_whose_machine_it_is(record, written):
+    assert record["kind"] == "simulated" and record["card"] == T4 and record["preset"] == 2
+    assert set(record) == {
+        "card", "kind", "memory", "multiprocessors", "preset", "host", "system", "date", "python", "numpy", "fluxlite",
+        "made_by", "how", "measurements", "lessons",
+    }  # fmt: skip
+    text = written.read_text(encoding="utf-8")
+    assert not [place for place in (str(ROOT), str(Path.home()), str(written.parent)) if f"{place}/" in text]
+
+
+def test_no_part_of_a_record_asks_for_the_hosts_name(monkeypatch):
+    import platform
+    import socket
+
+    for module, name in ((platform, "node"), (socket, "gethostname"), (socket, "getfqdn")):
+        monkeypatch.setattr(module, name, lambda: pytest.fail("the name of the host was asked for"))
+    with fl.simulate_gpu() as device:
+        assert provenance.provenance(device)["fluxlite"] == fl.__version__
+
+
+def test_of_a_real_card_driver_and_versions_are_said(monkeypatch):
+    runtime = SimpleNamespace(
+        getDeviceProperties=lambda index: {"totalGlobalMem": 16 * 2**30, "multiProcessorCount": 40},
+        runtimeGetVersion=lambda: 12090, driverGetVersion=lambda: 13000,
+    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(runtime=runtime), __version__="14.2"))
+    monkeypatch.setattr(provenance, "driver", lambda: "580.65.06")
+    found = provenance.provenance(CUDADevice(0, "NVIDIA L4"))
+    assert (found["card"], found["kind"], found["driver"]) == ("NVIDIA L4", "recorded", "580.65.06")
+    assert (found["cuda"], found["cuda_of_driver"], found["cupy"]) == ("12.9", "13.0", "14.2")
+    assert (found["memory"], found["multiprocessors"]) == (16 * 2**30, 40)
+
+
+def test_of_the_drivers_own_words_only_the_version_is_kept(tmp_path, monkeypatch):
+    told = tmp_path / "version"
+    told.write_text("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  (somebody@somewhere)\n")
+    assert provenance.driver(told) == "580.65.06"
+    monkeypatch.setattr(provenance, "_asked_smi", lambda: "535.104\n")
+    assert provenance.driver(tmp_path / "none") == "535.104"
+    monkeypatch.setattr(provenance, "_asked_smi", lambda: "no devices were found")
+    assert provenance.driver(tmp_path / "none") == ""
+
+
+def test_on_a_real_card_first_uses_are_compiled_in_one_program_and_loaded_in_the_next(monkeypatch):
+    caches = []
+
+    def run(command, env, **settings):
+        caches.append(env["CUPY_CACHE_DIR"])
+        return SimpleNamespace(stdout=f"what is said before\n[{0.2 / len(caches)}]\n")
+
+    monkeypatch.setattr(recording.subprocess, "run", run)
+    assert recording.first_uses_apart() == ([0.1], [0.2])
+    assert len(set(caches)) == 1 and not Path(caches[0]).exists()
+
+
+def test_pinned_memory_of_a_real_card_is_pinned_before_the_clock_runs(monkeypatch):
+    done = []
+    there = SimpleNamespace(set=lambda x, stream: done.append(("set", x)), get=lambda **how: done.append(("get", how)))
+    stream = object()
+    cuda = SimpleNamespace(get_current_stream=lambda: stream)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda, empty=lambda shape, dtype: there))
+    monkeypatch.setitem(sys.modules, "cupyx", SimpleNamespace(empty_pinned=np.empty))
+    host = np.arange(3, dtype=np.float32)
+    for run in recording._pinned(CUDADevice(0, "a card"), host).values():
+        run()
+    assert (done[0][1] == host).all() and done[1] == ("get", {"stream": stream, "out": done[0][1], "blocking": False})
+
+
+# -- the file ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_simulated_card_is_not_written_as_recorded(tmp_path, capsys, record):
+    path = tmp_path / "card.json"
+    with fl.simulate_gpu():
+        assert recording.main([str(path)]) == 1
+    assert "nothing can be recorded on it; --simulated allows it" in capsys.readouterr().err
+    with fl.pretend(CUDA="functional"):
+        assert recording.main([str(path)]) == 1
+    with pytest.raises(ValueError, match="NVIDIA T4 is simulated: nothing was recorded on a card"):
+        recording.save(record, path)
+    assert recording.main(["--simulated"]) == 1
+    assert "name a file for it" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_gpu_it_says_why(tmp_path, capsys):
+    with fl.pretend(CUDA="no driver"):
+        assert recording.main([str(tmp_path / "card.json")]) == 1
+        assert recording.main(["--launches"]) == 1
+    assert capsys.readouterr().err.count("there is no GPU to use") == 2
+
+
+def test_an_unknown_card_is_named(tmp_path, capsys):
+    assert recording.main([str(tmp_path / "card.json"), "--simulated", "T5"]) == 1
+    assert "no preset for 'T5'" in capsys.readouterr().err
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, record, monkeypatch):
+    path = tmp_path / "card.json"
+    path.write_text("the one before")
+    monkeypatch.setattr(recording.os, "replace", lambda *names: pytest.fail("a part was put in its place"))
+    with pytest.raises(TypeError):
+        recording.save({**record, "how": object()}, path, simulated=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["card.json"] and path.read_text() == "the one before"
+
+
+def test_a_card_has_its_file():
+    assert recording.default_file("NVIDIA H200 (PCIe)") == recording.RECORDED / "nvidia-h200-pcie.json"
+
+
+# -- launches ---------------------------------------------------------------------------------------------------------
+
+COPY_IN = launches._Copy(None, None, 16, 1)
+
+
+class FakeCupti:
+    """Calls back as CUPTI does. Its calls of CUDA are made with `does`."""
+
+    def __init__(self):
+        self.callback, self.domains = None, []
+
+    def cuptiSubscribe(self, subscriber, callback, user):
+        assert self.callback is None
+        self.callback = callback
+        return 0
+
+    def cuptiEnableDomain(self, enable, subscriber, domain):
+        self.domains.append(domain.value)
+        return 0
+
+    def cuptiUnsubscribe(self, subscriber):
+        self.callback = None
+        return 0
+
+    def does(self, name, domain=launches._DRIVER, parameters=None, inside=()):
+        address = None if parameters is None else ctypes.addressof(parameters)
+        for site in (0, 1):
+            call = launches._Call(site, name.encode(), address)
+            self.callback(None, domain, 1, ctypes.pointer(call))
+            if site == 0:
+                for call_inside in inside:
+                    self.does(call_inside)
+
+
+def test_calls_of_cuda_are_counted_once_by_whichever_way():
+    cupti, runtime = FakeCupti(), launches._RUNTIME
+    with launches.Counted(cupti) as counted:
+        cupti.does("cuLaunchKernel")  # CuPy's own kernels
+        cupti.does("cudaLaunchKernel_v7000", runtime, inside=["cuLaunchKernel"])  # cuBLAS's and CUB's
+        cupti.does("cudaMemsetAsync_v3020", runtime, inside=["cuMemsetD8Async"])
+        cupti.does("cudaMemcpyAsync_v3020", runtime, COPY_IN, inside=["cuMemcpyHtoDAsync_v2"])
+        cupti.does("cuMemcpyDtoHAsync_v2")
+        cupti.does("cuMemcpyDtoDAsync_v2")
+        cupti.does("cudaStreamSynchronize_v3020", runtime, inside=["cuStreamSynchronize"])
+        cupti.does("cuLaunchHostFunc")
+    assert counted.counts == (2, 1, 1, 1, 1)
+    assert cupti.callback is None and cupti.domains == [launches._DRIVER, runtime]
+
+
+def test_what_cupti_refuses_is_an_error():
+    cupti = FakeCupti()
+    cupti.cuptiSubscribe = lambda *arguments: 39
+    with pytest.raises(RuntimeError, match="cuptiSubscribe answered 39: a profiler may be running already"):
+        launches.Counted(cupti).__enter__()
+
+
+def test_a_line_that_fails_does_not_end_the_table(monkeypatch):
+    rows = launches.ROWS[:1], launches.ROWS[0]._replace(line="1 / 0")
+    monkeypatch.setattr(launches, "ROWS", [*rows[0], rows[1]])
+    with fl.simulate_gpu() as device:
+        (_, first), (_, second) = launches.rows(device, FakeCupti())
+    assert first == (0, 0, 0, 0, 0) and second == "ZeroDivisionError: division by zero"
+
+
+def test_the_table_says_what_differs():
+    rows = [launches.Row(line, 1, 1, 0, 0, 0, "cupy/a.py:1 f") for line in ("a", "b", "c")]
+    text = launches.table([(rows[0], (1, 1, 0, 0, 0)), (rows[1], (2, 0, 0, 0, 1)), (rows[2], "it waits")])
+    assert [line.rstrip() for line in text.splitlines()] == [
+        "line  table  counted",
+        "a     1 m1   1 m1",
+        "b     1 m1   2 w1     differs: cupy/a.py:1 f",
+        "c     1 m1   -        not counted: it waits",
+        "1 of 3 differ, 1 not counted",
+    ]
+
+
+def test_launches_are_counted_on_an_nvidia_gpu_alone(capsys):
+    with fl.simulate_gpu():
+        assert recording.main(["--launches"]) == 1
+    assert "is no NVIDIA GPU" in capsys.readouterr().err
+
+
+def test_without_cupti_it_says_what_to_install(monkeypatch):
+    def missing(path):
+        raise OSError(path)
+
+    monkeypatch.setattr(launches.ctypes, "CDLL", missing)
+    with pytest.raises(RuntimeError, match="pip install nvidia-cuda-cupti-cu12"):
+        launches.cupti()

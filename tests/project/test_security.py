@@ -1,0 +1,89 @@
+"""What SECURITY.md promises, as far as no other test holds it: no network, no pickle, no files but the listed ones."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from fluxlite.writing import write_whole
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "fluxlite"
+PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+TEACHING = (ROOT / "notebooks" / "TEACHING.md").read_text(encoding="utf-8")
+
+USED = """
+import sys
+forbidden = ("socket.connect", "socket.bind", "socket.getaddrinfo", "pickle.find_class", "urllib.Request")
+def refuse(event, arguments):
+    if event in forbidden:
+        print("BROKEN", event, arguments, flush=True)
+sys.addaudithook(refuse)
+from pathlib import Path
+import numpy as np
+import fluxlite as fl
+from fluxlite.__main__ import main
+from fluxlite.course import check, guess, start
+with fl.simulate_gpu():
+    model = fl.gpu(fl.Chain(fl.Dense(2, 3, np.tanh), fl.Dense(3, 1)))
+    data = [(np.ones((4, 2), np.float32), np.ones((4, 1), np.float32))]
+    state = fl.setup(fl.Descent(0.1), model)
+    fl.train(lambda m, x, y: fl.mse(m(x), y), model, fl.gpu(data), state, epochs=1, checkpoint="run.safetensors")
+    fl.save("model.safetensors", model=model)
+    fl.load("model.safetensors", model=model)
+start("03")
+guess("03-A", "b")
+check("03.3", 2, 8448)
+Path("my-course").mkdir()
+from fluxlite.course.copies import hand_out
+hand_out(Path("my-course"))
+print([main(["doctor"]), main(["check"]), main(["handin", "Ada"]), main(["class", "."]), main(["class", ".", "--csv"])])
+"""
+
+
+def test_nothing_is_fetched_sent_or_unpickled_and_no_file_is_left_over(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("FLUXLITE_PROGRESS", None)
+    ran = subprocess.run([sys.executable, "-c", USED], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "BROKEN" not in ran.stdout and "[0, 0, 0, 0, 0]" in ran.stdout
+    left = {path.name for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".ipynb"}
+    kept = {"run.safetensors", "model.safetensors", "progress.json", "handin-Ada.zip", "class.csv"}
+    assert left <= {*kept, ".progress.json.lock"} and kept <= left
+    assert "`.progress.json.lock`" in PAGE
+
+
+def test_nothing_of_ours_can_unpickle_or_open_a_connection():
+    forbidden = {"pickle", "marshal", "shelve", "dill", "socket", "urllib", "http", "ftplib", "requests", "ssl"}
+    for path in PACKAGE.rglob("*.py"):
+        # The workers of one training send each other pickles. They're processes of one program, and the page says so.
+        here = forbidden - {"pickle"} if path == PACKAGE / "distributed" / "group.py" else forbidden
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if any(name in text for name in here) else ():
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            assert not {name.partition(".")[0] for name in names} & here, path
+        assert "allow_pickle=True" not in text, path
+    assert "send each other pickles" in PAGE
+
+
+def test_the_temporary_files_have_the_names_that_are_listed(tmp_path, monkeypatch):
+    said = re.findall(r"^\| `(\.[^`]+)` \|", PAGE, re.MULTILINE)
+    assert said == [".NAME.tmp-PROCESS-NUMBER@COMPUTER", ".progress.json.lock", ".progress.json.busy"]
+    used = []
+    real = os.replace
+    monkeypatch.setattr(os, "replace", lambda old, new: used.append(os.path.basename(old)) or real(old, new))
+    write_whole(tmp_path / "NAME", b"x")
+    (name,) = used
+    assert re.fullmatch(rf"\.NAME\.tmp-{os.getpid()}-[0-9a-f]+@.*", name)
+
+
+def test_both_pages_say_what_is_not_promised():
+    for page in (PAGE, TEACHING):
+        text = " ".join(page.split())
+        assert "autograde" in text and "in a container, or as" in text
+        assert "rogress is what learners report" in text and "python -P -m fluxlite class" in text
+    assert "python -m fluxlite class" not in PAGE + TEACHING and "../SECURITY.md" in TEACHING
+    assert "How to report" in PAGE and "SECURITY.md" in (ROOT / "README.md").read_text(encoding="utf-8")
