@@ -13,9 +13,9 @@ import pytest
 from arguments import judge, run, summary
 from bad_arguments import FOLDER, KEPT, TARGETS, Thing
 from good_arguments import fresh
+from inside import explained, in_words
 
 import fluxlite as fl
-from fluxlite.arguments import explained, in_words
 
 CALLS = 1200
 

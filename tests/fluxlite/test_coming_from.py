@@ -7,10 +7,10 @@ import sys
 
 import numpy as np
 import pytest
+from inside import coming_from
 from kinds import GPUS
 
 import fluxlite as fl
-from fluxlite import coming_from
 
 MODEL = fl.Chain(fl.Dense(2, 3, np.tanh), fl.Dense(3, 1))
 STATE = fl.setup(fl.Adam(), MODEL)

@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from fluxlite import coming_from
+from inside import coming_from
 
 TOOL = Path(__file__).parents[2] / "tools" / "coming_from_page.py"
 sys.path.insert(0, str(TOOL.parent))

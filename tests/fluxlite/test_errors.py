@@ -4,10 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
+from inside import Attribute, DeviceError, InputError, LayerError, ShapeError, other_device
 
 import fluxlite as fl
-from fluxlite.errors import DeviceError, InputError, LayerError, ShapeError, other_device
-from fluxlite.tree.walks import Attribute, KeyPath
+from fluxlite import KeyPath
 
 PATH = KeyPath((Attribute("layers"), 0))
 

@@ -4,9 +4,10 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+from inside import in_notebook, ipython, messages, notice, put_aside, warn
+
 import fluxlite
-from fluxlite import messages
-from fluxlite.messages import in_notebook, ipython, notice, notices, put_aside, reset_notices, warn
+from fluxlite import notices, reset_notices
 
 
 def test_once_per_key(capsys):

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from inside import Leaf
 from kinds import EVERYWHERE
 
 import fluxlite as fl
 from fluxlite import Adam, Descent, Momentum, gradient, setup, update, updated
-from fluxlite.optimizers import Leaf
 
 RULES = [Descent(0.1), Momentum(0.1, 0.9), Adam(0.1)]
 

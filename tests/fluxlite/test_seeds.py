@@ -4,12 +4,11 @@ import threading
 
 import numpy as np
 import pytest
+from inside import EstimatedDevice, preset
 from kinds import EVERYWHERE
 
 import fluxlite as fl
 from fluxlite.devices import CPU, devices
-from fluxlite.receipts.estimates import EstimatedDevice
-from fluxlite.simulated.presets import preset
 
 
 def weights(**keywords):

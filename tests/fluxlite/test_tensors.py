@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from inside import is_tensor, refuse_tensor, tensor
 from kinds import EVERYWHERE, GPUS
 
 import fluxlite as fl
-from fluxlite.tensors import is_tensor, refuse_tensor, tensor
 
 PICTURES, SEQUENCES, ROWS = (2, 4, 4, 2), (2, 5, 2), (4, 2)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.tree.contract import functor
+from fluxlite import functor
 
 
 class Scale:
@@ -214,7 +214,7 @@ def test_what_is_all_right_says_nothing(model, capsys):
 
 
 def test_only_what_is_new_is_looked_into(monkeypatch):
-    from fluxlite.autodiff import marking
+    from inside import marking
 
     looks = []
     monkeypatch.setattr(marking, "say_what_has_no_gradient", looks.append)

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from inside import whole_file, write_whole
 
 import fluxlite
-from fluxlite.writing import whole_file, write_whole
 
 ROOT = Path(fluxlite.__file__).parents[1]
 posix = pytest.mark.skipif(os.name == "nt", reason="modes, links and limits are those of POSIX")

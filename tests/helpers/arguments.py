@@ -43,9 +43,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from bad_arguments import ALSO, BAD, FOLDER, KEPT, LEFT_OUT, TARGETS, Target, callables, reset
 from good_arguments import fresh
+from inside import in_words
 
 import fluxlite
-from fluxlite.arguments import in_words
 
 SECONDS, GIGABYTES, BATCH = 10, 4, 1000  # for one call; for a process; calls in a process
 WITHOUT_WORDS = (AttributeError, KeyError, IndexError, NameError, RecursionError, AssertionError, ZeroDivisionError,

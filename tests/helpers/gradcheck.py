@@ -11,11 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from inside import Level, mark, numbers, plain, pull_back
 
-from fluxlite.autodiff.gradients import Level, gradient, numbers
-from fluxlite.autodiff.marking import mark
-from fluxlite.autodiff.tracked import TrackedArray, plain
-from fluxlite.autodiff.way_back import pull_back
+from fluxlite import TrackedArray, gradient
 
 STEP = 1e-5
 

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from inside import MetalDevice, cuda_devices, cuda_functional
 
+from fluxlite import reset_notices
 from fluxlite.devices import CPU, gpu_device, simulate_gpu
-from fluxlite.devices.cupy.device import cuda_devices, cuda_functional
-from fluxlite.devices.metal.device import MetalDevice
-from fluxlite.messages import reset_notices
 
 # A GPU has its own memory: it never mixes with host arrays, and nothing comes back unless you ask.
 GPUS = ("Simulated", "CUDA", "Metal")

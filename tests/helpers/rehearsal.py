@@ -228,7 +228,7 @@ def can_start():
     """Whether this computer has CuPy, and no driver for an NVIDIA GPU: a real one needs no rehearsal."""
     import importlib.util
 
-    from fluxlite.devices.cupy import package
+    from inside import package
 
     return importlib.util.find_spec("cupy") is not None and not package._nvidia_driver()
 

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from inside import put_aside
 
 import fluxlite as fl
 from fluxlite.course import check
-from fluxlite.messages import put_aside
 
 MOST = 1.05  # times the memory at the start
 WARM_UP = 20  # rounds

@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 from gradcheck import check_kind
+from inside import put_aside
 from random_programs import EXACT, MODELS, WRITTEN, Program, random_program, run, weights
 from vocabulary import OPERATIONS
 
 import fluxlite as fl
-from fluxlite.autodiff.tracked import TrackedArray
-from fluxlite.messages import put_aside
+from fluxlite import TrackedArray
 
 try:
     import torch

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from inside import device_of
 
 import fluxlite as fl
-from fluxlite.arrays import device_of
-from fluxlite.autodiff.tracked import TrackedArray
+from fluxlite import TrackedArray, functor
 from fluxlite.devices import CPU
-from fluxlite.tree.contract import functor
 
 X = np.random.default_rng(0).normal(3.0, 2.0, (64, 4)).astype(np.float32)
 EVERYWHERE = ("CPU", "Simulated", "Metal")

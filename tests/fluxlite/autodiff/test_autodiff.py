@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite import Gradient, gradient, hessian, jacobian, withgradient
-from fluxlite.autodiff.tracked import TrackedArray
+from fluxlite import Gradient, TrackedArray, gradient, hessian, jacobian, withgradient
 
 Pair = namedtuple("Pair", "first second")
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from inside import untracked_leaf
 
 import fluxlite as fl
-from fluxlite.autodiff.tracked import untracked_leaf
-from fluxlite.tree.contract import functor
+from fluxlite import functor
 
 
 class Named(np.ndarray):

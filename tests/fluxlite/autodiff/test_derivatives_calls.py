@@ -14,14 +14,22 @@ import test_derivatives_reductions
 import test_derivatives_shaping
 import test_derivatives_windows
 from gradcheck import check_gradient
+from inside import (
+    COMPOSED,
+    PLAIN,
+    RULES,
+    eigenvectors,
+    euclidean,
+    leakyrelu_each,
+    logabsdet,
+    name_of,
+    pad_with,
+    sign_of_determinant,
+    singular_values,
+    singular_vectors,
+)
 
 import fluxlite as fl
-from fluxlite.activations import leakyrelu_each
-from fluxlite.autodiff.derivatives.linear_algebra import euclidean, logabsdet, sign_of_determinant
-from fluxlite.autodiff.derivatives.shaping import pad_with
-from fluxlite.autodiff.derivatives.spectra import eigenvectors, singular_values, singular_vectors
-from fluxlite.autodiff.rules import COMPOSED, PLAIN, RULES
-from fluxlite.autodiff.tracked import name_of
 
 TABLES = (
     test_derivatives_elementwise.TABLE

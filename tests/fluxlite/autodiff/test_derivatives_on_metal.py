@@ -10,12 +10,10 @@ import test_derivatives_shaping
 from gradcheck import Call, assert_close, parts_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from inside import MetalArray, MetalDevice, lies_alike, plain
 from operands import fewer_examples
 
 import fluxlite as fl
-from fluxlite.autodiff.tracked import plain
-from fluxlite.devices.metal.device import MetalArray, MetalDevice
-from fluxlite.tree.ties import lies_alike
 
 pytest.importorskip("mlx.core")
 

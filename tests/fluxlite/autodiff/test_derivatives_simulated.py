@@ -10,11 +10,10 @@ import test_derivatives_shaping
 from gradcheck import Call, assert_close, parts_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from inside import RULES, plain
 from operands import fewer_examples
 
 import fluxlite as fl
-from fluxlite.autodiff.rules import RULES
-from fluxlite.autodiff.tracked import plain
 from fluxlite.simulated import SimulatedArray
 
 TABLE = (

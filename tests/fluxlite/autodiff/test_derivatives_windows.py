@@ -7,12 +7,10 @@ import pytest
 from gradcheck import Call, assert_close, check_call
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import MetalArray, MetalDevice, Windows, convolve, convolve_back, convolve_kernel, windows
 from operands import calls, few_examples, table_ids
 
 import fluxlite as fl
-from fluxlite.autodiff.derivatives import windows
-from fluxlite.autodiff.derivatives.windows import Windows, convolve, convolve_back, convolve_kernel
-from fluxlite.devices.metal.device import MetalArray, MetalDevice
 
 
 def numbers(draw, *shape):

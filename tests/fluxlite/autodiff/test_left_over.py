@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
+from fluxlite import functor
 from fluxlite.devices import device_of
-from fluxlite.tree.contract import functor
 
 
 @functor

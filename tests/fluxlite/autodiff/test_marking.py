@@ -9,16 +9,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import (
+    Walk,
+    collect,
+    gradients_of,
+    is_number,
+    is_trainable_array,
+    mark,
+    new_level,
+    nodes,
+    parameter_key,
+    same_view,
+)
 
 import fluxlite as fl
-from fluxlite.autodiff.collecting import Gradient, collect, is_number
-from fluxlite.autodiff.gradients import gradients_of, new_level
-from fluxlite.autodiff.marking import mark
-from fluxlite.autodiff.tracked import TrackedArray
-from fluxlite.tree.contract import functor, is_leaf, trainable
-from fluxlite.tree.parameters import is_trainable_array
-from fluxlite.tree.ties import parameter_key, same_view
-from fluxlite.tree.walks import KeyPath, Walk, fmap_with_path, leaves, nodes
+from fluxlite import Gradient, KeyPath, TrackedArray, fmap_with_path, functor, is_leaf, leaves, trainable
 
 
 @functor

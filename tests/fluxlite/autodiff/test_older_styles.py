@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite import back, gradient, param, params, withgradient
-from fluxlite.autodiff.tracked import TrackedArray
+from fluxlite import TrackedArray, back, gradient, param, params, withgradient
 
 # -- param and back ---------------------------------------------------------------------------------------
 

@@ -7,13 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import random_checks
+from inside import (
+    RULES,
+    derivatives,  # noqa: F401  (fills the table of rules)
+    plain,
+    rule,
+)
 from random_checks import REFERENCE, Wrong, by_differences, by_gradient, by_torch, checked, torch
 from random_programs import LAYOUTS, MODELS, NAMES, WRITTEN, Leaf, Program, Step, operations, random_program, run
 from vocabulary import OPERATIONS
-
-from fluxlite.autodiff import derivatives  # noqa: F401  (fills the table of rules)
-from fluxlite.autodiff.rules import RULES, rule
-from fluxlite.autodiff.tracked import plain
 
 SEEDS = range(200 if torch else 100)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.tree.contract import functor
+from fluxlite import functor
 
 
 def model():

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from inside import FileFormatError, parameter_key
 
 import fluxlite as fl
-from fluxlite.checkpoint.files import FileFormatError
-from fluxlite.tree.ties import parameter_key
 
 
 @pytest.fixture

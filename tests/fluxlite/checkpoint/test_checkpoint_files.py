@@ -24,10 +24,9 @@ import pytest
 import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import FileFormatError, files
 
 import fluxlite as fl
-from fluxlite.checkpoint import files
-from fluxlite.checkpoint.files import FileFormatError
 
 KILLS = int(os.environ.get("FLUXLITE_KILLS", "4"))
 posix = pytest.mark.skipif(os.name == "nt", reason="kill -9, umask and permissions are those of POSIX")

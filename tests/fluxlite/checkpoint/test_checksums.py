@@ -8,9 +8,9 @@ import pytest
 import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import crc32, joined
 
 import fluxlite as fl
-from fluxlite.checkpoint.checksums import crc32, joined
 
 
 @given(st.binary(max_size=2000), st.binary(max_size=2000))

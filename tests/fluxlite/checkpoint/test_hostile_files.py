@@ -9,12 +9,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from inside import FileFormatError, crc32, files
 from safetensors.numpy import load_file
 
 import fluxlite as fl
-from fluxlite.checkpoint import files
-from fluxlite.checkpoint.checksums import crc32
-from fluxlite.checkpoint.files import FileFormatError
 
 posix = pytest.mark.skipif(os.name == "nt", reason="pipes and /dev are those of POSIX")
 

@@ -7,12 +7,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from inside import CountedGenerator, CupyGenerator
 from kinds import EVERYWHERE
 
 import fluxlite as fl
 from fluxlite.devices import CPU, simulate_gpu
-from fluxlite.devices.cupy.random import CupyGenerator
-from fluxlite.devices.random import CountedGenerator
 
 
 @pytest.fixture

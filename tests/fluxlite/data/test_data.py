@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import background
 
 import fluxlite as fl
-from fluxlite.data import background
-from fluxlite.messages import notices
+from fluxlite import notices
 
 Pair = collections.namedtuple("Pair", "x y")
 

@@ -8,15 +8,12 @@ import weakref
 
 import numpy as np
 import pytest
+from inside import HOST_TO_DEVICE, LAUNCH, MovedLoader, PinnedCopies, device_of, listeners
 from kinds import EVERYWHERE, GPUS
 
 import fluxlite as fl
-from fluxlite.arrays import device_of
-from fluxlite.data.moved import MovedLoader
+from fluxlite import notices
 from fluxlite.devices import CPU
-from fluxlite.devices.cupy.pinned import PinnedCopies
-from fluxlite.devices.events import HOST_TO_DEVICE, LAUNCH, listeners
-from fluxlite.messages import notices
 
 Pair = collections.namedtuple("Pair", "x y")
 
@@ -397,7 +394,7 @@ def test_an_epoch_is_shorter_than_with_moves_by_hand(simulated):
 
 def test_devices_without_such_copies_copy_at_once(told):
     pytest.importorskip("mlx.core")
-    from fluxlite.devices.metal.device import MetalDevice
+    from inside import MetalDevice
 
     for device in (MetalDevice(), CPU):
         x = np.ones(3, np.float32)

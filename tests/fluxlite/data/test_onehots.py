@@ -13,7 +13,7 @@ from fluxlite.devices import CPU
 def device(request):
     if request.param == "Metal":
         pytest.importorskip("mlx.core")
-        from fluxlite.devices.metal.device import MetalDevice
+        from inside import MetalDevice
 
         return MetalDevice()
     if request.param == "Simulated":

@@ -6,11 +6,10 @@ import re
 
 import numpy as np
 import pytest
+from inside import Elsewhere, names
 
-from fluxlite.coming_from import Elsewhere
 from fluxlite.devices import cpu
 from fluxlite.simulated import SimulatedArray
-from fluxlite.simulated.surface import names
 
 F = np.array([[3.0, -1.0, 2.0], [0.5, 4.0, -2.0]], np.float32)
 V = np.array([0.5, 1.5, 1.5, 4.0], np.float32)

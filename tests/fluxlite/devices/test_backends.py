@@ -7,14 +7,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from inside import BACKENDS, DeviceID, arrays, parts, usable
+from inside import device as cuda
 
 import fluxlite as fl
-from fluxlite import arrays
 from fluxlite.devices import functional
-from fluxlite.devices.backends import BACKENDS
-from fluxlite.devices.base import DeviceID
-from fluxlite.devices.cupy import device as cuda
-from fluxlite.devices.cupy import parts, usable
 
 
 class Trouble(Exception):

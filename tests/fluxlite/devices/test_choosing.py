@@ -4,13 +4,11 @@ import re
 
 import numpy as np
 import pytest
+from inside import BACKENDS, Backend, Functional, choose
 
 import fluxlite as fl
+from fluxlite import pretend
 from fluxlite.devices import CPU, devices
-from fluxlite.devices.availability import Functional
-from fluxlite.devices.backends import BACKENDS, Backend
-from fluxlite.devices.choosing import choose
-from fluxlite.simulated.pretending import pretend
 
 NOT_INSTALLED = {
     "CUDA": 'pip install "cupy-cuda12x[ctk]", if this computer has an NVIDIA GPU',
@@ -273,7 +271,7 @@ def test_pretended_devices_say_so_and_can_be_compared():
 
 
 def test_a_pretended_device_is_no_real_one_of_the_same_name():
-    from fluxlite.devices.cupy.device import CUDADevice
+    from inside import CUDADevice
 
     with pretend(CUDA="functional"):
         assert fl.get_device("CUDA") != CUDADevice(0, "a card") and CUDADevice(0, "a card") != fl.get_device("CUDA")

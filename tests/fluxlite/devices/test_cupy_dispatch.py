@@ -8,12 +8,10 @@ import inspect
 
 import numpy as np
 import pytest
+from inside import address, device_of, is_array, parameter_key, same_view
 
 import fluxlite as fl
-from fluxlite.arrays import device_of
-from fluxlite.tree.contract import is_leaf
-from fluxlite.tree.ties import address, is_array, parameter_key, same_view
-from fluxlite.tree.walks import fmap
+from fluxlite import fmap, is_leaf
 
 cupy = pytest.importorskip("cupy")
 

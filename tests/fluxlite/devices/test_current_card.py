@@ -10,10 +10,9 @@ import warnings
 
 import numpy as np
 import pytest
+from inside import PerformanceWarning, cuda_devices
 
 import fluxlite as fl
-from fluxlite.devices.cupy.device import cuda_devices
-from fluxlite.simulated.rules import PerformanceWarning
 
 BOTH = ("Simulated", "CUDA")
 

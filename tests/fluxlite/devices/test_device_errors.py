@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from inside import DeviceError, LayerError, OutOfMemoryError
 
 import fluxlite as fl
 from fluxlite import Adam, Chain, Dense, Descent, functor, gradient, receipt, relu, setup, simulate_gpu, update
 from fluxlite.devices import CPU, devices
-from fluxlite.errors import DeviceError, LayerError
-from fluxlite.simulated.memory import OutOfMemoryError
 
 
 def f32(*shape):

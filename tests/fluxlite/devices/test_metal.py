@@ -11,27 +11,33 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
-
-import fluxlite as fl
-from fluxlite.arrays import add_at, device_of
-from fluxlite.autodiff import derivatives  # noqa: F401  (fills the table of rules)
-from fluxlite.autodiff.rules import COMPOSED
-from fluxlite.devices.base import Memory
-from fluxlite.devices.metal import device as metal
-from fluxlite.devices.metal.device import MetalArray, MetalDevice, metal_devices, metal_functional
-from fluxlite.devices.metal.functions import (
+from inside import (
+    COMPOSED,
     FROM_HOST,
     LACKING,
     LACKING_MODULES,
     LACKING_WAYS,
     NEEDING_THEMSELVES,
     ON_ARRAYS,
+    ON_VALUES,
+    SAME_UFUNCS,
+    UFUNCS,
+    Memory,
+    MetalArray,
+    MetalDevice,
+    add_at,
+    derivatives,  # noqa: F401  (fills the table of rules)
+    device_of,
+    has_idle_ellipsis,
+    lies_alike,
+    metal_devices,
+    metal_functional,
+    parameter_key,
 )
-from fluxlite.devices.metal.ufuncs import SAME_UFUNCS, UFUNCS
-from fluxlite.devices.metal.values import ON_VALUES
-from fluxlite.devices.metal.views import has_idle_ellipsis
-from fluxlite.tree.ties import lies_alike, parameter_key
+from inside import metal_device as metal
+from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
+
+import fluxlite as fl
 
 mx = pytest.importorskip("mlx.core")
 

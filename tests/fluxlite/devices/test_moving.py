@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from inside import device_of
 from kinds import EVERYWHERE, GPUS
 
-from fluxlite.arrays import device_of
+from fluxlite import functor, notices, reset_notices
 from fluxlite.devices import CPU, cpu, gpu
-from fluxlite.messages import notices, reset_notices
-from fluxlite.tree.contract import functor
 
 
 @functor

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from inside import DeviceError
 
 import fluxlite as fl
 from fluxlite.devices import CPU
-from fluxlite.errors import DeviceError
 
 
 @dataclass

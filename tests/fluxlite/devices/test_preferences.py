@@ -6,10 +6,10 @@ import sys
 import threading
 
 import pytest
+from inside import edited, preference_file, stored_backend
 
 import fluxlite as fl
 from fluxlite.devices import preferences
-from fluxlite.devices.preferences import edited, preference_file, stored_backend
 
 
 @pytest.fixture

@@ -14,12 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rehearsal
+from inside import add_at, cuda_devices, on_card_of
+from inside import device as cuda
 from test_tensors import LAYERS
 
 import fluxlite as fl
-from fluxlite.arrays import add_at, on_card_of
-from fluxlite.devices.cupy import device as cuda
-from fluxlite.devices.cupy.device import cuda_devices
 
 ROOT = Path(__file__).parents[3]
 
@@ -156,7 +155,7 @@ def test_kernels_are_compiled_where_nvidias_compiler_is(cards):
 
 @pytest.mark.cuda
 def test_a_stopwatch_is_two_marks_in_the_cards_work(cards):
-    from fluxlite.course.timing import bench
+    from inside import bench
 
     x = fl.gpu(numbers())
     rehearsal.log.clear()

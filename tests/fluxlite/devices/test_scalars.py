@@ -8,10 +8,10 @@ import textwrap
 
 import numpy as np
 import pytest
+from inside import text_of
 
 import fluxlite as fl
 from fluxlite.devices import scalars
-from fluxlite.devices.lines import text_of
 
 READS = {
     "float": lambda x: float(x),
@@ -145,9 +145,8 @@ def test_on_CUDA_it_is_CuPys_own_check(monkeypatch, capsys):
     """CuPy's own setting shows here without a GPU. That its arrays check before they wait shows only with one."""
     cupyx = pytest.importorskip("cupyx")
     from cupy._core import syncdetect
-
-    from fluxlite.devices.cupy import device as cuda
-    from fluxlite.devices.cupy import waits
+    from inside import device as cuda
+    from inside import waits
 
     monkeypatch.setattr(cuda, "cuda_functional", lambda: True)
     with fl.allowscalar(False):
@@ -166,7 +165,7 @@ def test_on_CUDA_it_is_CuPys_own_check(monkeypatch, capsys):
 
 
 def test_our_own_waits_on_CUDA_are_exempt(monkeypatch):
-    from fluxlite.devices.cupy import device as cuda
+    from inside import device as cuda
 
     inside = []
 

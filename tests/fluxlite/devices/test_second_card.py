@@ -10,10 +10,10 @@ import inspect
 
 import numpy as np
 import pytest
+from inside import arrays
 from test_tensors import LAYERS
 
 import fluxlite as fl
-from fluxlite import arrays
 from fluxlite.simulated import SimulatedArray
 
 

@@ -5,11 +5,11 @@ import sys
 
 import numpy as np
 import pytest
+from inside import device_of
 
 import fluxlite as fl
-from fluxlite.arrays import device_of
+from fluxlite import notices
 from fluxlite.devices import CPU, cpu, cu, devices, functional, gpu, gpu_device, gpu_name, require_gpu, simulate_gpu
-from fluxlite.messages import notices
 
 
 @pytest.fixture

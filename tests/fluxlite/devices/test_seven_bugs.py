@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
+from fluxlite import receipt
 from fluxlite.devices import CPU, cpu, devices, gpu
-from fluxlite.receipts.recording import receipt
 
 pytestmark = pytest.mark.usefixtures("simulated")
 

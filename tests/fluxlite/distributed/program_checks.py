@@ -12,12 +12,12 @@ import traceback
 from pathlib import Path
 
 import numpy as np
+from inside import Team
 from mpi4py import MPI
 
 import fluxlite as fl
 import fluxlite.distributed as distributed
 from fluxlite.distributed import buckets as buckets_module
-from fluxlite.distributed.team import Team
 
 distributed.initialize()
 RANK, SIZE = distributed.local_rank(), distributed.total_workers()

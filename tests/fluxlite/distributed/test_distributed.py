@@ -8,9 +8,8 @@ from pathlib import Path
 
 import on_workers
 import pytest
+from inside import main, what_happened
 from on_workers import needs_mpi, reports, run
-
-from fluxlite.distributed.__main__ import main, what_happened
 
 NAMES = re.findall(r"^def (check_\w+)", Path(on_workers.HERE, "program_checks.py").read_text("utf-8"), re.M)
 pytestmark = needs_mpi

@@ -60,7 +60,7 @@ def card(monkeypatch):
 
 
 def test_a_sum_waits_for_what_computes_it_and_is_waited_for(card):
-    from fluxlite.distributed.transports import Nccl, transport
+    from inside import Nccl, transport
 
     x = card(np.arange(4, dtype=np.float32))
     way = transport(Pair(1), x)

@@ -5,11 +5,11 @@ import sys
 
 import numpy as np
 import pytest
+from inside import CannotFuse
 
 import fluxlite as fl
 from fluxlite import receipt
 from fluxlite.cuda import fuse
-from fluxlite.fused.standin import CannotFuse
 
 BOTH = pytest.mark.on("Simulated", "CUDA")
 OUTSIDE = np.ones(3, np.float32)

@@ -5,13 +5,12 @@ import sys
 import numpy as np
 import pytest
 from gradcheck import check_gradient
+from inside import _BY_ELEMENT, CannotFuse
 from test_fuse import launched, numbers
 
 import fluxlite as fl
 from fluxlite import receipt
 from fluxlite.cuda import fuse
-from fluxlite.fused.standin import CannotFuse
-from fluxlite.layers.activated import _BY_ELEMENT
 
 BOTH = pytest.mark.on("Simulated", "CUDA")
 

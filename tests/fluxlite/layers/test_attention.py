@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from gradcheck import check_gradient, check_second
+from inside import DeviceError, InputError, ShapeError
 from kinds import DEVICE, EVERYWHERE
 
 import fluxlite as fl
 from fluxlite import MultiHeadAttention, make_causal_mask
-from fluxlite.errors import DeviceError, InputError, ShapeError
 
 RNG = np.random.default_rng(0)
 X, K, V = RNG.normal(size=(3, 4, 6)), RNG.normal(size=(3, 5, 6)), RNG.normal(size=(3, 5, 6))

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from gradcheck import check_gradient, check_second
+from inside import ClosedError, DeviceError, InputError, ShapeError
 from kinds import DEVICE, GPUS
 
 import fluxlite as fl
 from fluxlite import Dense, Maxout, PairwiseFusion, Parallel, Scale, SkipConnection
-from fluxlite.errors import ClosedError, DeviceError, InputError, ShapeError
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(4, 3)), RNG.normal(size=(4, 3))

@@ -5,12 +5,10 @@ import math
 import numpy as np
 import pytest
 from gradcheck import check_against_torch, check_gradient
+from inside import DeviceError, InputError, ShapeError, described
 
 import fluxlite as fl
-from fluxlite import Chain, Conv, ConvTranspose, CrossCor, DepthwiseConv, SamePad
-from fluxlite.errors import DeviceError, InputError, ShapeError
-from fluxlite.layers.initializers import glorot_uniform
-from fluxlite.layers.printing import described
+from fluxlite import Chain, Conv, ConvTranspose, CrossCor, DepthwiseConv, SamePad, glorot_uniform
 
 
 def numbers(*shape, dtype=np.float64):
@@ -374,7 +372,7 @@ def test_launches_are_counted():
 
 def test_on_metal():
     pytest.importorskip("mlx.core")
-    from fluxlite.devices.metal.device import MetalDevice
+    from inside import MetalDevice
 
     losses, model = trained(lambda x: x)
     got, there = trained(MetalDevice())

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from inside import InputError
 from kinds import DEVICE, EVERYWHERE, GPUS
 
 import fluxlite as fl
-from fluxlite.errors import InputError
 
 ONES = np.ones((1000, 100), np.float32)
 

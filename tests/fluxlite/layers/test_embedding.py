@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from gradcheck import check_gradient, check_second
+from inside import DeviceError, InputError, ShapeError
 from kinds import DEVICE, EVERYWHERE, GPUS
 
 import fluxlite as fl
 from fluxlite import Embedding
-from fluxlite.errors import DeviceError, InputError, ShapeError
 
 RNG = np.random.default_rng(0)
 W = RNG.normal(size=(5, 3))

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from inside import DeviceError, InputError, ShapeError
 from kinds import EVERYWHERE
 
 import fluxlite as fl
 from fluxlite import Chain, Dense
-from fluxlite.errors import DeviceError, InputError, ShapeError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(4, 3))

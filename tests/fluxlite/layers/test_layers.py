@@ -4,12 +4,10 @@ import functools
 
 import numpy as np
 import pytest
+from inside import DeviceError, InputError, ShapeError, described
 
 import fluxlite as fl
-from fluxlite import Chain, Dense, gradient
-from fluxlite.errors import DeviceError, InputError, ShapeError
-from fluxlite.layers.initializers import glorot_uniform
-from fluxlite.layers.printing import described
+from fluxlite import Chain, Dense, glorot_uniform, gradient
 
 W, B = np.arange(6.0).reshape(2, 3), np.array([10.0, 20.0])
 

@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 from gradcheck import check_float32, check_gradient, check_second
+from inside import DeviceError, InputError, Moments, ShapeError, standardized
 from kinds import DEVICE, GPUS
 
 import fluxlite as fl
-from fluxlite.errors import DeviceError, InputError, ShapeError
-from fluxlite.layers.standardizing import Moments, standardized
 
 RNG = np.random.default_rng(0)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from gradcheck import check_against_torch, check_gradient, check_second
+from inside import InputError, ShapeError
 
 import fluxlite as fl
 from fluxlite import (
@@ -15,7 +16,6 @@ from fluxlite import (
     SamePad,
     Upsample,
 )
-from fluxlite.errors import InputError, ShapeError
 
 
 def numbers(*shape, dtype=np.float64):

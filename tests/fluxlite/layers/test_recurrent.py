@@ -5,10 +5,10 @@ import functools
 import numpy as np
 import pytest
 from gradcheck import check_gradient
+from inside import ClosedError, DeviceError, InputError, ShapeError
 from kinds import EVERYWHERE, GPUS
 
 import fluxlite as fl
-from fluxlite.errors import ClosedError, DeviceError, InputError, ShapeError
 
 LAYERS = {"RNN": fl.RNN, "LSTM": fl.LSTM, "GRU": fl.GRU}
 CELLS = {"RNN": fl.RNNCell, "LSTM": fl.LSTMCell, "GRU": fl.GRUCell}

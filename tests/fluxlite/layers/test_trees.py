@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from inside import html, text
 
 import fluxlite as fl
-from fluxlite.layers.trees import html, text
 
 
 @fl.functor

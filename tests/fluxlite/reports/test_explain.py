@@ -9,12 +9,12 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from inside import Row, as_html, as_text
+from inside import explanation_described as described
 
 import fluxlite as fl
 from fluxlite import Chain, Dense, explain, functor, gpu, gradient, receipt, simulate_gpu
 from fluxlite.devices import devices
-from fluxlite.outline import Row, as_html, as_text
-from fluxlite.reports.explanation import described
 
 
 class Unregistered:

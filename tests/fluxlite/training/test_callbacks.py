@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from inside import History
 
 import fluxlite as fl
 from fluxlite import early_stopping, patience, plateau, throttle
-from fluxlite.training import History
 
 
 class Clock:

@@ -9,11 +9,10 @@ import threading
 
 import numpy as np
 import pytest
+from inside import History
 
 import fluxlite as fl
-from fluxlite import train
-from fluxlite.receipts.seconds import Seconds
-from fluxlite.training import History
+from fluxlite import Seconds, train
 
 X = np.linspace(-1, 1, 24, dtype=np.float32).reshape(12, 2)
 Y = np.sin(X.sum(axis=1, keepdims=True))
@@ -375,7 +374,7 @@ def test_a_bar_shows_epoch_and_loss_and_goes_away(monkeypatch):
 
 
 def test_what_the_bar_says(monkeypatch):
-    from fluxlite.training.bar import Bar
+    from inside import Bar
 
     with Bar(True, None) as bar:
         bar.skip(3)
@@ -401,7 +400,7 @@ def test_it_is_taken_away_in_every_case(monkeypatch, error):
 
 
 def test_long_trainings_have_one_where_somebody_watches(monkeypatch):
-    from fluxlite.training import bar as progress
+    from inside import bar as progress
 
     terminal = a_terminal(monkeypatch)
     monkeypatch.setattr(progress, "DELAY", 0.0)
@@ -422,7 +421,7 @@ def test_short_trainings_have_none_and_programs_have_none(monkeypatch):
     monkeypatch.setenv("TQDM_DISABLE", "1")
     train(loss, new_model()[0], BATCHES, new_model()[1], 2, progress=True)
     assert terminal.getvalue() == ""
-    from fluxlite.training import bar as progress
+    from inside import bar as progress
 
     monkeypatch.setattr(progress, "_tqdm", lambda *args, **kwargs: 1 / 0)
     monkeypatch.setattr(progress, "DELAY", 0.0)

@@ -15,11 +15,11 @@ import threading
 import numpy as np
 import pytest
 import trainings
+from inside import Interrupts
 from trainings import fingerprint, make
 
 import fluxlite as fl
-from fluxlite.optimizers import Descent
-from fluxlite.training.interrupts import Interrupts
+from fluxlite import Descent
 
 FOR_EVER = 10**9
 

@@ -4,12 +4,10 @@ import inspect
 
 import numpy as np
 import pytest
+from inside import MetalArray, MetalDevice, activations, device_of
 from test_rnn import STYLES
 
 import fluxlite as fl
-from fluxlite import activations
-from fluxlite.arrays import device_of
-from fluxlite.devices.metal.device import MetalArray, MetalDevice
 
 pytest.importorskip("mlx.core")
 

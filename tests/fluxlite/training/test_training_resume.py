@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trainings
+from inside import Run, RunFile
+from inside import loop_History as History
 from trainings import BATCHES, EPOCHS, make, run
 
 import fluxlite as fl
 from fluxlite.devices import CPU
-from fluxlite.training.loop import History
-from fluxlite.training.resuming import Run, RunFile
 
 KINDS = ["cpu", "cpu parallel", "gpu", "gpu parallel"]
 

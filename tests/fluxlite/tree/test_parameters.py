@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import is_trainable_array, parameter_key
 
-from fluxlite import gradient
-from fluxlite.tree.contract import functor
-from fluxlite.tree.parameters import destructure, is_trainable_array, trainables
-from fluxlite.tree.ties import parameter_key
+from fluxlite import destructure, functor, gradient, trainables
 
 
 @functor(trainable=("weight",))

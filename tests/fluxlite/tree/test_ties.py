@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import address, is_array, overlaps, parameter_key, same_view
 from numpy.lib.stride_tricks import as_strided
 
 import fluxlite.tree.walks
-from fluxlite.tree.ties import address, is_array, overlaps, parameter_key, same_view
-from fluxlite.tree.walks import fmap, fmapstructure, leaves
+from fluxlite import fmap, fmapstructure, leaves
 
 
 def double(leaf):
@@ -211,7 +211,7 @@ def test_transposed_repeats_are_pruned_too():
 
 def test_arrays_made_during_the_walk_are_not_mistaken_for_one_another():
     """Memory, too, is given again as soon as an array is gone."""
-    from fluxlite.tree.contract import functor
+    from fluxlite import functor
 
     class Fresh:
         pass

@@ -25,9 +25,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
+from inside import registered_under_name
 
-from fluxlite.tree.contract import children, functor, is_leaf, registered_under_name, trainable
-from fluxlite.tree.walks import fcollect, fmap
+from fluxlite import children, fcollect, fmap, functor, is_leaf, trainable
 
 
 @functor

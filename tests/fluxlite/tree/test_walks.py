@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import Attribute, Walk, nodes
 
-from fluxlite.tree.contract import functor, is_leaf
-from fluxlite.tree.walks import Attribute, KeyPath, Walk, fcollect, fmap, fmap_with_path, fmapstructure, leaves, nodes
+from fluxlite import KeyPath, fcollect, fmap, fmap_with_path, fmapstructure, functor, is_leaf, leaves
 
 
 @functor

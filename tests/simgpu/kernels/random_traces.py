@@ -8,9 +8,8 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
-
-from fluxlite.simulated.threads import lanes as lanes_of
-from fluxlite.simulated.threads.races import ATOMIC, READ, WRITE, Footprint, Log
+from inside import ATOMIC, READ, WRITE, Footprint, Log
+from inside import lanes as lanes_of
 
 WARP = 32
 

@@ -26,7 +26,7 @@ def test_no_race_is_missed_and_none_is_false(part):
 
 def test_a_planted_mistake_of_the_detector_would_be_found(monkeypatch):
     """A log that forgets who read would miss races."""
-    from fluxlite.simulated.threads import races
+    from inside import races
 
     monkeypatch.setitem(races.AGAINST, races.WRITE, (races.WRITE, races.ATOMIC))
     wrong = 0

@@ -8,10 +8,10 @@ import numpy as np
 import nvrtc
 import pytest
 import snippets
+from inside import types
 
 import fluxlite as fl
 from fluxlite.cuda import jit
-from fluxlite.simulated.threads import types
 
 REFUSED = {**snippets.NO, **snippets.NVRTC, **{name: body for name, (body, _) in snippets.STRICTER.items()}}
 needs_cupy = pytest.mark.skipif(bool(nvrtc.why_not()), reason=nvrtc.why_not())

@@ -4,11 +4,10 @@ import numpy as np
 import puzzles
 import pytest
 import sine_wave
+from inside import PRESETS, problem
 
 import fluxlite as fl
-from fluxlite.course.sine_wave import problem
 from fluxlite.cuda import jit
-from fluxlite.simulated.presets import PRESETS
 
 pytestmark = pytest.mark.usefixtures("simulated")
 X = np.arange(4096, dtype=np.float32)

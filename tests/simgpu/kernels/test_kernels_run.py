@@ -90,7 +90,7 @@ def test_each_taker_of_a_place_gets_another_one():
 
 
 def test_a_product_does_not_depend_on_how_many_blocks_run_at_once(monkeypatch):
-    from fluxlite.simulated.threads import launch
+    from inside import launch
 
     results = []
     for lanes in (1, 300, 1 << 16):

@@ -4,13 +4,11 @@ import threading
 
 import numpy as np
 import pytest
+from inside import preset
 
 import fluxlite as fl
+from fluxlite import clock, estimate, receipt
 from fluxlite.devices import cpu, devices, gpu
-from fluxlite.receipts.estimates import estimate
-from fluxlite.receipts.recording import receipt
-from fluxlite.receipts.seconds import clock
-from fluxlite.simulated.presets import preset
 
 
 def f32(*shape):

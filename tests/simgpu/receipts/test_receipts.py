@@ -6,12 +6,12 @@ import threading
 
 import numpy as np
 import pytest
+from inside import listeners
+from inside import recording as receipts
 
 import fluxlite as fl
+from fluxlite import receipt
 from fluxlite.devices import cpu, gpu, simulate_gpu
-from fluxlite.devices.events import listeners
-from fluxlite.receipts import recording as receipts
-from fluxlite.receipts.recording import receipt
 
 
 def f32(*shape):
@@ -291,7 +291,7 @@ def test_the_picture_of_only_waits_shows_whom_the_host_waits_for(simulated):
 def test_more_events_than_can_be_told_apart_are_drawn_as_shares(simulated, monkeypatch):
     """All lanes together still show each time once: the columns' heights add up to what the sentence says."""
     pytest.importorskip("matplotlib")
-    from fluxlite.receipts import timelines
+    from inside import timelines
 
     rng = np.random.default_rng(0)
     edges = np.sort(rng.uniform(0, 10, 2000)).reshape(-1, 2)
@@ -302,7 +302,7 @@ def test_more_events_than_can_be_told_apart_are_drawn_as_shares(simulated, monke
     assert np.isclose(np.sum(shares) * 7 / 300, np.sum(inside[:, 1] - inside[:, 0]))
     assert shares.min() >= 0 and shares.max() <= 1
 
-    from fluxlite import pictures as display
+    from inside import pictures as display
 
     seen = []
     monkeypatch.setattr(display, "show", lambda figure, sentence: seen.append((figure, sentence)))
@@ -318,7 +318,7 @@ def test_more_events_than_can_be_told_apart_are_drawn_as_shares(simulated, monke
 
 def test_the_picture_shows_all_four_lanes_and_waits_by_a_pattern(example, monkeypatch):
     pytest.importorskip("matplotlib")
-    from fluxlite import pictures as display
+    from inside import pictures as display
 
     seen = []
     monkeypatch.setattr(display, "show", lambda figure, sentence: seen.append(figure))

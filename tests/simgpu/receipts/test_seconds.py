@@ -1,10 +1,11 @@
 """Times that say what they are: measured, recorded or simulated. They do not mix."""
 
 import pytest
+from inside import clocked, duration
 
 import fluxlite as fl
+from fluxlite import Seconds
 from fluxlite.devices import CPU
-from fluxlite.receipts.seconds import Seconds, clocked, duration
 
 
 def test_a_time_says_its_kind():

@@ -4,10 +4,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from inside import ShapeError
 
 import fluxlite as fl
 from fluxlite import outputsize
-from fluxlite.errors import ShapeError
 
 
 def lenet():

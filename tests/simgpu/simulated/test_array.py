@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
+from fluxlite import receipt
 from fluxlite.devices import cpu, devices, gpu, simulate_gpu
-from fluxlite.receipts.recording import receipt
 
 X = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
 

@@ -4,11 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from inside import PRESETS, Preset, preset
 
+from fluxlite import calibrate, estimate
 from fluxlite.devices import gpu, simulate_gpu
-from fluxlite.receipts.estimates import estimate
-from fluxlite.simulated.calibration import calibrate
-from fluxlite.simulated.presets import PRESETS, Preset, preset
 
 KNOWN = Preset(
     "known", 10 * 2**30, 60, bandwidth=500e9, float16=40e12, float32=10e12, float64=0.4e12, pageable=7e9, pinned=13e9,

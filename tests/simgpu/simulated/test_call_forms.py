@@ -9,11 +9,11 @@ import itertools
 import numpy as np
 import numpy.fft  # noqa: F401  (its functions are known to NumPy only then)
 import pytest
+from inside import Stored
 from numpy.testing.overrides import get_overridable_numpy_array_functions
 
-from fluxlite.receipts.recording import receipt
+from fluxlite import receipt
 from fluxlite.simulated import costs, dispatch, kernels, shapes, surface
-from fluxlite.simulated.memory import Stored
 
 FUNCTIONS = {surface.name_of(f): f for f in get_overridable_numpy_array_functions() if not surface.is_lacking(f)}
 FUNCTIONS = {name: f for name, f in FUNCTIONS.items() if "._" not in name}

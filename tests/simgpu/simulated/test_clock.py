@@ -5,15 +5,12 @@ import threading
 
 import numpy as np
 import pytest
+from inside import HOST, PRESETS, HostClock, Lanes, Preset, preset, tiles
 
 import fluxlite as fl
+from fluxlite import clock, receipt
 from fluxlite.devices import CPU, cpu, devices, gpu, simulate_gpu
-from fluxlite.receipts.recording import receipt
-from fluxlite.receipts.seconds import clock
 from fluxlite.simulated import costs
-from fluxlite.simulated.clocks import HOST, HostClock, Lanes
-from fluxlite.simulated.costs import tiles
-from fluxlite.simulated.presets import PRESETS, Preset, preset
 
 MICRO, MILLI = 1e-6, 1e-3
 LAPTOP = 90e-3  # seconds that a laptop's CPU takes for the product of two 2048 x 2048 matrices in float32

@@ -6,8 +6,8 @@ import threading
 import numpy as np
 import pytest
 
+from fluxlite import receipt
 from fluxlite.devices import cpu, devices, gpu, simulate_gpu
-from fluxlite.receipts.recording import receipt
 from fluxlite.simulated import costs
 
 

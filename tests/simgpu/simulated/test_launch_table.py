@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import rehearsal
 import rehearsed_kernels
+from inside import cuda_devices
 
 import fluxlite as fl
 from benchmarks import launch_table
 from benchmarks.launch_table import ROWS
-from fluxlite.devices.cupy.device import cuda_devices
-from fluxlite.receipts.recording import receipt
+from fluxlite import receipt
 
 LINES = [row.line for row in ROWS]
 

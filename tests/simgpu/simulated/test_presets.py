@@ -1,9 +1,9 @@
 """A preset never changes: a saved estimate names the card and the version. New figures make a new version."""
 
 import pytest
+from inside import PRESETS, preset
 
 import fluxlite as fl
-from fluxlite.simulated.presets import PRESETS, preset
 
 # bytes, multiprocessors; 10⁹ bytes and 10¹² operations (float16, float32, float64) per second; the links
 FIRST = {

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from inside import SimulatedGenerator, preset
 
+from fluxlite import receipt
 from fluxlite.devices import cpu, devices, simulate_gpu
-from fluxlite.receipts.recording import receipt
-from fluxlite.simulated.presets import preset
-from fluxlite.simulated.random import SimulatedGenerator
 
 MANY = (100, 200)
 

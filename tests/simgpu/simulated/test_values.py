@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from inside import DIFFERENT
 
 import fluxlite as fl
 from fluxlite.devices import cpu
-from fluxlite.simulated.values import DIFFERENT
 
 ONES, NOISE = np.ones((4096, 2), np.float16), np.random.default_rng(1).random((4096, 2)).astype(np.float16)
 

@@ -1,0 +1,121 @@
+"""Where fluxlite keeps what isn't public. Tests take such names from here, so a move inside changes this file alone.
+
+``from inside import parameter_key`` gives `fluxlite.tree.ties.parameter_key`. Take a public name, ``fl.…``, wherever it
+shows the same.
+"""
+
+import importlib
+from typing import Any
+
+NAMES = {
+    "activations": "identity leakyrelu_each",
+    "arguments": "explained in_words",
+    "arrays": "add_at device_of on_card_of",
+    "autodiff.collecting": "collect is_number",
+    "autodiff.derivatives.elementwise": "fit",
+    "autodiff.derivatives.linear_algebra": "euclidean logabsdet sign_of_determinant",
+    "autodiff.derivatives.shaping": "pad_with",
+    "autodiff.derivatives.spectra": "eigenvectors singular_values singular_vectors",
+    "autodiff.derivatives.windows": "Windows convolve convolve_back convolve_kernel",
+    "autodiff.gradients": "Level gradients_of new_level numbers",
+    "autodiff.marking": "mark",
+    "autodiff.quicker": "ones_times unless",
+    "autodiff.rules": "COMPOSED PLAIN RULES composed rule rule_for_each",
+    "autodiff.tracked": "name_of plain untracked_leaf",
+    "autodiff.way_back": "pull_back",
+    "checkpoint.checksums": "crc32 joined",
+    "checkpoint.files": "FileFormatError",
+    "coming_from": "Elsewhere",
+    "course.sine_wave": "problem",
+    "course.timing": "bench",
+    "data.moved": "MovedLoader",
+    "devices.availability": "Functional",
+    "devices.backends": "BACKENDS Backend",
+    "devices.base": "DeviceID Memory",
+    "devices.choosing": "choose",
+    "devices.cupy.device": "CUDADevice cuda_devices cuda_functional",
+    "devices.cupy.pinned": "PinnedCopies",
+    "devices.cupy.random": "CupyGenerator",
+    "devices.events": "HOST_TO_DEVICE LAUNCH listeners",
+    "devices.lines": "text_of",
+    "devices.metal.device": "MetalArray MetalDevice metal_devices metal_functional",
+    "devices.metal.functions": "FROM_HOST LACKING LACKING_MODULES LACKING_WAYS NEEDING_THEMSELVES ON_ARRAYS",
+    "devices.metal.ufuncs": "SAME_UFUNCS UFUNCS",
+    "devices.metal.values": "ON_VALUES",
+    "devices.metal.views": "has_idle_ellipsis",
+    "devices.preferences": "edited preference_file stored_backend",
+    "devices.random": "CountedGenerator",
+    "distributed.__main__": "main what_happened",
+    "distributed.team": "Team",
+    "distributed.transports": "Nccl transport",
+    "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
+    "fused.standin": "CannotFuse",
+    "layers.activated": "_BY_ELEMENT",
+    "layers.printing": "described",
+    "layers.standardizing": "Moments standardized",
+    "layers.steps": "GRUSteps LSTMSteps RNNSteps piece sequence",
+    "layers.trees": "html text",
+    "messages": "in_notebook ipython notice put_aside warn",
+    "optimizers": "Leaf",
+    "outline": "Row as_html as_text",
+    "receipts.estimates": "EstimatedDevice",
+    "receipts.seconds": "clocked duration",
+    "simulated.clocks": "HOST HostClock Lanes",
+    "simulated.costs": "tiles",
+    "simulated.memory": "OutOfMemoryError Stored",
+    "simulated.presets": "PRESETS Preset preset",
+    "simulated.random": "SimulatedGenerator",
+    "simulated.rules": "PerformanceWarning",
+    "simulated.surface": "names",
+    "simulated.threads.races": "ATOMIC Footprint Log READ WRITE",
+    "simulated.values": "DIFFERENT",
+    "tensors": "is_tensor refuse_tensor tensor",
+    "training": "History",
+    "training.bar": "Bar",
+    "training.interrupts": "Interrupts",
+    "training.resuming": "Run RunFile",
+    "tree.contract": "registered_under_name",
+    "tree.parameters": "is_trainable_array",
+    "tree.ties": "address is_array lies_alike overlaps parameter_key same_view",
+    "tree.walks": "Attribute Walk nodes",
+    "writing": "whole_file write_whole",
+}  # fmt: skip
+# Modules, and names that two modules have.
+OTHERS = {
+    "activations": "activations",
+    "arrays": "arrays",
+    "background": "data.background",
+    "bar": "training.bar",
+    "coming_from": "coming_from",
+    "derivatives": "autodiff.derivatives",
+    "device": "devices.cupy.device",
+    "explanation_described": "reports.explanation:described",
+    "files": "checkpoint.files",
+    "lanes": "simulated.threads.lanes",
+    "launch": "simulated.threads.launch",
+    "loop_History": "training.loop:History",
+    "marking": "autodiff.marking",
+    "messages": "messages",
+    "metal_device": "devices.metal.device",
+    "package": "devices.cupy.package",
+    "parts": "devices.cupy.parts",
+    "pictures": "pictures",
+    "races": "simulated.threads.races",
+    "recording": "receipts.recording",
+    "steps": "layers.steps",
+    "timelines": "receipts.timelines",
+    "types": "simulated.threads.types",
+    "usable": "devices.cupy.usable",
+    "waits": "devices.cupy.waits",
+    "windows": "autodiff.derivatives.windows",
+}
+_PLACES = {name: f"{module}:{name}" for module, names in NAMES.items() for name in names.split()} | OTHERS
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        module, _, inside = _PLACES[name].partition(":")
+    except KeyError:
+        raise AttributeError(f"inside has no {name!r}: enter where it is") from None
+    found = importlib.import_module(f"fluxlite.{module}")
+    return getattr(found, inside) if inside else found
