@@ -5,6 +5,7 @@ The table of imports is in `house.py`. The code is course material, so you can r
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 import fluxlite
 
 PACKAGE = Path(fluxlite.__file__).parent
+TESTS = Path(__file__).parents[1]
 FILES = sorted(PACKAGE.rglob("*.py"))
 SOURCES = house.modules()
 KNOWN = set(SOURCES)
@@ -116,6 +118,26 @@ def test_the_picture_in_CONTRIBUTING_is_up_to_date(monkeypatch):
     assert house.drawn(page) == page, "python tests/helpers/house.py draws it anew"
     monkeypatch.setitem(house.ROOMS, "losses", ("what training makes small", {"tree"}))
     assert house.drawn(page) != page
+
+
+# The tests that name modules inside of fluxlite. All others use public names, or helpers/inside.py.
+KNOWING_THE_INSIDE = {
+    "fluxlite/autodiff/test_own_rules.py", "fluxlite/checkpoint/test_checkpoint_files.py",
+    "fluxlite/data/test_processes.py", "fluxlite/test_writing.py", "fluxlite/training/test_training_resume.py",
+    "fluxlite/tree/test_ties.py", "project/hub/measure.py", "project/test_house.py", "project/test_recording.py",
+    "project/test_security.py", "project/test_sensitivity.py", "helpers/inside.py",
+}  # fmt: skip
+PUBLIC = "fluxlite(.(cuda|cuda.jit|amdgpu|metal|course|devices|distributed|simulated))?"
+
+
+def test_only_a_few_tests_know_where_something_is_inside():
+    found = set()
+    for folder in ("fluxlite", "simgpu", "helpers", "project"):
+        for path in (TESTS / folder).rglob("*.py"):
+            names = re.findall(r"^ *(?:from|import) (fluxlite[.\w]*)", path.read_text(encoding="utf-8"), re.MULTILINE)
+            if not all(re.fullmatch(PUBLIC, name) for name in names):
+                found.add(path.relative_to(TESTS).as_posix())
+    assert found <= KNOWING_THE_INSIDE and len(KNOWING_THE_INSIDE) <= 25
 
 
 # -- names -----------------------------------------------------------------------------------------------------------
