@@ -182,7 +182,7 @@ def judge(id: str, *answers: Any) -> Verdict:
     if any(map(_equals_everything, answers)):
         return Verdict(id, NOT_RIGHT, "an answer that equals everything is no answer")
     printed = _Printed()
-    with contextlib.redirect_stdout(printed):
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         verdict = _tried(known[id], answers)
     lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
     if verdict.word != RIGHT and any(map(_is_starter, answers)):

@@ -172,6 +172,7 @@ def command(*words: str) -> str:
         argv, sys.argv = sys.argv, ["fluxlite", *words]
         try:
             with contextlib.suppress(SystemExit):
+                sys.modules.pop("fluxlite.__main__", None)  # another test may have imported it
                 runpy.run_module("fluxlite", run_name="__main__")
         finally:
             sys.argv = argv

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 
 import fluxlite as fl
 
+from ...messages import put_aside
 from ..exercises import NotRight, exercise
 from ..guesses import Question
 
@@ -77,7 +76,7 @@ def program() -> None:
 
 @exercise("01.1", "copies and bytes of a program", look_at="which lines say cu, and which line looks at a value?")
 def copies_of_a_program(there: Any, there_bytes: Any, back: Any, back_bytes: Any) -> str:
-    with fl.receipt() as r, contextlib.redirect_stdout(io.StringIO()):
+    with fl.receipt() as r, put_aside():
         program()
     expected = (r.host_to_device.count, r.host_to_device.bytes, r.device_to_host.count, r.device_to_host.bytes)
     given = (there, there_bytes, back, back_bytes)

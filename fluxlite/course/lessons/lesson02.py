@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from typing import Any
 
 import numpy as np
 
 import fluxlite as fl
 
+from ...messages import put_aside
 from ..exercises import NotRight, exercise
 from ..guesses import Question
 
@@ -180,7 +179,7 @@ def _check_dtypes(arrays: dict[str, Any]) -> None:
 def copies_and_bytes(copies: Any, nbytes: Any) -> str:
     layer, x = fl.Dense(8, 8), np.ones((100, 8), np.float32)
     # Messages about this move, which concern x and a part of it, aren't for the learner.
-    with fl.receipt() as r, contextlib.redirect_stdout(io.StringIO()):
+    with fl.receipt() as r, put_aside():
         fl.gpu({"model": fl.Chain(layer, np.tanh, layer), "x": x, "once more": x, "the first ten": x[:10]})
     paid = (r.host_to_device.count, r.host_to_device.bytes)
     if (copies, nbytes) == paid:

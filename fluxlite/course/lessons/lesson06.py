@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from typing import Any
 
 import numpy as np
 
 import fluxlite as fl
 
+from ...messages import put_aside
 from ...receipts.seconds import duration
 from ..exercises import NotRight, exercise, shown
 from ..guesses import Question
@@ -60,7 +59,7 @@ def _program(x: Any, W: Any) -> Any:
 @exercise("06.1", "hidden waits, counted", look_at="the table in section 3: who has to know a number?")
 def waits(waits: Any) -> str:
     x = fl.gpu(np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4))
-    with fl.receipt() as r, contextlib.redirect_stdout(io.StringIO()):
+    with fl.receipt() as r, put_aside():
         _program(x, fl.gpu(np.ones((4, 4), np.float32)))
     right = r.synchronizations
     if waits == right:

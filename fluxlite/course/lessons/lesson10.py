@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 from typing import Any
 
@@ -169,7 +168,7 @@ def _run(predict: Any, model: Any, x: Any, place: str, computer: dict[str, Any])
     """What `predict` returns on that computer, its number of launches, and whether these were simulated."""
     printed = io.StringIO()
     try:
-        with fl.pretend(**computer), contextlib.redirect_stdout(printed), fl.receipt() as r:
+        with fl.pretend(**computer), put_aside() as printed, fl.receipt() as r:
             result = predict(model, x)
             return result, r.launches or 0, fl.gpu_name() == "Simulated"
     except NotDone:
