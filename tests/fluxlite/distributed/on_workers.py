@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 LIMIT = 120  # seconds; only against a test that hangs
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
@@ -24,7 +24,7 @@ needs_mpi = pytest.mark.skipif(
 
 def environment(**more: str) -> dict[str, str]:
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    path = os.pathsep.join([str(ROOT), str(HERE)])
+    path = os.pathsep.join(map(str, (ROOT, HERE, ROOT / "tests" / "helpers")))
     return {**os.environ, **threads, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1", **more}
 
 
