@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="fluxlite-") as folder:
         own = {RUN: folder, **threads_each(asked.workers)}
         environment = {"MPIR_CVAR_SUPPRESS_ABORT_MESSAGE": "1", **os.environ, **own}
-        status = _run(command, environment)
+        status = _run(command, environment, Path(folder))
         if status:
             say(formatted("Warning", what_happened(Path(folder), status)))
     return status
@@ -63,8 +63,13 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _run(command: list[str], environment: dict[str, str]) -> int:
-    """The exit status of mpiexec. It hands signals on to the workers."""
+# So many seconds after a worker's end was noted, the others should have ended too. Rarely, one waits in MPI's own last
+# steps for a worker that's gone, and mpiexec waits for it.
+_LATE = 5
+
+
+def _run(command: list[str], environment: dict[str, str], folder: Path) -> int:
+    """The exit status of mpiexec. It hands signals on to the workers, and what ends it ends them."""
     # In a session of its own, so that Ctrl-C reaches each worker once: from here, through mpiexec.
     process = subprocess.Popen(command, env=environment, start_new_session=os.name == "posix")
 
@@ -72,8 +77,15 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
         process.send_signal(number)
 
     before = {number: signal.signal(number, hand_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    is_late = False
     try:
-        return process.wait()
+        while True:
+            try:
+                return process.wait(timeout=_LATE)
+            except subprocess.TimeoutExpired:
+                if is_late:
+                    process.kill()
+                is_late = any(folder.glob("*.status"))
     finally:
         process.terminate()
         for number, handler in before.items():

@@ -13,7 +13,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-LIMIT = 120  # seconds; only against a test that hangs
+LIMIT = 60  # seconds; only against a test that hangs
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
 needs_mpi = pytest.mark.skipif(
@@ -40,8 +40,8 @@ def run(workers: int, program: str, *arguments: object, by_launcher: bool = Fals
     try:
         out, err = process.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
+        process.send_signal(signal.SIGTERM if by_launcher else signal.SIGKILL)  # what ends mpiexec ends the workers
+        out, err = process.communicate(timeout=LIMIT)
         pytest.fail(f"it hangs:\n{out}\n{err}")
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 

@@ -1,5 +1,6 @@
 """Several workers on this computer: `program_checks.py` and `program_ends.py`, started by mpiexec."""
 
+import os
 import re
 import signal
 import subprocess
@@ -110,6 +111,16 @@ def test_the_launcher_gives_the_arguments_on_and_limits_the_threads(tmp_path):
     assert done.returncode == 0, done.stderr
     found = [line for line in done.stdout.split() if line]
     assert len(found) == 2 and all(re.fullmatch(r"@3\d+", line) for line in found), done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the program in mpiexec's place is a shell script")
+def test_the_launcher_ends_an_mpiexec_that_waits_for_a_worker_that_is_gone(tmp_path, monkeypatch, capsys):
+    (tmp_path / "mpiexec").write_text('#!/bin/sh\necho 5 > "$FLUXLITE_RUN/1.status"\nexec sleep 1000\n')
+    (tmp_path / "mpiexec").chmod(0o755)
+    monkeypatch.setattr("fluxlite.distributed.__main__.find_mpiexec", lambda: str(tmp_path / "mpiexec"))
+    monkeypatch.setattr("fluxlite.distributed.__main__._LATE", 0.1)
+    assert main(["-n", "2", "train.py"]) != 0
+    assert "worker 1 ended with exit status 5" in capsys.readouterr().err
 
 
 def test_what_the_workers_noted_is_read(tmp_path):
