@@ -283,6 +283,12 @@ def test_get_lays_out_what_it_copies(device):
         x[:, 0].get(out=np.empty_like(F)[:, 0])
 
 
+@pytest.mark.parametrize("name", ["sum", "std", "max", "argmax", "cumsum"])
+def test_an_error_of_a_call_names_the_method(name):
+    with fl.simulate_gpu() as device, pytest.raises(TypeError, match=rf"^SimulatedArray\.{name}\(\) got .* 'dim'"):
+        getattr(on(device, F), name)(dim=0)
+
+
 def test_get_says_that_its_out_is_on_a_gpu():
     with fl.simulate_gpu() as device:
         x = on(device, F)
