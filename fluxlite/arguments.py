@@ -100,16 +100,16 @@ def told_again(
 
 
 def _name(function: Callable, args: tuple) -> str:
-    """The function's name; for a class that's made, the class's own, also where its ``__init__`` is inherited."""
+    """The function's name; for a class that's made or indexed, the class's own, also where the method is inherited."""
     name = getattr(function, "__qualname__", "").rpartition(">.")[2]
     owner, _, last = name.rpartition(".")
-    if not owner or not args or last not in ("__init__", "__new__", "of"):
+    if not owner or not args or last not in ("__init__", "__new__", "__getitem__", "of"):
         return name
     made = args[0] if isinstance(args[0], type) else type(args[0])
     own = getattr(made, last, function)
     if inspect.unwrap(getattr(own, "__func__", own)) is inspect.unwrap(function):  # otherwise super() has called it
         owner = made.__name__
-    return f"{owner}.of" if last == "of" else owner
+    return f"{owner}.{last}" if last in ("__getitem__", "of") else owner
 
 
 def _parameters(function: Callable, with_defaults: bool) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+import warnings
 from types import FrameType
 
 import numpy as np
@@ -16,10 +17,22 @@ _LIBRARIES = tuple(folder + os.sep for folder in (_PACKAGE, os.path.dirname(os.p
 
 def place_of_call() -> Place:
     """The innermost line outside fluxlite and NumPy; ``("", 0)`` if there's none."""
+    frame = _call()
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def warn_at_call(message: str, category: type[Warning]) -> None:
+    """A warning that names the line `place_of_call` gives. Python shows it once for each line, not once for ours."""
+    frame = _call() or sys._getframe()
+    seen = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, registry=seen)
+
+
+def _call() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
         frame = frame.f_back
-    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    return frame
 
 
 def text_of(place: Place) -> str:

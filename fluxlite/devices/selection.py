@@ -217,5 +217,8 @@ def _end(sentence: str) -> str:
 
 
 def _simulated_instead() -> str:
-    off = not simulation.is_on()
-    return " simulate_gpu() puts a simulated one in its place." if off else " The simulated one: get_device()."
+    if not simulation.is_on():
+        return " simulate_gpu() puts a simulated one in its place."
+    return (
+        " The simulated ones: cuda.devices()." if len(simulation.devices()) > 1 else " The simulated one: get_device()."
+    )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..activations import logsigmoid, logsoftmax
 from ..arguments import explained
-from ..arrays import device_of
+from ..arrays import device_of, on_card_of
 from ..autodiff.tracked import plain
 from ..errors import check_number
 from ..tree.ties import is_array
@@ -180,4 +180,5 @@ def label_smoothing(target: Any, alpha: float, axis: int | None = -1) -> Any:
     check_number("alpha", alpha)
     if not 0 < alpha < 1:
         raise ValueError(f"label_smoothing(target, alpha): alpha lies between 0 and 1, got {alpha}")
-    return target * (1 - alpha) + alpha / (2 if axis is None else target.shape[axis])
+    with on_card_of(target):
+        return target * (1 - alpha) + alpha / (2 if axis is None else target.shape[axis])

@@ -78,10 +78,11 @@ def _numbers(name: str, prediction: Any, target: Any, axis: int) -> tuple[Any, A
     if prediction.ndim == 1 and target.shape == prediction.shape and _whole(prediction) and _whole(target):
         return prediction, target, None
     count = prediction.shape[axis]
-    if count == 1:
+    if count == 1 or (prediction.shape == target.shape and prediction.ndim == 1 and not _whole(prediction)):
+        scores = "prediction" if prediction.ndim == 1 else "prediction[:, 0]"
         raise ValueError(
             f"{name}(prediction, target): a prediction of shape {prediction.shape} has one score for each observation. "
-            f"Say from where on it means class 1: {name}(prediction[:, 0] > 0, target), or > 0.5 for probabilities"
+            f"Say from where on it means class 1: {name}({scores} > 0, target), or > 0.5 for probabilities"
         )
     wanted = list(prediction.shape)
     del wanted[axis]

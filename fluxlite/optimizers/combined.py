@@ -194,8 +194,10 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
         with on_card_of(g):
             wide = np.ravel(g if g.dtype.itemsize > 2 else astype(g, np.float32))  # the square of a half is too large
             squares.append(move(np.sum(wide * wide, keepdims=True), device_of(arrays[0])))
-    norm = np.sqrt(sum(squares))
-    scale = np.minimum(max_norm / (norm + 1e-6), 1)
+    with on_card_of(arrays[0]):
+        norm = np.sqrt(sum(squares))
+        scale = np.minimum(max_norm / (norm + 1e-6), 1)
+        size = norm[0]
 
     def shorter(g: Any) -> Any:
         if g is None:
@@ -203,4 +205,4 @@ def clip_grad_norm(grads: Any, max_norm: float) -> tuple[Any, Any]:
         with on_card_of(g):
             return g * astype(move(scale, device_of(g)), g.dtype)[0]
 
-    return fmap(shorter, grads), norm[0]
+    return fmap(shorter, grads), size

@@ -36,7 +36,7 @@ def _each(make: Callable[[str], Any], names: str) -> Iterator[Any]:
     """Methods that differ only by their names."""
     for name in names.split():
         method = make(name)
-        method.__name__ = name
+        method.__name__, method.__qualname__ = name, f"SimulatedArray.{name}"  # errors of a call show the second
         yield method
 
 

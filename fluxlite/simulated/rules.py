@@ -5,12 +5,12 @@ Each refusal says what it got, where that is, and what to write instead.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from ..devices.base import current
+from ..devices.lines import warn_at_call
 from ..devices.refusals import SCALARS, refusal
 from .memory import Stored
 from .surface import names
@@ -65,7 +65,7 @@ def computing_card(device: Any) -> Any:
         f"`with cuda.using({device.index}):`. Layers, losses, gradient and update do so by themselves"
     )
     if device.settings[0].peers:
-        warnings.warn(f"{where}, which now reads it from there: slowly. {habit}", PerformanceWarning, stacklevel=4)
+        warn_at_call(f"{where}, which now reads it from there: slowly. {habit}", PerformanceWarning)
         return here
     raise ValueError(f"{where}. A GPU computes only with what is in its own memory. {habit}")
 

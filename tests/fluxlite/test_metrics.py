@@ -62,8 +62,11 @@ def test_where_a_largest_score_would_say_nothing(function):
     for target in ([1, 0], [[1], [0]], [[1.0], [0.0]]):
         with pytest.raises(ValueError, match=rf"{function.__name__}\(prediction\[:, 0\] > 0, target\)"):
             function(one_each, target)
+    for target in ([1, 0], [1.0, 0.0]):
+        with pytest.raises(ValueError, match=rf"one score .* {function.__name__}\(prediction > 0, target\)"):
+            function(np.array([0.2, 0.8]), target)
     pictures = np.array([[0, 2], [1, 1]]), np.array([[0, 1], [1, 1]])  # a class number for each pixel
-    for prediction, target in [(np.array([0.2, 0.8]), np.array([0.0, 1.0])), pictures]:
+    for prediction, target in [(np.array([0, 1]), np.array([0.2, 0.8])), pictures]:
         with pytest.raises(ValueError, match="for class numbers, both have shape"):
             function(prediction, target)
     whole = np.eye(3, dtype=int)[LABELS]

@@ -589,7 +589,10 @@ def test_on_a_gpu_the_norm_is_not_waited_for():
         with fl.receipt() as r:
             one, norm = fl.clip_grad_norm({"a": grads["a"]}, 1.0)
         assert r.synchronizations == 0 and r.launches > 0
-        clipped, norm = fl.clip_grad_norm(grads, 1.0)
+        for current in (1, 0):
+            with cards[current]:
+                clipped, norm = fl.clip_grad_norm(grads, 1.0)
+            assert fl.device_of(norm) == cards[0]
         assert [fl.device_of(clipped[name]) for name in "ab"] == cards
         np.testing.assert_allclose(all_numbers(fl.cpu(clipped)), [0.597, 0.796, 0.0597, 0.0796], rtol=1e-3)
 
@@ -641,6 +644,12 @@ def test_a_path_of_the_model_leads_to_its_state_and_gradient():
     assert chain["layers", 0, "weight"] is chain[0].weight
     with pytest.raises(KeyError, match="takes the place of a layer, a slice or a path, got"):
         state["blocks", 0, "nrom"]
+    for record, name in (
+        (chain, "State"),
+        (gradient(lambda w: np.sum(w[0].weight), fl.Chain(fl.Dense(2, 1)))[0], "Gradient"),
+    ):
+        with pytest.raises(IndexError, match=rf"^{name}\[index\] takes the place of a layer"):
+            record[9]
 
 
 def test_groups_of_parameters_are_a_loop_over_paths():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from inside import Elsewhere, names
 
+import fluxlite as fl
 from fluxlite.devices import cpu
 from fluxlite.simulated import SimulatedArray
 
@@ -280,6 +281,19 @@ def test_get_lays_out_what_it_copies(device):
             x.get(out=out)
     with pytest.raises(RuntimeError):
         x[:, 0].get(out=np.empty_like(F)[:, 0])
+
+
+@pytest.mark.parametrize("name", ["sum", "std", "max", "argmax", "cumsum"])
+def test_an_error_of_a_call_names_the_method(name):
+    with fl.simulate_gpu() as device, pytest.raises(TypeError, match=rf"^SimulatedArray\.{name}\(\) got .* 'dim'"):
+        getattr(on(device, F), name)(dim=0)
+
+
+def test_get_says_that_its_out_is_on_a_gpu():
+    with fl.simulate_gpu() as device:
+        x = on(device, F)
+        with pytest.raises(TypeError, match=r"takes a NumPy array of .*, got an array of .*, on Simulated:0"):
+            x.get(out=x)
 
 
 @pytest.mark.on("Simulated", "CUDA")

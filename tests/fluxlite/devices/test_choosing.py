@@ -198,6 +198,8 @@ def test_an_argument_counts_more_than_simulate_gpu():
         assert not fl.functional("CUDA")
         with pytest.raises(RuntimeError, match=r"Unavailable backend: CUDA.*cupy-cuda12x.*get_device\(\)"):
             fl.get_device("CUDA")
+        with fl.simulate_gpu(2), pytest.raises(RuntimeError, match=r"The simulated ones: cuda.devices\(\)"):
+            fl.get_device("CUDA", 1)
 
 
 @pytest.mark.parametrize("where", ["preference", "environment"])

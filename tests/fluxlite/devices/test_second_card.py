@@ -170,6 +170,7 @@ USES = {
     "a list for an Embedding": lambda second: second(fl.Embedding(4, 2))([0, 3]),
     "states": lambda second: fl.initialstates(second(fl.LSTMCell(2, 3))),
     "normalise": lambda second: fl.normalise(numbers(second)),
+    "smoothed": lambda second: fl.label_smoothing(numbers(second), 0.1),
     "one-hot": lambda second: fl.onehotbatch(second(np.arange(3)), range(3)),
     "labels": lambda second: fl.onecold(numbers(second), [5, 6, 7]),
     "batch": lambda second: fl.batch([numbers(second)] * 2),
