@@ -229,10 +229,6 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, record, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["card.json"] and path.read_text() == "the one before"
 
 
-def test_a_card_has_its_file():
-    assert recording.default_file("NVIDIA H200 (PCIe)") == recording.RECORDED / "nvidia-h200-pcie.json"
-
-
 # -- launches ---------------------------------------------------------------------------------------------------------
 
 COPY_IN = launches._Copy(None, None, 16, 1)
@@ -295,18 +291,6 @@ def test_a_line_that_fails_does_not_end_the_table(monkeypatch):
     with fl.simulate_gpu() as device:
         (_, first), (_, second) = launches.rows(device, FakeCupti())
     assert first == (0, 0, 0, 0, 0) and second == "ZeroDivisionError: division by zero"
-
-
-def test_the_table_says_what_differs():
-    rows = [launches.Row(line, 1, 1, 0, 0, 0, "cupy/a.py:1 f") for line in ("a", "b", "c")]
-    text = launches.table([(rows[0], (1, 1, 0, 0, 0)), (rows[1], (2, 0, 0, 0, 1)), (rows[2], "it waits")])
-    assert [line.rstrip() for line in text.splitlines()] == [
-        "line  table  counted",
-        "a     1 m1   1 m1",
-        "b     1 m1   2 w1     differs: cupy/a.py:1 f",
-        "c     1 m1   -        not counted: it waits",
-        "1 of 3 differ, 1 not counted",
-    ]
 
 
 def test_launches_are_counted_on_an_nvidia_gpu_alone(capsys):
