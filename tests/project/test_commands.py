@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -469,71 +468,23 @@ def test_little_is_needed():
     assert "2.0" in Requirement(PROJECT["dependencies"][0]).specifier
 
 
-def test_each_system_gets_one_mpi():
-    for platform, mpi in [("linux", "mpich"), ("darwin", "mpich"), ("win32", "impi-rt")]:
-        asked = [Requirement(one) for one in EXTRAS["mpi"]]
-        got = {one.name for one in asked if one.marker is None or one.marker.evaluate({"sys_platform": platform})}
-        assert got == {"mpi4py", "ipyparallel", mpi}
-
-
-def test_cupy_is_one_that_can_compute():
-    """Plain CuPy finds a GPU and has no libraries to compute with. CuPy 13 is another library: it promotes by value."""
-    for extra in ("cuda12", "cuda13"):
-        (cupy,) = map(Requirement, EXTRAS[extra])
-        assert cupy.extras == {"ctk"} and not cupy.specifier.contains("13.9") and cupy.specifier.contains("14.0")
-    for part in map(Requirement, EXTRAS["rehearsal"]):  # there's none for macOS, where asking would stop the rest
-        assert part.marker.evaluate({"sys_platform": "linux"}) and not part.marker.evaluate({"sys_platform": "darwin"})
-
-
-def test_mlx_is_one_that_can_be_imported_on_linux():
-    for platform, extras in [("linux", {"cpu"}), ("darwin", set())]:
-        (mlx,) = [
-            r for r in map(Requirement, EXTRAS["metal"]) if r.marker.evaluate({"sys_platform": platform})
-        ]
-        assert mlx.extras == extras
-
-
 def local_extras(line):
     """The extras of a line like `-e .[lab]`, or None for any other line."""
     match = re.fullmatch(r"(?:-e )?\.(?:\[([\w,]+)\])?", line)
     return match and set(filter(None, (match[1] or "").split(",")))
 
 
-def test_conda_environment():
+def test_conda_and_binder_install_what_there_is():
     text = (ROOT / "environment.yml").read_text()
-    environment = yaml.safe_load(text)
-    assert set(environment) == {"name", "channels", "dependencies"}
-    *conda, pip = environment["dependencies"]
-    assert conda[1:] == ["pip"]
-    name, version = conda[0].split("=")
-    assert name == "python" and Version(version) >= Version("3.11")
+    *_, pip = yaml.safe_load(text)["dependencies"]
     local, cupy = pip["pip"]
-    assert local_extras(local) == {"lab", "test"} and "nbval" in names(EXTRAS["test"])
-    # The command in its first line opens the learners' copies, not the solved lessons.
-    assert text.splitlines()[0].endswith("; conda activate fluxlite; python -m fluxlite lab")
+    assert local_extras(local) == {"lab", "test"}
+    assert Requirement(cupy).specifier == Requirement(EXTRAS["cuda12"][0]).specifier
     for path in re.findall(r"pytest (?:--nbval )?([^;\n]+)", text):
         assert all((ROOT / name).exists() for name in path.split())
-    cupy = Requirement(cupy)
-    (in_project,) = map(Requirement, EXTRAS["cuda12"])
-    assert (cupy.name, cupy.extras, cupy.specifier) == (in_project.name, in_project.extras, in_project.specifier)
-    # There's none for macOS, where requesting it would break the whole environment.
-    assert cupy.marker.evaluate({"sys_platform": "linux"}) and not cupy.marker.evaluate(
-        {"sys_platform": "darwin"}
-    )
-
-
-def test_binder_gets_the_lab_and_no_cupy():
-    assert sorted(path.name for path in (ROOT / "binder").iterdir()) == [
-        "postBuild",
-        "requirements.txt",
-        "runtime.txt",
-    ]
     versions, ours = (ROOT / "binder" / "requirements.txt").read_text().splitlines()
-    option, path = versions.split()
-    assert option == "-c" and (ROOT / "binder" / path).resolve() == ROOT / "constraints.txt"
+    assert (ROOT / "binder" / versions.removeprefix("-c ")).resolve() == ROOT / "constraints.txt"
     assert local_extras(ours) == {"lab"}
-    python = re.fullmatch(r"python-(3\.\d+)\n", (ROOT / "binder" / "runtime.txt").read_text())
-    assert Version(python[1]) >= Version("3.11")
 
 
 @pytest.fixture
@@ -560,17 +511,6 @@ def test_binder_gets_the_courses_settings(repository):
 @pytest.fixture(scope="module")
 def readme():
     return (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def test_readme_on_windows(readme):
-    (block,) = re.findall(r"```powershell\n(.*?)```", readme, re.DOTALL)
-    make, install, start = block.splitlines()
-    assert make == "py -m venv .venv"
-    # PowerShell may forbid activation scripts, so we use none.
-    folder, _, command = install.partition(" ")
-    assert folder == r".venv\Scripts\python" and command.startswith("-m pip install -e ")
-    assert local_extras(command.removeprefix("-m pip install ")) == {"lab"}
-    assert start == r".venv\Scripts\python -m fluxlite lab"
 
 
 def test_readme_names_only_what_there_is(readme, bootstrap):

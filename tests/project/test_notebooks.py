@@ -69,6 +69,7 @@ def test_every_picture_has_an_alternative_text_and_says_the_same_below(path):
 def test_links_between_notebooks_lead_somewhere():
     for path in NOTEBOOKS:
         for cell in cells(path):
+            assert ".ipynb#" not in cell["source"], "Notebook 7 leaves the heading away"
             for target in re.findall(r"\]\(([^)#]+\.ipynb)\)", cell["source"]):
                 assert (path.parent / target).exists(), f"{path.name} links to {target}"
 

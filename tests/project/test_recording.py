@@ -113,13 +113,6 @@ def test_waits_are_recorded(record):
     assert found["wait"] == 0 and found["read a number"] == pytest.approx(15e-6 + 13e-6, rel=0.01)
 
 
-def test_each_entry_has_its_repeats_median_and_quartiles(record):
-    for e in record["measurements"] + record["lessons"]:
-        low, high = e["quartiles"]
-        assert len(e["repeats"]) == (len(recording.FIRST) if e["what"] == "first use" else 2)
-        assert min(e["repeats"]) <= low <= e["median"] <= high <= max(e["repeats"])
-
-
 # -- what a record says of itself -------------------------------------------------------------------------------------
 
 
@@ -215,11 +208,6 @@ def test_without_a_gpu_it_says_why(tmp_path, capsys):
     assert capsys.readouterr().err.count("there is no GPU to use") == 2
 
 
-def test_an_unknown_card_is_named(tmp_path, capsys):
-    assert recording.main([str(tmp_path / "card.json"), "--simulated", "T5"]) == 1
-    assert "no preset for 'T5'" in capsys.readouterr().err
-
-
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, record, monkeypatch):
     path = tmp_path / "card.json"
     path.write_text("the one before")
@@ -276,27 +264,6 @@ def test_calls_of_cuda_are_counted_once_by_whichever_way():
         cupti.does("cuLaunchHostFunc")
     assert counted.counts == (2, 1, 1, 1, 1)
     assert cupti.callback is None and cupti.domains == [launches._DRIVER, runtime]
-
-
-def test_what_cupti_refuses_is_an_error():
-    cupti = FakeCupti()
-    cupti.cuptiSubscribe = lambda *arguments: 39
-    with pytest.raises(RuntimeError, match="cuptiSubscribe answered 39: a profiler may be running already"):
-        launches.Counted(cupti).__enter__()
-
-
-def test_a_line_that_fails_does_not_end_the_table(monkeypatch):
-    rows = launches.ROWS[:1], launches.ROWS[0]._replace(line="1 / 0")
-    monkeypatch.setattr(launches, "ROWS", [*rows[0], rows[1]])
-    with fl.simulate_gpu() as device:
-        (_, first), (_, second) = launches.rows(device, FakeCupti())
-    assert first == (0, 0, 0, 0, 0) and second == "ZeroDivisionError: division by zero"
-
-
-def test_launches_are_counted_on_an_nvidia_gpu_alone(capsys):
-    with fl.simulate_gpu():
-        assert recording.main(["--launches"]) == 1
-    assert "is no NVIDIA GPU" in capsys.readouterr().err
 
 
 def test_without_cupti_it_says_what_to_install(monkeypatch):
