@@ -372,8 +372,11 @@ def test_a_record_that_was_brought_along_counts(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     ("variable", "words"),
-    [("COLAB_RELEASE_TAG", "Colab: each lesson counts"), ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle: each lesson counts"),
-     ("BINDER_LAUNCH_HOST", "Binder: after ten minutes")],  # fmt: skip
+    [
+        ("COLAB_RELEASE_TAG", "Colab: each lesson counts"),
+        ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle: each lesson counts"),
+        ("BINDER_LAUNCH_HOST", "Binder: after ten minutes"),
+    ],  # fmt: skip
 )
 def test_a_lesson_begins_with_what_such_a_session_forgets(variable, words, monkeypatch, capsys):
     start("03")

@@ -1,4 +1,7 @@
-"""Reading hand-ins, from any folder in any zip file, whatever the file contains."""
+"""Reading hand-ins, from any folder in any zip file, whatever the file contains.
+
+And a hundred made to do harm, of 40 kinds: one look at the class reads the others, and names every one.
+"""
 
 import io
 import json
@@ -293,7 +296,7 @@ def test_names_of_files_are_made_printable(tmp_path):
     assert len(to_say) == 4 and all(line.isprintable() for line in to_say)
 
 
-# -- a hundred made to do harm, of 40 kinds ------------------------------------------------------------------------------
+# -- a hundred made to do harm, of 40 kinds ---------------------------------------------------------------------------
 
 MEGABYTE = 1_000_000
 

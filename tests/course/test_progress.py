@@ -71,8 +71,10 @@ def test_a_record_has_an_id_of_its_own_which_stays_and_says_nothing_of_the_learn
 @pytest.mark.parametrize(
     ("variable", "place"),
     [
-        ("COLAB_RELEASE_TAG", "Colab"), ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle"),
-        ("BINDER_LAUNCH_HOST", "Binder"), ("BINDER_SERVICE_HOST", "Binder"),
+        ("COLAB_RELEASE_TAG", "Colab"),
+        ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle"),
+        ("BINDER_LAUNCH_HOST", "Binder"),
+        ("BINDER_SERVICE_HOST", "Binder"),
     ],  # fmt: skip
 )
 def test_where_a_record_ends_with_the_session(variable, place, monkeypatch):

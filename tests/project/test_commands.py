@@ -73,9 +73,7 @@ def test_an_old_python_is_refused_with_the_one_command(bootstrap, monkeypatch, p
     assert second.strip().split("  (uv is")[0] == command
 
 
-@pytest.mark.parametrize(
-    "version, fits", [((2, 7, 18), 0), ((3, 10, 99), 0), ((3, 11, 0), 1), ((4, 0, 0), 1)]
-)
+@pytest.mark.parametrize("version, fits", [((2, 7, 18), 0), ((3, 10, 99), 0), ((3, 11, 0), 1), ((4, 0, 0), 1)])
 def test_the_oldest_python_is_the_one_in_pyproject(bootstrap, monkeypatch, version, fits):
     monkeypatch.setenv("PATH", "")
     assert PROJECT["requires-python"] == ">=" + ".".join(map(str, bootstrap.OLDEST))
@@ -129,10 +127,7 @@ class TestMakeFindsAPython:
     def test_the_given_python_is_the_only_one_tried(self, tmp_path):
         fake_python(tmp_path / "python3.12", "3.12.1")
         fake_python(tmp_path / "mine", "3.8.0")
-        assert (
-            call_make(tmp_path, "lab", "PYTHON=mine").stdout
-            == "mine tools/bootstrap.py lab [mine is 3.8.0]\n"
-        )
+        assert call_make(tmp_path, "lab", "PYTHON=mine").stdout == "mine tools/bootstrap.py lab [mine is 3.8.0]\n"
 
     def test_all_that_was_found_is_told(self, tmp_path):
         fake_python(tmp_path / "python3", "3.9.18")
@@ -436,9 +431,7 @@ class TestWhatIsRun:
         (kit / "fluxlite" / "__pycache__").mkdir()
         run_kit(kit, "clean", PATH=os.environ["PATH"])
         assert not (kit / ".venv").exists() and not (kit / "fluxlite" / "__pycache__").exists()
-        assert (kit / "my-course" / "00.ipynb").exists() and (
-            kit / "notebooks" / "00-start-here.ipynb"
-        ).exists()
+        assert (kit / "my-course" / "00.ipynb").exists() and (kit / "notebooks" / "00-start-here.ipynb").exists()
 
 
 def test_ci_is_a_script_that_can_be_started():

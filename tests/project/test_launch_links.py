@@ -213,7 +213,7 @@ def test_where_installing_fails_one_line_says_so(pages):
     said = first_cell(pages["notebooks/learner/03-your-own-model.ipynb"])
     assert "fluxlite could not be installed; the lines above say why." in said
     assert "On Kaggle switch it on, at the right: Session options, Internet." in said
-    assert f"PIP install --quiet \"https://github.com/a/b/archive/{INSTALLED}.zip#sha256=" in said
+    assert f'PIP install --quiet "https://github.com/a/b/archive/{INSTALLED}.zip#sha256=' in said
     assert "ModuleNotFoundError" not in said
 
 

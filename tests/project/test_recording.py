@@ -24,7 +24,9 @@ from benchmarks.harness import ROOT  # noqa: E402
 pytestmark = pytest.mark.slow
 
 T4 = "NVIDIA T4"
-FIGURES = [name for name in PRESETS[T4]._fields[3:] if name not in ("tape", "start", "queue", "version", "source")]
+FIGURES = [
+    name for name in PRESETS[T4]._fields[3:] if name not in ("tape", "start", "queue", "peers", "version", "source")
+]
 # What a CPU computes in a second or two, since a simulated GPU that's used normally computes values.
 SMALL = recording.Plan(
     repeats=3, launches=10, warm_up=0.0, elementwise=(2**12, 2**20, 2**23), copies=(4, 2**12, 2**20, 2**24),

@@ -1,6 +1,5 @@
 """Lesson 16's pictures, and the slider of the temperature, moved from Python."""
 
-
 import numpy as np
 import pytest
 

@@ -1,6 +1,6 @@
 """The files for a hub, as far as that can be checked without one: names, versions, links, figures.
 
-And that a mistake in each of them would be noticed. `test_hub.py` runs a hub.
+`test_hub.py` runs a hub.
 """
 
 import asyncio

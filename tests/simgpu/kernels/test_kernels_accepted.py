@@ -119,10 +119,7 @@ def kernels_of_the_tests():
         (runs.mixed, (x, ints.astype(np.int16))), (runs.square_of_one, (np.zeros((), np.float32),)),
     ]:  # fmt: skip
         found[kernel.name] = kernel, args
-    return {
-        name: (kernel, [x if type(a) is object else a for a in args])
-        for name, (kernel, args) in found.items()
-    }
+    return {name: (kernel, [x if type(a) is object else a for a in args]) for name, (kernel, args) in found.items()}
 
 
 @needs_cupy

@@ -214,7 +214,7 @@ REFUSED = {
     "a, b = z.shape": "n = x.shape[0]",
     "double = 1.0": "double is a word of CUDA C++",
     "def f(a):\n    return a": "@jit.rawkernel(device=True)",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("body", REFUSED)

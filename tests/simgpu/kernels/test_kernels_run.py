@@ -156,9 +156,7 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kernel", "blocks", "threads", "args", "kind", "comment", "words"), MISTAKES, ids=name_of
-)
+@pytest.mark.parametrize(("kernel", "blocks", "threads", "args", "kind", "comment", "words"), MISTAKES, ids=name_of)
 def test_mistakes_are_found(kernel, blocks, threads, args, kind, comment, words, monkeypatch):
     monkeypatch.setattr(kernel, "most_rounds", 2000)
     there = [fl.gpu(x, dtype=None) if isinstance(x, np.ndarray) else x for x in args]
