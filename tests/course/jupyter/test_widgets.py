@@ -41,7 +41,10 @@ def test_without_ipywidgets_the_message_says_what_to_install_and_what_to_call_in
     with pytest.raises(ImportError, match="pip install ipywidgets") as error:
         WITHOUT[instead]()
     assert instead in str(error.value)
-    # And that works.
+
+
+def test_what_to_call_instead_needs_no_ipywidgets(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
     assert reading(scores)[0] and rnn_demo()[0]["loss"] == 0.0649
     assert next_letter(["a"], [1.0], 1.0).sentence.startswith("Temperature 1")
 
