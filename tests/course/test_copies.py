@@ -1,7 +1,6 @@
 """What a learner has written never disappears from their folder, whatever is updated and reset."""
 
 import json
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -172,14 +171,3 @@ def test_no_text_that_a_learner_saved_ever_disappears(steps):
     with tempfile.TemporaryDirectory() as folder:
         saved, there = story(Path(folder), steps)
     assert saved <= there
-
-
-def test_the_story_notices_when_work_is_lost(tmp_path, monkeypatch):
-    def careless(target, source=None):
-        target.mkdir(exist_ok=True)
-        shutil.copy(source / NAME, target / NAME)
-        return []
-
-    monkeypatch.setitem(globals(), "hand_out", careless)
-    saved, there = story(tmp_path, ["edit", "lab"])
-    assert not saved <= there

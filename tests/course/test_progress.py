@@ -71,8 +71,10 @@ def test_a_record_has_an_id_of_its_own_which_stays_and_says_nothing_of_the_learn
 @pytest.mark.parametrize(
     ("variable", "place"),
     [
-        ("COLAB_RELEASE_TAG", "Colab"), ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle"),
-        ("BINDER_LAUNCH_HOST", "Binder"), ("BINDER_SERVICE_HOST", "Binder"),
+        ("COLAB_RELEASE_TAG", "Colab"),
+        ("KAGGLE_KERNEL_RUN_TYPE", "Kaggle"),
+        ("BINDER_LAUNCH_HOST", "Binder"),
+        ("BINDER_SERVICE_HOST", "Binder"),
     ],  # fmt: skip
 )
 def test_where_a_record_ends_with_the_session(variable, place, monkeypatch):
@@ -126,19 +128,16 @@ def test_a_killed_notebook_leaves_no_lock_behind(monkeypatch):
     assert json.loads(progress.path().read_text())["checks"] == {"03.1": "right", "03.2": "right"}
 
 
-def test_threads_that_write_at_once_lose_nothing(monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 600)
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda number: progress.keep("checks", f"03.{number}", "right"), range(100)))
-    assert len(json.loads(progress.path().read_text())["checks"]) == 100
-
-
 @pytest.fixture(params=["not installed", "not on this drive"])
 def no_locks(request, monkeypatch):
     """An environment made before filelock was needed, or a network drive that has no locks."""
-    if request.param == "not installed":
+    without(request.param, monkeypatch)
+
+
+def without(locks, monkeypatch):
+    if locks == "not installed":
         monkeypatch.setitem(sys.modules, "filelock", None)
-    else:
+    elif locks == "not on this drive":
         filelock = pytest.importorskip("filelock")
 
         def refuse(self, **how):
@@ -147,7 +146,10 @@ def no_locks(request, monkeypatch):
         monkeypatch.setattr(filelock.FileLock, "acquire", refuse)
 
 
-def test_without_locks_threads_that_write_at_once_lose_nothing(no_locks, monkeypatch, tmp_path):
+@pytest.mark.parametrize("locks", ["there", "not installed", "not on this drive"])
+def test_threads_that_write_at_once_lose_nothing(locks, monkeypatch, tmp_path):
+    without(locks, monkeypatch)
+    monkeypatch.setattr(progress, "PATIENCE", 600)
     monkeypatch.setattr(progress, "LEFT_OVER", 600)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: progress.keep("checks", f"03.{number}", "right"), range(100)))

@@ -1,7 +1,7 @@
 """`make lab`, `make test`, conda and Binder: what they do besides installing. No network is used."""
 
+import ast
 import fcntl
-import glob
 import importlib.util
 import json
 import os
@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -74,9 +73,7 @@ def test_an_old_python_is_refused_with_the_one_command(bootstrap, monkeypatch, p
     assert second.strip().split("  (uv is")[0] == command
 
 
-@pytest.mark.parametrize(
-    "version, fits", [((2, 7, 18), 0), ((3, 10, 99), 0), ((3, 11, 0), 1), ((4, 0, 0), 1)]
-)
+@pytest.mark.parametrize("version, fits", [((2, 7, 18), 0), ((3, 10, 99), 0), ((3, 11, 0), 1), ((4, 0, 0), 1)])
 def test_the_oldest_python_is_the_one_in_pyproject(bootstrap, monkeypatch, version, fits):
     monkeypatch.setenv("PATH", "")
     assert PROJECT["requires-python"] == ">=" + ".".join(map(str, bootstrap.OLDEST))
@@ -84,36 +81,9 @@ def test_the_oldest_python_is_the_one_in_pyproject(bootstrap, monkeypatch, versi
     assert not problem if fits else "this is Python " + ".".join(map(str, version)) in problem
 
 
-def old_pythons():
-    """Pythons below 3.11 that really start, by version: those on the PATH, and pyenv's."""
-    found = {}
-    names = ["python2", "python2.7"] + [f"python3.{minor}" for minor in range(6, 11)]
-    candidates = [path for path in map(shutil.which, names) if path]
-    if pyenv := shutil.which("pyenv"):
-        root = subprocess.run([pyenv, "root"], capture_output=True, text=True).stdout.strip()
-        candidates += glob.glob(os.path.join(root, "versions", "*", "bin", "python"))
-    for path in candidates:
-        code = "import sys; print('%d.%d ' % sys.version_info[:2] + sys.executable)"
-        answer = subprocess.run([path, "-c", code], capture_output=True, text=True)
-        version, _, python = answer.stdout.strip().partition(" ")
-        if answer.returncode == 0 and Version(version) < Version("3.11"):
-            found[version] = python
-    return found
-
-
-@pytest.mark.slow
-def test_real_old_pythons_can_say_what_helps(monkeypatch):
-    pythons = old_pythons()
-    if not pythons:
-        pytest.skip("there is no Python below 3.11 here")
-    monkeypatch.setenv("PATH", "")
-    for version, python in pythons.items():
-        command = [python, "-B", str(ROOT / "tools" / "bootstrap.py"), "lab"]
-        answer = subprocess.run(command, capture_output=True, text=True)
-        assert answer.returncode == 1
-        assert f"this is Python {version}." in answer.stdout
-        assert f"This helps:\n    {UV_LINE}" in answer.stdout
-        assert answer.stderr == ""
+def test_the_first_program_can_be_read_by_the_oldest_pythons():
+    tree = ast.parse((ROOT / "tools" / "bootstrap.py").read_text(encoding="utf-8"), feature_version=(3, 4))
+    assert not any(isinstance(node, (ast.JoinedStr, ast.AnnAssign)) for node in ast.walk(tree))
 
 
 def call_make(programs, *arguments, folder=None, **environment):
@@ -157,10 +127,7 @@ class TestMakeFindsAPython:
     def test_the_given_python_is_the_only_one_tried(self, tmp_path):
         fake_python(tmp_path / "python3.12", "3.12.1")
         fake_python(tmp_path / "mine", "3.8.0")
-        assert (
-            call_make(tmp_path, "lab", "PYTHON=mine").stdout
-            == "mine tools/bootstrap.py lab [mine is 3.8.0]\n"
-        )
+        assert call_make(tmp_path, "lab", "PYTHON=mine").stdout == "mine tools/bootstrap.py lab [mine is 3.8.0]\n"
 
     def test_all_that_was_found_is_told(self, tmp_path):
         fake_python(tmp_path / "python3", "3.9.18")
@@ -341,22 +308,17 @@ def test_an_extra_that_does_not_exist_is_refused(project):
     assert not project.venv.exists()
 
 
-@pytest.mark.slow
-def test_a_real_venv_is_made_and_looked_into(prepare, tmp_path):
-    """With Python's own module for it. Half of one, or a link to one, is replaced; what it leads to stays."""
-    venv = tmp_path / ".venv"
-    assert prepare.inside(tmp_path) == ""
-    elsewhere = tmp_path / "elsewhere"
+def test_a_link_in_place_of_the_venv_goes_and_what_it_leads_to_stays(prepare, monkeypatch, tmp_path):
+    asked, venv, elsewhere = [], tmp_path / ".venv", tmp_path / "elsewhere"
     (elsewhere / "bin").mkdir(parents=True)
     venv.symlink_to(elsewhere)
+    run = lambda command: asked.append(command[1:]) or subprocess.CompletedProcess(command, len(asked) - 1)  # noqa: E731
+    monkeypatch.setattr(prepare.subprocess, "run", run)
     prepare.create(venv)
-    assert not venv.is_symlink() and os.listdir(elsewhere) == ["bin"]
-    assert prepare.inside(tmp_path) == HERE
-    shutil.rmtree(next(venv.glob("lib/*/site-packages/pip")))
-    assert prepare.inside(tmp_path) == ""
-    (venv / "half").touch()
-    prepare.create(venv)
-    assert prepare.inside(tmp_path) == HERE and not (venv / "half").exists()
+    assert not os.path.lexists(venv) and os.listdir(elsewhere) == ["bin"]
+    assert asked == [["-m", "venv", "--clear", venv]]
+    with pytest.raises(SystemExit, match="venv failed"):
+        prepare.create(venv)
 
 
 def test_what_is_installed(prepare, monkeypatch, tmp_path):
@@ -427,18 +389,20 @@ class TestWhatIsRun:
         _, (path,) = run_kit(kit, "lab", PYTHONHOME="/elsewhere")
         assert path == f"{kit}/.venv/bin:{kit}"
 
-    def test_nbgrader(self, kit):
-        assert run_kit(kit, "nbgrader") == (0, ["tools/notebooks.py nbgrader nbgrader-course"])
-        assert run_kit(kit, "nbgrader", "ARGS=x") == (0, ["tools/notebooks.py nbgrader x"])
-
-    def test_wheelhouse(self, kit):
-        assert run_kit(kit, "wheelhouse") == (0, ["tools/wheelhouse.py wheelhouse"])
-
-    def test_colab(self, kit):
-        assert run_kit(kit, "colab", "ARGS=03 05") == (0, ["tools/colab.py 03 05"])
-
-    def test_exercises(self, kit):
-        assert run_kit(kit, "exercises") == (0, ["tools/notebooks.py exercises"])
+    @pytest.mark.parametrize(
+        ("target", "arguments", "command"),
+        [
+            ("nbgrader", "", "tools/notebooks.py nbgrader nbgrader-course"),
+            ("nbgrader", "x", "tools/notebooks.py nbgrader x"),
+            ("wheelhouse", "", "tools/wheelhouse.py wheelhouse"),
+            ("colab", "03 05", "tools/colab.py 03 05"),
+            ("exercises", "", "tools/notebooks.py exercises"),
+            ("bench", "rnn", "-m benchmarks rnn"),
+            ("stress", "", "-m pytest -p no:nbval tests/fluxlite/checkpoint/test_checkpoint_files.py -k killed -s"),
+        ],
+    )
+    def test_what_needs_one_command(self, kit, target, arguments, command):
+        assert run_kit(kit, target, f"ARGS={arguments}") == (0, [command])
 
     def test_test_runs_everything_in_order(self, kit):
         status, lines = run_kit(kit, "test")
@@ -461,23 +425,13 @@ class TestWhatIsRun:
         (line,) = run_kit(kit, "test", "ARGS=notebooks/00-start-here.ipynb")[1]
         assert "--nbval " in line
 
-    def test_stress_kills_more_programs(self, kit):
-        _, (line,) = run_kit(kit, "stress")
-        assert line == "-m pytest -p no:nbval tests/fluxlite/checkpoint/test_checkpoint_files.py -k killed -s"
-        assert "FLUXLITE_KILLS ?= 100" in (kit / "Makefile").read_text()
-
-    def test_bench(self, kit):
-        assert run_kit(kit, "bench", "ARGS=rnn") == (0, ["-m benchmarks rnn"])
-
     def test_clean_leaves_the_learners_work(self, kit):
         (kit / "my-course").mkdir()
         (kit / "my-course" / "00.ipynb").touch()
         (kit / "fluxlite" / "__pycache__").mkdir()
         run_kit(kit, "clean", PATH=os.environ["PATH"])
         assert not (kit / ".venv").exists() and not (kit / "fluxlite" / "__pycache__").exists()
-        assert (kit / "my-course" / "00.ipynb").exists() and (
-            kit / "notebooks" / "00-start-here.ipynb"
-        ).exists()
+        assert (kit / "my-course" / "00.ipynb").exists() and (kit / "notebooks" / "00-start-here.ipynb").exists()
 
 
 def test_ci_is_a_script_that_can_be_started():
@@ -485,7 +439,7 @@ def test_ci_is_a_script_that_can_be_started():
     assert os.access(run, os.X_OK)
     assert subprocess.run(["bash", "-n", str(run)]).returncode == 0
     extras = re.search(r"EXTRAS=([\w,]+)", run.read_text())[1].split(",")
-    assert set(extras) == {"bench", "browser", "mpi", "nbgrader", "nox", "publish", "rehearsal", "site"} <= set(EXTRAS)
+    assert set(extras) <= set(EXTRAS)
 
 
 # --- What we promise about packages ---
@@ -507,111 +461,23 @@ def test_little_is_needed():
     assert "2.0" in Requirement(PROJECT["dependencies"][0]).specifier
 
 
-def test_the_extras_are_the_promised_ones():
-    assert {extra: names(packages) for extra, packages in EXTRAS.items()} == {
-        "lab": {"jupyterlab", "ipywidgets", "matplotlib", "filelock"},
-        "test": {
-            "filelock",
-            "jupyterlab",
-            "ipywidgets",
-            "matplotlib",
-            "pytest",
-            "pytest-xdist",
-            "hypothesis",
-            "nbval",
-            "ruff",
-            "mypy",
-            "hatchling",
-        },
-        "nox": {"nox"},
-        "publish": {"check-jsonschema", "zizmor"},
-        "browser": {"playwright", "axe-playwright-python", "notebook"},
-        "site": {
-            "filelock",
-            "ipywidgets",
-            "jupyterlab",
-            "matplotlib",
-            "sphinx",
-            "myst-nb",
-            "sphinx-book-theme",
-        },
-        "nbgrader": {"nbgrader"},
-        "hub": {"jupyterhub", "jupyterhub-kubespawner", "nbgitpuller", "requests", "websocket-client", "playwright"},
-        "bench": {"torch", "jax", "mlx", "autograd", "mpi4py", "mpich", "impi-rt", "ipyparallel"},
-        "rehearsal": {"cupy-cuda12x", "nvidia-cuda-nvrtc-cu12", "nvidia-cuda-runtime-cu12"},
-        "cuda12": {"cupy-cuda12x"},
-        "cuda13": {"cupy-cuda13x"},
-        "rocm": {"cupy-rocm-7-0"},
-        "metal": {"mlx"},
-        "mpi": {"mpi4py", "mpich", "impi-rt", "ipyparallel"},
-    }
-
-
-def test_each_system_gets_one_mpi():
-    for platform, mpi in [("linux", "mpich"), ("darwin", "mpich"), ("win32", "impi-rt")]:
-        asked = [Requirement(one) for one in EXTRAS["mpi"]]
-        got = {one.name for one in asked if one.marker is None or one.marker.evaluate({"sys_platform": platform})}
-        assert got == {"mpi4py", "ipyparallel", mpi}
-
-
-def test_cupy_is_one_that_can_compute():
-    """Plain CuPy finds a GPU and has no libraries to compute with. CuPy 13 is another library: it promotes by value."""
-    for extra in ("cuda12", "cuda13"):
-        (cupy,) = map(Requirement, EXTRAS[extra])
-        assert cupy.extras == {"ctk"} and not cupy.specifier.contains("13.9") and cupy.specifier.contains("14.0")
-    for part in map(Requirement, EXTRAS["rehearsal"]):  # there's none for macOS, where asking would stop the rest
-        assert part.marker.evaluate({"sys_platform": "linux"}) and not part.marker.evaluate({"sys_platform": "darwin"})
-
-
-def test_mlx_is_one_that_can_be_imported_on_linux():
-    for platform, extras in [("linux", {"cpu"}), ("darwin", set())]:
-        (mlx,) = [
-            r for r in map(Requirement, EXTRAS["metal"]) if r.marker.evaluate({"sys_platform": platform})
-        ]
-        assert mlx.extras == extras
-
-
 def local_extras(line):
     """The extras of a line like `-e .[lab]`, or None for any other line."""
     match = re.fullmatch(r"(?:-e )?\.(?:\[([\w,]+)\])?", line)
     return match and set(filter(None, (match[1] or "").split(",")))
 
 
-def test_conda_environment():
+def test_conda_and_binder_install_what_there_is():
     text = (ROOT / "environment.yml").read_text()
-    environment = yaml.safe_load(text)
-    assert set(environment) == {"name", "channels", "dependencies"}
-    *conda, pip = environment["dependencies"]
-    assert conda[1:] == ["pip"]
-    name, version = conda[0].split("=")
-    assert name == "python" and Version(version) >= Version("3.11")
+    *_, pip = yaml.safe_load(text)["dependencies"]
     local, cupy = pip["pip"]
-    assert local_extras(local) == {"lab", "test"} and "nbval" in names(EXTRAS["test"])
-    # The command in its first line opens the learners' copies, not the solved lessons.
-    assert text.splitlines()[0].endswith("; conda activate fluxlite; python -m fluxlite lab")
+    assert local_extras(local) == {"lab", "test"}
+    assert Requirement(cupy).specifier == Requirement(EXTRAS["cuda12"][0]).specifier
     for path in re.findall(r"pytest (?:--nbval )?([^;\n]+)", text):
         assert all((ROOT / name).exists() for name in path.split())
-    cupy = Requirement(cupy)
-    (in_project,) = map(Requirement, EXTRAS["cuda12"])
-    assert (cupy.name, cupy.extras, cupy.specifier) == (in_project.name, in_project.extras, in_project.specifier)
-    # There's none for macOS, where requesting it would break the whole environment.
-    assert cupy.marker.evaluate({"sys_platform": "linux"}) and not cupy.marker.evaluate(
-        {"sys_platform": "darwin"}
-    )
-
-
-def test_binder_gets_the_lab_and_no_cupy():
-    assert sorted(path.name for path in (ROOT / "binder").iterdir()) == [
-        "postBuild",
-        "requirements.txt",
-        "runtime.txt",
-    ]
     versions, ours = (ROOT / "binder" / "requirements.txt").read_text().splitlines()
-    option, path = versions.split()
-    assert option == "-c" and (ROOT / "binder" / path).resolve() == ROOT / "constraints.txt"
+    assert (ROOT / "binder" / versions.removeprefix("-c ")).resolve() == ROOT / "constraints.txt"
     assert local_extras(ours) == {"lab"}
-    python = re.fullmatch(r"python-(3\.\d+)\n", (ROOT / "binder" / "runtime.txt").read_text())
-    assert Version(python[1]) >= Version("3.11")
 
 
 @pytest.fixture
@@ -632,37 +498,12 @@ def test_binder_gets_the_courses_settings(repository):
     assert json.loads(settings.read_text())["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
 
 
-@pytest.mark.skipif(importlib.util.find_spec("repo2docker") is None, reason="repo2docker is not installed")
-def test_binder_understands_what_is_asked_of_it(repository):
-    command = [sys.executable, "-m", "repo2docker", "--no-build", "--debug", str(repository)]
-    answer = subprocess.run(command, capture_output=True, text=True)
-    assert answer.returncode == 0, answer.stderr
-    lines = answer.stdout.splitlines()
-    install = next(i for i, line in enumerate(lines) if '-r "binder/requirements.txt"' in line)
-    # It installs this very folder, which must be there first.
-    assert any(line.startswith("COPY") and " src/ " in line for line in lines[:install])
-    assert any(line == "RUN ./binder/postBuild" for line in lines[install:])
-    python = (ROOT / "binder" / "runtime.txt").read_text().strip().partition("-")[2]
-    assert f"python={python}" in answer.stderr
-
-
 # --- What the README says ---
 
 
 @pytest.fixture(scope="module")
 def readme():
     return (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def test_readme_on_windows(readme):
-    (block,) = re.findall(r"```powershell\n(.*?)```", readme, re.DOTALL)
-    make, install, start = block.splitlines()
-    assert make == "py -m venv .venv"
-    # PowerShell may forbid activation scripts, so we use none.
-    folder, _, command = install.partition(" ")
-    assert folder == r".venv\Scripts\python" and command.startswith("-m pip install -e ")
-    assert local_extras(command.removeprefix("-m pip install ")) == {"lab"}
-    assert start == r".venv\Scripts\python -m fluxlite lab"
 
 
 def test_readme_names_only_what_there_is(readme, bootstrap):
@@ -672,10 +513,3 @@ def test_readme_names_only_what_there_is(readme, bootstrap):
     for target in re.findall(r"(?:^|`)make (\w+)", readme, re.MULTILINE):
         assert target in targets
     assert bootstrap.UV.startswith(UV_LINE) and f"`{UV_LINE}`" in readme
-
-
-def test_the_stamp_is_readable(prepare, tmp_path):
-    (tmp_path / ".venv").mkdir()
-    prepare.write_stamp(tmp_path, {"state": "ready"})
-    assert json.loads((tmp_path / ".venv" / "fluxlite.json").read_text()) == {"state": "ready"}
-    assert prepare.read_stamp(tmp_path) == {"state": "ready"}

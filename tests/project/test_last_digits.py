@@ -1,19 +1,10 @@
 """What is compared doesn't depend on last digits: the rule for outputs, and the processor that finds who breaks it."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-import nbformat
 import numpy as np
 import pytest
-from nbclient import NotebookClient
 
 from tools import last_digits
 from tools.outputs import Output, alike
-
-ROOT = Path(__file__).parents[2]
 
 SAME = [
     ("loss 0.0649", "loss 0.0650"),
@@ -63,57 +54,3 @@ def test_a_product_has_other_digits_and_the_rest_has_not():
         result = last_digits.differently(lambda f, *a: f(*a))(function, *arguments)
         assert np.allclose(result, function(*arguments), rtol=1e-6)
         assert np.array_equal(result, function(*arguments)) is not differs
-
-
-# -- one command finds everything that depends on them --------------------------------------------------------------
-
-TRAIN = """import numpy as np
-import fluxlite as fl
-rng = np.random.default_rng(0)
-x = rng.uniform(-1, 1, (32, 2)).astype(np.float32)
-y = x[:, :1] * x[:, 1:]
-model = fl.Chain(fl.Dense(2, 8, np.tanh, rng=rng), fl.Dense(8, 1, rng=rng))
-state = fl.setup(fl.Adam(0.01), model)
-for _ in range(100):
-    value, (grads,) = fl.withgradient(lambda m: fl.mse(m(x), y), model)
-    fl.update(state, model, grads)
-"""
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-DIGITS = {"eight": 'print(f"loss {float(value):.8}")', "two": 'print(f"loss {float(value):.2}")'}
-
-
-@pytest.fixture(scope="module")
-def planted(tmp_path_factory):
-    """Two notebooks with a trained number, stored with outputs: one prints eight digits, one prints two."""
-    folder = tmp_path_factory.mktemp("planted")
-    for name, line in DIGITS.items():
-        cells = [nbformat.v4.new_code_cell(source) for source in (TRAIN, line)]
-        notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
-        NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
-        nbformat.write(notebook, folder / f"{name}.ipynb")
-    return folder
-
-
-def nbval(notebook, **environment):
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml",
-               "--rootdir", ROOT, "--confcutdir", ROOT, "-p", "conftest", "--nbval", "--nbval-current-env",
-               notebook]  # fmt: skip
-    path = os.pathsep.join([str(ROOT), environment.pop("PYTHONPATH", "")])
-    return subprocess.run(command, cwd=ROOT, env={**os.environ, **environment, "PYTHONPATH": path},
-                          capture_output=True, text=True)  # fmt: skip
-
-
-@pytest.mark.slow
-def test_nbval_takes_both_on_the_machine_that_made_them(planted):
-    for name in DIGITS:
-        found = nbval(planted / f"{name}.ipynb")
-        assert found.returncode == 0 and "2 passed" in found.stdout, found.stdout
-
-
-@pytest.mark.slow
-def test_a_trained_number_with_eight_digits_is_found_on_the_other_processor(planted, tmp_path):
-    environment = last_digits.kernels_too(tmp_path)
-    found = nbval(planted / "eight.ipynb", **environment)
-    assert found.returncode == 1 and "1 failed, 1 passed" in found.stdout and "loss 0." in found.stdout
-    found = nbval(planted / "two.ipynb", **environment)
-    assert found.returncode == 0 and "2 passed" in found.stdout, found.stdout

@@ -113,15 +113,6 @@ def test_a_place_in_a_page_is_well_formed_and_says_what_the_library_says():
     assert alive.picture.markup(0) in alive.html()
 
 
-@pytest.mark.parametrize(
-    ("broken", "words"),
-    [("<p><b></p></b>", "</p> closes nothing"), ("<g><rect></g>", "</g> closes nothing"), ("<div>", "<div> stays open"),
-     ('<p class="a" class="b"></p>', "<p> has an attribute twice")],
-)  # fmt: skip
-def test_the_reader_notices_what_is_not_well_formed(broken, words):
-    assert words in Reader(broken).wrong
-
-
 def test_no_sentence_ends_the_script():
     alive = bars()
     alive = Alive(alive.picture, alive.knobs, [*alive.sentences[:3], "</script><img src=x onerror=alert(1)>"])

@@ -1,7 +1,6 @@
 """The digit pad: ink, what the network sees of it, and the widget, moved from Python as its page would."""
 
 import re
-import sys
 import threading
 
 import numpy as np
@@ -173,10 +172,3 @@ def test_where_no_kernel_runs_a_picture_stands():
     bundle = pad._repr_mimebundle_()
     assert '<img alt="This ink, as 8 × 8 points' in bundle["text/html"] and bundle["text/plain"] == repr(pad)
     assert bundle["text/html"] == reading(upper_half, 5)[1]._repr_html_()
-
-
-def test_without_ipywidgets_the_plain_call_works(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(ImportError, match=r"reading\(read\)\[1\] shows the same"):
-        draw(upper_half)
-    assert reading(upper_half)[0]

@@ -2,7 +2,6 @@
 
 import _thread
 import signal
-import sys
 import threading
 import time
 
@@ -191,12 +190,6 @@ def test_where_it_does_not_live_a_sentence_stands():
     shown = monitor(loss, *fresh())
     shown.result()
     assert isinstance(shown, Monitor) and repr(shown) in shown._repr_mimebundle_()["text/html"]
-
-
-def test_without_ipywidgets_the_plain_call_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(ImportError, match=r"pip install ipywidgets .* loss_curve\(history\), shows the same"):
-        monitor(loss, *fresh())
 
 
 def test_loss_curve_needs_a_loss_and_takes_losses_below_zero():

@@ -1,6 +1,5 @@
 """The RNN playground: its numbers, its gradient written by hand, and its controls, moved from Python."""
 
-import sys
 import threading
 
 import numpy as np
@@ -94,10 +93,3 @@ def test_of_changes_made_while_it_trains_the_last_one_wins(monkeypatch):
         thread.join()
     assert trained == [2, 5]
     assert "Memory of 5 numbers" in view(shown)
-
-
-def test_without_ipywidgets_the_plain_call_works(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(ImportError, match=r"rnn_demo\(\) shows the same"):
-        playground()
-    assert rnn_demo()[0]["loss"] == 0.0649

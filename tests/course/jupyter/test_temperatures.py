@@ -1,7 +1,5 @@
 """Lesson 16's pictures, and the slider of the temperature, moved from Python."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -57,13 +55,6 @@ def test_a_temperature_without_a_text_is_refused():
         temperatures(LETTERS, SCORES, WRITTEN, first=1.0)
     with pytest.raises(ValueError, match=r"\(none\)"):
         temperatures(LETTERS, SCORES, {})
-
-
-def test_without_ipywidgets_the_plain_call_works(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(ImportError, match=r"next_letter\(letters, scores, temperature=1.0\) shows the same"):
-        temperatures(LETTERS, SCORES, WRITTEN)
-    assert next_letter(LETTERS, SCORES, 1.0).sentence.startswith("Temperature 1")
 
 
 def test_the_lessons_pictures_say_what_they_show():

@@ -1,7 +1,5 @@
 """The timeline viewer: what its controls do, without a browser."""
 
-import re
-import sys
 import threading
 
 import numpy as np
@@ -116,12 +114,6 @@ def test_callbacks_of_several_threads_end_with_one_picture_of_what_is_set(receip
     for thread in threads:
         thread.join()
     assert viewer.sentence == repr(receipt.plot(viewer.first.value, 5))
-
-
-def test_without_ipywidgets_it_names_the_plain_call(receipt, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(ImportError, match=re.escape("receipt.plot()")):
-        timeline(receipt)
 
 
 def test_where_no_kernel_runs_the_window_moves_still(receipt):

@@ -38,8 +38,7 @@ def turned(x, out):
 def traces(block=3, warp=0):
     x = fl.gpu(np.ones((32, 32), np.float32))
     return {
-        kernel.name: kernel.trace((1, 4), (32, 8), (x, x.copy()), block, warp)
-        for kernel in (along_rows, along_columns)
+        kernel.name: kernel.trace((1, 4), (32, 8), (x, x.copy()), block, warp) for kernel in (along_rows, along_columns)
     }
 
 

@@ -13,7 +13,7 @@ import fluxlite
 ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT / "site"), str(ROOT)]
 
-from making import docstrings, lessons, links, named, pages, reference, sources  # noqa: E402
+from making import docstrings, lessons, links, reference  # noqa: E402
 
 from tools import notebooks  # noqa: E402
 
@@ -131,23 +131,7 @@ def test_a_link_to_a_file_that_is_not_there_is_an_error():
         links.on_site("[a](tests/helpers/house.py)", "README.md", "install.md")
 
 
-def test_front_page_has_the_readmes_picture_commands_and_first_network():
-    page = pages.filled((ROOT / "site" / "pages" / "index.md").read_text(encoding="utf-8"), "index.md")
-    assert "](notebooks/first-screen.png)" in page and "make lab " in page and "make test " in page
-    assert "fl.withgradient(loss, w1, w2)" in page and "[examples/](examples/index.md)" in page
-    assert all(f"(lessons/{name})" in page for name in LESSONS if name[:2] != "02")
-    assert page.count("<!--") == page.count("-->") == 0
-
-
 # -- the reference ------------------------------------------------------------------------------------------------
-
-
-def test_groups_are_those_of_the_table_of_contents():
-    source = Path(fluxlite.__file__).read_text(encoding="utf-8")
-    groups = reference.groups(source)
-    assert [name for names in groups.values() for name in names] == fluxlite.__all__
-    titles = [page.title for page in reference.pages()]
-    assert titles[:2] == ["A model is a tree", "Gradients"] and "Layers" in titles and "Devices" in titles
 
 
 def test_every_public_name_is_on_one_page():
@@ -155,13 +139,6 @@ def test_every_public_name_is_on_one_page():
     modules = [name for name in fluxlite.__all__ if inspect.ismodule(getattr(fluxlite, name))]
     assert sorted(names + modules) == sorted(fluxlite.__all__)
     assert {f"fluxlite.{name}" for name in modules} <= set(reference.MODULES)
-
-
-def test_names_of_julia_lead_to_ours():
-    found = reference.names_elsewhere()
-    assert ("Flux", "Dense", "fluxlite", "Dense") in found and ("NNlib", "gelu", "fluxlite", "gelu") in found
-    assert ("CUDA.jl", "device!(i)", "fluxlite.cuda", "set_device") in found
-    assert {library for library, *_ in found} == set(reference._JULIA.split())
 
 
 @pytest.mark.parametrize(
@@ -177,16 +154,3 @@ def test_names_of_julia_lead_to_ours():
 def test_single_backticks_become_code_or_links(line, made):
     known = {"gpu": "fluxlite.gpu", "state": "fluxlite.state"}
     assert docstrings.as_rst([line], known, {"state"}) == [made]
-
-
-def test_every_module_has_a_page_of_its_source():
-    assert sources.page_of_module("fluxlite.tree.ties") == "source/fluxlite/tree/ties.html"
-    assert len(sources.modules()) == len(list((ROOT / "fluxlite").rglob("*.py"))) > 200
-    file, _, line = sources.place_of("fluxlite", "Dense.of").partition("#L-")
-    above = (ROOT / "fluxlite" / "layers" / "dense.py").read_text(encoding="utf-8").splitlines()
-    assert file == "source/fluxlite/layers/dense.html" and above[int(line) - 1 : int(line) + 1][0] == "    @classmethod"
-
-
-def test_only_arrows_get_a_name():
-    page = '<a href="a">Layers</a>\n<details><summary><i></i></summary></details><details><summary>Hint</summary>'
-    assert named.with_names(page).count("aria-label") == 1

