@@ -99,15 +99,6 @@ def test_an_error_inside_is_not_taken_for_a_wrong_keyword():
     assert "eta" not in str(caught.value)
 
 
-def test_a_tensor_is_no_array():
-    torch = pytest.importorskip("torch")
-    words = r"takes an array, got a torch\.Tensor; np\.from_dlpack\(x\) makes an array"
-    for model in (MODEL, MODEL[0]):
-        with pytest.raises(TypeError, match=words):
-            model(torch.zeros(1, 2))
-    np.testing.assert_array_equal(MODEL(np.asarray(torch.zeros(1, 2))), MODEL(np.zeros((1, 2), np.float32)))
-
-
 def test_every_hint_names_what_there_is():
     for table in TABLES:
         for name, here in table.items():

@@ -41,33 +41,6 @@ def is_unchanged(before, *trees):
 # -- the rules --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("rule", "of_torch"),
-    [
-        (Descent(0.05), lambda torch, p: torch.optim.SGD(p, lr=0.05)),
-        # PyTorch's velocity leaves the learning rate out and multiplies by it later: the same while it is constant.
-        (Momentum(0.05, 0.8), lambda torch, p: torch.optim.SGD(p, lr=0.05, momentum=0.8)),
-        (Adam(0.05), lambda torch, p: torch.optim.Adam(p, lr=0.05)),
-        (Adam(0.05, (0.7, 0.95), 1e-3), lambda torch, p: torch.optim.Adam(p, lr=0.05, betas=(0.7, 0.95), eps=1e-3)),
-    ],
-)
-def test_twenty_steps_as_pytorch_makes_them(rule, of_torch):
-    torch = pytest.importorskip("torch")
-    rng = np.random.default_rng(0)
-    A, W, b = rng.normal(size=(4, 3)), rng.normal(size=(2, 3)), rng.normal(size=2)
-    model = {"W": W.copy(), "b": b.copy()}
-    theirs = [torch.tensor(W, requires_grad=True), torch.tensor(b, requires_grad=True)]
-    state, optimizer = setup(rule, model), of_torch(torch, theirs)
-    for _ in range(20):
-        grads = gradient(lambda m: ((A @ m["W"].T + m["b"]) ** 2).sum(), model)
-        update(state, model, grads[0])
-        optimizer.zero_grad()
-        ((torch.tensor(A) @ theirs[0].T + theirs[1]) ** 2).sum().backward()
-        optimizer.step()
-        np.testing.assert_allclose(model["W"], theirs[0].detach().numpy(), rtol=1e-12)
-        np.testing.assert_allclose(model["b"], theirs[1].detach().numpy(), rtol=1e-12)
-
-
 def test_the_formulas():
     x = np.ones(1)
     for rule, steps in ((Descent(0.5), [0.5, 0.0]), (Momentum(0.5, 0.5), [0.5, -0.25])):

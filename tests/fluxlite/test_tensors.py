@@ -4,52 +4,9 @@ import numpy as np
 import pytest
 from inside import is_tensor, refuse_tensor, tensor
 from kinds import EVERYWHERE, GPUS
+from layer_table import LAYERS
 
 import fluxlite as fl
-
-PICTURES, SEQUENCES, ROWS = (2, 4, 4, 2), (2, 5, 2), (4, 2)
-
-
-def scored():
-    return fl.Dense(2, 2)
-
-
-# Each layer and function that takes an array, with a shape that it would take.
-LAYERS = {
-    "Dense": (lambda: fl.Dense(2, 3), ROWS),
-    "Chain": (lambda: fl.Chain(np.tanh, fl.relu), ROWS),
-    "Scale": (lambda: fl.Scale(2), ROWS),
-    "Conv": (lambda: fl.Conv((3, 3), 2, 2), PICTURES),
-    "CrossCor": (lambda: fl.CrossCor((3, 3), 2, 2), PICTURES),
-    "ConvTranspose": (lambda: fl.ConvTranspose((3, 3), 2, 2), PICTURES),
-    "DepthwiseConv": (lambda: fl.DepthwiseConv((3, 3), 2, 2), PICTURES),
-    "MaxPool": (lambda: fl.MaxPool((2, 2)), PICTURES),
-    "MeanPool": (lambda: fl.MeanPool((2, 2)), PICTURES),
-    "AdaptiveMaxPool": (lambda: fl.AdaptiveMaxPool((2, 2)), PICTURES),
-    "AdaptiveMeanPool": (lambda: fl.AdaptiveMeanPool((2, 2)), PICTURES),
-    "GlobalMaxPool": (lambda: fl.GlobalMaxPool(), PICTURES),
-    "GlobalMeanPool": (lambda: fl.GlobalMeanPool(), PICTURES),
-    "Upsample": (lambda: fl.Upsample("nearest", scale=2), PICTURES),
-    "LayerNorm": (lambda: fl.LayerNorm(2), ROWS),
-    "BatchNorm": (lambda: fl.BatchNorm(2), ROWS),
-    "InstanceNorm": (lambda: fl.InstanceNorm(2), SEQUENCES),
-    "GroupNorm": (lambda: fl.GroupNorm(2, 1), ROWS),
-    "Dropout": (lambda: fl.Dropout(0.5), ROWS),
-    "MultiHeadAttention": (lambda: fl.MultiHeadAttention(2, nheads=1), SEQUENCES),
-    "RNN": (lambda: fl.RNN(2, 3), SEQUENCES),
-    "LSTM": (lambda: fl.LSTM(2, 3), SEQUENCES),
-    "GRU": (lambda: fl.GRU(2, 3), SEQUENCES),
-    "Recurrence": (lambda: fl.Recurrence(fl.LSTMCell(2, 3)), SEQUENCES),
-    "RNNCell": (lambda: fl.RNNCell(2, 3), ROWS),
-    "LSTMCell": (lambda: fl.LSTMCell(2, 3), ROWS),
-    "GRUCell": (lambda: fl.GRUCell(2, 3), ROWS),
-    "SkipConnection": (lambda: fl.SkipConnection(scored(), np.add), ROWS),
-    "Parallel": (lambda: fl.Parallel(np.add, scored(), scored()), ROWS),
-    "PairwiseFusion": (lambda: fl.PairwiseFusion(np.add, scored(), scored()), ROWS),
-    "Maxout": (lambda: fl.Maxout(scored(), scored()), ROWS),
-    "flatten": (lambda: fl.flatten, PICTURES),
-    "Embedding": (lambda: fl.Embedding(4, 2), (3,)),
-}
 
 
 def layer_names():

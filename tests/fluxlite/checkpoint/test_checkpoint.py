@@ -3,7 +3,6 @@
 import collections
 import copy
 import math
-import pickle
 from dataclasses import dataclass
 
 import numpy as np
@@ -450,14 +449,6 @@ def test_ties_in_a_model_survive_and_the_order_of_the_places_does_not_matter(pat
     fl.save(path, model=fl.Chain(fl.Dense.of(shared), fl.Dense.of(shared)))
     with pytest.raises(ValueError, match=r"model.layers\[0\].weight and model.layers\[1\].weight are one tied"):
         fl.load(path, model=fl.Chain(fl.Dense.of(W), fl.Dense.of(W.T)))
-
-
-def test_pickle_breaks_the_tie_of_a_transpose():
-    W = np.ones((2, 3))
-    model = fl.Chain(fl.Dense.of(W), fl.Dense.of(W.T))
-    back = pickle.loads(pickle.dumps(model))
-    assert not np.shares_memory(back[0].weight, back[1].weight)
-    assert not np.shares_memory(*values(copy.deepcopy(model)))
 
 
 # -- optimizers ------------------------------------------------------------------------------------------------------

@@ -178,12 +178,6 @@ def waves():
     return x, np.sin(x.sum(axis=1, keepdims=True))
 
 
-def test_F21_a_loader_over_a_pair(simulated):
-    x, y = xy(70)
-    batches = list(fl.DataLoader((x, y), batchsize=32, shuffle=True))
-    assert [(a.shape, b.shape) for a, b in batches] == [((32, 3), (32,)), ((32, 3), (32,)), ((6, 3), (6,))]
-
-
 def test_S1_11_and_S3_6_each_batch_moved_in_the_loop(simulated, waves):
     loader = fl.DataLoader(waves, batchsize=16, shuffle=True, rng=0)
     losses = learns(lambda: ((fl.gpu(x), fl.gpu(y)) for x, y in loader))
@@ -208,24 +202,6 @@ def test_S1_13_gpu_of_a_loader_is_a_loader_over_mapobs_and_a_CuIterator(simulate
         epoch = on_host(moved)
         assert_equal(epoch, on_host(mapped))
         assert_equal(epoch, on_host(iterator))
-
-
-def test_S1_14_and_S3_8_all_data_moved_first(simulated, waves):
-    loader = fl.DataLoader(fl.gpu(waves), batchsize=32)
-    assert len(learns(lambda: loader)) == 4
-
-
-def test_S3_7_each_part_moved_first(simulated, waves):
-    x, y = waves
-    assert_equal(
-        on_host(fl.DataLoader((fl.gpu(x), fl.gpu(y)), batchsize=32)),
-        on_host(fl.DataLoader(fl.gpu((x, y)), batchsize=32)),
-    )
-
-
-def test_S3_9_mapobs(simulated, waves):
-    loader = fl.DataLoader(fl.mapobs(fl.gpu, waves), batchsize=16)
-    assert len(learns(lambda: loader)) == 6
 
 
 def test_S3_10_and_S3_R4_CuIterator(simulated, waves):

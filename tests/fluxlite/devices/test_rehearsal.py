@@ -16,7 +16,7 @@ import pytest
 import rehearsal
 from inside import add_at, cuda_devices, on_card_of
 from inside import device as cuda
-from test_tensors import LAYERS
+from layer_table import LAYERS
 
 import fluxlite as fl
 

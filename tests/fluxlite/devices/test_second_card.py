@@ -11,7 +11,7 @@ import inspect
 import numpy as np
 import pytest
 from inside import arrays
-from test_tensors import LAYERS
+from layer_table import LAYERS
 
 import fluxlite as fl
 from fluxlite.simulated import SimulatedArray

@@ -352,24 +352,3 @@ def test_the_bar_of_a_notebook_is_taken_away(kernel):
         before, history.reason, shown[-1]["close"], any(options.get("bar_style") for options in shown)
     """
     assert run_cell(kernel, cell, ["now"]) == ("now\n", "(0, 'interrupted', True, False)")
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_stop_button_pressed_twice(kernel):
-    cell = """
-        import signal
-        import numpy as np
-        import fluxlite as fl
-        def loss(m, x):
-            interrupts = signal.getsignal(signal.SIGINT).__self__
-            print("blocked", flush=True)
-            while not interrupts.pressed:
-                pass
-            print("pressed once", flush=True)
-            while True:
-                pass
-        model = {"w": np.ones(1)}
-        fl.train(loss, model, [1.0], fl.setup(fl.Descent(), model))
-    """
-    assert run_cell(kernel, cell, ["blocked", "pressed once"])[1] == "KeyboardInterrupt"
-    assert run_cell(kernel, "signal.getsignal(signal.SIGINT).__name__")[1] == "'default_int_handler'"

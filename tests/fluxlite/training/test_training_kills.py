@@ -89,13 +89,3 @@ def test_nothing_is_torn_lost_or_left_over(tmp_path):
     epochs = fl.load(path)["run"]["epoch"] + 1
     assert finished(path, 100, epochs) == finished(tmp_path / "whole", 0, epochs)
     assert sorted(os.listdir(tmp_path)) == ["run", "whole"]
-
-
-def test_the_check_notices_what_is_lost(tmp_path):
-    done = killed(tmp_path / "run", 0.05)
-    model, opt_state, data = trainings.make()
-    with pytest.raises(AssertionError):
-        check(tmp_path / "none", done + 1)
-    fl.train(trainings.loss, model, data, opt_state, 1, checkpoint=tmp_path / "run", overwrite=True)
-    with pytest.raises(AssertionError):
-        check(tmp_path / "run", 3)

@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from inside import MetalArray, MetalDevice, activations, device_of
-from test_rnn import STYLES
+from sine_wave_styles import STYLES
 
 import fluxlite as fl
 

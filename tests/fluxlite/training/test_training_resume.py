@@ -117,46 +117,6 @@ def test_a_list_of_batches(path):
         assert trained(0, 5.0, resume=True) == expected
 
 
-# -- the checker is checked ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("left_out", ["generator of data", "generator of CPU"])
-def test_without_one_of_the_generators_the_result_is_another(path, whole, monkeypatch, left_out):
-    generators = RunFile._generators
-
-    def some(self, at_start, now):
-        found = generators(self, at_start, now)
-        other = np.random.default_rng(1000)
-        return {name: other if name.startswith(left_out) else x for name, x in found.items()}
-
-    run(path, "stop", BATCHES + 2)
-    monkeypatch.setattr(RunFile, "_generators", some)
-    run(path, "stop", BATCHES + 2)
-    monkeypatch.undo()
-    assert run(path, "resume", seed=100)[0] != whole["cpu"]
-
-
-@pytest.mark.parametrize("part", ["order", "step", "optimizer"])
-def test_other_faults_are_noticed_too(path, whole, monkeypatch, part):
-    import fluxlite.checkpoint
-
-    save = fluxlite.checkpoint.save
-
-    def faulty(file, **values):
-        if part == "order":  # as it is now, where it should be as it was when the epoch began
-            values["generator of data, at the epoch's start"] = values["generator of data"]
-        if part == "step":
-            values["run"]["step"] = 0
-        if part == "optimizer":
-            values["opt_state"] = fl.setup(fl.Adam(0.05), values["model"])
-        save(file, **values)
-
-    monkeypatch.setattr(fluxlite.checkpoint, "save", faulty)
-    run(path, "stop", BATCHES + 2)
-    monkeypatch.undo()
-    assert run(path, "resume", seed=100)[0] != whole["cpu"]
-
-
 # -- callbacks, what is said, what is finished ---------------------------------------------------------------------
 
 
