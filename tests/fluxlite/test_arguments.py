@@ -1,4 +1,4 @@
-"""Bad arguments: the errors are clear, and thousands of calls neither hang nor die."""
+"""Bad arguments: the errors are clear, the judge of them is strict, and thousands of calls neither hang nor die."""
 
 import inspect
 import os
@@ -10,7 +10,7 @@ import arguments
 import bad_arguments
 import numpy as np
 import pytest
-from arguments import run, summary
+from arguments import judge, run, summary
 from bad_arguments import FOLDER, KEPT, TARGETS, Thing
 from good_arguments import fresh
 from inside import explained, in_words
@@ -231,6 +231,57 @@ def test_a_value_in_words(value, words):
     assert in_words(value).startswith(words) and len(in_words(value)) < 50
 
 
+# -- the judge ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("error", "kind"), [
+    (TypeError("softmax(x, axis): axis is a whole number, got 'text'"), "clear"),
+    (TypeError("axis must be an integer"), "clear"),
+    (TypeError("softmax takes a whole number, got 'text'"), "clear"),
+    (TypeError("softmax can't do that"), "unclear"),  # the function, but not what it got
+    (TypeError("got 'text'"), "unclear"),  # what it got, but not where
+    (TypeError("'str' object cannot be interpreted as an integer"), "unclear"),
+    (TypeError("the taxis are late"), "unclear"),  # no word of its own
+    (AttributeError("'str' object has no attribute 'axis'"), "internal"),
+    (KeyError("axis"), "internal"), (IndexError("axis out of range"), "internal"),
+    (UnboundLocalError("axis"), "internal"),
+    (RecursionError("maximum recursion depth exceeded"), "unclear"), (SystemError("axis"), "unclear"),
+])  # fmt: skip
+def test_the_judge(error, kind):
+    given = {"x": np.ones(2), "axis": "text"}
+    assert judge("softmax", given, {"axis": "text"}, _plain(error)).kind == kind
+
+
+def _plain(error):
+    """Raised by a function that's neither fluxlite's nor the caller's."""
+    code = compile("def f(error):\n    raise error", "/somewhere/else.py", "exec")
+    place = {}
+    exec(code, place)
+    try:
+        place["f"](error)
+    except Exception as found:
+        found.__traceback__ = found.__traceback__.tb_next
+        return found
+
+
+@pytest.mark.parametrize(("message", "names"), [
+    ("data=…: a list", True), ("f(data, k): wrong", True), ("data is a list", True), ("the data type is odd", False),
+    ("there's no data at all", False), ("data: wrong", True), ("metadata is a list", False),
+])  # fmt: skip
+def test_an_everyday_word_counts_only_as_the_name_of_an_argument(message, names):
+    assert arguments.names_argument("data", message) is names
+
+
+def test_an_error_of_the_callers_function_is_theirs():
+    def wrong(*args):
+        raise KeyError("mine")
+
+    bad = {"agg": bad_arguments.Raises()}
+    with pytest.raises(ValueError) as found:
+        fl.mse(x, x, bad["agg"])
+    assert judge("mse", {"prediction": x, **bad}, bad, found.value).kind == "theirs"
+
+
 # -- the calls ------------------------------------------------------------------------------------------------------
 
 
@@ -256,6 +307,29 @@ def test_calls_with_bad_arguments():
     assert len(found) == CALLS + len(KEPT) and kinds["clear"] > CALLS / 2
     assert kinds["hang"] + kinds["crash"] + kinds["internal"] == 0, "\n".join(lines)
     assert kinds["unclear"] <= 0.01 * len(found), "\n".join(lines)
+
+
+PLANTED = """
+import os, time
+from bad_arguments import BAD, TARGETS, Target
+
+def hangs(x): time.sleep(60)
+def dies(x): os._exit(3)
+def greedy(x): return bytearray(1 << 40)
+def wordless(x): return [][3]
+def fine(x): raise TypeError("fine(x) takes a number")
+
+SECONDS = 0.5
+TARGETS[:] = [Target(f.__name__, f) for f in (hangs, dies, greedy, wordless, fine)]
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits there")
+def test_planted_faults_are_found():
+    found = [verdict.kind for _, verdict in run(0, 5, PLANTED)]
+    assert found == ["hang", "crash", "unclear", "internal", "clear"]
+    kinds, lines = summary(list(run(2, 3, PLANTED)))
+    assert kinds == {"unclear": 1, "internal": 1, "clear": 1} and "MemoryError" in lines[0] and "IndexError" in lines[1]
 
 
 def test_a_call_can_be_made_again():

@@ -43,6 +43,21 @@ def test_who_imports_whom():
     assert {module: wrong for module, wrong in found.items() if wrong} == {}, "not in the table of helpers/house.py"
 
 
+@pytest.mark.parametrize(
+    ("module", "source", "wrong"),
+    [
+        ("fluxlite.tree.ties", "from ..arrays import device_of", {"arrays"}),
+        ("fluxlite.tree.contract", "def f():\n    from .. import activations", {"activations"}),
+        ("fluxlite.tree.walks", "import fluxlite.autodiff.gradients as a", {"autodiff"}),
+        ("fluxlite.losses", "import fluxlite as fl", {"fluxlite"}),
+        ("fluxlite.devices.simulation", "from ..simulated.device import SimulatedDevice", set()),
+        ("fluxlite.tree.walks", "from .ties import is_array\nimport numpy", set()),
+    ],
+)
+def test_the_checker_sees_what_is_forbidden(module, source, wrong):
+    assert house.forbidden(module, house.imported(source, module, KNOWN)) == wrong
+
+
 def test_in_the_table_all_arrows_point_one_way():
     seen = {house.TABLE_OF_CONTENTS}
     for room, (_, others) in house.ROOMS.items():
@@ -62,6 +77,19 @@ def test_every_exception_is_needed(module, other):
 
 def test_no_modules_import_each_other_in_a_circle():
     assert house.circle(ARROWS) == [], "also inside functions: nothing of it can be read without all of it"
+
+
+@pytest.mark.parametrize(
+    ("sources", "found"),
+    [
+        ({"a": "from .b import x", "b": "from .c import y", "c": "def f():\n    from . import a"}, list("abca")),
+        ({"p.a": "from ..q import b", "q.b": "from ..p.a import x"}, ["p.a", "q.b", "p.a"]),
+        ({"a": "from .b import x\nfrom .c import y", "b": "from .c import y", "c": "import numpy"}, []),
+    ],
+)
+def test_a_circle_is_found(sources, found):
+    full = {f"fluxlite.{name}": source for name, source in sources.items()}
+    assert house.circle(house.graph(full)) == [f"fluxlite.{name}" for name in found]
 
 
 def test_the_picture_in_CONTRIBUTING_is_up_to_date(monkeypatch):
