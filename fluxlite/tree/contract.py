@@ -187,8 +187,9 @@ def _check_names(cls: type, names: Any, what: str) -> None:
 
 def _dataclass_fields(cls: type) -> tuple[str, ...]:
     """Without the ClassVars and InitVars, which an object does not hold, and without a mode, which is no part."""
-    names = (field.name for field in dataclasses.fields(cls)) if dataclasses.is_dataclass(cls) else ()
-    return tuple(name for name in names if type(inspect.getattr_static(cls, name, None)) is not Automatic)
+    names = tuple([field.name for field in dataclasses.fields(cls)]) if dataclasses.is_dataclass(cls) else ()
+    has_mode = "active" in names and type(inspect.getattr_static(cls, "active", None)) is Automatic
+    return tuple([name for name in names if name != "active"]) if has_mode else names
 
 
 def _is_cached(cls: type, name: str) -> bool:
