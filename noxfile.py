@@ -148,7 +148,7 @@ def arguments(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", default=False)  # five minutes
 def frozen(session: nox.Session) -> None:
-    """Compare with 0.2.0 (tests/frozen): the receipts of all lessons too, of which `make test` has the quick ones."""
+    """Compare with 0.2.0 (tests/frozen): the receipts of all lessons too. `make test` has the quick ones."""
     tests = ["tests/frozen", "tests/fluxlite/test_examples.py", *sorted(glob("tests/course/test_lesson*.py"))]
     session.run(
         sys.executable, "-m", "pytest", "-p", "no:nbval", *tests, *session.posargs, env={"FLUXLITE_FROZEN": "all"}

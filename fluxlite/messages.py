@@ -1,4 +1,4 @@
-"""Messages, most of which appear once: plain lines, which you can list and forget.
+"""Messages: plain lines, which you can list and forget. Most appear once.
 
 ``[ Info: Float64 arrays become Float32 on their way to a GPU, …``
 

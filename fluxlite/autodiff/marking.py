@@ -210,7 +210,8 @@ class _Marking:
             held[name], recipe = self.visit(held[name], trains and (trained is None or name in trained), False)
             recipes.append(recipe)
         self.copies.append((x, new, held.copy(), trains))
-        if held.get("active", self) is None:  # not declared in the class, but set in __init__, as one does in Flux
+        # A mode that isn't declared in the class, but set in __init__, as one does in Flux.
+        if held.get("active", self) is None and type(vars(x.__class__).get("active")) is not Automatic:
             x.__class__.active = Automatic()
         return new, (record_of, names, recipes)
 

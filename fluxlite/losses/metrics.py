@@ -17,8 +17,8 @@ from ..tree.ties import is_array
 def accuracy(prediction: Any, target: Any, axis: int = -1) -> Any:
     """The share of observations for which the right class was predicted.
 
-    `prediction` holds scores of shape ``(N, classes)``, of which the largest counts, or the predicted classes' numbers,
-    of shape ``(N,)``. `target` holds the right classes' numbers, of shape ``(N,)``, or, for scores, has their shape, as
+    `prediction` holds scores of shape ``(N, classes)``, and the largest counts, or the predicted classes' numbers, of
+    shape ``(N,)``. `target` holds the right classes' numbers, of shape ``(N,)``, or, for scores, has their shape, as
     `onehotbatch` gives. A list will do for either. The result is a number, which is a look at the device: once an epoch
     is enough. For one score each, of shape ``(N, 1)``, say what counts as class 1: ``accuracy(scores[:, 0] > 0, y)``.
 
