@@ -8,7 +8,7 @@
     .venv/bin/nox -s soak             ten minutes of everything, after which memory is what it was
     .venv/bin/nox -s arguments -- 20000            bad arguments for every public name: every error says which it is
     .venv/bin/nox -s races            compare the detector of data races with their definition: 10,000 random traces
-    .venv/bin/nox -s random_programs -- 20000      gradients of random programs, beside PyTorch's
+    .venv/bin/nox -s random_programs -- 5000       gradients of random programs, beside finite differences
     .venv/bin/nox -s package          build both packages, and try each in a fresh environment; the sdist's tests, too
     .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
     .venv/bin/nox -s hub              a class of five on a real JupyterHub: hub, proxy and a server get killed
@@ -162,12 +162,12 @@ def races(session: nox.Session) -> None:
     session.run(sys.executable, script, *(session.posargs or ["10000"]), env={"PYTHONPATH": os.getcwd()})
 
 
-@nox.session(default=False)  # PyTorch is large
+@nox.session(venv_backend="none", default=False)  # ten minutes
 def random_programs(session: nox.Session) -> None:
-    """Gradients of so many random programs, beside PyTorch's: how many (20000), and from which seed (0)."""
-    session.install("-e", ".[test,bench]")
-    numbers = session.posargs or ["20000"]
-    session.run("python", "tests/fluxlite/autodiff/random_checks.py", *numbers, env={"PYTHONPATH": "tests/helpers"})
+    """Gradients of so many random programs (5000), beside finite differences, and in each style; others each time."""
+    count = session.posargs[0] if session.posargs else "5000"
+    tests = "tests/fluxlite/autodiff/test_random_programs.py"
+    session.run(sys.executable, "-m", "pytest", "-p", "no:nbval", tests, env={"FLUXLITE_EXAMPLES": count})
 
 
 @nox.session(default=False)  # three minutes

@@ -8,7 +8,7 @@ import importlib
 from typing import Any
 
 NAMES = {
-    "activations": "identity leakyrelu_each",
+    "activations": "identity",
     "arguments": "explained in_words",
     "arrays": "add_at device_of on_card_of",
     "autodiff.collecting": "collect is_number",

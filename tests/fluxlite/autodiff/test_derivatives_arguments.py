@@ -9,18 +9,18 @@ from gradcheck import Call, check_same_refusal, spoiled
 from hypothesis import given
 from hypothesis import strategies as st
 from inside import COMPOSED, composed
-from operands import few_examples, table_ids
-from test_derivatives_calls import TABLES
+from operands import few_examples
+from tables import ROWS, ids
 
 import fluxlite as fl
 
-ROWS = [row for row in TABLES if row[0] in COMPOSED]
+COMPOSED_ROWS = [row for row in ROWS if row[1] in COMPOSED]
 
 
-@pytest.mark.parametrize("function, calls_of", ROWS, ids=table_ids(ROWS))
+@pytest.mark.parametrize("table, function, calls_of", COMPOSED_ROWS, ids=ids(COMPOSED_ROWS))
 @few_examples
 @given(st.data())
-def test_what_numpy_refuses_is_refused(function, calls_of, data):
+def test_what_numpy_refuses_is_refused(table, function, calls_of, data):
     for call in spoiled(data.draw(calls_of(function))):
         check_same_refusal(call)
 

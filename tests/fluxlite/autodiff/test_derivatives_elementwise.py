@@ -1,4 +1,4 @@
-"""Functions of one element, or of several that broadcast: fluxlite/autodiff/derivatives/elementwise.py."""
+"""Functions of one element: operators, corners, and what stands beside tracked arrays."""
 
 # ruff: noqa: B023  (functions made in a loop are used in the same turn)
 import operator
@@ -8,131 +8,10 @@ import pytest
 from gradcheck import Call, check_call, check_forward, check_gradient, check_python_float, check_second
 from hypothesis import given
 from hypothesis import strategies as st
-from operands import any_number, arrays, between, calls, elementwise, few_examples, nonzero, positive, shapes, table_ids
+from operands import any_number, arrays, elementwise, few_examples, nonzero, positive, shapes, table_ids
+from tables.elementwise import above_one
 
 import fluxlite as fl
-
-inside = between(-0.9, 0.9)
-above_one = between(1.2, 3)
-between_steps = between(0.1, 0.4)  # and no jump near
-
-
-@calls
-def clip_calls(draw, function):
-    """Bounds that are numbers, arrays, or not there."""
-    x = draw(arrays(shapes()))
-    low = draw(st.sampled_from([None, -0.7, np.full(x.shape[-1:], -0.6), np.array(-0.5)]))
-    high = draw(st.sampled_from([None, 0.8, np.full(x.shape, 0.6), np.array(0.9)]))
-    return Call(function, x, low, high)
-
-
-@calls
-def where_calls(draw, function):
-    call = draw(elementwise(any_number, any_number)(function))
-    shape = np.broadcast_shapes(*(x.shape for x in call.operands))
-    return Call(function, np.random.default_rng(3).random(shape) < 0.5, *call.operands)
-
-
-@calls
-def power_calls(draw, function):
-    """array ** array, array ** number, number ** array."""
-    x = draw(arrays(shapes(), positive))
-    number = draw(st.sampled_from([0, 1, 2, 3, -1, 0.5, -1.5, 2.0]))
-    kind = draw(st.sampled_from(["array and array", "array and number", "number and array"]))
-    if kind == "array and number":
-        return Call(function, x, number)
-    if kind == "number and array":
-        return Call(function, abs(number) + 1, draw(arrays(shapes())))
-    return draw(elementwise(positive, any_number)(function))
-
-
-@calls
-def whole_powers(draw, function):
-    """A base of any sign."""
-    return Call(function, draw(arrays(shapes(), nonzero)), draw(st.sampled_from([0, 1, 2, 3, -1, -2])))
-
-
-@calls
-def round_calls(draw, function):
-    return Call(function, draw(arrays(shapes(), between(0.01, 0.04))), **draw(st.sampled_from([{}, {"decimals": 1}])))
-
-
-TABLE = [
-    (np.negative, elementwise(any_number)),
-    (np.positive, elementwise(any_number)),
-    (np.absolute, elementwise(nonzero)),
-    (np.fabs, elementwise(nonzero)),
-    (np.reciprocal, elementwise(nonzero)),
-    (np.square, elementwise(any_number)),
-    (np.sqrt, elementwise(positive)),
-    (np.cbrt, elementwise(nonzero)),
-    (np.exp, elementwise(any_number)),
-    (np.exp2, elementwise(any_number)),
-    (np.expm1, elementwise(any_number)),
-    (np.log, elementwise(positive)),
-    (np.log2, elementwise(positive)),
-    (np.log10, elementwise(positive)),
-    (np.log1p, elementwise(positive)),
-    (np.sin, elementwise(any_number)),
-    (np.cos, elementwise(any_number)),
-    (np.tan, elementwise(inside)),
-    (np.arcsin, elementwise(inside)),
-    (np.arccos, elementwise(inside)),
-    (np.arctan, elementwise(any_number)),
-    (np.sinh, elementwise(any_number)),
-    (np.cosh, elementwise(any_number)),
-    (np.tanh, elementwise(any_number)),
-    (np.arcsinh, elementwise(any_number)),
-    (np.arccosh, elementwise(above_one)),
-    (np.arctanh, elementwise(inside)),
-    (np.deg2rad, elementwise(any_number)),
-    (np.radians, elementwise(any_number)),
-    (np.rad2deg, elementwise(any_number)),
-    (np.degrees, elementwise(any_number)),
-    (np.conjugate, elementwise(any_number)),
-    (np.real, elementwise(any_number)),
-    (np.copy, elementwise(any_number)),
-    (np.nan_to_num, elementwise(any_number)),
-    (np.sign, elementwise(nonzero)),
-    (np.floor, elementwise(between_steps)),
-    (np.ceil, elementwise(between_steps)),
-    (np.trunc, elementwise(between_steps)),
-    (np.rint, elementwise(between_steps)),
-    (np.fix, elementwise(between_steps)),
-    (np.sinc, elementwise(any_number)),
-    (np.sinc, elementwise(between(-0.05, 0.05))),
-    (np.round, round_calls),
-    (np.around, round_calls),
-    (np.add, elementwise(any_number, any_number)),
-    (np.subtract, elementwise(any_number, any_number)),
-    (np.multiply, elementwise(any_number, any_number)),
-    (np.true_divide, elementwise(any_number, nonzero)),
-    (np.floor_divide, elementwise(positive, above_one)),
-    (np.remainder, elementwise(any_number, nonzero)),
-    (np.fmod, elementwise(any_number, nonzero)),
-    (np.copysign, elementwise(nonzero, nonzero)),
-    (np.heaviside, elementwise(nonzero, any_number)),
-    (np.arctan2, elementwise(nonzero, nonzero)),
-    (np.hypot, elementwise(nonzero, nonzero)),
-    (np.logaddexp, elementwise(any_number, any_number)),
-    (np.logaddexp2, elementwise(any_number, any_number)),
-    (np.power, power_calls),
-    (np.power, whole_powers),
-    (np.maximum, elementwise(any_number, any_number)),
-    (np.minimum, elementwise(any_number, any_number)),
-    (np.fmax, elementwise(any_number, any_number)),
-    (np.fmin, elementwise(any_number, any_number)),
-    (np.where, where_calls),
-    (np.clip, clip_calls),
-]
-
-
-@pytest.mark.parametrize("function, calls_of", TABLE, ids=table_ids(TABLE))
-@few_examples
-@given(st.data())
-def test_rule(function, calls_of, data):
-    check_call(data.draw(calls_of(function)))
-
 
 # -- operators ---------------------------------------------------------------------------------------------------
 
