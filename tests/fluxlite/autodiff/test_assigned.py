@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
@@ -93,18 +92,6 @@ def test_a_batchnorm_written_the_obvious_way_keeps_what_it_has_seen(device):
     assert device_of(layer(model[0](x))) == device and np.isfinite(float(CPU(value)))
 
 
-@pytest.mark.on(*EVERYWHERE)
-def test_a_trained_batchnorm_is_ready_for_test_mode(device):
-    model = device(fl.Chain(fl.Dense(4, 3, rng=np.random.default_rng(1)), BatchNorm(3)))
-    x, y = device(X), device(np.float32(np.arange(192).reshape(64, 3) % 5))
-    state = fl.setup(fl.Descent(0.01), model)
-    history = fl.train(lambda m, x, y: np.mean((m(x) - y) ** 2), model, [(x, y)] * 60, state)
-    assert model[1].count == 60 and history.steps == 60
-    inside = model[0](x)
-    np.testing.assert_allclose(CPU(model[1].mean), np.mean(CPU(inside), 0), rtol=0.2, atol=0.05)
-    np.testing.assert_allclose(CPU(model[1].var), np.var(CPU(inside), 0), rtol=0.2)
-
-
 def test_the_gradient_through_an_assigned_attribute_is_kept():
     """0.9·mean + 0.1·np.mean(x) is state, and a value of this call: within it, it is differentiated."""
     model = Memory(np.ones(2), mean=np.zeros(2))
@@ -135,7 +122,7 @@ def test_None_is_filled_and_then_it_trains_unless_it_is_declared():
 
 
 def test_integers_flags_texts_and_plain_arrays_are_written():
-    model = Memory(np.ones(2), count=0, steps=np.arange(3), name="a", active=False, pair=(1, 2))
+    model = Memory(np.ones(2), count=0, steps=np.arange(3), name="a", active=False, pair=(1, 2), cache=1)
     fresh = np.array([1.5, 2.5])
 
     def f(m):
@@ -144,12 +131,13 @@ def test_integers_flags_texts_and_plain_arrays_are_written():
         m.name, m.active, m.pair = "b", True, (3, fresh)
         m.new = fresh
         m.number = np.sum(m.w)
+        del m.cache
         return np.sum(m.w)
 
     fl.gradient(f, model)
     assert (model.count, model.steps.tolist(), model.name, model.active) == (1, [1, 2, 3], "b", True)
     assert model.pair[1] is fresh and model.new is fresh  # it was plain: it is the same object
-    assert float(model.number) == 2 and not isinstance(model.number, TrackedArray)
+    assert float(model.number) == 2 and not isinstance(model.number, TrackedArray) and not hasattr(model, "cache")
     fresh[:] = 7  # and writable again
 
 
@@ -171,47 +159,6 @@ def test_what_is_written_is_the_models_own():
     assert model.given is model.w  # assigned as it is: a tie
 
 
-def test_writable_afterwards_and_read_only_for_no_reason_never():
-    model = Memory(np.ones(2), mean=np.zeros(2))
-
-    def f(m):
-        m.mean = m.mean + m.w.data
-        return np.sum(m.w * m.mean)
-
-    for i in range(3):
-        fl.gradient(f, model)
-        assert model.mean.flags.writeable and model.w.flags.writeable and model.mean.tolist() == [i + 1] * 2
-    model.mean[:] = 0
-
-
-def test_a_deleted_attribute_is_deleted():
-    model = Memory(np.ones(2), cache=np.ones(2), other=1)
-
-    def f(m):
-        del m.cache
-        return np.sum(m.w)
-
-    fl.gradient(f, model)
-    assert not hasattr(model, "cache") and model.other == 1
-
-
-def test_an_attribute_that_was_swapped_and_put_back_is_not_written():
-    model = Memory(np.ones(2), mean=np.zeros(2))
-    mean, writes = model.mean, []
-
-    def f(m):
-        before, m.mean = m.mean, None
-        m.mean = before
-        return np.sum(m.w)
-
-    type(model).__setattr__ = lambda self, name, value: (writes.append(name), object.__setattr__(self, name, value))
-    try:
-        fl.gradient(f, model)
-    finally:
-        del type(model).__setattr__
-    assert model.mean is mean and writes == ["mean", "mean"]  # those of f itself, in its copy
-
-
 def test_the_models_own_objects_are_put_back_not_their_copies():
     model = Memory(np.ones(2), inner=Memory(np.ones(2)), me=None)
 
@@ -228,51 +175,41 @@ def test_the_models_own_objects_are_put_back_not_their_copies():
     assert fl.gradient(lambda m: np.sum(m.w * m.other.w), model)[0].w.tolist() == [1, 1]
 
 
-def test_an_object_that_was_made_in_f_is_written_without_tracking():
-    model = Memory(np.ones(2), child=None)
+def test_what_was_made_in_f_is_written_without_tracking():
+    model = Memory(np.ones(2))
 
     def f(m):
-        m.child = Memory(m.w * 3, deep=[(m.w * 2,)])
+        m.a = m.b = m.w * 3
+        m.child = Memory(m.a, deep=[(m.w * 2,)])
         m.layer = fl.Dense.of(np.ones((1, 2)))
+        scaled = m.w * 2
+        m.hook = lambda: scaled + 1
         return np.sum(m.child.w)
 
     fl.gradient(f, model)
     assert model.child.w.tolist() == [3, 3] and model.child.deep[0][0].tolist() == [2, 2]
-    assert model.layer(np.ones(2)).tolist() == [2]
+    assert model.layer(np.ones(2)).tolist() == [2] and model.hook().tolist() == [3, 3]
+    assert model.a is model.b, "what was shared still is"
 
 
-def test_two_attributes_that_share_what_was_computed_still_do():
-    model = Memory(np.ones(2), a=None, b=None)
-
-    def f(m):
-        m.a = m.b = m.w * 2
-        return np.sum(m.a)
-
-    fl.gradient(f, model)
-    assert model.a is model.b
-
-
-def test_a_closure_that_was_assigned_holds_plain_values():
-    model = Memory(np.ones(2), hook=None)
+def test_what_was_swapped_and_put_back_is_not_written(monkeypatch):
+    model, writes = Memory(np.ones(2), mean=np.zeros(2)), []
 
     def f(m):
-        scaled = m.w * 2
-        m.hook = lambda: scaled + 1
-        return np.sum(scaled)
+        before, m.mean = m.mean, None
+        m.mean = before
+        return np.sum(m.w)
 
+    def noted(self, name, value):
+        writes.append(name)
+        object.__setattr__(self, name, value)
+
+    monkeypatch.setattr(Memory, "__setattr__", noted)
     fl.gradient(f, model)
-    assert model.hook().tolist() == [3, 3]
+    assert writes == ["mean", "mean"]  # those of f itself, in its copy
 
 
 # -- kinds of classes ------------------------------------------------------------------------------------------------
-
-
-@functor(trainable=("w",))
-class Slots:
-    __slots__ = ("w", "mean", "__dict__")
-
-    def __init__(self):
-        self.w, self.mean = np.ones(2), None
 
 
 @functor(trainable=("w",))
@@ -316,11 +253,6 @@ class Frozen:
     mean: Any = None
 
 
-@functor(trainable=("w",))
-class Subclassed(OwnSetattr):
-    pass
-
-
 class OwnRule:
     def __init__(self, w, mean=None):
         self.w, self.mean = w, mean
@@ -329,7 +261,7 @@ class OwnRule:
 functor.register(OwnRule)(lambda x: ([x.w, x.mean], lambda parts: OwnRule(*parts)))
 
 
-@pytest.mark.parametrize("kind", [Slots, OnlySlots, Property, OwnSetattr, Frozen, Subclassed, OwnRule])
+@pytest.mark.parametrize("kind", [OnlySlots, Property, OwnSetattr, Frozen, OwnRule])
 def test_every_kind_of_class_keeps_what_is_assigned(kind):
     model = kind(np.ones(2)) if kind in (Frozen, OwnRule) else kind()
 
@@ -398,48 +330,29 @@ def test_a_computed_property_keeps_its_gradient():
 # -- parameters -----------------------------------------------------------------------------------------------------
 
 
-def test_replacing_a_parameter_raises_before_anything_is_written():
-    model = {"layers": [Memory(np.ones(2), count=0), Memory(np.ones(2), count=0)]}
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: setattr(m, "w", m.w * 2), r"\['layers'\]\[1\]\.w is a parameter, and was replaced inside"),
+        (lambda m: delattr(m, "w"), r"\.w is a parameter, and was deleted inside a gradient call"),
+        # The gradient would be that of a layer that's no longer there.
+        (lambda m: setattr(m, "inner", fl.Dense(2, 1)), r"\.inner holds parameters, and was replaced inside"),
+    ],
+)
+def test_replacing_a_parameter_raises_before_anything_is_written(change, words):
+    first, second = Memory(np.ones(2), count=0), Undeclared(np.ones(2))
+    w, second.inner = second.w, fl.Dense(2, 1)
+    inner = second.inner
 
     def f(m):
-        first, second = m["layers"]
-        first.count += 1
-        second.w = second.w * 2
-        second.count += 1
-        return np.sum(first.w * second.w)
+        loss = np.sum(m["layers"][0].w * m["layers"][1].w) + np.sum(m["layers"][1].inner(np.ones(2)))
+        m["layers"][0].count += 1
+        change(m["layers"][1])
+        return loss
 
-    before = [layer.w for layer in model["layers"]]
-    with pytest.raises(TypeError, match=r"\['layers'\]\[1\]\.w is a parameter, and was replaced inside a gradient"):
-        fl.gradient(f, model)
-    assert [layer.count for layer in model["layers"]] == [0, 0]
-    assert all(layer.w is w for layer, w in zip(model["layers"], before))
-
-
-def test_deleting_a_parameter_raises_too():
-    model = Memory(np.ones(2))
-
-    def f(m):
-        w = m.w
-        del m.w
-        return np.sum(w)
-
-    with pytest.raises(TypeError, match="^w is a parameter, and was deleted inside a gradient call"):
-        fl.gradient(f, model)
-    assert model.w.tolist() == [1, 1]
-
-
-def test_replacing_a_layer_that_has_parameters_raises():
-    """Its gradient would be that of a layer that is no longer there."""
-    model = Undeclared(fl.Dense.of(np.ones((1, 2))))
-    model.seen = 1
-
-    def f(m):
-        old, m.w = m.w, fl.Dense.of(np.zeros((1, 2)))
-        return np.sum(old(np.ones(2)))
-
-    with pytest.raises(TypeError, match="^w holds parameters, and was replaced inside a gradient call"):
-        fl.gradient(f, model)
-    assert model.w.weight.tolist() == [[1, 1]]
+    with pytest.raises(TypeError, match=words):
+        fl.gradient(f, {"layers": [first, second]})
+    assert first.count == 0 and second.w is w and second.inner is inner
 
 
 def test_a_tied_layer_is_written_once_and_stays_tied():
@@ -538,30 +451,6 @@ def test_after_an_exception_nothing_is_written():
     assert model.count == 0 and mean.flags.writeable and model.w.flags.writeable
 
 
-def test_of_two_threads_the_later_wins():
-    model = Memory(np.ones(2), seen=None, count=0)
-    inside, may_end = threading.Barrier(2), threading.Event()
-
-    def run(name):
-        def f(m):
-            m.seen, m.count = name, m.count + 1
-            inside.wait(10)
-            if name == "later":
-                may_end.wait(10)
-            return np.sum(m.w)
-
-        fl.gradient(f, model)
-        if name == "first":
-            may_end.set()
-
-    threads = [threading.Thread(target=run, args=(name,)) for name in ("later", "first")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    assert model.seen == "later" and model.count == 1
-
-
 # -- containers, closures -------------------------------------------------------------------------------------------
 
 
@@ -569,11 +458,9 @@ def test_of_two_threads_the_later_wins():
     ("held", "change", "place"),
     [
         ([], lambda m: m.seen.append(1), "a list"),
-        ([1, 2], lambda m: m.seen.pop(), "a list"),
         ([1, 2], lambda m: m.seen.__setitem__(0, 5), "a list"),
         ({}, lambda m: m.seen.update(a=1), "a dict"),
         ({"a": 1}, lambda m: m.seen.pop("a"), "a dict"),
-        ({"a": 1}, lambda m: m.seen.update(a=2), "a dict"),
         (OrderedDict(a=1), lambda m: m.seen.update(a=2), "an OrderedDict"),
     ],
 )
@@ -617,26 +504,20 @@ def test_a_container_that_is_the_argument_says_nothing(capsys):
     assert given["seen"] == [] and capsys.readouterr().err == ""
 
 
-def counting(w):
-    count = 0
+@pytest.mark.parametrize("held", [True, False])
+def test_a_closure_variable_is_private_to_the_call_which_is_said_once(held, capsys):
+    w, count = np.ones(2), 0
 
     def layer(x):
         nonlocal count
         count += 1
         return w * x
 
-    return layer, lambda: count
-
-
-@pytest.mark.parametrize("held", [True, False])
-def test_a_closure_variable_is_private_to_the_call_which_is_said_once(held, capsys):
-    layer, counted = counting(np.ones(2))
     model = Memory(np.ones(2), layer=layer) if held else [layer]
     for _ in range(2):
         fl.gradient(lambda m: np.sum((m.layer if held else m[0])(np.ones(2))), model)
-    assert counted() == 0
-    said = capsys.readouterr().err
-    place = "layer" if held else "[0]"
+    assert count == 0
+    said, place = capsys.readouterr().err, "layer" if held else "[0]"
     assert said.count("Warning") == 1 and f"the variable count of the function at {place} was changed" in said
 
 
@@ -656,16 +537,6 @@ def test_writing_into_a_buffer_acts_at_once_unless_a_gradient_needs_it():
 
 
 # -- the implicit style ---------------------------------------------------------------------------------------------
-
-
-def test_with_params_the_model_itself_is_assigned_plain_values():
-    model = fl.Chain(BatchNorm(4))
-    layer = model[0]
-    for i in range(3):
-        grads = fl.gradient(lambda: squares(model, X), fl.params(model))
-        assert layer.count == i + 1 and type(layer.mean) is np.ndarray and layer.mean.flags.writeable
-    assert grads[layer.scale].shape == (4,)
-    np.testing.assert_allclose(layer.mean, (1 - 0.9**3) * np.mean(X, 0), rtol=1e-4)
 
 
 def test_with_params_tracked_values_are_detached_and_parameters_put_back():

@@ -40,15 +40,6 @@ def total(x):
 # -- one gradient for each argument, in its structure -------------------------------------------------
 
 
-def test_one_gradient_for_each_argument():
-    x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
-    grads = gradient(lambda x, y: (x * y).sum(), x, y)
-    assert type(grads) is tuple and len(grads) == 2
-    np.testing.assert_array_equal(grads[0], y)
-    np.testing.assert_array_equal(grads[1], x)
-    assert gradient(lambda x: (x * x).sum(), x)[0].tolist() == [2, 4]
-
-
 def test_containers_keep_their_type_and_nesting():
     argument = {"a": [np.ones(2), (np.ones(1), Pair(np.ones(3), None))], "b": OrderedDict(w=np.ones(1))}
     (grads,) = gradient(lambda m: 3 * total(m["a"][0]) + total(m["a"][1][1].first) + total(m["b"]), argument)
@@ -82,12 +73,6 @@ def test_the_record_of_a_chain_is_indexed_like_the_chain():
     assert g[0] is g.layers[0] and g[-1] is g[2] and len(g[:2]) == 2
     named = fl.Chain(encoder=Affine(np.ones((2, 3))), decoder=np.tanh)
     assert gradient(lambda m: m(np.ones(3)).sum(), named)[0]["encoder"].weight.shape == (2, 3)
-
-
-def test_gradients_are_trees_themselves():
-    (g,) = gradient(lambda m: m(np.ones(3)).sum(), fl.Chain(Affine(np.ones((2, 3)))))
-    doubled = fl.fmap(lambda leaf: None if leaf is None else 2 * leaf, g)
-    assert type(doubled[0]) is Gradient and doubled[0].weight.tolist() == [[1.0] * 3] * 2
 
 
 def test_fields_may_have_any_name():
@@ -129,26 +114,10 @@ def test_numbers_in_plain_containers_are_differentiated_those_in_a_model_are_con
     assert gradient(lambda ms: ms[0].weight.sum() * ms[1], [Affine(np.ones(2), rate=2.0), 3.0])[0][0].rate is None
 
 
-@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16])
-def test_numbers_of_numpy_are_differentiated_too(kind):
-    (g,) = gradient(lambda x: x * x, kind(3))
-    assert g == 6 and type(g) is kind
-
-
 def test_a_python_number_does_not_change_the_dtype_of_what_it_meets():
     seen = []
     grads = gradient(lambda s, x: (seen.append((s * x).dtype), (s * x).sum())[1], 2.0, np.ones(3, np.float32))
     assert seen == [np.float32] and grads[1].dtype == np.float32 and grads[0] == 3.0
-
-
-@pytest.mark.parametrize(
-    "f",
-    [np.sum, np.mean, np.max, np.ravel, np.squeeze, np.atleast_1d, lambda x: x[None], lambda x: x[...],
-     lambda x: np.reshape(x, (1, 1)), lambda x: x.astype(np.float32), lambda x: np.stack([x, 1.0])[:1],
-     lambda x: np.broadcast_to(x, (3,))[:1], lambda x: x.copy(), np.average, np.linalg.norm],
-)  # fmt: skip
-def test_a_python_number_is_a_0_d_array_to_every_function(f):
-    assert gradient(lambda x: np.sum(f(x)), 2.0) == (1.0,)
 
 
 # -- what f may return ----------------------------------------------------------------------------------
@@ -166,6 +135,13 @@ def test_extras_come_out_as_plain_values():
     assert type(y) is np.ndarray and y.tolist() == [3, 3] and type(tree["pair"]) is Pair
     assert type(tree["parts"][1][0]) is np.ndarray and tree["parts"][0] == 3 and tree["pair"].first.tolist() == [3, 3]
     assert type(same) is Affine and text == "text" and none is None
+    y += 1  # it's yours
+
+
+def test_the_model_itself_may_be_returned():
+    model = Affine(np.ones((1, 2)))
+    (_, out), _ = withgradient(lambda m: (m.weight.sum(), m), model)
+    assert type(out) is Affine and type(out.weight) is np.ndarray and not np.shares_memory(out.weight, model.weight)
 
 
 def test_a_named_tuple_can_carry_loss_and_extras():
@@ -189,23 +165,14 @@ def test_extras_share_no_memory_with_arguments_and_can_be_changed(extra):
     assert x.tolist() == [1, 1, 1]
 
 
-def test_the_model_itself_may_be_returned():
-    model = Affine(np.ones((1, 2)))
-    (_, out), _ = withgradient(lambda m: (m.weight.sum(), m), model)
-    assert type(out) is Affine and type(out.weight) is np.ndarray and not np.shares_memory(out.weight, model.weight)
-
-
 @pytest.mark.parametrize(
     ("value", "message"),
     [
         (lambda x: x, r"of shape \(\), got shape \(2,\)"),
         (lambda x: (x, 1.0), r"got shape \(2,\)"),
-        (lambda x: x[None], r"got shape \(1, 2\)"),
         (lambda x: np.ones((1, 1)), r"got shape \(1, 1\)"),
         (lambda x: None, "got a NoneType"),
         (lambda x: (), "got a tuple"),
-        (lambda x: [x.sum()], "got a list"),
-        (lambda x: "loss", "got a str"),
         (lambda x: True, "got a bool"),
         (lambda x: x.sum() > 0, "got a bool"),
         (lambda x: (x * 1j).sum(), "complex numbers"),
@@ -225,11 +192,6 @@ def test_a_number_in_place_of_the_function_is_refused_in_words():
     w = np.ones(2)
     with pytest.raises(TypeError, match="what is differentiated is a function.*got: float64"):
         gradient(np.sum(w**2), w)
-
-
-def test_withgradient_returns_value_and_gradients():
-    value, grads = withgradient(lambda x: x**2, 3.0)
-    assert (value, grads) == (9.0, (6.0,)) and not isinstance(value, TrackedArray)
 
 
 # -- a gradient is an ordinary array ----------------------------------------------------------------------
@@ -371,12 +333,6 @@ def test_the_same_layer_twice():
     alone = gradient(lambda layer: layer(np.tanh(layer(np.ones(2)))).sum(), layer)[0]
     np.testing.assert_allclose(g[0].weight, alone.weight)
     assert g[2] is None
-
-
-def test_a_tie_across_list_and_dict():
-    W = np.ones(2)
-    (g,) = gradient(lambda m: total(m), {"a": [W, np.ones(1)], "b": {"c": W}})
-    assert g["a"][0].tolist() == [2, 2] and g["b"]["c"] is None
 
 
 def test_two_arguments_are_two_variables_even_if_they_are_one_array():
@@ -567,9 +523,6 @@ def test_what_was_computed_is_freed():
     assert count() == before
 
 
-# -- what a second reader found --------------------------------------------------------------------------
-
-
 def test_an_array_frozen_by_an_inner_gradient_stays_frozen_for_the_outer_one():
     c = np.ones(3)
 
@@ -604,12 +557,6 @@ def test_an_array_frozen_by_two_threads_is_writable_when_both_have_ended():
 
 def test_derivatives_of_a_whole_number_are_not_cut_off():
     assert fl.jacobian(lambda x: x / 2, 3)[0] == 0.5 and fl.hessian(lambda x: x**3 / 4, 3) == 4.5
-
-
-def test_a_tracked_keyword_is_refused_or_used_but_not_lost():
-    with pytest.raises(TypeError, match="leakyrelu has no derivative with respect to its keyword slope"):
-        gradient(lambda x, s: np.sum(fl.leakyrelu(x, slope=s)), np.ones(2), 0.1)
-    assert gradient(lambda x: fl.relu(x=x), 0.0) == (0.0,)
 
 
 def test_an_order_that_follows_the_memory_is_refused():

@@ -1,11 +1,49 @@
 """What a gradient is computed with can't change before the way back: it is read-only."""
 
+import traceback
+
 import numpy as np
 import pytest
 from inside import untracked_leaf
 
 import fluxlite as fl
 from fluxlite import functor
+
+# -- what a gradient was computed with, and the use that makes it read-only
+USES = {
+    "an operand": (np.ones(2), lambda x, c: x * c),
+    "in a product": (np.ones((2, 2)), lambda x, c: x @ c.T),  # records a view of it
+    "indices": (np.array([0, 0]), lambda x, c: x[c]),
+    "indices in a tuple": (np.array([0, 0]), lambda x, c: x[..., c]),
+    "a keyword": (np.array([0, 0]), lambda x, c: np.take_along_axis(x, indices=c, axis=0)),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_what_was_computed_with_cannot_be_changed(use):
+    """Or the gradient would be wrong, without a word."""
+    c, compute = USES[use]
+    before = c.copy()
+
+    def f(x):
+        y = compute(x, c)
+        c[0] = 1 + c[0]
+        return np.sum(y)
+
+    with pytest.raises(ValueError, match="read-only") as error:
+        fl.gradient(f, np.ones(2))
+    here = [frame for frame in traceback.extract_tb(error.value.__traceback__) if frame.filename == __file__]
+    assert here[-1].line == "c[0] = 1 + c[0]" and np.array_equal(c, before)
+    c[0] = 0  # afterwards it can be changed
+
+
+def test_an_argument_and_a_result_cannot_be_changed_either():
+    w = np.ones(2)
+    with pytest.raises(ValueError, match="read-only"):
+        fl.gradient(lambda m: (np.sum(m * m), w.fill(5))[0], w)
+    with pytest.raises(ValueError, match="read-only"):
+        fl.gradient(lambda x: (np.sum(x * 2), (x * 2).data.fill(7))[0], w)
+    assert w.tolist() == [1, 1]
 
 
 class Named(np.ndarray):
@@ -87,11 +125,8 @@ class Layer:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda m: m.c.__setitem__(0, 1.0),
         lambda m: m.c.fill(1.0),
         lambda m: m.c.__iadd__(1.0),
-        lambda m: np.add(m.c, 1.0, out=m.c),
-        lambda m: m.c.sort(),
         lambda m: np.copyto(m.c, 1.0),
         lambda m: untracked_leaf(m.w).__setitem__(0, 1.0),
     ],
@@ -123,3 +158,71 @@ def test_another_ValueError_stays_as_it_is():
 
     with pytest.raises(ValueError, match="^mine$"):
         fl.gradient(f, np.ones(2))
+
+
+# -- read-only while it runs -------------------------------------------------------------------------------
+
+
+def test_recorded_arrays_are_read_only_inside_and_writable_afterwards():
+    x, c, i, unused = np.ones(3), np.ones(3), np.array([0, 1]), np.ones(3)
+    states = []
+
+    def f(x):
+        loss = (x * c)[i].sum()
+        states.extend(a.flags.writeable for a in (x.data, c, i, unused))
+        return loss
+
+    fl.gradient(f, x)
+    assert states == [False, False, False, True]
+    assert all(a.flags.writeable for a in (x, c, i, unused))
+
+
+def test_arrays_that_were_read_only_before_stay_so():
+    c = np.ones(3)
+    c.flags.writeable = False
+    view = np.ones((3, 3))[0]
+    view.flags.writeable = False
+    fl.gradient(lambda x: (x * c * view).sum(), np.ones(3))
+    assert not c.flags.writeable and not view.flags.writeable and view.base.flags.writeable
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 1, 0, 1)])
+def test_views_and_what_they_view_are_both_released(order):
+    base = np.ones((3, 3))
+    view = base[1:]
+    arrays = (base, view)
+
+    def f(x):
+        return sum((x * arrays[k]).sum() for k in order)
+
+    fl.gradient(f, np.ones(3))
+    assert base.flags.writeable and view.flags.writeable
+
+
+@pytest.mark.parametrize("outside", [0, 1])
+def test_nested_gradients_with_views(outside):
+    base = np.ones((3, 3))
+    view = base[1:]
+    arrays = (base, view)
+
+    def f(x):
+        y = (x * arrays[outside]).sum()
+        fl.gradient(lambda z: (z * arrays[1 - outside]).sum(), np.ones(3))
+        assert not arrays[outside].flags.writeable, "still needed by the outer gradient"
+        return y
+
+    fl.gradient(f, np.ones(3))
+    assert base.flags.writeable and view.flags.writeable
+
+
+def test_memory_of_others_is_left_as_it_was():
+    """NumPy would not make these writable again."""
+    arrays = [np.frombuffer(bytearray(24)), np.frombuffer(bytes(24)), np.frombuffer(bytearray(24))[1:]]
+    torch = pytest.importorskip("torch")
+    tensor = torch.ones(3, dtype=torch.float64)
+    arrays += [tensor.numpy(), torch.ones(4, dtype=torch.float64).numpy()[1:], np.from_dlpack(tensor)]
+    before = [array.flags.writeable for array in arrays]
+    for array in arrays:
+        fl.gradient(lambda x, array=array: (x * array).sum(), np.ones(array.shape))
+        fl.gradient(lambda x: x.sum(), array)
+    assert [array.flags.writeable for array in arrays] == before

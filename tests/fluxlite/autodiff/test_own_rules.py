@@ -79,6 +79,10 @@ def test_what_cannot_be_entered(scale):
         fl.rule(scale, 2)
     with pytest.raises(TypeError, match="a pullback for each operand, got none"):
         fl.rule(scale)
+    fl.rule(scale, lambda g, out, x, s: g * s)
+    with pytest.raises(TypeError, match="takes by position only x, s"):
+        fl.gradient(lambda x: scale(x, 2.0, 3.0), 1.0)
+    del RULES[scale]
     assert before == RULES
 
 
