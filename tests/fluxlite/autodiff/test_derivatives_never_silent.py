@@ -20,15 +20,11 @@ def gradient_of(f, *xs):
 # -- dropped ---------------------------------------------------------------------------------------------------------
 
 DROPPED = {
-    "full_like": lambda x: np.full_like(x, np.sum(x * x)),
     "full_like of another shape": lambda x: np.full_like(x, np.sum(x * x), shape=(2, 1), dtype=np.float64) * x[:2],
     "full_like of a number": lambda x: np.full_like(x[0], x[1] * x[0]),
-    "unique": lambda x: np.unique(x) ** 2,
     "unique with the rest": lambda x: np.unique(x, return_index=True, return_inverse=True, return_counts=True)[0] ** 2,
     "unique rows": lambda x: np.unique(np.stack([x, x**2 + 1]), axis=0) ** 2,
-    "bincount": lambda x: np.bincount(I, weights=x**2),
     "bincount of a list": lambda x: np.bincount([0, 2, 1, 0], x**2, 7),
-    "histogram": lambda x: np.histogram(I, weights=x**2)[0],
     "histogram of a range": lambda x: np.histogram(I, bins=2, range=(0, 1), weights=x**2)[0],
     "histogram of given edges": lambda x: np.histogram(I, bins=[0.0, 1.0, 3.0], weights=x**2)[0],
     "edges of a histogram": lambda x: np.histogram(x**2, 3)[1] ** 2,
@@ -48,19 +44,6 @@ def test_what_was_dropped_is_there(f):
 def test_of_equal_elements_the_first_is_the_one_in_unique():
     assert gradient_of(lambda x: np.unique(x) ** 2, np.array([2.0, 3.0, 2.0])).tolist() == [4.0, 6.0, 0.0]
     check_forward(lambda x: np.unique(x, return_index=True), np.array([2.0, 3.0, 2.0]))
-
-
-def test_the_same_on_a_gpu():
-    with fl.simulate_gpu():
-        x, index = fl.gpu(X, dtype=None), fl.gpu(I, dtype=None)
-        for on_gpu, f in (
-            (lambda x: np.bincount(index, weights=x**2), lambda x: np.bincount(I, weights=x**2)),
-            (lambda x: np.histogram(index, weights=x**2)[0], lambda x: np.histogram(I, weights=x**2)[0]),
-            (lambda x: np.histogram(x**2, 3)[1] ** 2,) * 2,
-            (lambda x: np.unique(x) ** 2,) * 2,
-            (lambda x: np.full_like(x, np.sum(x * x)),) * 2,
-        ):
-            np.testing.assert_allclose(fl.cpu(gradient_of(on_gpu, x)), gradient_of(f, X))
 
 
 def test_weights_of_another_shape_are_refused_as_by_numpy():
@@ -144,17 +127,7 @@ def test_where_the_value_is_no_number_the_gradient_is_not_0():
 
 @pytest.mark.parametrize(
     "f",
-    [
-        fl.relu,
-        np.sign,
-        np.floor,
-        np.ceil,
-        np.rint,
-        np.round,
-        lambda x: x**0,
-        lambda x: x // 2,
-        lambda x: np.clip(x, 0, 1),
-    ],
+    [fl.relu, np.sign, np.floor, np.ceil, np.round, lambda x: x**0, lambda x: x // 2, lambda x: np.clip(x, 0, 1)],
 )
 def test_a_flat_piece_inside_another_gradient(f):
     """The inner gradient does not depend on `x`, and is a number as `x` is."""
@@ -173,11 +146,10 @@ def test_a_part_of_an_array_without_axes():
 
 EXACT = {
     "times a fraction": lambda x: x * Fraction(1, 2),
-    "a fraction divided": lambda x: Fraction(1, 2) / (x + 10),
     "a power": lambda x: (x + 10) ** Fraction(1, 2),
-    "a larger fraction": lambda x: np.maximum(x, Fraction(1, 3)),
     "a list with a fraction": lambda x: x * [1, Fraction(1, 2), 2, 3],
     "an array of objects": lambda x: x * np.array([1, Fraction(1, 2), 2, 3.5], object),
+    "objects first": lambda x: np.array([1, Fraction(1, 2), 2, 3.5], object) * x + np.array([1, 2, 3, 4], object),
     "joined with objects": lambda x: np.concatenate([x, np.array([1, 2], object)]) ** 2,
 }
 
@@ -200,8 +172,6 @@ def test_fractions_and_objects_are_constants(f):
     [
         [[0.0]],
         [[1.0, 2.0], [2.0, 4.0]],
-        [[0.0, 0.0], [0.0, 0.0]],
-        [[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]],
         [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]],
         [[[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]]],
     ],
@@ -213,9 +183,3 @@ def test_the_determinant_of_a_singular_matrix_has_a_slope(a):
 def test_a_large_singular_matrix_is_refused():
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         gradient_of(np.linalg.det, np.ones((20, 20)))
-
-
-def test_an_array_of_objects_is_a_constant_on_either_side():
-    for constant in (np.array([1, 2], object), np.array([Fraction(1), Fraction(2)])):
-        assert fl.gradient(lambda x, c=constant: np.sum(x * c), np.ones(2))[0].tolist() == [1, 2]
-        assert fl.gradient(lambda x, c=constant: np.sum(c * x + c), np.ones(2))[0].tolist() == [1, 2]

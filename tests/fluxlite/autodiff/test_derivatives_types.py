@@ -29,6 +29,7 @@ CALLS = {
     "dot, the number first": lambda x: np.dot(1.5, x),
     "inner": lambda x: np.inner(x, 1.5),
     "outer": lambda x: np.outer(x, 1.5),
+    "outer of a ufunc": lambda x: np.multiply.outer(x, 2.0),
     "kron": lambda x: np.kron(x, 1.5),
     "vecdot with a list": lambda x: np.vecdot(x, [1.0, 2.0, 3.0]),
     "polyval": lambda x: np.polyval([1.0, 2.0], x),
@@ -70,10 +71,6 @@ def test_what_pad_refuses_it_refuses_without_axes_too():
             np.pad(np.float32(1), widths)
         with pytest.raises(type(wanted.value)):
             fl.gradient(lambda x, widths=widths: np.pad(x, widths), np.float32(1))
-
-
-def test_outer_of_a_ufunc_beside_a_number():
-    check_forward(lambda x: np.multiply.outer(x, 2.0), X)
 
 
 def test_concatenate_with_a_number_that_is_differentiated():

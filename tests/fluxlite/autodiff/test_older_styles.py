@@ -64,15 +64,10 @@ def test_numbers_become_0_d_params():
         assert w.data == 0 and type(w.data) is np.ndarray and w.grad == 4
 
 
-@pytest.mark.parametrize("bad", [np.array([1, 2]), np.ones(2, bool), np.ones(2, complex), [1.0], 3, None, "w"])
+@pytest.mark.parametrize("bad", [np.array([1, 2]), np.ones(2, complex), [1.0], 3, param(np.ones(2))])
 def test_param_takes_floating_point_arrays_only(bad):
     with pytest.raises(TypeError, match="param takes an array of floating-point numbers, got an? "):
         param(bad)
-
-
-def test_param_of_a_tracked_array_is_refused():
-    with pytest.raises(TypeError, match="got a TrackedArray"):
-        param(param(np.ones(2)))
 
 
 def test_data_is_assigned_plain_arrays_of_the_same_shape_only():
@@ -114,8 +109,9 @@ def test_a_state_that_was_walked_through_has_to_be_detached():
         back((h * w).sum())
     loss = w.sum()
     back(loss)
-    with pytest.raises(RuntimeError, match="already walked through"):
-        back(loss)
+    for again in (loss, loss + w.sum()):
+        with pytest.raises(RuntimeError, match="already walked through"):
+            back(again)
 
 
 def test_the_total_of_several_losses():
@@ -136,21 +132,12 @@ def test_the_total_of_several_losses():
         loss += 1
 
 
-def test_losses_already_walked_through_cannot_be_walked_again_in_a_total():
-    w = param(np.ones(2))
-    losses = [w.sum(), (w * 2).sum()]
-    back(losses[0])
-    with pytest.raises(RuntimeError, match="already walked through"):
-        back(losses[0] + losses[1])
-
-
 def test_losses_that_back_refuses():
     w = param(np.ones(2))
     for bad, message in (
         (w * 2, r"of shape \(\), got shape \(2,\)"),
         (3.0, "got a plain float"),
         (np.ones(()), "got a plain ndarray"),
-        ((w.sum(),), "got a plain tuple"),
         ((w * 1j).sum(), "complex"),
     ):
         with pytest.raises(TypeError, match=message):
@@ -299,14 +286,10 @@ class Renamed:
 
 fl.functor.register(Renamed)(lambda x: ({"w": x.stored}, lambda parts: Renamed(parts["w"])))
 
-Pair = namedtuple("Pair", "w v")
-
-
 @pytest.mark.parametrize(
     ("make", "place"),
     [
         (lambda w: (w,), r"\['last'\]\[0\]"),
-        (lambda w: Pair(w, 1), r"\['last'\]\.w"),
         (Frozen, r"\['last'\]\.w"),
         (lambda w: lambda x: w * x, r"\['last'\]\.w"),
         (lambda w: functools.partial(np.add, w), r"\['last'\]\.args\[0\]"),
