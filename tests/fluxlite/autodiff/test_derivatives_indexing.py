@@ -1,4 +1,4 @@
-"""Indexing, another dtype, another device: every rule of fluxlite/autodiff/derivatives/primitives.py."""
+"""Indexing and other dtypes, beside their rows in tables/indexing.py."""
 
 # ruff: noqa: B023  (functions made in a loop are used in the same turn)
 import numpy as np

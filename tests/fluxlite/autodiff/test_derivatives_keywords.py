@@ -1,4 +1,4 @@
-"""Keywords: where=, initial= and dtype=; those that say what NumPy does anyway; methods of ufuncs."""
+"""Keywords that say dtype=, or what NumPy does anyway; methods of ufuncs. Further ones: tables/keywords.py."""
 
 import numpy as np
 import pytest

@@ -286,6 +286,7 @@ class Renamed:
 
 fl.functor.register(Renamed)(lambda x: ({"w": x.stored}, lambda parts: Renamed(parts["w"])))
 
+
 @pytest.mark.parametrize(
     ("make", "place"),
     [

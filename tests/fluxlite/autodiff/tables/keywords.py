@@ -1,4 +1,4 @@
-"""Keywords: where=, initial= and dtype=; those that say what NumPy does anyway; methods of ufuncs."""
+"""Keywords of reductions: where=, which chooses elements, and initial=."""
 
 import numpy as np
 from gradcheck import Call

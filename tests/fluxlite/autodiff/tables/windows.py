@@ -1,4 +1,4 @@
-"""Convolution and pooling: every rule of fluxlite/autodiff/derivatives/windows.py, on every device, against PyTorch."""
+"""Convolution and pooling: every rule of fluxlite/autodiff/derivatives/windows.py."""
 
 import math
 
