@@ -248,8 +248,10 @@ def test_no_two_gradients_share_memory():
 def test_float64_constants_do_not_make_float32_gradients_float64():
     """Translation trap 5."""
     w, x = np.ones((2, 3), np.float32), np.ones((4, 3))
-    (g,) = gradient(lambda w: ((x @ w.T) * np.float64(0.1)).sum(), w)
-    assert g.dtype == np.float32
+    slope_of = lambda w: gradient(lambda w: ((x @ w.T) ** 2 * np.float64(0.1)).sum(), w)[0]  # noqa: E731
+    inside = []
+    (g,) = gradient(lambda w: (inside.append(slope_of(w)), inside[0].sum())[1], w)
+    assert g.dtype == slope_of(w).dtype == inside[0].dtype == np.float32
 
 
 def test_a_rule_may_return_what_is_needed_elsewhere():
