@@ -346,7 +346,9 @@ def test_importing_fluxlite_imports_no_GPU_library_and_not_what_only_choosing_ne
         "             'fluxlite.simulated.pretending', 'fluxlite.devices.metal', 'fluxlite.fused'):\n"
         "    print(name, name in sys.modules)\n"
         "fl.cpu(1), fl.functional('CPU'), fl.notices(), fl.doctor, fl.supported_devices(), fl.get_device('CPU')\n"
-        "print('cupy' in sys.modules)"
+        "import numpy as np, fluxlite.cuda\n"
+        "fl.gradient(lambda m: np.sum(m(np.ones((1, 2), np.float32))), fl.Dense(2, 3, fl.relu))\n"
+        "print('cupy' in sys.modules, [name for name in sys.modules if 'fluxlite.fused' in name] != [])"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert "True" not in out

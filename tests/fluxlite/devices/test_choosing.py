@@ -158,7 +158,9 @@ def test_simulation_on_off_and_for_a_block(said):
         assert fl.require_gpu() is fl.gpu_device() is devices()[0] and not fl.functional("CUDA")
         x = fl.cu(np.ones(2))
         assert fl.device_of(x) is devices()[0] and x.dtype == np.float32
+        said()
         fl.simulate_gpu(2, like="GTX 1650")
+        assert said() == ["[ Info: Simulated:0 to Simulated:1, simulated GTX 1650, stand in for GPUs."]
         before = devices()
         with fl.simulate_gpu(like="A100", memory=1000) as device:
             assert devices() == [device] and device.memory().capacity == 1000 and "A100" in device.name

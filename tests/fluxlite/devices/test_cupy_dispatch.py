@@ -45,45 +45,21 @@ class Foreign:
         raise TypeError("a foreign array is no number")
 
 
-@pytest.mark.parametrize(
-    ("operate", "name"),
-    [
-        (lambda x, f: x + f, "add"), (lambda x, f: x - f, "subtract"), (lambda x, f: x * f, "multiply"),
-        (lambda x, f: x / f, "divide"), (lambda x, f: x // f, "floor_divide"), (lambda x, f: x % f, "remainder"),
-        (lambda x, f: x**f, "power"), (lambda x, f: x @ f, "matmul"), (lambda x, f: x < f, "less"),
-        (lambda x, f: x >= f, "greater_equal"), (lambda x, f: np.add(f, x), "add"), (lambda x, f: np.add(x, f), "add"),
-        (lambda x, f: np.maximum(x, f), "maximum"),
-    ],
-)  # fmt: skip
-def test_a_foreign_array_gets_its_turn_in_ufuncs(x, operate, name):
-    assert operate(x, Foreign()) == ("foreign", name, "__call__")
+def test_a_foreign_array_gets_its_turn_and_cannot_be_written_in(x):
+    f = Foreign()
+    for found, name in (
+        (x + f, "add"), (x**f, "power"), (x @ f, "matmul"), (x < f, "less"), (np.add(f, x), "add"),
+    ):  # fmt: skip
+        assert found == ("foreign", name, "__call__")
+    assert np.concatenate([x, f]) == ("foreign", "concatenate") and np.where(x, f, 0) == ("foreign", "where")
+    for index in (0, slice(None), (0, 1)):
+        with pytest.raises(TypeError):
+            x[index] = f
 
 
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda x, f: np.concatenate([x, f]), "concatenate"),
-        (lambda x, f: np.stack([f, x]), "stack"),
-        (lambda x, f: np.where(x, f, 0), "where"),
-        (lambda x, f: np.einsum("ij,jk", x, f), "einsum"),
-    ],
-)
-def test_a_foreign_array_gets_its_turn_in_functions(x, call, name):
-    assert call(x, Foreign()) == ("foreign", name)
-
-
-@pytest.mark.parametrize("index", [0, slice(None), (0, 1)])
-def test_a_foreign_array_cannot_be_written_in(x, index):
-    with pytest.raises(TypeError):
-        x[index] = Foreign()
-
-
-def test_a_host_array_cannot_be_written_to_a_slice(x):
+def test_nothing_is_copied_from_or_to_the_host_by_itself(x):
     with pytest.raises(ValueError):
         x[0] = np.ones(3, np.float32)
-
-
-def test_no_implicit_copy_to_the_host(x):
     with pytest.raises(TypeError):
         np.asarray(x)
 

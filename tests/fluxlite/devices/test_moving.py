@@ -93,8 +93,8 @@ def test_precision_is_mentioned_once(simulated):
 
 @pytest.mark.on(*GPUS)
 def test_arrays_of_other_things_raise(device):
-    for x, kind in ((np.array([{}, 1], dtype=object), "dict"), (np.array(["a"]), "str"),
-                    (np.array(["2026-01-01"], "M8[D]"), "datetime64"), (np.ones(2, np.longdouble), "longdouble")):  # fmt: skip
+    others = np.array([{}, 1], dtype=object), np.array(["a"]), np.array(["2026"], "M8[Y]"), np.ones(2, np.longdouble)
+    for x, kind in zip(others, ("dict", "str", "datetime64", "longdouble"), strict=True):
         with pytest.raises(TypeError, match=kind):
             device([f32(2), x])
         assert cpu(x) is x

@@ -4,19 +4,16 @@ import sys
 
 import numpy as np
 import pytest
+from fused_runs import BOTH, launched, numbers
 from gradcheck import check_gradient
 from inside import _BY_ELEMENT, CannotFuse
-from test_fuse import launched, numbers
 
 import fluxlite as fl
 from fluxlite import receipt
 from fluxlite.cuda import fuse
 
-BOTH = pytest.mark.on("Simulated", "CUDA")
-
 PROGRAMS = {
     "tanh": lambda x, y: np.tanh(x + y) * 2,
-    "square": lambda x, y: (x - y) ** 2,
     "power": lambda x, y: np.abs(x) ** 3 * np.exp(y),
     "where": lambda x, y: np.where(x > y, x * y, np.sin(x) - y),
     "clip": lambda x, y: np.clip(x, -1, 1) + np.maximum(y, x),
@@ -125,13 +122,10 @@ def test_what_changes_in_place_has_no_derivative(simulated):
     np.testing.assert_array_equal(fl.cpu(x), before)
 
 
-def test_a_function_without_a_rule_says_so_at_the_call(simulated):
+def test_what_has_no_rule_or_cannot_be_fused_says_so_at_the_call(simulated):
     fused = fuse(lambda x: np.ldexp(x, 2), kernel_name="shifted")
     with pytest.raises(TypeError, match="np.ldexp has no derivative rule"):
         fl.gradient(lambda x: np.sum(fused(x)), simulated(numbers(3)))
-
-
-def test_what_cannot_be_fused_raises_inside_of_a_gradient_too(simulated):
     with pytest.raises(CannotFuse, match="np.sum can't be part"):
         fl.gradient(lambda x: fuse(lambda x: x - np.sum(x))(x)[0], simulated(numbers(3)))
 
