@@ -12,7 +12,7 @@ What's acted:
   them. Code that forgets to wait reads NaN, so a missing wait shows. `log` has everything in its order.
 - A kernel is compiled by NVRTC where that's installed, which finds what a card's compiler would refuse. Then it's
   answered by its name, with NumPy (`rehearsed_kernels.py`). So are products, in place of cuBLAS, and sums, in place of
-  CUB (`rehearsed_cub.py`). A kernel of `cupy.fuse` does what CuPy noted for it (`rehearsed_fused.py`).
+  CUB. A kernel of `cupy.fuse` does what CuPy noted for it (`rehearsed_fused.py`).
 
 Here the rehearsal stops. It says nothing about time, and nothing about what a compiled kernel computes, only about what
 was asked of it. Kernels that have no answer, CuPy's precompiled libraries (cuSOLVER, cuFFT, cuRAND, sorting by Thrust)
@@ -211,7 +211,7 @@ def start():
     """From now on CuPy has `CARDS` cards, in this process. Raises `RuntimeError` if CuPy is imported already."""
     if "cupy" in sys.modules:
         raise RuntimeError("a rehearsal begins before CuPy is imported")
-    os.environ.pop("CUPY_ACCELERATORS", None)  # CuPy's default on NVIDIA's GPUs is CUB, `rehearsed_cub.py`
+    os.environ.pop("CUPY_ACCELERATORS", None)  # CuPy's default on NVIDIA's GPUs is CUB
     from cupy_backends.cuda.api import driver, runtime
 
     for name, function in RUNTIME.items():

@@ -23,15 +23,13 @@ class FakeCuPyDevice:
 
     def __init__(self, cupy, index):
         self.cupy, self.index = cupy, index
+        self.use = lambda: cupy.used.append(index)
 
     def __enter__(self):
         self.cupy.entered.append(self.index)
 
     def __exit__(self, *_):
         self.cupy.left.append(self.index)
-
-    def use(self):
-        self.cupy.used.append(self.index)
 
 
 class FakeArray:
@@ -60,21 +58,17 @@ class FakeCuPy:
 
     def __init__(self, is_hip, cards=(), error="", driver=0, version="14.2.0", **broken):
         self.entered, self.left, self.used = [], [], []
-        self.__version__, self.broken = version, broken
+        self.__version__, self.broken, self.cards, self.error = version, broken, cards, error
         runtime = SimpleNamespace(
-            is_hip=is_hip, getDeviceCount=lambda: self.count(cards, error), driverGetVersion=lambda: driver,
+            is_hip=is_hip, getDeviceCount=self.count, driverGetVersion=lambda: driver,
             getDeviceProperties=lambda index: {"name": cards[index].encode()},
         )  # fmt: skip
-        self.cuda = SimpleNamespace(runtime=runtime, Device=self.device)
+        self.cuda = SimpleNamespace(runtime=runtime, Device=lambda index: FakeCuPyDevice(self, index))
 
-    @staticmethod
-    def count(cards, error):
-        if error:
-            raise Trouble(error)
-        return len(cards)
-
-    def device(self, index):
-        return FakeCuPyDevice(self, index)
+    def count(self):
+        if self.error:
+            raise Trouble(self.error)
+        return len(self.cards)
 
     def array(self, x, order="K"):
         return FakeArray(x, self.broken)
@@ -322,17 +316,16 @@ def test_a_CuPy_without_a_driver_is_not_imported(package, monkeypatch):
     assert "CUDA_VISIBLE_DEVICES is set to none" in cuda.cuda_functional.__wrapped__().reason
 
 
+# It may have a GPU. We know nothing about AMD's driver. It's built from source: for which maker? Which of the two?
 @pytest.mark.parametrize(
     ("names", "driver", "backend"),
     [
-        (["cupy_cuda12x-14.2.0"], True, "CUDA"),  # it may have a GPU
-        (["cupy_rocm_7_0-14.2.0"], False, "AMDGPU"),  # we know nothing about AMD's driver
-        (["cupy-14.2.0"], False, "CUDA"),  # built from source, or from conda-forge: for which maker?
-        (["cupy_cuda12x-14.2.0", "cupy_cuda13x-14.2.0"], False, "CUDA"),  # which of the two?
+        ("cupy_cuda12x-14.2.0", True, "CUDA"), ("cupy_rocm_7_0-14.2.0", False, "AMDGPU"),
+        ("cupy-14.2.0", False, "CUDA"), ("cupy_cuda12x-14.2.0 cupy_cuda13x-14.2.0", False, "CUDA"),
     ],
-)
+)  # fmt: skip
 def test_a_CuPy_of_which_one_cannot_tell_is_asked(package, names, driver, backend):
-    package(*names, driver=driver)
+    package(*names.split(), driver=driver)
     assert cuda.package.of_no_use(backend) is None
 
 

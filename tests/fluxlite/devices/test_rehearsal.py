@@ -253,19 +253,6 @@ def test_a_model_is_trained_on_the_second_card_while_the_first_is_current(cards)
 
 
 @pytest.mark.cuda
-@pytest.mark.parametrize("name", ["Scale", "GlobalMaxPool", "Embedding", "Parallel", "GRU"])
-def test_a_layer_alone_computes_on_the_card_of_its_input(cards, name):
-    make, shape = LAYERS[name]
-    second, layer = cards[1], make()
-    x = numbers(shape, np.int64 if name == "Embedding" else np.float32)
-    got, expected = second(layer)(second(x)), layer(x)
-    for one, other in zip(fl.leaves(got), fl.leaves(expected)):
-        assert fl.device_of(one) == second
-        np.testing.assert_allclose(fl.cpu(one), other, rtol=1e-4)
-    assert rehearsal.state.device == 0
-
-
-@pytest.mark.cuda
 def test_batches_of_what_is_on_the_second_card_and_a_pipeline_of_two(cards):
     first, second = cards
     data = second((numbers((6, 2)), np.arange(6)))

@@ -130,19 +130,6 @@ def test_what_has_no_rule_or_cannot_be_fused_says_so_at_the_call(simulated):
         fl.gradient(lambda x: fuse(lambda x: x - np.sum(x))(x)[0], simulated(numbers(3)))
 
 
-def test_params_and_jacobians(simulated):
-    fused = fuse(lambda w, x: np.tanh(w * x), kernel_name="f")
-    w, x = fl.param(simulated(numbers(3))), simulated(numbers(4, 3, seed=1))
-    fl.back(np.sum(fused(w, x)))
-    np.testing.assert_allclose(
-        fl.cpu(w.grad), fl.gradient(lambda w: np.sum(np.tanh(w * fl.cpu(x))), numbers(3))[0], rtol=1e-5
-    )
-    np.testing.assert_allclose(
-        fl.jacobian(lambda v: fl.move(fused(fl.move(v, simulated), 2.0), fl.get_device("CPU")), numbers(3))[0],
-        np.diag(2 * (1 - np.tanh(2 * numbers(3)) ** 2)), rtol=1e-5, atol=1e-7,
-    )  # fmt: skip
-
-
 def test_what_lies_between_is_not_kept_for_the_way_back(simulated):
     x, y = simulated(numbers(500, 500)), simulated(numbers(500))
     function = lambda x, y: np.tanh(np.exp(np.sin(x + y) * 2) - 1) * x  # noqa: E731
