@@ -193,11 +193,11 @@ def test_a_new_shape_is_the_same_memory_and_no_copy(device):
     copied = x.reshape(3, 2, copy=True)
     copied[...] = 1
     assert cpu(x).sum() == 7 and copied.base is not x
-    real = on(device, F)
-    real.imag[...] = 1  # zeros of its own
+    y = on(device, F)
+    y.imag[...] = 1  # zeros of its own
     with pytest.raises(TypeError):
-        real.imag = 1
-    assert real.real is real and (cpu(real) == F).all()
+        y.imag = 1
+    assert y.real is y and (cpu(y) == F).all()
 
 
 @pytest.mark.on("Simulated", "CUDA")

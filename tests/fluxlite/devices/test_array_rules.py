@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from inside import lies_alike
 from kinds import EVERYWHERE, GPUS
 
 from fluxlite.devices import CPU, cpu
@@ -192,20 +193,24 @@ def test_print_shows_values(device):
 
 
 @pytest.mark.on(*EVERYWHERE)
-def test_views_share_memory_both_ways(device):
-    x = numbers(device)
-    row, column, turned = x[0], x[:, 1], x.T
-    x[0, 1] = 10
-    assert float(row[1]) == float(column[0]) == float(turned[1, 0]) == 10
-    turned[2, 1] = 20
-    assert float(x[1, 2]) == 20
+def test_a_write_is_seen_through_views_of_views_both_ways(device):
+    x = numbers(device, (3, 4))
+    turned = x.T[1:]
+    inner, flat = turned[:, ::-1][0], x.reshape(-1)[4:8]
+    inner[0] = 50  # x[2, 1]
+    flat *= 2
+    x[1] += 1
+    turned[2][:] = -1
+    assert cpu(x).tolist() == [[0, 1, 2, -1], [9, 11, 13, -1], [8, 50, 10, -1]]
+    assert cpu(inner).tolist() == [50, 11, 1] and cpu(flat).tolist() == [9, 11, 13, -1]
+    assert cpu(turned).tolist() == cpu(x).T[1:].tolist()
 
 
 @pytest.mark.on(*GPUS)
 def test_views_know_the_array_they_show(device):
     x = numbers(device)
     assert x[0].base is x and x.T.base is x and x[0][1:].base is x and x.reshape(3, 2).base is x
-    assert x.copy().base is None and x.T.reshape(-1).base is None
+    assert x.base is None and x.copy().base is None and x.T.reshape(-1).base is None
     element = x[1, 2]  # a view, too
     assert type(element) is type(x) and element.shape == ()
     element[()] = 7
@@ -216,13 +221,24 @@ def test_views_know_the_array_they_show(device):
 
 @pytest.mark.on(*EVERYWHERE)
 def test_memory_layout_is_numpys(device):
-    h = np.arange(6, dtype=np.float32).reshape(2, 3)
+    h = np.zeros((3, 4, 1, 2), np.float32)
     x = device(h)
-    for view in (np.asarray, np.transpose, lambda a: a[:, ::2], lambda a: np.broadcast_to(a, (4, 2, 3))):
-        a, b = (x if view is np.asarray else view(x)), view(h)
-        for name in ("shape", "strides", "dtype", "ndim", "size", "nbytes"):
-            assert getattr(a, name) == getattr(b, name)
-        assert a.flags.c_contiguous == b.flags.c_contiguous and len(a) == len(b)
+    for view in [
+        lambda a: a[1:, ::2], lambda a: a[..., None, 0], lambda a: a[::-1, -1], lambda a: a.T, lambda a: a.T[0],
+        lambda a: np.moveaxis(a, 0, 2), lambda a: np.swapaxes(a, 1, 3), lambda a: np.squeeze(a), np.matrix_transpose,
+        lambda a: np.expand_dims(a, (0, 2)), lambda a: a.reshape(12, 2), lambda a: a[::2].reshape(2, 2, 2, 2),
+        lambda a: a[:, :, 0].reshape(3, 1, 2, 2, 2), lambda a: np.broadcast_to(a, (5, 3, 4, 7, 2)),
+        lambda a: np.flip(a, 1), lambda a: a.reshape(3, 8, order="F"),
+    ]:  # fmt: skip
+        there, here = view(x), view(h)
+        for name in ("shape", "dtype", "ndim", "size", "nbytes"):
+            assert getattr(there, name) == getattr(here, name)
+        if np.shares_memory(here, h):
+            assert lies_alike(there, here) and (device is CPU or there.base is x) and len(there) == len(here)
+            assert there.flags.c_contiguous == here.flags.c_contiguous
+        else:
+            assert there.base is not x
+    h = np.arange(6, dtype=np.float32).reshape(2, 3)
     for source in (h.T, np.asfortranarray(h), h[:, ::-1], h[:, ::2], h[:0], np.float32(3) * np.ones(())):
         there = device(source)
         assert there.shape == source.shape

@@ -1,9 +1,6 @@
 """Which device is chosen, and which messages appear, in pretended situations; and what `gpu` does without a GPU."""
 
-import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -274,16 +271,8 @@ def test_without_gpu_comes_from_the_environment_unless_it_is_called(no_driver, m
     monkeypatch.setenv(without.VARIABLE, "yes")
     with pytest.raises(ValueError, match="FLUXLITE_WITHOUT_GPU is one of"):
         fl.gpu(ONES)
-    monkeypatch.setenv(without.VARIABLE, "raise")
-    assert fl.without_gpu() == "raise"
+    monkeypatch.setenv(without.VARIABLE, "simulate")
+    assert fl.without_gpu() == "simulate" and fl.device_of(fl.gpu(ONES)).backend == "Simulated"
     assert fl.without_gpu("cpu") == fl.without_gpu() == "cpu"
     with pytest.raises(ValueError, match="'cpu', 'simulate', 'raise', got 'strict'"):
         fl.without_gpu("strict")
-
-
-def test_a_program_started_with_the_variable_simulates():
-    code = "import fluxlite as fl, numpy as np; print(fl.device_of(fl.gpu(np.ones(1, np.float32))))"
-    environment = os.environ | {without.VARIABLE: "simulate"}
-    environment.pop("CUDA_VISIBLE_DEVICES", None)
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] in ("Simulated:0", "CUDA:0")  # the second on a machine with a real one

@@ -130,43 +130,11 @@ def test_sums_and_products_of_integers_do_not_overflow():
 # -- views -------------------------------------------------------------------------------------------
 
 
-def test_a_write_is_seen_through_views_of_views_both_ways():
-    x = numbers(3, 4)
-    turned = x.T[1:]
-    inner, flat = turned[:, ::-1][0], x.reshape(-1)[4:8]
-    inner[0] = 50  # x[2, 1]
-    flat *= 2
-    x[1] += 1
-    turned[2][:] = -1
-    assert host(x) == [[0, 1, 2, -1], [9, 11, 13, -1], [8, 50, 10, -1]]
-    assert host(inner) == [50, 11, 1] and host(flat) == [9, 11, 13, -1] and host(turned) == fl.cpu(x).T[1:].tolist()
-    assert inner.base is x and flat.base is x and x.base is None
-
-
 def test_what_was_computed_does_not_change_with_what_it_was_computed_from():
     x = numbers(3)
     y, z, copied = x * 1, x[[0, 1]], x.copy()
     x += 10
     assert host(y) == [0, 1, 2] and host(z) == [0, 1] and host(copied) == [0, 1, 2]
-
-
-def test_shapes_and_strides_are_numpys_for_every_view():
-    h = np.zeros((3, 4, 1, 2), np.float32)
-    x = device(h)
-    for view in [
-        lambda a: a[1:, ::2], lambda a: a[..., None, 0], lambda a: a[::-1, -1], lambda a: a.T, lambda a: a.T[0],
-        lambda a: np.moveaxis(a, 0, 2), lambda a: np.swapaxes(a, 1, 3), lambda a: np.squeeze(a), np.matrix_transpose,
-        lambda a: np.expand_dims(a, (0, 2)), lambda a: a.reshape(12, 2), lambda a: a[::2].reshape(2, 2, 2, 2),
-        lambda a: a[:, :, 0].reshape(3, 1, 2, 2, 2), lambda a: np.broadcast_to(a, (5, 3, 4, 7, 2)),
-        lambda a: np.flip(a, 1), lambda a: a.reshape(3, 8, order="F"),
-    ]:  # fmt: skip
-        there, here = view(x), view(h)
-        assert there.shape == here.shape
-        if np.shares_memory(here, h):
-            assert there.base is x
-            assert inside.lies_alike(there, here) and there.flags.c_contiguous == here.flags.c_contiguous
-        else:
-            assert there.base is not x
 
 
 def test_a_broadcast_array_is_read_only_and_another_can_be():
@@ -225,6 +193,7 @@ def test_parameter_keys():
         assert parameter_key(other) != parameter_key(W)
     square = numbers(3, 3)
     assert parameter_key(square[0]) != parameter_key(square[:, 0])
+    assert parameter_key(square[2]) == parameter_key(square[2:][0])
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -1,8 +1,6 @@
 """The preference for a backend: the file, its table, and what takes precedence."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 from inside import edited, preference_file, stored_backend
@@ -91,14 +89,6 @@ def test_the_project_is_the_nearest_folder_with_a_pyproject(tmp_path, monkeypatc
     fl.gpu_backend("CPU")
     assert preference_file() == str(tmp_path / "elsewhere" / "LocalPreferences.toml")
     assert os.path.isfile(preference_file())
-
-
-def test_another_process_finds_it(project):
-    fl.gpu_backend("CPU")
-    program = "import fluxlite; print(fluxlite.GPU_BACKEND, fluxlite.get_device(verbose=True))"
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    out = ran.stderr + ran.stdout
-    assert out == "[ Info: Using backend set in preferences: CPU.\nCPU CPU\n"
 
 
 # -- the file -----------------------------------------------------------------------------------------------------

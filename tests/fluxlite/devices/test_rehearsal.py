@@ -128,16 +128,16 @@ def test_memory_seeds_choosing_and_refusing(cards):
 
 @pytest.mark.cuda
 def test_kernels_are_compiled_where_nvidias_compiler_is(cards):
+    import cupy
     import rehearsed_kernels
 
     if not rehearsed_kernels._nvrtc():
         pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc-cu12")
-    import cupy
-
-    cupy.RawKernel('extern "C" __global__ void f(float* x) { x[0] = 1; }', "f").compile()
+    source = 'extern "C" __global__ void f(float* x) { x[0] = %s; }'
+    cupy.RawKernel(source % "1", "f").compile()
     assert rehearsal.log[-1][0] == "compile"
     with pytest.raises(cupy.cuda.compiler.CompileException, match="undefined"):
-        cupy.RawKernel('extern "C" __global__ void f(float* x) { x[0] = y; }', "f").compile()
+        cupy.RawKernel(source % "y", "f").compile()
 
 
 # -- measuring ---------------------------------------------------------------------------------------------------------
