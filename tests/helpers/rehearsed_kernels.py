@@ -21,12 +21,8 @@ def host(x):
     """The memory of a `cupy.ndarray`, as a NumPy array; a scalar argument as it is."""
     if not hasattr(x, "data"):
         return np.asarray(x.value)
-    memory = types.SimpleNamespace(
-        __array_interface__={
-            "data": (x.data.ptr, False), "shape": x.shape, "strides": x.strides, "typestr": x.dtype.str, "version": 3
-        }
-    )  # fmt: skip
-    return np.asarray(memory)
+    memory = {"data": (x.data.ptr, False), "shape": x.shape, "strides": x.strides, "typestr": x.dtype.str, "version": 3}
+    return np.asarray(types.SimpleNamespace(__array_interface__=memory))
 
 
 # -- one element after the other: cupy_NAME__types(inputs, outputs, indexer) -----------------------------------------
@@ -181,15 +177,13 @@ def flat_write(args):
         x[np.unravel_index(start + step * i, x.shape)] = values.reshape(-1)[i % values.size]
 
 
-# -- CUB's sums, which CuPy has precompiled, and its own kernels with CUB's blocks -----------------------------------------
+# -- CUB's sums, which CuPy has precompiled, and its own kernels with CUB's blocks -------------------------------------
 
 # Which of them is asked for, and when, is CuPy's decision. How many kernels CUB launches is from its source: one for
 # what one block of threads can reduce, otherwise two; for running totals, one to begin with and one for the rest.
 _BLOCK = 16 * 1024  # bytes
 _SUM, _MIN, _MAX, _ARGMIN, _ARGMAX, _CUMSUM, _, _PROD = range(8)
-_REDUCTIONS = {
-    _SUM: np.sum, _MIN: np.min, _MAX: np.max, _ARGMIN: np.argmin, _ARGMAX: np.argmax, _PROD: np.prod
-}  # fmt: skip
+_REDUCTIONS = {_SUM: np.sum, _MIN: np.min, _MAX: np.max, _ARGMIN: np.argmin, _ARGMAX: np.argmax, _PROD: np.prod}
 
 
 def _launched(name, count=1):

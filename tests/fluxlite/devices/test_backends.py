@@ -117,15 +117,16 @@ def test_functional_is_true_or_says_what_is_missing():
         fl.metal.device()
 
 
-def test_AMDGPU_functional_and_its_part_MIOpen():
+def test_parts_that_we_do_not_need_and_CuPy_does_not_have():
     """The guide's `functional(:MIOpen)` is true. No CuPy has MIOpen, so we say that; none of our layers needs it."""
     with fl.pretend(AMDGPU="functional"):
-        assert fl.amdgpu.functional()
         for spelling in ("MIOpen", ":MIOpen", "miopen"):
             answer = fl.amdgpu.functional(spelling)
             assert not answer and "without MIOpen" in answer.reason
-        assert fl.amdgpu.functional(":rocblas") and functional("AMDGPU", "rocFFT")
-    with fl.pretend():
+        assert fl.amdgpu.functional() and fl.amdgpu.functional(":rocblas") and functional("AMDGPU", "rocFFT")
+    with fl.pretend(CUDA="functional"):
+        answer = functional("CUDA", "cuDNN")
+        assert not answer and not answer.installed and "CuPy works without cuDNN" in answer.reason
         assert fl.amdgpu.functional(":rocBLAS").reason == fl.amdgpu.functional().reason
 
 
@@ -135,12 +136,6 @@ def test_an_unknown_part_names_the_known_ones(backend):
         functional(backend, "Voodoo")
     with pytest.raises(ValueError, match="asked as a whole"):
         functional("CPU", "BLAS")
-
-
-def test_cuDNN_is_not_needed_and_not_there():
-    with fl.pretend(CUDA="functional"):
-        answer = functional("CUDA", "cuDNN")
-        assert not answer and not answer.installed and "CuPy works without cuDNN" in answer.reason
 
 
 def test_a_part_that_CuPy_cannot_load_says_so():

@@ -361,7 +361,20 @@ RAISING = {name for reason, several in inside.LACKING.items() if reason.startswi
 EXISTING = {name for name in (*FUNCTIONS, *UFUNC_NAMES) if not name.startswith(inside.LACKING_MODULES)}
 
 
+MLX_REFUSES = {
+    "add(out=)": lambda a: mx.add(a, a, out=a), "sum(dtype=)": lambda a: mx.sum(a, dtype=mx.float32),
+    "x[mask]": lambda a: a[a > 0], "x[host array]": lambda a: a[np.array([0])],
+    "matmul of integers": lambda a: mx.matmul(a.astype(mx.int32), a.astype(mx.int32)),
+    "einsum of integers": lambda a: mx.einsum("i,i", a.astype(mx.int32), a.astype(mx.int32)),
+    "var with a fraction as ddof": lambda a: mx.var(a, ddof=0.5),
+    "nan_to_num of Float64": lambda a: mx.eval(mx.nan_to_num(a.astype(mx.float64))),
+}  # fmt: skip
+
+
 def test_the_tables_name_what_mlx_lacks_and_no_more():
+    for way in {*inside.LACKING_WAYS, *MLX_REFUSES}:
+        with pytest.raises((TypeError, ValueError)):
+            MLX_REFUSES[way](mx.array([1.0, 2.0]))
     named, same = {name for several in inside.LACKING.values() for name in several}, inside.SAME_UFUNCS
     assert {name for name in named if mlx_has(name)} == set()
     assert {name for name in EXISTING if not mlx_has(name) and same.get(name, name) == name} - named == set()

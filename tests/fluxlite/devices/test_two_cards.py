@@ -141,13 +141,10 @@ def test_with_peer_access_it_computes_slowly_and_says_so():
         first, second = fl.cuda.devices()
         x, y = counted(first), counted(second)
         for compute in (lambda: y + y, lambda: x + y, lambda: np.concatenate([y, y])[:2] * 2, lambda: y[[0, 1]] * 2):
-            with pytest.warns(
-                PerformanceWarning, match="on Simulated:1, and the current device is Simulated:0"
-            ) as said:
+            with pytest.warns(PerformanceWarning, match="on Simulated:1, and the current device is Sim.*:0") as said:
                 z = compute()
             assert said[0].filename == __file__, "it names the line of the program, so Python shows it once for each"
-            assert fl.device_of(z) is first
-            np.testing.assert_array_equal(fl.cpu(z), 2 * np.arange(6).reshape(2, 3))
+            assert fl.device_of(z) is first and (fl.cpu(z) == 2 * np.arange(6).reshape(2, 3)).all()
         with pytest.warns(PerformanceWarning):
             y += x
         assert fl.device_of(y) is second and fl.cpu(y).sum() == 30
