@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rehearsal
-from inside import add_at, cuda_devices, on_card_of
-from layer_table import LAYERS
+from inside import add_at, cuda_devices
 
 import fluxlite as fl
 
@@ -223,17 +222,6 @@ def test_cupy_computes_on_the_current_card_and_the_backend_enters_that_of_its_ar
     with second:
         np.testing.assert_array_equal(fl.cpu(x + pinned), 2 * numbers())
     assert {entry[2] for entry in rehearsal.log if entry[:2] == ("launch", "cupy_scatter_add")} == {1}
-
-
-@pytest.mark.cuda
-def test_the_card_of_an_array_is_entered_for_a_while(cards):
-    x = cards[1].upload(numbers())
-    with on_card_of(x):
-        np.testing.assert_array_equal(fl.cpu(x + np.ones_like(x)), numbers() + 1)
-        assert rehearsal.state.device == 1
-    with on_card_of(fl.param(x)), on_card_of(numbers()):
-        assert np.zeros_like(x).device.id == 1
-    assert rehearsal.state.device == 0
 
 
 @pytest.mark.cuda

@@ -28,7 +28,7 @@ def x(monkeypatch):
 
 
 def test_a_quoted_line_of_a_list_is_cut_at_its_comma(tmp_path):
-    (tmp_path / "looks.py").write_text('looks = [\n    float(x),\n]\n', encoding="utf-8")
+    (tmp_path / "looks.py").write_text("looks = [\n    float(x),\n]\n", encoding="utf-8")
     assert text_of((str(tmp_path / "looks.py"), 2)) == "line 2 of looks.py: float(x)"
 
 
