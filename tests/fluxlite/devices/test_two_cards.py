@@ -59,7 +59,6 @@ def doubled(x):
     x[i // 3, i % 3] *= 2
 
 
-# Here CuPy doesn't look itself.
 WHOLE = {
     "@": lambda x: x @ x.T, "sum of all": lambda x: x.sum(), "sort in place": lambda x: x.sort(),
     "svd": lambda x: np.linalg.svd(x), "fft": lambda x: np.fft.fft(x), "add.at": lambda x: np.add.at(x, 0, 1.0),
@@ -69,17 +68,26 @@ WHOLE = {
 }  # fmt: skip
 
 
-@pytest.mark.on(*BOTH)
-@pytest.mark.parametrize("name", [*KERNELS, *WHOLE])
-def test_a_kernel_runs_on_the_current_card_and_reaches_no_other(name, device, cards):
-    if name in WHOLE and device.backend == "CUDA":
-        pytest.skip("only the simulation looks")
-    run, x = (KERNELS | WHOLE)[name], counted(cards[1])
+def refused(run, cards):
+    """It runs on the current card alone, and changes nothing before it's refused."""
+    x = counted(cards[1])
     with pytest.raises(ValueError, match="the current device"):
         run(x)
-    np.testing.assert_array_equal(fl.cpu(x), np.arange(6).reshape(2, 3))  # refused before anything has changed
+    np.testing.assert_array_equal(fl.cpu(x), np.arange(6).reshape(2, 3))
     with cards[1]:
         run(x)
+
+
+@pytest.mark.on(*BOTH)
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_runs_on_the_current_card_and_reaches_no_other(name, cards):
+    refused(KERNELS[name], cards)
+
+
+@pytest.mark.on("Simulated")
+@pytest.mark.parametrize("name", WHOLE)
+def test_so_does_what_CUDAs_libraries_do_where_CuPy_does_not_look_itself(name, cards):
+    refused(WHOLE[name], cards)
 
 
 NO_KERNEL = {
@@ -124,15 +132,6 @@ def test_the_error_says_which_card_is_current_and_what_helps(cards):
         with there:
             assert fl.cpu(x + x).sum() == 30
     assert fl.cuda.device() is cards[0]
-
-
-def test_pretended_cards_have_the_rule_too():
-    with fl.pretend(CUDA=2):
-        x = counted(fl.get_device("CUDA", 1))
-        with pytest.raises(ValueError, match="the current device"):
-            x + x
-        with fl.cuda.using(1):
-            assert fl.cpu(x + x).sum() == 30
 
 
 def test_with_peer_access_it_computes_slowly_and_says_so():
