@@ -12,7 +12,7 @@ What's acted:
   them. Code that forgets to wait reads NaN, so a missing wait shows. `log` has everything in its order.
 - A kernel is compiled by NVRTC where that's installed, which finds what a card's compiler would refuse. Then it's
   answered by its name, with NumPy (`rehearsed_kernels.py`). So are products, in place of cuBLAS, and sums, in place of
-  CUB (`rehearsed_cub.py`). A kernel of `cupy.fuse` does what CuPy noted for it (`rehearsed_fused.py`).
+  CUB. A kernel of `cupy.fuse` does what CuPy noted for it (`rehearsed_fused.py`).
 
 Here the rehearsal stops. It says nothing about time, and nothing about what a compiled kernel computes, only about what
 was asked of it. Kernels that have no answer, CuPy's precompiled libraries (cuSOLVER, cuFFT, cuRAND, sorting by Thrust)
@@ -85,7 +85,6 @@ class Streams:
 state, streams = State(), Streams()
 _handles = itertools.count(0x1000)
 _blocks = {}  # address: the bytes there, and on which card
-_capturing = set()
 
 
 def _malloc(nbytes):
@@ -172,7 +171,7 @@ RUNTIME = {
     "memset": lambda address, value, n: _fill(address, value, n, 0),
     "streamCreate": _new, "streamCreateWithFlags": _new, "streamCreateWithPriority": _new, "streamDestroy": _nothing,
     "streamSynchronize": _program_waits, "streamQuery": _nothing, "streamWaitEvent": _stream_waits,
-    "streamIsCapturing": lambda stream: int(stream in _capturing),
+    "streamIsCapturing": lambda stream: 0,
     "eventCreate": _new, "eventCreateWithFlags": _new, "eventDestroy": _nothing, "eventRecord": _record,
     "eventElapsedTime": lambda start, end: 1e3 * (streams.times[end] - streams.times[start]),
     "eventQuery": lambda event: 0 if streams.is_done(event) else 600, "eventSynchronize": _program_waits_for,
@@ -212,7 +211,7 @@ def start():
     """From now on CuPy has `CARDS` cards, in this process. Raises `RuntimeError` if CuPy is imported already."""
     if "cupy" in sys.modules:
         raise RuntimeError("a rehearsal begins before CuPy is imported")
-    os.environ.pop("CUPY_ACCELERATORS", None)  # CuPy's default on NVIDIA's GPUs is CUB, `rehearsed_cub.py`
+    os.environ.pop("CUPY_ACCELERATORS", None)  # CuPy's default on NVIDIA's GPUs is CUB
     from cupy_backends.cuda.api import driver, runtime
 
     for name, function in RUNTIME.items():
@@ -235,8 +234,3 @@ def can_start():
 
 def is_on():
     return bool(_kept)
-
-
-def capture(stream):
-    """From now on, the stream captures a graph."""
-    _capturing.add(stream.ptr)

@@ -25,14 +25,10 @@ class Program:
     def run(self, arrays):
         memory = {parameter.index: x for parameter, x in zip(self.parameters, arrays)}
         values = {index: np.array(x) for index, x in memory.items()}
-        values |= {
-            x.index: np.asarray(x.const_value, x.dtype) for x in self.constants if x.const_value is not None
-        }  # fmt: skip
+        values |= {x.index: np.asarray(x.const_value, x.dtype) for x in self.constants if x.const_value is not None}
         for operation in self.operations:
             count = len(operation.submodule.in_params)
-            given = [
-                values[x.index].astype(dtype) for x, dtype in zip(operation.args[:count], operation.dtypes)
-            ]  # fmt: skip
+            given = [values[x.index].astype(dtype) for x, dtype in zip(operation.args[:count], operation.dtypes)]
             made = _function(operation.submodule.name)(*given)
             for x, result in zip(operation.args[count:], made if isinstance(made, tuple) else [made]):
                 values[x.index] = np.asarray(result).astype(x.dtype)

@@ -21,12 +21,8 @@ def host(x):
     """The memory of a `cupy.ndarray`, as a NumPy array; a scalar argument as it is."""
     if not hasattr(x, "data"):
         return np.asarray(x.value)
-    memory = types.SimpleNamespace(
-        __array_interface__={
-            "data": (x.data.ptr, False), "shape": x.shape, "strides": x.strides, "typestr": x.dtype.str, "version": 3
-        }
-    )  # fmt: skip
-    return np.asarray(memory)
+    memory = {"data": (x.data.ptr, False), "shape": x.shape, "strides": x.strides, "typestr": x.dtype.str, "version": 3}
+    return np.asarray(types.SimpleNamespace(__array_interface__=memory))
 
 
 # -- one element after the other: cupy_NAME__types(inputs, outputs, indexer) -----------------------------------------
@@ -181,6 +177,114 @@ def flat_write(args):
         x[np.unravel_index(start + step * i, x.shape)] = values.reshape(-1)[i % values.size]
 
 
+# -- CUB's sums, which CuPy has precompiled, and its own kernels with CUB's blocks -------------------------------------
+
+# Which of them is asked for, and when, is CuPy's decision. How many kernels CUB launches is from its source: one for
+# what one block of threads can reduce, otherwise two; for running totals, one to begin with and one for the rest.
+_BLOCK = 16 * 1024  # bytes
+_SUM, _MIN, _MAX, _ARGMIN, _ARGMAX, _CUMSUM, _, _PROD = range(8)
+_REDUCTIONS = {_SUM: np.sum, _MIN: np.min, _MAX: np.max, _ARGMIN: np.argmin, _ARGMAX: np.argmax, _PROD: np.prod}
+
+
+def _launched(name, count=1):
+    rehearsal.log.extend([("launch", f"CUB {name}", rehearsal.state.device)] * count)
+
+
+def _filled(cupy, shape, dtype, values, order="C"):
+    made = cupy.ndarray(shape, dtype, order=order)
+    host(made)[...] = values
+    return made
+
+
+def act_cub(cupy):
+    """Put the answers into CuPy's module for CUB."""
+    from cupy.cuda import cub
+
+    def reduce(x, op, reduce_axis, out_axis, out=None, keepdims=False):
+        _launched("reduce", 1 if x.nbytes <= _BLOCK else 2)
+        with np.errstate(all="ignore"):
+            values = _REDUCTIONS[int(op)](host(x))
+        if int(op) in (_ARGMIN, _ARGMAX):  # CUB gives the place and the value, and CuPy takes the first
+            pair = _filled(cupy, (2,), np.int32, [values, 0])
+            result = pair[:1].astype(np.int64)[0].reshape(())
+        else:
+            result = _filled(cupy, (), x.dtype, values)
+        return _handed_over(cupy, result.reshape((1,) * x.ndim) if keepdims else result, out)
+
+    def segmented_reduce(x, op, reduce_axis, out_axis, out=None, keepdims=False, contiguous_size=0):
+        _launched("segmented reduce")
+        axes = tuple(reduce_axis)
+        shape = tuple(n if i not in axes else 1 for i, n in enumerate(x.shape) if keepdims or i not in axes)
+        with np.errstate(all="ignore"):
+            values = _REDUCTIONS[int(op)](host(x), axis=axes, keepdims=bool(keepdims))  # of prod it's None
+        return _handed_over(cupy, _filled(cupy, shape, x.dtype, values, "C" if x.flags.c_contiguous else "F"), out)
+
+    def scan(x, op):
+        _launched("scan", 2)
+        there = host(x)
+        there[...] = (np.cumsum if int(op) == _CUMSUM else np.cumprod)(there.ravel()).reshape(there.shape)
+        return x
+
+    def histogram(x, y, bins):
+        not_rehearsed("CUB's histogram")
+
+    cub.device_reduce, cub.device_segmented_reduce, cub.device_scan = reduce, segmented_reduce, scan
+    cub.device_histogram = histogram
+
+
+def _handed_over(cupy, result, out):
+    if out is None:
+        return result
+    cupy._core.elementwise_copy(result, out)
+    return out
+
+
+# -- reductions of a whole array in two passes, by the name of their kernel ------------------------------------------
+
+_between = []
+
+
+def first_pass(args):
+    _between.append(host(args[0]).copy())
+
+
+def second_pass(name, args):
+    out = host(args[1])
+    if name not in REDUCTIONS:
+        not_rehearsed(f"cupy_{name}")
+        return
+    with np.errstate(all="ignore"):
+        out[...] = np.asarray(REDUCTIONS[name](_between.pop())).astype(out.dtype)
+
+
+# -- running totals, and what is found with them ----------------------------------------------------------------------
+
+
+def block_sums(args):
+    x, sums = map(host, args[:2])
+    sums[...] = [x[i : i + 512].sum() for i in range(0, x.size, 512)]
+
+
+def running_total(args):
+    _, x, out = map(host, args[:3])
+    out[...] = np.cumsum(x)
+
+
+def masked(args):
+    x, mask, running, out = map(host, args[:4])
+    out.reshape(-1)[running[mask] - 1] = x[mask]
+
+
+def positions(args):
+    x, _, out = map(host, args[:3])
+    out[...] = np.argwhere(x)
+
+
+def written_where(args):
+    values, mask, running, x = map(host, args[:4])
+    x[mask] = np.ravel(values)[running[mask] - 1]
+
+
 OTHERS = {
     "cupy_put_wrap": put(np.remainder), "cupy_put_clip": put(lambda i, n: np.clip(i, 0, n - 1)), "cupy_choose": choose,
     "cupy_put_raise": put_or_say,
@@ -191,20 +295,21 @@ OTHERS = {
     "cupy_var_core_float32": variance, "cupy_var_core_float64": variance, "cupy_var_core_out": variance,
     "cupy_take": take, "cupy_take_scalar": take, "cupy_prepare_array_indexing": prepare_indices,
     "cupy_scatter_add": scatter(np.add.at), "cupy_scatter_update": scatter(_assign), "cupy_mat_ptrs": pointers,
+    "cupy_bsum_shfl": block_sums, "cupy_bsum_smem": block_sums, "cupy_scan_naive": running_total,
+    "cupy_scan_btree": running_total, "cupy_getitem_mask": masked, "cupy_nonzero_kernel": positions,
+    "cupy_nonzero_kernel_incomplete_scan": positions, "cupy_scatter_update_mask": written_where,
 }  # fmt: skip
 
 
 def answer(name, args):
     """Do what the kernel `name` does."""
-    import rehearsed_cub
-
     short = re.sub(r"^cupy_|__.*$", "", name)
     if name in OTHERS:
         OTHERS[name](args)
     elif short.endswith("_pass1"):
-        rehearsed_cub.first_pass(args)
+        first_pass(args)
     elif short.endswith("_pass2"):
-        rehearsed_cub.second_pass(re.sub("^cub_|_with_dtype|_pass2$", "", short), args)
+        second_pass(re.sub("^cub_|_with_dtype|_pass2$", "", short), args)
     elif short.removesuffix("_with_dtype") in REDUCTIONS and len(args) >= 4:
         reduction(short.removesuffix("_with_dtype"), args)
     else:
@@ -321,10 +426,9 @@ def act():
         def get_function(self, name):
             return Kernel(name if isinstance(name, str) else name.decode(), self.source)
 
-    import rehearsed_cub
     import rehearsed_fused
 
-    rehearsed_cub.act()
+    act_cub(cupy)
     rehearsed_fused.act()
     real, compiled = compiler._compile_module_with_cache, set()
 

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from inside import lies_alike
 from kinds import EVERYWHERE, GPUS
 
 from fluxlite.devices import CPU, cpu
@@ -37,34 +38,18 @@ class Foreign:
 @pytest.mark.parametrize(
     "mix",
     [
-        lambda x, h: x + h,
-        lambda x, h: h + x,
-        lambda x, h: h - x,
-        lambda x, h: x @ h.T,
-        lambda x, h: h @ x.T,
-        lambda x, h: x == h,
-        lambda x, h: x < h,
-        lambda x, h: np.maximum(x, h),
-        lambda x, h: np.concatenate([x, h]),
-        lambda x, h: np.concatenate([h, x]),
-        lambda x, h: np.stack([x, h]),
-        lambda x, h: np.where(x > 2, x, h),
-        lambda x, h: x.dot(h.T),
-        lambda x, h: np.add(x, x, out=h),
-        lambda x, h: np.add(h, h, out=x),
-        lambda x, h: x + h.tolist(),
-        lambda x, h: x + "text",
-        lambda x, h: x + np.array(1.0),
+        lambda x, h: x + h, lambda x, h: h - x, lambda x, h: x @ h.T, lambda x, h: h @ x.T, lambda x, h: x == h,
+        lambda x, h: np.maximum(x, h), lambda x, h: np.concatenate([h, x]), lambda x, h: np.stack([x, h]),
+        lambda x, h: np.where(x > 2, x, h), lambda x, h: x.dot(h.T), lambda x, h: np.add(x, x, out=h),
+        lambda x, h: np.add(h, h, out=x), lambda x, h: x + h.tolist(), lambda x, h: x + "text",
+        lambda x, h: x + np.array(1.0), lambda x, h: x.__iadd__(h[0]), lambda x, h: x.__iadd__([1.0, 2.0, 3.0]),
     ],
-)
+)  # fmt: skip
 def test_a_host_array_is_no_operand(device, mix):
+    x = numbers(device)
     with pytest.raises(TypeError):
-        mix(numbers(device), np.ones((2, 3), np.float32))
-
-
-def test_the_refusal_says_both_devices_and_the_fix(simulated):
-    with pytest.raises(TypeError, match=r"Simulated:0.*\(2,\).*on CPU.*x = gpu\(x\)"):
-        numbers(simulated, (2,)) + np.ones(2)
+        mix(x, np.ones((2, 3), np.float32))
+    assert cpu(x).sum() == 15
 
 
 @pytest.mark.on("Simulated", "Metal")
@@ -78,7 +63,7 @@ def test_the_refusal_says_both_devices_and_the_fix(simulated):
 )  # fmt: skip
 def test_what_one_makes_on_the_host_can_be_made_elsewhere(device, host, named):
     """A state that a layer begins with, noise on a diagonal, a mask: CuPy's own error can't name the way out."""
-    with pytest.raises(TypeError, match="on CPU; a GPU computes only with what") as caught:
+    with pytest.raises(TypeError, match=r":0.*of shape .*on CPU; a GPU computes only with what.*gpu\(x\)") as caught:
         np.tanh(device(np.ones(2, np.float32))) * host
     said = str(caught.value)
     assert ("where the array a is" in said) == bool(named) and named in said
@@ -96,28 +81,19 @@ def test_what_cupy_cannot_make_by_like_names_what_can(simulated, call):
         np.zeros_like(x, device="cpu")
 
 
-@pytest.mark.on(*GPUS)
-def test_a_host_array_of_shape_0_may_be_compared_with(device):
-    x = numbers(device, (3,))
-    assert cpu(x < np.array(2.0)).tolist() == [True, True, False]
-    assert cpu(np.array(1.0) == x).tolist() == [False, True, False]
-
-
 @pytest.mark.on(*EVERYWHERE)
-@pytest.mark.parametrize("two", [2, 2.0, np.float32(2), np.int8(2), True + True])
-def test_numbers_are_operands(device, two):
+def test_numbers_are_operands(device):
+    """A Python number is weak; a NumPy number isn't."""
     x = numbers(device, (3,))
-    for result in (two * x, x * two, np.multiply(x, two)):
-        assert type(result) is type(x)
-        assert result.dtype == np.float32
-        assert cpu(result).tolist() == [0, 2, 4]
-
-
-@pytest.mark.on(*EVERYWHERE)
-def test_a_python_number_is_weak_and_a_numpy_number_is_not(device):
-    x = numbers(device, (3,))
-    assert (x * 2.5).dtype == np.float32
-    assert (x * np.float64(2.5)).dtype == np.float64
+    for two in (2, 2.0, np.float32(2), np.int8(2), True + True):
+        for result in (two * x, x * two, np.multiply(x, two)):
+            assert type(result) is type(x) and result.dtype == np.float32 and cpu(result).tolist() == [0, 2, 4]
+    assert (x * 2.5).dtype == np.float32 and (x * np.float64(2.5)).dtype == np.float64
+    assert cpu(x == None).tolist() == [False] * 3 and cpu(x != None).tolist() == [True] * 3  # noqa: E711
+    if device is not CPU:  # a host array of shape () may be compared with, and infinity comes without a warning
+        assert cpu(x < np.array(2.0)).tolist() == [True, True, False]
+        assert cpu(np.array(1.0) == x).tolist() == [False, True, False]
+        assert cpu(np.log(x[:2])).tolist() == [-np.inf, 0] and np.isnan(cpu(x[:1] / x[:1])).all()
 
 
 @pytest.mark.on(*EVERYWHERE)
@@ -147,15 +123,6 @@ def test_in_place_operators_write_to_all_views(device):
     assert cpu(x).tolist() == [0, 9.5, 14.5, 3]
 
 
-@pytest.mark.on(*GPUS)
-def test_in_place_with_a_host_or_foreign_array_raises(device):
-    x = numbers(device, (3,))
-    for other in (np.ones(3), Foreign(), [1.0, 2.0, 3.0]):
-        with pytest.raises(TypeError):
-            x += other
-    assert cpu(x).tolist() == [0, 1, 2]
-
-
 @pytest.mark.on("Simulated", "CUDA")
 def test_matmul_in_place_binds_the_name_anew(device):
     x = numbers(device, (2, 2))
@@ -165,47 +132,25 @@ def test_matmul_in_place_binds_the_name_anew(device):
     assert cpu(before).tolist() == [[0, 1], [2, 3]]
 
 
-@pytest.mark.on(*EVERYWHERE)
-def test_nothing_equals_none(device):
-    x = numbers(device, (2,))
-    assert cpu(x == None).tolist() == [False, False]  # noqa: E711
-    assert cpu(x != None).tolist() == [True, True]  # noqa: E711
-
-
-@pytest.mark.on(*GPUS)
-def test_infinity_and_nan_come_without_a_warning(device):
-    x = numbers(device, (2,))
-    assert cpu(np.log(x)).tolist() == [-np.inf, 0]
-    assert np.isnan(cpu(x[:1] / x[:1])).all()
-
-
 # -- other array types get a say -------------------------------------------------------------------
 
 
 @pytest.mark.on(*GPUS)
 def test_foreign_arrays_are_asked(device):
-    x = numbers(device)
-    assert x + Foreign() == ("foreign", "add", "__call__")
-    assert x @ Foreign() == ("foreign", "matmul", "__call__")
-    assert (x == Foreign()) is not None
-    assert np.add(Foreign(), x) == ("foreign", "add", "__call__")
-    assert np.concatenate([x, Foreign()]) == ("foreign", "concatenate")
-
-
-@pytest.mark.on(*GPUS)
-def test_a_type_that_refuses_ufuncs_gets_the_reflected_operator(device):
     class Refusing(Foreign):
         __array_ufunc__ = None
 
-    assert numbers(device) + Refusing() == ("foreign", "radd")
-
-
-@pytest.mark.on(*GPUS)
-@pytest.mark.parametrize("index", [0, slice(None), (0, 1)])
-def test_a_foreign_array_cannot_be_written_in(device, index):
     x = numbers(device)
+    assert x + Foreign() == ("foreign", "add", "__call__") == np.add(Foreign(), x)
+    assert x @ Foreign() == ("foreign", "matmul", "__call__")
+    assert (x == Foreign()) is not None
+    assert np.concatenate([x, Foreign()]) == ("foreign", "concatenate")
+    assert x + Refusing() == ("foreign", "radd")
+    for index in (0, slice(None), (0, 1)):
+        with pytest.raises(TypeError):
+            x[index] = Foreign()
     with pytest.raises(TypeError):
-        x[index] = Foreign()
+        x += Foreign()
 
 
 # -- copies to the host must be explicit -----------------------------------------------------------
@@ -213,15 +158,10 @@ def test_a_foreign_array_cannot_be_written_in(device, index):
 
 @pytest.mark.on(*GPUS)
 @pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy")  # of CuPy's, before it raises
-@pytest.mark.parametrize("convert", [np.asarray, np.array, lambda x: np.array([x, x]), np.random.permutation])
+@pytest.mark.parametrize("convert", [np.asarray, lambda x: np.array([x, x]), np.random.permutation])
 def test_numpy_does_not_take_it_to_the_host(device, convert):
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"cpu\(x\)" if device.backend == "Simulated" else None):
         convert(numbers(device))
-
-
-def test_the_error_names_the_way(simulated):
-    with pytest.raises(TypeError, match=r"cpu\(x\)"):
-        np.asarray(numbers(simulated))
 
 
 @pytest.mark.on(*GPUS)
@@ -238,80 +178,72 @@ def test_conversions_of_one_element(device):
     assert f"{x[1, 2]:.2f}" == "5.00"
     with pytest.raises(ValueError):
         bool(x)
+    with pytest.raises(TypeError):
+        hash(x)
 
 
 @pytest.mark.on(*GPUS)
 def test_print_shows_values(device):
-    assert repr(numbers(device, (2,))).startswith("array([0., 1.], dtype=float32)")
-    assert str(numbers(device, (2,))) == "[0. 1.]"
-
-
-def test_a_simulated_array_shows_its_device(simulated):
-    assert repr(numbers(simulated, (2,))) == "array([0., 1.], dtype=float32)  # Simulated:0"
+    x = numbers(device, (2,))
+    assert repr(x).startswith("array([0., 1.], dtype=float32)") and str(x) == "[0. 1.]"
+    assert device.backend != "Simulated" or repr(x).endswith("  # Simulated:0")
 
 
 # -- shapes, views, reductions ----------------------------------------------------------------------
 
 
 @pytest.mark.on(*EVERYWHERE)
-def test_views_share_memory_both_ways(device):
-    x = numbers(device)
-    row, column, turned = x[0], x[:, 1], x.T
-    x[0, 1] = 10
-    assert float(row[1]) == float(column[0]) == float(turned[1, 0]) == 10
-    turned[2, 1] = 20
-    assert float(x[1, 2]) == 20
+def test_a_write_is_seen_through_views_of_views_both_ways(device):
+    x = numbers(device, (3, 4))
+    turned = x.T[1:]
+    inner, flat = turned[:, ::-1][0], x.reshape(-1)[4:8]
+    inner[0] = 50  # x[2, 1]
+    flat *= 2
+    x[1] += 1
+    turned[2][:] = -1
+    assert cpu(x).tolist() == [[0, 1, 2, -1], [9, 11, 13, -1], [8, 50, 10, -1]]
+    assert cpu(inner).tolist() == [50, 11, 1] and cpu(flat).tolist() == [9, 11, 13, -1]
+    assert cpu(turned).tolist() == cpu(x).T[1:].tolist()
 
 
 @pytest.mark.on(*GPUS)
 def test_views_know_the_array_they_show(device):
     x = numbers(device)
     assert x[0].base is x and x.T.base is x and x[0][1:].base is x and x.reshape(3, 2).base is x
-    assert x.copy().base is None and x.T.reshape(-1).base is None
-
-
-@pytest.mark.on(*GPUS)
-def test_one_element_is_a_view_of_shape_0(device):
-    x = numbers(device)
-    element = x[1, 2]
+    assert x.base is None and x.copy().base is None and x.T.reshape(-1).base is None
+    element = x[1, 2]  # a view, too
     assert type(element) is type(x) and element.shape == ()
     element[()] = 7
     assert float(x[1, 2]) == 7
-
-
-@pytest.mark.on(*GPUS)
-def test_reductions_stay_on_the_device(device):
-    x = numbers(device)
     for result in (x.sum(), np.sum(x), np.max(x), x.mean(), np.argmax(x), np.count_nonzero(x), np.allclose(x, x)):
         assert type(result) is type(x) and result.shape == ()
 
 
 @pytest.mark.on(*EVERYWHERE)
 def test_memory_layout_is_numpys(device):
-    h = np.arange(6, dtype=np.float32).reshape(2, 3)
+    h = np.zeros((3, 4, 1, 2), np.float32)
     x = device(h)
-    for a, b in [
-        (x, h),
-        (x.T, h.T),
-        (x[:, ::2], h[:, ::2]),
-        (np.broadcast_to(x, (4, 2, 3)), np.broadcast_to(h, (4, 2, 3))),
-    ]:
-        assert (a.shape, a.strides, a.dtype, a.ndim, a.size, a.nbytes) == (
-            b.shape, b.strides, b.dtype, b.ndim, b.size, b.nbytes
-        )  # fmt: skip
-        assert a.flags.c_contiguous == b.flags.c_contiguous
-    assert len(x) == 2
-
-
-@pytest.mark.on(*EVERYWHERE)
-def test_moves_keep_values_and_order_of_memory(device):
+    for view in [
+        lambda a: a[1:, ::2], lambda a: a[..., None, 0], lambda a: a[::-1, -1], lambda a: a.T, lambda a: a.T[0],
+        lambda a: np.moveaxis(a, 0, 2), lambda a: np.swapaxes(a, 1, 3), lambda a: np.squeeze(a), np.matrix_transpose,
+        lambda a: np.expand_dims(a, (0, 2)), lambda a: a.reshape(12, 2), lambda a: a[::2].reshape(2, 2, 2, 2),
+        lambda a: a[:, :, 0].reshape(3, 1, 2, 2, 2), lambda a: np.broadcast_to(a, (5, 3, 4, 7, 2)),
+        lambda a: np.flip(a, 1), lambda a: a.reshape(3, 8, order="F"),
+    ]:  # fmt: skip
+        there, here = view(x), view(h)
+        for name in ("shape", "dtype", "ndim", "size", "nbytes"):
+            assert getattr(there, name) == getattr(here, name)
+        if np.shares_memory(here, h):
+            assert lies_alike(there, here) and (device is CPU or there.base is x) and len(there) == len(here)
+            assert there.flags.c_contiguous == here.flags.c_contiguous
+        else:
+            assert there.base is not x
     h = np.arange(6, dtype=np.float32).reshape(2, 3)
     for source in (h.T, np.asfortranarray(h), h[:, ::-1], h[:, ::2], h[:0], np.float32(3) * np.ones(())):
         there = device(source)
         assert there.shape == source.shape
         np.testing.assert_array_equal(cpu(there), source)
-    assert device(h.T).strides == h.T.strides
-    assert cpu(device(h.T)).strides == h.T.strides
+    assert device(h.T).strides == h.T.strides == cpu(device(h.T)).strides
 
 
 @pytest.mark.on(*EVERYWHERE)
@@ -328,14 +260,10 @@ def test_iteration_yields_views(device):
 def test_arrays_made_from_arrays_are_on_the_device(device):
     x = numbers(device)
     for result, right in [
-        (np.zeros_like(x, shape=(2,)), [0, 0]),
-        (np.ones_like(x, shape=(2,), dtype=np.int32), [1, 1]),
-        (np.full_like(x, 3, shape=(2,)), [3, 3]),
-        (np.asarray([1, 2], like=x), [1, 2]),
-        (np.arange(2, like=x), [0, 1]),
-    ]:
-        assert type(result) is type(x)
-        assert cpu(result).tolist() == right
+        (np.zeros_like(x, shape=(2,)), [0, 0]), (np.ones_like(x, shape=(2,), dtype=np.int32), [1, 1]),
+        (np.full_like(x, 3, shape=(2,)), [3, 3]), (np.asarray([1, 2], like=x), [1, 2]), (np.arange(2, like=x), [0, 1]),
+    ]:  # fmt: skip
+        assert type(result) is type(x) and cpu(result).tolist() == right
 
 
 @pytest.mark.on("CPU", "Simulated", "CUDA")
@@ -346,13 +274,11 @@ def test_arrays_made_from_arrays_are_on_the_device(device):
         lambda a, x: np.array([[a[0], a[1]], (a[1], a[0])], like=x), lambda a, x: np.asarray((a.T, a.T), like=x),
         lambda a, x: np.array([a, a > 1], like=x), lambda a, x: np.array([a, a], np.int32, order="F", like=x),
         lambda a, x: np.array([a[0]], ndmin=3, like=x), lambda a, x: np.array([a.sum()], dtype=float, like=x),
-        lambda a, x: np.array(a, dtype=int, like=x), lambda a, x: np.array(a, order="F", like=x),
-        lambda a, x: np.array(a, ndmin=4, like=x), lambda a, x: np.array(a.T, like=x),
-        lambda a, x: np.asarray(a, dtype=np.float64, like=x), lambda a, x: np.asarray(a, None, "F", like=x),
-        lambda a, x: np.asanyarray(a, order="C", like=x), lambda a, x: np.asarray(a.T, copy=True, like=x),
-        lambda a, x: np.ascontiguousarray(a.T, like=x), lambda a, x: np.ascontiguousarray(a[0, 0], like=x),
+        lambda a, x: np.array(a, dtype=int, order="F", like=x), lambda a, x: np.array(a, ndmin=4, like=x),
+        lambda a, x: np.array(a.T, like=x), lambda a, x: np.asarray(a, np.float64, "F", like=x),
+        lambda a, x: np.asarray(a.T, copy=True, like=x), lambda a, x: np.ascontiguousarray(a.T, like=x),
+        lambda a, x: np.ascontiguousarray(a[0, 0], like=x), lambda a, x: np.asarray([], like=x),
         lambda a, x: np.array([[1, 2], [3, 4]], float, order="F", ndmin=3, like=x), lambda a, x: np.array(2, like=x),
-        lambda a, x: np.array(0.0, np.float32, ndmin=1, like=x), lambda a, x: np.asarray([], like=x),
         lambda a, x: np.zeros((2, 3), order="F", like=x), lambda a, x: np.array(a.T, order="K", copy=None, like=x),
     ],
 )  # fmt: skip
@@ -399,8 +325,7 @@ def test_functions_and_methods_are_numpys(device):
         lambda a: np.flip(a, 1), lambda a: np.outer(a[0], a[1]), lambda a: np.linalg.norm(a), np.tanh, np.exp, np.sign,
         lambda a: a.sum(axis=0), lambda a: a.mean(axis=1, keepdims=True), lambda a: a.var(), lambda a: a.std(ddof=1),
         lambda a: a.max(axis=1), lambda a: a.min(), lambda a: a.argmax(axis=1), lambda a: a.argmin(),
-        lambda a: a.prod(),         lambda a: a.cumsum(axis=0), lambda a: a.reshape(3, 2),
-        lambda a: a.reshape((-1,)), lambda a: a.ravel(),
+        lambda a: a.prod(), lambda a: a.cumsum(axis=0), lambda a: a.reshape((-1,)), lambda a: a.ravel(),
         lambda a: a.T.reshape(-1), lambda a: a.flatten(), lambda a: a.transpose(1, 0), lambda a: a.swapaxes(0, 1),
         lambda a: a[None].squeeze(0), lambda a: a.astype(np.int32), lambda a: a.copy(), lambda a: a.dot(a.T),
         lambda a: a.clip(0, 1), lambda a: a.round(), lambda a: a.take(np.array([0, 1])), lambda a: a.repeat(2),
@@ -434,26 +359,15 @@ def test_an_arrays_device_tells_its_number_as_cupys_does(device):
         assert (x + 1).device.id == 0
 
 
-@pytest.mark.on(*EVERYWHERE)
-def test_arrays_have_no_hash(device):
-    with pytest.raises(TypeError):
-        hash(numbers(device))
-
-
 @pytest.mark.on("CPU", "Simulated")
 def test_a_read_only_array_cannot_be_changed(device):
     x = device(np.arange(3, dtype=np.float32))
     x.flags.writeable = False
     for change in (
-        lambda: x.__iadd__(1),
-        lambda: x.__setitem__(0, 5),
-        lambda: x.__setitem__([0, 1], device(np.ones(2, np.float32))),
-        lambda: np.exp(x, out=x),
+        lambda: x.__iadd__(1), lambda: x.__setitem__(0, 5), lambda: x.fill(1), lambda: x.sort(), lambda: x[1:].fill(1),
+        lambda: x.__setitem__([0, 1], device(np.ones(2, np.float32))), lambda: np.exp(x, out=x),
         lambda: np.copyto(x, x * 2),
-        lambda: x.fill(1),
-        lambda: x.sort(),
-        lambda: x[1:].fill(1),
-    ):
+    ):  # fmt: skip
         with pytest.raises(ValueError):
             change()
     assert cpu(x).tolist() == [0, 1, 2]

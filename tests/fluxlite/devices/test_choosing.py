@@ -1,20 +1,21 @@
-"""Which device is chosen, and which messages appear: everything that the guide documents, in pretended situations."""
+"""Which device is chosen, and which messages appear, in pretended situations; and what `gpu` does without a GPU."""
 
 import re
 
 import numpy as np
 import pytest
-from inside import BACKENDS, Backend, Functional, choose
+from inside import BACKENDS, Backend, CUDADevice, Functional, choose
 
 import fluxlite as fl
 from fluxlite import pretend
-from fluxlite.devices import CPU, devices
+from fluxlite.devices import CPU, devices, without
 
-NOT_INSTALLED = {
-    "CUDA": 'pip install "cupy-cuda12x[ctk]", if this computer has an NVIDIA GPU',
-    "AMDGPU": "pip install cupy-rocm-7-0, if this computer has an AMD GPU",
-    "Metal": "pip install mlx",
+MISSING = {
+    "CUDA": 'CuPy is not installed: pip install "cupy-cuda12x[ctk]", if this computer has an NVIDIA GPU',
+    "AMDGPU": "CuPy is not installed: pip install cupy-rocm-7-0, if this computer has an AMD GPU",
+    "Metal": "MLX is not installed: pip install mlx",
 }
+ONES = np.ones(2, np.float32)
 
 
 @pytest.fixture
@@ -23,137 +24,75 @@ def said(capsys):
     return lambda: capsys.readouterr().err.splitlines()
 
 
+@pytest.fixture(autouse=True)
+def nothing_chosen(monkeypatch):
+    monkeypatch.setattr(without, "_chosen", [])
+
+
+def wish(backend, source="preferences"):
+    return f"[ Info: Using backend set in {source}: {backend}."
+
+
+def using(backend):
+    return f"[ Info: Using backend: {backend}."
+
+
 def missing(backend, source="preferences"):
-    """The message if the preferred backend isn't installed."""
-    reason = f"{_what(backend)} is not installed: {NOT_INSTALLED[backend]}"
+    """The warning if the preferred backend isn't installed."""
     return [
-        f"┌ Warning: Trying to use backend: {backend}, but {reason}.",
+        f"┌ Warning: Trying to use backend: {backend}, but {MISSING[backend]}.",
         f"└ Install what is missing to have the wish in {source} respected. Choosing automatically.",
     ]
 
 
-def _what(backend):
-    return "MLX" if backend == "Metal" else "CuPy"
+NO_DRIVER = [
+    "┌ Warning: Backend: CUDA, set in preferences, is not functional: CuPy is installed, but there is no NVIDIA driver "
+    "that it can use.",
+    "└ Choosing automatically.",
+]
+ENV = "FLUXLITE_GPU_BACKEND"
+# What's pretended, which backend that gives, and all that `get_device(verbose=True)` says.
+SITUATIONS = [
+    (dict(CUDA=1, AMDGPU=1, Metal=1), "CUDA", [using("CUDA")]),
+    (dict(AMDGPU=1, Metal=1), "AMDGPU", [using("AMDGPU")]),
+    (dict(CUDA="no driver", Metal=1), "Metal", [using("Metal")]),
+    (dict(CUDA="no driver", AMDGPU="hidden", Metal="no driver"), "CPU", [using("CPU")]),
+    (dict(CUDA=1, preference="CUDA"), "CUDA", [wish("CUDA")]),
+    (dict(CUDA=1, preference="CPU"), "CPU", [wish("CPU")]),
+    *[(dict(preference=name), "CPU", [wish(name), *missing(name), using("CPU")]) for name in MISSING],
+    (dict(CUDA=1, preference="AMDGPU"), "CUDA", [wish("AMDGPU"), *missing("AMDGPU"), using("CUDA")]),
+    (dict(CUDA="no driver", AMDGPU=1, preference="CUDA"), "AMDGPU", [wish("CUDA"), *NO_DRIVER, using("AMDGPU")]),
+    (dict(CUDA=1, AMDGPU=1, preference="CUDA", environment="AMDGPU"), "AMDGPU", [wish("AMDGPU", ENV)]),
+    (dict(CUDA=1, environment="AMDGPU"), "CUDA", [wish("AMDGPU", ENV), *missing("AMDGPU", ENV), using("CUDA")]),
+]  # fmt: skip
 
 
-# -- S1: the guide's examples -------------------------------------------------------------------------------------
-
-
-def test_S1_19_the_preferred_backend_is_used_and_a_model_moves_there(said):
-    """Verbose: one line. `deviceID` names the card; the weights are the same before and after the move."""
-    with pretend(CUDA="functional", preference="CUDA"):
+@pytest.mark.parametrize(("situation", "chosen", "lines"), SITUATIONS)
+def test_get_device_chooses_and_says_why_and_a_model_moves_there(situation, chosen, lines, said):
+    with pretend(**situation):
         device = fl.get_device(verbose=True)
-        assert said() == ["[ Info: Using backend set in preferences: CUDA."]
-        assert device.backend == "CUDA" and repr(device.deviceID).startswith("CuDevice(0): ")
+        assert said() == lines and device.backend == chosen == fl.gpu_name()
+        assert repr(device) == ("CPU" if chosen == "CPU" else f"{chosen}:0 (pretended)")
+        said()
+        for _ in range(2):  # warnings are printed verbose or not, and each time
+            assert fl.get_device() == device
+            assert said() == [line for line in lines if "[ Info" not in line]
         model = fl.Dense(2, 3)
-        before = model.weight
-        model = device(model)
-        assert fl.device_of(model) == device and "(pretended)" in repr(model.weight)
-        np.testing.assert_array_equal(fl.cpu(model.weight), before)
+        moved = device(model)
+        assert fl.device_of(moved(device(ONES))) == fl.device_of(moved) == device
+        assert (moved.weight is model.weight) == (device is CPU)
+        np.testing.assert_array_equal(fl.cpu(moved.weight), model.weight)
 
 
-def test_S1_21_the_preference_CPU_gives_the_CPU_beside_a_GPU(said):
-    with pretend(CUDA="functional", preference="CPU"):
-        device = fl.get_device(verbose=True)
-        assert device is CPU and device.deviceID is None
-        assert said() == ["[ Info: Using backend set in preferences: CPU."]
-        model = fl.Dense(2, 3)
-        assert device(model).weight is model.weight
-        assert fl.gpu(model).weight is model.weight
-        (line,) = said()
-        assert "set in preferences is CPU" in line and "gpu_backend(None)" in line
-
-
-@pytest.mark.parametrize("backend", ["CUDA", "AMDGPU", "Metal"])
-def test_S1_22_and_S1_28_a_missing_preferred_backend_is_said_and_the_CPU_used(backend, said):
-    """S1-22 with CUDA, S1-28 with AMDGPU: info, warning, info; the model stays where it is."""
-    with pretend(preference=backend):
-        device = fl.get_device(verbose=True)
-        wish, *warning, used = said()
-        assert wish == f"[ Info: Using backend set in preferences: {backend}."
-        assert warning == missing(backend) and used == "[ Info: Using backend: CPU."
-        model = fl.Dense(2, 3)
-        assert device is CPU and device(model).weight is model.weight
-
-
-def test_S1_29_a_preference_is_not_exclusive(said):
-    """AMDGPU is preferred but missing, and CUDA is there: a warning, then CUDA."""
-    with pretend(CUDA="functional", preference="AMDGPU"):
-        device = fl.get_device(verbose=True)
-        assert said() == [
-            "[ Info: Using backend set in preferences: AMDGPU.",
-            *missing("AMDGPU"),
-            "[ Info: Using backend: CUDA.",
-        ]
-        assert repr(device) == "CUDA:0 (pretended)"
-        assert fl.device_of(device(fl.Dense(2, 3)).weight) == device
-
-
-def test_S1_27_the_supported_devices():
-    assert fl.supported_devices() == ("CUDA", "AMDGPU", "Metal", "CPU")
-
-
-def test_a_backend_that_is_not_chosen_by_itself_can_be_asked_for(monkeypatch):
-    monkeypatch.setitem(BACKENDS, "Toy", Backend(Functional, lambda: [CPU], by_itself=False))
-    assert "Toy" not in fl.supported_devices() and fl.functional("Toy")
-    with pretend(environment="Toy"):
-        assert fl.gpu_name() == "Toy" and "\nToy " in fl.doctor()
-    with pretend():
-        assert fl.gpu_name() == "CPU"
-
-
-def test_S1_24_and_S1_30_devices_by_backend_and_number():
-    """S1-24 device 0, S1-30 two of them with their deviceIDs, and the CPU, which ignores the number."""
-    with pretend(CUDA=2):
-        device0, device1 = fl.get_device("CUDA", 0), fl.get_device("CUDA", 1)
-        assert device0 != device1 and device0 == fl.get_device("CUDA")
-        assert [repr(d.deviceID).split(":")[0] for d in (device0, device1)] == ["CuDevice(0)", "CuDevice(1)"]
-    assert fl.get_device("CPU") is CPU is fl.get_device("CPU", 7)
-
-
-# -- F31 to F38: everything else that's documented ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("there", "chosen"),
-    [
-        ({"CUDA": 1, "AMDGPU": 1, "Metal": 1}, "CUDA"),
-        ({"AMDGPU": 1, "Metal": 1}, "AMDGPU"),
-        ({"CUDA": "no driver", "Metal": 1}, "Metal"),
-        ({"CUDA": "no driver", "AMDGPU": "hidden", "Metal": "no driver"}, "CPU"),
-        ({}, "CPU"),
-    ],
-)
-def test_without_a_preference_the_first_that_is_functional(there, chosen, said):
-    with pretend(**there):
-        assert fl.get_device(verbose=True).backend == chosen == fl.gpu_name() == fl.GPU_BACKEND
-        assert said() == [f"[ Info: Using backend: {chosen}."]
-        fl.get_device()
-        assert said() == []
-
-
-def test_F35_the_warning_is_printed_verbose_or_not_each_time(said):
-    with pretend(preference="CUDA"):
-        for _ in range(2):
-            assert fl.get_device() is CPU
-            assert said() == missing("CUDA")
-
-
-def test_gpu_says_it_once(said):
+def test_gpu_says_once_that_the_preferred_one_is_missing_or_is_the_CPU(said):
     with pretend(CUDA="functional", preference="AMDGPU"):
         for _ in range(3):
-            assert fl.device_of(fl.gpu(np.ones(2, np.float32))).backend == "CUDA"
+            assert fl.device_of(fl.gpu(ONES)).backend == "CUDA"
         assert said() == missing("AMDGPU")
-
-
-def test_installed_but_not_functional_is_another_warning(said):
-    with pretend(CUDA="no driver", AMDGPU="functional", preference="CUDA"):
-        assert fl.get_device().backend == "AMDGPU"
-        assert said() == [
-            "┌ Warning: Backend: CUDA, set in preferences, is not functional: CuPy is installed, but there is no "
-            "NVIDIA driver that it can use.",
-            "└ Choosing automatically.",
-        ]
+    with pretend(CUDA="functional", preference="CPU"):
+        assert fl.gpu(ONES) is ONES
+        (line,) = said()
+        assert "set in preferences is CPU" in line and "gpu_backend(None)" in line
 
 
 @pytest.mark.parametrize("where", ["preference", "environment"])
@@ -162,36 +101,33 @@ def test_a_preference_that_is_none_is_said_and_ignored(where, said):
         assert fl.get_device().backend == "Metal"
         (line,) = said()
         assert "is set to Vulkan, which is not allowed: CUDA, AMDGPU, Metal, CPU, Simulated are." in line
-        assert ("FLUXLITE_GPU_BACKEND" in line) == (where == "environment")
-
-
-def test_the_environment_counts_more_than_the_file(said):
-    with pretend(CUDA=1, AMDGPU=1, preference="CUDA", environment="AMDGPU"):
-        assert fl.get_device(verbose=True).backend == "AMDGPU"
-        assert said() == ["[ Info: Using backend set in FLUXLITE_GPU_BACKEND: AMDGPU."]
-        assert fl.GPU_BACKEND == "AMDGPU"
-    with pretend(CUDA=1, environment="AMDGPU"):
-        fl.get_device()
-        assert said() == missing("AMDGPU", "FLUXLITE_GPU_BACKEND")
+        assert (ENV in line) == (where == "environment")
 
 
 def test_the_real_environment_is_read_each_time(monkeypatch):
-    monkeypatch.setenv("FLUXLITE_GPU_BACKEND", "CPU")
-    assert choose().why == "set in FLUXLITE_GPU_BACKEND" and fl.GPU_BACKEND == "CPU"
-    monkeypatch.setenv("FLUXLITE_GPU_BACKEND", "")
-    assert choose().why != "set in FLUXLITE_GPU_BACKEND"
+    monkeypatch.setenv(ENV, "CPU")
+    assert choose().why == f"set in {ENV}" and fl.GPU_BACKEND == "CPU"
+    monkeypatch.setenv(ENV, "")
+    assert choose().why != f"set in {ENV}"
 
 
-def test_simulate_gpu_counts_more_than_all_that(said):
-    with pretend(CUDA=1, preference="AMDGPU", environment="CPU"), fl.simulate_gpu():
+def test_a_backend_that_is_not_chosen_by_itself_can_be_asked_for(monkeypatch):
+    monkeypatch.setitem(BACKENDS, "Toy", Backend(Functional, lambda: [CPU], by_itself=False))
+    assert fl.supported_devices() == ("CUDA", "AMDGPU", "Metal", "CPU") and fl.functional("Toy")
+    with pretend(environment="Toy"):
+        assert fl.gpu_name() == "Toy" and "\nToy " in fl.doctor()
+    with pretend():
+        assert fl.gpu_name() == "CPU"
+
+
+# -- beside a simulation -------------------------------------------------------------------------------------------
+
+
+def test_simulate_gpu_counts_more_than_a_preference_and_an_argument_more_than_that(said):
+    with pretend(CUDA=1, preference="AMDGPU", environment="CPU"), fl.simulate_gpu(2):
         said()
-        assert fl.get_device(verbose=True) is devices()[0]
-        assert said() == ["[ Info: Using backend: Simulated."]
+        assert fl.get_device(verbose=True) is devices()[0] and said() == [using("Simulated")]
         assert fl.gpu_name() == fl.GPU_BACKEND == "Simulated"
-
-
-def test_an_argument_counts_more_than_simulate_gpu():
-    with pretend(CUDA=1), fl.simulate_gpu(2):
         assert repr(fl.get_device("CUDA")) == "CUDA:0 (pretended)" and fl.functional("CUDA")
         assert repr(fl.get_device("Simulated", 1)) == "Simulated:1"
     with pretend(), fl.simulate_gpu():
@@ -206,53 +142,66 @@ def test_an_argument_counts_more_than_simulate_gpu():
 def test_Simulated_can_be_preferred(where, said):
     with pretend(CUDA="functional", **{where: "Simulated"}):
         assert fl.functional("Simulated") and fl.gpu_name() == "Simulated"
-        x = fl.gpu(np.ones(2, np.float32))
-        assert fl.device_of(x) is fl.get_device() is fl.device_of(fl.cu(np.ones(2, np.float32)))
+        assert fl.device_of(fl.gpu(ONES)) is fl.get_device() is fl.device_of(fl.cu(ONES))
         fl.gpu_backend("CUDA")
         assert fl.gpu_name() == ("CUDA" if where == "preference" else "Simulated")
     assert not fl.functional("Simulated")
 
 
-def test_simulated_is_never_chosen_by_itself_and_can_be_asked_for_only_when_on():
+def test_simulation_on_off_and_for_a_block(said):
     with pretend():
-        assert fl.gpu_name() == "CPU"
-        with pytest.raises(RuntimeError, match=r"Unavailable backend: Simulated.*is off: simulate_gpu\(\)"):
-            fl.get_device("Simulated")
+        fl.simulate_gpu()
+        assert said() == ["[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU."]
+        assert fl.require_gpu() is fl.gpu_device() is devices()[0] and not fl.functional("CUDA")
+        x = fl.cu(np.ones(2))
+        assert fl.device_of(x) is devices()[0] and x.dtype == np.float32
+        said()
+        fl.simulate_gpu(2, like="GTX 1650")
+        assert said() == ["[ Info: Simulated:0 to Simulated:1, simulated GTX 1650, stand in for GPUs."]
+        before = devices()
+        with fl.simulate_gpu(like="A100", memory=1000) as device:
+            assert devices() == [device] and device.memory().capacity == 1000 and "A100" in device.name
+        assert devices()[1] is before[1] and devices()[0].memory().capacity == 4 * 2**30
+        with fl.simulate_gpu(False):
+            assert fl.gpu_device() is None
+        assert devices() == before
+        fl.simulate_gpu(False)
+        assert fl.gpu_name() == "CPU" and devices() == [] and not fl.functional("Simulated")
+
+
+@pytest.mark.on("CUDA")
+def test_a_real_gpu_is_used_unless_one_is_simulated(device):
+    assert fl.gpu_name() == "CUDA" and fl.gpu_device() == device == fl.device_of(fl.gpu(ONES))
+    with fl.simulate_gpu():
+        assert fl.device_of(fl.gpu(ONES)).backend == "Simulated"
+    assert fl.device_of(fl.cu(ONES)) == device
 
 
 # -- errors -------------------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_backend_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="Unsupported backend: cuda.*CUDA, AMDGPU, Metal, CPU"):
-        fl.get_device("cuda")
-
-
-@pytest.mark.parametrize("backend", ["CUDA", "AMDGPU", "Metal"])
-def test_a_missing_backend_that_is_named_raises(backend):
-    told = f"Unavailable backend: {backend}.*{re.escape(NOT_INSTALLED[backend])}"
-    with pretend(), pytest.raises(RuntimeError, match=told):
-        fl.get_device(backend)
-
-
-@pytest.mark.parametrize("index", [-1, 3, 4])
-def test_F38_an_index_out_of_range_names_both_numbers(index):
-    """`0 <= idx < n`; the guide's "between 0 and the number of devices" is one too many."""
-    with pretend(AMDGPU=3), pytest.raises(IndexError, match=f"no AMDGPU device {index}: there are 3, numbers 0 to 2"):
-        fl.get_device("AMDGPU", index)
-    with pretend(Metal=1), pytest.raises(IndexError, match=f"no Metal device {index}: there is 1, number 0"):
-        fl.get_device("Metal", index)
-    with pytest.raises(TypeError):
-        fl.get_device("CPU", "first")
-
-
-def test_who_needs_a_GPU_is_told_what_is_in_the_way():
-    with pretend(preference="CPU"), pytest.raises(RuntimeError, match=r"set in preferences is CPU"):
-        fl.require_gpu()
-    with pretend(CUDA="on fire"), pytest.raises(RuntimeError, match=r"on fire\. simulate_gpu\(\) puts"):
-        fl.require_gpu()
-    with pretend(AMDGPU="functional"), pytest.raises(RuntimeError, match=r"no NVIDIA GPU.*cupy-cuda12x"):
-        fl.cu(np.ones(2))
+@pytest.mark.parametrize(
+    ("situation", "call", "error", "words"),
+    [
+        ({}, lambda: fl.get_device("cuda"), ValueError, "Unsupported backend: cuda.*CUDA, AMDGPU, Metal, CPU"),
+        ({}, lambda: fl.functional("Voodoo"), ValueError, "CUDA, AMDGPU, Metal, CPU, Simulated"),
+        ({}, lambda: fl.simulate_gpu(like="Voodoo 2"), ValueError, "NVIDIA T4"),
+        ({}, lambda: fl.get_device("CUDA"), RuntimeError, f"Unavailable backend: CUDA.*{re.escape(MISSING['CUDA'])}"),
+        ({}, lambda: fl.get_device("Metal"), RuntimeError, f"Unavailable backend: Metal.*{MISSING['Metal']}"),
+        ({}, lambda: fl.get_device("Simulated"), RuntimeError, r"Unavailable.*Simulated.*is off: simulate_gpu\(\)"),
+        (dict(AMDGPU=3), lambda: fl.get_device("AMDGPU", -1), IndexError, "device -1: there are 3, numbers 0 to 2"),
+        (dict(AMDGPU=3), lambda: fl.get_device("AMDGPU", 3), IndexError, "no AMDGPU device 3: there are 3"),
+        (dict(Metal=1), lambda: fl.get_device("Metal", 1), IndexError, "no Metal device 1: there is 1, number 0"),
+        ({}, lambda: fl.get_device("CPU", "first"), TypeError, "first"),
+        (dict(preference="CPU"), fl.require_gpu, RuntimeError, "set in preferences is CPU"),
+        (dict(CUDA="on fire"), fl.require_gpu, RuntimeError, r"on fire\. simulate_gpu\(\) puts"),
+        (dict(AMDGPU=1), lambda: fl.cu(np.ones(2)), RuntimeError, "no NVIDIA GPU.*cupy-cuda12x"),
+        (dict(CUDA=0), fl.require_gpu, ValueError, "at least 1 GPU"),
+    ],
+)  # fmt: skip
+def test_get_device_says_what_is_not_there_and_what_is(situation, call, error, words):
+    with pytest.raises(error, match=words), pretend(**situation):
+        call()
 
 
 # -- pretending is honest ------------------------------------------------------------------------------------------
@@ -260,8 +209,9 @@ def test_who_needs_a_GPU_is_told_what_is_in_the_way():
 
 def test_pretended_devices_say_so_and_can_be_compared():
     with pretend(CUDA=2, AMDGPU=1):
-        first, second, other = fl.get_device("CUDA"), fl.get_device("CUDA", 1), fl.get_device("AMDGPU")
-        assert len({first, second, other, fl.get_device("CUDA", 0)}) == 3
+        first, second, other = fl.get_device("CUDA", 0), fl.get_device("CUDA", 1), fl.get_device("AMDGPU")
+        assert len({first, second, other, fl.get_device("CUDA")}) == 3
+        assert [repr(d.deviceID).split(":")[0] for d in (first, second)] == ["CuDevice(0)", "CuDevice(1)"]
         assert "pretended" in repr(first) and "pretended" in first.name and "simulated" in repr(other.deviceID)
         x = first(np.ones(3, np.float32))
         for there in (second, other, CPU):
@@ -269,15 +219,10 @@ def test_pretended_devices_say_so_and_can_be_compared():
             assert fl.device_of(y) == there and fl.cpu(y).sum() == 3
         with pytest.raises(ValueError, match=r"CUDA:0 \(pretended\).*CUDA:1 \(pretended\)"):
             x + second(x)
+        assert first != CUDADevice(0, "a card") and CUDADevice(0, "a card") != first
     assert fl.cpu(x * 2).sum() == 6  # arrays on it stay usable
-
-
-def test_a_pretended_device_is_no_real_one_of_the_same_name():
-    from inside import CUDADevice
-
-    with pretend(CUDA="functional"):
-        assert fl.get_device("CUDA") != CUDADevice(0, "a card") and CUDADevice(0, "a card") != fl.get_device("CUDA")
     assert CUDADevice(0) == CUDADevice(0, "named") != CPU and CPU != "CPU"
+    assert fl.get_device("CPU") is CPU is fl.get_device("CPU", 7) and CPU.deviceID is None
 
 
 def test_afterwards_all_is_as_it_was():
@@ -291,6 +236,43 @@ def test_afterwards_all_is_as_it_was():
         assert fl.gpu_device() is device and fl.GPU_BACKEND == "Simulated"
 
 
-def test_nonsense_cannot_be_pretended():
-    with pytest.raises(ValueError, match="at least 1 GPU"), pretend(CUDA=0):
-        pass
+# -- without_gpu: the three things that `gpu` can do without a GPU ---------------------------------------------------
+
+
+@pytest.fixture
+def no_driver(monkeypatch):
+    monkeypatch.delenv(without.VARIABLE, raising=False)
+    with pretend(CUDA="no driver", AMDGPU="not installed", Metal="not installed"):
+        yield
+
+
+def test_without_gpu_cpu_gives_the_argument_and_says_why_once(no_driver, said):
+    assert fl.gpu(ONES) is ONES and fl.gpu(3) == 3
+    (line,) = said()
+    assert "arrays stay on the CPU" in line and "driver" in line and "simulate_gpu()" in line
+    assert fl.gpu_device() is None and devices() == []
+
+
+def test_without_gpu_simulate_begins_when_a_gpu_is_needed(no_driver, said):
+    assert fl.without_gpu("simulate") == "simulate" and fl.gpu_device() is None
+    assert fl.device_of(fl.gpu(ONES)).backend == "Simulated" and fl.require_gpu() == fl.gpu_device()
+    assert "simulated NVIDIA T4, stands in for a GPU" in said()[0]
+
+
+def test_without_gpu_raise_raises_unless_there_is_one(no_driver):
+    fl.without_gpu("raise")
+    with pytest.raises(RuntimeError, match="there is no GPU to use.*driver"):
+        fl.gpu(ONES)
+    with fl.simulate_gpu():
+        assert fl.device_of(fl.gpu(ONES)).backend == "Simulated"
+
+
+def test_without_gpu_comes_from_the_environment_unless_it_is_called(no_driver, monkeypatch):
+    monkeypatch.setenv(without.VARIABLE, "yes")
+    with pytest.raises(ValueError, match="FLUXLITE_WITHOUT_GPU is one of"):
+        fl.gpu(ONES)
+    monkeypatch.setenv(without.VARIABLE, "simulate")
+    assert fl.without_gpu() == "simulate" and fl.device_of(fl.gpu(ONES)).backend == "Simulated"
+    assert fl.without_gpu("cpu") == fl.without_gpu() == "cpu"
+    with pytest.raises(ValueError, match="'cpu', 'simulate', 'raise', got 'strict'"):
+        fl.without_gpu("strict")

@@ -32,62 +32,6 @@ def x(host):
     return over_host_memory(host)
 
 
-class Foreign:
-    """Like tracked arrays: implements both protocols, forwards no unknown attributes."""
-
-    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        return "foreign", ufunc.__name__, method
-
-    def __array_function__(self, function, types, args, kwargs):
-        return "foreign", function.__name__
-
-    def __float__(self):
-        raise TypeError("a foreign array is no number")
-
-
-@pytest.mark.parametrize(
-    ("operate", "name"),
-    [
-        (lambda x, f: x + f, "add"), (lambda x, f: x - f, "subtract"), (lambda x, f: x * f, "multiply"),
-        (lambda x, f: x / f, "divide"), (lambda x, f: x // f, "floor_divide"), (lambda x, f: x % f, "remainder"),
-        (lambda x, f: x**f, "power"), (lambda x, f: x @ f, "matmul"), (lambda x, f: x < f, "less"),
-        (lambda x, f: x >= f, "greater_equal"), (lambda x, f: np.add(f, x), "add"), (lambda x, f: np.add(x, f), "add"),
-        (lambda x, f: np.maximum(x, f), "maximum"),
-    ],
-)  # fmt: skip
-def test_a_foreign_array_gets_its_turn_in_ufuncs(x, operate, name):
-    assert operate(x, Foreign()) == ("foreign", name, "__call__")
-
-
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [
-        (lambda x, f: np.concatenate([x, f]), "concatenate"),
-        (lambda x, f: np.stack([f, x]), "stack"),
-        (lambda x, f: np.where(x, f, 0), "where"),
-        (lambda x, f: np.einsum("ij,jk", x, f), "einsum"),
-    ],
-)
-def test_a_foreign_array_gets_its_turn_in_functions(x, call, name):
-    assert call(x, Foreign()) == ("foreign", name)
-
-
-@pytest.mark.parametrize("index", [0, slice(None), (0, 1)])
-def test_a_foreign_array_cannot_be_written_in(x, index):
-    with pytest.raises(TypeError):
-        x[index] = Foreign()
-
-
-def test_a_host_array_cannot_be_written_to_a_slice(x):
-    with pytest.raises(ValueError):
-        x[0] = np.ones(3, np.float32)
-
-
-def test_no_implicit_copy_to_the_host(x):
-    with pytest.raises(TypeError):
-        np.asarray(x)
-
-
 def test_views_and_strides_are_numpys(x, host):
     for a, b in [(x.T, host.T), (x[:, 1:], host[:, 1:]), (x[::-1], host[::-1]), (x.reshape(3, 2), host.reshape(3, 2)),
                  (np.broadcast_to(x, (4, 2, 3)), np.broadcast_to(host, (4, 2, 3))), (x[1, 2], host[1:, 2:].reshape(())),

@@ -5,7 +5,6 @@ import pytest
 from inside import add_at
 from kinds import EVERYWHERE, GPUS
 
-import fluxlite as fl
 from fluxlite import gradient, scatter_add
 from fluxlite.devices import cpu
 
@@ -50,14 +49,8 @@ def test_an_array_out_of_range_wraps_around(device):
     assert cpu(x).tolist() == [0, 1, 20, 3]
 
 
-def changed(x, change):
-    x = x.copy()
-    change(x)
-    return x
-
-
 @pytest.mark.on("CPU", "Simulated", "CUDA")
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32"])
 def test_an_axis_may_be_longer_than_what_the_index_can_hold(device, dtype):
     h, places = np.arange(2.0, 70_000), np.array([0, 1, 127], dtype)
     x, i, three = device(h, dtype=None), device(places), device(np.ones(3), dtype=None)
@@ -66,24 +59,11 @@ def test_an_axis_may_be_longer_than_what_the_index_can_hold(device, dtype):
         lambda x: x.__setitem__(i, three), lambda x: np.add.at(x, i, three), lambda x: add_at(x, i, three),
         lambda x: np.put_along_axis(x, i, three, 0),
     ):  # fmt: skip
-        assert np.flatnonzero(cpu(changed(x, change)) != h).tolist() == [0, 1, 127]
+        changed = x.copy()
+        change(changed)
+        assert np.flatnonzero(cpu(changed) != h).tolist() == [0, 1, 127]
     slopes = gradient(lambda x: np.sum(x[i]) + np.sum(np.take(x, i)), x)[0]
     assert np.flatnonzero(cpu(slopes)).tolist() == [0, 1, 127]
-
-
-@pytest.mark.on("CPU", "Simulated", "CUDA")
-def test_bytes_of_a_text_are_indices(device):
-    model = device(fl.Embedding(256, 4))
-    text = device(np.frombuffer(b"text", np.uint8))
-    assert cpu(model(text)).tolist() == cpu(model.weight)[list(b"text")].tolist()
-    found = cpu(gradient(lambda model: np.sum(model(text)), model)[0])
-    assert found.weight.sum(axis=1).nonzero()[0].tolist() == sorted(set(b"text"))
-
-
-@pytest.mark.on("CPU")
-def test_on_the_cpu_it_raises(device):
-    with pytest.raises(IndexError):
-        numbers(device, (4,))[np.array([4])]
 
 
 @pytest.mark.on(*GPUS)
@@ -95,25 +75,20 @@ def test_an_index_array_gives_a_copy_even_of_shape_0(device):
 
 
 @pytest.mark.on(*GPUS)
-@pytest.mark.parametrize("values", [np.ones(2, np.float32), [1.0, 2.0], np.ones((1,), np.float32)])
-def test_a_host_array_cannot_be_written_to_a_slice(device, values):
+def test_a_host_array_cannot_be_written_to_a_slice(device):
     x = numbers(device, (4,))
-    with pytest.raises(ValueError):
-        x[2:4] = values
+    for values in (np.ones(2, np.float32), [1.0, 2.0], np.ones((1,), np.float32)):
+        with pytest.raises(ValueError):
+            x[2:4] = values
     assert cpu(x).tolist() == [0, 1, 2, 3]
-
-
-@pytest.mark.on(*EVERYWHERE)
-def test_a_host_array_can_be_written_to_an_index_array(device):
-    x = numbers(device, (4,))
-    x[[0, 2]] = np.array([7.0, 8.0])
-    x[device(np.array([True, True, True, False])) & (x < 2)] = 9
-    assert cpu(x).tolist() == [7, 9, 8, 3]
 
 
 @pytest.mark.on(*EVERYWHERE)
 def test_numbers_and_device_arrays_can_be_written_anywhere(device):
     x = numbers(device, (4,))
+    x[[0, 2]] = np.array([7.0, 8.0])  # a host's array at places
+    x[device(np.array([True, True, True, False])) & (x < 2)] = 9
+    assert cpu(x).tolist() == [7, 9, 8, 3]
     x[0] = 5
     x[1] = np.array(6.0)
     x[2:] = device(np.array([7, 8]))
@@ -135,7 +110,7 @@ def test_an_index_that_occurs_twice_counts_twice_in_add_at(device):
 
 
 @pytest.mark.on(*EVERYWHERE)
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32", "int64", "uint8", "complex64"])
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int8", "int32", "uint8", "complex64"])
 def test_add_at_for_all_types(device, dtype):
     total = device(np.array([1, -2, 3]).astype(dtype), dtype=None)
     add_at(total, device(np.array([1, 1])), device(np.array([5, 6]).astype(dtype), dtype=None))

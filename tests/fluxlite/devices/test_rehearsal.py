@@ -5,7 +5,6 @@
 
 import copy
 import gc
-import importlib
 import re
 import subprocess
 import sys
@@ -14,9 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rehearsal
-from inside import add_at, cuda_devices, on_card_of
-from inside import device as cuda
-from layer_table import LAYERS
+from inside import add_at, cuda_devices
 
 import fluxlite as fl
 
@@ -54,10 +51,6 @@ def cards():
     rehearsal.streams.all()
 
 
-def launches():
-    return [entry[1] for entry in rehearsal.log if entry[0] == "launch"]
-
-
 def numbers(shape=(2, 3), dtype=np.float32):
     return np.arange(np.prod(shape)).reshape(shape).astype(dtype)
 
@@ -87,16 +80,13 @@ def test_a_model_is_trained_and_saved_as_on_the_cpu(cards, tmp_path):
 
 
 @pytest.mark.cuda
-def test_copies_to_a_card_do_not_wait_and_reading_does(cards):
+def test_a_batch_is_copied_on_its_own_stream_and_computing_waits_for_it(cards):
     x = fl.gpu(numbers())
     assert [entry[:3] for entry in rehearsal.log if entry[0] == "copy"] == [("copy", 24, "in")]
     assert not any(entry[0].startswith("synchronize") for entry in rehearsal.log)
     fl.cpu(x)
-    assert [entry[0] for entry in rehearsal.log][-1] == "synchronize"
-
-
-@pytest.mark.cuda
-def test_a_batch_is_copied_on_its_own_stream_and_computing_waits_for_it(cards):
+    assert rehearsal.log[-1][0] == "synchronize"
+    rehearsal.log.clear()
     for x in fl.gpu(fl.DataLoader(numbers((6, 2)), batchsize=2)):
         y = x + x
         np.testing.assert_array_equal(fl.cpu(y) / 2, fl.cpu(x))
@@ -130,24 +120,23 @@ def test_memory_seeds_choosing_and_refusing(cards):
     np.testing.assert_array_equal(*draws)
     assert repr(fl.get_device()) == "CUDA:0" and fl.gpu_name() == "CUDA" and len(fl.cuda.devices()) == rehearsal.CARDS
     assert "functional (CuPy" in fl.doctor() and "without cuSOLVER" in fl.doctor()
-    with pytest.raises(TypeError, match="a GPU holds numbers"):
-        fl.gpu(np.array(["a"]))
-    with pytest.raises(TypeError):
-        x + np.ones((256, 256), np.float32)
+    for refused in (lambda: fl.gpu(np.array(["a"])), lambda: x + np.ones((256, 256), np.float32)):
+        with pytest.raises(TypeError):
+            refused()
 
 
 @pytest.mark.cuda
 def test_kernels_are_compiled_where_nvidias_compiler_is(cards):
+    import cupy
     import rehearsed_kernels
 
     if not rehearsed_kernels._nvrtc():
         pytest.skip("NVRTC is not installed: pip install nvidia-cuda-nvrtc-cu12")
-    import cupy
-
-    cupy.RawKernel('extern "C" __global__ void f(float* x) { x[0] = 1; }', "f").compile()
+    source = 'extern "C" __global__ void f(float* x) { x[0] = %s; }'
+    cupy.RawKernel(source % "1", "f").compile()
     assert rehearsal.log[-1][0] == "compile"
     with pytest.raises(cupy.cuda.compiler.CompileException, match="undefined"):
-        cupy.RawKernel('extern "C" __global__ void f(float* x) { x[0] = y; }', "f").compile()
+        cupy.RawKernel(source % "y", "f").compile()
 
 
 # -- measuring ---------------------------------------------------------------------------------------------------------
@@ -189,37 +178,18 @@ def test_receipts_hear_of_waits_that_nobody_asked_for(cards):
 
 
 @pytest.mark.cuda
-def test_a_notebook_points_out_the_first_read(cards, monkeypatch, capsys):
-    from fluxlite.devices import scalars
-
-    monkeypatch.setattr(scalars, "in_notebook", lambda: True)
-    x = fl.gpu(numbers())
-    capsys.readouterr()
-    for _ in range(2):
-        float(x[0, 0])
-    assert capsys.readouterr().err.count("this line reads from the GPU and waits for everything before it") == 1
-    with fl.allowscalar(True):
-        fl.reset_notices()
-        float(x[0, 0])
-    assert "reads from the GPU" not in capsys.readouterr().err
-
-
-@pytest.mark.cuda
 def test_parts_of_a_program_have_names_for_the_profiler(cards, monkeypatch):
     from cupy.cuda import nvtx
 
     pushed = []
-    monkeypatch.setattr(nvtx, "available", True)
     monkeypatch.setattr(nvtx, "RangePush", lambda name, color: pushed.append(name))
     monkeypatch.setattr(nvtx, "RangePop", lambda: pushed.append("end"))
-    with fl.cuda.time_range("forward"):
-        pushed.append("work")
-    assert fl.cuda.time_range("twice")(lambda: 4)() == 4
-    assert pushed == ["forward", "work", "end", "twice", "end"]
-    monkeypatch.setattr(nvtx, "available", False)
-    with fl.cuda.time_range("forward"):
-        pass
-    assert len(pushed) == 5
+    for available in (True, False):
+        monkeypatch.setattr(nvtx, "available", available)
+        with fl.cuda.time_range("forward"):
+            pushed.append("work")
+        assert fl.cuda.time_range("twice")(lambda: 4)() == 4
+    assert pushed == ["forward", "work", "end", "twice", "end", "work"]
 
 
 @pytest.mark.cuda
@@ -227,9 +197,8 @@ def test_windows_are_cut_out_without_a_copy_or_a_wait(cards):
     x, layer = fl.gpu(np.ones((2, 6, 6, 1), np.float32)), fl.gpu(fl.Conv((3, 3), 1, 2))
     layer(x)
     rehearsal.log.clear()
-    with fl.receipt() as r:
-        layer(x)
-    assert r.synchronizations == 0 and not [entry for entry in rehearsal.log if entry[0] == "copy"]
+    layer(x)
+    assert not [entry for entry in rehearsal.log if entry[0] == "copy" or "synchronize" in entry[0]]
 
 
 # -- what would break on a first card ----------------------------------------------------------------------------------
@@ -256,22 +225,11 @@ def test_cupy_computes_on_the_current_card_and_the_backend_enters_that_of_its_ar
 
 
 @pytest.mark.cuda
-def test_the_card_of_an_array_is_entered_for_a_while(cards):
-    x = cards[1].upload(numbers())
-    with on_card_of(x):
-        np.testing.assert_array_equal(fl.cpu(x + np.ones_like(x)), numbers() + 1)
-        assert rehearsal.state.device == 1
-    with on_card_of(fl.param(x)), on_card_of(numbers()):
-        assert np.zeros_like(x).device.id == 1
-    assert rehearsal.state.device == 0
-
-
-@pytest.mark.cuda
 def test_a_model_is_trained_on_the_second_card_while_the_first_is_current(cards):
     second = cards[1]
     fl.seed(1)
     model = second(fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dense(4, 1)))
-    state = fl.setup(fl.Adam(0.01), model)
+    state = fl.setup(fl.Adam(), model)
     for x, y in second(fl.DataLoader((numbers((12, 3)), np.ones((12, 1), np.float32)), batchsize=4)):
         _, (grads,) = fl.withgradient(lambda m, x=x, y=y: np.mean((m(x) - y) ** 2), model)  # by NumPy alone
         fl.update(state, model, grads)
@@ -279,67 +237,24 @@ def test_a_model_is_trained_on_the_second_card_while_the_first_is_current(cards)
     vector, restructure = fl.destructure(model)
     made = model[0].weight, state.layers[0].weight.memory["mean"], fl.mse(model(x), y), again[0].weight, vector
     more = restructure(vector)[0].weight, fl.tanh(x), fl.relu(x), fl.f16(model)[0].weight
-    assert rehearsal.state.device == 0
-    assert {y.device.id for y in (*made, *more)} == {1}
+    assert rehearsal.state.device == 0 and {y.device.id for y in (*made, *more)} == {1}
 
 
 @pytest.mark.cuda
-@pytest.mark.parametrize("name", ["Scale", "LayerNorm", "GlobalMaxPool", "Embedding", "Parallel", "Dropout", "GRU"])
-def test_a_layer_alone_computes_on_the_card_of_its_input(cards, name):
-    make, shape = LAYERS[name]
-    second, layer = cards[1], make()
-    x = numbers(shape, np.int64 if name == "Embedding" else np.float32)
-    got, expected = second(layer)(second(x)), layer(x)
-    for one, other in zip(fl.leaves(got), fl.leaves(expected)):
-        assert fl.device_of(one) == second
-        np.testing.assert_allclose(fl.cpu(one), other, rtol=1e-4)
-    assert rehearsal.state.device == 0
-
-
-@pytest.mark.cuda
-def test_batches_of_what_is_on_the_second_card(cards):
-    data = cards[1]((numbers((6, 2)), np.arange(6)))
+def test_batches_of_what_is_on_the_second_card_and_a_pipeline_of_two(cards):
+    first, second = cards
+    data = second((numbers((6, 2)), np.arange(6)))
     for shuffle in (False, True):
         for x, y in fl.DataLoader(data, batchsize=3, shuffle=shuffle):
             assert x.device.id == y.device.id == 1 and x.shape == (3, 2)
     fl.batch([data[0], data[0]])
-    assert rehearsal.state.device == 0
-
-
-@pytest.mark.cuda
-def test_a_pipeline_of_two_cards(cards):
-    first, second = cards
     one, two = first(fl.Dense(3, 4, np.tanh)), second(fl.Dense(4, 1))
     x, target = first(numbers((5, 3))), second(np.zeros((5, 1), np.float32))
     _, (of_one, of_two) = fl.withgradient(lambda one, two: fl.mse(two(second(one(x))), target), one, two)
     assert of_one.weight.device.id == 0 and of_two.weight.device.id == 1 and rehearsal.state.device == 0
-
-
-@pytest.mark.cuda
-@pytest.mark.parametrize("view", [np.transpose, lambda x: x[:, ::2], lambda x: x[::-1], lambda x: x[:, 1]])
-def test_a_view_moves_from_card_to_card(cards, view):
-    """CuPy copies only whole blocks from card to card, and raises for others."""
-    first, second = cards
-    x = second.upload(numbers((4, 6)))
-    np.testing.assert_array_equal(fl.cpu(first(view(x))), view(numbers((4, 6))))
-
-
-@pytest.mark.cuda
-def test_a_stream_that_captures_refuses_products(cards, monkeypatch):
-    """CuPy's own module for cuBLAS, which can be imported where NVIDIA's library is installed."""
-    name = "cupy_backends.cuda.libs.cublas"
-    monkeypatch.setattr("cupy_backends.cuda.libs.cublas", sys.modules[name])  # which the import changes
-    monkeypatch.delitem(sys.modules, name)
-    try:
-        cublas = importlib.import_module(name)
-    except ImportError as error:
-        pytest.skip(f"cuBLAS is not installed: {error}")
-    import cupy
-
-    stream = cupy.cuda.Stream()
-    rehearsal.capture(stream)
-    with pytest.raises(NotImplementedError, match="cuBLAS API during stream capture"):
-        cublas.setStream(0, stream.ptr)
+    for view in (np.transpose, lambda x: x[:, ::2], lambda x: x[::-1], lambda x: x[:, 1]):
+        x = second.upload(numbers((4, 6)))  # CuPy copies only whole blocks from card to card, and raises for others
+        np.testing.assert_array_equal(fl.cpu(first(view(x))), view(numbers((4, 6))))
 
 
 @pytest.mark.cuda
@@ -356,31 +271,11 @@ def test_the_memory_of_a_copy_that_was_dropped_goes_to_no_array_of_the_computing
 
 
 @pytest.mark.cuda
-@pytest.mark.parametrize("dtype", [">f4", "<f4", ">i8", ">c8"])
+@pytest.mark.parametrize("dtype", [">f4", "<f4", ">c8"])
 def test_a_card_has_one_byte_order(cards, dtype):
-    import cupy
-
-    if dtype.startswith(">"):
-        with pytest.raises((TypeError, ValueError)):
-            cupy.empty(3, dtype)
     x = numbers(dtype=dtype)
     pinned, event = cards[0].copy_in_pinned(x)
     cards[0].wait_for(event)
     for there in (fl.gpu(x, dtype=None), pinned):
         assert there.dtype == np.dtype(dtype).newbyteorder("=")
         np.testing.assert_array_equal(fl.cpu(there), x)
-
-
-@pytest.mark.cuda
-def test_a_card_that_cannot_compute_is_not_functional(cards, monkeypatch):
-    """Plain ``pip install cupy-cuda12x`` counts cards. The first product says which library isn't there."""
-    import rehearsed_kernels
-
-    def missing(*_):
-        raise ImportError("libcublasLt.so.12: cannot open shared object file: No such file or directory")
-
-    monkeypatch.setattr(rehearsed_kernels.Cublas, "gemmEx", missing)
-    answer = cuda.cuda_functional.__wrapped__()
-    assert not answer and answer.reason.endswith(
-        'finds a GPU but not libcublasLt.so.12, which it computes with: pip install "cupy-cuda12x[ctk]"'
-    )

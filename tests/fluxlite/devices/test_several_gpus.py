@@ -1,8 +1,5 @@
-"""Several GPUs: listing, naming and hiding them, and moving between them, on simulated ones."""
+"""`fl.cuda` and several GPUs: listing, naming and hiding them, waiting, and moving between them, on simulated ones."""
 
-import os
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -19,16 +16,22 @@ def three():
         yield fl.cuda.devices()
 
 
-def test_S1_23_the_list_of_devices(three):
-    assert repr(three) == ("3 devices:\n0. simulated RTX 2080 Ti\n1. simulated RTX 2080 Ti\n2. simulated RTX 2080 Ti")
+def test_devices_are_listed_and_describe_themselves(three):
+    assert repr(three) == "3 devices:\n0. simulated RTX 2080 Ti\n1. simulated RTX 2080 Ti\n2. simulated RTX 2080 Ti"
     assert list(three) == devices() and three[2].index == 2
+    for device in (*three, fl.get_device("CPU")):
+        assert device.name and device.memory()._fields == ("used", "free", "peak", "capacity")
+        device.synchronize()
+        device.seed(1)
+        assert device.rng is not None and device in [device] and len({device, device}) == 1
+    assert repr(three[1].deviceID) == "SimulatedDevice(1): simulated RTX 2080 Ti"
 
 
-def test_S1_25_and_S1_26_a_layer_moves_from_one_device_to_another(three):
-    """`CUDA.device(weight)` says where it is. Arrays already there aren't copied; printing works anywhere (F41)."""
+def test_a_layer_moves_from_one_device_to_another(three):
+    """`CUDA.device(weight)` says where it is. Arrays already there aren't copied; printing works anywhere."""
     device0, device1 = (fl.get_device(fl.gpu_name(), i) for i in (0, 1))
     layer = device0(fl.Dense(2, 3))
-    assert fl.cuda.device(layer.weight) is device0 is fl.cuda.device(layer)
+    assert fl.cuda.device() is device0 is fl.cuda.device(layer.weight) is fl.cuda.device(layer)
     there = device1(layer)
     assert fl.cuda.device(there.weight) is device1 and fl.cuda.device(layer.weight) is device0
     assert device1(there).weight is there.weight
@@ -38,13 +41,8 @@ def test_S1_25_and_S1_26_a_layer_moves_from_one_device_to_another(three):
         layer.weight + there.weight
 
 
-def test_S3_R7_the_current_device(three):
-    assert fl.cuda.device() is three[0]
-    assert fl.cuda.device(three[2](np.ones(2, np.float32))) is three[2]
-
-
-def test_S3_R8_setting_the_current_device(three):
-    """`device!(1)` is `set_device(1)`; `device!(1) do` is `with using(1):`."""
+def test_setting_the_current_device(three):
+    """`device!(1)` is `set_device(1)`; `device!(1) do` is `with using(1):`. Each thread has its own."""
     assert fl.cuda.set_device(1) is three[1] is fl.cuda.device() is fl.gpu_device()
     assert fl.device_of(fl.gpu(np.ones(2, np.float32))) is three[1]
     with fl.cuda.using(2) as device:
@@ -54,26 +52,49 @@ def test_S3_R8_setting_the_current_device(three):
     assert fl.cuda.device() is three[1]
     with fl.simulate_gpu(2, like="A100"):
         assert fl.cuda.device() is devices()[0]  # a new simulation starts at its first device
-    for index in (-1, 3):
-        with pytest.raises(IndexError, match=f"no Simulated device {index}: there are 3, numbers 0 to 2"):
-            fl.cuda.set_device(index)
-
-
-def test_each_thread_has_its_own_current_device(three):
     seen = []
-    fl.cuda.set_device(2)
     thread = threading.Thread(target=lambda: seen.append(fl.cuda.device()))
     thread.start()
     thread.join()
-    assert seen == [three[0]] and fl.cuda.device() is three[2]
+    assert seen == [three[0]] and fl.cuda.device() is three[1]
+    for index in (-1, 3):
+        with pytest.raises(IndexError, match=f"no Simulated device {index}: there are 3, numbers 0 to 2"):
+            fl.cuda.set_device(index)
+    with pytest.raises(ValueError, match="number of GPUs, got -1"):
+        fl.simulate_gpu(-1)
 
 
-def test_S3_R10_sync_runs_and_waits(three):
+def test_cuda_sync_runs_and_waits(three):
     x = fl.cuda.cu(np.ones(2, np.float32))
     with fl.receipt() as r:
         y = fl.cuda.sync(lambda: x + x)
         fl.cuda.synchronize()
     assert fl.cpu(y).sum() == 4 and r.synchronizations == 2
+
+
+def test_cuda_time_waits_before_and_after_and_says_what_was_asked_of_the_gpu(capsys):
+    """Earlier work doesn't count, and the time is that of the product, not of launching it."""
+    with fl.simulate_gpu() as device:
+        x = fl.cu(np.ones((2048, 2048), np.float32))
+        earlier = x @ x
+        device.synchronize()
+        ordered = fl.clock()
+        earlier = earlier @ x
+        ordered = fl.clock() - ordered
+        capsys.readouterr()
+        y = fl.cuda.time(lambda: earlier @ x)
+        out = capsys.readouterr().out
+        assert y.shape == (2048, 2048) and "launches          1: matmul 1" in out and "simulated (NVIDIA T4)" in out
+        with fl.receipt() as r:
+            fl.cuda.sync(lambda: earlier @ x)
+    assert f"{r.seconds}" in out and r.seconds > 100 * ordered
+
+
+def test_cu_halves_the_width_of_wide_floats_alone(three):
+    """Float64 and complex128 become half as wide. Half precision, integers and ranges don't change."""
+    kinds = {"f8": "f4", "c16": "c8", "f2": "f2", "i8": "i8", "b1": "b1"}
+    assert {kind: fl.cu(np.ones(2, kind)).dtype.str[1:] for kind in kinds} == kinds
+    assert fl.cu([range(1, 4), np.ones(1)])[0] == range(1, 4)
 
 
 def test_without_a_GPU_all_of_it_explains_itself():
@@ -93,96 +114,47 @@ def test_amdgpu_is_about_hardware(three):
         fl.amdgpu.device()
 
 
-def test_device_objects_are_complete(three):
-    for device in (*three, fl.get_device("CPU")):
-        assert device.name and device.memory()._fields == ("used", "free", "peak", "capacity")
-        device.synchronize()
-        device.seed(1)
-        assert device.rng is not None and device in [device] and len({device, device}) == 1
-    assert repr(three[1].deviceID) == "SimulatedDevice(1): simulated RTX 2080 Ti"
-    assert fl.get_device("CPU").deviceID is None and repr(fl.get_device("CPU")) == "CPU"
-
-
 # -- CUDA_VISIBLE_DEVICES ------------------------------------------------------------------------------------------
 
 
-def run(program, visible):
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": visible}
-    command = [sys.executable, "-u", "-c", f"import numpy as np, fluxlite as fl\n{program}"]
-    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}  # -u: what's printed and the messages, in order
-    return subprocess.run(command, **both, text=True, check=True, env=environment).stdout.splitlines()
-
-
-def test_S1_17_and_S3_13_minus_one_hides_all():
-    program = (
-        "fl.simulate_gpu(3, visible=True)\nprint(fl.cuda.devices())\nprint(fl.functional('Simulated'))\n"
-        "print(type(fl.gpu(np.ones(2))).__name__, fl.get_device(), fl.gpu_name())\nprint(fl.functional('CUDA'))"
-    )
-    told, listed, functional, stays, result, cuda = run(program, "-1")
+def test_CUDA_VISIBLE_DEVICES_minus_one_hides_all(monkeypatch, capsys):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    hidden, x = "CUDA_VISIBLE_DEVICES hides the simulated GPUs too", np.ones(2)
+    with fl.pretend():
+        fl.simulate_gpu(3, visible=True)
+        assert repr(fl.cuda.devices()) == f"0 devices: {hidden}" and fl.functional("Simulated").reason == hidden
+        assert fl.gpu(x) is x and repr(fl.get_device()) == fl.gpu_name() == "CPU"
+    told, stays = capsys.readouterr().err.splitlines()
     assert told == "[ Info: CUDA_VISIBLE_DEVICES=-1 leaves 0 of 3 simulated GPUs visible."
-    assert listed == "0 devices: CUDA_VISIBLE_DEVICES hides the simulated GPUs too"
-    assert functional == "False: CUDA_VISIBLE_DEVICES hides the simulated GPUs too"
     assert stays.startswith("[ Info: arrays stay on the CPU. CUDA_VISIBLE_DEVICES hides")
-    assert result == "ndarray CPU CPU" and cuda.startswith("False: ")
-
-
-@pytest.mark.parametrize(
-    ("visible", "seen"),
-    [("0,1", 2), ("2", 1), ("1,0,2", 3), ("0,7,1", 1), ("0,0,1", 1), ("0, 1 ", 2), ("", 0), ("none", 0), ("0,-1", 1)],
-)
-def test_S1_18_and_S3_14_numbers_select(visible, seen, monkeypatch, capsys):
-    """The selected ones are renumbered from 0. As in CUDA, the list ends at the first invalid number."""
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    fl.simulate_gpu(3, visible=True)
-    assert [device.index for device in fl.cuda.devices()] == list(range(seen))
-    left = f"CUDA_VISIBLE_DEVICES={visible} leaves {seen} of 3 simulated GPUs visible"
-    assert (left in capsys.readouterr().err) == (seen < 3)
 
 
 @pytest.mark.parametrize(
     ("visible", "seen"),
     [
-        ("GPU-1f2d3c4b-0000-1111-2222-333344445555", 1),
-        ("GPU-1f,GPU-2e", 2),  # the beginning is enough
-        ("GPU-1f,GPU-1f", 1),
-        ("GPU-1f,GPU-2e,GPU-3d,GPU-4c", 3),  # no more than there are
-        ("MIG-1f2d3c4b-0000-1111-2222-333344445555", 1),
+        ("0,1", 2), ("2", 1), ("1,0,2", 3), ("0,7,1", 1), ("0,0,1", 1), ("0, 1 ", 2), ("", 0), ("none", 0), ("0,-1", 1),
+        ("GPU-1f2d3c4b-0000-1111-2222-333344445555", 1), ("GPU-1f,GPU-2e", 2), ("GPU-1f,GPU-1f", 1),
+        ("GPU-1f,GPU-2e,GPU-3d,GPU-4c", 3), ("GPU-", 0), ("GPU-xyz", 0),
         ("MIG-GPU-1f2d3c4b-0000-1111-2222-333344445555/1/0", 1),
         ("MIG-1f,MIG-2e", 1),  # a process gets one part of a shared card
-        ("GPU-", 0),
-        ("GPU-xyz", 0),
     ],
-)
-def test_a_UUID_is_one_card_and_so_is_a_part_of_one(visible, seen, monkeypatch):
-    """Shared servers set such values. Simulated cards have no UUIDs, so each that could be one counts."""
+)  # fmt: skip
+def test_CUDA_VISIBLE_DEVICES_selects(visible, seen, monkeypatch, capsys):
+    """The selected ones are renumbered from 0. As in CUDA, the list ends at the first invalid number.
+
+    Simulated cards have no UUIDs, so each that could be one counts.
+    """
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     fl.simulate_gpu(3, visible=True)
-    assert len(fl.cuda.devices()) == seen
-
-
-@pytest.mark.parametrize("visible", ["", "-1", "1", "3", "GPU-1f", "MIG-2e"])
-def test_simulated_cards_are_there_whatever_hides_real_ones(visible, monkeypatch, capsys):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert [device.index for device in fl.cuda.devices()] == list(range(seen))
+    left = f"CUDA_VISIBLE_DEVICES={visible} leaves {seen} of 3 simulated GPUs visible"
+    assert (left in capsys.readouterr().err) == (seen < 3)
     fl.simulate_gpu()
-    assert len(fl.cuda.devices()) == 1
-    assert capsys.readouterr().err == "[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.\n"
+    assert len(fl.cuda.devices()) == 1  # simulated cards are there whatever hides real ones
 
 
-def test_all_that_is_wanted_needs_no_remark():
-    told = run("fl.simulate_gpu(visible=True)", "0,1")
-    assert told == ["[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU."]
-
-
-@pytest.mark.parametrize("visible", ["0", "-1", "GPU-1f"])
-def test_a_preferred_simulation_is_there_too(visible, monkeypatch):
+def test_a_preferred_simulation_is_there_too(monkeypatch, capsys):
     monkeypatch.setenv("FLUXLITE_GPU_BACKEND", "Simulated")
-    assert run("print(fl.get_device(verbose=True))", visible) == [
-        "[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.",
-        "[ Info: Using backend set in FLUXLITE_GPU_BACKEND: Simulated.",
-        "Simulated:0",
-    ]
-
-
-def test_counts_that_are_none():
-    with pytest.raises(ValueError, match="number of GPUs, got -1"):
-        fl.simulate_gpu(-1)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    assert repr(fl.get_device(verbose=True)) == "Simulated:0"
+    assert "[ Info: Using backend set in FLUXLITE_GPU_BACKEND: Simulated." in capsys.readouterr().err

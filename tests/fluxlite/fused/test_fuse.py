@@ -1,35 +1,15 @@
 """`fluxlite.cuda.fuse`: one launch, the values of the plain calls, and what can't be fused."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from fused_runs import BOTH, launched, numbers
 from inside import CannotFuse
 
 import fluxlite as fl
 from fluxlite import receipt
 from fluxlite.cuda import fuse
 
-BOTH = pytest.mark.on("Simulated", "CUDA")
 OUTSIDE = np.ones(3, np.float32)
-
-
-def numbers(*shape, dtype=np.float32, seed=0):
-    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
-
-
-def launched(function, *args):
-    """What a call gives, and the names of its launches."""
-    if "rehearsal" in sys.modules and any("cupy" in type(x).__module__ for x in args):
-        import rehearsal
-
-        rehearsal.log.clear()
-        result = function(*args)
-        return result, [entry[1] for entry in rehearsal.log if entry[0] == "launch"]
-    with receipt() as r:
-        result = function(*args)
-    return result, list(r.launched.elements())
 
 
 # -- values ----------------------------------------------------------------------------------------------------------
@@ -41,10 +21,8 @@ def kinds(x, y, s):
 
 PROGRAMS = [
     lambda x, y, s: np.tanh(x + y) * 2,
-    lambda x, y, s: (x - y) ** 2,
     lambda x, y, s: x**3 / (1 + np.abs(y)) ** s,
     lambda x, y, s: s * (1 - s) * x + 1 / (s + 2) * y,
-    lambda x, y, s: np.maximum(x, 0) - np.minimum(y, 0.5),
     lambda x, y, s: np.exp(-x * x) // 0.1 % 3,
     lambda x, y, s: np.logical_and(x > 0, y < s),
     lambda x, y, s: (x > 0) * 0.1 + (y > 0) * True,
@@ -105,29 +83,19 @@ def test_arguments_change_in_place(device):
 
 
 @BOTH
-def test_an_element_is_assigned_as_a_whole(device):
+def test_an_element_is_assigned_as_a_whole_and_results_are_copies(device):
     x = fl.move(numbers(4), device)
     before = fl.cpu(x)
 
     @fuse
     def halved(x):
         x[...] = np.where(x > 0, x / 2, x)
-
-    halved(x)
-    np.testing.assert_allclose(fl.cpu(x), np.where(before > 0, before / 2, before))
-
-
-@BOTH
-def test_a_result_twice_is_one_array_and_an_argument_comes_back_as_a_copy(device):
-    x = fl.move(numbers(4), device)
-
-    @fuse
-    def given(x):
         y = x * 2
         return y, x, y
 
-    a, b, c = given(x)
-    assert a is c and b is not x
+    a, b, c = halved(x)
+    np.testing.assert_allclose(fl.cpu(x), np.where(before > 0, before / 2, before))
+    assert a is c and b is not x  # a result twice is one array, and an argument comes back as a copy
     np.testing.assert_array_equal(fl.cpu(b), fl.cpu(x))
 
 
@@ -186,10 +154,15 @@ def test_it_takes_no_memory_and_no_time_for_what_lies_between(simulated):
     def chain(x, y):
         return abs(np.maximum(x + y, 0) * 2 - 1) + y * 3
 
+    def doubled(x):
+        x *= 2
+
     plain, once, sum_ = (took(f, x, y) for f in (chain, fuse(chain), np.add))
     assert plain.launches == 7 and once.launches == 1
     assert once.peak_memory - sum_.peak_memory == 0 < plain.peak_memory - once.peak_memory
     assert once.seconds == sum_.seconds < plain.seconds / 3  # the same bytes: two arrays in, one out
+    once, plain = took(fuse(doubled), x), took(doubled, x)  # what is written to counts as read and written
+    assert once.seconds == plain.seconds and once.peak_memory == plain.peak_memory
 
 
 def took(function, *args):
@@ -200,15 +173,6 @@ def took(function, *args):
         function(*args)
         args[0].device.synchronize()
     return r
-
-
-def test_what_is_written_to_counts_as_read_and_written(simulated):
-    def doubled(x):
-        x *= 2
-
-    x = simulated(numbers(1000, 1000))
-    once, plain = took(fuse(doubled), x), took(doubled, x)
-    assert once.seconds == plain.seconds and once.peak_memory == plain.peak_memory
 
 
 def test_shapes_alone_are_enough_for_an_estimate():
@@ -222,19 +186,14 @@ def test_shapes_alone_are_enough_for_an_estimate():
 
 REFUSED = [
     (lambda x, y: x - np.sum(x), "np.sum can't be part"),
-    (lambda x, y: x - x.mean(), r"x\.mean can't be part"),
     (lambda x, y: np.add.reduce(x), r"np\.add\.reduce can't"),
     (lambda x, y: x @ y, "a product of matrices, np.matmul"),
-    (lambda x, y: np.dot(x, y), "np.dot"),
-    (lambda x, y: fl.softmax(x), "np.max"),
     (lambda x, y: x[0] + y, r"x\[i\], a loop over x"),
     (lambda x, y: sum(x), r"x\[i\], a loop over x"),
     (lambda x, y: x.T + y, r"x\.T can't"),
     (lambda x, y: x.reshape(-1), r"x\.reshape can't"),
-    (lambda x, y: np.reshape(x, -1), "np.reshape"),
     (lambda x, y: np.concatenate([x, y]), "np.concatenate"),
     (lambda x, y: x if x > 0 else y, r"a decision by a value .* Write np\.where\(condition, x, y\)"),
-    (lambda x, y: max(x, y), "a decision by a value"),
     (lambda x, y: x * float(y), "a decision by a value"),
     (lambda x, y: x + OUTSIDE, r"np\.add with an array of shape \(3,\) from outside .* an argument of the function"),
     (lambda x, y: x / x.shape[0], "a shape can't be part .* Make the number an argument"),
@@ -244,7 +203,6 @@ REFUSED = [
     (lambda x, y: np.add(x, y, where=x > 0), "np.add with where="),
     (lambda x, y: np.where(x), "np.where of this kind"),
     (lambda x, y: [x, y], "a list as its result"),
-    (lambda x, y: 3.0, "a number as its result"),
     (lambda x, y: (x, None), "a NoneType as its result"),
     (lambda x, y: x + [1, 2, 3], "np.add with list"),
     (lambda x, y: x.clip(0, 1), r"Write np\.clip\(x, …\)"),
@@ -287,15 +245,12 @@ def test_host_arrays_and_other_things_are_refused(device):
     with pytest.raises(TypeError, match="unsupported type list"):
         fused(x, [1.0, 2.0, 3.0])
 
-
-@BOTH
-def test_a_smaller_argument_cannot_hold_the_result(device):
     @fuse
     def added(x, y):
         y += x
 
     with pytest.raises(CannotFuse, match="writing to an argument that's too small"):
-        added(fl.move(numbers(4, 3), device), fl.move(numbers(3), device))
+        added(fl.move(numbers(4, 3), device), x)
 
 
 def test_arrays_that_share_memory_cannot_be_written_to(simulated):
@@ -310,29 +265,14 @@ def test_arrays_that_share_memory_cannot_be_written_to(simulated):
     np.testing.assert_allclose(fl.cpu(x), numbers(4) * 2)
 
 
-def test_two_devices_are_refused():
+def test_two_devices_and_bad_arguments_are_refused():
     with fl.simulate_gpu(2):
         x, y = (fl.get_device("Simulated", i)(numbers(3)) for i in range(2))
         with pytest.raises(ValueError, match="arrays of two devices"):
             fuse(lambda x, y: x + y)(x, y)
-
-
-def test_bad_arguments_of_fuse():
     with pytest.raises(TypeError, match=r"fuse\(function\): the function is a function, got 3"):
         fuse(3)
     with pytest.raises(ValueError, match="kernel_name=…"):
         fuse(kernel_name="a name")
     with pytest.raises(TypeError, match="fuse takes one function"):
         fuse(np.tanh, np.exp)
-
-
-def test_nothing_of_it_is_loaded_before_it_is_used():
-    program = (
-        "import sys, numpy as np, fluxlite as fl, fluxlite.cuda\n"
-        "m = fl.Chain(fl.Dense(2, 3, fl.relu))\n"
-        "g = fl.gradient(lambda m: np.sum(m(np.ones((1, 2), np.float32))), m)[0]\n"
-        "fl.update(fl.setup(fl.Adam(), m), m, g)\n"
-        "assert not [name for name in sys.modules if name.startswith('fluxlite.fused')]\n"
-        "fluxlite.cuda.fuse\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from test_fuse import launched, numbers
+from fused_runs import launched, numbers
 
 import fluxlite as fl
 from fluxlite import receipt
@@ -20,12 +20,11 @@ FUSIBLE = [
     [
         (lambda: fl.Dense(3, 4, fl.relu), numbers(2, 3), ["matmul"]),
         (lambda: fl.Dense(3, 4, np.tanh), numbers(2, 5, 3), ["matmul"]),
-        (lambda: fl.Dense(3, 4, fl.gelu), numbers(3), ["matmul"]),
-        (lambda: fl.Conv((3, 3), 1, 4, fl.relu), numbers(2, 8, 8, 1), None),
+        (lambda: fl.Conv((3, 3), 1, 4, fl.gelu), numbers(2, 8, 8, 1), None),
         (lambda: fl.ConvTranspose((3, 3), 1, 4, fl.swish), numbers(2, 8, 8, 1), None),
         (lambda: fl.RNNCell(3, 4), numbers(2, 3), ["matmul"] * 2),
     ],
-    ids=["relu", "tanh", "gelu", "Conv", "ConvTranspose", "RNNCell"],
+    ids=["relu", "tanh", "Conv", "ConvTranspose", "RNNCell"],
 )
 def test_bias_and_activation_are_one_launch(simulated, layer, x, before):
     fl.seed(0)
@@ -98,7 +97,7 @@ def test_a_step_is_one_launch_for_each_parameter(device, rule):
         np.testing.assert_allclose(fl.cpu(there[name]), host[name], rtol=1e-4, atol=1e-5)
 
 
-def test_another_rate_takes_the_same_kernel(simulated):
+def test_another_rate_takes_the_same_kernel_and_so_does_a_chain(simulated):
     w = [simulated(numbers(3))]
     state = fl.setup(fl.Adam(), w)
     with receipt() as r:
@@ -106,12 +105,8 @@ def test_another_rate_takes_the_same_kernel(simulated):
             fl.adjust(state, 0.1 / (i + 1))
             fl.update(state, w, [simulated(numbers(3, seed=i))])
     assert r.launched["adam"] == 5 and r.first_uses == 1
-
-
-def test_in_a_chain_the_change_is_one_launch(simulated):
-    w, rule = simulated(numbers(3)), fl.OptimiserChain(fl.ClipGrad(1.0), fl.Adam())
-    state = fl.setup(rule, [w])
-    _, names = launched(lambda: fl.update(state, [w], [simulated(numbers(3))]))
+    state = fl.setup(fl.OptimiserChain(fl.ClipGrad(1.0), fl.Adam()), w)
+    _, names = launched(lambda: fl.update(state, w, [simulated(numbers(3))]))
     assert names.count("adam") == 1 and len(names) == 3  # clip, adam, and w -= …
 
 

@@ -1,20 +1,168 @@
-"""On several cards, everything that fluxlite computes for the user runs on the card that holds the operands.
+"""Two cards. The current one computes, wherever the operands are: CuPy's rule, on the simulation and on CuPy.
 
-Here it's on the second of two simulated cards while the first is the current one, so what's asked of the wrong card
-raises (`test_current_card.py`), and what's made on the wrong one is found. The same on CuPy, with a rehearsed second
-card, is in `test_rehearsal.py`.
+Cards without peer access can't reach each other's memory. And what fluxlite computes for the user runs on the card that
+holds the operands: here on the second one while the first is the current one, so what's asked of the wrong card raises,
+and what's made on the wrong one is found. `test_rehearsal.py` has the same on CuPy, with a rehearsed second card.
 """
 
 import copy
 import inspect
+import warnings
 
 import numpy as np
 import pytest
-from inside import arrays
+from inside import PerformanceWarning, arrays, cuda_devices
 from layer_table import LAYERS
 
 import fluxlite as fl
 from fluxlite.simulated import SimulatedArray
+
+# -- the current card ------------------------------------------------------------------------------------------------
+
+BOTH = ("Simulated", "CUDA")
+
+
+def counted(device, shape=(2, 3)):
+    return device(np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
+
+
+@pytest.fixture
+def cards(device):
+    """Two cards without peer access; the first is the current one."""
+    if device.backend == "Simulated":
+        fl.simulate_gpu(2)
+        return fl.cuda.devices()
+    import cupy
+
+    found = cuda_devices()
+    if len(found) < 2 or cupy.cuda.runtime.deviceCanAccessPeer(0, 1):
+        pytest.skip("there is one card only, or the cards have peer access")
+    return found
+
+
+KERNELS = {
+    "+": lambda x: x + x, "a number": lambda x: x * 2, "comparison": lambda x: x > 1, "ufunc": lambda x: np.tanh(x),
+    "out": lambda x: np.add(x, x, out=x), "in place": lambda x: x.__iadd__(1),
+    "where": lambda x: np.where(x > 0, x, 0), "clip": lambda x: np.clip(x, 0, 1), "sum": lambda x: x.sum(axis=0),
+    "max": lambda x: np.max(x, axis=0), "joined": lambda x: np.concatenate([x, x]),
+    "astype": lambda x: x.astype(np.float64), "astype, the same": lambda x: x.astype(np.float32),
+    "read at places": lambda x: x[[0, 1]], "take": lambda x: np.take(x, 0, axis=1),
+    "write at places": lambda x: x.__setitem__([0], 1.0), "write a number": lambda x: x.__setitem__(..., 1.0),
+    "write zeros with gaps": lambda x: x.__setitem__((slice(None), 0), 0.0),
+    "write an array with gaps": lambda x: x.__setitem__((slice(None), 0), x[:, 1]),
+}  # fmt: skip
+
+
+@fl.cuda.jit.rawkernel()
+def doubled(x):
+    i = fl.cuda.jit.grid(1)
+    x[i // 3, i % 3] *= 2
+
+
+WHOLE = {
+    "@": lambda x: x @ x.T, "sum of all": lambda x: x.sum(), "sort in place": lambda x: x.sort(),
+    "svd": lambda x: np.linalg.svd(x), "fft": lambda x: np.fft.fft(x), "add.at": lambda x: np.add.at(x, 0, 1.0),
+    "put": lambda x: np.put(x, [0], 1.0), "copyto": lambda x: np.copyto(x, 1.0),
+    "take_along_axis": lambda x: np.take_along_axis(x, np.zeros((2, 1), int), 1),
+    "a kernel by hand": lambda x: doubled[1, 6](x),
+}  # fmt: skip
+
+
+def refused(run, cards):
+    """It runs on the current card alone, and changes nothing before it's refused."""
+    x = counted(cards[1])
+    with pytest.raises(ValueError, match="the current device"):
+        run(x)
+    np.testing.assert_array_equal(fl.cpu(x), np.arange(6).reshape(2, 3))
+    with cards[1]:
+        run(x)
+
+
+@pytest.mark.on(*BOTH)
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel_runs_on_the_current_card_and_reaches_no_other(name, cards):
+    refused(KERNELS[name], cards)
+
+
+@pytest.mark.on("Simulated")
+@pytest.mark.parametrize("name", WHOLE)
+def test_so_does_what_CUDAs_libraries_do_where_CuPy_does_not_look_itself(name, cards):
+    refused(WHOLE[name], cards)
+
+
+NO_KERNEL = {
+    "a view": lambda x, here: x[0].T.reshape(3, 1)[None], "its shape": lambda x, here: np.shape(x),
+    "the same type": lambda x, here: x.astype(np.float32, copy=False), "a number": lambda x, here: float(x[0, 0]),
+    "to the host": lambda x, here: x.get(), "print": lambda x, here: print(x), "zeros": lambda x, here: x.fill(0),
+    "to the other": lambda x, here: here(x), "a copy of it": lambda x, here: copy.deepcopy(x),
+    "a block from the other": lambda x, here: x.__setitem__(..., counted(here)),
+    "from the host": lambda x, here: x.set(np.ones((2, 3), np.float32)),
+}  # fmt: skip
+
+
+@pytest.mark.on(*BOTH)
+@pytest.mark.parametrize("name", NO_KERNEL)
+def test_what_needs_no_kernel_works_from_anywhere(name, cards):
+    NO_KERNEL[name](counted(cards[1]), cards[0])
+
+
+@pytest.mark.on(*BOTH)
+def test_new_arrays_and_copies_are_on_the_current_card(cards):
+    x = counted(cards[1])
+    made = {
+        "zeros": np.zeros_like(x), "ones": np.ones_like(x), "full": np.full_like(x, 2), "empty": np.empty_like(x),
+        "shape": np.zeros_like(x, shape=(2,)), "like": np.zeros(2, like=x), "numbers": np.asarray([1.0], like=x),
+        "copy": x.copy(), "np.copy": np.copy(x), "copied once more": copy.copy(x), "array": np.array(x, like=x),
+        "reshape": np.reshape(x.T, 6), "its method": x.T.reshape(6), "ravel": x.T.ravel(), "flatten": x.flatten(),
+    }  # fmt: skip
+    assert {name: fl.device_of(y) for name, y in made.items()} == dict.fromkeys(made, cards[0])
+    np.testing.assert_array_equal(fl.cpu(made["copy"]), fl.cpu(x))
+    assert fl.device_of(copy.deepcopy(x)) == cards[1]
+    with cards[1]:
+        assert fl.device_of(np.zeros_like(x)) == fl.device_of(x.copy()) == cards[1]
+
+
+@pytest.mark.on("Simulated")
+def test_the_error_says_which_card_is_current_and_what_helps(cards):
+    x = counted(cards[1])
+    words = r"on Simulated:1, and the current device is Simulated:0\..*`with device_of\(x\):`, or `with cuda\.using"
+    with pytest.raises(ValueError, match=words):
+        x + x
+    for there in (fl.device_of(x), fl.cuda.using(1)):
+        with there:
+            assert fl.cpu(x + x).sum() == 30
+    assert fl.cuda.device() is cards[0]
+
+
+def test_with_peer_access_it_computes_slowly_and_says_so():
+    """As CuPy does between an H100's cards, which NVLink connects."""
+    with fl.simulate_gpu(2, like="H100"):
+        first, second = fl.cuda.devices()
+        x, y = counted(first), counted(second)
+        for compute in (lambda: y + y, lambda: x + y, lambda: np.concatenate([y, y])[:2] * 2, lambda: y[[0, 1]] * 2):
+            with pytest.warns(PerformanceWarning, match="on Simulated:1, and the current device is Sim.*:0") as said:
+                z = compute()
+            assert said[0].filename == __file__, "it names the line of the program, so Python shows it once for each"
+            assert fl.device_of(z) is first and (fl.cpu(z) == 2 * np.arange(6).reshape(2, 3)).all()
+        with pytest.warns(PerformanceWarning):
+            y += x
+        assert fl.device_of(y) is second and fl.cpu(y).sum() == 30
+        with second, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            y + y
+
+
+def test_one_card_is_always_the_current_one():
+    """Also if it isn't the first of its simulation any more, or the program has begun another one."""
+    with fl.simulate_gpu() as device:
+        x = counted(device)
+        with fl.simulate_gpu(2, like="A100"):
+            fl.cuda.set_device(1)
+            x + x
+            fl.cuda.set_device(0)
+
+
+# -- what fluxlite computes for the user -------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -28,8 +176,8 @@ def second():
 
 def operand(name, device):
     shape = LAYERS[name][1]
-    x = np.zeros(shape, np.int64) if name == "Embedding" else np.linspace(-1, 1, np.prod(shape)).reshape(shape)
-    return device(x.astype(x.dtype if name == "Embedding" else np.float32))
+    x = np.linspace(-1, 1, np.prod(shape), dtype=np.float32).reshape(shape)
+    return device(np.zeros(shape, np.int64) if name == "Embedding" else x)
 
 
 def numbers(device, shape=(4, 3)):
@@ -70,14 +218,13 @@ def test_a_step_of_training_too_whatever_the_loss_computes(name, second, tmp_pat
     layer, x = second(LAYERS[name][0]()), operand(name, second)
     fl.trainmode(layer)
     before, x_before = fl.cpu(copy.deepcopy(layer)), fl.cpu(x)
-    state = fl.setup(fl.Adam(0.1), layer)
     (g,) = fl.gradient(lambda layer: loss_of(layer, x), layer)
     (expected,) = fl.gradient(lambda layer: loss_of(layer, x_before), before)
     for one, other in zip(fl.leaves(fl.cpu(g)), fl.leaves(expected), strict=True):
         if hasattr(other, "dtype"):
             np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
-    all_on(second, fl.updated(state, layer, g))
-    all_on(second, fl.update(state, layer, g))
+    state = fl.setup(fl.Adam(0.1), layer)
+    all_on(second, (fl.updated(state, layer, g), fl.update(state, layer, g)))
     implicit = fl.gradient(lambda: loss_of(layer, x), fl.params(layer))
     all_on(second, [implicit[array] for array in fl.params(layer) if implicit[array] is not None])
     vector, restructure = fl.destructure(layer)
@@ -116,13 +263,10 @@ def test_an_activation_alone(name, second):
 
 @pytest.mark.parametrize("name", [name for name in of_room("optimizers") if inspect.isclass(getattr(fl, name))])
 def test_an_optimizer(name, second):
-    rule = {
-        "AccumGrad": lambda: fl.AccumGrad(2),
-        "ClipGrad": lambda: fl.ClipGrad(1.0), "ClipNorm": lambda: fl.ClipNorm(1.0),
-        "OptimiserChain": lambda: fl.OptimiserChain(fl.ClipNorm(1.0), fl.WeightDecay(), fl.Adam()),
-    }.get(name, getattr(fl, name))()  # fmt: skip
+    chain = fl.ClipNorm(1.0), fl.Adam()
+    arguments = {"AccumGrad": (2,), "ClipGrad": (1.0,), "ClipNorm": (1.0,), "OptimiserChain": chain}
     model, x = second(fl.Chain(fl.Dense(3, 2), fl.BatchNorm(2))), numbers(second)
-    state = fl.setup(rule, model)
+    state = fl.setup(getattr(fl, name)(*arguments.get(name, ())), model)
     for _ in range(3):
         (g,) = fl.gradient(lambda model: np.sum(model(x) ** 2), model)
         fl.update(state, model, g)
@@ -192,8 +336,7 @@ def test_what_surrounds_the_layers(name, second):
 
 def test_what_is_counted_there(second):
     scores, labels = second(np.eye(3, dtype=np.float32)), second(np.arange(3))
-    assert fl.accuracy(scores, labels) == 1.0
-    np.testing.assert_array_equal(fl.confusion_matrix(scores, labels), np.eye(3))
+    assert fl.accuracy(scores, labels) == 1.0 and (fl.confusion_matrix(scores, labels) == np.eye(3)).all()
 
 
 def test_a_training_goes_on_there(second, tmp_path):
@@ -215,14 +358,9 @@ def test_a_model_on_both_cards_keeps_each_part_where_it_is(second):
     """The user moves what goes from one to the other."""
     first = fl.cuda.devices()[0]
     model, x = [first(fl.Dense(3, 4)), second(fl.Dense(4, 2))], numbers(first)
-
-    def loss(model):
-        y = model[1](arrays.move(model[0](x), second))
-        return fl.mse(y, second(np.zeros((4, 2), np.float32)))
-
-    value, (g,) = fl.withgradient(loss, model)
-    state = fl.setup(fl.Adam(), model)
-    fl.update(state, model, g)
+    target = second(np.zeros((4, 2), np.float32))
+    value, (g,) = fl.withgradient(lambda m: fl.mse(m[1](arrays.move(m[0](x), second)), target), model)
+    fl.update(fl.setup(fl.Adam(), model), model, g)
     assert fl.device_of(value) is second
     assert [fl.device_of(layer.weight) for layer in (*g, *model)] == [first, second] * 2
 
@@ -230,10 +368,6 @@ def test_a_model_on_both_cards_keeps_each_part_where_it_is(second):
 def test_nothing_is_entered_with_one_card(monkeypatch):
     """An empty ``with`` costs 5 % of a small step: layers don't ask where the input is."""
     monkeypatch.delitem(arrays.enter_card, SimulatedArray, raising=False)
-
-    def asked(x):
-        raise AssertionError
-
     for module in ("layer", "dense"):
-        monkeypatch.setattr(f"fluxlite.layers.{module}.on_card_of", asked)
+        monkeypatch.setattr(f"fluxlite.layers.{module}.on_card_of", lambda x: pytest.fail("asked"))
     fl.Chain(fl.Dense(2, 2), fl.LayerNorm(2), fl.Parallel(np.add, np.tanh, np.tanh))(np.ones((3, 2), np.float32))
