@@ -1,4 +1,4 @@
-"""Optimizers: the rules, and the walk that applies them. Numbers of behaviours as in the design's semantics."""
+"""Optimizers: the rules, and the walk that applies them."""
 
 import functools
 from collections import namedtuple
@@ -42,7 +42,6 @@ def is_unchanged(before, *trees):
 
 
 def test_the_state_is_a_tree_like_the_model_with_one_leaf_for_each_parameter():
-    """Behaviours 37 and 38."""
     W = np.ones((2, 3))
     model = {"a": Layer(W, np.ones(3)), "b": [W.T, np.arange(3), np.ones(2, bool), 1.5, "x", None, np.tanh]}
     state = setup(Momentum(), model)
@@ -52,7 +51,7 @@ def test_the_state_is_a_tree_like_the_model_with_one_leaf_for_each_parameter():
 
 
 def test_nothing_to_train_is_said_once(capsys):
-    """Behaviour 37: a warning, no error."""
+    """A warning, no error."""
     fl.reset_notices()
     assert setup(Adam(), {"activation": np.tanh, "n": np.arange(2)}) == {"activation": None, "n": None}
     setup(Adam(), [1])
@@ -98,7 +97,7 @@ def test_the_state_moves_like_a_model():
 
 @each_rule
 def test_update_works_in_place_and_returns_both(rule):
-    """Behaviours 36 and 41: also with float64 gradients and a float64 learning rate, types stay."""
+    """Also with float64 gradients and a float64 learning rate, types stay."""
     for dtype in (np.float16, np.float64):
         model = Layer(np.ones(2, dtype))
         state = setup(type(rule)(np.float64(0.1)), model)
@@ -112,7 +111,7 @@ def test_update_works_in_place_and_returns_both(rule):
 
 @each_rule
 def test_updated_leaves_everything_untouched(rule):
-    """Behaviour 36; ties survive in what it makes."""
+    """Ties survive in what it makes."""
     W = np.ones((2, 3))
     model, grads = {"a": W, "b": (W.T, 5)}, {"a": np.ones((2, 3)), "b": (np.ones((3, 2)), None)}
     state = setup(rule, model)
@@ -127,7 +126,6 @@ def test_updated_leaves_everything_untouched(rule):
 
 @each_rule
 def test_the_gradients_of_a_tie_are_added_up_before_the_one_step(rule):
-    """Behaviours 38 and 39."""
     one, tied = [np.ones((2, 3))], np.ones((2, 3))
     model = {"x": tied, "y": [tied], "z": tied.T}
     state, state_of_one = setup(rule, model), setup(rule, one)
@@ -140,7 +138,7 @@ def test_the_gradients_of_a_tie_are_added_up_before_the_one_step(rule):
 
 
 def test_one_branch_of_a_tie_without_gradient():
-    """Behaviour 38: only the other counts; without any, no step and no change of the momentum."""
+    """Only the other counts; without any, no step and no change of the momentum."""
     W = np.ones(2)
     model = [W, W]
     state = setup(Momentum(0.1), model)
@@ -153,7 +151,7 @@ def test_one_branch_of_a_tie_without_gradient():
 
 
 def test_what_gradient_gives_for_a_tie_is_counted_once():
-    """Behaviour 40: Flux gets this case wrong."""
+    """Flux gets this case wrong."""
     W = np.ones((2, 2))
     model = fl.Chain(_Callable(w=W), _Callable(w=W.T))
     (g,) = gradient(lambda m: m[0]["w"].sum() + m[1]["w"].sum(), model)
@@ -162,7 +160,6 @@ def test_what_gradient_gives_for_a_tie_is_counted_once():
 
 
 def test_missing_branches_are_fine():
-    """Behaviour 42."""
     model = {"a": Layer([np.ones(1), np.ones(1)]), "b": (np.ones(1), {"c": np.ones(1)}), "f": np.tanh}
     state = setup(Descent(1.0), model)
     for grads in ({}, {"a": None}, {"a": fl.Gradient()}, {"b": (None, {})}, {"a": ()}):

@@ -309,7 +309,6 @@ def test_frozen_parameters_stay_and_remember():
     ],
 )
 def test_numbers_that_make_no_rule(make, error, words):
-    """Behaviour 47."""
     with pytest.raises(error, match=words):
         make()
 
