@@ -41,6 +41,11 @@ def test_the_window_of_a_convolution_counts():
     assert fl.nfan(32, 16, 3, 3) == (144, 288)
     w = fl.kaiming_normal(64, 32, 3, 3, rng=np.random.default_rng(0))
     assert w.std() == pytest.approx(math.sqrt(2 / (32 * 9)), rel=0.03)
+    for shape, ways in (((30,), 1 + 30), ((3, 2, 25), (3 + 2) * 25), ((3, 2, 5, 6), (3 + 2) * 5 * 6)):
+        drawn = np.random.default_rng(0).uniform(-1, 1, shape)
+        w = fl.glorot_uniform(*shape, rng=np.random.default_rng(0))
+        np.testing.assert_allclose(w, drawn * (6 / ways) ** 0.5, rtol=1e-5)
+    assert not fl.glorot_uniform(3, 2, gain=0).any()
 
 
 def test_truncated():
