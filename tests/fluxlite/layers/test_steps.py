@@ -101,7 +101,7 @@ def test_the_last_cell_stands_behind_the_outputs():
 
 
 @KIND
-@pytest.mark.parametrize(("count", "length"), [(2, 3), (1, 3), (2, 1)])
+@pytest.mark.parametrize(("count", "length"), [(2, 3), (1, 1)])
 def test_finite_differences(kind, count, length):
     given = operands(kind, count, length)
     check_gradient(run(kind), *given)
@@ -115,16 +115,6 @@ def test_second_derivatives(kind):
     given = operands(kind, 2, 3)
     check_second(run(kind), *given)
     check_second(without(kind), *given[:3])
-
-
-@KIND
-def test_by_hand_and_from_the_definition_the_gradients_are_the_same(kind):
-    given = operands(kind, 3, 7, dtype=np.float32)
-    by_hand = fl.gradient(weighted_sum(run(kind)), *given)
-    defined = fl.gradient(weighted_sum(lambda *given: KINDS[kind][0]().defined(*given)), *given)
-    for one, other in zip(by_hand, defined):
-        assert one.dtype == np.float32
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
 @KIND
@@ -200,91 +190,27 @@ def pair(name):
     return torch, ours, theirs
 
 
-def problem(name, count, length):
-    rng = np.random.default_rng(1)
-    x, target = rng.normal(size=(count, length, 3)), rng.normal(size=(count, length, 4))
-    states = tuple(rng.normal(size=(count, 4)) for _ in range(2 if name == "LSTM" else 1))
-    return x, target, states if name == "LSTM" else states[0]
-
-
-def loss_of(layer, x, state, target):
-    y, last = layer(x, state)
-    return np.mean((y - target) ** 2) + sum(np.sum(np.sin(h)) for h in (last if type(last) is tuple else (last,)))
-
-
-def their_loss(torch, layer, x, state, target):
-    y, last = layer(x, tuple(h[None] for h in state) if type(state) is tuple else state[None])
-    return ((y - target) ** 2).mean() + sum(h.sin().sum() for h in (last if type(last) is tuple else (last,)))
-
-
-def tensors(torch, *arrays):
-    return [torch.tensor(x, requires_grad=True) for x in arrays]
-
-
 @pytest.mark.parametrize("name", BESIDE)
-@pytest.mark.parametrize(("count", "length"), [(3, 5), (1, 5), (3, 1)])
+@pytest.mark.parametrize(("count", "length"), [(3, 5), (1, 1)])
 def test_values_and_gradients_are_those_of_PyTorch(name, count, length):
     torch, ours, theirs = pair(name)
-    x, target, state = problem(name, count, length)
-    value, (layer, gx, gstate) = fl.withgradient(lambda m, x, s: loss_of(m, x, s, target), ours, x, state)
-    (tx,), tstate = tensors(torch, x), tensors(torch, *(state if name == "LSTM" else (state,)))
-    loss = their_loss(torch, theirs, tx, tuple(tstate) if name == "LSTM" else tstate[0], torch.tensor(target))
+    rng = np.random.default_rng(1)
+    x, target = rng.normal(size=(count, length, 3)), rng.normal(size=(count, length, 4))
+    states = [rng.normal(size=(count, 4)) for _ in range(2 if name == "LSTM" else 1)]
+
+    def loss_of(layer, x, *states):
+        y, last = layer(x, states if name == "LSTM" else states[0])
+        return np.mean((y - target) ** 2) + sum(np.sum(np.sin(h)) for h in (last if name == "LSTM" else (last,)))
+
+    value, (layer, *slopes) = fl.withgradient(loss_of, ours, x, *states)
+    given = [torch.tensor(part, requires_grad=True) for part in (x, *states)]
+    begin = tuple(h[None] for h in given[1:])
+    y, last = theirs(given[0], begin if name == "LSTM" else begin[0])
+    loss = ((y - torch.tensor(target)) ** 2).mean()
+    loss = loss + sum(h.sin().sum() for h in (last if name == "LSTM" else (last,)))
     loss.backward()
     np.testing.assert_allclose(value, loss.item(), rtol=1e-9)
     for own, their in NAMES.items():
         np.testing.assert_allclose(getattr(layer.cell, own), getattr(theirs, their).grad, rtol=1e-7, atol=1e-10)
-    np.testing.assert_allclose(gx, tx.grad, rtol=1e-7, atol=1e-10)
-    for one, other in zip(gstate if name == "LSTM" else (gstate,), tstate):
+    for one, other in zip(slopes, given, strict=True):
         np.testing.assert_allclose(one, other.grad, rtol=1e-7, atol=1e-10)
-
-
-@pytest.mark.parametrize("name", BESIDE)
-def test_ten_steps_of_Descent_lead_where_PyTorch_gets(name):
-    torch, ours, theirs = pair(name)
-    x, target, state = problem(name, 3, 5)
-    optimizer = torch.optim.SGD([p for p in theirs.parameters() if p.requires_grad], lr=0.1)
-    memory = fl.setup(fl.Descent(0.1), ours)
-    for _ in range(10):
-        (grads,) = fl.gradient(lambda m: loss_of(m, x, state, target), ours)
-        fl.update(memory, ours, grads)
-        optimizer.zero_grad()
-        begin = tuple(map(torch.tensor, state)) if name == "LSTM" else torch.tensor(state)
-        their_loss(torch, theirs, torch.tensor(x), begin, torch.tensor(target)).backward()
-        optimizer.step()
-    for own, their in NAMES.items():
-        found = getattr(theirs, their).detach().numpy() + (theirs.bias_hh_l0.numpy() if own == "bias" else 0)
-        np.testing.assert_allclose(getattr(ours.cell, own), found, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", BESIDE)
-def test_second_derivatives_are_those_of_PyTorch(name):
-    """Of the size of the input's gradient, as in a gradient penalty."""
-    torch, ours, theirs = pair(name)
-    x, target, state = problem(name, 2, 3)
-
-    def penalty(m):
-        return np.sum(fl.gradient(lambda x: loss_of(m, x, state, target), x)[0] ** 2)
-
-    slopes = fl.gradient(penalty, ours)[0].cell
-    (tx,) = tensors(torch, x)
-    begin = tuple(map(torch.tensor, state)) if name == "LSTM" else torch.tensor(state)
-    (gx,) = torch.autograd.grad(their_loss(torch, theirs, tx, begin, torch.tensor(target)), tx, create_graph=True)
-    (gx**2).sum().backward()
-    for own in ("Wi", "Wh"):
-        np.testing.assert_allclose(getattr(slopes, own), getattr(theirs, NAMES[own]).grad, rtol=1e-6, atol=1e-9)
-
-
-def test_where_Flux_and_PyTorch_differ():
-    """A GRU's second bias of the candidate, which the reset gate multiplies, has no counterpart in Flux's formula."""
-    torch, ours, theirs = pair("GRU")
-    x, _, state = problem("GRU", 2, 3)
-
-    def apart():
-        y, _ = theirs(torch.tensor(x), torch.tensor(state)[None])
-        return np.abs(y.detach().numpy() - ours(x, state)[0]).max()
-
-    assert apart() < 1e-12
-    theirs.bias_hh_l0[8:] = 0.5
-    assert apart() > 0.01
-    ours.cell.bias[8:] += 0.5  # nor is it the same as a larger first one
-    assert apart() > 0.01
