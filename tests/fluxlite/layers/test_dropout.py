@@ -52,10 +52,7 @@ def test_second_derivatives_see_the_same_numbers():
     np.testing.assert_allclose(second, 2 * first / x)
 
 
-@pytest.mark.parametrize(
-    ("dims", "shape"),
-    [(0, (6, 1, 1)), ((0, -1), (6, 1, 4)), ((), (1, 1, 1))],
-)
+@pytest.mark.parametrize(("dims", "shape"), [(0, (6, 1, 1)), ((0, -1), (6, 1, 4)), ((), (1, 1, 1))])
 def test_along_some_axes_only(dims, shape):
     y = dropped(fl.Dropout(0.5, dims=dims, rng=np.random.default_rng(1)), np.ones((6, 5, 4)))
     assert (y == np.broadcast_to(y[tuple(slice(n) for n in shape)], y.shape)).all()
@@ -84,7 +81,7 @@ def test_each_device_draws_its_own_numbers(device):
     np.testing.assert_array_equal(fl.cpu(layer(x)), fl.cpu(y))
     assert abs(float((fl.cpu(y) == 0).mean()) - 0.5) < 0.01
     fixed = [dropped(fl.Dropout(0.5, rng=np.random.default_rng(0)), x) for x in (x, ONES)]
-    np.testing.assert_array_equal(fl.cpu(fixed[0]), fixed[1]), "with rng, the numbers are the same on each device"
+    np.testing.assert_array_equal(fl.cpu(fixed[0]), fixed[1])  # with rng, they are the same on each device
 
 
 def test_a_generator_of_its_own_is_saved_and_moves_along(tmp_path):

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 from gradcheck import check_gradient
-from inside import DeviceError, InputError, ShapeError, described
+from inside import DeviceError, InputError, ShapeError
 
 import fluxlite as fl
 from fluxlite import Chain, Dense, gradient
@@ -164,29 +164,6 @@ def test_how_chains_print():
         ")                                                  # 27 parameters in all",
     ]
     assert repr(Chain(a=tied)).split("\n")[1] == "  a=Dense(3 => 3),      # 12 parameters"
-
-
-def test_a_here_another_file_prints_in_a_chain_as_by_itself():
-    @fl.functor
-    class Scale:
-        def __init__(self, n):
-            self.weight = np.ones(n, np.float32)
-
-        def _call(self):
-            return f"Scale({self.weight.size})"
-
-        def __call__(self, x):
-            return x * self.weight
-
-        __repr__ = described
-
-    assert repr(Scale(2)) == "Scale(2)      # 2 parameters"
-    assert repr(Chain(Scale(2), Dense(2, 3))).split("\n") == [
-        "Chain(",
-        "  Scale(2),           # 2 parameters",
-        "  Dense(2 => 3),      # 9 parameters",
-        ")                     # 11 parameters in all",
-    ]
 
 
 def test_what_is_no_layer_is_refused():

@@ -6,16 +6,7 @@ from gradcheck import check_against_torch, check_gradient, check_second
 from inside import InputError, ShapeError
 
 import fluxlite as fl
-from fluxlite import (
-    AdaptiveMaxPool,
-    AdaptiveMeanPool,
-    GlobalMaxPool,
-    GlobalMeanPool,
-    MaxPool,
-    MeanPool,
-    SamePad,
-    Upsample,
-)
+from fluxlite import AdaptiveMaxPool, GlobalMaxPool, MaxPool, MeanPool, SamePad, Upsample
 
 
 def numbers(*shape, dtype=np.float64):
@@ -63,14 +54,14 @@ def test_adaptive_pools_of_multiples_against_torch(space):
     largest, mean = (getattr(functional, f"adaptive_{kind}_pool{dims}d") for kind in ("max", "avg"))
     x = ties(2, *space, 3)
     check_against_torch(AdaptiveMaxPool(out), with_torch(lambda x: largest(x, out)), x)
-    check_against_torch(AdaptiveMeanPool(out), with_torch(lambda x: mean(x, out)), x)
+    check_against_torch(fl.AdaptiveMeanPool(out), with_torch(lambda x: mean(x, out)), x)
 
 
 def test_adaptive_pools_of_other_lengths_are_fluxs():
     """8 elements in 3 windows: Flux's are 0:4, 2:6 and 4:8, all of one size; PyTorch's are 0:3, 2:6 and 5:8."""
     x = np.arange(8.0).reshape(1, 8, 1)
     assert AdaptiveMaxPool((3,))(x).ravel().tolist() == [3, 5, 7], "windows of 4, 2 apart"
-    assert AdaptiveMeanPool((3,))(x).ravel().tolist() == [1.5, 3.5, 5.5]
+    assert fl.AdaptiveMeanPool((3,))(x).ravel().tolist() == [1.5, 3.5, 5.5]
     assert AdaptiveMaxPool((3,))(x[:, :7]).ravel().tolist() == [2, 4, 6]
 
 
@@ -84,7 +75,7 @@ def test_global_pools_against_torch(shape):
         return flat.gather(1, flat.argmax(1, keepdim=True)).reshape(len(x), *[1] * len(axes), shape[-1])
 
     check_against_torch(GlobalMaxPool(), largest, numbers(*shape))
-    check_against_torch(GlobalMeanPool(), lambda x: x.mean(axes, keepdim=True), numbers(*shape))
+    check_against_torch(fl.GlobalMeanPool(), lambda x: x.mean(axes, keepdim=True), numbers(*shape))
 
 
 @pytest.mark.parametrize(
@@ -112,7 +103,7 @@ def test_a_nan_is_not_lost():
 
 @pytest.mark.parametrize("pool", [
     MaxPool((3, 2), stride=2, pad=1), MeanPool((2, 2), pad=(1, 0)), AdaptiveMaxPool((2, 2)), GlobalMaxPool(),
-    GlobalMeanPool(),
+    fl.GlobalMeanPool(),
 ])  # fmt: skip
 def test_first_and_second_derivatives(pool):
     x = np.random.default_rng(0).permutation(120).reshape(2, 5, 6, 2) / 60

@@ -76,6 +76,19 @@ def test_the_formulas_of_Flux(kind, formula):
             np.testing.assert_allclose(y[n, t], states[0], atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["tanh", "LSTM", "GRU"])
+def test_weights_of_PyTorch_need_no_permutation(kind):
+    """Its second bias is 0 here. Otherwise Flux's is the sum, but for a GRU's candidate, where the reset gate acts."""
+    torch = pytest.importorskip("torch")
+    x, *arrays = map(torch.tensor, operands(kind))
+    theirs = {"tanh": torch.nn.RNN, "LSTM": torch.nn.LSTM, "GRU": torch.nn.GRU}[kind](2, 3, batch_first=True).double()
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0")
+    theirs.load_state_dict(dict(zip(names, arrays)) | {"bias_hh_l0": torch.zeros_like(arrays[2])})
+    begin = tuple(h[None] for h in arrays[3:])
+    y, _ = theirs(x, begin if kind == "LSTM" else begin[0])
+    np.testing.assert_allclose(run(kind)(*operands(kind)), y.detach().numpy(), atol=1e-12)
+
+
 @KIND
 @pytest.mark.parametrize(("count", "length"), [(3, 4), (1, 4), (3, 1), (1, 1), (0, 2)])
 def test_all_at_once_gives_what_single_steps_give(kind, count, length):
@@ -158,59 +171,3 @@ def test_only_what_is_asked_for_is_computed(monkeypatch):
     given = operands("LSTM")
     fl.gradient(lambda Wi, b: np.sum(run("LSTM")(given[0], Wi, given[2], b, *given[4:])), given[1], given[3])
     assert sorted(asked) == [2, 4]
-
-
-# -- beside PyTorch -----------------------------------------------------------------------------------------------
-
-# PyTorch's layer, our cell, and how many rows of PyTorch's second bias count. The gates need no permutation: in both,
-# an LSTM has input, forget, cell, output, and a GRU reset, update, candidate. Where PyTorch adds two biases, Flux's is
-# their sum. But PyTorch multiplies a GRU candidate's second bias by the reset gate; Flux has none, so it's 0 there.
-BESIDE = {
-    "RNN": (lambda torch: torch.nn.RNN(3, 4, batch_first=True), fl.RNNCell, 4),
-    "RNN with relu": (lambda torch: torch.nn.RNN(3, 4, nonlinearity="relu", batch_first=True), fl.RNNCell, 4),
-    "LSTM": (lambda torch: torch.nn.LSTM(3, 4, batch_first=True), fl.LSTMCell, 16),
-    "GRU": (lambda torch: torch.nn.GRU(3, 4, batch_first=True), fl.GRUCell, 8),
-}
-NAMES = {"Wi": "weight_ih_l0", "Wh": "weight_hh_l0", "bias": "bias_ih_l0"}
-
-
-def pair(name):
-    """The two layers with the same numbers. PyTorch's second bias trains neither, as there's one in Flux."""
-    torch = pytest.importorskip("torch")
-    torch.manual_seed(0)
-    make, cell, biased = BESIDE[name]
-    theirs = make(torch).double()
-    Wi, Wh, first, second = (getattr(theirs, n).detach() for n in (*NAMES.values(), "bias_hh_l0"))
-    second[biased:] = 0
-    theirs.bias_hh_l0.requires_grad_(False)
-    second = second.clone()
-    bias = (first + second).numpy().copy()
-    options = {"activation": fl.relu} if "relu" in name else {}
-    ours = fl.Recurrence(cell.of(Wi.numpy().copy(), Wh.numpy().copy(), bias, **options), return_state=True)
-    return torch, ours, theirs
-
-
-@pytest.mark.parametrize("name", BESIDE)
-@pytest.mark.parametrize(("count", "length"), [(3, 5), (1, 1)])
-def test_values_and_gradients_are_those_of_PyTorch(name, count, length):
-    torch, ours, theirs = pair(name)
-    rng = np.random.default_rng(1)
-    x, target = rng.normal(size=(count, length, 3)), rng.normal(size=(count, length, 4))
-    states = [rng.normal(size=(count, 4)) for _ in range(2 if name == "LSTM" else 1)]
-
-    def loss_of(layer, x, *states):
-        y, last = layer(x, states if name == "LSTM" else states[0])
-        return np.mean((y - target) ** 2) + sum(np.sum(np.sin(h)) for h in (last if name == "LSTM" else (last,)))
-
-    value, (layer, *slopes) = fl.withgradient(loss_of, ours, x, *states)
-    given = [torch.tensor(part, requires_grad=True) for part in (x, *states)]
-    begin = tuple(h[None] for h in given[1:])
-    y, last = theirs(given[0], begin if name == "LSTM" else begin[0])
-    loss = ((y - torch.tensor(target)) ** 2).mean()
-    loss = loss + sum(h.sin().sum() for h in (last if name == "LSTM" else (last,)))
-    loss.backward()
-    np.testing.assert_allclose(value, loss.item(), rtol=1e-9)
-    for own, their in NAMES.items():
-        np.testing.assert_allclose(getattr(layer.cell, own), getattr(theirs, their).grad, rtol=1e-7, atol=1e-10)
-    for one, other in zip(slopes, given, strict=True):
-        np.testing.assert_allclose(one, other.grad, rtol=1e-7, atol=1e-10)
