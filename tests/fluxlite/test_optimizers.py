@@ -28,14 +28,13 @@ def arrays_in(tree):
 
 
 def snapshot(*trees):
-    return [(x, x.copy()) for tree in trees for x in arrays_in(tree)] + [x for x in fl.leaves(trees) if type(x) is int]
+    """All arrays and whole numbers, copied."""
+    return [np.copy(x) for x in fl.leaves(trees) if isinstance(x, (np.ndarray, int))]
 
 
 def is_unchanged(before, *trees):
-    after = snapshot(*trees)
-    arrays = [pair for pair in before if type(pair) is tuple]
-    same = all(np.array_equal(x, copy) for x, copy in arrays)
-    return same and [x for x in before if type(x) is int] == [x for x in after if type(x) is int]
+    now = snapshot(*trees)
+    return len(before) == len(now) and all(map(np.array_equal, before, now))
 
 
 # -- setup ------------------------------------------------------------------------------------------------

@@ -73,6 +73,16 @@ def test_twenty_steps_as_pytorch_makes_them(name):
             np.testing.assert_allclose(ours[key], x.detach().numpy(), rtol=1e-12 if type(rule) in EXACT else 1e-6)
 
 
+def test_the_first_steps_by_hand():
+    by_hand = (fl.Descent(0.5), [0.5, 0]), (fl.Momentum(0.5, 0.5), [0.5, -0.25]), (fl.Adam(0.25), [0.75, 0.5])
+    for rule, steps in by_hand:
+        model = [np.ones(1)]
+        state = fl.setup(rule, model)
+        for expected in steps:
+            fl.update(state, model, [np.ones(1)])
+            np.testing.assert_allclose(model[0], expected, atol=1e-7)
+
+
 # -- what PyTorch hasn't, or has otherwise: the papers' formulas, number by number, in plain Python --------------------
 
 

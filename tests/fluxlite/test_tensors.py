@@ -10,7 +10,6 @@ import fluxlite as fl
 
 
 def layer_names():
-    """Every layer that fluxlite has."""
     found = {name: getattr(fl, name) for name in fl.__all__}
     return {name for name, x in found.items() if isinstance(x, type) and x.__module__.startswith("fluxlite.layers")}
 

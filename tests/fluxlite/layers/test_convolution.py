@@ -146,7 +146,6 @@ def test_a_depthwise_convolution_sees_one_feature():
     ("make", "text"),
     [
         (lambda: Conv((3, 3), 1, 16, fl.relu), "Conv((3, 3), 1 => 16, relu)      # 160 parameters"),
-        (lambda: Conv((3,), 4, 2, bias=False), "Conv((3,), 4 => 2, bias=False)      # 24 parameters"),
         (
             lambda: Conv((5, 5), 3, 7, pad=2, stride=(2, 3), dilation=2),
             "Conv((5, 5), 3 => 7, pad=2, stride=(2, 3), dilation=2)      # 532 parameters",

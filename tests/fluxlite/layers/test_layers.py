@@ -81,7 +81,6 @@ def test_of_arrays():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Dense(10, 5, fl.sigmoid), "Dense(10 => 5, sigmoid)      # 55 parameters"),
         (lambda: Dense(10, 5, np.tanh, bias=False), "Dense(10 => 5, tanh, bias=False)      # 50 parameters"),
         (lambda: Dense(3, 2, lambda x: x), "Dense(3 => 2, <lambda>)      # 8 parameters"),
         (lambda: fl.fmap(lambda x: None, Dense(3, 2)), "Dense.of(None, None)      # 0 parameters"),

@@ -165,7 +165,6 @@ def test_fields_of_a_new_layer():
 @pytest.mark.parametrize(
     ("made", "text"),
     [
-        (lambda: fl.RNN(2, 3), "RNN(2 => 3, tanh)      # 18 parameters"),
         (lambda: fl.RNN(2, 3, fl.relu, bias=False), "RNN(2 => 3, relu, bias=False)      # 15 parameters"),
         (lambda: fl.LSTM(2, 3, return_state=True), "LSTM(2 => 3, return_state=True)      # 72 parameters"),
         (lambda: fl.Recurrence(fl.LSTMCell(2, 3)), "Recurrence(LSTMCell(2 => 3))      # 72 parameters"),
