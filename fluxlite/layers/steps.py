@@ -293,7 +293,7 @@ class LSTMSteps(Steps):
         dc, part = g[-1].copy() if self.with_cell else np.zeros_like(dh), np.empty_like(dh)
         for some in pieces(flat):
             slopes, through = self.slopes_of(some)
-            d = np.reshape(slopes, (-1, *flat.shape[1:]))
+            d = np.reshape(slopes, (len(slopes), *flat.shape[1:]))
             for t in reversed(range(len(slopes))):
                 dh += g[some.start + t]
                 dc += np.multiply(dh, through[t], out=part)
@@ -371,7 +371,7 @@ class GRUSteps(Steps):
         dh, part = np.zeros_like(reset[0]), np.empty_like(reset[0])
         for some in pieces(np.reshape(gates, (length, 3 * size, count))):
             slopes = self.slopes_of(some)
-            flat = np.reshape(slopes, (-1, 4 * size, count))
+            flat = np.reshape(slopes, (len(slopes), 4 * size, count))
             for t in reversed(range(len(slopes))):
                 dh += g[some.start + t]
                 d = slopes[t]

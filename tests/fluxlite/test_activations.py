@@ -78,13 +78,12 @@ TABLE = [
 each_function = pytest.mark.parametrize("function", [row[0] for row in TABLE], ids=table_ids(TABLE))
 
 
-def test_all_of_fluxs_list_and_three_more():
+def test_all_of_fluxs_list_are_here():
     flux = (
         "celu elu gelu hardsigmoid hardswish hardtanh leakyrelu lisht logcosh logsigmoid mish relu relu6 rrelu selu "
         "sigmoid sigmoid_fast softplus softshrink softsign swish tanhshrink tanh_fast trelu tanh softmax logsoftmax"
     )
-    assert {row[0].__name__ for row in TABLE} == set(flux.split())
-    assert fl.σ is fl.sigmoid
+    assert {row[0].__name__ for row in TABLE} == set(flux.split()) and fl.σ is fl.sigmoid
 
 
 @pytest.mark.parametrize("function, calls_of, _", TABLE, ids=table_ids(TABLE))
@@ -133,16 +132,6 @@ def test_corners(function, x, value, slope):
     assert g[0] == pytest.approx(slope, abs=1e-15)
 
 
-AGREED = [(f, x) for f, x, *_ in CORNERS if f not in (fl.elu, fl.celu, fl.selu)]
-
-
-@pytest.mark.parametrize("function, x", AGREED, ids=[f"{f.__name__} {x}" for f, x in AGREED])
-def test_corners_are_as_in_torch(function, x):
-    functional = pytest.importorskip("torch.nn.functional")
-    in_torch = next(row[2] for row in TABLE if row[0] is function)
-    check_against_torch(function, lambda x: in_torch(functional, x), np.array([float(x)]))
-
-
 ELEMENTWISE = [row[0] for row in TABLE if row[0] not in (fl.softmax, fl.logsoftmax)]
 each_elementwise = pytest.mark.parametrize("function", ELEMENTWISE)
 
@@ -158,27 +147,11 @@ def test_a_nan_is_not_hidden(function, dtype):
 
 
 @pytest.mark.parametrize("function", [fl.relu, fl.relu6, fl.leakyrelu, fl.hardtanh, fl.softshrink, fl.trelu])
-def test_the_gradient_at_a_nan_is_as_in_torch(function):
+def test_the_gradient_at_a_nan_and_at_corners_is_as_in_torch(function):
     functional = pytest.importorskip("torch.nn.functional")
     in_torch = next(row[2] for row in TABLE if row[0] is function)
-    check_against_torch(function, lambda x: in_torch(functional, x), np.array([np.nan, 0.75, -2.0]))
-
-
-@pytest.mark.parametrize(
-    ("function", "values", "slopes"),
-    [
-        (fl.relu, [0, np.inf], [0, 1]),
-        (fl.softplus, [0, np.inf], [0, 1]),
-        (fl.logsigmoid, [-np.inf, 0], [1, 0]),
-        (fl.sigmoid, [0, 1], [0, 0]),
-        (fl.elu, [-1, np.inf], [0, 1]),
-        (fl.logcosh, [np.inf, np.inf], [-1, 1]),
-    ],
-)
-def test_at_infinity(function, values, slopes):
-    ends = np.array([-np.inf, np.inf])
-    (_, got), (g,) = fl.withgradient(lambda x: (np.sum(function(x) * np.array([0.5, 2])), function(x)), ends)
-    assert got.tolist() == values and g.tolist() == [0.5 * slopes[0], 2 * slopes[1]]
+    x = np.array([np.nan, 0.75, -2.0, *(x for f, x, *_ in CORNERS if f is function)])
+    check_against_torch(function, lambda x: in_torch(functional, x), x)
 
 
 @each_elementwise
@@ -189,56 +162,61 @@ def test_float16_has_finite_slopes_as_far_as_it_goes(function):
 
 
 def test_classes_that_are_ruled_out():
-    """A score of -inf: probability 0, and no slope."""
-    x = np.array([[0.0, -np.inf, 1.0], [2.0, 1.0, -np.inf]])
-    keep = np.isfinite(x)
-    y = fl.softmax(x)
-    np.testing.assert_allclose(y[0, [0, 2]], fl.softmax(np.array([0.0, 1.0])))
-    assert (y[~keep] == 0).all() and (fl.logsoftmax(x)[~keep] == -np.inf).all()
-    weights = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
-    (g,) = fl.gradient(lambda x: np.sum(fl.softmax(x) * weights), x)
-    wanted = fl.gradient(lambda x: np.sum(fl.softmax(x) * weights[0, [0, 2]]), np.array([0.0, 1.0]))[0]
-    np.testing.assert_allclose(g[0, [0, 2]], wanted)
-    assert (g[~keep] == 0).all()
-    assert (
-        np.isnan(fl.softmax(np.array([np.nan, 1.0]))).all() and np.isnan(fl.logsoftmax(np.array([np.nan, 1.0]))).all()
-    )
+    """A score of -inf: probability 0, and no slope. A NaN spoils all."""
+    x, two, weights = np.array([[0.0, -np.inf, 1.0]]), np.array([0.0, 1.0]), np.array([1.0, 2.0, 3.0])
+    y, (g,) = fl.softmax(x), fl.gradient(lambda x: np.sum(fl.softmax(x) * weights), x)
+    np.testing.assert_allclose(y[0, [0, 2]], fl.softmax(two))
+    np.testing.assert_allclose(g[0, [0, 2]], fl.gradient(lambda x: np.sum(fl.softmax(x) * [1.0, 3.0]), two)[0])
+    assert y[0, 1] == g[0, 1] == 0 and fl.logsoftmax(x)[0, 1] == -np.inf
+    for function in (fl.softmax, fl.logsoftmax):
+        assert np.isnan(function(np.array([np.nan, 1.0]))).all()
 
 
 @each_function
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_large_inputs(function, dtype):
-    """Finite values and gradients in the dtype of the input, without a warning on the way."""
+    """Finite values and gradients in the dtype and shape of the input, without a warning on the way."""
     x = np.array([[-1e4, -100.0, -20.0, -1e-4, 0.0, 1e-4, 20.0, 100.0, 1e4]], dtype)
-    for part in (x, x.T):
+    before = x.copy()
+    for part in (x, x.T, x[:0], x[0]):
         value = function(part)
-        assert value.dtype == dtype and value.shape == part.shape and np.isfinite(value).all()
+        assert type(value) is np.ndarray and value.dtype == dtype and value.shape == part.shape
         (g,) = fl.gradient(lambda x: np.sum(function(x)), part)  # noqa: B023
-        assert g.dtype == dtype and np.isfinite(g).all()
         h = fl.gradient(lambda x: np.sum(fl.gradient(lambda y: np.sum(function(y) ** 2), x)[0]), part)[0]  # noqa: B023
-        assert h.dtype == dtype and np.isfinite(h).all()
+        assert g.dtype == h.dtype == dtype and all(np.isfinite(a).all() for a in (value, g, h))
+    assert (x == before).all()
 
 
-def test_values_at_the_ends():
-    """1e4 and -1e4 in float32: exact limits."""
-    ends = np.array([-1e4, 1e4], np.float32)
-    for function, limits in [
-        (fl.sigmoid, [0, 1]),
-        (fl.sigmoid_fast, [0, 1]),
-        (fl.softplus, [0, 1e4]),
-        (fl.logsigmoid, [-1e4, 0]),
-        (fl.swish, [0, 1e4]),
-        (fl.mish, [0, 1e4]),
-        (fl.gelu, [0, 1e4]),
-        (fl.elu, [-1, 1e4]),
-        (fl.celu, [-1, 1e4]),
-        (fl.relu, [0, 1e4]),
-        (fl.hardsigmoid, [0, 1]),
-        (fl.tanh, [-1, 1]),
-        (fl.logcosh, [np.float32(1e4 - math.log(2))] * 2),
-        (fl.lisht, [1e4, 1e4]),
-    ]:
-        assert function(ends).tolist() == pytest.approx(limits, abs=0), function.__name__
+ENDS = {  # values at -inf and inf, and slopes
+    fl.relu: ([0, np.inf], [0, 1]),
+    fl.softplus: ([0, np.inf], [0, 1]),
+    fl.logsigmoid: ([-np.inf, 0], [1, 0]),
+    fl.sigmoid: ([0, 1], [0, 0]),
+    fl.elu: ([-1, np.inf], [0, 1]),
+    fl.logcosh: ([np.inf, np.inf], [-1, 1]),
+    fl.sigmoid_fast: ([0, 1], None),
+    fl.swish: ([0, np.inf], None),
+    fl.mish: ([0, np.inf], None),
+    fl.gelu: ([0, np.inf], None),
+    fl.celu: ([-1, np.inf], None),
+    fl.hardsigmoid: ([0, 1], None),
+    fl.tanh: ([-1, 1], None),
+    fl.lisht: ([np.inf, np.inf], None),
+}
+
+
+@pytest.mark.parametrize("function", ENDS)
+def test_values_at_the_ends(function):
+    """Far out, in float32, exactly the limit; at infinity, where we say so, with a slope."""
+    values, slopes = ENDS[function]
+    far = [math.copysign(1e4, value) if np.isinf(value) else value for value in values]
+    if function is fl.logcosh:
+        far = [np.float32(1e4 - math.log(2))] * 2
+    assert function(np.array([-1e4, 1e4], np.float32)).tolist() == far
+    if slopes:
+        ends, weights = np.array([-np.inf, np.inf]), np.array([0.5, 2])
+        (_, got), (g,) = fl.withgradient(lambda x: (np.sum(function(x) * weights), function(x)), ends)
+        assert got.tolist() == values and (g / weights).tolist() == slopes
 
 
 def test_small_values_keep_their_accuracy():
@@ -247,27 +225,6 @@ def test_small_values_keep_their_accuracy():
     assert fl.logsigmoid(np.array(100.0)) == pytest.approx(-math.exp(-100), rel=1e-14)
     assert fl.logsoftmax(np.array([0.0, -1e4])).tolist() == [0.0, -1e4]
     assert fl.elu(np.array(-1e-10)) == pytest.approx(-1e-10, rel=1e-9)
-
-
-@each_function
-def test_shape_and_dtype(function):
-    for dtype in (np.float32, np.float64):
-        for shape in [(3,), (2, 3), (0, 2), (2, 1, 3)]:
-            x = np.random.default_rng(0).normal(size=shape).astype(dtype)
-            before = x.copy()
-            y = function(x)
-            assert type(y) is np.ndarray and y.dtype == dtype and y.shape == shape
-            assert (x == before).all()
-
-
-@pytest.mark.parametrize("function", [row[0] for row in TABLE if row[0] not in (fl.softmax, fl.logsoftmax, fl.rrelu)])
-def test_python_numbers(function):
-    for x in (-0.7, 0.3, 7.3):
-        assert np.shape(function(x)) == ()
-        assert function(x) == pytest.approx(function(np.array([x]))[0])
-        (g,) = fl.gradient(function, x)
-        assert type(g) is float
-        assert g == pytest.approx(fl.gradient(lambda x: np.sum(function(x)), np.array([x]))[0][0])  # noqa: B023
 
 
 def test_softmax_is_a_distribution():
@@ -297,16 +254,10 @@ def test_rrelu_draws_a_slope_for_each_element():
 
 def test_parameters_of_activations():
     x = np.array([-2.0, 0.25, 3.0])
-    assert fl.leakyrelu(x, 0.5).tolist() == [-1.0, 0.25, 3.0]
-    assert fl.leakyrelu(x, slope=0.5).tolist() == [-1.0, 0.25, 3.0]
+    assert fl.leakyrelu(x, 0.5).tolist() == fl.leakyrelu(x, slope=0.5).tolist() == [-1.0, 0.25, 3.0]
     assert fl.trelu(x, 0.1).tolist() == [0.0, 0.25, 3.0]
     assert fl.softshrink(x, 1).tolist() == [-1.0, 0.0, 2.0]
     assert fl.elu(x, alpha=2)[0] == pytest.approx(2 * (math.exp(-2) - 1))
     assert fl.celu(x, alpha=2)[0] == pytest.approx(2 * (math.exp(-1) - 1))
-    for function, keyword in [
-        (fl.elu, "alpha"),
-        (fl.celu, "alpha"),
-        (fl.trelu, "threshold"),
-        (fl.softshrink, "threshold"),
-    ]:
-        check_call(Call(function, x + 0.3, **{keyword: 0.7}), tolerance=1e-5)
+    for function in (fl.trelu, fl.softshrink):
+        check_call(Call(function, x + 0.3, threshold=0.7), tolerance=1e-5)

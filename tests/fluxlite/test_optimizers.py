@@ -1,4 +1,4 @@
-"""Optimizers: the rules, and the walk that applies them. Numbers of behaviours as in the design's semantics."""
+"""Optimizers: the rules, and the walk that applies them."""
 
 import functools
 from collections import namedtuple
@@ -13,7 +13,7 @@ from kinds import EVERYWHERE
 import fluxlite as fl
 from fluxlite import Adam, Descent, Momentum, gradient, setup, update, updated
 
-RULES = [Descent(0.1), Momentum(0.1, 0.9), Adam(0.1)]
+each_rule = pytest.mark.parametrize("rule", [Descent(0.1), Momentum(0.1, 0.9), Adam(0.1)], ids=str)
 
 
 @fl.functor(trainable=("weight",))
@@ -28,79 +28,19 @@ def arrays_in(tree):
 
 
 def snapshot(*trees):
-    return [(x, x.copy()) for tree in trees for x in arrays_in(tree)] + [x for x in fl.leaves(trees) if type(x) is int]
+    """All arrays and whole numbers, copied."""
+    return [np.copy(x) for x in fl.leaves(trees) if isinstance(x, (np.ndarray, int))]
 
 
 def is_unchanged(before, *trees):
-    after = snapshot(*trees)
-    arrays = [pair for pair in before if type(pair) is tuple]
-    same = all(np.array_equal(x, copy) for x, copy in arrays)
-    return same and [x for x in before if type(x) is int] == [x for x in after if type(x) is int]
-
-
-# -- the rules --------------------------------------------------------------------------------------------
-
-
-def test_the_formulas():
-    x = np.ones(1)
-    for rule, steps in ((Descent(0.5), [0.5, 0.0]), (Momentum(0.5, 0.5), [0.5, -0.25])):
-        model = [x.copy()]
-        state = setup(rule, model)
-        for expected in steps:
-            update(state, model, [np.ones(1)])
-            assert model[0] == expected
-    model = [x.copy()]
-    update(setup(Adam(0.25, epsilon=0), model), model, [np.full(1, 1e-5)])
-    np.testing.assert_allclose(model[0], 0.75), "Adam's first step is eta, whatever the size of the gradient"
-
-
-@pytest.mark.parametrize("rule", RULES, ids=str)
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_parameters_and_memory_keep_their_dtype(rule, dtype):
-    """Behaviour 41: also with float64 gradients and a float64 learning rate."""
-    rule = type(rule)(np.float64(0.1))
-    model = [np.ones(3, dtype)]
-    x = model[0]
-    state = setup(rule, model)
-    for _ in range(3):
-        update(state, model, [np.array([1.0, 0.0, 1e-3])])
-    assert model[0] is x and x.dtype == dtype and np.isfinite(x).all() and x[1] == 1 and x[0] < 1
-    assert all(array.dtype == dtype for array in arrays_in(state))
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: Descent(-1), ValueError, "the learning rate eta is at least 0 and finite, got -1"),
-        (lambda: Momentum(-0.1), ValueError, "learning rate"),
-        (lambda: Adam(-0.1), ValueError, "learning rate"),
-        (lambda: Descent(float("nan")), ValueError, "got nan"),
-        (lambda: Descent(float("inf")), ValueError, "got inf"),
-        (lambda: Descent("0.1"), TypeError, "the learning rate eta is a number, got '0.1'"),
-        (lambda: Descent(True), TypeError, "is a number, got True"),
-        (lambda: Descent({"w": np.ones(1)}), TypeError, "is a number"),
-        (lambda: Adam(np.array(0.1)), TypeError, "is a number"),
-        (lambda: Momentum(0.1, 1.5), ValueError, "rho is at least 0 and less than 1, got 1.5"),
-        (lambda: Momentum(0.1, "a"), TypeError, "rho is a number"),
-        (lambda: Adam(0.1, 0.9), TypeError, r"beta is two numbers such as \(0.9, 0.999\), got 0.9"),
-        (lambda: Adam(0.1, (0.9,)), TypeError, "beta is two numbers"),
-        (lambda: Adam(0.1, (0.9, 1)), ValueError, "beta is at least 0 and less than 1, got 1"),
-        (lambda: Adam(epsilon=-1), ValueError, "epsilon"),
-        (lambda: Adam(epsilon=None), TypeError, "epsilon is a number"),
-        (lambda: Adam(lr=0.1), TypeError, "lr"),
-    ],
-)
-def test_numbers_that_make_no_rule(make, error, message):
-    """Behaviour 47."""
-    with pytest.raises(error, match=message):
-        make()
+    now = snapshot(*trees)
+    return len(before) == len(now) and all(map(np.array_equal, before, now))
 
 
 # -- setup ------------------------------------------------------------------------------------------------
 
 
 def test_the_state_is_a_tree_like_the_model_with_one_leaf_for_each_parameter():
-    """Behaviours 37 and 38."""
     W = np.ones((2, 3))
     model = {"a": Layer(W, np.ones(3)), "b": [W.T, np.arange(3), np.ones(2, bool), 1.5, "x", None, np.tanh]}
     state = setup(Momentum(), model)
@@ -110,7 +50,7 @@ def test_the_state_is_a_tree_like_the_model_with_one_leaf_for_each_parameter():
 
 
 def test_nothing_to_train_is_said_once(capsys):
-    """Behaviour 37: a warning, no error."""
+    """A warning, no error."""
     fl.reset_notices()
     assert setup(Adam(), {"activation": np.tanh, "n": np.arange(2)}) == {"activation": None, "n": None}
     setup(Adam(), [1])
@@ -118,25 +58,17 @@ def test_nothing_to_train_is_said_once(capsys):
     fl.reset_notices()
 
 
-@pytest.mark.parametrize("bad", ["stretched", "read-only"])
-def test_parameters_that_cannot_be_changed_in_place_are_refused(bad):
-    array = np.broadcast_to(np.ones(1), (3,)) if bad == "stretched" else np.ones(3)
-    if bad == "stretched":
-        array = np.lib.stride_tricks.as_strided(np.ones(1), (3,), (0,))
-    else:
-        array.flags.writeable = False
-    with pytest.raises(ValueError, match=r"layers\[0\]\['w'\] cannot be changed in place.*x\.copy\(\)"):
-        setup(Adam(), fl.Chain(_Callable(w=array)))
-
-
-class _Callable(dict):
-    def __call__(self, x):
-        return x
-
-
-def test_an_axis_of_length_one_may_have_any_stride():
-    x = np.lib.stride_tricks.as_strided(np.ones(3), (1, 3), (0, 8))
-    setup(Adam(), [x])
+def test_parameters_that_cannot_be_changed_in_place_are_refused():
+    read_only, stretched = np.ones(3), np.lib.stride_tricks.as_strided(np.ones(1), (3,), (0,))
+    read_only.flags.writeable = False
+    for array in (read_only, stretched):
+        with pytest.raises(ValueError, match=r"\[0\]\.weight cannot be changed in place.*x\.copy\(\)"):
+            setup(Adam(), [Layer(array)])
+    setup(Adam(), [np.lib.stride_tricks.as_strided(np.ones(3), (1, 3), (0, 8))])  # an axis of length 1: any stride
+    with pytest.raises(ValueError, match=r"^\[0\] is a param"):
+        setup(Adam(), [fl.param(np.ones(2))])
+    with pytest.raises(ValueError, match=r"^this array cannot .* fl\.fmap\(lambda w, g"):
+        gradient(lambda w: setup(Adam(), w) and w.sum(), np.ones(2))
 
 
 @pytest.mark.parametrize("first", [fl.Chain(np.tanh), Adam, 0.1, None])
@@ -157,20 +89,23 @@ def test_the_state_moves_like_a_model():
 # -- update -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@each_rule
 def test_update_works_in_place_and_returns_both(rule):
-    """Behaviour 36."""
-    model = Layer(np.ones(2))
-    state = setup(rule, model)
-    weight, leaf, grads = model.weight, state.weight, fl.Gradient(weight=np.ones(2), mean=None)
-    result = update(state, model, grads)
-    assert result[0] is state and result[1] is model
-    assert model.weight is weight and state.weight is leaf and weight[0] < 1 and grads.weight.tolist() == [1, 1]
+    """Also with float64 gradients and a float64 learning rate, types stay."""
+    for dtype in (np.float16, np.float64):
+        model = Layer(np.ones(2, dtype))
+        state = setup(type(rule)(np.float64(0.1)), model)
+        weight, leaf, grads = model.weight, state.weight, fl.Gradient(weight=np.array([1.0, 0.0]), mean=None)
+        for _ in range(3):
+            result = update(state, model, grads)
+        assert result[0] is state and result[1] is model and grads.weight.tolist() == [1, 0]
+        assert model.weight is weight and state.weight is leaf and weight[0] < 1 == weight[1]
+        assert {array.dtype for array in arrays_in((model, state))} == {np.dtype(dtype)}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@each_rule
 def test_updated_leaves_everything_untouched(rule):
-    """Behaviour 36; ties survive in what it makes."""
+    """Ties survive in what it makes."""
     W = np.ones((2, 3))
     model, grads = {"a": W, "b": (W.T, 5)}, {"a": np.ones((2, 3)), "b": (np.ones((3, 2)), None)}
     state = setup(rule, model)
@@ -183,9 +118,8 @@ def test_updated_leaves_everything_untouched(rule):
     np.testing.assert_array_equal(model["a"], new_model["a"])
 
 
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@each_rule
 def test_the_gradients_of_a_tie_are_added_up_before_the_one_step(rule):
-    """Behaviours 38 and 39."""
     one, tied = [np.ones((2, 3))], np.ones((2, 3))
     model = {"x": tied, "y": [tied], "z": tied.T}
     state, state_of_one = setup(rule, model), setup(rule, one)
@@ -198,7 +132,7 @@ def test_the_gradients_of_a_tie_are_added_up_before_the_one_step(rule):
 
 
 def test_one_branch_of_a_tie_without_gradient():
-    """Behaviour 38: only the other counts; without any, no step and no change of the momentum."""
+    """Only the other counts; without any, no step and no change of the momentum."""
     W = np.ones(2)
     model = [W, W]
     state = setup(Momentum(0.1), model)
@@ -211,19 +145,18 @@ def test_one_branch_of_a_tie_without_gradient():
 
 
 def test_what_gradient_gives_for_a_tie_is_counted_once():
-    """Behaviour 40: Flux gets this case wrong."""
+    """Flux gets this case wrong."""
     W = np.ones((2, 2))
-    model = fl.Chain(_Callable(w=W), _Callable(w=W.T))
-    (g,) = gradient(lambda m: m[0]["w"].sum() + m[1]["w"].sum(), model)
+    model = [{"w": W}, Layer(W.T)]
+    (g,) = gradient(lambda m: m[0]["w"].sum() + m[1].weight.sum(), model)
     update(setup(Descent(1.0), model), model, g)
     assert W.tolist() == [[-1, -1], [-1, -1]]
 
 
 def test_missing_branches_are_fine():
-    """Behaviour 42."""
     model = {"a": Layer([np.ones(1), np.ones(1)]), "b": (np.ones(1), {"c": np.ones(1)}), "f": np.tanh}
     state = setup(Descent(1.0), model)
-    for grads in ({}, {"a": None}, {"a": fl.Gradient()}, {"b": (None, None)}, {"b": (None, {})}, {"a": ()}):
+    for grads in ({}, {"a": None}, {"a": fl.Gradient()}, {"b": (None, {})}, {"a": ()}):
         update(state, model, grads)
     assert all(x == 1 for x in arrays_in(model))
     update(state, model, {"a": {"weight": [None, np.ones(1)]}, "b": [None, {"c": np.ones(1)}]})
@@ -240,24 +173,10 @@ def test_a_gradient_for_what_the_model_does_not_have_is_refused_and_nothing_is_c
     assert all(x == 1 for x in arrays_in(model))
 
 
-def test_only_what_is_trainable_is_updated():
-    """Behaviour 43."""
-    model = Layer(np.ones(2), np.ones(2))
-    (g,) = gradient(lambda m: m.weight.sum() + m.mean.sum(), model)
-    assert g.mean is None  # it does not train: f gets it as it is
-    update(setup(Descent(1.0), model), model, g)
-    assert model.weight.tolist() == [0, 0] and model.mean.tolist() == [1, 1]
-
-
 def test_models_of_every_kind_of_container():
     Pair = namedtuple("Pair", "w v")
-    w = np.ones(2)
-
-    def closure():
-        captured = np.ones(2)
-        return lambda x: captured * x
-
-    model = Pair([np.ones(2)], {"p": functools.partial(np.multiply, np.ones(2)), "f": closure(), 3: (w,)})
+    w, captured = np.ones(2), np.ones(2)
+    model = Pair([np.ones(2)], {"p": functools.partial(np.multiply, np.ones(2)), "f": lambda x: captured * x, 3: (w,)})
     state = setup(Adam(0.5), model)
 
     def loss(m):
@@ -266,13 +185,8 @@ def test_models_of_every_kind_of_container():
     update(state, model, gradient(loss, model)[0])
     np.testing.assert_allclose(loss(model), 4.0, rtol=1e-6)
     assert model.v[3][0] is w
-
-
-def test_a_bare_array_is_a_model():
-    w = np.ones(2)
-    state = setup(Descent(1.0), w)
-    update(state, w, gradient(np.sum, w)[0])
-    assert w.tolist() == [0, 0]
+    update(setup(Descent(1.0), captured), captured, gradient(np.sum, np.ones(2))[0])
+    np.testing.assert_allclose(captured, [-0.5, -0.5], rtol=1e-6)  # a bare array is a model, too
 
 
 # -- update refuses -----------------------------------------------------------------------------------------
@@ -302,13 +216,9 @@ class Layer2:
         (lambda s, m, g: (Adam(), m, g), "got the rule Adam.* in place of its state"),
         (lambda s, m, g: (s, g, m), "got a Gradient in place of the model"),
         (lambda s, m, g: (s, m, m), "got a Chain in place of the gradient"),
-        (lambda s, m, g: (m, s, g), "got a State in place of the model"),
         (lambda s, m, g: (g, m, s), "got a Gradient in place of the state"),
         (lambda s, m, g: (s, m, s), "got a State in place of the gradient"),
-        (lambda s, m, g: (g, m, g), "got a Gradient in place of the state"),
         (lambda s, m, g: (s, m, (g,)), r"take grads\[0\]"),
-        (lambda s, m, g: (s, m, 3.0), "the model is a Chain, its gradient a float"),
-        (lambda s, m, g: (s, m, np.ones(2)), "the model is a Chain, its gradient a ndarray"),
         (lambda s, m, g: (s, m, [g]), "the model is a Chain, its gradient a list"),
         (lambda s, m, g: (s, m, fl.Gradient(layers=np.ones(2))), "layers is a tuple, its gradient a ndarray"),
     ],
@@ -322,22 +232,12 @@ def test_arguments_in_another_order(order, message):
     assert "update(state, model, grads), with state = setup(rule, model)" in str(error.value)
 
 
-def test_a_forgotten_argument():
-    """Behaviour 47."""
-    state, model, _ = trained()
-    with pytest.raises(TypeError, match="grads"):
-        update(state, model)
-
-
 @pytest.mark.parametrize(
     ("g", "error", "message"),
     [
         (np.ones(3), ValueError, r"layers\[0\]\.bias has shape \(2,\), its gradient shape \(3,\)"),
-        (np.ones((1, 2)), ValueError, r"its gradient shape \(1, 2\)"),
         (np.float64(1), TypeError, r"the gradient of layers\[0\]\.bias is a float64, not an array"),
-        ([1.0, 1.0], TypeError, r"the gradient of layers\[0\]\.bias is a list"),
         (np.ones(2, complex), TypeError, "an array of complex128, not an array of real numbers"),
-        (np.array([None, None]), TypeError, "an array of object"),
     ],
 )
 def test_a_wrong_gradient_is_named_and_nothing_is_changed(g, error, message):
@@ -357,8 +257,6 @@ def test_the_state_of_another_model_is_noticed():
         (setup(Momentum(), fl.Chain(Layer2(np.ones((1, 3)), np.ones(2)), np.tanh)), r"has shape.*its state \(1, 3\)"),
         (setup(Momentum(), fl.Chain(Layer2(np.ones((2, 3)), None), np.tanh)), r"nothing for layers\[0\]\.bias"),
         (setup(Momentum(), [np.ones(2)]), r"nothing for layers\[0\]\.weight"),
-        (None, "nothing for"),
-        ({}, "nothing for"),
         (model, "nothing for"),
     ]  # fmt: skip
     for state, message in others:
@@ -370,18 +268,9 @@ def test_the_state_of_another_model_is_noticed():
 def test_update_inside_a_gradient_is_refused():
     model = [np.ones(2), np.ones(2)]
     state = setup(Momentum(), model)
-
-    def f(m):
-        update(state, model, [np.ones(2), np.ones(2)])
-        return m[0].sum()
-
     with pytest.raises(ValueError, match=r"\[0\] cannot be changed in place, as nothing can inside a gradient call"):
-        gradient(f, model)
+        gradient(lambda m: update(state, model, [np.ones(2), np.ones(2)]) and m[0].sum(), model)
     assert model[0].tolist() == [1, 1] and not state[0].memory["velocity"].any()
-
-
-def test_tracked_gradients_are_refused():
-    model = [np.ones(2)]
     with pytest.raises(TypeError, match=r"the gradient of \[0\] is a TrackedArray"):
         gradient(lambda w: update(setup(Momentum(), model), model, [w]), np.ones(2))
 
@@ -400,78 +289,47 @@ def test_model_and_memory_on_two_devices():
         assert fl.cpu(moved)[0][0] < 1
 
 
-def test_training_reaches_the_minimum():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(50, 3))
-    y = x @ np.array([1.0, -2.0, 0.5]) + 3
-    for rule, steps in ((Descent(0.1), 200), (Momentum(0.05, 0.8), 200), (Adam(0.1), 400)):
-        model = {"w": np.zeros(3), "b": np.zeros(())}
-        state = setup(rule, model)
-        for _ in range(steps):
-            update(state, model, gradient(lambda m: np.mean((x @ m["w"] + m["b"] - y) ** 2), model)[0])
-        np.testing.assert_allclose(model["w"], [1, -2, 0.5], atol=1e-3)
-        np.testing.assert_allclose(model["b"], 3, atol=1e-3)
-
-
 # -- what an optimizer cannot change --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [lambda: fl.Dense(0, 2), lambda: fl.Dense(2, 0), lambda: [np.zeros((0, 3)).T],
-                                   lambda: {"a": np.zeros(0), "b": np.ones((2, 0, 3))[:, :, ::-1]}])  # fmt: skip
-@pytest.mark.parametrize("rule", [fl.Descent(0.1), fl.Momentum(), fl.Adam()])
-def test_parameters_without_elements_are_trained_like_others(model, rule):
-    model = [model(), np.ones(2)]
-    state = fl.setup(rule, model)
-    grads = fl.gradient(lambda m: sum(np.sum(a) for _, a in fl.trainables(m)), model)[0]
-    fl.update(state, model, grads)
-    assert (model[1] < 1).all()
+@pytest.mark.parametrize("empty", [np.zeros((0, 3)).T, np.ones((2, 0, 3))[:, :, ::-1]], ids=["transposed", "reversed"])
+def test_parameters_without_elements_are_trained_like_others(empty):
+    model = [fl.Dense(0, 2), empty, np.ones(2)]
+    state = setup(Adam(), model)
+    update(state, model, gradient(lambda m: sum(np.sum(a) for _, a in fl.trainables(m)), model)[0])
+    assert (model[2] < 1).all()
 
 
 @pytest.mark.parametrize(
     ("model", "place", "fix"),
     [
         ({"w": 2.0, "v": np.ones(2)}, r"\['w'\]", r"np.array\(2.0\)"),
-        ([np.ones(2), (3, np.ones(2))], r"\[1\]\[0\]", r"np.array\(3.0\)"),
         ((np.float32(1.5), np.ones(2)), r"\[0\]", r"np.array\(1.5\)"),
     ],
 )
-@pytest.mark.parametrize("step", [fl.update, fl.updated])
-def test_a_number_that_was_differentiated_is_not_passed_over(model, place, fix, step):
-    def loss(m):
-        return sum(np.sum(x) for x in fl.leaves(m))
-
-    before = fl.fmap(np.copy, model)
-    with pytest.raises(TypeError, match=f"^{place} is the number .*, which update cannot change in place.*{fix}"):
-        step(fl.setup(fl.Descent(0.1), model), model, fl.gradient(loss, model)[0])
-    assert all(np.array_equal(x, y) for x, y in zip(fl.leaves(model), fl.leaves(before)))
-
-
-def test_an_array_of_one_number_is_changed():
-    model = {"w": np.array(2.0), "v": np.ones(2)}
-    grads = fl.gradient(lambda m: m["w"] * np.sum(m["v"]), model)[0]
-    fl.update(fl.setup(fl.Descent(0.5), model), model, grads)
-    assert model["w"] == 1.0 and model["v"].tolist() == [0, 0]
+def test_a_number_that_was_differentiated_is_not_passed_over(model, place, fix):
+    (grads,) = gradient(lambda m: sum(np.sum(x) for x in fl.leaves(m)), model)
+    for step in (update, updated):
+        with pytest.raises(TypeError, match=f"^{place} is the number .*, which update cannot change in place.*{fix}"):
+            step(setup(Descent(0.1), model), model, grads)
+    assert arrays_in(model)[0].tolist() == [1, 1]
 
 
 def test_a_state_prints_in_a_page_and_reads_nothing(simulated):
     """One line for each parameter, a tied one once; rules and what is frozen stand above them."""
-    model = fl.gpu(fl.Chain(*(fl.Dense(3, 3) for _ in range(10))))
-    state = setup(fl.OptimiserChain(fl.ClipNorm(1.0), Adam(0.1)), model)
+    state = setup(fl.OptimiserChain(fl.ClipNorm(1.0), Adam(0.1)), fl.gpu(fl.Chain(fl.Dense(3, 3), fl.Dense(3, 3))))
     fl.freeze(fl.adjust(state[1], 0.2))
     with fl.receipt() as receipt:
-        text = repr(state)
-    assert receipt.device_to_host.count == receipt.launches == 0
-    chain, adjusted = "  OptimiserChain(ClipNorm(", "eta=0.2, beta=(0.9, 0.999), epsilon=1e-08)), frozen:"
-    lines = text.split("\n")
-    assert [line.startswith(chain) for line in lines].count(True) == 2 and len(lines) == 2 + 2 + 20
-    above = next(i for i, line in enumerate(lines) if line.endswith(adjusted))
-    assert lines[above + 1].split("  ")[2:] == [
-        "layers[1].weight",
-        "{'0': {}, '1': {'mean': float32 (3, 3), 'square': float32 (3, 3), 'steps': 0}}",
-    ]
-    large = setup(Adam(), fl.Chain(*(fl.Dense(2, 2) for _ in range(100))))
-    assert repr(large).count("\n") < 50 and "  … 160 more parameters\n)" in repr(large)
-    assert "array(" not in repr(setup(Adam(), {"w": np.ones(2)}))
+        lines = repr(state).split("\n")
+    assert receipt.device_to_host.count == receipt.launches == 0 and len(lines) == 2 + 2 + 4
+    assert lines[1].startswith("  OptimiserChain(ClipNorm(") and lines[1].endswith(
+        "eta=0.1, beta=(0.9, 0.999), epsilon=1e-08)):"
+    )
+    assert lines[4].endswith("eta=0.2, beta=(0.9, 0.999), epsilon=1e-08)), frozen:")
+    memory = "{'0': {}, '1': {'mean': float32 (3, 3), 'square': float32 (3, 3), 'steps': 0}}"
+    assert lines[5].split("  ")[2:] == ["layers[1].weight", memory]
+    large = repr(setup(Adam(), fl.Chain(*(fl.Dense(2, 2) for _ in range(100)))))
+    assert large.count("\n") < 50 and "  … 160 more parameters\n)" in large and "array(" not in large
 
 
 # -- a gradient without anything in it --------------------------------------------------------------------------
@@ -511,21 +369,14 @@ def all_numbers(grads):
     return np.concatenate([np.ravel(g) for g in fl.leaves(grads) if g is not None])
 
 
-@pytest.mark.parametrize(
-    "grads",
-    [
-        tuple(PARTS),
-        {"a": PARTS[0], "b": [PARTS[1], None]},
-        fl.Gradient(layers=(fl.Gradient(weight=PARTS[0], bias=None, activation=None), PARTS[1])),
-    ],
-    ids=["tuple", "dict", "model"],
-)
 @pytest.mark.parametrize("most, length", [(1.0, 1.0), (100.0, np.sqrt(25.25)), (0, 0)])
-def test_all_gradients_are_clipped_by_one_norm(grads, most, length):
-    clipped, norm = fl.clip_grad_norm(grads, most)
-    np.testing.assert_allclose(norm, np.sqrt(25.25))
-    np.testing.assert_allclose(all_numbers(clipped), all_numbers(grads) * length / norm, rtol=1e-6)
-    assert type(clipped) is type(grads) and PARTS[0].tolist() == [3, 4], "new ones"
+def test_all_gradients_are_clipped_by_one_norm(most, length):
+    a, b = PARTS
+    for grads in ((a, b), {"a": a, "b": [b, None]}, fl.Gradient(layers=(fl.Gradient(weight=a, bias=None), b))):
+        clipped, norm = fl.clip_grad_norm(grads, most)
+        np.testing.assert_allclose(norm, np.sqrt(25.25))
+        np.testing.assert_allclose(all_numbers(clipped), all_numbers(grads) * length / norm, rtol=1e-6)
+        assert type(clipped) is type(grads) and a.tolist() == [3, 4], "new ones"
 
 
 def test_a_tie_counts_once_in_the_norm():
@@ -544,6 +395,9 @@ def test_types_stay_and_half_precision_does_not_overflow():
     np.testing.assert_allclose(grads[0], 30, rtol=1e-3)
     assert fl.clip_grad_norm({"w": None}, 1.0) == ({"w": None}, 0.0)
     assert np.isnan(fl.clip_grad_norm([np.array([np.nan, 1.0])], 1.0)[1])
+    for wrong in (fl.Dense(2, 1, np.tanh), {"w": 1.0}, "grads", fl.Adam()):
+        with pytest.raises(TypeError, match=r"clip_grad_norm takes what gradient\(f, model\)\[0\] gives"):
+            fl.clip_grad_norm(wrong, 1.0)
 
 
 @pytest.mark.on(*EVERYWHERE)
@@ -570,41 +424,22 @@ def test_on_a_gpu_the_norm_is_not_waited_for():
         np.testing.assert_allclose(all_numbers(fl.cpu(clipped)), [0.597, 0.796, 0.0597, 0.0796], rtol=1e-3)
 
 
-@pytest.mark.parametrize("wrong", [fl.Dense(2, 1, np.tanh), {"w": 1.0}, "grads", fl.Adam()], ids=repr)
-def test_only_gradients_are_clipped(wrong):
-    with pytest.raises(TypeError, match=r"clip_grad_norm takes what gradient\(f, model\)\[0\] gives"):
-        fl.clip_grad_norm(wrong, 1.0)
-
-
 # -- groups of parameters --------------------------------------------------------------------------------------------
 
 
 @fl.functor
 @dataclass
-class Block:
-    attention: Any
-    norm: Any
-
-
-@fl.functor
-@dataclass
 class Tiny:
-    """As a GPT is nested: lists in objects in lists, and a tie."""
-
     tokens: Any
     blocks: Any
     parts: Any
     head: Any
 
 
-def tiny():
-    tokens = np.ones((4, 2))
-    blocks = [Block(fl.Dense(2, 2), fl.LayerNorm(2)) for _ in range(2)]
-    return Tiny(tokens, blocks, {"a.b": (np.ones(2), fl.Chain(fl.Dense(2, 2), np.tanh))}, tokens.T)
-
-
 def test_a_path_of_the_model_leads_to_its_state_and_gradient():
-    model = tiny()
+    """In a model nested as a GPT is: lists in objects in lists, and a tie."""
+    tokens, blocks = np.ones((4, 2)), [{"attention": fl.Dense(2, 2), "norm": fl.LayerNorm(2)} for _ in range(2)]
+    model = Tiny(tokens, blocks, {"a.b": (np.ones(2), fl.Chain(fl.Dense(2, 2), np.tanh))}, tokens.T)
     state = setup(fl.AdamW(0.1, decay=0.5), model)
     (grads,) = gradient(lambda m: sum(np.sum(w**2) for _, w in fl.trainables(m)), model)
     found = list(fl.trainables(model))
@@ -612,29 +447,12 @@ def test_a_path_of_the_model_leads_to_its_state_and_gradient():
     for path, w in found:
         assert isinstance(state[path], Leaf) and state[path] is path.get(state) and grads[path].shape == w.shape
         assert state[tuple(path)] is state[path]
-    assert state["blocks", 0, "norm"] is state.blocks[0].norm and state[()] is state
+    assert state["blocks", 0, "norm"] is state.blocks[0]["norm"] and state[()] is state
     chain = setup(Adam(), fl.Chain(fl.Dense(2, 1)))
     assert chain["layers", 0, "weight"] is chain[0].weight
     with pytest.raises(KeyError, match="takes the place of a layer, a slice or a path, got"):
         state["blocks", 0, "nrom"]
-    for record, name in (
-        (chain, "State"),
-        (gradient(lambda w: np.sum(w[0].weight), fl.Chain(fl.Dense(2, 1)))[0], "Gradient"),
-    ):
-        with pytest.raises(IndexError, match=rf"^{name}\[index\] takes the place of a layer"):
-            record[9]
-
-
-def test_groups_of_parameters_are_a_loop_over_paths():
-    model = tiny()
-    state = setup(fl.AdamW(0.1, decay=0.5), model)
-    for path, w in fl.trainables(model):
-        if w.ndim < 2:
-            fl.adjust(state[path], decay=0.0)
-        if "attention" in path:
-            fl.freeze(state[path])
-    before = {str(path): w.copy() for path, w in fl.trainables(model)}
-    update(state, model, gradient(lambda m: sum(np.sum(0 * w) for _, w in fl.trainables(m)), model)[0])
-    for path, w in fl.trainables(model):
-        share = 1 if w.ndim < 2 or "attention" in path else 1 - 0.1 * 0.5
-        np.testing.assert_allclose(w, before[str(path)] * share, rtol=1e-6, err_msg=str(path))
+    with pytest.raises(IndexError, match=r"^State\[index\] takes the place of a layer"):
+        chain[9]
+    with pytest.raises(IndexError, match=r"^Gradient\[index\] takes the place of a layer"):
+        gradient(lambda m: np.sum(m[0].weight), fl.Chain(fl.Dense(2, 1)))[0][9]

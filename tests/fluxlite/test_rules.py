@@ -73,6 +73,16 @@ def test_twenty_steps_as_pytorch_makes_them(name):
             np.testing.assert_allclose(ours[key], x.detach().numpy(), rtol=1e-12 if type(rule) in EXACT else 1e-6)
 
 
+def test_the_first_steps_by_hand():
+    by_hand = (fl.Descent(0.5), [0.5, 0]), (fl.Momentum(0.5, 0.5), [0.5, -0.25]), (fl.Adam(0.25), [0.75, 0.5])
+    for rule, steps in by_hand:
+        model = [np.ones(1)]
+        state = fl.setup(rule, model)
+        for expected in steps:
+            fl.update(state, model, [np.ones(1)])
+            np.testing.assert_allclose(model[0], expected, atol=1e-7)
+
+
 # -- what PyTorch hasn't, or has otherwise: the papers' formulas, number by number, in plain Python --------------------
 
 
@@ -168,13 +178,12 @@ def test_twenty_steps_by_the_formula(rule, formula):
 @each_rule
 def test_a_rule_makes_a_loss_smaller_and_keeps_types(rule):
     model = {"W": W.astype(np.float32), "b": B.astype(np.float32)}
-    state, a = fl.setup(rule, model), A.astype(np.float32)
-    before = loss = np.inf
-    for step in range(60):
-        loss, (grads,) = fl.withgradient(lambda m: np.mean((a @ m["W"].T + m["b"]) ** 2), model)
-        before = loss if step == 0 else before
+    state, losses = fl.setup(rule, model), []
+    for _ in range(60):
+        loss, (grads,) = fl.withgradient(lambda m: np.mean((A.astype(np.float32) @ m["W"].T + m["b"]) ** 2), model)
         fl.update(state, model, grads)
-    assert loss < before
+        losses.append(loss)
+    assert losses[-1] < losses[0]
     assert {x.dtype.name for x in fl.leaves((model, state)) if isinstance(x, np.ndarray)} == {"float32"}
 
 
@@ -206,15 +215,11 @@ def test_a_gpu_gives_the_same_without_a_hidden_copy(device, rule):
 
 @each_rule
 def test_what_a_rule_remembers_can_be_saved(rule, tmp_path):
-    model = {"W": W.copy(), "b": B.copy()}
-    state = fl.setup(rule, model)
+    model, again = {"W": W.copy(), "b": B.copy()}, {"W": W.copy(), "b": B.copy()}
+    state, its = fl.setup(rule, model), fl.setup(rule, again)
     fl.update(state, model, fl.gradient(loss_of, model)[0])
     fl.save(tmp_path / "all.safetensors", model=model, opt_state=state)
-    again, its = {"W": W.copy(), "b": B.copy()}, None
-    its = fl.setup(rule, again)
-    saved = fl.load(tmp_path / "all.safetensors")
-    fl.loadmodel(again, saved["model"])
-    fl.loadmodel(its, saved["opt_state"])
+    fl.load(tmp_path / "all.safetensors", model=again, opt_state=its)
     for _ in range(3):
         fl.update(state, model, fl.gradient(loss_of, model)[0])
         fl.update(its, again, fl.gradient(loss_of, again)[0])
@@ -235,88 +240,75 @@ def test_clipping():
 
 def test_accumulated_gradients_make_the_step_of_the_whole_batch():
     whole, parts = {"W": W.copy(), "b": B.copy()}, {"W": W.copy(), "b": B.copy()}
-    of_whole = fl.setup(fl.Adam(0.1), whole)
-    of_parts = fl.setup(fl.OptimiserChain(fl.AccumGrad(2), fl.Adam(0.1)), parts)
+    of_whole, of_parts = (
+        fl.setup(fl.Adam(0.1), whole),
+        fl.setup(fl.OptimiserChain(fl.AccumGrad(2), fl.Adam(0.1)), parts),
+    )
+
+    def step(state, model, a):
+        fl.update(state, model, fl.gradient(lambda m: np.mean((a @ m["W"].T + m["b"]) ** 2), model)[0])
+
     for _ in range(3):
-        fl.update(of_whole, whole, fl.gradient(lambda m: np.mean((A @ m["W"].T + m["b"]) ** 2), whole)[0])
-        for half in (A[:2], A[2:]):
-            grads = fl.gradient(lambda m, half=half: np.mean((half @ m["W"].T + m["b"]) ** 2), parts)[0]
-            fl.update(of_parts, parts, grads)
+        step(of_whole, whole, A)
+        step(of_parts, parts, A[:2])
+        step(of_parts, parts, A[2:])
     np.testing.assert_allclose(parts["W"], whole["W"], rtol=1e-9)
 
 
 # -- in the middle of a training --------------------------------------------------------------------------------------
 
 
-def test_adjust_keeps_what_was_remembered():
-    model = [np.ones(2)]
-    state = fl.setup(fl.Momentum(0.1, 0.5), model)
-    fl.update(state, model, [np.ones(2)])
-    assert fl.adjust(state, 0.2) is state and state[0].rule == fl.Momentum(0.2, 0.5)
-    np.testing.assert_array_equal(state[0].memory["velocity"], [0.1, 0.1])
-    fl.adjust(state, rho=0.25)
-    assert state[0].rule == fl.Momentum(0.2, 0.25)
-
-
-def test_adjust_in_a_chain_and_in_a_part():
+def test_adjust_keeps_what_was_remembered_in_a_part_or_all_and_in_a_chain():
     model = fl.Chain(fl.Dense(2, 3), fl.Dense(3, 1))
-    state = fl.setup(fl.OptimiserChain(fl.WeightDecay(0.1), fl.Adam(0.1)), model)
+    state = fl.setup(fl.OptimiserChain(fl.WeightDecay(0.1), fl.Momentum(0.1)), model)
+    fl.update(state, model, fl.fmap(np.ones_like, fl.gradient(lambda m: np.sum(m(np.ones((1, 2)))), model)[0]))
+    velocity = state[1].bias.memory["1"]["velocity"].copy()
     fl.adjust(state.layers[1], 0.5)
     assert state.layers[0].weight.rule.rules[1].eta == 0.1 and state.layers[1].weight.rule.rules[1].eta == 0.5
-    fl.adjust(state, decay=0.3)
-    assert state.layers[1].bias.rule == fl.OptimiserChain(fl.WeightDecay(0.3), fl.Adam(0.5))
-    for fields, words in [
-        (dict(rate=0.1), "no rule in this state has 'rate'; there are beta, decay, epsilon, eta"),
-        ({}, "takes the new learning rate"),
-    ]:
-        with pytest.raises(TypeError, match=words):
-            fl.adjust(state, **fields)
+    assert fl.adjust(state, decay=0.3) is state
+    assert state.layers[1].bias.rule == fl.OptimiserChain(fl.WeightDecay(0.3), fl.Momentum(0.5))
+    np.testing.assert_array_equal(state[1].bias.memory["1"]["velocity"], velocity)
+    with pytest.raises(TypeError, match="no rule in this state has 'rate'; there are decay, eta, rho"):
+        fl.adjust(state, rate=0.1)
+    with pytest.raises(TypeError, match="takes the new learning rate"):
+        fl.adjust(state)
     with pytest.raises(ValueError, match="the learning rate eta is at least 0"):
         fl.adjust(state, -1.0)
+    for change in (fl.freeze, fl.thaw, lambda x: fl.adjust(x, 0.1)):
+        for wrong in (model, [np.ones(2)], fl.Adam(), None):
+            with pytest.raises(TypeError, match=r"takes the state that setup\(rule, model\) gives"):
+                change(wrong)
 
 
 def test_frozen_parameters_stay_and_remember():
-    model = fl.Chain(fl.Dense(2, 3), fl.Dense(3, 1))
-    state, x = fl.setup(fl.Momentum(0.1), model), np.ones((4, 2), np.float32)
-
-    def step():
-        fl.update(state, model, fl.gradient(lambda m: np.mean(m(x) ** 2), model)[0])
-
-    step()
-    before = fl.fmap(np.copy, (state.layers[0], model[0]), exclude=lambda y: isinstance(y, np.ndarray))
-    fl.freeze(state.layers[0])
-    assert "frozen=True" in repr(state.layers[0].weight)
-    last = model[1].weight.copy()
-    step()
-    np.testing.assert_array_equal(model[0].weight, before[1].weight)
-    np.testing.assert_array_equal(state.layers[0].weight.memory["velocity"], before[0].weight.memory["velocity"])
-    assert (model[1].weight != last).any()
+    w, other = np.ones((2, 2)), np.ones(2)
+    model, grads = {"a": w, "b": w.T, "c": other}, {"a": np.ones((2, 2)), "b": np.ones((2, 2)), "c": np.ones(2)}
+    state = fl.setup(fl.Momentum(0.5), model)
+    fl.update(state, model, grads)
+    before, velocity = w.copy(), state["a"].memory["velocity"].copy()
+    fl.freeze(state["a"])
+    assert "frozen=True" in repr(state["a"])
+    fl.update(state, model, grads)
+    assert (w == before).all() and (state["a"].memory["velocity"] == velocity).all() and other[0] < 0
     fl.thaw(state)
-    step()
-    assert (model[0].weight != before[1].weight).any()
-
-
-def test_a_frozen_tie_stays_too():
-    w = np.ones((2, 2))
-    model = {"a": w, "b": w.T}
-    state = fl.setup(fl.Descent(0.5), model)
-    fl.freeze(state)
-    fl.update(state, model, {"a": np.ones((2, 2)), "b": np.ones((2, 2))})
-    np.testing.assert_array_equal(w, np.ones((2, 2)))
-
-
-@pytest.mark.parametrize("change", [fl.freeze, fl.thaw, lambda x: fl.adjust(x, 0.1)], ids=["freeze", "thaw", "adjust"])
-@pytest.mark.parametrize("wrong", [fl.Dense(2, 2), [np.ones(2)], fl.Adam(), None], ids=repr)
-def test_only_a_state_is_changed(change, wrong):
-    with pytest.raises(TypeError, match=r"takes the state that setup\(rule, model\) gives"):
-        change(wrong)
+    fl.update(state, model, grads)
+    assert (w != before).all()
 
 
 @pytest.mark.parametrize(
     "make, error, words",
     [
-        (lambda: fl.Adam(beta=0.9), TypeError, "beta is two numbers"),
+        (lambda: fl.Descent(-1), ValueError, "the learning rate eta is at least 0 and finite, got -1"),
+        (lambda: fl.Descent(float("nan")), ValueError, "got nan"),
+        (lambda: fl.Descent(float("inf")), ValueError, "got inf"),
+        (lambda: fl.Descent("0.1"), TypeError, "the learning rate eta is a number, got '0.1'"),
+        (lambda: fl.Descent(True), TypeError, "is a number, got True"),
+        (lambda: fl.Adam(np.array(0.1)), TypeError, "is a number"),
+        (lambda: fl.Momentum(0.1, 1.5), ValueError, "rho is at least 0 and less than 1, got 1.5"),
+        (lambda: fl.Adam(beta=0.9), TypeError, r"beta is two numbers such as \(0.9, 0.999\), got 0.9"),
+        (lambda: fl.Adam(0.1, (0.9,)), TypeError, "beta is two numbers"),
         (lambda: fl.Lion(beta=(0.9, 1.0)), ValueError, "beta is at least 0 and less than 1"),
+        (lambda: fl.Adam(epsilon=-1), ValueError, "epsilon"),
         (lambda: fl.Rprop(ell=0.5), TypeError, "ell is two numbers"),
         (lambda: fl.AdamW(decay="no"), TypeError, "decay is a number"),
         (lambda: fl.ClipNorm(p=3), ValueError, "p is 1, 2 or math.inf"),
@@ -332,11 +324,10 @@ def test_numbers_that_make_no_rule(make, error, words):
 
 
 def test_rules_can_be_compared_and_are_not_changed():
-    for rule in ALL:
-        if dataclasses.is_dataclass(rule):
-            with pytest.raises(dataclasses.FrozenInstanceError):
-                rule.eta = 1.0
-            assert rule == dataclasses.replace(rule)
+    for rule in (fl.Descent(), fl.AdamW(decay=0.1)):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            rule.eta = 1.0
+        assert rule == dataclasses.replace(rule)
 
 
 # -- schedules --------------------------------------------------------------------------------------------------------
@@ -362,24 +353,20 @@ def test_schedules_as_pytorch_has_them():
 
 
 EDGES = [  # a schedule, and what it is at some steps
-    (lambda: fl.one_cycle(1.0, 10, up=0), {0: 0.975, 9: 0, 20: 0}),
-    (lambda: fl.one_cycle(1.0, 10, up=0.1), {0: 1, 9: 0, 10: 0}),
-    (lambda: fl.one_cycle(1.0, 10, up=1), {0: 0.04, 9: 1, 10: 1, 99: 1}),
-    (lambda: fl.one_cycle(1.0, 1), {0: 0, 1: 0}),
-    (lambda: fl.one_cycle(1.0, 1, up=1), {0: 1, 1: 1}),
-    (lambda: fl.cosine(1.0, 1, 0.25), {0: 1, 1: 0.25, 2: 0.25}),
-    (lambda: fl.cosine(1.0, np.int64(4)), {0: 1, 4: 0, 5: 0}),
-    (lambda: fl.step_decay(1.0, 1, 0.0), {0: 1, 1: 0, 2: 0}),
-    (lambda: fl.exponential_decay(1.0, 0.0), {0: 1, 1: 0}),
-    (lambda: fl.exponential_decay(1.0, 0.5), {10**6: 0}),
-    (lambda: fl.warm_up(1, fl.cosine(1.0, 1)), {0: 1, 1: 1, 2: 0}),
-    (lambda: fl.warm_up(2, fl.one_cycle(1.0, 10, up=0.1)), {0: 0.5, 1: 1, 2: 1, 11: 0, 12: 0}),
+    (fl.one_cycle(1.0, 10, up=0), {0: 0.975, 9: 0, 20: 0}),
+    (fl.one_cycle(1.0, 10, up=1), {0: 0.04, 9: 1, 10: 1, 99: 1}),
+    (fl.one_cycle(1.0, 1), {0: 0, 1: 0}),
+    (fl.one_cycle(1.0, 1, up=1), {0: 1, 1: 1}),
+    (fl.cosine(1.0, np.int64(4), 0.25), {0: 1, 4: 0.25, 5: 0.25}),
+    (fl.step_decay(1.0, 1, 0.0), {0: 1, 1: 0, 2: 0}),
+    (fl.exponential_decay(1.0, 0.5), {0: 1, 10**6: 0}),
+    (fl.warm_up(2, fl.one_cycle(1.0, 10, up=0.1)), {0: 0.5, 1: 1, 2: 1, 11: 0, 12: 0}),
 ]
 
 
-@pytest.mark.parametrize("make, expected", EDGES)
-def test_a_schedule_at_its_edges(make, expected):
-    np.testing.assert_allclose([make()(step) for step in expected], list(expected.values()), atol=1e-3)
+@pytest.mark.parametrize("schedule, expected", EDGES)
+def test_a_schedule_at_its_edges(schedule, expected):
+    np.testing.assert_allclose([schedule(step) for step in expected], list(expected.values()), atol=1e-3)
 
 
 @given(
@@ -394,6 +381,9 @@ def test_one_cycle_is_a_rate_at_every_step(steps, up, step):
 def test_warming_up_meets_what_follows():
     rate = fl.warm_up(5, fl.exponential_decay(0.1, 0.9))
     np.testing.assert_allclose([rate(step) for step in (0, 3, 4, 5, 6)], [0.02, 0.08, 0.1, 0.1, 0.09])
+
+
+def test_numbers_that_make_no_schedule():
     for make in (lambda: fl.cosine(0.1, 0), lambda: fl.step_decay(-1, 3), lambda: fl.one_cycle(0.1, 5, up=-1)):
         with pytest.raises(ValueError, match="at least"):
             make()

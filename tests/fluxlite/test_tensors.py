@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from inside import is_tensor, refuse_tensor, tensor
-from kinds import EVERYWHERE, GPUS
+from kinds import EVERYWHERE
 from layer_table import LAYERS
 
 import fluxlite as fl
 
 
 def layer_names():
-    """Every layer that fluxlite has."""
     found = {name: getattr(fl, name) for name in fl.__all__}
     return {name for name, x in found.items() if isinstance(x, type) and x.__module__.startswith("fluxlite.layers")}
 
@@ -40,14 +39,13 @@ def test_a_tensor_of_JAX_is_refused_by_every_layer(name):
 def test_a_tensor_of_PyTorch_is_refused_by_every_layer(name):
     torch = pytest.importorskip("torch")
     make, shape = LAYERS[name]
-    layer = make()
-    x = torch.zeros(shape, dtype=torch.int64 if name == "Embedding" else torch.float32)
-    expected = layer(np.from_dlpack(x))
-    with pytest.raises(TypeError, match=r"takes an array, got a torch\.Tensor; np\.from_dlpack\(x\) makes an array$"):
-        layer(x)
-    with pytest.raises(TypeError, match=r"got a torch\.Tensor"):
-        fl.gradient(lambda layer: layer(x), layer)
-    assert "torch" not in type(expected[0]).__module__
+    layer, x = make(), torch.zeros(shape, dtype=torch.int64 if name == "Embedding" else torch.float32)
+    layer(np.from_dlpack(x))
+    for call in (layer, lambda x: fl.gradient(lambda layer: layer(x), layer)):
+        with pytest.raises(
+            TypeError, match=r"takes an array, got a torch\.Tensor; np\.from_dlpack\(x\) makes an array$"
+        ):
+            call(x)
 
 
 def test_tensors_are_recognized():
@@ -115,16 +113,12 @@ def test_what_is_said_makes_an_array():
 
 
 def test_a_tensor_on_a_GPU_stays_there():
-    class Tensor:
-        shape, dtype, requires_grad = (2,), "torch.float32", True
-        device = type("device", (), {"type": "cuda"})
-
-    Tensor.__module__ = "torch"
-    wanted = (
+    device = type("device", (), {"type": "cuda"})
+    fields = {"shape": (2,), "dtype": "torch.float32", "requires_grad": True, "device": device, "__module__": "torch"}
+    assert tensor(type("Tensor", (), fields)()) == (
         "a torch.Tensor; np.from_dlpack(x.detach().cpu()) makes an array, "
         "cupy.from_dlpack(x.detach()) one on the same GPU"
     )
-    assert tensor(Tensor()) == wanted
 
 
 # -- DLPack --------------------------------------------------------------------------------------------------------
@@ -161,40 +155,19 @@ def test_arrays_of_MLX_go_to_NumPy_with_what_was_written_to_them(device):
     np.testing.assert_array_equal(np.from_dlpack(row), [5, 5, 5])
 
 
-@pytest.mark.on(*GPUS)
-def test_tensors_come_in_by_from_dlpack(device):
-    torch = pytest.importorskip("torch")
-    x = torch.arange(6, dtype=torch.float32).reshape(2, 3)
-    np.testing.assert_array_equal(fl.cpu(device(np.from_dlpack(x))), x.numpy())
-
-
 def test_a_model_made_of_tensors_trains_in_their_memory():
     torch = pytest.importorskip("torch")
     layer = torch.nn.Linear(3, 2)
-    weight, bias = (np.from_dlpack(x.detach()) for x in (layer.weight, layer.bias))
-    model, x = fl.Dense.of(weight, bias), np.ones((4, 3), np.float32)
-    np.testing.assert_allclose(model(x), layer(torch.from_dlpack(x)).detach().numpy(), rtol=1e-5)
-    before = model.weight.copy()
-    _, (grads,) = fl.withgradient(lambda m: np.sum(m(x)), model)
-    fl.update(fl.setup(fl.Descent(0.1), model), model, grads)
+    model = fl.Dense.of(*(np.from_dlpack(x.detach()) for x in (layer.weight, layer.bias)))
+    before, x = model.weight.copy(), np.ones((4, 3), np.float32)
+    fl.update(fl.setup(fl.Descent(0.1), model), model, fl.gradient(lambda m: np.sum(m(x)), model)[0])
     np.testing.assert_allclose(layer.weight.detach().numpy(), before - 0.1 * 4, rtol=1e-5)
 
 
 def test_a_tracked_array_goes_nowhere():
-    def f(w):
-        for ask in (np.from_dlpack, lambda x: x.__dlpack__(), lambda x: x.__dlpack_device__()):
-            with pytest.raises(TypeError, match=r"from_dlpack.*would lose the gradient; use x\.data"):
-                ask(w)
-        np.testing.assert_array_equal(np.from_dlpack(w.data.copy()), [1, 1])
-        return w.sum()
-
-    fl.gradient(f, np.ones(2))
-
-
-def test_a_tracked_array_does_not_go_to_PyTorch():
-    torch = pytest.importorskip("torch")
-    w = fl.param(np.ones(2))
-    for ask in (torch.from_dlpack, torch.as_tensor, torch.tensor):
-        with pytest.raises(TypeError, match=r"use x\.data"):
+    torch, w = pytest.importorskip("torch"), fl.param(np.ones(2))
+    numpys = (np.from_dlpack, lambda x: x.__dlpack__(), lambda x: x.__dlpack_device__())
+    for ask in (*numpys, torch.from_dlpack, torch.as_tensor, torch.tensor):
+        with pytest.raises(TypeError, match=r"would lose the gradient; use x\.data|use x\.data"):
             ask(w)
     assert torch.from_dlpack(w.data).tolist() == [1, 1]

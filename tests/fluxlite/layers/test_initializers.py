@@ -21,8 +21,10 @@ ALL = [*DEVIATIONS, fl.truncated_normal, fl.orthogonal, fl.identity_init, fl.zer
 
 
 @pytest.mark.parametrize("init", DEVIATIONS, ids=lambda f: f.__name__)
-def test_the_spread(init):
-    assert init(*SHAPE, rng=np.random.default_rng(0)).std() == pytest.approx(DEVIATIONS[init], rel=0.02)
+def test_the_mean_and_the_spread(init):
+    w = init(*SHAPE, rng=np.random.default_rng(0))
+    assert w.std() == pytest.approx(DEVIATIONS[init], rel=0.02)
+    assert w.mean() == pytest.approx(0.5 if init is fl.rand32 else 0, abs=0.01)
 
 
 @pytest.mark.parametrize("init", ALL, ids=lambda f: f.__name__)
@@ -41,9 +43,14 @@ def test_the_window_of_a_convolution_counts():
     assert fl.nfan(32, 16, 3, 3) == (144, 288)
     w = fl.kaiming_normal(64, 32, 3, 3, rng=np.random.default_rng(0))
     assert w.std() == pytest.approx(math.sqrt(2 / (32 * 9)), rel=0.03)
+    for shape, ways in (((30,), 1 + 30), ((3, 2, 25), (3 + 2) * 25), ((3, 2, 5, 6), (3 + 2) * 5 * 6)):
+        drawn = np.random.default_rng(0).uniform(-1, 1, shape)
+        w = fl.glorot_uniform(*shape, rng=np.random.default_rng(0))
+        np.testing.assert_allclose(w, drawn * (6 / ways) ** 0.5, rtol=1e-5)
+    assert not fl.glorot_uniform(3, 2, gain=0).any()
 
 
-def test_truncated():
+def test_truncated_normal():
     w = fl.truncated_normal(20000, mean=1, std=2, lo=0, hi=2, rng=np.random.default_rng(0))
     assert w.min() >= 0 and w.max() <= 2 and w.mean() == pytest.approx(1, abs=0.02)
     for wrong in (dict(lo=1, hi=1), dict(lo=50, hi=51)):

@@ -4,10 +4,11 @@ import functools
 
 import numpy as np
 import pytest
-from inside import DeviceError, InputError, ShapeError, described
+from gradcheck import check_gradient
+from inside import DeviceError, InputError, ShapeError
 
 import fluxlite as fl
-from fluxlite import Chain, Dense, glorot_uniform, gradient
+from fluxlite import Chain, Dense, gradient
 
 W, B = np.arange(6.0).reshape(2, 3), np.array([10.0, 20.0])
 
@@ -19,25 +20,24 @@ def layer(*args, **kwargs):
 # -- Dense ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(3,), (5, 3), (1, 3), (0, 3), (4, 5, 3), (2, 0, 5, 3)])
+@pytest.mark.parametrize("shape", [(3,), (3, 3), (0, 3), (4, 5, 3), (2, 0, 5, 3)])
 def test_the_last_axis_is_that_of_the_features(shape):
+    """So a square batch is rows of observations: ``W @ x + b`` would be wrong without a word."""
     x = np.random.default_rng(0).normal(size=shape)
-    y = Dense.of(W, B)(x)
+    y = Dense.of(W, B, np.tanh)(x)
     assert y.shape == (*shape[:-1], 2)
     for index in np.ndindex(shape[:-1]):
-        np.testing.assert_allclose(y[index], W @ x[index] + B)
+        np.testing.assert_allclose(y[index], np.tanh(W @ x[index] + B))
+    g, gx = gradient(lambda d, x: d(x).sum(), Dense.of(W, B), x)
+    np.testing.assert_allclose(g.weight, np.tile(x.reshape(-1, 3).sum(0), (2, 1)))
+    np.testing.assert_allclose(g.bias, [x.size // 3] * 2)
+    np.testing.assert_allclose(gx, np.broadcast_to(W.sum(0), shape))
 
 
 def test_all_rows_are_multiplied_at_once():
     with fl.simulate_gpu(), fl.receipt() as receipt:
-        here = Dense.of(W.astype(np.float32), B.astype(np.float32))
-        layer = fl.gpu(here)
-        x = np.random.default_rng(0).normal(size=(4, 5, 3)).astype(np.float32)
-        np.testing.assert_allclose(fl.cpu(layer(fl.gpu(x))), here(x), rtol=1e-5)
+        fl.gpu(layer(3, 2))(fl.gpu(np.ones((4, 5, 3), np.float32)))
     assert receipt.launches == 2, "the product and the sum: a reshape launches nothing"
-    check = fl.gradient(lambda d: (d(x) ** 2).sum(), here)[0]
-    rows = fl.gradient(lambda d: (d(x.reshape(20, 3)) ** 2).sum(), here)[0]
-    np.testing.assert_array_equal(check.weight, rows.weight)
 
 
 def test_what_knows_how_it_is_multiplied_is_asked():
@@ -51,25 +51,17 @@ def test_what_knows_how_it_is_multiplied_is_asked():
     np.testing.assert_array_equal(Dense.of(W, B)(Loud()), [[17, 27]])
 
 
-def test_a_square_batch_is_rows_of_observations():
-    """Translation trap 1: ``W @ x + b`` would be wrong without a word."""
-    square, x = np.arange(9.0).reshape(3, 3), np.arange(9.0).reshape(3, 3) ** 2
-    np.testing.assert_array_equal(Dense.of(square, np.array([1.0, 2.0, 3.0]))(x)[1], square @ x[1] + [1, 2, 3])
-
-
 def test_fields_of_a_new_layer():
     new = layer(10, 5, np.tanh)
     assert new.weight.shape == (5, 10) and new.bias.shape == (5,) and new.activation is np.tanh
     assert new.weight.dtype == new.bias.dtype == np.float32 and not new.bias.any() and new.weight.any()
     assert (layer(10, 5).weight == new.weight).all(), "the generator decides"
     assert not (Dense(10, 5).weight == Dense(10, 5).weight).all()
-
-
-def test_without_bias():
-    new = layer(3, 2, bias=False)
-    assert new.bias is None
-    np.testing.assert_array_equal(new(np.ones(3, np.float32)), new.weight @ np.ones(3, np.float32))
-    assert gradient(lambda d: d(np.ones(3)).sum(), new)[0].bias is None
+    assert layer(3, 2, bias=False).bias is None
+    assert gradient(lambda d: d(np.ones(3)).sum(), layer(3, 2, bias=False))[0].bias is None
+    assert Dense(np.int64(3), np.int32(2)).weight.shape == (2, 3)
+    for inputs, outputs in ((0, 0), (0, 3), (3, 0)):
+        assert Dense(inputs, outputs)(np.ones((4, inputs), np.float32)).shape == (4, outputs)
 
 
 def test_of_arrays():
@@ -86,17 +78,10 @@ def test_of_arrays():
             Dense.of(weight, bias)
 
 
-def test_the_activation_comes_last():
-    np.testing.assert_array_equal(Dense.of(W, B, np.tanh)(np.ones(3)), np.tanh(W.sum(1) + B))
-
-
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: Dense(10, 5), "Dense(10 => 5)      # 55 parameters"),
-        (lambda: Dense(10, 5, fl.sigmoid), "Dense(10 => 5, sigmoid)      # 55 parameters"),
         (lambda: Dense(10, 5, np.tanh, bias=False), "Dense(10 => 5, tanh, bias=False)      # 50 parameters"),
-        (lambda: Dense.of(W), "Dense(3 => 2, bias=False)      # 6 parameters"),
         (lambda: Dense(3, 2, lambda x: x), "Dense(3 => 2, <lambda>)      # 8 parameters"),
         (lambda: fl.fmap(lambda x: None, Dense(3, 2)), "Dense.of(None, None)      # 0 parameters"),
     ],
@@ -105,22 +90,15 @@ def test_how_dense_prints(make, text):
     assert repr(make()) == text
 
 
-@pytest.mark.parametrize("make", [lambda: layer(3, 2), lambda: Chain(layer(3, 2))])
-def test_what_is_no_field_of_a_layer_is_no_part_of_it(make):
-    model = make()
+@pytest.mark.parametrize("model", [layer(3, 2), Chain(layer(3, 2))], ids=["Dense", "Chain"])
+def test_what_is_no_field_of_a_layer_is_no_part_of_it(model):
     parameters = len(list(fl.trainables(model)))
     model.history = [np.ones(2)]
     assert len(list(fl.trainables(model))) == parameters
     assert fl.fmap(lambda leaf: leaf, model).history is model.history
 
 
-def test_models_print_inside_a_gradient_as_outside():
-    model, seen = Chain(layer(3, 2), layer(2, 2)), []
-    gradient(lambda m: (seen.extend([repr(m), repr(m[0])]), m(np.ones(3)).sum())[1], model)
-    assert seen == [repr(model), repr(model[0])]
-
-
-@pytest.mark.parametrize("size", [-1, 2.5, "3", None, True, (2, 3), np.ones(2), np.float64(2)])
+@pytest.mark.parametrize("size", [-1, 2.5, "3", True, (2, 3), np.ones(2)])
 def test_sizes_are_numbers_of_features(size):
     for what, sizes in (("inputs", (size, 2)), ("outputs", (2, size))):
         error = ValueError if type(size) is int else TypeError
@@ -134,30 +112,6 @@ def test_hints_for_what_flux_accepts():
             call()
     with pytest.raises(TypeError, match="activation is a function such as np.tanh, got 'relu'"):
         Dense(3, 2, "relu")
-
-
-def test_sizes_of_numpy_and_zero():
-    assert Dense(np.int64(3), np.int32(2)).weight.shape == (2, 3)
-    for inputs, outputs in ((0, 0), (0, 3), (3, 0)):
-        assert Dense(inputs, outputs)(np.ones((4, inputs), np.float32)).shape == (4, outputs)
-
-
-def test_glorot_uniform_has_the_right_spread():
-    w = glorot_uniform(300, 200, rng=np.random.default_rng(0))
-    limit = (6 / 500) ** 0.5
-    assert abs(w).max() <= limit and w.dtype == np.float32
-    np.testing.assert_allclose(w.std(), limit / 3**0.5, rtol=0.01)
-    assert abs(glorot_uniform(3, 2, rng=np.random.default_rng(0), gain=0)).max() == 0
-
-
-@pytest.mark.parametrize(
-    ("shape", "ways"),
-    [((30,), 1 + 30), ((30, 20), 30 + 20), ((3, 2, 25), (3 + 2) * 25), ((3, 2, 5, 6), (3 + 2) * 5 * 6)],
-)
-def test_glorot_uniform_counts_what_goes_in_and_out_through_a_window(shape, ways):
-    drawn = np.random.default_rng(0).uniform(-1, 1, shape)
-    w = glorot_uniform(*shape, rng=np.random.default_rng(0))
-    np.testing.assert_allclose(w, drawn * (6 / ways) ** 0.5, rtol=1e-5)
 
 
 # -- Chain ------------------------------------------------------------------------------------------------
@@ -178,14 +132,10 @@ def test_a_chain_is_used_like_a_list():
     for wrong, error in ((3, IndexError), ("a", TypeError), (1.0, TypeError)):
         with pytest.raises(error):
             chain[wrong]
-
-
-def test_a_chain_with_names():
     encoder, decoder = layer(9, 3), layer(3, 9)
     chain = Chain(encoder=encoder, decoder=decoder)
     assert chain["encoder"] is encoder and chain[1] is decoder and chain[-1] is decoder and len(chain) == 2
     assert list(chain) == [encoder, decoder] and chain[:1].layers == {"encoder": encoder}
-    assert chain(np.ones(9, np.float32)).shape == (9,)
     assert [str(path) for path, _ in fl.trainables(chain)][0] == "layers['encoder'].weight"
     with pytest.raises(KeyError):
         chain["other"]
@@ -194,56 +144,25 @@ def test_a_chain_with_names():
 
 
 def test_how_chains_print():
-    assert repr(Chain()) == "Chain()"
-    inner = Chain(Dense(3, 2), Chain(np.tanh), Chain())
-    chain = Chain(Dense(4, 3, np.tanh), lambda x: x, inner, functools.partial(max))
+    tied = Dense(3, 3)
+    inner = Chain(tied, Chain(np.tanh), Chain())
+    chain = Chain(Dense(4, 3, np.tanh), lambda x: x, inner, tied, functools.partial(max))
     assert repr(chain).split("\n") == [
         "Chain(",
         "  Dense(4 => 3, tanh),                             # 15 parameters",
         "  <lambda>,",
         "  Chain(",
-        "    Dense(3 => 2),                                 # 8 parameters",
+        "    Dense(3 => 3),                                 # 12 parameters",
         "    Chain(",
         "      tanh,",
         "    ),",
         "    Chain(),",
         "  ),",
+        "  Dense(3 => 3),                                   # 12 parameters",
         "  functools.partial(<built-in function max>),",
-        ")                                                  # 23 parameters in all",
+        ")                                                  # 27 parameters in all",
     ]
-
-
-def test_a_here_another_file_prints_in_a_chain_as_by_itself():
-    @fl.functor
-    class Scale:
-        def __init__(self, n):
-            self.weight = np.ones(n, np.float32)
-
-        def _call(self):
-            return f"Scale({self.weight.size})"
-
-        def __call__(self, x):
-            return x * self.weight
-
-        __repr__ = described
-
-    assert repr(Scale(2)) == "Scale(2)      # 2 parameters"
-    assert repr(Chain(Scale(2), Dense(2, 3))).split("\n") == [
-        "Chain(",
-        "  Scale(2),           # 2 parameters",
-        "  Dense(2 => 3),      # 9 parameters",
-        ")                     # 11 parameters in all",
-    ]
-
-
-def test_a_tied_layer_counts_once_in_all():
-    tied = Dense(2, 2)
-    assert repr(Chain(a=tied, b=tied)).split("\n") == [
-        "Chain(",
-        "  a=Dense(2 => 2),      # 6 parameters",
-        "  b=Dense(2 => 2),      # 6 parameters",
-        ")                       # 6 parameters in all",
-    ]
+    assert repr(Chain(a=tied)).split("\n")[1] == "  a=Dense(3 => 3),      # 12 parameters"
 
 
 def test_what_is_no_layer_is_refused():
@@ -263,82 +182,41 @@ def test_what_is_no_layer_is_refused():
 
 def test_gradients_through_both_against_finite_differences():
     rng = np.random.default_rng(0)
-    model = Chain(
-        Dense.of(rng.normal(size=(4, 3)), rng.normal(size=4), np.tanh), Chain(Dense.of(rng.normal(size=(2, 4))), np.sin)
-    )
-    x = rng.normal(size=(5, 3))
 
-    def loss(m, x):
-        return (m(x) ** 2).sum()
+    def f(x, V, b, U):
+        return Chain(Dense.of(V, b, np.tanh), Chain(Dense.of(U), np.sin))(x)
 
-    grads, gx = gradient(loss, model, x)
-    pairs = [
-        (model[0].weight, grads[0].weight), (model[0].bias, grads[0].bias),
-        (model[1][0].weight, grads[1][0].weight), (x, gx),
-    ]  # fmt: skip
-    for array, g in pairs:
-        for index in np.ndindex(array.shape):
-            before = array[index]
-            array[index] = before + 1e-6
-            above = loss(model, x)
-            array[index] = before - 1e-6
-            below = loss(model, x)
-            array[index] = before
-            np.testing.assert_allclose(g[index], (above - below) / 2e-6, rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize("shape", [(3,), (5, 3), (0, 3), (4, 5, 3)])
-def test_gradients_for_inputs_of_every_number_of_axes(shape):
-    x = np.random.default_rng(0).normal(size=shape)
-    g, gx = gradient(lambda d, x: d(x).sum(), Dense.of(W, B), x)
-    np.testing.assert_allclose(g.weight, np.tile(x.reshape(-1, 3).sum(0), (2, 1)))
-    np.testing.assert_allclose(g.bias, [x.size // 3] * 2)
-    np.testing.assert_allclose(gx, np.broadcast_to(W.sum(0), shape))
-
-
-def test_float32_stays_float32():
-    model = Chain(layer(3, 4, np.tanh), layer(4, 2, fl.relu))
-    x = np.ones((5, 3), np.float32)
-    assert model(x).dtype == np.float32
-    g, gx = gradient(lambda m, x: m(x).mean(), model, x)
-    assert {a.dtype for a in (g[0].weight, g[0].bias, g[1].weight, g[1].bias, gx)} == {np.dtype(np.float32)}
+    check_gradient(f, *(rng.normal(size=shape) for shape in ((5, 3), (4, 3), 4, (2, 4))))
 
 
 # -- errors of a wrong input -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize(
     ("x", "message"),
     [
         (np.ones(4), r"takes an input of shape \(3,\) or \(N, 3\), got shape \(4,\)$"),
-        (np.ones((5, 4)), r"got shape \(5, 4\)$"),
         (np.ones((3, 5)), r"got shape \(3, 5\); the observations are its rows: x\.T\?$"),
         (np.ones(()), r"got shape \(\)$"),
         (np.float64(1), r"got shape \(\)$"),
         (np.ones((2, 4, 5)), r"got shape \(2, 4, 5\)$"),
     ],
 )
-def test_an_input_of_another_width(x, message, inside):
+def test_an_input_of_another_width(x, message):
     """The same words inside a gradient."""
     d = Dense.of(W, B)
-    with pytest.raises(ShapeError, match=r"^Dense\(3 => 2\) .*" + message) as error:
-        gradient(lambda d: d(x).sum(), d) if inside else d(x)
-    assert isinstance(error.value, ValueError)
+    for call in (lambda: d(x), lambda: gradient(lambda d: d(x).sum(), d)):
+        with pytest.raises(ShapeError, match=r"^Dense\(3 => 2\) .*" + message) as error:
+            call()
+        assert isinstance(error.value, ValueError)
 
 
-@pytest.mark.parametrize("x", [[1.0, 2.0], (1.0,), 3.0, None, "abc", {"x": 1}])
+@pytest.mark.parametrize("x", [[1.0, 2.0], 3.0, None, {"x": 1}])
 def test_an_input_that_is_no_array(x):
     with pytest.raises(InputError, match=rf"^Dense\(3 => 2\) takes an array, got {type(x).__name__} .*np\.asarray"):
         Dense.of(W, B)(x)
     with pytest.raises(TypeError, match=r"^layers\[0\]: Dense"):
         Chain(Dense.of(W, B))(x)
-
-
-def test_a_list_of_the_right_width_is_taken_like_an_array():
-    d = Dense.of(W, B)
-    np.testing.assert_array_equal(d([1.0, 1.0, 1.0]), d(np.ones(3)))
-    assert gradient(lambda d: d([1.0, 1.0, 1.0]).sum(), d)[0].weight.tolist() == [[1] * 3] * 2
 
 
 def test_the_place_in_nested_chains_is_named():
@@ -373,32 +251,21 @@ def test_a_function_without_a_rule_is_named_through_a_layer():
 # -- devices ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("inside", [False, True])
-def test_a_model_on_one_device_and_data_on_another(inside):
-    def run(model, x):
-        return gradient(lambda m: m(x).sum(), model)[0] if inside else model(x)
-
-    with fl.simulate_gpu():
-        model, x = Chain(layer(3, 2), Chain(layer(2, 2))), np.ones((4, 3), np.float32)
+def test_a_model_on_one_device_and_data_on_another(simulated):
+    model, x = Chain(layer(3, 2), Chain(layer(2, 2))), np.ones((4, 3), np.float32)
+    there, half = simulated(model), Chain(simulated(model[0]), model[1])
+    for run in (lambda model, x: model(x), lambda model, x: gradient(lambda m: m(x).sum(), model)):
         with pytest.raises(DeviceError) as error:
-            run(model, fl.gpu(x))
+            run(model, simulated(x))
         assert str(error.value) == (
             "layers[0].weight is on CPU, the input is on Simulated:0; move one of them: model = gpu(model)"
         )
         with pytest.raises(DeviceError, match=r"^layers\[0\]\.weight is on Simulated:0, the input is on CPU"):
-            run(fl.gpu(model), x)
-        half = Chain(fl.gpu(model[0]), model[1])
+            run(there, x)
         with pytest.raises(TypeError, match=r"^layers\[1\]\.layers\[0\]\.weight is on CPU, the input is on"):
-            run(half, fl.gpu(x))
-        assert run(fl.gpu(model), fl.gpu(x)) is not None
-
-
-def test_a_bias_left_behind_is_named():
-    with fl.simulate_gpu():
-        d = layer(3, 2)
-        moved = Dense.of(fl.gpu(d.weight), d.bias)
-        with pytest.raises(DeviceError, match=r"^bias is on CPU, the input is on Simulated:0"):
-            moved(fl.gpu(np.ones(3, np.float32)))
+            run(half, simulated(x))
+    with pytest.raises(DeviceError, match=r"^bias is on CPU, the input is on Simulated:0"):
+        Dense.of(there[0].weight, model[0].bias)(simulated(x))
 
 
 def test_a_subclass_of_a_layer_has_its_own_arrays_too():

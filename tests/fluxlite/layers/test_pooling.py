@@ -6,16 +6,7 @@ from gradcheck import check_against_torch, check_gradient, check_second
 from inside import InputError, ShapeError
 
 import fluxlite as fl
-from fluxlite import (
-    AdaptiveMaxPool,
-    AdaptiveMeanPool,
-    GlobalMaxPool,
-    GlobalMeanPool,
-    MaxPool,
-    MeanPool,
-    SamePad,
-    Upsample,
-)
+from fluxlite import AdaptiveMaxPool, GlobalMaxPool, MaxPool, MeanPool, SamePad, Upsample
 
 
 def numbers(*shape, dtype=np.float64):
@@ -63,17 +54,15 @@ def test_adaptive_pools_of_multiples_against_torch(space):
     largest, mean = (getattr(functional, f"adaptive_{kind}_pool{dims}d") for kind in ("max", "avg"))
     x = ties(2, *space, 3)
     check_against_torch(AdaptiveMaxPool(out), with_torch(lambda x: largest(x, out)), x)
-    check_against_torch(AdaptiveMeanPool(out), with_torch(lambda x: mean(x, out)), x)
+    check_against_torch(fl.AdaptiveMeanPool(out), with_torch(lambda x: mean(x, out)), x)
 
 
 def test_adaptive_pools_of_other_lengths_are_fluxs():
     """8 elements in 3 windows: Flux's are 0:4, 2:6 and 4:8, all of one size; PyTorch's are 0:3, 2:6 and 5:8."""
     x = np.arange(8.0).reshape(1, 8, 1)
     assert AdaptiveMaxPool((3,))(x).ravel().tolist() == [3, 5, 7], "windows of 4, 2 apart"
-    assert AdaptiveMeanPool((3,))(x).ravel().tolist() == [1.5, 3.5, 5.5]
+    assert fl.AdaptiveMeanPool((3,))(x).ravel().tolist() == [1.5, 3.5, 5.5]
     assert AdaptiveMaxPool((3,))(x[:, :7]).ravel().tolist() == [2, 4, 6]
-    torch = pytest.importorskip("torch")
-    assert torch.nn.functional.adaptive_max_pool1d(torch.arange(8.0)[None, None], 3).flatten().tolist() == [2, 5, 7]
 
 
 @pytest.mark.parametrize("shape", [(2, 4, 3, 3), (2, 5, 3), (2, 1, 1, 1)])
@@ -86,15 +75,20 @@ def test_global_pools_against_torch(shape):
         return flat.gather(1, flat.argmax(1, keepdim=True)).reshape(len(x), *[1] * len(axes), shape[-1])
 
     check_against_torch(GlobalMaxPool(), largest, numbers(*shape))
-    check_against_torch(GlobalMeanPool(), lambda x: x.mean(axes, keepdim=True), numbers(*shape))
+    check_against_torch(fl.GlobalMeanPool(), lambda x: x.mean(axes, keepdim=True), numbers(*shape))
 
 
-@pytest.mark.parametrize("pool", [MaxPool((2, 2)), MaxPool((3, 3), stride=1), GlobalMaxPool(), AdaptiveMaxPool((1, 2))])
-def test_the_first_of_equal_maxima_has_the_gradient(pool):
+@pytest.mark.parametrize(
+    "pool, found",
+    [
+        (MaxPool((2, 2)), [(0, 0), (0, 2), (2, 0), (2, 2)]),
+        (MaxPool((3, 3), stride=1), [(0, 0), (0, 1), (1, 0), (1, 1)]),
+        (GlobalMaxPool(), [(0, 0)]),
+        (AdaptiveMaxPool((1, 2)), [(0, 0), (0, 2)]),
+    ],
+)
+def test_the_first_of_equal_maxima_has_the_gradient(pool, found):
     (g,) = fl.gradient(lambda x: pool(x).sum(), np.ones((1, 4, 4, 1)))
-    starts = {2: [(0, 0), (0, 2), (2, 0), (2, 2)], 3: [(0, 0), (0, 1), (1, 0), (1, 1)], None: [(0, 0)]}
-    found = starts[pool.kernel[0]] if isinstance(pool, MaxPool) else starts[None]
-    found = [(0, 0), (0, 2)] if isinstance(pool, AdaptiveMaxPool) else found
     assert [tuple(place) for place in np.argwhere(g[0, :, :, 0])] == found and g.sum() == len(found)
 
 
@@ -109,7 +103,7 @@ def test_a_nan_is_not_lost():
 
 @pytest.mark.parametrize("pool", [
     MaxPool((3, 2), stride=2, pad=1), MeanPool((2, 2), pad=(1, 0)), AdaptiveMaxPool((2, 2)), GlobalMaxPool(),
-    GlobalMeanPool(),
+    fl.GlobalMeanPool(),
 ])  # fmt: skip
 def test_first_and_second_derivatives(pool):
     x = np.random.default_rng(0).permutation(120).reshape(2, 5, 6, 2) / 60
@@ -117,21 +111,10 @@ def test_first_and_second_derivatives(pool):
     check_second(lambda x: pool(x) ** 3, x)
 
 
-@pytest.mark.parametrize("n", [0, 1])
-def test_small_batches_and_types(n):
-    for pool in (MaxPool((2, 2)), MeanPool((2, 2), pad=1), AdaptiveMaxPool((1, 1)), GlobalMaxPool(), GlobalMeanPool(),
-                 Upsample(scale=2), Upsample("bilinear", scale=2)):  # fmt: skip
-        for dtype in (np.float16, np.float32, np.float64):
-            x = np.ones((n, 2, 3, 2), dtype)
-            y = pool(x)
-            (g,) = fl.gradient(lambda x: pool(x).sum(), x)  # noqa: B023
-            assert y.dtype == g.dtype == dtype and y.shape[0] == n and y.shape[-1] == 2 and g.shape == x.shape
-    assert MaxPool((2,), pad=1)(np.full((1, 3, 1), -5)).ravel().tolist() == [-5, -5], "whole numbers too"
-
-
-def test_same_pad():
+def test_same_pad_and_whole_numbers():
     assert MaxPool((3, 3), stride=1, pad=SamePad())(np.ones((1, 5, 4, 2))).shape == (1, 5, 4, 2)
     assert MeanPool((2, 2), stride=2, pad=SamePad())(np.ones((1, 5, 4, 2))).shape == (1, 3, 2, 2)
+    assert MaxPool((2,), pad=1)(np.full((1, 3, 1), -5)).ravel().tolist() == [-5, -5]
 
 
 # -- Upsample --------------------------------------------------------------------------------------------------------
@@ -161,9 +144,8 @@ def test_upsampled_sequences():
 
 
 @pytest.mark.parametrize("text", [
-    "MaxPool((2, 2))", "MaxPool((3,))", "MaxPool((5, 5), pad=2, stride=3)", "MeanPool((2, 3), stride=(2, 1))",
-    "AdaptiveMaxPool((25, 25))", "AdaptiveMeanPool((3,))", "GlobalMaxPool()", "GlobalMeanPool()",
-    'Upsample("nearest", scale=2)', 'Upsample("bilinear", size=(4, 5))',
+    "MaxPool((3,))", "MaxPool((5, 5), pad=2, stride=3)", "MeanPool((2, 3), stride=(2, 1))", "AdaptiveMaxPool((25, 25))",
+    "GlobalMeanPool()", 'Upsample("nearest", scale=2)', 'Upsample("bilinear", size=(4, 5))',
 ])  # fmt: skip
 def test_they_print_as_they_are_written(text):
     assert repr(eval(text, vars(fl))) == text
@@ -185,7 +167,6 @@ def test_they_print_as_they_are_written(text):
                                                                   r"\(2, 5, 3\); one picture alone is x\[None\]"),
         (lambda: MaxPool((2, 2))(3.0), InputError, r"MaxPool\(\(2, 2\)\) takes an array, got float 3.0"),
         (lambda: GlobalMaxPool()(np.ones((2, 5))), ShapeError, r"sequences of shape \(N, T, features\), got"),
-        (lambda: GlobalMeanPool()(3.0), InputError, r"GlobalMeanPool\(\) takes an array"),
         (lambda: GlobalMaxPool()(np.ones((2, 0, 5))), ShapeError, "no window"),
         (lambda: fl.Chain(MaxPool((4, 2)))(np.ones((1, 3, 3, 1))), ShapeError,
          r"^layers\[0\]: MaxPool\(\(4, 2\)\): no window of \(4, 2\) fits into \(3, 3\)"),

@@ -76,6 +76,19 @@ def test_the_formulas_of_Flux(kind, formula):
             np.testing.assert_allclose(y[n, t], states[0], atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["tanh", "LSTM", "GRU"])
+def test_weights_of_PyTorch_need_no_permutation(kind):
+    """Its second bias is 0 here. Otherwise Flux's is the sum, but for a GRU's candidate, where the reset gate acts."""
+    torch = pytest.importorskip("torch")
+    x, *arrays = map(torch.tensor, operands(kind))
+    theirs = {"tanh": torch.nn.RNN, "LSTM": torch.nn.LSTM, "GRU": torch.nn.GRU}[kind](2, 3, batch_first=True).double()
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0")
+    theirs.load_state_dict(dict(zip(names, arrays)) | {"bias_hh_l0": torch.zeros_like(arrays[2])})
+    begin = tuple(h[None] for h in arrays[3:])
+    y, _ = theirs(x, begin if kind == "LSTM" else begin[0])
+    np.testing.assert_allclose(run(kind)(*operands(kind)), y.detach().numpy(), atol=1e-12)
+
+
 @KIND
 @pytest.mark.parametrize(("count", "length"), [(3, 4), (1, 4), (3, 1), (1, 1), (0, 2)])
 def test_all_at_once_gives_what_single_steps_give(kind, count, length):
@@ -101,7 +114,7 @@ def test_the_last_cell_stands_behind_the_outputs():
 
 
 @KIND
-@pytest.mark.parametrize(("count", "length"), [(2, 3), (1, 3), (2, 1)])
+@pytest.mark.parametrize(("count", "length"), [(2, 3), (1, 1)])
 def test_finite_differences(kind, count, length):
     given = operands(kind, count, length)
     check_gradient(run(kind), *given)
@@ -115,16 +128,6 @@ def test_second_derivatives(kind):
     given = operands(kind, 2, 3)
     check_second(run(kind), *given)
     check_second(without(kind), *given[:3])
-
-
-@KIND
-def test_by_hand_and_from_the_definition_the_gradients_are_the_same(kind):
-    given = operands(kind, 3, 7, dtype=np.float32)
-    by_hand = fl.gradient(weighted_sum(run(kind)), *given)
-    defined = fl.gradient(weighted_sum(lambda *given: KINDS[kind][0]().defined(*given)), *given)
-    for one, other in zip(by_hand, defined):
-        assert one.dtype == np.float32
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
 @KIND
@@ -168,123 +171,3 @@ def test_only_what_is_asked_for_is_computed(monkeypatch):
     given = operands("LSTM")
     fl.gradient(lambda Wi, b: np.sum(run("LSTM")(given[0], Wi, given[2], b, *given[4:])), given[1], given[3])
     assert sorted(asked) == [2, 4]
-
-
-# -- beside PyTorch -----------------------------------------------------------------------------------------------
-
-# PyTorch's layer, our cell, and how many rows of PyTorch's second bias count. The gates need no permutation: in both,
-# an LSTM has input, forget, cell, output, and a GRU reset, update, candidate. Where PyTorch adds two biases, Flux's is
-# their sum. But PyTorch multiplies a GRU candidate's second bias by the reset gate; Flux has none, so it's 0 there.
-BESIDE = {
-    "RNN": (lambda torch: torch.nn.RNN(3, 4, batch_first=True), fl.RNNCell, 4),
-    "RNN with relu": (lambda torch: torch.nn.RNN(3, 4, nonlinearity="relu", batch_first=True), fl.RNNCell, 4),
-    "LSTM": (lambda torch: torch.nn.LSTM(3, 4, batch_first=True), fl.LSTMCell, 16),
-    "GRU": (lambda torch: torch.nn.GRU(3, 4, batch_first=True), fl.GRUCell, 8),
-}
-NAMES = {"Wi": "weight_ih_l0", "Wh": "weight_hh_l0", "bias": "bias_ih_l0"}
-
-
-def pair(name):
-    """The two layers with the same numbers. PyTorch's second bias trains neither, as there's one in Flux."""
-    torch = pytest.importorskip("torch")
-    torch.manual_seed(0)
-    make, cell, biased = BESIDE[name]
-    theirs = make(torch).double()
-    Wi, Wh, first, second = (getattr(theirs, n).detach() for n in (*NAMES.values(), "bias_hh_l0"))
-    second[biased:] = 0
-    theirs.bias_hh_l0.requires_grad_(False)
-    second = second.clone()
-    bias = (first + second).numpy().copy()
-    options = {"activation": fl.relu} if "relu" in name else {}
-    ours = fl.Recurrence(cell.of(Wi.numpy().copy(), Wh.numpy().copy(), bias, **options), return_state=True)
-    return torch, ours, theirs
-
-
-def problem(name, count, length):
-    rng = np.random.default_rng(1)
-    x, target = rng.normal(size=(count, length, 3)), rng.normal(size=(count, length, 4))
-    states = tuple(rng.normal(size=(count, 4)) for _ in range(2 if name == "LSTM" else 1))
-    return x, target, states if name == "LSTM" else states[0]
-
-
-def loss_of(layer, x, state, target):
-    y, last = layer(x, state)
-    return np.mean((y - target) ** 2) + sum(np.sum(np.sin(h)) for h in (last if type(last) is tuple else (last,)))
-
-
-def their_loss(torch, layer, x, state, target):
-    y, last = layer(x, tuple(h[None] for h in state) if type(state) is tuple else state[None])
-    return ((y - target) ** 2).mean() + sum(h.sin().sum() for h in (last if type(last) is tuple else (last,)))
-
-
-def tensors(torch, *arrays):
-    return [torch.tensor(x, requires_grad=True) for x in arrays]
-
-
-@pytest.mark.parametrize("name", BESIDE)
-@pytest.mark.parametrize(("count", "length"), [(3, 5), (1, 5), (3, 1)])
-def test_values_and_gradients_are_those_of_PyTorch(name, count, length):
-    torch, ours, theirs = pair(name)
-    x, target, state = problem(name, count, length)
-    value, (layer, gx, gstate) = fl.withgradient(lambda m, x, s: loss_of(m, x, s, target), ours, x, state)
-    (tx,), tstate = tensors(torch, x), tensors(torch, *(state if name == "LSTM" else (state,)))
-    loss = their_loss(torch, theirs, tx, tuple(tstate) if name == "LSTM" else tstate[0], torch.tensor(target))
-    loss.backward()
-    np.testing.assert_allclose(value, loss.item(), rtol=1e-9)
-    for own, their in NAMES.items():
-        np.testing.assert_allclose(getattr(layer.cell, own), getattr(theirs, their).grad, rtol=1e-7, atol=1e-10)
-    np.testing.assert_allclose(gx, tx.grad, rtol=1e-7, atol=1e-10)
-    for one, other in zip(gstate if name == "LSTM" else (gstate,), tstate):
-        np.testing.assert_allclose(one, other.grad, rtol=1e-7, atol=1e-10)
-
-
-@pytest.mark.parametrize("name", BESIDE)
-def test_ten_steps_of_Descent_lead_where_PyTorch_gets(name):
-    torch, ours, theirs = pair(name)
-    x, target, state = problem(name, 3, 5)
-    optimizer = torch.optim.SGD([p for p in theirs.parameters() if p.requires_grad], lr=0.1)
-    memory = fl.setup(fl.Descent(0.1), ours)
-    for _ in range(10):
-        (grads,) = fl.gradient(lambda m: loss_of(m, x, state, target), ours)
-        fl.update(memory, ours, grads)
-        optimizer.zero_grad()
-        begin = tuple(map(torch.tensor, state)) if name == "LSTM" else torch.tensor(state)
-        their_loss(torch, theirs, torch.tensor(x), begin, torch.tensor(target)).backward()
-        optimizer.step()
-    for own, their in NAMES.items():
-        found = getattr(theirs, their).detach().numpy() + (theirs.bias_hh_l0.numpy() if own == "bias" else 0)
-        np.testing.assert_allclose(getattr(ours.cell, own), found, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", BESIDE)
-def test_second_derivatives_are_those_of_PyTorch(name):
-    """Of the size of the input's gradient, as in a gradient penalty."""
-    torch, ours, theirs = pair(name)
-    x, target, state = problem(name, 2, 3)
-
-    def penalty(m):
-        return np.sum(fl.gradient(lambda x: loss_of(m, x, state, target), x)[0] ** 2)
-
-    slopes = fl.gradient(penalty, ours)[0].cell
-    (tx,) = tensors(torch, x)
-    begin = tuple(map(torch.tensor, state)) if name == "LSTM" else torch.tensor(state)
-    (gx,) = torch.autograd.grad(their_loss(torch, theirs, tx, begin, torch.tensor(target)), tx, create_graph=True)
-    (gx**2).sum().backward()
-    for own in ("Wi", "Wh"):
-        np.testing.assert_allclose(getattr(slopes, own), getattr(theirs, NAMES[own]).grad, rtol=1e-6, atol=1e-9)
-
-
-def test_where_Flux_and_PyTorch_differ():
-    """A GRU's second bias of the candidate, which the reset gate multiplies, has no counterpart in Flux's formula."""
-    torch, ours, theirs = pair("GRU")
-    x, _, state = problem("GRU", 2, 3)
-
-    def apart():
-        y, _ = theirs(torch.tensor(x), torch.tensor(state)[None])
-        return np.abs(y.detach().numpy() - ours(x, state)[0]).max()
-
-    assert apart() < 1e-12
-    theirs.bias_hh_l0[8:] = 0.5
-    assert apart() > 0.01
-    ours.cell.bias[8:] += 0.5  # nor is it the same as a larger first one
-    assert apart() > 0.01

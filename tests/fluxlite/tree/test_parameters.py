@@ -1,4 +1,4 @@
-"""The numbers that training may change, as a list and as one vector. Numbers as in test_tree.py."""
+"""The numbers that training may change, as a list and as one vector."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ def paths(tree):
 
 
 def test_a_tied_array_is_listed_at_its_first_place_only():
-    """Behaviour 50: its transpose is the same parameter, a part of it is another."""
+    """Its transpose is the same parameter, a part of it is another."""
     W, b = np.arange(6.0).reshape(2, 3), np.ones(2)
     tree = {"decoder": [W.T, b], "encoder": (W, W[0])}
     found = list(trainables(tree))
@@ -46,18 +46,13 @@ def test_only_what_is_declared_trainable_is_listed():
     assert paths(Layer([np.ones(1), Layer(np.ones(1), mean)], mean)) == ["weight[0]", "weight[1].weight"]
 
 
-def test_an_array_that_a_gradient_call_left_behind_is_named():
-    kept = []
+def test_an_array_that_a_gradient_call_left_behind_and_a_cycle_are_named():
+    kept, tree = [], {"a": [np.ones(1)]}
     gradient(lambda w: kept.append(w) or np.sum(w), np.ones(2))
+    tree["a"].append(tree)
     for walk in trainables, destructure:
         with pytest.raises(RuntimeError, match=r"\['layer'\]\.weight"):
             walk({"layer": Layer(kept[0], None)})
-
-
-def test_a_cycle_is_named():
-    tree = {"a": [np.ones(1)]}
-    tree["a"].append(tree)
-    for walk in trainables, destructure:
         with pytest.raises(ValueError, match=r"\['a'\]\[1\] is the same object as the object itself"):
             walk(tree)
 
@@ -70,7 +65,6 @@ def test_containers_that_are_shared_many_times_over_are_entered_once():
 
 
 def test_destructure_holds_a_tie_once_and_what_does_not_train_not_at_all():
-    """Behaviour 49."""
     W = np.arange(6.0).reshape(2, 3)
     model = {"layer": Layer(W, np.full(2, 7.0)), "tied": W.T, "n": np.arange(2), "name": "x"}
     vector, restructure = destructure(model)
@@ -91,43 +85,33 @@ def test_destructure_where_what_trains_stands_behind_a_tie_that_does_not():
     assert parameter_key(result[0].mean) == parameter_key(result[1])
 
 
-def test_a_vector_of_another_length_is_refused():
-    """Behaviour 49."""
-    restructure = destructure([np.ones(3)])[1]
-    for wrong in np.ones(4), np.ones(2), np.ones((3, 1)):
-        with pytest.raises(ValueError, match=r"made from a vector of shape \(3,\), got shape"):
+def test_restructure_makes_the_model_that_was_taken_apart():
+    """Also when the model has been given other arrays since; no memory is shared."""
+    start = np.zeros(2)
+    model = [start, [np.zeros(1)]]
+    vector, restructure = destructure(model)
+    model[0] = np.full(2, 9.0)
+    model[1].append("new")
+    first, rest = restructure(vector + 1)
+    assert first.tolist() == [1, 1] and [array.tolist() for array in rest] == [[1]]
+    first = restructure(vector)[0]
+    for one, other in ((first, vector), (vector, start), (first, start)):
+        assert not np.shares_memory(one, other)
+    for wrong, got in (
+        ([1.0] * 3, r"a list: np.asarray\(x\) makes one"),
+        (np.ones(4), r"shape"),
+        (np.ones((3, 1)), ""),
+    ):
+        with pytest.raises(ValueError, match=rf"is made from a vector of shape \(3,\), got {got}"):
             restructure(wrong)
 
 
-def test_a_model_without_parameters_is_an_empty_vector():
-    """Behaviour 49."""
+def test_the_type_of_a_vector():
+    """That of the parameters, also beside an empty one; without any, float32."""
+    for dtype in (np.float16, np.float64):
+        assert destructure([np.ones(2, dtype), np.zeros(0, dtype)])[0].dtype == dtype
     vector, restructure = destructure({"activation": np.tanh})
-    assert vector.shape == (0,) and vector.dtype == np.float32
-    assert restructure(vector) == {"activation": np.tanh}
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_one_dtype_is_kept(dtype):
-    """Behaviour 49: also beside an empty array."""
-    assert destructure([np.ones(2, dtype), np.zeros(0, dtype)])[0].dtype == dtype
-
-
-def test_restructured_models_share_no_memory_with_the_vector_or_the_model():
-    W = np.ones(2)
-    vector, restructure = destructure([W])
-    (result,) = restructure(vector)
-    assert not np.shares_memory(result, vector) and not np.shares_memory(vector, W)
-    assert not np.shares_memory(result, W)
-
-
-def test_restructure_makes_the_model_that_was_taken_apart():
-    """Also when the model has been given other arrays since."""
-    model = [np.zeros(2), [np.zeros(1)]]
-    restructure = destructure(model)[1]
-    model[0] = np.full(2, 9.0)
-    model[1].append("new")
-    first, rest = restructure(np.array([1.0, 2.0, 3.0]))
-    assert first.tolist() == [1, 2] and [array.tolist() for array in rest] == [[3]]
+    assert vector.shape == (0,) and vector.dtype == np.float32 and restructure(vector) == {"activation": np.tanh}
 
 
 @st.composite
@@ -168,12 +152,3 @@ def all_arrays(x):
         return [x]
     parts = vars(x).values() if isinstance(x, Layer) else x.values() if isinstance(x, dict) else x
     return [array for part in parts for array in all_arrays(part)]
-
-
-@pytest.mark.parametrize(
-    ("vector", "got"), [([1.0, 2.0], r"a list: np.asarray\(x\) makes one"), (np.ones(3), r"shape \(3,\)")]
-)
-def test_restructure_says_what_it_takes(vector, got):
-    restructure = destructure([np.ones(2)])[1]
-    with pytest.raises(ValueError, match=rf"is made from a vector of shape \(2,\), got {got}"):
-        restructure(vector)

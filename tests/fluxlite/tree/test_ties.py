@@ -1,4 +1,4 @@
-"""Tied parameters: which arrays are one, and that walks keep them one. Numbers as in test_tree.py."""
+"""Tied parameters: which arrays are one, and that walks keep them one."""
 
 import itertools
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inside import address, is_array, overlaps, parameter_key, same_view
+from inside import overlaps, parameter_key
 from numpy.lib.stride_tricks import as_strided
 
 import fluxlite.tree.walks
-from fluxlite import fmap, fmapstructure, leaves
+from fluxlite import fmap, fmapstructure, functor, leaves
 
 
 def double(leaf):
@@ -82,22 +82,22 @@ C = np.arange(24.0).reshape(2, 3, 4)
 ROW = np.arange(3.0).reshape(1, 3)
 HANKEL = as_strided(np.arange(3.0), (2, 2), (8, 8))
 CUBE = as_strided(np.arange(20.0), (2, 2, 3), (8, 8, 40))
+SQUARE, COLUMNS, ONE, NUMBER = np.arange(4.0).reshape(2, 2), np.asfortranarray(W), np.ones(1), np.array(1.0)
+LONGER = np.arange(9.0)
 TIED = {
-    "the same object": [W, W],
-    "another view of all of it": [W, W[:]],
+    "another view of all of it": [W, W, W[:]],
     "transposed": [W, W.T],
     "transposed first": [W.T, W],
-    "transposed, both views of something": [W.T, W.T, W],
-    "square, same shape, other strides": [np.arange(4.0).reshape(2, 2), None],
-    "column-major": [np.asfortranarray(W), None],
+    "square, same shape, other strides": [SQUARE, SQUARE.T],
+    "column-major": [COLUMNS, COLUMNS.T],
     "three axes, every order": [C.transpose(order) for order in itertools.permutations(range(3))],
     "axes of length 1": [ROW, ROW[0], ROW.T, ROW[:, None, :, None]],
-    "one element": [np.ones(1), None],
+    "one element": [ONE, ONE.reshape(1, 1)],
     "axes alike, stride and length": [HANKEL, HANKEL.T],
     "two of three axes alike": [CUBE, CUBE.transpose(2, 0, 1), CUBE.transpose(1, 0, 2)],
     "a part of something": [C[:, 1:, ::2], C[:, 1:, ::2].T],
     "backwards": [W[::-1], W[::-1].T],
-    "no axes": [np.array(1.0), None],
+    "no axes": [NUMBER, NUMBER.reshape(1)],
 }
 NOT_TIED = {
     "equal": [np.ones(2), np.ones(2)],
@@ -109,15 +109,8 @@ NOT_TIED = {
     "every second": [C, C[::2]],
     "no elements": [np.zeros((0, 2)), np.zeros((0, 2))],
     "no elements, one memory": [W[:0], W[:0], W[:, :0]],
-    "other strides over the same start": [np.arange(9.0)[:4].reshape(2, 2), None],
+    "other strides over the same start": [LONGER[:4].reshape(2, 2), as_strided(LONGER, (2, 2), (24, 8))],
 }
-TIED["square, same shape, other strides"][1] = TIED["square, same shape, other strides"][0].T
-TIED["column-major"][1] = TIED["column-major"][0].T
-TIED["one element"][1] = TIED["one element"][0].reshape(1, 1)
-TIED["no axes"][1] = TIED["no axes"][0].reshape(1)
-NOT_TIED["other strides over the same start"][1] = as_strided(
-    NOT_TIED["other strides over the same start"][0], (2, 2), (24, 8)
-)
 
 
 @pytest.mark.parametrize("arrays", TIED.values(), ids=TIED)
@@ -142,21 +135,13 @@ def test_another_dtype_over_the_same_memory_is_not_tied():
 def test_an_array_without_elements_is_tied_to_itself():
     empty = np.zeros((0, 2))
     result = fmap(double, [empty, empty, empty.T])
-    assert result[0] is result[1] is not result[2]
-    assert result[2].shape == (2, 0)
-
-
-def test_what_is_an_array():
-    assert is_array(W) and is_array(np.float32([1])[0:0])
-    assert not any(map(is_array, [1.0, np.float32(1), [1], None, np.ndarray]))
-    assert address(W) == address(W.T) != address(W[1]) and address([1]) is None
+    assert result[0] is result[1] is not result[2] and result[2].shape == (2, 0)
 
 
 # -- what a walk makes of ties -----------------------------------------------------------------------------
 
 
 def test_transposed_ties_survive_and_the_function_runs_once_per_parameter():
-    """Behaviour 32."""
     v, d = square_view(), np.arange(3.0)[None]
     calls = []
 
@@ -175,12 +160,11 @@ def test_transposed_ties_survive_and_the_function_runs_once_per_parameter():
     "function",
     [
         lambda x: x.astype(np.float32),
-        lambda x: x.copy(),
         lambda x: np.array(x, order="F"),
         lambda x: np.array(x, order="C"),
         lambda x: np.asarray(x > 2),
     ],
-    ids=["another dtype", "copy", "column-major", "row-major", "bool"],
+    ids=["another dtype", "column-major", "row-major", "bool"],
 )
 @pytest.mark.parametrize("arrays", TIED.values(), ids=TIED)
 def test_a_function_may_change_dtype_and_memory_order(arrays, function):
@@ -209,21 +193,14 @@ def test_transposed_repeats_are_pruned_too():
     assert fmapstructure(lambda leaf: "first", [W, W.T, ROW, ROW[0]], prune=None) == ["first", None] * 2
 
 
-def test_arrays_made_during_the_walk_are_not_mistaken_for_one_another():
-    """Memory, too, is given again as soon as an array is gone."""
-    from fluxlite import functor
+def test_what_is_made_during_the_walk_is_not_mistaken_for_one_another():
+    """An id, and memory, are given again as soon as an object or an array is gone."""
 
     class Fresh:
         pass
 
-    functor.register(Fresh)(lambda x: ({str(i): np.full(3, i) for i in range(8)}, dict))
+    functor.register(Fresh)(lambda x: ({str(i): [np.full(3, i)] for i in range(8)}, dict))
     assert [int(array[0]) for array in leaves([Fresh(), Fresh()])] == [*range(8)] * 2
-
-
-def test_as_lies_is_a_view():
-    result = np.asfortranarray(W) * 2
-    for tied in W, W.T, W.T[:, None]:
-        assert np.shares_memory(same_view(tied, W, result), result)
 
 
 @given(
@@ -259,10 +236,8 @@ def sharing(arrays):
     ("arrays", "pairs"),
     [
         ([A[2:], A[:3]], {(0, 1)}),  # in one element, the first one's first and the other's last
-        ([A[:3], A[2:]], {(0, 1)}),
         ([A[2::-1], A[2:]], {(0, 1)}),
         ([A[:3], A[3:]], set()),  # the next one begins where this one ends
-        ([A[:2], A[5:7], A[1:3]], {(0, 2)}),  # one that lies behind both is between them
         ([A[5:7], A[:2], A[1:6]], {(0, 2), (1, 2)}),
         ([A[:12].reshape(3, 4)[:, ::3], A[11:]], {(0, 1)}),
         ([A[:12].reshape(3, 4)[:, :3], A[11:], A[3:12:4]], {(1, 2)}),
