@@ -32,10 +32,15 @@ trainings.fl.train(trainings.loss, model, data, opt_state, 10**6, each_step=say,
 """
 
 
+def program(code, *arguments):
+    """What starts it, and the environment in which it finds what the tests find."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return {"args": [sys.executable, "-c", code, *map(str, arguments)], "stdout": subprocess.PIPE, "env": environment}
+
+
 def killed(path, wait):
     """How many epochs a training said were complete, before it was killed."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen([sys.executable, "-c", TRAINER, str(path)], stdout=subprocess.PIPE, env=environment)
+    process = subprocess.Popen(**program(TRAINER, path))
     said = []
     while not said:
         line = process.stdout.readline()
@@ -62,10 +67,7 @@ print("fingerprint", trainings.fingerprint(model, opt_state, history))
 
 def finished(path, seed, epochs):
     """What a training to the end of so many epochs comes to, going on from the file if there is one."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", FINISHER, str(path), str(seed), str(epochs)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return done.stdout.rpartition("fingerprint ")[2]
+    return subprocess.run(**program(FINISHER, path, seed, epochs), check=True).stdout.rpartition(b"fingerprint ")[2]
 
 
 def check(path, done):

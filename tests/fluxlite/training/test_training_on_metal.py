@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from inside import MetalArray, MetalDevice, activations, device_of
-from sine_wave_styles import STYLES
+from sine_wave_styles import with_param_and_back
 
 import fluxlite as fl
 
@@ -25,9 +25,8 @@ def there(x):
     return device(x, dtype=None)
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_the_rnn_learns_what_it_learns_on_the_cpu(style):
-    assert style(device, 20) == pytest.approx(style(fl.cpu, 20), rel=1e-3)
+def test_the_rnn_learns_what_it_learns_on_the_cpu():
+    assert with_param_and_back(device, 10) == pytest.approx(with_param_and_back(fl.cpu, 10), rel=1e-3)
 
 
 def start():
@@ -46,8 +45,7 @@ def trained(place, rule, loss):
     return model, loss(model(x), y)
 
 
-@pytest.mark.parametrize("loss", [fl.mse, fl.logitcrossentropy, lambda p, y: fl.crossentropy(fl.softmax(p), y)])
-@pytest.mark.parametrize("rule", [fl.Descent(0.1), fl.Momentum(0.05), fl.Adam(0.01)])
+@pytest.mark.parametrize("rule, loss", [(fl.Momentum(0.05), fl.logitcrossentropy), (fl.Adam(0.01), fl.mse)])
 def test_training_ends_where_it_ends_on_the_cpu(rule, loss):
     (on_metal, got), (on_cpu, wanted) = trained(device, rule, loss), trained(fl.cpu, rule, loss)
     assert float(got) == pytest.approx(float(wanted), rel=1e-4)
@@ -68,10 +66,6 @@ def test_activations_and_their_derivatives(function):
     np.testing.assert_allclose(fl.cpu(got), wanted, rtol=1e-9, atol=1e-12)
 
 
-def test_there_are_activations_to_test():
-    assert len(ACTIVATIONS) > 20
-
-
 def test_rrelu_draws_on_the_device():
     x = device(-np.ones(100, np.float32))
     y = fl.rrelu(x)
@@ -89,22 +83,6 @@ def test_second_derivatives():
     assert type(got) is MetalArray
     np.testing.assert_allclose(fl.cpu(got), fl.hessian(f, h), rtol=1e-9)
     np.testing.assert_allclose(fl.cpu(fl.jacobian(np.sin, there(h))[0]), np.diag(np.cos(h)), atol=1e-7)
-
-
-def test_finite_differences_in_float64():
-    wide = fl.fmap(lambda leaf: leaf.astype(np.float64) if isinstance(leaf, np.ndarray) else leaf, start())
-    model, x, y = there(wide)
-    vector, restructure = fl.destructure(model)
-
-    def loss(v):
-        return fl.logitcrossentropy(restructure(v)(x), y)
-
-    g = fl.cpu(fl.gradient(loss, vector)[0])
-    for i in range(0, len(g), 7):
-        ahead, behind = vector.copy(), vector.copy()
-        ahead[i] += 1e-5
-        behind[i] -= 1e-5
-        assert float(loss(ahead) - loss(behind)) / 2e-5 == pytest.approx(g[i], abs=1e-8)
 
 
 def test_while_a_gradient_is_taken_what_it_computes_with_cannot_be_changed():
@@ -143,9 +121,3 @@ def test_gradients_flow_through_moves():
     assert type(g) is np.ndarray and g.dtype == np.float64 and g.tolist() == [0, 1, 2]
     (g,) = fl.gradient(lambda x: np.sum(fl.cpu(x) * np.arange(3)), device(x))
     assert type(g) is MetalArray and g.dtype == np.float32 and fl.cpu(g).tolist() == [0, 1, 2]
-
-
-def test_a_layer_on_another_device_is_named():
-    model, x, _ = start()
-    with pytest.raises(TypeError, match=r"layers\[0\]\.weight is on CPU, the input is on Metal:0"):
-        model(device(x))
