@@ -9,6 +9,7 @@ import fluxlite as fl
 MEGABYTE = 1 << 20
 SMALL = MEGABYTE  # headers, some pieces of a file on their way, and what Python needs besides
 
+
 def of(count, dtype=np.float32):
     """`count` arrays of 4 MB."""
     return {f"w{i}": np.arange(4 * MEGABYTE // np.dtype(dtype).itemsize).astype(dtype) for i in range(count)}
