@@ -72,15 +72,12 @@ def test_counting_does_not_get_below_the_bounds_of_texts():
     assert BOUNDS["makemore"][1] < bigram
 
 
-def programs():
-    return {path.stem for path in EXAMPLES.glob("*.py")}
-
-
 def test_all_are_tried_short_and_in_the_table():
-    assert programs() == set(BOUNDS)
+    paths = list(EXAMPLES.glob("*.py"))
+    assert {path.stem for path in paths} == set(BOUNDS)
     table = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| \[(\w+)\.py\]\(\1\.py\)", table, re.MULTILINE) == list(BOUNDS)
-    for path in EXAMPLES.glob("*.py"):
+    for path in paths:
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 60, path
 
 

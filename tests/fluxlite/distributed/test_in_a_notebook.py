@@ -34,11 +34,8 @@ def slow(m, x, y):
     return loss(m, x, y)
 
 def wrong(m, x, y):
-    if distributed.local_rank() == 1:
-        raise KeyError("planted")
-    return loss(m, x, y)
+    return loss(m, x, y) if distributed.local_rank() == 0 else {}["planted"]
 
-fl.seed(0)
 model = fl.Dense(3, 1)
 data = fl.DataLoader((np.ones((8, 3), np.float32), np.zeros((8, 1), np.float32)), batchsize=4)
 
@@ -80,12 +77,11 @@ class Notebook:
 
 def texts(messages) -> str:
     """All that was shown."""
-    found = []
-    for message in messages:
-        content = message["content"]
-        found += [content[key] for key in ("text", "ename", "evalue") if key in content]
-        found += [str(content["data"].get("text/plain", ""))] if "data" in content else []
-    return "\n".join(found)
+    contents = [message["content"] for message in messages]
+    found = [content[key] for content in contents for key in ("text", "ename", "evalue") if key in content]
+    return "\n".join(
+        [*found, *(str(content["data"].get("text/plain", "")) for content in contents if "data" in content)]
+    )
 
 
 @pytest.fixture(scope="module")
