@@ -69,13 +69,6 @@ def test_flux_training(run):
     assert found["my_log"][-1]["accuracy"] > 0.95 and len(found["my_log"]) < 30
 
 
-def test_zoo_lenet(run):
-    found = run("zoo_lenet", 4)
-    assert found["sizes"][3:5] == [(64, 4, 4, 16), (64, 256)] and found["sizes"][-1] == (64, 10)
-    assert found["last"][0] < 0.7 < found["first"][0] and found["last"][1] > 0.75
-    assert [epoch for epoch, *_ in found["train_log"]] == [1, 3] and found["difference"] < 1e-4
-
-
 def test_torch_nn(run):
     found = run("torch_nn")
     assert found["scratch"][1] < 0.7 < found["scratch"][0] and found["built_in"] == pytest.approx(found["scratch"][1])

@@ -74,9 +74,16 @@ def test_51_state_holds_the_same_arrays_and_plain_values():
 # -- loadmodel ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("source", [network, lambda rng: fl.state(network(rng))])
-def test_52_arrays_stay_the_same_objects(source):
-    model = network(0)
+def listed(rng):
+    model = network(rng)
+    model.layers = list(model.layers)
+    return model
+
+
+@pytest.mark.parametrize("source", [network, lambda rng: fl.state(network(rng)), listed])
+@pytest.mark.parametrize("into", [network, listed])  # a list and a tuple are alike
+def test_52_arrays_stay_the_same_objects(source, into):
+    model = into(0)
     arrays = fl.leaves(model)
     assert fl.loadmodel(model, source(1)) is model
     assert all(a is b for a, b in zip(fl.leaves(model), arrays, strict=True))
@@ -129,16 +136,6 @@ def test_53_what_does_not_fit_is_named_and_nothing_is_changed(model, source, wor
     assert [x.tolist() for x in fl.leaves(model) if isinstance(x, np.ndarray)] == before
 
 
-def test_53_a_list_and_a_tuple_are_alike():
-    chain = network(0)
-    listed = network(1)
-    listed.layers = list(listed.layers)
-    fl.loadmodel(chain, listed)
-    assert all(map(equal, values(chain), values(network(1))))
-    fl.loadmodel(listed, fl.state(network(2)))
-    assert all(map(equal, values(listed), values(network(2))))
-
-
 def test_cast_converts_another_dtype(path):
     model, wide = network(), fl.cpu(network(1), dtype=np.float64)
     fl.loadmodel(model, wide, cast=True)
@@ -148,14 +145,6 @@ def test_cast_converts_another_dtype(path):
     assert all(map(equal, values(target), values(model)))
     with pytest.raises(ValueError, match=r"\[0\]: .* float64, expected int64; which cast=True does not do"):
         fl.loadmodel([np.zeros(2, int)], [np.ones(2)], cast=True)
-
-
-def test_nothing_is_changed_when_the_last_array_does_not_fit():
-    model, before, source = network(0), values(network(0)), network(1)
-    source[1].bias = np.zeros(3, np.float32)
-    with pytest.raises(ValueError, match=r"layers\[1\].bias"):
-        fl.loadmodel(model, source)
-    assert all(map(equal, values(model), before))
 
 
 def test_54_an_absent_bias_is_one_of_zeros():
@@ -226,22 +215,11 @@ def test_a_model_is_not_changed_under_a_gradient():
 # -- a file and back ---------------------------------------------------------------------------------------------
 
 
-def test_a_model_goes_through_a_file(path):
-    model = network(0)
-    fl.save(path, model=model)
-    other = network(1)
-    arrays = fl.leaves(other)
-    assert fl.load(path, model=other)["model"] is other
-    assert all(a is b for a, b in zip(fl.leaves(other), arrays, strict=True))
-    assert all(map(equal, values(other), values(model))) and equal(fl.load(path)["model"], fl.state(model))
-    fl.loadmodel(fresh := network(2), fl.load(path)["model"])
-    assert all(map(equal, values(fresh), values(model)))
-
-
 def test_an_object_without_a_name_is_the_model(path):
     fl.save(str(path), network(0), epoch=3)
-    assert list(fl.load(path)) == ["model", "epoch"]
-    assert equal(fl.state(fl.load(path, network(1))["model"]), fl.state(network(0)))
+    found, other = fl.load(path), network(1)
+    assert list(found) == ["model", "epoch"] and equal(found["model"], fl.state(network(0)))
+    assert fl.load(path, other)["model"] is other and all(map(equal, values(other), values(network(0))))
 
 
 PLAIN = {
@@ -288,15 +266,10 @@ def test_what_cannot_be_saved_is_named(path):
     assert not path.exists()
 
 
-dtypes = st.one_of(
-    hnp.boolean_dtypes(), hnp.integer_dtypes(endianness="?"), hnp.unsigned_integer_dtypes(endianness="?"),
-    hnp.floating_dtypes(endianness="?", sizes=(16, 32, 64)), hnp.complex_number_dtypes(endianness="?", sizes=(64, 128)),
-)  # fmt: skip
-
-
 @st.composite
 def any_array(draw):
-    x = draw(hnp.arrays(draw(dtypes), draw(hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))))
+    dtype = draw(st.sampled_from(["?", "<i4", ">u2", "<f2", ">f8", "<c8", ">c16"]))
+    x = draw(hnp.arrays(dtype, draw(hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))))
     how = draw(st.sampled_from(["F", "T", -1, 2]))
     if isinstance(how, int):
         return x[tuple(slice(None, None, how) for _ in x.shape)]

@@ -1,6 +1,5 @@
 """Models of a GPU in files: they leave it as host arrays, stay where they are, and go to wherever they are wanted."""
 
-import pickle
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -28,19 +27,7 @@ def values(model):
     return [fl.cpu(leaf).tolist() for leaf in fl.leaves(model) if hasattr(leaf, "shape")]
 
 
-# -- the guide's three ways ----------------------------------------------------------------------------------------
-
-
-def test_S1_16_and_S3_12_ways_to_save_a_model_of_a_gpu(path, simulated):
-    """``model = cpu(model); @save "mymodel.bson" model``, the same in a ``let``, or ``bson("…", model = cpu(model))``.
-
-    Here what is saved goes to the host by itself, so that in each way the model may also stay where it is.
-    """
-    model = fl.gpu(network())
-    for saved in (model, fl.cpu(model)):
-        fl.save(path, model=saved)
-        assert values(fl.load(path, model=network(1))["model"]) == values(network())
-    assert fl.device_of(model) == simulated
+# -- every device ----------------------------------------------------------------------------------------------------
 
 
 def test_F30_a_file_from_a_gpu_is_read_where_there_is_none(path):
@@ -62,22 +49,20 @@ def test_F30_a_file_from_a_gpu_is_read_where_there_is_none(path):
     assert float(number) == pytest.approx(float(network()(np.ones(3, np.float32)).sum()))
 
 
-# -- every device ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.on(*EVERYWHERE)
-def test_a_model_goes_through_a_file_and_stays_where_it_is(device, path):
+def test_S1_16_S3_12_and_F30_a_model_goes_through_a_file_and_stays_where_it_is(device, path):
+    """``model = cpu(model); @save "mymodel.bson" model``: here what is saved goes to the host by itself."""
     model = device(network())
     arrays = fl.leaves(model)
-    fl.save(path, model=model)
-    assert all(a is b for a, b in zip(fl.leaves(model), arrays)) and fl.device_of(model) == device
-    assert type(fl.load(path)["model"]["layers"][0]["weight"]) is np.ndarray
-    for target in (network(1), device(network(1))):
-        there = fl.device_of(target)
-        kept = fl.leaves(target)
-        fl.load(path, model=target)
-        assert all(a is b for a, b in zip(fl.leaves(target), kept)) and fl.device_of(target) == there
-        assert values(target) == values(model)
+    for saved in (model, fl.cpu(model)):
+        fl.save(path, model=saved)
+        assert all(a is b for a, b in zip(fl.leaves(model), arrays)) and fl.device_of(model) == device
+        assert type(fl.load(path)["model"]["layers"][0]["weight"]) is np.ndarray
+        for target in (network(1), device(network(1))):
+            there, kept = fl.device_of(target), fl.leaves(target)
+            fl.load(path, model=target)
+            assert all(a is b for a, b in zip(fl.leaves(target), kept)) and fl.device_of(target) == there
+            assert values(target) == values(network())
 
 
 @pytest.mark.on(*EVERYWHERE)
@@ -182,14 +167,6 @@ def test_a_loader_goes_on_with_its_generator(path, simulated, move):
     fl.save(path, loader=first)
     assert fl.load(path, loader=second)["loader"] is second
     assert [fl.cpu(x).tolist() for x in first] == [fl.cpu(x).tolist() for x in second]
-
-
-def test_pickle_needs_the_gpu_that_the_model_was_on():
-    """Why `save` is not pickle: the file of a GPU's arrays brings a GPU with it."""
-    with fl.simulate_gpu():
-        pickled = pickle.dumps(fl.gpu(network()))
-    with pytest.raises(Exception, match="GPU"):
-        pickle.loads(pickled)
 
 
 # -- generators of random numbers --------------------------------------------------------------------------------------

@@ -74,31 +74,27 @@ def test_what_a_device_is_asked_for():
         assert r.synchronizations == 0
 
 
-@pytest.mark.parametrize(
-    ("labels", "error", "words"),
-    [
+def mistakes():
+    """Calls, the error, and what it names."""
+    for labels, error, words in [
         ({1, 2}, TypeError, "in a fixed order, got a set"),
         ("abc", TypeError, "got a str"),
         ([1, 2, 1], ValueError, "the label 1 is there 2 times"),
         ([], ValueError, "at least one"),
         ([[1, 2]], ValueError, r"one after the other, and at least one, got shape \(1, 2\)"),
-    ],
-)
-def test_what_are_no_labels(labels, error, words):
-    for call in (lambda: fl.onehotbatch([1, 2], labels), lambda: fl.onecold(np.ones((2, 2)), labels)):
-        with pytest.raises(error, match=words):
-            call()
-
-
-def test_other_mistakes():
-    for call, words in [
-        (lambda: fl.onehot("d", ["a", "b", "c"]), r"'d' is not among the labels, 'a', 'b', 'c'; default="),
-        (lambda: fl.onehotbatch(["a"], ["a", "b"], default="z"), "default='z' is not among the labels, 'a', 'b'"),
-        (lambda: fl.onehotbatch(3, range(4)), "got one: 3; of a single one there is onehot"),
-        (lambda: fl.onehotbatch(["1"], [1, 2]), "'1' is not among the labels, 1, 2"),
-        (lambda: fl.onehotbatch(np.array([0, 1]), [0.5, 1.0]), r"0 is not among the labels, 0\.5, 1\.0"),
-        (lambda: fl.onecold(np.ones((4, 3)), ["a", "b"]), "y has scores of 3 labels, got 2 labels"),
-        (lambda: fl.onecold(1.5), "got a single number"),
     ]:
-        with pytest.raises(ValueError, match=words):
-            call()
+        yield lambda labels=labels: fl.onehotbatch([1, 2], labels), error, words
+        yield lambda labels=labels: fl.onecold(np.ones((2, 2)), labels), error, words
+    yield lambda: fl.onehot("d", ["a", "b", "c"]), ValueError, "'d' is not among the labels, 'a', 'b', 'c'; default="
+    yield lambda: fl.onehotbatch(["a"], ["a", "b"], default="z"), ValueError, "default='z' is not among the labels"
+    yield lambda: fl.onehotbatch(3, range(4)), ValueError, "got one: 3; of a single one there is onehot"
+    yield lambda: fl.onehotbatch(["1"], [1, 2]), ValueError, "'1' is not among the labels, 1, 2"
+    yield lambda: fl.onehotbatch(np.array([0]), [0.5, 1.0]), ValueError, r"0 is not among the labels, 0\.5, 1\.0"
+    yield lambda: fl.onecold(np.ones((4, 3)), ["a", "b"]), ValueError, "y has scores of 3 labels, got 2 labels"
+    yield lambda: fl.onecold(1.5), ValueError, "got a single number"
+
+
+@pytest.mark.parametrize("call, error, words", list(mistakes()))
+def test_mistakes_are_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

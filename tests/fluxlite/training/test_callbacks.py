@@ -188,19 +188,3 @@ def test_each_step_may_stop_amid_an_epoch():
     history = parabola(each_step=button)
     assert seen == [1, 2, 3] and (history.steps, history.epochs) == (3, 1)
     assert history.stopped and history.reason == "stopped by button" and len(history.losses) == 3
-
-
-def test_throttle_and_each_step():
-    clock, seen = Clock(), []
-
-    def draw(history):
-        seen.append(history.steps)
-
-    throttled = throttle(draw, 2, clock=clock)
-
-    def each_step(history):
-        clock.now += 1
-        return throttled(history)
-
-    parabola(epochs=3, each_step=each_step)
-    assert seen == [1, 3, 5]

@@ -4,7 +4,6 @@ No test depends on how fast anything is: the key is pressed after a word of the 
 go on for ever.
 """
 
-import json
 import random
 import signal
 import subprocess
@@ -187,28 +186,6 @@ def test_in_another_thread_there_is_no_handler():
 
 # -- a program, from outside -----------------------------------------------------------------------------------------
 
-PROGRAM = """
-    import json, signal, sys
-    import fluxlite as fl
-    import trainings
-    from trainings import fingerprint, make
-
-    marker, before = int(sys.argv[1]), signal.getsignal(signal.SIGINT)
-    model, opt_state, data = make()
-
-    def said(history):
-        if history.steps == marker:
-            print("now", flush=True)
-
-    history = fl.train(trainings.loss, model, data, opt_state, 10**9, each_step=said, progress=False)
-    restored = signal.getsignal(signal.SIGINT) is before
-    steps = history.steps
-    again = make()
-    whole = fl.train(trainings.loss, again[0], again[2], again[1], 10**9, each_step=lambda h: h.steps == steps)
-    same = fingerprint(model, opt_state, history) == fingerprint(*again[:2], whole)
-    print(json.dumps([history.stopped, history.reason, steps, restored, same]))
-"""
-
 
 def start(program, *arguments):
     command = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
@@ -216,17 +193,6 @@ def start(program, *arguments):
 
 
 HERE = trainings.__file__.rpartition("/")[0] or "."
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there a program cannot send Ctrl-C to another one alone")
-@pytest.mark.parametrize("marker", [3, pytest.param(107, marks=pytest.mark.slow)])
-def test_ctrl_c_at_some_moment_after_a_word(marker):
-    process = start(PROGRAM, marker)
-    assert process.stdout.readline() == "now\n", process.stderr.read()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=300)
-    stopped, reason, steps, restored, same = json.loads(out)
-    assert stopped and reason == "interrupted" and steps >= marker and restored and same and err == ""
 
 
 BLOCKED = """

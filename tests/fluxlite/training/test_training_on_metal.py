@@ -4,8 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from inside import MetalArray, MetalDevice, activations, device_of
-from sine_wave_styles import with_param_and_back
+from inside import MetalArray, MetalDevice, activations
 
 import fluxlite as fl
 
@@ -23,37 +22,6 @@ ACTIVATIONS = [
 
 def there(x):
     return device(x, dtype=None)
-
-
-def test_the_rnn_learns_what_it_learns_on_the_cpu():
-    assert with_param_and_back(device, 10) == pytest.approx(with_param_and_back(fl.cpu, 10), rel=1e-3)
-
-
-def start():
-    rng = np.random.default_rng(0)
-    model = fl.Chain(fl.Dense(4, 8, np.tanh, rng=rng), fl.Dense(8, 3, fl.relu, rng=rng), fl.Dense(3, 2, rng=rng))
-    x = rng.standard_normal((16, 4)).astype(np.float32)
-    return model, x, np.eye(2, dtype=np.float32)[(x[:, 0] > 0).astype(int)]
-
-
-def trained(place, rule, loss):
-    model, x, y = place(start())
-    state = fl.setup(rule, model)
-    for _ in range(20):
-        grads = fl.gradient(lambda m: loss(m(x), y), model)[0]
-        fl.update(state, model, grads)
-    return model, loss(model(x), y)
-
-
-@pytest.mark.parametrize("rule, loss", [(fl.Momentum(0.05), fl.logitcrossentropy), (fl.Adam(0.01), fl.mse)])
-def test_training_ends_where_it_ends_on_the_cpu(rule, loss):
-    (on_metal, got), (on_cpu, wanted) = trained(device, rule, loss), trained(fl.cpu, rule, loss)
-    assert float(got) == pytest.approx(float(wanted), rel=1e-4)
-    for (path, x), (_, y) in zip(fl.trainables(on_metal), fl.trainables(on_cpu), strict=True):
-        assert device_of(x) == device
-        np.testing.assert_allclose(fl.cpu(x), y, rtol=1e-3, atol=1e-5, err_msg=str(path))
-    before = trained(device, fl.Descent(0.0), loss)[1]
-    assert float(got) < 0.95 * float(before)
 
 
 @pytest.mark.parametrize("function", ACTIVATIONS, ids=lambda function: function.__name__)

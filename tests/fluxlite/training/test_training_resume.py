@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trainings
-from inside import Run, RunFile
-from inside import loop_History as History
 from trainings import BATCHES, EPOCHS, make, run
 
 import fluxlite as fl
@@ -251,15 +249,3 @@ def test_the_file_is_an_ordinary_one(path):
     other = make(seed=100)[0]
     found = fl.load(Path(path), model=other)
     assert snapshot(other) == snapshot(model) and found["run"]["losses"].tolist() == history.losses
-
-
-def test_a_file_brings_a_run_to_where_it_is(tmp_path, capsys):
-    """Without `train`: the two share nothing but the run."""
-    model, data = {"w": np.ones(1)}, [(np.ones(1),)] * 3
-    state = fl.setup(fl.Descent(0.1), model)
-    RunFile(tmp_path / "run", Run(model, data, state, (), History(2), done=2)).save(None)
-    model["w"][:] = 5
-    again = Run(model, data, state, (), History(2))
-    assert RunFile(tmp_path / "run", again).restore()
-    assert again.done == 2 and not again.finished and model["w"].tolist() == [1]
-    assert "resuming run after batch 2 of epoch 1" in capsys.readouterr().err
