@@ -36,8 +36,6 @@ def test_an_error_in_the_block_leaves_the_old_contents_and_nothing_else(tmp_path
     assert (tmp_path / "file").read_bytes() == b"before" and os.listdir(tmp_path) == ["file"]
 
 
-# -- a disk that's really full -------------------------------------------------------------------------------------
-
 WRITER = """
 import os, sys
 from fluxlite.writing import write_whole
@@ -69,9 +67,6 @@ def test_a_disk_that_is_full(tmp_path, mounted, number):
             pytest.skip("this system lets nobody mount a file system of their own")
         before = f"if os.system('{mount}'): raise SystemExit('mount failed')"
     assert said_by(WRITER.format(before=before), tmp_path / "file", start=start) == f"{number} b'short' ['file']"
-
-
-# -- modes, links, and what is no ordinary file ---------------------------------------------------------------------
 
 
 @posix
@@ -120,36 +115,6 @@ def test_what_is_no_ordinary_file_stays(tmp_path):
         with pytest.raises(OSError, match="this is no ordinary file, and stays"):
             write_whole(tmp_path / name, b"data")
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and sorted(os.listdir(tmp_path)) == ["folder", "pipe"]
-
-
-PLANTED = """
-import os, sys
-import fluxlite.writing as writing
-from fluxlite.writing import write_whole
-os.chdir(sys.argv[1])
-names, open_ = [], os.open
-
-def seen(path, flags, *mode):
-    if flags & os.O_CREAT:
-        names.append(os.path.basename(path))
-    return open_(path, flags, *mode)
-
-os.open = seen
-write_whole("file", b"first")
-# Someone else saw that name, and plants links where the next ones might be.
-for guess in range(100):
-    os.symlink("victim", f".file.tmp-{os.getpid()}-{guess}@" + names[0].partition("@")[2])
-writing._remove_left_behind = lambda *names: None  # they're planted after it has looked
-write_whole("file", b"second")
-print(open("file", "rb").read(), open("victim", "rb").read())
-"""
-
-
-@posix
-def test_links_planted_at_the_names_that_could_be_guessed(tmp_path):
-    """The names were numbers in a row: a link at the next one stopped every save."""
-    (tmp_path / "victim").write_bytes(b"theirs")
-    assert said_by(PLANTED, tmp_path).startswith("b'second' b'theirs'")
 
 
 @posix

@@ -40,9 +40,6 @@ def written(path):
     return path.read_bytes()
 
 
-# -- what's in it -------------------------------------------------------------------------------------------------
-
-
 def test_the_file_is_as_safetensors_would_write_it(tmp_path):
     """Its header aside: the same arrays at the same places, each where its type can begin."""
     arrays = {"b": np.arange(3, dtype=np.uint8), "a": np.ones((2, 3)), "c": np.zeros(0), "d": np.float16([1, 2, 3])}
@@ -91,9 +88,6 @@ def test_nothing_stays_open_or_mapped(path):
         assert str(path) not in [os.readlink(f) for f in Path("/proc/self/fd").iterdir() if f.is_symlink()]
     path.write_bytes(b"")
     assert back["W"].sum() == 15
-
-
-# -- writing -----------------------------------------------------------------------------------------------------
 
 
 def test_errors_leave_the_old_file_and_nothing_else(path, monkeypatch):
@@ -211,8 +205,6 @@ def test_threads_that_save_at_once_each_save_whole(path):
         thread.join()
     assert errors == [] and os.listdir(path.parent) == [path.name]
 
-
-# -- kill -9 -----------------------------------------------------------------------------------------------------
 
 SAVER = """
 import itertools, os, sys

@@ -27,9 +27,6 @@ def values(model):
     return [fl.cpu(leaf).tolist() for leaf in fl.leaves(model) if hasattr(leaf, "shape")]
 
 
-# -- every device ----------------------------------------------------------------------------------------------------
-
-
 def test_F30_a_file_from_a_gpu_is_read_where_there_is_none(path):
     """And nothing of a GPU is needed for it: another process reads it, and has loaded no library of one."""
     with fl.simulate_gpu():
@@ -167,9 +164,6 @@ def test_a_loader_goes_on_with_its_generator(path, simulated, move):
     fl.save(path, loader=first)
     assert fl.load(path, loader=second)["loader"] is second
     assert [fl.cpu(x).tolist() for x in first] == [fl.cpu(x).tolist() for x in second]
-
-
-# -- generators of random numbers --------------------------------------------------------------------------------------
 
 
 @pytest.mark.on(*EVERYWHERE)

@@ -108,17 +108,6 @@ def test_batches_are_on_the_device_and_of_their_kind(device):
 
 
 @pytest.mark.on(*EVERYWHERE)
-def test_collate_on_a_device(device):
-    x, y = map(device, xy(6))
-    for collate in (True, lambda found: fl.batch(found)):
-        assert_equal(on_host(fl.DataLoader((x, y), batchsize=4, collate=collate)), on_host(fl.DataLoader(xy(6), 4)))
-    found = list(fl.DataLoader((x, y), batchsize=4, collate=False))
-    assert [len(batch) for batch in found] == [4, 2] and device_of(found[0][0][0]) == device
-    moved = next(iter(device(fl.DataLoader(xy(6), batchsize=4, collate=False))))
-    assert device_of(moved[3][0]) == device
-
-
-@pytest.mark.on(*EVERYWHERE)
 def test_splits_and_folds_of_data_on_a_device_stay_there(device):
     x, y = xy(10)
     parts = [

@@ -214,9 +214,6 @@ def test_nothing_is_copied_and_nothing_waits():
     assert (r.launches, r.synchronizations, r.device_to_host.count) == (0, 0, 0)
 
 
-# -- how it is drawn ---------------------------------------------------------------------------------------
-
-
 class Checker(HTMLParser):
     """Fails on tags that are not closed, and on what could run or load something."""
 

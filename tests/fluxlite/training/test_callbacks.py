@@ -15,9 +15,6 @@ class Clock:
         return self.now
 
 
-# -- throttle -------------------------------------------------------------------------------------------------
-
-
 def test_throttle_calls_again_once_the_time_has_passed_since_it_was_done():
     clock, calls = Clock(), []
 
@@ -33,9 +30,6 @@ def test_throttle_calls_again_once_the_time_has_passed_since_it_was_done():
     clock.now = 15
     assert throttled(3) == 3 and calls[1:] == [(3, 0)]
     assert throttled.__name__ == "slow"
-
-
-# -- patience, early_stopping, plateau ---------------------------------------------------------------------------
 
 
 def identity(x):
@@ -132,9 +126,6 @@ def test_without_a_function_they_take_the_loss_of_the_last_epoch():
 def test_what_makes_no_callback(make, error, message):
     with pytest.raises(error, match=message):
         make()
-
-
-# -- in train --------------------------------------------------------------------------------------------------
 
 
 def parabola(callbacks=(), epochs=10, **options):

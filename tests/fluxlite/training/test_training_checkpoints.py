@@ -31,8 +31,6 @@ def epochs_of(path):
     return fl.load(path)["run"]["epoch"]
 
 
-# -- it can't be written -----------------------------------------------------------------------------------------------
-
 FULL = """
 import resource, sys
 import numpy as np
@@ -108,9 +106,6 @@ def test_what_no_file_can_hold_is_said_before_the_training(path):
     assert not calls and not path.exists()
 
 
-# -- it stands in the way ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("what, overwrite", [("text", True), ("nothing", False), ("model", True), ("foreign", False)])
 def test_a_file_that_is_no_checkpoint_is_never_replaced(tmp_path, what, overwrite):
     path = tmp_path / "notes.txt"
@@ -163,9 +158,6 @@ def test_no_chdir_moves_it(tmp_path, monkeypatch):
     history = small("run.safetensors", 3, callbacks=[lambda history: os.chdir(tmp_path / "elsewhere")])
     assert history.epochs == epochs_of(tmp_path / "run.safetensors") == 3
     assert os.listdir(tmp_path / "elsewhere") == []
-
-
-# -- a function of yours raises ----------------------------------------------------------------------------------------
 
 
 class Mine(Exception):
@@ -227,8 +219,6 @@ def test_errors_of_the_loss_and_the_data_have_the_history_too(where, steps):
         fl.train(loss, model, data(), fl.setup(fl.Descent(0.1), model))
     assert raised.value.history.steps == len(raised.value.history.losses) == steps
 
-
-# -- a file that anyone can write with save ----------------------------------------------------------------------------
 
 DAMAGE = {
     "no run": lambda found: found.pop("run"),

@@ -4,6 +4,7 @@ No test depends on how fast anything is: the key is pressed after a word of the 
 go on for ever.
 """
 
+import os
 import random
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 import trainings
 from inside import Interrupts
+from kernel import Kernel
 from trainings import fingerprint, make
 
 import fluxlite as fl
@@ -41,9 +43,6 @@ def after(steps):
     model, opt_state, data = make()
     history = fl.train(trainings.loss, model, data, opt_state, FOR_EVER, each_step=lambda h: h.steps == steps)
     return fingerprint(model, opt_state, history)
-
-
-# -- at every place ----------------------------------------------------------------------------------------------
 
 
 def pressed_at_line(number, times=1):
@@ -132,9 +131,6 @@ def test_pressed_in_the_last_step_of_all_nothing_was_stopped():
     assert history.steps == 1 and not history.stopped and history.reason == ""
 
 
-# -- whose handler -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("before", [signal.SIG_DFL, lambda number, frame: None])
 @pytest.mark.parametrize("error", [None, ZeroDivisionError, KeyboardInterrupt])
 def test_what_handled_it_before_handles_it_again_in_every_case(before, error):
@@ -184,17 +180,6 @@ def test_in_another_thread_there_is_no_handler():
     assert found == [True]
 
 
-# -- a program, from outside -----------------------------------------------------------------------------------------
-
-
-def start(program, *arguments):
-    command = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=HERE)
-
-
-HERE = trainings.__file__.rpartition("/")[0] or "."
-
-
 BLOCKED = """
     import signal
     import numpy as np
@@ -221,7 +206,8 @@ BLOCKED = """
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there a program cannot send Ctrl-C to another one alone")
 def test_a_step_that_does_not_end_is_left_at_the_second_press():
-    process = start(BLOCKED)
+    pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(BLOCKED)], **pipes, text=True)
     for word in ("blocked\n", "pressed once\n"):
         assert process.stdout.readline() == word, process.stderr.read()
         process.send_signal(signal.SIGINT)
@@ -230,71 +216,40 @@ def test_a_step_that_does_not_end_is_left_at_the_second_press():
     assert "Traceback" not in err and err.splitlines()[-1].strip() == "", "the bar is taken away"
 
 
-# -- a notebook's kernel -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def kernel(tmp_path_factory):
-    manager_of = pytest.importorskip("jupyter_client.manager")
-    import os
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
-            patch.setenv(name, str(tmp_path_factory.mktemp(name)))
-        manager, client = manager_of.start_new_kernel(kernel_name="python3", env=dict(os.environ), cwd=HERE)
-    yield manager, client
-    client.stop_channels()
-    manager.shutdown_kernel(now=True)
-
-
-def run_cell(kernel, code, interrupt_at=None):
-    """What a cell prints and gives, when ■ is pressed at this word."""
-    manager, client = kernel
-    out, result = "", None
-    request = client.execute(textwrap.dedent(code))
-    while True:
-        message = client.get_iopub_msg(timeout=300)
-        if message["parent_header"].get("msg_id") != request:
-            continue
-        content = message["content"]
-        out += content.get("text", "")
-        result = content.get("ename", result)
-        if message["msg_type"] == "execute_result":
-            result = content["data"]["text/plain"]
-        if content.get("execution_state") == "idle":
-            return out, result
-        if interrupt_at and interrupt_at in out:
-            interrupt_at = manager.interrupt_kernel()
-
-
 PREPARED = """
-    import fluxlite as fl
-    import trainings
-    from tqdm.notebook import tqdm_notebook
-    shown, display = [], tqdm_notebook.display
-    def noting(self, *args, **options):
-        shown.append(options)
-        return display(self, *args, **options)
-    tqdm_notebook.display = noting
-    model, opt_state, data = trainings.make()
-    def said(history):
-        if history.steps == 3:
-            print("now", flush=True)
-    fl.train(trainings.loss, model, data, opt_state)
-    before = len(shown)
+import fluxlite as fl
+import trainings
+from tqdm.notebook import tqdm_notebook
+shown, display = [], tqdm_notebook.display
+def noting(self, *args, **options):
+    shown.append(options)
+    return display(self, *args, **options)
+tqdm_notebook.display = noting
+model, opt_state, data = trainings.make()
+def said(history):
+    if history.steps == 3:
+        print("now", flush=True)
+fl.train(trainings.loss, model, data, opt_state)
+before = len(shown)
 """
 
 
 @pytest.mark.filterwarnings("ignore")  # those of jupyter_client and zmq are not ours
-def test_the_stop_button_of_a_notebook(kernel):
-    run_cell(kernel, PREPARED)
-    cell = "history = fl.train(trainings.loss, model, data, opt_state, 10**9, each_step=said, progress=True)\nhistory"
-    out, result = run_cell(kernel, cell, "now")
-    assert out == "now\n" and result.startswith("History(") and ", interrupted, " in result
-    cell = "history.stopped, history.steps == len(history.losses) >= 3, model(data.data[0]).shape"
-    assert run_cell(kernel, cell)[1] == "(True, True, (18, 1))"
-    # Where steps are missing, tqdm would leave its bar in red; and what isn't shown isn't made: a notebook stores it.
-    cell = 'before, shown[-1]["close"], any(options.get("bar_style") for options in shown)'
-    assert run_cell(kernel, cell)[1] == "(0, True, False)"
-    result = run_cell(kernel, "fl.train(trainings.loss, model, data, opt_state, 2).stopped")[1]
-    assert result == "False", "the next training is not stopped by the last one's button"
+def test_the_stop_button_of_a_notebook(tmp_path, monkeypatch):
+    pytest.importorskip("jupyter_client")
+    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    kernel = Kernel(dict(os.environ), os.path.dirname(trainings.__file__))
+    try:
+        kernel.run(PREPARED)
+        cell = "history = fl.train(trainings.loss, model, data, opt_state, 10**9, each_step=said, progress=True)"
+        assert "now\n" in kernel.run(cell, pressed=lambda shown: "now" in shown)
+        cell = "history.reason, history.steps == len(history.losses) >= 3, model(data.data[0]).shape"
+        assert kernel.run(cell) == "('interrupted', True, (18, 1))"
+        # With steps missing, tqdm would leave its bar in red; and what isn't shown isn't made: a notebook stores it.
+        cell = 'before, shown[-1]["close"], any(options.get("bar_style") for options in shown)'
+        assert kernel.run(cell) == "(0, True, False)"
+        shown = kernel.run("fl.train(trainings.loss, model, data, opt_state, 2).stopped")
+        assert shown == "False", "the next training is not stopped by the last one's button"
+    finally:
+        kernel.close()

@@ -48,9 +48,6 @@ def test_a_loss_that_is_no_number(device):
         train(loss, model, data, opt_state, check_every=10)
 
 
-# -- what a receipt says -------------------------------------------------------------------------------------------
-
-
 def receipt_of_a_step(model, opt_state, data):
     with fl.receipt() as r:
         _, grads = fl.withgradient(lambda m: loss(m, *data[0]), model)
@@ -106,9 +103,6 @@ def test_the_time_is_simulated_and_the_same_each_time(simulated):
     first, second = run(), run()
     assert (first.kind, first.card) == ("simulated", "NVIDIA T4")
     assert round(first * 1e9) == round(second * 1e9) > 0  # whole nanoseconds are exact, however late it is on the clock
-
-
-# -- two devices -----------------------------------------------------------------------------------------------------
 
 
 def test_data_that_was_not_moved_is_named_with_the_path(simulated):

@@ -38,9 +38,6 @@ def in_a_process_of_its_own(path, how, step=0, kind="cpu", seed=0, status=0):
     return json.loads(result.stdout.splitlines()[-1]) if status == 0 else None
 
 
-# -- bit for bit -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind, how", [*((kind, "stop") for kind in KINDS), ("cpu", "interrupt")])
 def test_stopped_after_a_step_and_resumed_by_others(path, whole, kind, how):
     """What resumes begins with another model, another order and other random numbers: all comes from the file."""
@@ -96,9 +93,6 @@ def test_other_data_goes_on_too(path, made):
     for stop in (1, 3, 8):
         trained(stop)
         assert trained(0, seed=5, resume=True) == expected
-
-
-# -- callbacks, what is said, what is finished ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("callback", "eta"), [(fl.early_stopping, 1.1), (fl.plateau, 0.0)])
@@ -161,9 +155,6 @@ def test_the_seconds_of_all_parts_are_added(path):
     assert first.kind == in_all.kind == "simulated" and in_all > first > 0
 
 
-# -- what does not fit ---------------------------------------------------------------------------------------------
-
-
 def snapshot(*trees):
     return [x.tolist() if isinstance(x, np.ndarray) else x for x in fl.leaves(trees) if not callable(x)]
 
@@ -216,9 +207,6 @@ def test_on_another_device_it_goes_on_too(path):
         run(path, "stop", 7, "gpu")
     history = run(path, "resume", seed=100)[1]
     assert history.steps == EPOCHS * BATCHES and np.isfinite(history.losses).all()
-
-
-# -- when it is written --------------------------------------------------------------------------------------------
 
 
 def test_it_is_written_after_each_epoch_and_when_stopped_and_not_with_a_loss_that_is_no_number(path, monkeypatch):
