@@ -1,7 +1,7 @@
 """A soak: train, simulate, receipts, checks, save and load, again and again. What's left over would add up.
 
 ``python tests/helpers/soak.py 10`` takes ten minutes, and says what memory, threads and open files did. ``nox -s soak``
-runs it. The tests do a few rounds of it.
+runs it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -58,38 +57,30 @@ def a_round(folder: Path, number: int) -> None:
     check("02.1", lambda a: a)  # right or wrong, it's looked at
 
 
-def resident() -> int:
-    """Bytes of memory that this process has."""
-    return int(Path("/proc/self/status").read_text().split("VmRSS:")[1].split()[0]) * 1024
-
-
 def state() -> dict[str, int]:
     gc.collect()
     return {
-        "memory": resident(),
+        "memory": int(Path("/proc/self/status").read_text().split("VmRSS:")[1].split()[0]) * 1024,  # what's resident
         "threads": threading.active_count(),
         "open files": len(os.listdir("/proc/self/fd")),
         "objects": len(gc.get_objects()),
     }
 
 
-def soak(
-    seconds: float, rounds: int = 0, one: Callable = a_round, warm_up: int = WARM_UP
-) -> tuple[dict[str, int], dict[str, int], int]:
+def soak(seconds: float) -> tuple[dict[str, int], dict[str, int], int]:
     """What there was after the first rounds, what there is in the end, and how many rounds it were."""
-    with tempfile.TemporaryDirectory() as folder, put_aside():
-        here = os.getcwd()
-        os.chdir(folder)  # where a lesson's progress goes
-        try:
-            for number in range(warm_up):
-                one(Path(folder), number)
-            before, end, number = state(), time.monotonic() + seconds, 0
-            while number < rounds or time.monotonic() < end:
-                one(Path(folder), number)
-                number += 1
-            return before, state(), number
-        finally:
-            os.chdir(here)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        put_aside(),
+        contextlib.chdir(folder),
+    ):  # a lesson's progress goes there
+        for number in range(WARM_UP):
+            a_round(Path(folder), number)
+        before, end, number = state(), time.monotonic() + seconds, 0
+        while time.monotonic() < end:
+            a_round(Path(folder), number)
+            number += 1
+        return before, state(), number
 
 
 def verdict(before: dict[str, int], after: dict[str, int]) -> list[str]:

@@ -1,7 +1,6 @@
 """`state`, `loadmodel`, `save` and `load` on the CPU. Numbers in names are those of the list of Flux's behaviours."""
 
 import collections
-import copy
 import math
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from inside import FileFormatError, parameter_key
+from inside import parameter_key
 
 import fluxlite as fl
 
@@ -20,7 +19,7 @@ def path(tmp_path):
     return tmp_path / "m.safetensors"
 
 
-def network(rng=0, **sizes):
+def network(rng=0):
     rng = np.random.default_rng(rng)
     return fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 2, rng=rng))
 
@@ -60,40 +59,31 @@ class Unregistered:
 
 
 def test_51_state_holds_the_same_arrays_and_plain_values():
-    model = network()
+    model, norm, W = network(), Norm(), np.ones(2)
     state = fl.state(model)
     assert type(state) is dict and type(state["layers"]) is tuple
     first = state["layers"][0]
-    assert first["weight"] is model[0].weight and first["bias"] is model[0].bias and first["activation"] == ()
-    norm = Norm()
-    assert fl.state(norm)["running"] is norm.running
-    assert fl.state([norm, 1, "a", None, True, 2.5])[1:] == [1, "a", None, True, 2.5]
-    assert fl.state(norm)["momentum"] == 0.1 and fl.state(norm)["mode"] == "train"
-
-
-def test_state_of_containers_and_closures():
-    W = np.ones(2)
+    assert first["weight"] is model[0].weight and first["activation"] == ()
+    assert fl.state(norm) == {"scale": norm.scale, "running": norm.running, "momentum": 0.1, "mode": "train"}
     Point = collections.namedtuple("Point", "x y")
-    state = fl.state({"p": Point(W, 1), "o": collections.OrderedDict(a=W), "l": [W.T], "f": lambda x: W * x, "e": ()})
+    state = fl.state({"p": Point(W, 1), "o": collections.OrderedDict(a=W), "l": [W.T, None], "f": lambda x: W * x})
     assert type(state["p"]) is dict and state["p"]["x"] is W and type(state["o"]) is dict
-    assert state["f"]["W"] is W and state["e"] == () and state["l"][0].base is W
-    assert equal(fl.state(state), state)
-
-
-def test_state_of_what_holds_arrays_out_of_reach_raises():
-    with pytest.raises(TypeError, match=r"an array in \['m'\].W: Unregistered is not registered. Write @functor"):
-        fl.state({"m": Unregistered()})
-    w = fl.param(np.ones(2))
-    with pytest.raises(TypeError, match=r"\['w'\] is tracked for a gradient; its value is in \['w'\].data"):
-        fl.state({"w": w})
+    assert state["f"]["W"] is W and state["l"][0].base is W and equal(fl.state(state), state)
 
 
 # -- loadmodel ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("source", [network, lambda rng: fl.state(network(rng))])
-def test_52_arrays_stay_the_same_objects(source):
-    model = network(0)
+def listed(rng):
+    model = network(rng)
+    model.layers = list(model.layers)
+    return model
+
+
+@pytest.mark.parametrize("source", [network, lambda rng: fl.state(network(rng)), listed])
+@pytest.mark.parametrize("into", [network, listed])  # a list and a tuple are alike
+def test_52_arrays_stay_the_same_objects(source, into):
+    model = into(0)
     arrays = fl.leaves(model)
     assert fl.loadmodel(model, source(1)) is model
     assert all(a is b for a, b in zip(fl.leaves(model), arrays, strict=True))
@@ -105,91 +95,56 @@ def test_52_running_statistics_are_copied_and_numbers_functions_rates_are_not():
     source.running[:], source.momentum, source.mode = 5, 0.9, "test"
     fl.loadmodel(model, source)
     assert model.running.tolist() == [5, 5] and model.momentum == 0.1 and model.mode == "train"
-    chain = fl.Chain(fl.Dense(2, 2, np.tanh))
-    fl.loadmodel(chain, fl.Chain(fl.Dense(2, 2, fl.relu)))
-    assert chain[0].activation is np.tanh
+    plain = [1.5, None, fl.relu, "text"]
+    for nothing in ([2.5, None, np.tanh, "other"], [{}, [], (), {}]):  # an empty container has nothing for a leaf
+        fl.loadmodel(plain, nothing)
+        assert plain == [1.5, None, fl.relu, "text"]
 
 
-def test_what_is_copied_is_a_copy():
-    model, source = network(0), network(1)
-    fl.loadmodel(model, source)
-    before = values(model)
-    source[0].weight[:] = 0
-    assert all(map(equal, values(model), before))
+def read_only(x):
+    x.flags.writeable = False
+    return x
 
 
-def test_values_that_come_from_the_arrays_they_go_to():
-    a, b = np.zeros(2), np.ones(2)
-    fl.loadmodel({"a": a, "b": b}, {"a": b, "b": a})
-    assert a.tolist() == [1, 1] and b.tolist() == [0, 0]
-    W = np.arange(4.0).reshape(2, 2)
-    fl.loadmodel([W], [W.T])
-    assert W.tolist() == [[0, 2], [1, 3]]
+def misfits():
+    """Model, source, the error and the place and the facts that it names."""
+    one, chain = np.ones(2), network()
+    wide, bare = fl.cpu(network(), dtype=np.float64), fl.Dense.of(np.ones((2, 2)))
+    return [
+        ({"b": [one, {"x": one}]}, {"b": [one, {"y": one, "z": 1}]}, r"\['b'\]\[1\]: .* parts x, .* the parts y, z"),
+        (chain, fl.Chain(*network(), fl.relu), "layers: .* 2 parts, in the source 3 parts"),
+        (chain, fl.Chain(network()[0], fl.relu), r"layers\[1\]: .* parts weight, .* in the source a function"),
+        (chain, None, "the model: .* in the source None"),
+        ([fl.relu], [one], r"\[0\] is a function, the source has an array of shape"),
+        ([one], [fl.relu], r"\[0\] is an array of shape \(2,\), the source has a function"),
+        ([1.5], [[one]], r"\[0\] is 1.5, the source has a list"),
+        ({"b": one}, {"b": True}, r"\['b'\] is an array of shape \(2,\), the source has True"),
+        ([one * 0, one], [one, np.ones(3)], r"\[1\]: the source has shape \(3,\), expected \(2,\)"),
+        (chain, wide, r"layers\[0\].weight: the source has dtype float64, expected float32; cast"),
+        (bare, fl.Dense.of(np.zeros((2, 2)), one), "bias is absent, the source has an array there that is not zero"),
+        ({"a": one * 0, "b": read_only(one * 0)}, {"a": one, "b": one}, r"\['b'\] is read-only"),
+        ([fl.param(one)], [one], r"\[0\] is tracked for a gradient"),
+        ([Unregistered()], [{"W": one}], "Unregistered is not registered"),
+    ]
 
 
-def test_53_another_structure_names_both_key_sets_and_the_place():
-    model = {"a": np.ones(2), "b": [np.ones(2), {"x": np.ones(2)}]}
-    wrong = {"a": np.ones(2), "b": [np.ones(2), {"y": np.ones(2), "z": 1}]}
-    with pytest.raises(ValueError, match=r"\['b'\]\[1\]: the structures do not match; here it has the parts x, in the "
-                       "source the parts y, z"):  # fmt: skip
-        fl.loadmodel(model, wrong)
-    with pytest.raises(ValueError, match="layers: .* 2 parts, in the source 3 parts"):
-        fl.loadmodel(network(), fl.Chain(*network(), fl.relu))
-    with pytest.raises(ValueError, match=r"layers\[1\]: .* parts weight, bias, activation, in the source a function"):
-        fl.loadmodel(network(), fl.Chain(network()[0], fl.relu))
-    with pytest.raises(ValueError, match="the model: .* in the source None"):
-        fl.loadmodel(network(), None)
-    with pytest.raises(ValueError, match=r"\[0\] is a function, the source has an array of shape"):
-        fl.loadmodel([fl.relu], [np.ones(2)])
-    with pytest.raises(ValueError, match=r"\[0\] is an array of shape \(2,\), the source has a function"):
-        fl.loadmodel([np.ones(2)], [fl.relu])
-    with pytest.raises(ValueError, match=r"\[0\] is 1.5, the source has a list"):
-        fl.loadmodel([1.5], [[np.ones(2)]])
+@pytest.mark.parametrize("model, source, words", misfits())
+def test_53_what_does_not_fit_is_named_and_nothing_is_changed(model, source, words):
+    before = [x.tolist() for x in fl.leaves(model) if isinstance(x, np.ndarray)]
+    with pytest.raises((ValueError, TypeError), match=words):
+        fl.loadmodel(model, source)
+    assert [x.tolist() for x in fl.leaves(model) if isinstance(x, np.ndarray)] == before
 
 
-def test_53_an_empty_container_has_nothing_for_a_leaf():
-    model = [1.5, None, fl.relu, "text"]
-    fl.loadmodel(model, [{}, [], (), {}])
-    assert model == [1.5, None, fl.relu, "text"]
-
-
-def test_53_a_list_and_a_tuple_are_alike():
-    chain = network(0)
-    listed = network(1)
-    listed.layers = list(listed.layers)
-    fl.loadmodel(chain, listed)
-    assert all(map(equal, values(chain), values(network(1))))
-    fl.loadmodel(listed, fl.state(network(2)))
-    assert all(map(equal, values(listed), values(network(2))))
-
-
-def test_53_another_shape_names_the_place():
-    model = network()
-    wrong = network(1)
-    wrong[1].weight = np.ones((4, 2), np.float32)
-    with pytest.raises(ValueError, match=r"layers\[1\].weight: the source has shape \(4, 2\), expected \(2, 4\)"):
-        fl.loadmodel(model, wrong)
-
-
-def test_another_dtype_raises_and_cast_converts():
-    model = network()
-    wide = fl.cpu(network(1), dtype=np.float64)
-    with pytest.raises(ValueError, match=r"layers\[0\].weight: the source has dtype float64, expected float32; ca"):
-        fl.loadmodel(model, wide)
+def test_cast_converts_another_dtype(path):
+    model, wide = network(), fl.cpu(network(1), dtype=np.float64)
     fl.loadmodel(model, wide, cast=True)
     assert model[0].weight.dtype == np.float32 and all(map(equal, values(model), values(network(1))))
-    whole = np.zeros(2, int)
+    fl.save(path, wide)
+    fl.load(path, target := network(2), cast=True)
+    assert all(map(equal, values(target), values(model)))
     with pytest.raises(ValueError, match=r"\[0\]: .* float64, expected int64; which cast=True does not do"):
-        fl.loadmodel([whole], [np.ones(2)], cast=True)
-
-
-def test_nothing_is_changed_when_the_last_array_does_not_fit():
-    model, before = network(0), values(network(0))
-    source = network(1)
-    source[1].bias = np.zeros(3, np.float32)
-    with pytest.raises(ValueError, match=r"layers\[1\].bias"):
-        fl.loadmodel(model, source)
-    assert all(map(equal, values(model), before))
+        fl.loadmodel([np.zeros(2, int)], [np.ones(2)], cast=True)
 
 
 def test_54_an_absent_bias_is_one_of_zeros():
@@ -200,15 +155,6 @@ def test_54_an_absent_bias_is_one_of_zeros():
     fl.loadmodel(without, with_bias)
     assert without.bias is None
     fl.loadmodel({"b": np.ones(2)}, {"b": False})
-    with pytest.raises(ValueError, match=r"\['b'\] is an array of shape \(2,\), the source has True"):
-        fl.loadmodel({"b": np.ones(2)}, {"b": True})
-
-
-def test_54_a_bias_into_an_absent_one_raises_unlike_in_flux():
-    model = fl.Dense.of(np.ones((2, 2)))
-    with pytest.raises(ValueError, match="bias is absent, the source has an array there that is not zero"):
-        fl.loadmodel(model, fl.Dense.of(np.zeros((2, 2)), np.ones(2)))
-    assert model.weight.tolist() == [[1, 1], [1, 1]]
 
 
 def test_55_a_tied_destination_takes_one_source():
@@ -226,21 +172,14 @@ def test_55_a_tied_destination_takes_one_source():
 
 
 def test_56_filter_leaves_out_parts_of_both():
-    @fl.functor
-    class Dropout:
-        def __init__(self):
-            self.p = 0.5
-
-        def __call__(self, x):
-            return x
+    def not_dropout(part):
+        return not isinstance(part, fl.Dropout)
 
     first, second = network(0), network(1)
-    with_dropout = fl.Chain(first[0], Dropout(), first[1])
-    with pytest.raises(ValueError, match="3 parts, in the source 2 parts"):
-        fl.loadmodel(with_dropout, second)
-    fl.loadmodel(with_dropout, second, filter=lambda part: not isinstance(part, Dropout))
-    assert all(map(equal, values(with_dropout), values(second)))
-    fl.loadmodel(second, fl.Chain(Dropout(), *network(2)), lambda part: not isinstance(part, Dropout))
+    with_dropout = fl.Chain(first[0], fl.Dropout(0.5), first[1])
+    fl.loadmodel(with_dropout, second, filter=not_dropout)
+    assert all(map(equal, values(with_dropout)[:2], values(second)[:2]))
+    fl.loadmodel(second, fl.Chain(fl.Dropout(0.5), *network(2)), not_dropout)
     assert all(map(equal, values(second), values(network(2))))
 
 
@@ -253,25 +192,12 @@ def test_56_weights_of_a_file_go_into_a_model_with_another_head(path):
 
     first, other = with_head(2), with_head(5)
     fl.save(path, first)
-    with pytest.raises(
-        ValueError, match="here it has 1 part, in the source 2 parts; the filter .* in a state are dicts"
-    ):
+    with pytest.raises(ValueError, match="1 part, in the source 2 parts; the filter .* in a state are dicts"):
         fl.loadmodel(other, fl.load(path)["model"], is_body)
     fl.loadmodel(other, fl.load(path, with_head(2))["model"], is_body)
     assert equal(other[0].weight, first[0].weight)
     with pytest.raises(TypeError, match=r"got a (Posix|Windows)Path; of a file load\(path, model\)"):
         fl.loadmodel(other, path)
-
-
-def test_arrays_that_cannot_be_changed_are_named():
-    frozen = np.zeros(2)
-    frozen.flags.writeable = False
-    with pytest.raises(ValueError, match=r"\['b'\] is read-only"):
-        fl.loadmodel({"a": np.ones(2), "b": frozen}, {"a": np.ones(2), "b": np.ones(2)})
-    with pytest.raises(TypeError, match=r"\[0\] is tracked for a gradient"):
-        fl.loadmodel([fl.param(np.ones(2))], [np.ones(2)])
-    with pytest.raises(TypeError, match="Unregistered is not registered"):
-        fl.loadmodel([Unregistered()], [{"W": np.ones(2)}])
 
 
 def test_a_model_is_not_changed_under_a_gradient():
@@ -289,35 +215,18 @@ def test_a_model_is_not_changed_under_a_gradient():
 # -- a file and back ---------------------------------------------------------------------------------------------
 
 
-def test_a_model_goes_through_a_file(path):
-    model = network(0)
-    fl.save(path, model=model)
-    other = network(1)
-    arrays = fl.leaves(other)
-    assert fl.load(path, model=other)["model"] is other
-    assert all(a is b for a, b in zip(fl.leaves(other), arrays, strict=True))
-    assert all(map(equal, values(other), values(model))) and equal(fl.load(path)["model"], fl.state(model))
-    fl.loadmodel(fresh := network(2), fl.load(path)["model"])
-    assert all(map(equal, values(fresh), values(model)))
-
-
 def test_an_object_without_a_name_is_the_model(path):
     fl.save(str(path), network(0), epoch=3)
-    assert list(fl.load(path)) == ["model", "epoch"]
-    assert equal(fl.state(fl.load(path, network(1))["model"]), fl.state(network(0)))
-    for wrong in (lambda: fl.save(path, network(), network()), lambda: fl.save(path, network(), model=1)):
-        with pytest.raises(TypeError, match="name them"):
-            wrong()
-    with pytest.raises(TypeError, match="something to save"):
-        fl.save(path)
-    with pytest.raises(TypeError, match="the path of the file comes first"):
-        fl.save(network(), path)
+    found, other = fl.load(path), network(1)
+    assert list(found) == ["model", "epoch"] and equal(found["model"], fl.state(network(0)))
+    assert fl.load(path, other)["model"] is other and all(map(equal, values(other), values(network(0))))
 
 
 PLAIN = {
     "epoch": 3, "rate": 0.1, "nan": math.nan, "inf": -math.inf, "text": "σ \"quoted\" \\ \n", "none": None, "yes": True,
     "big": 2**200, "complex": 1 - 2j, "bytes": b"\x00\xff", "empty": [(), {}, [], ""],
     "keys": {1: "a", "1": "b", None: "c", (1, "x"): "d", 2.5: [1], True and 7: ()}, "crc32": '"crc32":"00000000"',
+    "views": [np.broadcast_to(np.float32(2), (2, 3)), np.arange(12.0).reshape(3, 4)[:, 1:3].T],
     "numpy": [np.float32(0.1), np.int8(-1), np.bool_(True), np.complex64(1j), np.float64(1e-300)],
     "tuples": ((1, (2.5,)), [(3,)]),
 }  # fmt: skip
@@ -326,27 +235,6 @@ PLAIN = {
 def test_plain_values_go_through_a_file_with_their_types(path):
     fl.save(path, **PLAIN)
     assert equal(fl.load(path), PLAIN)
-
-
-ARRAYS = {
-    "0-d": np.array(1.5), "none": np.zeros((0, 3), np.int8), "F": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
-    "transposed": np.arange(24).reshape(2, 3, 4).transpose(2, 0, 1), "sliced": np.arange(20.0)[3::4],
-    "backwards": np.arange(6, dtype=np.uint8).reshape(2, 3)[::-1, ::-1], "half": np.array([0.1, np.nan], np.float16),
-    "broadcast": np.broadcast_to(np.float32(2), (2, 3)), "bool": np.array([True, False]),
-    "complex64": np.array([1 + 2j, 3j], np.complex64), "complex F": np.asfortranarray(np.ones((2, 3)) * 1j),
-    "complex 0-d": np.array(1j), "no complex": np.zeros((2, 0), complex),
-    "big-endian": np.arange(3, dtype=">i4"), "complex big-endian": np.ones(2, ">c8"),
-    "view": np.arange(12.0).reshape(3, 4)[:, 1:3].T,
-}  # fmt: skip
-
-
-def test_arrays_of_all_kinds_come_back_equal(path):
-    fl.save(path, **ARRAYS)
-    back = fl.load(path)
-    for name, x in ARRAYS.items():
-        assert back[name].dtype == x.dtype and back[name].shape == x.shape, name
-        np.testing.assert_array_equal(back[name], x)
-        assert back[name].flags.writeable
 
 
 @pytest.mark.parametrize("x", [np.array(["a"]), np.array([None]), np.zeros(1, "M8[s]"), np.zeros(1, "m8[s]"),
@@ -359,38 +247,33 @@ def test_arrays_that_a_file_cannot_hold_are_named_with_a_fix(path, x):
 
 
 def test_what_cannot_be_saved_is_named(path):
-    with pytest.raises(TypeError, match=r"an array in m\[0\].W: Unregistered is not registered. Write @functor above"):
-        fl.save(path, m=[Unregistered()])
-    with pytest.raises(TypeError, match="nothing to save of m, which is of type object"):
-        fl.save(path, m=object())
-    with pytest.raises(TypeError, match="x has the key <class 'int'>, which a file cannot hold"):
-        fl.save(path, x={int: 1})
-    with pytest.raises(TypeError, match=r"m.W is tracked for a gradient; its value is in m.W.data"):
-        fl.save(path, m=fl.Gradient(W=fl.param(np.ones(1))))
     cycle = [1]
     cycle.append(cycle)
-    with pytest.raises(ValueError, match="a cycle"):
-        fl.save(path, x=cycle)
+    for call, error, words in [
+        (lambda: fl.save(path, network(), network()), TypeError, "name them"),
+        (lambda: fl.save(path, network(), model=1), TypeError, "name them"),
+        (lambda: fl.save(path), TypeError, "something to save"),
+        (lambda: fl.save(network(), path), TypeError, "the path of the file comes first"),
+        (lambda: fl.save(path, m=[Unregistered()]), TypeError, r"an array in m\[0\].W: Unregistered is not registered"),
+        (lambda: fl.state({"m": Unregistered()}), TypeError, r"an array in \['m'\].W: Unregistered is not registered"),
+        (lambda: fl.save(path, m=object()), TypeError, "nothing to save of m, which is of type object"),
+        (lambda: fl.save(path, x={int: 1}), TypeError, "x has the key <class 'int'>"),
+        (lambda: fl.save(path, m=fl.Gradient(W=fl.param(np.ones(1)))), TypeError, r"m.W is tracked .* in m.W.data"),
+        (lambda: fl.save(path, x=cycle), ValueError, "a cycle"),
+    ]:
+        with pytest.raises(error, match=words):
+            call()
     assert not path.exists()
-
-
-dtypes = st.one_of(
-    hnp.boolean_dtypes(), hnp.integer_dtypes(endianness="?"), hnp.unsigned_integer_dtypes(endianness="?"),
-    hnp.floating_dtypes(endianness="?", sizes=(16, 32, 64)), hnp.complex_number_dtypes(endianness="?", sizes=(64, 128)),
-)  # fmt: skip
 
 
 @st.composite
 def any_array(draw):
-    x = draw(hnp.arrays(draw(dtypes), draw(hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))))
-    how = draw(st.sampled_from(["as it is", "F", "T", "backwards", "every second"]))
-    if how == "F":
-        return np.asfortranarray(x) if x.ndim else x
-    if how == "T":
-        return x.T
-    if how == "backwards":
-        return x[tuple(slice(None, None, -1) for _ in x.shape)]
-    return x[tuple(slice(None, None, 2) for _ in x.shape)] if how == "every second" else x
+    dtype = draw(st.sampled_from(["?", "<i4", ">u2", "<f2", ">f8", "<c8", ">c16"]))
+    x = draw(hnp.arrays(dtype, draw(hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))))
+    how = draw(st.sampled_from(["F", "T", -1, 2]))
+    if isinstance(how, int):
+        return x[tuple(slice(None, None, how) for _ in x.shape)]
+    return x.T if how == "T" or not x.ndim else np.asfortranarray(x)
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.complex_numbers() | st.binary()
@@ -403,16 +286,10 @@ trees = st.recursive(
 
 
 @given(tree=trees)
-def test_any_tree_comes_back_equal(tmp_path_factory, tree):
-    path = tmp_path_factory.getbasetemp() / "any.safetensors"
-    fl.save(path, tree=tree)
-    assert equal(fl.load(path)["tree"], tree)
-
-
-@given(tree=trees)
-def test_any_tree_is_loaded_into_one_like_it(tmp_path_factory, tree):
+def test_any_tree_comes_back_equal_and_into_one_like_it(tmp_path_factory, tree):
     path = tmp_path_factory.getbasetemp() / "any.safetensors"
     fl.save(path, tree=[tree])
+    assert equal(fl.load(path)["tree"], [tree])
     target = fl.fmap(lambda x: np.zeros_like(x) if isinstance(x, np.ndarray) else x, [tree])
     fl.load(path, tree=target)
     assert all(map(equal, values(target), values([tree])))
@@ -454,48 +331,38 @@ def test_ties_in_a_model_survive_and_the_order_of_the_places_does_not_matter(pat
 # -- optimizers ------------------------------------------------------------------------------------------------------
 
 
-def trained(rule, steps, model=None, state=None, start=0):
-    model = network() if model is None else model
-    state = fl.setup(rule, model) if state is None else state
-    for i in range(start, start + steps):
+def trained(rule):
+    model = network()
+    state = fl.setup(rule, model)
+    for i in range(3):
         x = np.random.default_rng(i).standard_normal((5, 3)).astype(np.float32)
         fl.update(state, model, fl.gradient(lambda m, x=x: np.sum(m(x) ** 2), model)[0])
-    return model, state
-
-
-@pytest.mark.parametrize("rule", [fl.Adam(), fl.Momentum(), fl.Descent(0.01)])
-def test_a_resumed_training_is_the_whole_one(path, rule):
-    whole, _ = trained(rule, 7)
-    model, opt_state = trained(rule, 3)
-    fl.save(path, model=model, opt_state=opt_state, epoch=3)
-    model, opt_state = network(5), fl.setup(rule, network(5))
-    memories = [leaf for leaf in fl.leaves(opt_state) if isinstance(leaf, np.ndarray)]
-    start = fl.load(path, model=model, opt_state=opt_state)["epoch"]
-    assert all(a is b for a, b in zip([x for x in fl.leaves(opt_state) if isinstance(x, np.ndarray)], memories))
-    trained(rule, 4, model, opt_state, start)
-    assert all(map(equal, values(model), values(whole)))
+    return state
 
 
 def test_the_memory_is_restored_in_place_with_its_numbers_and_the_rule_stays(path):
-    model, opt_state = trained(fl.Adam(0.001), 3)
+    opt_state = trained(fl.Adam(0.001))
     fl.save(path, opt_state=opt_state)
     target = fl.setup(fl.Adam(0.5), network())
     leaf, memory = target.layers[0].weight, target.layers[0].weight.memory
+    mean = memory["mean"]
     fl.load(path, opt_state=target)
-    assert target.layers[0].weight is leaf and leaf.memory is memory
-    assert memory["steps"] == 3 and leaf.rule.eta == 0.5 and memory["mean"].any()
+    assert target.layers[0].weight is leaf and leaf.memory is memory and memory["mean"] is mean
+    assert memory["steps"] == 3 and leaf.rule.eta == 0.5 and equal(mean, opt_state.layers[0].weight.memory["mean"])
     assert fl.load(path)["opt_state"]["layers"][0]["weight"]["settings"].startswith("Adam(eta=0.001")
     fl.loadmodel(fl.setup(fl.Adam(), network()), opt_state)
 
 
 def test_the_memory_of_another_rule_or_model_raises(path):
-    fl.save(path, opt_state=trained(fl.Adam(), 1)[1], other={"weight": np.ones(2)})
-    with pytest.raises(ValueError, match=r"opt_state.layers\[0\].weight is the memory of Momentum, in the source"):
-        fl.load(path, opt_state=fl.setup(fl.Momentum(), network()))
-    with pytest.raises(ValueError, match=r"opt_state.layers\[0\].weight.memory\['mean'\]: the source has shape"):
-        fl.load(path, opt_state=fl.setup(fl.Adam(), fl.Chain(fl.Dense(7, 4), fl.Dense(4, 2))))
-    with pytest.raises(ValueError, match="weight'] is an optimizer's memory, the source has an array of shape"):
-        fl.load(path, other=fl.setup(fl.Adam(), {"weight": np.ones(2)}))
+    fl.save(path, adam=trained(fl.Adam()), other={"weight": np.ones(2)})
+    for targets, words in [
+        ({"adam": fl.setup(fl.Momentum(), network())}, r"adam.layers\[0\].weight is the memory of Momentum"),
+        ({"adam": fl.setup(fl.Adam(), fl.Chain(fl.Dense(7, 4)))}, r"adam.layers: .* 1 part, in the source 2 parts"),
+        ({"adam": fl.setup(fl.Adam(), fl.Chain(fl.Dense(7, 4), fl.Dense(4, 2)))}, r"memory\['mean'\]: .* shape"),
+        ({"other": fl.setup(fl.Adam(), {"weight": np.ones(2)})}, "weight'] is an optimizer's memory, the source has"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            fl.load(path, **targets)
 
 
 def test_the_memory_of_a_rule_of_ones_own(path):
@@ -524,18 +391,6 @@ def test_the_memory_of_a_rule_of_ones_own(path):
 # -- generators ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
-def test_a_generator_goes_on_exactly(path, kind):
-    rng = np.random.Generator(getattr(np.random, kind)(3))
-    rng.standard_normal(5, np.float32)
-    rng.integers(0, 5, dtype=np.uint8)  # leaves a part of a number in the buffer
-    fl.save(path, rng=rng)
-    expected = rng.integers(0, 2**16, 100, np.uint16)
-    other = np.random.Generator(getattr(np.random, kind)(4))
-    assert fl.load(path, rng=other)["rng"] is other
-    assert other.integers(0, 2**16, 100, np.uint16).tolist() == expected.tolist()
-
-
 def test_a_generator_of_another_kind_raises_and_changes_nothing(path):
     fl.save(path, rng=np.random.default_rng(0), W=np.ones(2))
     rng, W = np.random.Generator(np.random.MT19937(0)), np.zeros(2)
@@ -556,46 +411,17 @@ def test_a_generator_goes_on_like_that_of_another_model():
         assert model["rng"] is rng is not other["rng"] and rng.normal(size=2).tolist() == expected
 
 
-def test_a_loader_goes_on_with_its_generator(path):
-    def loader(seed):
-        return fl.DataLoader(np.arange(20), batchsize=4, shuffle=True, rng=seed)
-
-    def epoch(loader):
-        return np.concatenate(list(loader)).tolist()
-
-    first, second = loader(0), loader(1)
-    epoch(first)
-    fl.save(path, loader=first, both=[first])
-    assert fl.load(path, loader=second)["loader"] is second
-    assert epoch(second) == epoch(first)
-
-
-def test_a_generator_in_a_model(path):
-    @fl.functor
-    class Noise:
-        def __init__(self, seed):
-            self.rng, self.scale = np.random.default_rng(seed), np.ones(1)
-
-    fl.save(path, model=Noise(1))
-    noise = fl.load(path, model=Noise(2))["model"]
-    assert noise.rng.random() == np.random.default_rng(1).random()
-
-
 # -- targets -----------------------------------------------------------------------------------------------------------
 
 
 def test_all_targets_are_checked_before_any_is_changed(path):
-    model, opt_state = trained(fl.Adam(), 2)
-    rng = np.random.default_rng(1)
-    fl.save(path, rng=rng, model=model, opt_state=opt_state)
-    target, target_rng, before = network(9), np.random.default_rng(2), values(network(9))
-    target_state = fl.setup(fl.Adam(), target)
-    state_before = copy.deepcopy(target_rng.bit_generator.state)
+    fl.save(path, rng=np.random.default_rng(1), model=network(), opt_state=trained(fl.Adam()))
+    target, rng = network(9), np.random.default_rng(2)
     wrong = fl.setup(fl.Adam(), fl.Chain(fl.Dense(3, 4), fl.Dense(4, 3)))
     with pytest.raises(ValueError, match=r"opt_state.layers\[1\].weight"):
-        fl.load(path, rng=target_rng, model=target, opt_state=wrong)
-    assert all(map(equal, values(target), before)) and target_rng.bit_generator.state == state_before
-    assert target_state.layers[0].weight.memory["steps"] == 0
+        fl.load(path, rng=rng, model=target, opt_state=wrong)
+    assert all(map(equal, values(target), values(network(9)))) and rng.random() == np.random.default_rng(2).random()
+    assert wrong.layers[0].weight.memory["steps"] == 0
 
 
 def test_names_that_are_not_there_and_targets_that_cannot_change(path):
@@ -606,25 +432,3 @@ def test_names_that_are_not_there_and_targets_that_cannot_change(path):
         fl.load(path, epoch=0)
     with pytest.raises(TypeError, match="Unregistered is not registered"):
         fl.load(path, model=Unregistered())
-
-
-def test_cast_in_load(path):
-    fl.save(path, W=np.ones(2))
-    W = np.zeros(2, np.float32)
-    with pytest.raises(ValueError, match="W: the source has dtype float64, expected float32; cast=True converts it"):
-        fl.load(path, W=W)
-    fl.load(path, W=W, cast=True)
-    assert W.tolist() == [1, 1]
-
-
-def test_saving_changes_nothing_and_overwrites(path):
-    model = network()
-    arrays, before = fl.leaves(model), values(model)
-    fl.save(path, model)
-    fl.save(path, network(3))
-    assert all(a is b for a, b in zip(arrays, fl.leaves(model))) and all(map(equal, values(model), before))
-    assert equal(fl.load(path)["model"], fl.state(network(3)))
-
-
-def test_the_error_of_a_bad_file_is_a_ValueError():
-    assert issubclass(FileFormatError, ValueError)

@@ -1,25 +1,13 @@
 """How much memory saving and loading take, beyond the model. With 1 GB: ``python -m benchmarks memory``."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
+from peaks import peak_of
 
 import fluxlite as fl
 
 MEGABYTE = 1 << 20
 SMALL = MEGABYTE  # headers, some pieces of a file on their way, and what Python needs besides
-
-
-def peak_of(function):
-    """How many bytes more than before were in use at some moment."""
-    tracemalloc.start()
-    try:
-        before = tracemalloc.get_traced_memory()[0]
-        function()
-        return tracemalloc.get_traced_memory()[1] - before
-    finally:
-        tracemalloc.stop()
 
 
 def of(count, dtype=np.float32):
@@ -31,8 +19,8 @@ def turned(x):
     return np.asfortranarray(x.reshape(256, -1))
 
 
-@pytest.mark.parametrize("dtype", ["<f4", ">f8", "<c8", ">c16"])
-@pytest.mark.parametrize("how", [lambda x: x, turned, lambda x: x[::2], lambda x: x[::-1], lambda x: x[None, :, None]])
+@pytest.mark.parametrize("dtype", ["<f4", ">c16"])
+@pytest.mark.parametrize("how", [lambda x: x, turned, lambda x: x[::-2], lambda x: x[None, :, None]])
 def test_saving_takes_next_to_nothing(tmp_path, dtype, how):
     model = {name: how(x) for name, x in of(4, dtype).items()}
     fl.save(tmp_path / "m", model)  # imports what it needs
@@ -40,17 +28,15 @@ def test_saving_takes_next_to_nothing(tmp_path, dtype, how):
     assert all(np.array_equal(x, model[name]) for name, x in fl.load(tmp_path / "m")["model"].items())
 
 
-@pytest.mark.parametrize("how", [lambda x: x, turned])
-def test_saving_from_a_gpu_takes_one_array_at_a_time(tmp_path, how):
+def test_saving_from_a_gpu_takes_one_array_at_a_time(tmp_path):
     with fl.simulate_gpu():
-        model = fl.gpu({name: how(x) for name, x in of(4).items()})
+        model = fl.gpu({name: turned(x) for name, x in of(4).items()})
         fl.save(tmp_path / "m", model)
         peak = peak_of(lambda: fl.save(tmp_path / "m", model))
     assert peak < 4 * MEGABYTE + SMALL
 
 
-@pytest.mark.parametrize("dtype", ["<f4", ">f8", "<c8", ">c16", "?"])
-@pytest.mark.parametrize("number", [1, 8])
+@pytest.mark.parametrize("dtype, number", [("<f4", 1), ("<f4", 8), (">f8", 4), (">c16", 4), ("?", 1)])
 def test_loading_into_a_model_takes_a_tenth_more_than_its_size(tmp_path, dtype, number):
     model = of(number, dtype)
     fl.save(tmp_path / "m", model)

@@ -108,17 +108,6 @@ def test_batches_are_on_the_device_and_of_their_kind(device):
 
 
 @pytest.mark.on(*EVERYWHERE)
-def test_collate_on_a_device(device):
-    x, y = map(device, xy(6))
-    for collate in (True, lambda found: fl.batch(found)):
-        assert_equal(on_host(fl.DataLoader((x, y), batchsize=4, collate=collate)), on_host(fl.DataLoader(xy(6), 4)))
-    found = list(fl.DataLoader((x, y), batchsize=4, collate=False))
-    assert [len(batch) for batch in found] == [4, 2] and device_of(found[0][0][0]) == device
-    moved = next(iter(device(fl.DataLoader(xy(6), batchsize=4, collate=False))))
-    assert device_of(moved[3][0]) == device
-
-
-@pytest.mark.on(*EVERYWHERE)
 def test_splits_and_folds_of_data_on_a_device_stay_there(device):
     x, y = xy(10)
     parts = [
@@ -158,56 +147,17 @@ def test_a_batch_of_arrays_of_several_devices_is_refused(device):
 # -- the guide's examples ----------------------------------------------------------------------------------------
 
 
-def learns(batches):
-    """Two epochs of the guide's loop over `batches`, which calls it for each epoch; the losses."""
-    device, rng = fl.get_device(), np.random.default_rng(0)
-    model = device(fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 1, rng=rng)))
-    state, losses = fl.setup(fl.Adam(0.01), model), []
+def test_S1_11_to_13_and_S3_6_and_10_the_guides_ways_are_equivalent(simulated):
+    """F23, F25, F26: a batch moved in the loop, a loader moved, one over mapobs, and CuIterator."""
+    by_hand, moved, mapped, iterated = (
+        fl.DataLoader(data, batchsize=6, shuffle=True, rng=0) for data in (xy(), xy(), fl.mapobs(fl.gpu, xy()), xy())
+    )
+    moved, iterator = fl.gpu(moved), fl.cuda.CuIterator(iterated)
+    assert isinstance(moved, MovedLoader) and len(moved) == 4 and fl.cuda.CuIterator is fl.CuIterator
     for _ in range(2):
-        for x, y in batches():
-            assert device_of(x) == device_of(y) == device
-            loss, grads = fl.withgradient(lambda m: fl.mse(m(x), y), model)  # noqa: B023
-            state, model = fl.update(state, model, grads[0])
-            losses.append(float(loss))
-    return losses
-
-
-@pytest.fixture
-def waves():
-    x = np.random.default_rng(0).random((40, 3), np.float32)
-    return x, np.sin(x.sum(axis=1, keepdims=True))
-
-
-def test_S1_11_and_S3_6_each_batch_moved_in_the_loop(simulated, waves):
-    loader = fl.DataLoader(waves, batchsize=16, shuffle=True, rng=0)
-    losses = learns(lambda: ((fl.gpu(x), fl.gpu(y)) for x, y in loader))
-    assert len(losses) == 6 and losses[-1] < losses[0]
-
-
-def test_S1_12_a_loader_moved(simulated, waves):
-    by_hand = fl.DataLoader(waves, batchsize=16, shuffle=True, rng=0)
-    loader = fl.gpu(fl.DataLoader(waves, batchsize=16, shuffle=True, rng=0))
-    assert isinstance(loader, MovedLoader) and len(loader) == 3
-    assert learns(lambda: loader) == learns(lambda: map(fl.gpu, by_hand))
-
-
-def test_S1_13_gpu_of_a_loader_is_a_loader_over_mapobs_and_a_CuIterator(simulated, waves):
-    """F23, F25, F26: three ways that the guide calls equivalent."""
-
-    def loader(data=waves):
-        return fl.DataLoader(data, batchsize=16, shuffle=True, rng=0)
-
-    moved, mapped, iterator = fl.gpu(loader()), loader(fl.mapobs(fl.gpu, waves)), fl.CuIterator(loader())
-    for _ in range(2):
-        epoch = on_host(moved)
-        assert_equal(epoch, on_host(mapped))
-        assert_equal(epoch, on_host(iterator))
-
-
-def test_S3_10_and_S3_R4_CuIterator(simulated, waves):
-    loader = fl.DataLoader(waves, batchsize=16)
-    assert learns(lambda: fl.CuIterator(loader)) == learns(lambda: fl.cuda.CuIterator(loader))
-    assert fl.cuda.CuIterator is fl.CuIterator
+        expected = on_host((fl.gpu(x), fl.gpu(y)) for x, y in by_hand)
+        for batches in (moved, mapped, iterator):
+            assert_equal(on_host(batches), expected)
 
 
 # -- what is counted ---------------------------------------------------------------------------------------------
@@ -251,31 +201,27 @@ def test_a_shuffled_batch_is_one_gather_and_no_wait(simulated):
     assert r.launches == 0
 
 
-def test_copies_are_booked_in_the_order_of_the_batches_whatever_the_threads_do(simulated):
-    def receipt_of(loader):
+@pytest.mark.parametrize("make", [fl.gpu, lambda loader: fl.CuIterator(loader)])
+def test_copies_are_booked_in_the_order_of_the_batches_whatever_the_threads_do(simulated, make):
+    def booked(parallel):
         with fl.receipt() as r:
-            for x, y in loader:
+            for x, y in make(fl.DataLoader(xy(60), batchsize=4, shuffle=True, rng=0, parallel=parallel)):
                 fl.mse(x[:, 0], y)
-        return [(moment.kind, moment.name, moment.bytes, moment.asked) for moment in r.timeline()]
+        assert start <= r.timeline()[0].asked
+        return [(moment.kind, moment.name, moment.bytes) for moment in r.timeline() if moment.kind != "first use"]
 
-    for make in (fl.gpu, fl.CuIterator):
-        data = xy(60)
-        plain = receipt_of(make(fl.DataLoader(data, batchsize=4, shuffle=True, rng=0)))
-        start = plain[0][3]
-        for _ in range(3):
-            threaded = receipt_of(make(fl.DataLoader(data, batchsize=4, shuffle=True, rng=0, parallel=True)))
-            assert [entry[:3] for entry in threaded if entry[0] != "first use"] == [
-                entry[:3] for entry in plain if entry[0] != "first use"
-            ]
-            assert start <= threaded[0][3]
+    start = 0
+    plain = booked(False)
+    for _ in range(3):
+        assert booked(True) == plain
 
 
 def test_what_a_thread_prepares_asks_nothing_of_a_device(simulated):
     """Moves, and gathers from data on a GPU, are left to the thread that iterates."""
-    where = []
+    where = set()
 
     def listener(event):
-        where.append(threading.current_thread())
+        where.add(threading.current_thread())
 
     listeners.append(listener)
     try:
@@ -284,7 +230,7 @@ def test_what_a_thread_prepares_asks_nothing_of_a_device(simulated):
         list(fl.DataLoader(fl.mapobs(fl.gpu, xy()), batchsize=4, collate=True, parallel=True))
     finally:
         listeners.remove(listener)
-    assert set(where) == {threading.current_thread()}
+    assert where == {threading.current_thread()}
 
 
 @pytest.mark.parametrize("parallel", [False, True])
@@ -350,34 +296,13 @@ def test_the_next_batch_is_copied_while_the_present_one_is_computed_with(simulat
     assert r.synchronizations == 0
 
 
-def test_an_epoch_is_shorter_than_with_moves_by_hand(simulated):
-    W = fl.gpu(np.ones((512, 512), np.float32))
-    data = np.ones((16384, 512), np.float32), np.ones(16384, np.float32)  # large: the GPU is what takes the time
-
-    def seconds(batches):
-        simulated.synchronize()
-        with fl.receipt() as r:
-            for x, _ in batches:
-                np.tanh(x @ W)
-        return float(r.seconds)
-
-    loader = fl.DataLoader(data, batchsize=2048)
-    by_hand = seconds(map(fl.gpu, loader))
-    by_hand = seconds(map(fl.gpu, loader))  # without first uses
-    assert seconds(fl.gpu(loader)) < 0.8 * by_hand
-    assert seconds(fl.CuIterator(loader)) < 0.8 * by_hand
-
-
-def test_devices_without_such_copies_copy_at_once(told):
-    pytest.importorskip("mlx.core")
-    from inside import MetalDevice
-
-    for device in (MetalDevice(), CPU):
-        x = np.ones(3, np.float32)
-        there, time = device.copy_in_pinned(x)
-        device.wait_for(time)
-        assert device_of(there) == device and time is None
-        np.testing.assert_array_equal(fl.cpu(there), x)
+@pytest.mark.on("CPU", "Metal")
+def test_devices_without_such_copies_copy_at_once(device):
+    x = np.ones(3, np.float32)
+    there, time = device.copy_in_pinned(x)
+    device.wait_for(time)
+    assert device_of(there) == device and time is None
+    np.testing.assert_array_equal(fl.cpu(there), x)
 
 
 class Stream:
@@ -500,32 +425,27 @@ def test_a_loader_that_is_moved_already(simulated):
     assert device_of(next(iter(fl.gpu(fl.cpu(moved))))[0]) == simulated
 
 
-def test_a_loader_without_a_gpu_is_the_loader(monkeypatch):
+def test_without_a_gpu():
     with fl.pretend(CUDA="not installed"):
         loader = fl.DataLoader(xy())
-        assert fl.gpu(loader) is loader
-    assert any("arrays stay on the CPU" in line for line in notices())
+        assert fl.gpu(loader) is loader and any("arrays stay on the CPU" in line for line in notices())
+        with pytest.raises(RuntimeError, match="there is no GPU to use"):
+            fl.CuIterator(loader)
 
 
-def test_precision_on_the_way(simulated):
-    data = np.ones((4, 2)), np.arange(4)
-    loader = fl.DataLoader(data, batchsize=2)
+def test_precision_on_the_way(simulated, told):
+    loader = fl.DataLoader((np.ones((4, 2)), np.arange(4)), batchsize=4)
     assert [x.dtype.name for x in next(iter(fl.gpu(loader)))] == ["float32", "int64"]
+    assert copies(told) == [(4 * 2 * 4, True), (4 * 8, True)], "converted on the host, before the copy"
     next(iter(fl.gpu(loader)))
     assert len(notices()) == 1 and "Float64 arrays become Float32" in notices()[0]
-    assert next(iter(fl.gpu(loader, dtype=None)))[0].dtype == np.float64
-    assert next(iter(fl.gpu(loader, dtype=np.float16)))[0].dtype == np.float16
-
-
-def test_conversion_is_on_the_host_before_the_copy(simulated, told):
-    list(fl.gpu(fl.DataLoader(np.ones((4, 2)), batchsize=4)))
-    assert [(event.kind, event.bytes) for event in told if event.bytes] == [(HOST_TO_DEVICE, 32)]
+    for dtype, expected in ((None, np.float64), (np.float16, np.float16)):
+        assert next(iter(fl.gpu(loader, dtype=dtype)))[0].dtype == expected
 
 
 @pytest.mark.parametrize(
     ("wrap", "place"),
     [
-        (lambda a, b: (a, b), r"\[0\]"),
         (lambda a, b: [np.zeros(2, np.float32), b], r"\[1\]"),
         (lambda a, b: {"train": {"first": a}}, r"\['train'\]\['first'\]"),
         (lambda a, b: [fl.gpu(a)], r"\[0\]"),
@@ -533,15 +453,13 @@ def test_conversion_is_on_the_host_before_the_copy(simulated, told):
 )
 def test_loaders_inside_something_are_refused(simulated, wrap, place):
     """Flux: not recursive."""
-    loaders = [fl.DataLoader(xy()) for _ in range(2)]
-    with pytest.raises(
-        TypeError, match=f"a (Data|Moved)Loader, at {place}, .*gpu.train., gpu.test., or map.gpu, loaders."
-    ):
-        fl.gpu(wrap(*loaders))
+    words = f"a (Data|Moved)Loader, at {place}, .*gpu.train., gpu.test., or map.gpu, loaders."
+    with pytest.raises(TypeError, match=words):
+        fl.gpu(wrap(fl.DataLoader(xy()), fl.DataLoader(xy())))
 
 
 @pytest.mark.on(*GPUS)
-def test_wrappers_resume_too(device):
+def test_wrappers_resume_too(device, told):
     loader = fl.DataLoader(xy(), batchsize=3, shuffle=True, rng=5)
     moved = CPU(device(loader))
     assert moved.rng is loader.rng and len(moved) == 7
@@ -551,30 +469,25 @@ def test_wrappers_resume_too(device):
     assert loader.rng is moved.rng
     moved.rng.bit_generator.state = state
     assert_equal(on_host(moved.batches(skip=2)), whole[2:])
-
-
-def test_what_is_skipped_is_not_copied(simulated, told):
-    loader = fl.DataLoader(xy(), batchsize=3)
-    assert len(list(fl.gpu(loader).batches(skip=5))) == 2 and len(copies(told)) == 4
-    told.clear()
-    assert len(list(fl.CuIterator(iter(loader)).batches(skip=6))) == 1 and len(copies(told)) == 2
+    for some in (device(loader).batches(skip=5), MovedLoader(iter(loader), device).batches(skip=5)):
+        told.clear()
+        assert len(list(some)) == 2 and len(copies(told)) == 4, "what is skipped is not copied"
 
 
 def test_an_error_comes_out_at_its_batch(simulated):
     def batches():
-        yield np.zeros(1, np.float32)
-        yield np.ones(1, np.float32)
+        yield from (np.zeros(1, np.float32), np.ones(1, np.float32))
         raise OSError("disk on fire")
 
-    seen = []
-    with pytest.raises(OSError, match="disk on fire"):
-        for x in fl.CuIterator(batches()):
-            seen.append(x)
-    assert [float(x[0]) for x in seen] == [0, 1]
-    many = iter(fl.CuIterator([np.zeros(1), np.array(["text"])]))
-    next(many)
-    with pytest.raises(TypeError, match="a GPU holds numbers and booleans"):
-        next(many)
+    for source, error, words in (
+        (batches(), OSError, "disk on fire"),
+        ([np.zeros(1), np.ones(1), np.array(["text"])], TypeError, "a GPU holds numbers and booleans"),
+    ):
+        seen = []
+        with pytest.raises(error, match=words):
+            for x in fl.CuIterator(source):
+                seen.append(float(x[0]))
+        assert seen == [0, 1]
 
 
 def test_leaving_the_loop_waits_for_the_copy_that_nobody_wants_on_the_device(simulated):
@@ -591,38 +504,29 @@ def test_leaving_the_loop_waits_for_the_copy_that_nobody_wants_on_the_device(sim
 
 def test_F45_CuIterator_keeps_Float64_and_takes_any_iterable_of_batches(simulated):
     batches = [
-        np.ones(2), (np.ones(2), np.ones(2, np.int8)), Pair(np.ones(2), [np.ones(1), (np.ones(1),)]), {"x": np.ones(2)},
-        (np.ones(1), "name", 3, None),
+        (np.ones(2), np.ones(2, np.int8)), Pair(np.ones(2), [np.ones(1), (np.ones(1),)]), {"x": np.ones(2)},
+        (np.ones(1), "name", 3, None), np.ones(2),
     ]  # fmt: skip
     for source in (batches, iter(batches), (batch for batch in batches)):
         a, b, c, d, e = fl.CuIterator(source)
-        assert a.dtype == np.float64 and [x.dtype.name for x in b] == ["float64", "int8"]
-        assert type(c) is Pair and device_of(c.y[1][0]) == simulated and device_of(d["x"]) == simulated
-        assert e[1:] == ("name", 3, None)
+        assert [x.dtype.name for x in a] == ["float64", "int8"] and e.dtype == np.float64
+        assert type(b) is Pair and device_of(b.y[1][0]) == device_of(c["x"]) == simulated
+        assert d[1:] == ("name", 3, None)
     assert notices() == [], "nothing becomes less precise"
     assert len(fl.CuIterator(batches)) == 5
     with pytest.raises(TypeError, match="no len"):
         len(fl.CuIterator(iter(batches)))
-    a, b = fl.CuIterator(batches[:2], dtype=np.float32)
-    assert a.dtype == np.float32 and [x.dtype.name for x in b] == ["float32", "int8"]
-    first = next(iter(fl.CuIterator(np.ones((3, 2)))))
-    assert first.shape == (2,)
+    a, _ = fl.CuIterator(batches[:2], dtype=np.float32)
+    assert [x.dtype.name for x in a] == ["float32", "int8"]
+    assert next(iter(fl.CuIterator(np.ones((3, 2))))).shape == (2,)
 
 
-@pytest.mark.parametrize("batch", [3, "text", None, (), [1.0, 2.0], {"a": ("b", 2)}, object(), np.float64(2)])
+@pytest.mark.parametrize("batch", [3, "text", (), [1.0, 2.0], {"a": ("b", 2)}, object()])
 def test_a_batch_without_arrays_is_refused(simulated, batch):
     with pytest.raises(TypeError, match=f"CuIterator: a batch is.*this one is a {type(batch).__name__} with no array"):
         list(fl.CuIterator([np.ones(1), batch]))
-
-
-def test_CuIterator_of_what_is_no_iterable(simulated):
     with pytest.raises(TypeError, match="CuIterator takes a DataLoader or another iterable of batches, got a int"):
         fl.CuIterator(3)
-
-
-def test_CuIterator_without_a_gpu():
-    with fl.pretend(CUDA="not installed"), pytest.raises(RuntimeError, match="there is no GPU to use"):
-        fl.CuIterator(fl.DataLoader(xy()))
 
 
 @pytest.mark.on("Simulated", "Metal")
@@ -649,11 +553,6 @@ def test_no_more_than_three_batches_are_in_memory(simulated):
     assert r.peak_memory == before + 3 * size
     del batch
     assert simulated.memory().used == before
-
-
-def test_all_batches_can_be_kept(simulated):
-    found = list(fl.CuIterator(fl.DataLoader(xy(), batchsize=6)))
-    assert_equal(on_host(found), on_host(fl.DataLoader(xy(), batchsize=6)))
 
 
 def test_arrays_that_are_there_pass_through_and_stay_the_users(simulated, told):

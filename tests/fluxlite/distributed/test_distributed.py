@@ -38,13 +38,6 @@ def test_on_workers(outcomes, workers, name):
     assert sorted(found) == list(range(workers)), outcomes[workers].stderr
 
 
-def test_there_are_checks():
-    assert len(NAMES) > 20
-
-
-# -- how workers end --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("by_launcher", [True, pytest.param(False, marks=SLOW)], ids=["launcher", "mpiexec"])
 def test_a_killed_worker_ends_the_others(by_launcher, tmp_path):
     done = run(3, "program_ends.py", "killed", tmp_path / "run.safetensors", by_launcher=by_launcher)
@@ -88,9 +81,6 @@ def test_ctrl_c_stops_all_after_the_same_step(tmp_path):
     lines = [line for line in done.stdout.splitlines() if line.startswith("@")]
     assert done.returncode == 0, done.stderr
     assert len(lines) == 3 and len(set(lines)) == 1 and lines[0].startswith("@interrupted"), done.stdout
-
-
-# -- the launcher -----------------------------------------------------------------------------------------------------
 
 
 def test_the_launcher_says_what_is_missing(monkeypatch, capsys):

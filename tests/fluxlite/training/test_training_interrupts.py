@@ -4,7 +4,7 @@ No test depends on how fast anything is: the key is pressed after a word of the 
 go on for ever.
 """
 
-import json
+import os
 import random
 import signal
 import subprocess
@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import trainings
 from inside import Interrupts
+from kernel import Kernel
 from trainings import fingerprint, make
 
 import fluxlite as fl
@@ -42,14 +43,6 @@ def after(steps):
     model, opt_state, data = make()
     history = fl.train(trainings.loss, model, data, opt_state, FOR_EVER, each_step=lambda h: h.steps == steps)
     return fingerprint(model, opt_state, history)
-
-
-def check(model, opt_state, history):
-    assert history.stopped and history.reason == "interrupted" and len(history.losses) == history.steps > 0
-    assert fingerprint(model, opt_state, history) == after(history.steps), "half a step was made"
-
-
-# -- at every place ----------------------------------------------------------------------------------------------
 
 
 def pressed_at_line(number, times=1):
@@ -84,7 +77,9 @@ def test_pressed_at_any_line_the_step_is_finished():
     lines = pressed_at_line(0)[3]
     assert lines > 1000
     for number in random.Random(0).sample(range(1, lines), 40):
-        check(*pressed_at_line(number)[:3])
+        model, opt_state, history, _ = pressed_at_line(number)
+        assert history.stopped and history.reason == "interrupted" and len(history.losses) == history.steps > 0
+        assert fingerprint(model, opt_state, history) == after(history.steps), "half a step was made"
 
 
 def test_pressed_twice_at_any_line_it_raises_and_the_handler_is_restored():
@@ -106,27 +101,27 @@ def press_once():
         press()
 
 
-@pytest.mark.parametrize("place", ["loss", "update", "data", "callback", "each_step"])
-def test_pressed_at_the_places_one_would_think_of(place):
+@pytest.mark.parametrize("place, steps", [("loss", 1), ("update", 1), ("data", 0), ("callback", 3), ("each_step", 1)])
+def test_pressed_at_the_places_one_would_think_of(place, steps):
     model = {"w": np.ones(1)}
     opt_state = fl.setup((PressingDescent if place == "update" else Descent)(0.25), model)
 
-    def loss(m, x):
-        if place == "loss":
+    def at(this):
+        if this == place:
             press_once()
+
+    def loss(m, x):
+        at("loss")
         return np.sum(m["w"] ** 2) * x
 
     class Data(list):
         def __iter__(self):
             for batch in list.__iter__(self):
-                if place == "data":
-                    press_once()
+                at("data")
                 yield batch
 
-    others = {"callbacks": [lambda h: press_once()]} if place == "callback" else {}
-    others |= {"each_step": lambda h: press_once()} if place == "each_step" else {}
-    history = fl.train(loss, model, Data([1.0, 1.0, 1.0]), opt_state, FOR_EVER, **others)
-    steps = {"loss": 1, "update": 1, "data": 0, "callback": 3, "each_step": 1}[place]
+    history = fl.train(loss, model, Data([1.0, 1.0, 1.0]), opt_state, FOR_EVER, callbacks=[lambda h: at("callback")],
+                       each_step=lambda h: at("each_step"))  # fmt: skip
     assert history.steps == steps and model["w"] == 0.5**steps and history.stopped and history.reason == "interrupted"
 
 
@@ -136,10 +131,7 @@ def test_pressed_in_the_last_step_of_all_nothing_was_stopped():
     assert history.steps == 1 and not history.stopped and history.reason == ""
 
 
-# -- whose handler -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("before", [signal.default_int_handler, signal.SIG_DFL, lambda number, frame: None])
+@pytest.mark.parametrize("before", [signal.SIG_DFL, lambda number, frame: None])
 @pytest.mark.parametrize("error", [None, ZeroDivisionError, KeyboardInterrupt])
 def test_what_handled_it_before_handles_it_again_in_every_case(before, error):
     usual = signal.signal(signal.SIGINT, before)
@@ -188,50 +180,6 @@ def test_in_another_thread_there_is_no_handler():
     assert found == [True]
 
 
-# -- a program, from outside -----------------------------------------------------------------------------------------
-
-PROGRAM = """
-    import json, signal, sys
-    import fluxlite as fl
-    import trainings
-    from trainings import fingerprint, make
-
-    marker, before = int(sys.argv[1]), signal.getsignal(signal.SIGINT)
-    model, opt_state, data = make()
-
-    def said(history):
-        if history.steps == marker:
-            print("now", flush=True)
-
-    history = fl.train(trainings.loss, model, data, opt_state, 10**9, each_step=said, progress=False)
-    restored = signal.getsignal(signal.SIGINT) is before
-    steps = history.steps
-    again = make()
-    whole = fl.train(trainings.loss, again[0], again[2], again[1], 10**9, each_step=lambda h: h.steps == steps)
-    same = fingerprint(model, opt_state, history) == fingerprint(*again[:2], whole)
-    print(json.dumps([history.stopped, history.reason, steps, restored, same]))
-"""
-
-
-def start(program, *arguments):
-    command = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=HERE)
-
-
-HERE = trainings.__file__.rpartition("/")[0] or "."
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there a program cannot send Ctrl-C to another one alone")
-@pytest.mark.parametrize("marker", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 10, 38, 107))])
-def test_ctrl_c_at_some_moment_after_a_word(marker):
-    process = start(PROGRAM, marker)
-    assert process.stdout.readline() == "now\n", process.stderr.read()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=300)
-    stopped, reason, steps, restored, same = json.loads(out)
-    assert stopped and reason == "interrupted" and steps >= marker and restored and same and err == ""
-
-
 BLOCKED = """
     import signal
     import numpy as np
@@ -258,7 +206,8 @@ BLOCKED = """
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there a program cannot send Ctrl-C to another one alone")
 def test_a_step_that_does_not_end_is_left_at_the_second_press():
-    process = start(BLOCKED)
+    pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(BLOCKED)], **pipes, text=True)
     for word in ("blocked\n", "pressed once\n"):
         assert process.stdout.readline() == word, process.stderr.read()
         process.send_signal(signal.SIGINT)
@@ -267,88 +216,40 @@ def test_a_step_that_does_not_end_is_left_at_the_second_press():
     assert "Traceback" not in err and err.splitlines()[-1].strip() == "", "the bar is taken away"
 
 
-# -- a notebook's kernel -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def kernel(tmp_path_factory):
-    manager_of = pytest.importorskip("jupyter_client.manager")
-    import os
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
-            patch.setenv(name, str(tmp_path_factory.mktemp(name)))
-        manager, client = manager_of.start_new_kernel(kernel_name="python3", env=dict(os.environ), cwd=HERE)
-    yield manager, client
-    client.stop_channels()
-    manager.shutdown_kernel(now=True)
-
-
-def run_cell(kernel, code, interrupt_at=()):
-    """What a cell prints and gives, when ■ is pressed at each of these words."""
-    manager, client = kernel
-    waiting, out, result = list(interrupt_at), "", None
-    request = client.execute(textwrap.dedent(code))
-    while True:
-        message = client.get_iopub_msg(timeout=300)
-        if message["parent_header"].get("msg_id") != request:
-            continue
-        kind, content = message["msg_type"], message["content"]
-        if kind == "stream":
-            out += content["text"]
-        elif kind == "execute_result":
-            result = content["data"]["text/plain"]
-        elif kind == "error":
-            result = content["ename"]
-        elif kind == "status" and content["execution_state"] == "idle":
-            return out, result
-        if waiting and waiting[0] in out:
-            del waiting[0]
-            manager.interrupt_kernel()
+PREPARED = """
+import fluxlite as fl
+import trainings
+from tqdm.notebook import tqdm_notebook
+shown, display = [], tqdm_notebook.display
+def noting(self, *args, **options):
+    shown.append(options)
+    return display(self, *args, **options)
+tqdm_notebook.display = noting
+model, opt_state, data = trainings.make()
+def said(history):
+    if history.steps == 3:
+        print("now", flush=True)
+fl.train(trainings.loss, model, data, opt_state)
+before = len(shown)
+"""
 
 
 @pytest.mark.filterwarnings("ignore")  # those of jupyter_client and zmq are not ours
-def test_the_stop_button_of_a_notebook(kernel):
-    cell = """
-        import signal
-        import fluxlite as fl
-        import trainings
-        model, opt_state, data = trainings.make()
-        def said(history):
-            if history.steps == 3:
-                print("now", flush=True)
-        history = fl.train(trainings.loss, model, data, opt_state, 10**9, each_step=said)
-        history
-    """
-    out, result = run_cell(kernel, cell, ["now"])
-    assert out == "now\n" and result.startswith("History(") and ", interrupted, " in result
-    out, result = run_cell(
-        kernel, "history.stopped, history.steps == len(history.losses) >= 3, model(data.data[0]).shape"
-    )
-    assert result == "(True, True, (18, 1))"
-    out, result = run_cell(kernel, "fl.train(trainings.loss, model, data, opt_state, 2).stopped")
-    assert result == "False", "the next training is not stopped by the last one's button"
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_bar_of_a_notebook_is_taken_away(kernel):
-    """Where steps are missing, tqdm would leave it in red; and what is not shown is not made: a notebook stores it."""
-    cell = """
-        import fluxlite as fl
-        import trainings
-        from tqdm.notebook import tqdm_notebook
-        shown, display = [], tqdm_notebook.display
-        def noting(self, *args, **options):
-            shown.append(options)
-            return display(self, *args, **options)
-        tqdm_notebook.display = noting
-        model, opt_state, data = trainings.make()
-        fl.train(trainings.loss, model, data, opt_state)
-        before = len(shown)
-        def said(history):
-            if history.steps == 3:
-                print("now", flush=True)
-        history = fl.train(trainings.loss, model, data, opt_state, 10**9, each_step=said, progress=True)
-        before, history.reason, shown[-1]["close"], any(options.get("bar_style") for options in shown)
-    """
-    assert run_cell(kernel, cell, ["now"]) == ("now\n", "(0, 'interrupted', True, False)")
+def test_the_stop_button_of_a_notebook(tmp_path, monkeypatch):
+    pytest.importorskip("jupyter_client")
+    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    kernel = Kernel(dict(os.environ), os.path.dirname(trainings.__file__))
+    try:
+        kernel.run(PREPARED)
+        cell = "history = fl.train(trainings.loss, model, data, opt_state, 10**9, each_step=said, progress=True)"
+        assert "now\n" in kernel.run(cell, pressed=lambda shown: "now" in shown)
+        cell = "history.reason, history.steps == len(history.losses) >= 3, model(data.data[0]).shape"
+        assert kernel.run(cell) == "('interrupted', True, (18, 1))"
+        # With steps missing, tqdm would leave its bar in red; and what isn't shown isn't made: a notebook stores it.
+        cell = 'before, shown[-1]["close"], any(options.get("bar_style") for options in shown)'
+        assert kernel.run(cell) == "(0, True, False)"
+        shown = kernel.run("fl.train(trainings.loss, model, data, opt_state, 2).stopped")
+        assert shown == "False", "the next training is not stopped by the last one's button"
+    finally:
+        kernel.close()

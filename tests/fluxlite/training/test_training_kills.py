@@ -18,54 +18,45 @@ import fluxlite as fl
 KILLS = int(os.environ.get("FLUXLITE_KILLS", "12"))
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="kill -9 is that of POSIX")]
 
-# At each step, it says how many epochs are complete: their checkpoint was written before this step began.
-TRAINER = """
+# At each step, it says how many epochs are complete: their checkpoint was written before this step began. It goes on
+# from the file if there is one.
+PROGRAM = """
 import os, sys
 import trainings
-model, opt_state, data = trainings.make(seed=100 if os.path.exists(sys.argv[1]) else 0)
 
 def say(history):
     os.write(1, b"%d\\n" % history.epochs)
 
-trainings.fl.train(trainings.loss, model, data, opt_state, 10**6, each_step=say, progress=False,
-                   checkpoint=sys.argv[1], resume=True)
-"""
-
-
-def killed(path, wait):
-    """How many epochs a training said were complete, before it was killed."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen([sys.executable, "-c", TRAINER, str(path)], stdout=subprocess.PIPE, env=environment)
-    said = []
-    while not said:
-        line = process.stdout.readline()
-        assert line, "the training ended by itself"
-        said = [int(line)] if line[:-1].isdigit() else []  # it also says that it resumes
-    time.sleep(wait)  # only picks the moment: nothing below depends on it
-    process.send_signal(signal.SIGKILL)
-    said += [int(line) for line in process.stdout.read().split(b"\n")[:-1]]
-    process.wait()
-    process.stdout.close()
-    return max(said)
-
-
-# Both in processes of their own, like those that were killed: another one may compute with other last digits.
-FINISHER = """
-import sys
-import trainings
 model, opt_state, data = trainings.make(seed=int(sys.argv[2]))
-history = trainings.fl.train(trainings.loss, model, data, opt_state, int(sys.argv[3]), progress=False,
+history = trainings.fl.train(trainings.loss, model, data, opt_state, int(sys.argv[3]), each_step=say, progress=False,
                              checkpoint=sys.argv[1], resume=True)
 print("fingerprint", trainings.fingerprint(model, opt_state, history))
 """
 
 
-def finished(path, seed, epochs):
-    """What a training to the end of so many epochs comes to, going on from the file if there is one."""
+def started(path, seed, epochs):
+    command = [sys.executable, "-c", PROGRAM, *map(str, (path, seed, epochs))]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", FINISHER, str(path), str(seed), str(epochs)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return done.stdout.rpartition("fingerprint ")[2]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
+
+
+def killed(path, wait):
+    """How many epochs a training said were complete, before it was killed."""
+    said = []
+    with started(path, 100 if path.exists() else 0, 10**6) as process:
+        while not said:
+            line = process.stdout.readline()
+            assert line, "the training ended by itself"
+            said = [int(line)] if line[:-1].isdigit() else []  # it also says that it resumes
+        time.sleep(wait)  # only picks the moment: nothing below depends on it
+        process.send_signal(signal.SIGKILL)
+        return max([*said, *map(int, process.stdout.read().split(b"\n")[:-1])])
+
+
+def finished(path, seed, epochs):
+    """What a training to the end of so many epochs comes to. In a process of its own: others may have other digits."""
+    with started(path, seed, epochs) as process:
+        return process.stdout.read().rpartition(b"fingerprint ")[2]
 
 
 def check(path, done):

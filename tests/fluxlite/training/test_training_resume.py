@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trainings
-from inside import Run, RunFile
-from inside import loop_History as History
 from trainings import BATCHES, EPOCHS, make, run
 
 import fluxlite as fl
@@ -40,14 +38,10 @@ def in_a_process_of_its_own(path, how, step=0, kind="cpu", seed=0, status=0):
     return json.loads(result.stdout.splitlines()[-1]) if status == 0 else None
 
 
-# -- bit for bit -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("how", ["stop", "interrupt"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_stopped_after_any_step_and_resumed_by_others(path, whole, kind, how):
+@pytest.mark.parametrize("kind, how", [*((kind, "stop") for kind in KINDS), ("cpu", "interrupt")])
+def test_stopped_after_a_step_and_resumed_by_others(path, whole, kind, how):
     """What resumes begins with another model, another order and other random numbers: all comes from the file."""
-    for step in range(1, EPOCHS * BATCHES):
+    for step in (1, BATCHES, BATCHES + 3):
         path.unlink(missing_ok=True)
         history = run(path, how, step, kind)[1]
         assert history.stopped and history.steps == step
@@ -56,68 +50,49 @@ def test_stopped_after_any_step_and_resumed_by_others(path, whole, kind, how):
         assert found == whole[kind] and not history.stopped and history.reason == "", f"after step {step}"
 
 
-@pytest.mark.parametrize("check_every", [2, 7])
-def test_stopped_before_its_losses_were_read(path, whole, check_every):
+def test_stopped_before_its_losses_were_read(path, whole):
     for step in (1, 4, 8):
         path.unlink(missing_ok=True)
-        run(path, "stop", step, check_every=check_every)
+        run(path, "stop", step, check_every=7)
         assert run(path, "resume", seed=100, check_every=3)[0] == whole["cpu"]
 
 
 def test_stopped_again_and_again(path, whole):
-    for step in range(1, EPOCHS * BATCHES):
-        model, opt_state, data = make(seed=step)
-        if step == 1:
-            model, opt_state, data = make()
+    for step in range(1, EPOCHS * BATCHES, 2):
+        model, opt_state, data = make(seed=step - 1)
         fl.train(trainings.loss, model, data, opt_state, EPOCHS, each_step=lambda h, step=step: h.steps == step,
                  checkpoint=path, resume=True)  # fmt: skip
     assert run(path, "resume", seed=100)[0] == whole["cpu"]
 
 
-@pytest.mark.parametrize("kind", ["cpu", "gpu parallel"])
-def test_killed_after_an_epoch_and_resumed_in_another_process(path, whole, kind):
+def test_killed_after_an_epoch_and_resumed_in_another_process(path, whole):
     """Killed in batch 2 of epoch 3: what was done of this epoch is lost, and done again alike."""
-    in_a_process_of_its_own(path, "kill", 2 * BATCHES + 2, kind, status=7)
-    result = in_a_process_of_its_own(path, "resume", 0, kind, 100)
-    assert result == {"fingerprint": whole[kind], "steps": EPOCHS * BATCHES, "stopped": False}
+    in_a_process_of_its_own(path, "kill", 2 * BATCHES + 2, "gpu parallel", status=7)
+    result = in_a_process_of_its_own(path, "resume", 0, "gpu parallel", 100)
+    assert result == {"fingerprint": whole["gpu parallel"], "steps": EPOCHS * BATCHES, "stopped": False}
 
 
-def test_interrupted_amid_an_epoch_and_resumed_in_another_process(path, whole):
-    stopped = in_a_process_of_its_own(path, "interrupt", BATCHES + 3)
-    assert stopped["steps"] == BATCHES + 3 and stopped["stopped"]
-    assert in_a_process_of_its_own(path, "resume", seed=100)["fingerprint"] == whole["cpu"]
+def shared_generator(seed):
+    rng = np.random.default_rng(seed)
+    return fl.DataLoader(np.eye(3), shuffle=True, rng=rng), lambda m, x: np.sum((m["w"] * x - rng.random()) ** 2)
 
 
-def test_a_generator_that_loader_and_loss_share(path):
+def list_of_batches(seed):
+    return [1.0, 2.0, 3.0], lambda m, x: np.sum((m["w"] * x - 1) ** 2)
+
+
+@pytest.mark.parametrize("made", [shared_generator, list_of_batches])
+def test_other_data_goes_on_too(path, made):
     def trained(stop, seed=0, resume=False):
-        rng = np.random.default_rng(seed)
-        model = {"w": np.ones(3)}
-        data = fl.DataLoader(np.eye(3), shuffle=True, rng=rng)
-        loss = lambda m, x: np.sum((m["w"] * x - rng.random()) ** 2)  # noqa: E731
-        return fl.train(loss, model, data, fl.setup(fl.Descent(0.1), model), 3, each_step=lambda h: h.steps == stop,
+        data, loss = made(seed)
+        model = {"w": np.full(3, 1.0 + seed)}
+        return fl.train(loss, model, data, fl.setup(fl.Adam(0.1), model), 3, each_step=lambda h: h.steps == stop,
                         checkpoint=path, resume=resume, overwrite=not resume).losses  # fmt: skip
 
     expected = trained(0)
-    for stop in range(1, 9):
+    for stop in (1, 3, 8):
         trained(stop)
         assert trained(0, seed=5, resume=True) == expected
-
-
-def test_a_list_of_batches(path):
-    def trained(stop, w, resume=False):
-        model = {"w": np.full(1, w)}
-        loss = lambda m, x: np.sum((m["w"] * x - 1) ** 2)  # noqa: E731
-        return fl.train(loss, model, [1.0, 2.0, 3.0], fl.setup(fl.Adam(0.1), model), 3,
-                        each_step=lambda h: h.steps == stop, checkpoint=path, resume=resume,
-                        overwrite=not resume).losses  # fmt: skip
-
-    expected = trained(0, 0.0)
-    for stop in range(1, 9):
-        trained(stop, 0.0)
-        assert trained(0, 5.0, resume=True) == expected
-
-
-# -- callbacks, what is said, what is finished ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("callback", "eta"), [(fl.early_stopping, 1.1), (fl.plateau, 0.0)])
@@ -126,30 +101,24 @@ def test_what_callbacks_remember_goes_on(path, callback, eta):
 
     def trained(stop, resume=False):
         model = {"w": np.ones(1)}
-        loss = lambda m, x: np.sum(m["w"] ** 2)  # noqa: E731
-        return fl.train(loss, model, [1.0, 1.0], fl.setup(fl.Descent(eta), model), 9, callbacks=[print, callback(3)],
-                        each_step=lambda h: h.steps == stop, checkpoint=path, resume=resume,
+        opt_state = fl.setup(fl.Descent(eta), model)
+        return fl.train(lambda m, x: np.sum(m["w"] ** 2), model, [1.0, 1.0], opt_state, 9, checkpoint=path,
+                        callbacks=[print, callback(3)], each_step=lambda h: h.steps == stop, resume=resume,
                         overwrite=not resume)  # fmt: skip
 
-    assert trained(0).epochs == 4
-    for stop in range(1, 8):
+    for stop in (0, 1, 4, 7):
         trained(stop)
         history = trained(0, resume=True)
         assert (history.epochs, history.reason) == (4, callback(3).reason)
 
 
-def test_it_says_where_it_goes_on(path, capsys):
+def test_it_says_where_it_goes_on(path, whole, capsys):
+    assert run(path, "resume")[0] == whole["cpu"] and path.exists(), "without a file it starts anew"
     for step, text in ((3, "after batch 3 of epoch 1"), (5, "after epoch 1"), (12, "after batch 2 of epoch 3")):
-        path.unlink(missing_ok=True)
         run(path, "stop", step)
         assert capsys.readouterr().err == ""
         run(path, "resume")
         assert capsys.readouterr().err == f"[ Info: resuming run.safetensors {text}\n"
-
-
-def test_without_a_file_it_starts_anew(path, whole, capsys):
-    assert run(path, "resume")[0] == whole["cpu"] and capsys.readouterr().err == ""
-    assert path.exists()
 
 
 def test_a_run_that_is_finished(path, whole, capsys, monkeypatch):
@@ -162,30 +131,21 @@ def test_a_run_that_is_finished(path, whole, capsys, monkeypatch):
     )
 
 
-def test_epochs_are_counted_in_all(path, whole):
-    model, opt_state, data = make()
-    fl.train(trainings.loss, model, data, opt_state, 1, checkpoint=path)
-    assert run(path, "resume", seed=100)[0] == whole["cpu"]
-
-
 def test_a_run_that_stopped_by_itself_is_finished_one_that_a_function_stopped_is_not(path, capsys):
-    model = {"w": np.zeros(1)}
-    loss = lambda m, x: np.sum((m["w"] - 1) ** 2)  # noqa: E731
-
     def trained(*callbacks, **options):
-        return fl.train(loss, model, [1.0], fl.setup(fl.Descent(0.1), model), 9, callbacks=callbacks, checkpoint=path, **options)  # fmt: skip  # noqa: E501
-
-    trained(fl.patience(lambda h: True, 4))
-    history = trained(fl.patience(lambda h: True, 4), resume=True)
-    assert (history.epochs, history.stopped, history.reason) == (4, True, "patience")
-    assert "finished, after epoch 4 (patience): nothing is left to do" in capsys.readouterr().err
+        model = {"w": np.zeros(1)}
+        history = fl.train(lambda m, x: np.sum((m["w"] - 1) ** 2), model, [1.0], fl.setup(fl.Descent(0.1), model), 9,
+                           callbacks=callbacks, checkpoint=path, **options)  # fmt: skip
+        return history.epochs, history.stopped, history.reason
 
     def time_is_up(history):
         return history.epochs == 2
 
-    assert trained(time_is_up, overwrite=True).reason == "stopped by time_is_up"
-    history = trained(resume=True)
-    assert (history.epochs, history.stopped, history.reason) == (9, False, "")
+    trained(fl.patience(lambda h: True, 4))
+    assert trained(fl.patience(lambda h: True, 4), resume=True) == (4, True, "patience")
+    assert "finished, after epoch 4 (patience): nothing is left to do" in capsys.readouterr().err
+    assert trained(time_is_up, overwrite=True) == (2, True, "stopped by time_is_up")
+    assert trained(resume=True) == (9, False, "")
 
 
 def test_the_seconds_of_all_parts_are_added(path):
@@ -195,41 +155,33 @@ def test_the_seconds_of_all_parts_are_added(path):
     assert first.kind == in_all.kind == "simulated" and in_all > first > 0
 
 
-# -- what does not fit ---------------------------------------------------------------------------------------------
+def snapshot(*trees):
+    return [x.tolist() if isinstance(x, np.ndarray) else x for x in fl.leaves(trees) if not callable(x)]
 
 
-def other_model():
-    model = fl.Chain(fl.Dense(3, 7), fl.Dense(7, 1))
-    return model, fl.setup(fl.Adam(0.05), model), make()[2]
+def other(model=None, rule=None, data=None):
+    """The run with another model, rule or data."""
+    usual = make()
+    model = model or usual[0]
+    return model, fl.setup(rule or fl.Adam(0.05), model), data or usual[2]
 
 
-def other_rule(rule):
-    model, _, data = make()
-    return model, fl.setup(rule, model), data
-
-
-def other_data(**options):
-    model, opt_state, _ = make()
-    X = np.ones((18, 3), np.float32)
-    return model, opt_state, fl.DataLoader((X, X[:, :1]), **({"batchsize": 4, "shuffle": True} | options))
+ONES = np.ones((18, 3), np.float32)
 
 
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        (other_model, r"model\.layers\[0\]\.weight"),
-        (lambda: other_rule(fl.Adam(0.01)), r"is of a run with Adam\(eta=0\.05.*opt_state is of Adam\(eta=0\.01"),
-        (lambda: other_rule(fl.Descent(0.05)), r"is of a run with Adam.*opt_state is of Descent"),
-        (lambda: other_data(batchsize=6), "is of a run with 5 batches an epoch, data has 3"),
-        (
-            lambda: make()[:2] + ([(np.ones((1, 3)), np.ones((1, 1)))] * 5,),
-            "other data: here it is without a generator",
-        ),
+        ({"model": fl.Chain(fl.Dense(3, 7), fl.Dense(7, 1))}, r"model\.layers\[0\]\.weight"),
+        ({"rule": fl.Adam(0.01)}, r"is of a run with Adam\(eta=0\.05.*opt_state is of Adam\(eta=0\.01"),
+        ({"rule": fl.Descent(0.05)}, r"is of a run with Adam.*opt_state is of Descent"),
+        ({"data": fl.DataLoader((ONES, ONES[:, :1]), 6, shuffle=True)}, "a run with 5 batches an epoch, data has 3"),
+        ({"data": [(ONES[:1], ONES[:1, :1])] * 5}, "other data: here it is without a generator"),
     ],
 )
 def test_another_run_is_refused_and_nothing_is_changed(path, others, message):
     run(path, "stop", BATCHES + 2)
-    model, opt_state, data = others()
+    model, opt_state, data = other(**others)
     rng = getattr(data, "rng", None)
     before = snapshot(model, opt_state), rng and rng.bit_generator.state, CPU.rng.bit_generator.state
     contents = path.read_bytes()
@@ -237,10 +189,6 @@ def test_another_run_is_refused_and_nothing_is_changed(path, others, message):
         fl.train(trainings.loss, model, data, opt_state, EPOCHS, checkpoint=path, resume=True)
     assert (snapshot(model, opt_state), rng and rng.bit_generator.state, CPU.rng.bit_generator.state) == before
     assert path.read_bytes() == contents
-
-
-def snapshot(*trees):
-    return [x.tolist() if isinstance(x, np.ndarray) else x for x in fl.leaves(trees) if not callable(x)]
 
 
 def test_a_file_that_is_none_of_trains(path):
@@ -261,9 +209,6 @@ def test_on_another_device_it_goes_on_too(path):
     assert history.steps == EPOCHS * BATCHES and np.isfinite(history.losses).all()
 
 
-# -- when it is written --------------------------------------------------------------------------------------------
-
-
 def test_it_is_written_after_each_epoch_and_when_stopped_and_not_with_a_loss_that_is_no_number(path, monkeypatch):
     import fluxlite.checkpoint
 
@@ -274,14 +219,10 @@ def test_it_is_written_after_each_epoch_and_when_stopped_and_not_with_a_loss_tha
         save(file, **values)
 
     monkeypatch.setattr(fluxlite.checkpoint, "save", noting)
-    run(path, "")
-    assert written == [(1, 0), (2, 0), (3, 0)]
-    written.clear()
-    run(path, "stop", 7)
-    assert written == [(1, 0), (1, 2)]
-    written.clear()
-    run(path, "stop", 10)
-    assert written == [(1, 0), (2, 0)], "at the end of an epoch once"
+    for step, expected in ((0, [(1, 0), (2, 0), (3, 0)]), (7, [(1, 0), (1, 2)]), (10, [(1, 0), (2, 0)])):
+        written.clear()
+        run(path, "stop", step)
+        assert written == expected, "at the end of an epoch once"
     written.clear()
     monkeypatch.setattr(trainings, "loss", lambda m, x, y: fl.mse(m(x), y) * (np.nan if len(written) else 1))
     with pytest.raises(FloatingPointError):
@@ -296,15 +237,3 @@ def test_the_file_is_an_ordinary_one(path):
     other = make(seed=100)[0]
     found = fl.load(Path(path), model=other)
     assert snapshot(other) == snapshot(model) and found["run"]["losses"].tolist() == history.losses
-
-
-def test_a_file_brings_a_run_to_where_it_is(tmp_path, capsys):
-    """Without `train`: the two share nothing but the run."""
-    model, data = {"w": np.ones(1)}, [(np.ones(1),)] * 3
-    state = fl.setup(fl.Descent(0.1), model)
-    RunFile(tmp_path / "run", Run(model, data, state, (), History(2), done=2)).save(None)
-    model["w"][:] = 5
-    again = Run(model, data, state, (), History(2))
-    assert RunFile(tmp_path / "run", again).restore()
-    assert again.done == 2 and not again.finished and model["w"].tolist() == [1]
-    assert "resuming run after batch 2 of epoch 1" in capsys.readouterr().err
