@@ -100,7 +100,7 @@ def _check_no_parameter(arguments: tuple, x: Any, name: str, old: Any, what: str
     is_one = "is a parameter" if type(old) is TrackedArray else "holds parameters"
     raise TypeError(
         f"{_place(arguments, x, name)} {is_one}, and was {what} inside a gradient call. Parameters are changed by "
-        f"update. If this is state of its own, say what trains: @functor(trainable=(…,)) above {type(x).__name__}"
+        f"update. If it's state and not a parameter, say what trains: @functor(trainable=(…,)) above {type(x).__name__}"
     )
 
 

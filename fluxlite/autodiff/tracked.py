@@ -215,8 +215,8 @@ class TrackedArray(ArrayMethods):
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise _refusal(
-            "turning a tracked array into a plain one (np.asarray, np.array, or a list of tracked arrays or numbers)",
-            "give gradient an array, not a list; join several with np.stack, as in np.mean(np.stack(losses))",
+            "making a plain array of a tracked one, or of a list of them (np.array, np.asarray),",
+            "join several with np.stack, as in np.mean(np.stack(losses)), give gradient an array instead of a list",
         )
 
     def __dlpack__(self, **keywords: Any) -> NoReturn:
@@ -226,8 +226,8 @@ class TrackedArray(ArrayMethods):
 
     def __float__(self) -> NoReturn:
         raise _refusal(
-            "float(x), which math.tanh(x) and buffer[0] = x ask for too,",
-            "compute with np.tanh and its like, collect in a list and np.stack it",
+            "float(x), which math.tanh(x) and buffer[0] = x call too,",
+            "write np.tanh(x), collect results in a list and np.stack it",
         )
 
     def __complex__(self) -> NoReturn:

@@ -56,7 +56,7 @@ def _numobs(data: Any) -> int:
         elif count != first[1]:
             raise ValueError(
                 f"the parts of the data have different numbers of observations: {first[0]} has {first[1]:,}, {path} "
-                f"has {count:,}. The first axis is the observation; has one of them another axis first (x.T)?"
+                f"has {count:,}. The first axis is the observation. Does one of them have another axis first (x.T)?"
             )
     if first is None:
         raise ValueError(f"there is no data in an empty {type(data).__name__}")

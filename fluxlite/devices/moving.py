@@ -127,6 +127,6 @@ def _warn_of_overlaps(departed: list[tuple[KeyPath, np.ndarray]]) -> None:
         others = f", as {more:,} more {'pair does' if more == 1 else 'pairs do'}" if more else ""
         warn(
             ("overlap", str(first), str(second)),
-            f"{first} and {second} share memory{others}, and no longer do after the move: a change of one does not "
-            "show in the other. Keep one of them and compute the other where it is used.",
+            f"{first} and {second} share memory{others}, and no longer do after the move: a change in one won't "
+            "show in the other. Keep one of them, and compute the other where you use it.",
         )

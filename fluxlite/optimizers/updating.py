@@ -205,7 +205,7 @@ def _part(parts: Any, step: Any) -> Any:
 def _check_step(path: KeyPath, x: Any, leaf: Any, g: Any) -> None:
     name = path or "the parameter"
     if not isinstance(leaf, Leaf):
-        raise ValueError(f"the state has nothing for {name}, it is not that of this model: state = setup(rule, model)")
+        raise ValueError(f"the state has nothing for {name}: it's another model's. Write state = setup(rule, model)")
     if not is_array(g) or g.dtype.kind not in "fiu":
         got = f"an array of {g.dtype}" if is_array(g) else f"a {type(g).__name__}"
         raise TypeError(f"the gradient of {name} is {got}, not an array of real numbers. {_USAGE}")

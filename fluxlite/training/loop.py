@@ -313,8 +313,8 @@ class _Loop:
                 if used
                 else "No update was made with it: the model is as it was before this batch."
             )
-            + " What helps most often: a smaller learning rate, as in setup(Adam(1e-4), model); losses made of the "
-            "layer's output, such as logitcrossentropy, in place of log(softmax(x)); no nan in the data."
+            + " What helps most often: a smaller learning rate, as in setup(Adam(1e-4), model); a loss of scores, "
+            "such as logitcrossentropy, instead of log(softmax(x)); no nan in the data."
         )
         return error
 

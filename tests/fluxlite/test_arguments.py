@@ -1,19 +1,15 @@
 """Bad arguments: the errors are clear, the judge of them is strict, and thousands of calls neither hang nor die."""
 
 import inspect
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import arguments
-import bad_arguments
 import numpy as np
 import pytest
 from arguments import judge, run, summary
-from bad_arguments import FOLDER, KEPT, TARGETS, Thing
-from good_arguments import fresh
-from inside import explained, in_words
+from bad_arguments import BAD, TARGETS, Thing
+from inside import in_words
 
 import fluxlite as fl
 
@@ -25,207 +21,118 @@ x = np.ones((2, 3), np.float32)
 
 UNCLEAR = [
     (lambda: fl.simulate_gpu(2**40), ValueError, "simulate_gpu\\(count\\) takes at most 1,024 GPUs, got 1099511627776"),
-    (lambda: fl.simulate_gpu("2"), TypeError, "simulate_gpu\\(count\\): the number of GPUs is a whole number, got '2'"),
-    (lambda: fl.simulate_gpu(-1), ValueError, "simulate_gpu\\(count\\) takes a number of GPUs, got -1"),
     (lambda: fl.simulate_gpu(memory="1GB"), TypeError, "memory=…\\), in bytes, is a whole number, got '1GB'"),
-    (lambda: fl.simulate_gpu(memory=-5), ValueError, "memory=…\\), in bytes, is at least 1, got -5"),
     (lambda: fl.simulate_gpu(memory=float("nan")), TypeError, "memory=….* is a whole number, got nan"),
-    (lambda: fl.simulate_gpu(like={}), ValueError, "like=… is a preset, or one of NVIDIA T4, .* no preset for a dict"),
     (lambda: fl.move(x, None), TypeError, "move\\(x, device\\) takes an array, a device .*; device=None"),
-    (lambda: fl.move(x, "cpu"), TypeError, "device='cpu'"),
-    (lambda: fl.rule(None), TypeError, "rule\\(function, …\\): the function is a function, got None"),
     (lambda: fl.rule(np.cbrt, lambda g, out, x: g, add_into=3), TypeError, "add_into=…\\) is a function, got 3"),
-    (lambda: fl.primitive(3), TypeError, "primitive\\(function\\).* got 3"),
-    (lambda: fl.astype(3, None), TypeError, "astype\\(x, dtype\\) takes an array and a dtype, got x=3; dtype=None"),
     (lambda: fl.astype(x, "z"), TypeError, "astype\\(x, dtype\\) .*; dtype='z': data type 'z' not understood"),
-    (lambda: fl.scatter_add(x, 0, 9), TypeError, "scatter_add\\(like, index, values\\) takes .*; values=9"),
     (lambda: fl.scatter_add(np.ones(3), [7], np.ones(1)), IndexError, "scatter_add\\(.*index=a list.* out of bounds"),
     (lambda: fl.crossentropy(None, None), TypeError, "crossentropy\\(prediction, target\\) takes two arrays"),
-    (lambda: fl.crossentropy(x, x / 3, agg=7), TypeError, "crossentropy\\(.*agg=7: 'int' object is not callable"),
-    (lambda: fl.mse(x, x, 3), TypeError, "mse\\(prediction, target, agg\\) .*agg=3"),
-    (lambda: fl.mse([x], None), TypeError, "mse\\(prediction, target\\) .*prediction=a list; target=None"),
-    (lambda: fl.calibrate(None), TypeError, "calibrate\\(recorded\\) .*got recorded=None"),
     (lambda: fl.calibrate({}), KeyError, "calibrate\\(recorded\\) .*got recorded=a dict"),
     (lambda: fl.glorot_uniform(), TypeError, "as in glorot_uniform\\(5, 10\\), got none"),
-    (lambda: fl.glorot_uniform("a"), TypeError, "glorot_uniform\\(shape\\) takes sizes"),
-    (lambda: fl.rrelu(None), TypeError, "rrelu\\(x\\) takes an array, .*got x=None"),
-    (lambda: fl.getitem(1, 2), TypeError, "getitem\\(x, index\\) takes .*x=1; index=2"),
     (lambda: fl.getitem(x, 9), IndexError, "getitem\\(x, index\\) .*index=9: index 9 is out of bounds"),
     (lambda: fl.jacobian(range(5), None), TypeError, "jacobian\\(f, …\\): f is a function, got a range"),
-    (lambda: fl.hessian(3, x), TypeError, "hessian\\(f, x\\): f is a function, got 3"),
     (lambda: fl.batch(float("nan")), TypeError, "batch\\(observations\\) takes several of them, .*got nan"),
-    (lambda: fl.get_device({}), ValueError, "Unsupported backend: a dict. Supported backends are CUDA"),
     (lambda: fl.get_device("CPU", {}), TypeError, "get_device\\(backend, idx\\): idx is a whole number, got a dict"),
     (lambda: fl.softmax(x, "a"), TypeError, "softmax\\(x, axis\\) takes .*got x=an array of float32, .*; axis='a'"),
-    (lambda: fl.tanh(None), TypeError, "tanh\\(x\\) takes an array or a number, got x=None"),
     (lambda: fl.cpu(x, 3), TypeError, "dtype=… is a type of numbers, such as np.float16, or None, got 3"),
-    (lambda: fl.fcollect(x, 3), TypeError, "fcollect\\(x, exclude\\): exclude is a function, got 3"),
     (lambda: fl.fmap(3, x), TypeError, "function=… is a function, got 3"),
-    (lambda: fl.KeyPath(("a",)).get([1]), TypeError, "KeyPath.get\\(tree\\) takes a tree with something at this path"),
     (lambda: fl.KeyPath(("a",)).get({"b": 1}), KeyError, "KeyPath.get\\(tree\\) takes a tree with something"),
     (lambda: fl.Chain(fl.Dense(3, 2))["x"], TypeError, "Chain\\[index\\] takes the place of a layer, .*got index='x'"),
     (lambda: fl.allowscalar("no"), TypeError, "allowscalar\\(allow\\) is True or False, got 'no'"),
-    (lambda: fl.DataLoader(x, shuffle="no"), TypeError, "DataLoader\\(shuffle=…\\) is True or False, got 'no'"),
     (lambda: fl.Seconds("1", "measured"), TypeError, "Seconds\\(value, kind\\) takes a number of seconds, got '1'"),
-    (lambda: fl.estimate(3), TypeError, "estimate\\(fn, …\\): fn is a function, got 3"),
     (lambda: fl.course.check(None), ValueError, "id is text such as"),
     # arguments that aren't there
     (lambda: fl.Conv(), TypeError, "^Conv\\(\\) is missing 3 .*; write Conv\\(kernel, inputs, outputs\\)$"),
-    (lambda: fl.CrossCor((3, 3), 2), TypeError, "^CrossCor\\(\\) is missing .* 'outputs'.*; write CrossCor\\(kernel, "),
-    (lambda: fl.AdaptiveMeanPool(), TypeError, "^AdaptiveMeanPool\\(\\) is missing .* 'out'; write Adapt"),
-    (lambda: fl.LSTM(2), TypeError, "^LSTM\\(\\) is missing .* 'outputs'"),
     (lambda: fl.LSTMCell.of(x), TypeError, "^LSTMCell.of\\(\\) is missing .* 'Wh'; write LSTMCell.of\\(Wi, Wh\\)"),
     (lambda: fl.sparse_init(2, 3), TypeError, "'sparsity'; write sparse_init\\(\\*shape, sparsity=…\\)"),
     # arguments that are too many, or have another name
     (lambda: fl.MaxPool((2, 2), 1), TypeError, "^MaxPool\\(\\) takes 2 .*; write MaxPool\\(kernel, stride=…"),
     (lambda: fl.MultiHeadAttention(8, 2), TypeError, "^Multi.* takes 2 .*; write MultiHeadAttention\\(dims, nheads=…"),
-    (lambda: fl.Dense.of(x, x, np.tanh, 4), TypeError, "^Dense.of\\(\\) takes .*; write Dense.of\\(weight, bias=…"),
     (lambda: fl.LSTM(2, 3, num_layers=2), TypeError, "^LSTM\\(.*: LSTMCell\\(\\) got an unexpected .*'num_layers'"),
-    (lambda: fl.Dense(2, 3, rng=1), TypeError, "^Dense\\(.*; rng=1: the .* generator, such as np.random.default_rng"),
     # layers
-    (lambda: fl.Dense(2**70, 2), ValueError, "^Dense\\(inputs, outputs\\) .*inputs=an int; outputs=2: Max"),
     (lambda: fl.CrossCor((3, 0), 1, 2), ValueError, "CrossCor\\(kernel\\) is at least 1, got 0"),
-    (lambda: fl.LSTM(2, 3, units=4), TypeError, "^LSTM(Cell)?\\(\\) got an unexpected keyword argument 'units'"),
     (lambda: fl.BatchNorm(3, affine=x), ValueError, "BatchNorm\\(channels, affine\\) .*affine=an array of float32"),
     (lambda: fl.Dropout(0.5, dims=3.5), TypeError, "Dropout\\(p, dims\\) takes .*; dims=3.5: 'float' object"),
     (lambda: fl.MultiHeadAttention(8, dropout_prob="a"), TypeError, "dropout_prob=….* is a probability, got str 'a'"),
-    (lambda: fl.Embedding(3, 2, init=7), TypeError, "Embedding\\(init=…\\) is a function, got 7"),
     (lambda: fl.Upsample(x), ValueError, 'mode is "nearest" or "bilinear"'),
     (lambda: fl.LSTMCell(3, 2)(x, ...), TypeError, "LSTMCell\\(3 => 2\\) takes a state of two arrays, .*got ellipsis"),
     (lambda: fl.LayerNorm(3)([[1], [2, 3]]), TypeError, "^LayerNorm\\(3\\) takes an array, got a list that makes none"),
-    (lambda: fl.trainmode(fl.Dropout(0.5))(bad_arguments._deep()), TypeError, "takes an array of floating-point"),
+    (lambda: fl.trainmode(fl.Dropout(0.5))(BAD["deep"]()), TypeError, "takes an array of floating-point"),
     # and what's around them
-    (lambda: fl.zeros32("a"), TypeError, "^zeros32\\(shape\\) takes sizes, .*got shape=\\('a',\\)"),
-    (lambda: fl.kaiming_normal(2, rng=3), TypeError, "^kaiming_normal\\(shape, rng\\) .*; rng=3: the .* generator"),
-    (lambda: fl.normalise(x, axis=1.5), TypeError, "^normalise\\(x, axis\\) takes an array.*; axis=1.5"),
-    (lambda: fl.outputsize(3, (2,)), TypeError, "outputsize\\(model\\) is a function, got 3"),
     (lambda: fl.outputsize(fl.Dense(2, 3), (2,), dtype={1}), TypeError, "dtype=… is a type of numbers, .*got a set"),
+    (lambda: fl.gradient(fl.getitem, np.ones(2), 7.0), TypeError, "^fluxlite.getitem has no derivative .* index"),
+    (lambda: fl.lecun_normal(3, gain=np.ones(2)), TypeError, "^lecun_normal\\(shape, gain\\) takes sizes"),
+    (lambda: fl.getobs(x, 7), IndexError, "getobs\\(data, index\\) takes .*there is no observation 7"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "kind", "words"), UNCLEAR, ids=range(len(UNCLEAR)))
+@pytest.mark.parametrize(("call", "kind", "words"), UNCLEAR, ids=[words for *_, words in UNCLEAR])
 def test_what_was_unclear(call, kind, words):
     with pytest.raises(kind, match=words):
         call()
 
 
-def test_switches_take_the_truth_values_of_numpy():
+def test_switches_and_counts_may_be_numpys():
     with fl.allowscalar(np.True_):
         assert fl.RMSProp(centred=np.False_) and fl.AdamW(couple=1)
     assert len(list(fl.DataLoader(x, shuffle=np.True_))) == 2
-
-
-def test_simulated_gpus_up_to_the_limit_still_work():
     with fl.simulate_gpu(np.int64(3), memory=np.int64(2**20)) as device:
         assert device.memory().capacity == 2**20
     with fl.simulate_gpu(True), fl.simulate_gpu(False):
         assert fl.gpu_device() is None
 
 
-# -- shapes without memory ------------------------------------------------------------------------------------------
-
-GIGABYTES_32 = 2**33  # Float32
-
-
-@pytest.mark.parametrize("size", [GIGABYTES_32, 2**38, 2**60])
+@pytest.mark.parametrize("size", [2**33, 2**60])
 def test_what_the_card_cannot_hold_is_out_of_memory_wherever_it_comes_from(size):
-    def makes(x):
-        return np.zeros_like(x, shape=(size,)) + 1
-
     with pytest.raises(MemoryError, match=r"T4\) is out of memory: [0-9,]+ bytes asked for"):
-        fl.estimate(makes, x, shapes_only=True)
+        fl.estimate(lambda x: np.zeros_like(x, shape=(size,)) + 1, x, shapes_only=True)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere addresses are set aside only for memory that's there")
-def test_what_a_larger_card_can_hold_is_estimated():
-    found = fl.estimate(lambda x: np.zeros_like(x, shape=(GIGABYTES_32,)) + 1, x, like="H200", shapes_only=True)
-    assert found.result.nbytes == 4 * GIGABYTES_32
-
-
-# -- names that look like something else ----------------------------------------------------------------------------
-
-
-def test_a_card_named_like_a_formula_is_drawn(tmp_path):
+def test_a_card_named_like_a_formula_is_drawn():
     card = fl.calibrate({"card": r"$\frac$", "measurements": [{"what": "launch", "repeats": [1e-5]}]})
-    receipt = fl.estimate(lambda x: x + 1, x, like=card).receipt
-    assert receipt.plot().png.startswith(b"\x89PNG")
+    assert fl.estimate(lambda x: x + 1, x, like=card).receipt.plot().png.startswith(b"\x89PNG")
 
 
 def test_preferences_nested_too_deep_are_no_preference(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("FLUXLITE_PROJECT", str(tmp_path))
     (tmp_path / "LocalPreferences.toml").write_text("a=" + "[" * 5000 + "]" * 5000)
     assert fl.gpu_name() == "CPU" or fl.functional(fl.gpu_name())
-    assert "LocalPreferences.toml cannot be read, so there is no preference: its parts are nested too deep" in (
-        capsys.readouterr().err
-    )
+    assert "so there is no preference: its parts are nested too deep" in capsys.readouterr().err
     with pytest.raises(ValueError, match="LocalPreferences.toml is not valid TOML"):
         fl.gpu_backend("CPU")
 
 
-def test_a_function_of_ours_is_named_as_the_learner_writes_it():
-    with pytest.raises(TypeError, match="^fluxlite.getitem has no derivative with respect to its argument index"):
-        fl.gradient(fl.getitem, np.ones(2), 7.0)
-
-
 # -- errors that are told again -------------------------------------------------------------------------------------
-
-
-@explained("a number")
-def half(x, function=None):
-    return (function or (lambda a: a))(x) / 2
 
 
 def test_the_error_of_the_callers_function_stays_as_it_is():
     def wrong(a):
         raise AttributeError("mine")
 
-    with pytest.raises(AttributeError, match="^mine$"):
-        fl.mse(x, x, wrong)
-
-    @fl.primitive
-    def cube(a):
-        return a**3
-
-    with pytest.raises(TypeError, match="^unsupported operand"):
-        cube(None)
-
-
-def test_what_says_it_already_stays_as_it_is():
-    with pytest.raises(ValueError, match=r"^mse\(prediction, target\) takes two of the same shape"):
-        fl.mse(x, np.ones(2))
-    with pytest.raises(IndexError, match=r"getobs\(data, index\) takes .*there is no observation 7"):
-        fl.getobs(x, 7)
-
-
-def test_a_layer_of_the_learners_is_made_as_it_says():
     class Mine(fl.Dense):
         def __init__(self, table):
             super().__init__(*table["sizes"])
 
-    assert Mine({"sizes": (2, 3)}).weight.shape == (3, 2)
+    with pytest.raises(AttributeError, match="^mine$"):
+        fl.mse(x, x, wrong)
+    with pytest.raises(TypeError, match="^unsupported operand"):
+        fl.primitive(lambda a: a**3)(None)
     with pytest.raises(KeyError, match="^'sizes'$"):
         Mine({})
     with pytest.raises(TypeError, match=r"^Dense\(\) is missing .*; write Dense\(inputs, outputs\)"):
         Mine({"sizes": (2,)})
 
 
-def test_of_functions_within_functions_the_callers_own_is_named():
-    with pytest.raises(TypeError) as found:
-        fl.lecun_normal(3, gain=np.ones(2))
-    assert str(found.value).startswith("lecun_normal(shape, gain) takes sizes")
-    assert "truncated_normal" not in str(found.value)
-
-
 def test_the_cause_is_kept():
-    with pytest.raises(TypeError) as found:
+    with pytest.raises(TypeError, match=r"^relu\(x\) takes an array or a number, got x=None: ") as found:
         fl.relu(None)
-    assert str(found.value).startswith("relu(x) takes an array or a number, got x=None: ")
     assert isinstance(found.value.__cause__, TypeError) and found.value.__cause__ is not found.value
 
 
 @pytest.mark.parametrize(("value", "words"), [
-    (None, "None"), (3, "3"), ("a" * 99, "'aaaa"), (x, "an array of float32, shape (2, 3)"), (int, "the class int"),
-    (Thing(), "a Thing"), ({}, "a dict"), (2**80, "an int"), (bad_arguments._deep(), "a list"),
+    (None, "None"), ("a" * 99, "'aaaa"), (x, "an array of float32, shape (2, 3)"), (int, "the class int"),
+    (Thing(), "a Thing"), (2**80, "an int"), (BAD["deep"](), "a list"),
 ])  # fmt: skip
 def test_a_value_in_words(value, words):
     assert in_words(value).startswith(words) and len(in_words(value)) < 50
@@ -266,17 +173,14 @@ def _plain(error):
 
 @pytest.mark.parametrize(("message", "names"), [
     ("data=…: a list", True), ("f(data, k): wrong", True), ("data is a list", True), ("the data type is odd", False),
-    ("there's no data at all", False), ("data: wrong", True), ("metadata is a list", False),
+    ("there's no data at all", False), ("metadata is a list", False),
 ])  # fmt: skip
 def test_an_everyday_word_counts_only_as_the_name_of_an_argument(message, names):
     assert arguments.names_argument("data", message) is names
 
 
 def test_an_error_of_the_callers_function_is_theirs():
-    def wrong(*args):
-        raise KeyError("mine")
-
-    bad = {"agg": bad_arguments.Raises()}
+    bad = {"agg": BAD["raises"]()}
     with pytest.raises(ValueError) as found:
         fl.mse(x, x, bad["agg"])
     assert judge("mse", {"prediction": x, **bad}, bad, found.value).kind == "theirs"
@@ -290,21 +194,15 @@ def test_every_function_is_called_and_its_good_arguments_are_good(tmp_path):
     functions = {name: getattr(fl, name) for name in fl.__all__ if callable(getattr(fl, name))}
     names = {name for name, function in functions.items() if inspect.signature(function).parameters}
     assert names - {target.name for target in TARGETS} == {"TrackedArray"}
-    code = "from bad_arguments import TARGETS, reset\nfrom good_arguments import fresh\n"
-    code += "for t in TARGETS:\n    t.call(fresh(t)); reset()"
-    path = os.pathsep.join([str(Path(arguments.__file__).parent), str(Path(fl.__file__).parents[1])])
-    place = {"PYTHONPATH": path, FOLDER: str(tmp_path), "FLUXLITE_PROJECT": str(tmp_path), "HOME": str(tmp_path),
-             "FLUXLITE_PROGRESS": str(tmp_path / "progress.json"), "MPLBACKEND": "Agg"}  # fmt: skip
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=place, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    call_each = "from bad_arguments import *\nfrom good_arguments import *\nfor t in TARGETS: t.call(fresh(t)); reset()"
+    arguments.process(0, 0, tmp_path / "results", call_each)  # raises if one does
 
 
 def test_calls_with_bad_arguments():
     """``nox -s arguments -- 20000`` makes more of them."""
-    found = list(run(-len(KEPT), CALLS + len(KEPT)))
-    assert [words for words, verdict in found[: len(KEPT)] if verdict.kind != "clear"] == []
+    found = list(run(0, CALLS))
     kinds, lines = summary(found)
-    assert len(found) == CALLS + len(KEPT) and kinds["clear"] > CALLS / 2
+    assert len(found) == CALLS and kinds["clear"] > CALLS / 2
     assert kinds["hang"] + kinds["crash"] + kinds["internal"] == 0, "\n".join(lines)
     assert kinds["unclear"] <= 0.01 * len(found), "\n".join(lines)
 
@@ -333,8 +231,8 @@ def test_planted_faults_are_found():
 
 
 def test_a_call_can_be_made_again():
-    """And it leaves the files of whoever makes it alone."""
+    """And it leaves your files alone."""
     number = next(n for n in range(len(TARGETS)) if TARGETS[n].name == "softmax")
     before = sorted(Path.cwd().iterdir())
     assert arguments.made(number) == arguments.made(number)
-    assert sorted(Path.cwd().iterdir()) == before and fresh(TARGETS[number])
+    assert sorted(Path.cwd().iterdir()) == before

@@ -1,22 +1,18 @@
 """Bad arguments for every public name, and a judge of what is said about them.
 
 ``python tests/helpers/arguments.py 20000`` makes so many calls, ``nox -s arguments -- 20000`` too, and the tests a few.
-A call starts from arguments that work and replaces one or more of them, or leaves one out. A number decides which, so a
-call can be made again: ``python tests/helpers/arguments.py 1 --from 4711 --show``. The calls run in other processes, in
-a folder of their own, with limits for time and memory.
+A call replaces one or more of the arguments that work, or leaves one out. A number decides which, so a call can be made
+again: ``python tests/helpers/arguments.py 1 --from 4711`` shows its verdict. The calls run in other processes, in a
+folder of their own, with limits for time and memory.
 
-An error is **clear** if it says which argument is wrong: its message names
+An error is **clear** if its message names
 
-- a parameter that got a bad value, as a word; where the name is also an everyday word (`at`, `data`), as the name of an
-  argument: ``at=``, ``'at'``, ``f(…, at, …)``, *at is*; or
-- the function, as a word, together with what it got: the value, its type, shape or dtype; or
-- in a ``raise`` of fluxlite, the place in the argument, ``layers[0]``, or its type, *this Thing*, *a generator*, if no
-  other argument is of that type.
+- a parameter that got a bad value; where the name is also an everyday word (`at`, `data`), as that of an argument; or
+- the function, together with what it got: the value, its type, shape or dtype; or
+- in a ``raise`` of fluxlite, the place in the argument, ``layers[0]``, or its type, if only one argument has it.
 
-An `AttributeError`, `KeyError`, `IndexError`, `RecursionError` or the like must also come from a ``raise`` in fluxlite:
-what Python says by itself about our inner workings is never clear, and if it's one of the first three, or about a
-variable, it's **internal**. An error that's the caller's own is **theirs**: it comes from inside a function or an
-object that the caller gave, or Python says that this function takes other arguments.
+What Python says by itself about our inner workings is never clear: an `AttributeError` and the like must come from a
+``raise`` in fluxlite, otherwise it's **internal**. What comes from the caller's own function or object is **theirs**.
 """
 
 from __future__ import annotations
@@ -24,7 +20,6 @@ from __future__ import annotations
 import collections
 import contextlib
 import faulthandler
-import inspect
 import io
 import json
 import linecache
@@ -36,12 +31,12 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from bad_arguments import ALSO, BAD, FOLDER, KEPT, LEFT_OUT, TARGETS, Target, callables, reset
+from bad_arguments import ALSO, BAD, FOLDER, LEFT_OUT, TARGETS, Target, reset
 from good_arguments import fresh
 from inside import in_words
 
@@ -52,17 +47,15 @@ WITHOUT_WORDS = (AttributeError, KeyError, IndexError, NameError, RecursionError
                  StopIteration, OverflowError, NotImplementedError, MemoryError)  # fmt: skip
 INTERNAL = (AttributeError, KeyError, IndexError, NameError)  # about our own variables and objects: never
 EVERYDAY = {
-    "at", "data", "function", "after", "up", "start", "end", "words", "like", "name", "part", "index", "model", "loss",
-    "state", "factor", "steps", "every", "path", "k", "x", "n", "p", "f", "id", "to", "value", "kind", "count", "mode",
-    "wait", "width", "filter", "dtype", "y",
+    "at", "data", "function", "after", "up", "start", "end", "like", "name", "part", "index", "model", "loss", "state",
+    "factor", "steps", "every", "path", "to", "value", "kind", "count", "mode", "wait", "width", "filter", "dtype",
 }  # fmt: skip
 FLUXLITE = str(Path(fluxlite.__file__).parent) + os.sep
-HERE = Path(__file__).resolve().parent
-GIVEN_BY = {str(HERE / f"{name}.py") for name in ("arguments", "bad_arguments", "good_arguments")}  # the caller's files
+CALLERS = {str(path) for path in Path(__file__).resolve().parent.glob("*arguments.py")}
 
 
 class Verdict(NamedTuple):
-    """How a call ended: "taken", "clear", "unclear", "internal", "theirs", or seen from outside "hang", "crash"."""
+    """A call is "taken", or its error is "clear", "unclear", "internal" or "theirs", or it's a "hang" or a "crash"."""
 
     kind: str
     text: str = ""
@@ -142,9 +135,10 @@ def _is_theirs(message: str, bad: dict[str, Any], error: BaseException) -> bool:
     """The error is that of a function or object of the caller, or of calling it as it can't be called."""
     places = [place.filename for place in traceback.extract_tb(error.__traceback__)]
     ours = next((number for number, name in enumerate(places) if name.startswith(FLUXLITE)), len(places))
-    if GIVEN_BY & set(places[ours:]):  # fluxlite has called a function of the caller's
+    if CALLERS & set(places[ours:]):  # fluxlite has called a function of the caller's
         return True
-    own = [getattr(value, "__qualname__", type(value).__call__.__qualname__) for value in callables(bad)]
+    called = [value for value in bad.values() if callable(value)]
+    own = [getattr(value, "__qualname__", type(value).__call__.__qualname__) for value in called]
     names = "|".join(re.escape(one.rpartition(">.")[2]) for one in own)
     return bool(own) and bool(re.search(rf"(^|\.|\s)({names})\(\) (takes|missing|got)", message))
 
@@ -152,29 +146,16 @@ def _is_theirs(message: str, bad: dict[str, Any], error: BaseException) -> bool:
 # -- a call ---------------------------------------------------------------------------------------------------------
 
 
-def parameters_of(function: Callable) -> list[str]:
-    """The names of what it takes; for ``*layers`` it's layers."""
-    return [p.name for p in inspect.signature(function).parameters.values()]
-
-
 def bad_call(number: int) -> tuple[Target, dict[str, Any], dict[str, str]]:
-    """Call `number`: what is called, with which arguments, and which are bad: parameter to the name of the value.
-
-    Below 0 are the calls that are kept.
-    """
-    if number < 0:
-        name, bad = KEPT[number + len(KEPT)]
-        target = next(target for target in TARGETS if target.name == name)
-        return target, fresh(target) | {name: BAD[kind]() for name, kind in bad.items()}, bad
+    """Call `number`: what is called, with which arguments, and which are bad: parameter to the name of the value."""
     chance = random.Random(number)
     target = TARGETS[number % len(TARGETS)]
     arguments, bad = fresh(target), {}
-    often = [name for name in arguments if name not in target.keep]
     if chance.random() < 0.02 and target.needed:
         bad[chance.choice(target.needed)] = LEFT_OUT
         gone = {*bad, *target.several}  # what comes after it would stand in its place
         return target, {name: value for name, value in arguments.items() if name not in gone}, bad
-    for name in chance.sample(often, min(len(often), chance.choice((1, 1, 1, 2, 3)))):
+    for name in chance.sample(list(arguments), min(len(arguments), chance.choice((1, 1, 1, 2, 3)))):
         kinds = [kind for kind in BAD if (name, kind) not in target.fine and kind not in target.fine]
         bad[name] = chance.choice(kinds)
         arguments[name] = BAD[bad[name]]()
@@ -187,85 +168,82 @@ def call_in_words(number: int) -> str:
     return f"{number} {target.name}({', '.join(f'{name}={kind}' for name, kind in bad.items())})"
 
 
-def made(number: int) -> tuple[str, Verdict]:
-    """Call `number`, made and judged; with the call in words."""
+def made(number: int) -> Verdict:
+    """Call `number`, made and judged."""
     target, arguments, bad = bad_call(number)
-    words = call_in_words(number)
     wrong = {name: arguments.get(name, LEFT_OUT) for name in bad}
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             target.call(arguments)
     except BaseException as error:  # noqa: B036  (SystemExit too)
-        return words, judge(target.name, arguments, wrong, error)
+        return judge(target.name, arguments, wrong, error)
     finally:
         reset()
-    return words, Verdict("taken")
+    return Verdict("taken")
 
 
 # -- many calls, in other processes ---------------------------------------------------------------------------------
 
 
-def limited(memory: int = GIGABYTES) -> None:
+def limit() -> None:
     """Limits for this process: memory, files, no core dumps. Not on every system."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
-        most = {resource.RLIMIT_AS: memory << 30, resource.RLIMIT_FSIZE: 1 << 28, resource.RLIMIT_CORE: 0}
-        for limit, number in most.items():
-            resource.setrlimit(limit, (number, number))
+        most = {resource.RLIMIT_AS: GIGABYTES << 30, resource.RLIMIT_FSIZE: 1 << 28, resource.RLIMIT_CORE: 0}
+        for kind, number in most.items():
+            resource.setrlimit(kind, (number, number))
     sys.set_int_max_str_digits(0)
 
 
-def serve(first: int, count: int, results: Path, seconds: float = SECONDS) -> None:
+def serve(first: int, count: int, results: str, seconds: float = SECONDS) -> None:
     """Make the calls from `first` on, each with a limit of time. Their verdicts go to `results`, one a line."""
-    limited()
+    limit()
     warnings.simplefilter("ignore")
-    with results.open("a", encoding="utf-8") as file:
+    with open(results, "a", encoding="utf-8") as file:
         for number in range(first, first + count):
-            print(json.dumps([number, "", "begun", ""]), file=file, flush=True)
+            print(json.dumps([number, "begun", ""]), file=file, flush=True)
             faulthandler.dump_traceback_later(seconds, exit=True)
-            words, verdict = made(number)
+            verdict = made(number)
             faulthandler.cancel_dump_traceback_later()
-            print(json.dumps([number, words, *verdict]), file=file, flush=True)
+            print(json.dumps([number, *verdict]), file=file, flush=True)
 
 
 def run(first: int, count: int, before: str = "") -> Iterator[tuple[str, Verdict]]:
-    """The verdicts of so many calls. A process that hangs or dies is replaced, and its call is named.
+    """The verdicts of so many calls, and the calls in words. A process that hangs or dies is replaced.
 
     `before` is code that each process runs first.
     """
     end = first + count
     with tempfile.TemporaryDirectory(prefix="fluxlite-arguments-") as folder:
         while first < end:
-            died = _process(first, min(BATCH, end - first), Path(folder), before)
-            lines = Path(folder, "results").read_text(encoding="utf-8").splitlines()
-            for number, words, kind, text in map(json.loads, lines):
-                begun, first = kind == "begun", number + 1
-                if not begun:
-                    yield words, Verdict(kind, text)
-            if begun:
-                kind = "hang" if "Timeout (" in died else "crash"
-                yield call_in_words(first - 1), Verdict(kind, died[-1500:])
+            results = Path(folder, f"results{first}")
+            died = process(first, min(BATCH, end - first), results, before)
+            lines = results.read_text(encoding="utf-8").splitlines()
+            for number, kind, text in map(json.loads, lines):
+                first = number + 1
+                if kind != "begun":
+                    yield call_in_words(number), Verdict(kind, text)
+            if kind == "begun":
+                yield call_in_words(number), Verdict("hang" if "Timeout (" in died else "crash", died[-1500:])
 
 
-def _process(first: int, count: int, folder: Path, before: str) -> str:
-    """One process with `count` calls; gives what it said before it died."""
-    work = Path(folder, f"work{first}")
-    work.mkdir(exist_ok=True)
-    results = Path(folder, "results")
-    results.write_text("")
+def process(first: int, count: int, results: Path, before: str) -> str:
+    """One process with `count` calls; gives what it said before it died. Raises if it doesn't get to the first call."""
+    work = results.with_name(f"work{first}")
+    work.mkdir()
     here = Path(__file__).resolve()
     path = os.pathsep.join([str(here.parents[2]), str(here.parent), os.environ.get("PYTHONPATH", "")])
     environment = {
-        **os.environ, "PYTHONPATH": path, "FLUXLITE_PROJECT": str(work),
-        "FLUXLITE_PROGRESS": str(work / "progress.json"), "HOME": str(work), FOLDER: str(work),
-        "BROWSER": "false", "MPLBACKEND": "Agg", "OPENBLAS_NUM_THREADS": "1",
+        **os.environ, "PYTHONPATH": path, "FLUXLITE_PROJECT": str(work), "HOME": str(work), FOLDER: str(work),
+        "FLUXLITE_PROGRESS": str(work / "progress.json"), "BROWSER": "false", "MPLBACKEND": "Agg",
+        "OPENBLAS_NUM_THREADS": "1",
     }  # fmt: skip
-    calls = f"arguments.serve({first}, {count}, Path({str(results)!r}), SECONDS)"
-    code = f"import arguments\nfrom pathlib import Path\nSECONDS = {SECONDS}\n{before}\n{calls}"
+    serve = f"arguments.serve({first}, {count}, {str(results)!r}, SECONDS)"
+    code = f"import arguments\nSECONDS = {SECONDS}\n{before}\n{serve}"
     done = subprocess.run([sys.executable, "-c", code], cwd=work, env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, errors="replace")  # fmt: skip
-    if done.returncode and not results.read_text(encoding="utf-8"):
+    if not results.exists():
         raise RuntimeError(done.stderr)
     return done.stderr
 
@@ -281,10 +259,8 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     first = int(sys.argv[sys.argv.index("--from") + 1]) if "--from" in sys.argv else 0
     found = list(run(first, count))
-    if "--show" in sys.argv:
-        print(*(f"{words}: {verdict.kind} {verdict.text}" for words, verdict in found), sep="\n")
     kinds, lines = summary(found)
-    print(*lines, sep="\n")
+    print(*(lines if count > 10 else found), sep="\n")
     print(f"{len(found):,} calls of {len(TARGETS)} names:", ", ".join(f"{k} {n:,}" for k, n in kinds.most_common()))
     unclear, internal, lost = kinds["unclear"], kinds["internal"], kinds["hang"] + kinds["crash"]
     if lost or internal or unclear > 0.01 * len(found):

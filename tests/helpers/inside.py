@@ -9,7 +9,7 @@ from typing import Any
 
 NAMES = {
     "activations": "identity",
-    "arguments": "explained in_words",
+    "arguments": "in_words",
     "arrays": "add_at device_of on_card_of",
     "autodiff.collecting": "collect is_number",
     "autodiff.derivatives.elementwise": "fit",

@@ -201,8 +201,8 @@ def _completes(lanes: Lanes, part: Part, at: int, block: int) -> str:
         )
     small = f" Or is the block, with its {lanes.launch.threads} threads, smaller than the tile of {part.shape[0]}?"
     return (
-        "Write every element that is read, also those at the edges, with 0 where the array has nothing, in every "
-        f"round: `else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else 0}`."
+        "Write every element that you read. Fill the edges with 0 where the array has nothing, in every round: "
+        f"`else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else 0}`."
         f"{small * (at >= lanes.launch.threads)}{lanes.figures.axes and ' Or: '}{lanes.figures.axes}"
     )
 
