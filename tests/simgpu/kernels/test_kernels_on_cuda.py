@@ -103,8 +103,3 @@ def test_it_is_loaded_when_it_is_used():
         "assert 'fluxlite.simulated.threads.launch' not in sys.modules and 'cupyx' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_other_names_of_the_module():
-    with pytest.raises(AttributeError, match="no attribute 'nobody'"):
-        fl.cuda.nobody  # noqa: B018
