@@ -158,7 +158,8 @@ def test_rows_against_columns():
 def test_the_likely_time_of_a_product_lies_in_its_range(shape):
     rows, inner, columns = shape
     arrays = np.ones((rows, inner), np.float32), np.ones((inner, columns), np.float32)
-    figures(product_in_place, (-(-rows // 32), -(-columns // 32)), (32, 32), *arrays, np.zeros((rows, columns), np.float32))
+    blocks, out = (-(-rows // 32), -(-columns // 32)), np.zeros((rows, columns), np.float32)
+    figures(product_in_place, blocks, (32, 32), *arrays, out)
 
 
 def test_what_limits_a_kernel():

@@ -1,4 +1,4 @@
-"""Each mistake in a kernel is found, with its line and what to write, in the words of that line; or a thread watched."""
+"""Each mistake in a kernel is found, with its line and what to write, in the words of that line. Watched threads."""
 
 import inspect
 import itertools
@@ -39,9 +39,9 @@ READ = PART + "part[t] = x[t]\njit.syncthreads()\n"
 
 OUTSIDE = [
     (I + "out[i] = x[i + 1]", 1, 32, "index 32 is outside.*Guard the line: `if i + 1 < x.size:`."),
-    (I + "out[i] = x[i]  # here", 2, 32, "block (1), thread (0), line .*x has 32 elements, 0 to 31; index 32 is outside.*"
+    (I + "out[i] = x[i]  # here", 2, 32, "block (1), thread (0), line .*x has 32 elements, 0 to 31; index 32 is.*"
      "32 threads do this here. A GPU doesn't check. Guard the line: `if i < x.size:`."),
-    (I + "out[i] = x[i - 1]  # here", 1, 32, "thread (0), .*index -1 .*doesn't count from the end. Guard.*`if i - 1 >= 0:`"),
+    (I + "out[i] = x[i - 1]  # here", 1, 32, "thread (0), .*index -1 .*doesn't count from the end.*`if i - 1 >= 0:`"),
     (I + "out[i] = element(x, i)", 2, 32, "kernel element, block (1), thread (0), line .*index 32"),
     (I + "out[i] = z[i, 0]", 1, 32, "along axis 0.*`if i < z.shape[0]:`"),
     (I + "out[i] = z[0][i]", 1, 32, "along axis 1.*`if i < z.shape[1]:`"),
@@ -91,6 +91,8 @@ RACES = [
     (PART + "part[t] = x[t]\npart[t] = 1.0\nout[t] = part[31 - t]", 1, 32, "writes (lines .* and .*)"),
     (PART + "for k in range(2):\n    part[t] = x[t]  # here\n    jit.syncthreads()\n    out[t] = part[31 - t]", 1, 32,
      "writes part[.*reads (line.*write after read, WAR"),
+    (T + "if t == 0:\n    s = x[0]\nif t == 32:\n    s = x[0]\nif t == 1:\n    s = x[0]\njit.syncwarp()\nif t == 0:\n"
+     "    x[0] = 1.0  # here", 1, 64, "which block (0), thread (32) reads"),  # a barrier of the other warp
     # one axis in blocks of two
     (I + "out[i] = x[i]", 1, (8, 4),
      "count only the first axis: in blocks of 8 × 4, 4 threads have each number. Launch with 32, or use"),
@@ -102,19 +104,21 @@ NEVER_WRITTEN = [
     (PART + "if t < 20:\n    part[t] = x[t]\njit.syncthreads()\nout[t] = part[31 - t]", 1, 32,
      "with 0 where the array.*every round: `else: part[…] = 0.0`"),
     (PART + "if t >= 12:\n    return\npart[t] = x[t]\njit.syncthreads()\nout[t] = part[t + 4]", 2, 32,
-     "20 of the block's 32 threads have returned (line .*) and write nothing any more. Keep all threads until but not else:"),
+     "20 of the block's 32 threads have returned (line .*) and write nothing any more. Keep all but not else:"),
     (PART + "if jit.blockIdx.x == 1 and t > 7:\n    return\npart[t] = x[t]\njit.syncthreads()\nif t < 8:\n"
      "    out[t] = part[t + 8]", 2, 16, "block (1), thread (0).*8 of the block's 16 threads"),
     (PART + "if jit.blockIdx.x == 0:\n    return\npart[t] = x[t]\njit.syncthreads()\nout[t] = part[t + 4]", 2, 16,
      "no thread has written part[16] yet but not returned"),  # which those of another block have
     (I + "if x[i] > 0:\n    sign = 1.0\nout[i] = sign  # here", 1, 32, "sign has no value in this thread yet"),
+    (I + "out[i] = positive(1.0 - x[i])", 1, 32, "kernel positive.*thread (1).*gets to the end without a return"),
+    (I + "out[i] = positive(-x[i])", 1, 32, "kernel positive.*thread (0).*gets to the end without a return"),
     (T + "if t < 16:\n    out[t] = jit.shfl_sync(0xFFFFFFFF, x[t], 20, width=32)  # here", 1, 32, "doesn't come here"),
 ]  # fmt: skip
 STUCK = [
     (T + "if t < 16:\n    jit.syncthreads()  # here", 1, 32,
      "16 of the block's 32 threads do not come here, first of all thread (16).*where all threads pass"),
     (T + "if t < 16:\n    jit.syncwarp()  # here", 1, 32, "thread (16), of the same warp"),
-]
+]  # fmt: skip
 TOO_MUCH = [
     ("a = jit.shared_memory(np.float32, 8192)\nb = jit.shared_memory(np.float64, 4096)  # here", 1, 32,
      "65,536 bytes of shared memory.*49,152"),
@@ -129,7 +133,7 @@ ENDLESS = [
      "begins with the same numbers as an earlier one: `while half >= 0` can't end."),
     ("k = 0\nwhile k < 5:\n    k = (k + 1) % 3", 1, 32, "begins with the same numbers but not waits for"),
     (I + "while True:\n    if i > 99:\n        break\n    s = x[0]", 1, 32, "`while True` ends by `break` alone"),
-    ("while x[0] < 1.0:\n    s = 1.0", 1, 32, "what it tests: `while x[0] < 1.0`.*waits for another one's write may wait"),
+    ("while x[0] < 1.0:\n    s = 1.0", 1, 32, "what it tests: `while x[0] < 1.0`.*waits for another one's write"),
 ]  # fmt: skip
 KINDS = {
     jit.OutOfBounds: OUTSIDE, jit.DataRace: RACES, jit.NeverWritten: NEVER_WRITTEN, jit.StuckBarrier: STUCK,
@@ -211,6 +215,8 @@ def test_a_watched_thread_shows_its_numbers(kernel_of, capsys):
         "out[i] = x[i] + 10    x[18] = 18.0 → out[18] = 28.0",
     ]
     assert watched(kernel, (3, 2), 4, 16, capsys)[1:] == ["if i < x.size:    no"]
+    kernel = kernel_of(I + "if (x[i] >\n        x[i + 1]):\n    out[i] = 1.0")
+    assert watched(kernel, (0, 2), 1, 16, capsys)[1:] == ["if (x[i] >    x[2] = 2.0, x[3] = 3.0 → no"]
 
 
 def test_a_watched_loop_shows_its_first_rounds(kernel_of, capsys):
@@ -221,6 +227,12 @@ def test_a_watched_loop_shows_its_first_rounds(kernel_of, capsys):
         "for k in range(x.size):    k = 7", "s += x[k]    x[7] = 7.0 → s = 28.0", "… 480 more rounds", "h = 2    h = 2",
         "while h > 5:    no round",
     ]  # fmt: skip
+
+
+def test_a_watched_thread_shows_no_loop_that_others_go_round(kernel_of, capsys):
+    kernel = kernel_of(I + "if i != 2:\n    while x[0] > 5.0:\n        s = 1.0\nfor k in range(2):\n    s = 2.0")
+    rounds = [line for k in range(2) for line in (f"for k in range(2):    k = {k}", "s = 2.0    s = 2.0")]
+    assert watched(kernel, (0, 2), 1, 16, capsys)[1:] == ["if i != 2:    no", *rounds]
 
 
 def test_a_watched_thread_among_shared_memory_and_atomics(kernel_of, capsys):

@@ -109,7 +109,7 @@ def test_arrays_in_any_order_of_memory(order):
 
 
 @pytest.mark.parametrize(("args", "words"), [
-    (lambda x: (X, X), "x is on the host, an array of shape (1024,).*on an NVIDIA GPU, or on a simulated one.*x = fl.gpu(x)"),
+    (lambda x: (X, X), "x is on the host, an array of shape (1024,).*NVIDIA GPU, or on a simulated one.*x = fl.gpu(x)"),
     (lambda x: ([1.0], x), "x is list; it takes numbers, and arrays on a GPU"),
     (lambda x: (x, X), "out is on the host.*A kernel runs on Simulated:0"),
 ])  # fmt: skip
