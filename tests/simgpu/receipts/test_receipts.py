@@ -301,6 +301,8 @@ def test_the_picture_shows_all_four_lanes_and_waits_by_a_pattern(example, shown)
     bottom, top = axes.get_ylim()
     assert bottom < 1 and top > 4
     assert any(bar.get_hatch() for bar in axes.collections)
+    widths = [path.get_extents().width for bars in axes.collections for path in bars.get_paths()]
+    assert sum(widths) == pytest.approx(55 + 28 + 6 + 13 + 13, rel=1e-3)  # µs, as the picture's sentence says
     assert "simulated (NVIDIA T4)" in axes.get_xlabel()
 
 

@@ -1,13 +1,10 @@
 """`calibrate` finds the figures of a card that is known, from times with noise and with some that are wrong."""
 
-import json
-
 import numpy as np
 import pytest
 from inside import PRESETS, Preset, preset
 
-from fluxlite import calibrate, estimate
-from fluxlite.devices import gpu, simulate_gpu
+from fluxlite import calibrate
 
 KNOWN = Preset(
     "known", 10 * 2**30, 60, bandwidth=500e9, float16=40e12, float32=10e12, float64=0.4e12, pageable=7e9, pinned=13e9,
@@ -99,17 +96,6 @@ def test_a_calibrated_card_is_another_version_and_the_frozen_one_stays():
     assert PRESETS["NVIDIA T4"] is before and before.version == 2
     assert {figure.kind for figure in mine.figures} == {"given"}
     assert calibrate(recorded([]), name="Anna's").version == 1
-
-
-def test_it_can_be_read_from_a_file_and_used(tmp_path):
-    path = tmp_path / "recorded.json"
-    path.write_text(json.dumps(recorded(measurements(KNOWN))))
-    mine = calibrate(json.loads(path.read_text()), name="Anna's card")
-    x = np.ones((1024, 1024), np.float32)
-    assert repr(estimate(lambda x: x + x, x, like=mine).seconds).endswith("simulated (Anna's card)")
-    simulate_gpu(like=mine)
-    assert gpu(x).device.name == "simulated Anna's card"
-    assert gpu(x).device.memory().capacity == 10 * 2**30
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from inside import HOST, PRESETS, HostClock, Lanes, Preset, preset, tiles
+from inside import HOST, HostClock, Lanes, Preset, preset, tiles
 
 import fluxlite as fl
 from fluxlite import clock, receipt

@@ -3,7 +3,6 @@
 import functools
 import inspect
 
-import numpy as np
 import numpy.fft  # noqa: F401  (its functions are known to NumPy only then)
 import pytest
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
