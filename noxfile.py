@@ -159,7 +159,8 @@ def frozen(session: nox.Session) -> None:
 def races(session: nox.Session) -> None:
     """Data races in so many random traces of kernels (10000): found where there's one, and nowhere else."""
     script = "tests/simgpu/kernels/random_traces.py"
-    session.run(sys.executable, script, *(session.posargs or ["10000"]), env={"PYTHONPATH": os.getcwd()})
+    where = os.pathsep.join([os.getcwd(), "tests/helpers"])
+    session.run(sys.executable, script, *(session.posargs or ["10000"]), env={"PYTHONPATH": where})
 
 
 @nox.session(venv_backend="none", default=False)  # ten minutes

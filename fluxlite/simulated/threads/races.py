@@ -75,8 +75,8 @@ class Elements:
     """For each element, enough of those who touched it to find any race with the next access.
 
     One writer is enough: had there been two without an order, that would have been a race already. Of readers we keep
-    the first since the latest barrier and one other; the thread that writes differs from one of them. For two blocks
-    likewise.
+    the first since the latest barrier and one other, of another warp if there is one. The thread that writes differs
+    from one of them, and a barrier of its own warp orders only that warp's. For two blocks likewise.
     """
 
     def __init__(self, size: int, crosses_blocks: bool) -> None:
@@ -118,8 +118,12 @@ class Elements:
         # Older than the latest barrier, or than the latest barrier of its own warp.
         old = (differ >> PHASE_AT != 0) | ((differ >> WARP_AT == 0) & (differ >> LANE_BITS != 0))
         latest[at[old]] = who[old]
-        others = latest[at] != who
-        self.other[way][at[others]] = who[others]
+        differ, other = latest[at] ^ who, self.other[way]
+        away = differ >> WARP_AT != 0
+        is_free = ((other[at] ^ who) >> PHASE_AT != 0) | ((other[at] ^ latest[at]) >> WARP_AT == 0)
+        near = (differ != 0) & ~away & is_free
+        other[at[near]] = who[near]
+        other[at[away]] = who[away]
         if self.crosses:
             first, second = self.blocks[way]
             new = first[at] < 0

@@ -1,10 +1,9 @@
-"""Fourteen kernels that work, and the ways in which they go wrong."""
+"""Kernels that work, with what they're given and what they compute."""
 
 import numpy as np
 
+import fluxlite as fl
 from fluxlite.cuda import jit
-
-# -- the eight ------------------------------------------------------------------------------------------------------
 
 
 @jit.rawkernel()
@@ -51,31 +50,6 @@ def dot_product(x, y, out):
 
 
 @jit.rawkernel()
-def convolution(x, w, out):
-    tile = jit.shared_memory(np.float32, 132)
-    i = jit.grid(1)
-    t = int(jit.threadIdx.x)
-    tile[t] = x[i] if i < x.size else np.float32(0)
-    if t < 4:
-        tile[t + 128] = x[i + 128] if i + 128 < x.size else np.float32(0)
-    jit.syncthreads()
-    if i < out.size:
-        total = 0.0
-        for k in range(5):
-            total += tile[t + k] * w[k]
-        out[i] = total
-
-
-@jit.rawkernel()
-def product(a, b, out):
-    column, row = jit.grid(2)
-    total = 0.0
-    for k in range(a.shape[1]):
-        total += a[row, k] * b[k, column]
-    out[row, column] = total
-
-
-@jit.rawkernel()
 def product_by_tiles(a, b, out):
     left = jit.shared_memory(np.float32, 256)
     right = jit.shared_memory(np.float32, 256)
@@ -91,9 +65,6 @@ def product_by_tiles(a, b, out):
             total += left[ty * 16 + i] * right[i * 16 + tx]
         jit.syncthreads()
     out[row, column] = total
-
-
-# -- six more -------------------------------------------------------------------------------------------------------
 
 
 @jit.rawkernel()
@@ -123,24 +94,6 @@ def histogram(x, counts):
     jit.syncthreads()
     if t < 16:
         jit.atomic_add(counts, t, here[t])
-
-
-@jit.rawkernel()
-def running_sum(x, out):
-    """Hillis and Steele: each step adds what's twice as far away, from one half of the memory into the other."""
-    both = jit.shared_memory(np.float32, 128)
-    t = int(jit.threadIdx.x)
-    both[t] = x[t]
-    jit.syncthreads()
-    old = 0
-    step = 1
-    while step < 64:
-        place = 64 - old
-        both[place + t] = both[old + t] + both[old + t - step] if t >= step else both[old + t]
-        jit.syncthreads()
-        old = place
-        step *= 2
-    out[t] = both[old + t]
 
 
 @jit.rawkernel(device=True)
@@ -175,152 +128,6 @@ def softmax(x, out):
 
 
 @jit.rawkernel()
-def mandelbrot(rounds):
-    column, row = jit.grid(2)
-    x0 = np.float32(column) / 20.0 - 2.0
-    y0 = np.float32(row) / 20.0 - 1.0
-    x = 0.0
-    y = 0.0
-    k = 0
-    while k < 30 and x * x + y * y <= 4.0:
-        x, y = x * x - y * y + x0, 2.0 * x * y + y0
-        k += 1
-    rounds[row, column] = k
-
-
-@jit.rawkernel()
-def positives(x, out, count):
-    """Each thread with a positive number takes the next free place."""
-    i = jit.grid(1)
-    if i >= x.size:
-        return
-    if x[i] > 0:
-        out[jit.atomic_add(count, 0, 1)] = x[i]
-
-
-# -- mistakes: the comment says which line -------------------------------------------------------------------------
-
-
-@jit.rawkernel()
-def left_neighbour(x, out):
-    i = jit.grid(1)
-    if i < x.size:
-        out[i] = x[i] - x[i - 1]  # index
-
-
-@jit.rawkernel()
-def left_neighbour_signed(x, out):
-    i = int(jit.grid(1))
-    if i < x.size:
-        out[i] = x[i] - x[i - 1]  # index
-
-
-@jit.rawkernel()
-def block_sum_without_barrier(x, out):
-    part = jit.shared_memory(np.float32, 128)
-    t = int(jit.threadIdx.x)
-    part[t] = x[jit.grid(1)]
-    jit.syncthreads()
-    half = 64
-    while half > 0:
-        if t < half:
-            part[t] += part[t + half]  # race
-        half = half // 2
-    if t == 0:
-        out[jit.blockIdx.x] = part[0]
-
-
-@jit.rawkernel()
-def block_sum_stuck(x, out):
-    part = jit.shared_memory(np.float32, 128)
-    t = int(jit.threadIdx.x)
-    part[t] = x[jit.grid(1)]
-    jit.syncthreads()
-    half = 64
-    while half > 0:
-        if t < half:
-            part[t] += part[t + half]
-            jit.syncthreads()  # stuck
-        half = half // 2
-    if t == 0:
-        out[jit.blockIdx.x] = part[0]
-
-
-@jit.rawkernel()
-def dot_product_race(x, y, out):
-    i = jit.grid(1)
-    if i < x.size:
-        out[0] += x[i] * y[i]  # race
-
-
-@jit.rawkernel()
-def product_by_tiles_race(a, b, out):
-    left = jit.shared_memory(np.float32, 256)
-    right = jit.shared_memory(np.float32, 256)
-    tx = int(jit.threadIdx.x)
-    ty = int(jit.threadIdx.y)
-    column, row = jit.grid(2)
-    total = 0.0
-    for k in jit.range(0, a.shape[1], 16):
-        left[ty * 16 + tx] = a[row, k + tx]  # race
-        right[ty * 16 + tx] = b[k + ty, column]
-        jit.syncthreads()
-        for i in range(16):
-            total += left[ty * 16 + i] * right[i * 16 + tx]
-    out[row, column] = total
-
-
-@jit.rawkernel()
-def convolution_unwritten(x, w, out):
-    tile = jit.shared_memory(np.float32, 132)
-    i = jit.grid(1)
-    t = int(jit.threadIdx.x)
-    tile[t] = x[i]
-    jit.syncthreads()
-    total = 0.0
-    for k in range(5):
-        total += tile[t + k] * w[k]  # unwritten
-    out[i] = total
-
-
-@jit.rawkernel()
-def shifted(x, out):
-    i = int(jit.grid(1))
-    if i < x.size - 1:
-        out[i + 1] = x[i]  # race, if x and out are the same
-
-
-@jit.rawkernel()
-def added(x, out):
-    i = jit.grid(1)
-    out[i] += x[i]  # unwritten, if out is made by empty
-
-
-@jit.rawkernel()
-def too_much_shared(out):
-    first = jit.shared_memory(np.float32, 8192)
-    second = jit.shared_memory(np.float64, 4096)  # too much
-    first[0] = 1.0
-    second[0] = 1.0
-    out[0] = first[0]
-
-
-@jit.rawkernel()
-def endless(x):
-    i = int(jit.grid(1))
-    while x[0] < 1.0:  # endless
-        i = i + 1
-
-
-@jit.rawkernel()
-def value_of_a_branch(x, out):
-    i = jit.grid(1)
-    if x[i] > 0:
-        sign = 1.0
-    out[i] = sign  # no value
-
-
-@jit.rawkernel()
 def exits_before_a_barrier(x, out):
     part = jit.shared_memory(np.float32, 64)
     t = int(jit.threadIdx.x)
@@ -332,37 +139,82 @@ def exits_before_a_barrier(x, out):
 
 
 @jit.rawkernel()
-def warp_reversed(x, out, with_barrier):
+def warp_reversed(x, out):
     part = jit.shared_memory(np.float32, 64)
     t = int(jit.threadIdx.x)
     part[t] = x[t]
-    if with_barrier:
-        jit.syncwarp()
-    out[t] = part[t ^ 31]  # race, without the barrier
+    jit.syncwarp()
+    out[t] = part[t ^ 31]
 
 
 @jit.rawkernel()
-def half_a_warp_waits(x, out):
-    t = int(jit.threadIdx.x)
-    if t < 16:
-        jit.syncwarp()  # stuck
-    out[t] = x[t]
-
-
-@jit.rawkernel()
-def shuffle_of_half(x, out):
-    t = int(jit.threadIdx.x)
-    out[t] = x[t]
-    if t < 16:
-        out[t] = jit.shfl_sync(0xFFFFFFFF, x[t], 20, width=32)  # asleep
-
-
-@jit.rawkernel(device=True)
-def element(x, i):
-    return x[i]  # index, in a function
-
-
-@jit.rawkernel()
-def through_a_function(x, out):
+def positives(x, out):
+    """Each thread with a positive number takes the next free place, and writes there which thread it is."""
     i = jit.grid(1)
-    out[i] = element(x, i)
+    if i < x.size - 1 and x[i] > 0:
+        out[jit.atomic_add(out, 1023, 1)] = int(i)
+
+
+@jit.rawkernel()
+def in_three(x, out):
+    i = jit.threadIdx.z
+    j = jit.threadIdx.y
+    k = jit.threadIdx.x
+    out[i, j, k] = x[i, j, k] + 1
+
+
+@jit.rawkernel()
+def c_numbers(n, out):
+    """Numbers wrap and divide as in C."""
+    out[0] = n[0] + 1
+    out[1] = n[1] // 2
+    out[2] = n[1] % 2
+    out[3] = n[2] / 2
+
+
+@jit.rawkernel()
+def square_of_one(x):
+    x[()] = x[()] * x[()]
+
+
+def floats(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def zeros(*shape, dtype=np.float32):
+    return np.zeros(shape, dtype)
+
+
+def launched(kernel, blocks, threads, *args, out=-1):
+    """What's in argument number `out` after a launch on copies of these arguments."""
+    there = [fl.gpu(x, dtype=None) if isinstance(x, np.ndarray) else x for x in args]
+    kernel[blocks, threads](*there)
+    return fl.cpu(there[out])
+
+
+X, Y = floats(1024), floats(1024, seed=1)
+A, B = floats(64, 64, seed=3), floats(64, 64, seed=4)
+INTS = np.random.default_rng(5).integers(0, 16, 3000).astype(np.int32)
+CUBE = floats(4, 6, 8)
+SOFTMAX = np.exp(A - A.max(1, keepdims=True)) / np.exp(A - A.max(1, keepdims=True)).sum(1, keepdims=True)
+
+# The kernel, blocks, threads, arguments, and what's then in the last array.
+RIGHT = [
+    (twice, 4, 32, (X[:128], zeros(128)), X[:128] * 2),
+    (guarded, 4, 32, (X[:100], zeros(100)), X[:100] * 2),
+    (map_2d, (3, 2), (16, 16), (A[:25, :40], zeros(25, 40)), np.tanh(A[:25, :40]) + 0.5),
+    (block_sum, 8, 128, (X, zeros(8)), X.reshape(8, 128).sum(1)),
+    (dot_product, 8, 128, (X, Y, zeros(1)), [X @ Y]),
+    (product_by_tiles, (4, 4), (16, 16), (A, B, zeros(64, 64)), A @ B),
+    (histogram, 4, 64, (INTS, zeros(16, dtype=np.int32)), np.bincount(INTS, minlength=16)),
+    (softmax, 64, 32, (A, zeros(64, 64)), SOFTMAX),
+    (exits_before_a_barrier, 1, 64, (X[:40], zeros(40)), X[:40][::-1]),
+    (warp_reversed, 1, 64, (X[:64], zeros(64)), X[:64].reshape(2, 32)[:, ::-1].ravel()),
+    (in_three, 1, (8, 6, 4), (CUBE, zeros(4, 6, 8)), CUBE + 1),
+    (c_numbers, 1, 1, (np.array([2**31 - 1, -7, 7], np.int32), np.zeros(4)), [-(2**31), -4, 1, 3.5]),
+    (square_of_one, 1, 1, (np.array(3.0, np.float32),), 9.0),
+]
+
+
+def name_of(x):
+    return getattr(x, "name", None)

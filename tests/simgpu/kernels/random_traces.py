@@ -4,6 +4,7 @@ A trace is a list of steps: an access ``(way, {(block, thread): element})``, or 
 warps. ``python tests/simgpu/kernels/random_traces.py 10000`` compares so many traces.
 """
 
+import itertools
 import sys
 from types import SimpleNamespace
 
@@ -40,6 +41,18 @@ def random_trace(rng):
             places = _places(rng, blocks, threads, elements, all_same)
             steps.append(("access", int(rng.choice([READ, READ, WRITE, ATOMIC])), places))
     return Trace(blocks, threads, elements, is_shared, steps)
+
+
+def short_traces():
+    """One thread at a time comes to one element, the last one to write. Here it matters which readers are kept."""
+    for is_shared, *lanes in itertools.product([False, True], *[[0, 1, WARP]] * 4):
+        for barriers in itertools.product([False, True], repeat=3):
+            steps = []
+            for lane, is_barrier in zip(lanes, (False, *barriers)):
+                steps += [("warp barrier", [(0, 0)])] * is_barrier
+                steps.append(("access", READ, {(0, lane): 0}))
+            steps[-1] = ("access", WRITE, {(0, lanes[-1]): 0})
+            yield Trace(2, WARP + 1, 1, is_shared, steps)
 
 
 def _places(rng, blocks, threads, elements, all_same):
@@ -158,12 +171,14 @@ def _interned(footprint):
     return _KNOWN.setdefault((footprint.at.tobytes(), footprint.thread.tobytes()), footprint)
 
 
+def is_found(trace):
+    """Whether there's a race, by definition. `AssertionError` if the simulated GPU finds another one, or none."""
+    wanted, got = found_by_definition(trace), found_by_log(trace)
+    if (wanted is None) != (got is None) or wanted and (got[0] != wanted[0] or got[1:] not in wanted[1]):
+        raise AssertionError(f"by definition {wanted}, found {got}: {trace.steps}")
+    return wanted is not None
+
+
 if __name__ == "__main__":
-    races = 0
-    for seed in range(int(sys.argv[1])):
-        trace = random_trace(np.random.default_rng(seed))
-        wanted, got = found_by_definition(trace), found_by_log(trace)
-        if (wanted is None) != (got is None) or wanted and (got[0] != wanted[0] or got[1:] not in wanted[1]):
-            sys.exit(f"trace {seed}: by definition {wanted}, found {got}")
-        races += wanted is not None
+    races = sum(is_found(random_trace(np.random.default_rng(seed))) for seed in range(int(sys.argv[1])))
     print(f"{sys.argv[1]} traces, {races} with races: none missed, none false")

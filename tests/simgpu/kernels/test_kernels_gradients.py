@@ -44,29 +44,13 @@ def _back(g, out, x):
 fl.rule(swish_by_hand, _back)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_against_finite_differences(dtype):
-    x = np.linspace(-3, 3, 100).astype(dtype)
-    (got,) = fl.gradient(lambda x: np.sum(swish_by_hand(x) * np.cos(x)), fl.gpu(x, dtype=None))
-    step = 1e-6
-
+def test_against_finite_differences():
     def f(x):
         return x / (1 + np.exp(-x)) * np.cos(x)
 
-    exact = x.astype(np.float64)
-    wanted = (f(exact + step) - f(exact - step)) / (2 * step)
-    tolerance = 1e-8 if dtype == np.float64 else 1e-5
-    np.testing.assert_allclose(fl.cpu(got), wanted, rtol=0, atol=tolerance)
-
-
-def test_in_a_model_that_is_trained():
-    fl.seed(1)
-    model = fl.gpu(fl.Chain(fl.Dense(4, 8), lambda x: swish_by_hand(x.reshape(-1)).reshape(x.shape), fl.Dense(8, 1)))
-    same = fl.cpu(model)
-    x = np.random.default_rng(0).standard_normal((16, 4)).astype(np.float32)
-    (got,) = fl.gradient(lambda m: np.mean(m(fl.gpu(x)) ** 2), model)
-    (wanted,) = fl.gradient(lambda m: np.mean(m[2](fl.swish(m[0](x))) ** 2), same)
-    np.testing.assert_allclose(fl.cpu(got.layers[0].weight), wanted.layers[0].weight, rtol=1e-4, atol=1e-6)
+    x, step = np.linspace(-3, 3, 100), 1e-6
+    (got,) = fl.gradient(lambda x: np.sum(swish_by_hand(x) * np.cos(x)), fl.gpu(x, dtype=None))
+    np.testing.assert_allclose(fl.cpu(got), (f(x + step) - f(x - step)) / (2 * step), rtol=0, atol=1e-8)
 
 
 def test_a_kernel_on_a_tracked_array_says_what_to_do():

@@ -5,8 +5,8 @@ import sys
 import warnings
 
 import numpy as np
+import puzzles
 import pytest
-import test_kernels_run as runs
 
 import fluxlite as fl
 from fluxlite.cuda import jit
@@ -90,9 +90,9 @@ def wrong(x):
 
 
 @pytest.mark.cuda
-@pytest.mark.parametrize(("kernel", "blocks", "threads", "args", "wanted"), runs.RIGHT, ids=runs.name_of)
+@pytest.mark.parametrize(("kernel", "blocks", "threads", "args", "wanted"), puzzles.RIGHT, ids=puzzles.name_of)
 def test_the_puzzles_on_cuda(cuda, kernel, blocks, threads, args, wanted):
-    np.testing.assert_allclose(runs.launched(kernel, blocks, threads, *args), wanted, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(puzzles.launched(kernel, blocks, threads, *args), wanted, rtol=1e-4, atol=1e-4)
 
 
 def test_it_is_loaded_when_it_is_used():
@@ -103,8 +103,3 @@ def test_it_is_loaded_when_it_is_used():
         "assert 'fluxlite.simulated.threads.launch' not in sys.modules and 'cupyx' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-def test_other_names_of_the_module():
-    with pytest.raises(AttributeError, match="no attribute 'nobody'"):
-        fl.cuda.nobody  # noqa: B018

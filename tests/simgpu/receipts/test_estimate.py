@@ -79,7 +79,7 @@ def test_float64_on_a_simulated_gpu_becomes_float32_on_that_of_the_estimate(simu
     time = clock()
     with receipt() as outer:
         e = estimate(lambda x: x + x, x)
-    assert e.result.dtype == np.float32 and x.dtype == np.float64
+    assert e.result.dtype == estimate(lambda x: x, np.ones(3)).result.dtype == np.float32 and x.dtype == np.float64
     assert (outer.launches, clock() - time) == (0, 0)
     assert e.receipt.launches == 1 and float(e.seconds) == pytest.approx(
         15e-6 + 12e6 / 240e9
@@ -153,15 +153,10 @@ def test_nothing_on_the_gpu_is_pointed_out():
     assert "<table>" in estimate(lambda: model(x))._repr_html_()
 
 
-def test_float64_arrives_as_float32_as_with_gpu():
-    assert estimate(lambda x: x, np.ones(3)).result.dtype == np.float32
-
-
 # -- from shapes alone ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", [fl.Adam, fl.Descent, fl.Momentum])
-@pytest.mark.parametrize(("width", "batch"), [(7, 3), (32, 16), (300, 200)])
+@pytest.mark.parametrize(("rule", "width", "batch"), [(fl.Adam, 7, 3), (fl.Momentum, 300, 200)])
 def test_a_training_step_costs_the_same_from_shapes_alone(rule, width, batch):
     arguments = problem(width, batch, rule)
     computed, shapes = (estimate(step, *arguments, shapes_only=only).receipt for only in (False, True))
@@ -177,26 +172,18 @@ C = np.ones((3, 4, 6), np.float32)
 I = np.array([0, 2, 1])  # noqa: E741
 PROGRAMS = [
     lambda x, b, c, i: x + b,
-    lambda x, b, c, i: x.T + b[:4],
     lambda x, b, c, i: x * 2 > b,
     lambda x, b, c, i: np.float64(2) * x,
-    lambda x, b, c, i: x // 2 ** np.abs(-b),
     lambda x, b, c, i: np.divmod(x, b + 1),
     lambda x, b, c, i: np.add(x, b, out=x),
-    lambda x, b, c, i: np.add.reduce(c),
     lambda x, b, c, i: np.add.reduce(c, axis=(0, 2)),
     lambda x, b, c, i: np.add.accumulate(x),
     lambda x, b, c, i: x @ x.T,
-    lambda x, b, c, i: x @ b,
-    lambda x, b, c, i: b @ x.T,
     lambda x, b, c, i: b @ b,
     lambda x, b, c, i: c @ x.T,
     lambda x, b, c, i: b @ np.swapaxes(c, 1, 2),
     lambda x, b, c, i: np.matmul(x, x.T, out=np.zeros_like(x, shape=(4, 4))),
-    lambda x, b, c, i: np.dot(x, b),
     lambda x, b, c, i: np.einsum("nij,ij->ni", c, x),
-    lambda x, b, c, i: np.einsum("ij,ij", x, x),
-    lambda x, b, c, i: np.tensordot(c, x, axes=2),
     lambda x, b, c, i: (x.sum(), x.sum(axis=0), x.sum(axis=-1, keepdims=True), np.sum(c, (0, 1))),
     lambda x, b, c, i: (np.mean(i), i.mean(axis=0), i.sum(), (i > 0).sum(), np.std(c, axis=1)),
     lambda x, b, c, i: (x.max(), np.min(x, axis=1), x.argmax(), x.argmax(axis=1), np.any(x), x.all(axis=0)),
@@ -208,17 +195,12 @@ PROGRAMS = [
     lambda x, b, c, i: (np.zeros_like(x.T), np.ones_like(x, dtype=np.int8), np.full_like(x, 3.0), np.empty_like(b)),
     lambda x, b, c, i: (np.zeros_like(x, shape=(2, 3)), np.zeros_like(x, shape=7), np.full_like(x, 1, np.int16)),
     lambda x, b, c, i: (np.concatenate([x, x]), np.concatenate([x, x], axis=1), np.concatenate([b, b])),
-    lambda x, b, c, i: (np.concatenate([x, x], axis=None), np.concatenate([c, c[:, :1]], 1), np.vstack([x, b])),
     lambda x, b, c, i: (np.stack([b, b]), np.stack([x, x]), np.stack([x, x], 1), np.stack([x, x], axis=-1)),
     lambda x, b, c, i: (np.where(x > 0, x, 0), np.where(b > 0, b, x), np.clip(x, 0, 1), np.round(x, 1), x.clip(0, b)),
-    lambda x, b, c, i: (np.pad(x, 1), np.tile(x, 2), np.repeat(x, 2), np.triu(x), np.sort(x), np.cumsum(x)),
     lambda x, b, c, i: (x.__setitem__(0, b), x.__setitem__(i, 0.0), np.add.at(b, i, 1.0), x),
     lambda x, b, c, i: (b.sort(), b.fill(3), x.__isub__(1), b),
-    lambda x, b, c, i: (np.outer(b, b), np.diag(b), np.linalg.norm(x), np.linalg.svd(x)),
     lambda x, b, c, i: (x.device.rng.random(3), x.device.rng.standard_normal((2, 3), dtype=np.float32)),
-    lambda x, b, c, i: (fl.softmax(x), fl.relu(x), fl.sigmoid(c), fl.logitcrossentropy(x, x)),
     lambda x, b, c, i: fl.gradient(lambda x, b: np.sum(np.tanh(x[1:] * b) @ x.T), x, b),
-    lambda x, b, c, i: fl.gradient(lambda x: np.mean(x[i] ** 2), x),
 ]  # fmt: skip
 
 
@@ -247,7 +229,6 @@ def test_values_are_zeros():
     ("program", "error"),
     [
         (lambda x: x + np.ones_like(x, shape=(5,)), ValueError),
-        (lambda x: x @ x, ValueError),
         (lambda x: x.sum(axis=2), np.exceptions.AxisError),
         (lambda x: x << 1, TypeError),
         (lambda x: np.concatenate([x, x[:, :2]]), ValueError),

@@ -1,5 +1,8 @@
 """Times that say what they are: measured, recorded or simulated. They do not mix."""
 
+import copy
+import pickle
+
 import pytest
 from inside import clocked, duration
 
@@ -32,14 +35,8 @@ def test_kinds_of_time_do_not_mix():
 
 
 def test_a_time_can_be_stored():
-    import copy
-    import pickle
-
-    for same in (
-        pickle.loads(pickle.dumps(Seconds(1, "recorded", "A100"))),
-        copy.deepcopy(Seconds(1, "recorded", "A100")),
-    ):
-        assert repr(same) == "1 s recorded (A100)"
+    for again in (copy.deepcopy, lambda seconds: pickle.loads(pickle.dumps(seconds))):
+        assert repr(again(Seconds(1, "recorded", "A100"))) == "1 s recorded (A100)"
 
 
 @pytest.mark.parametrize(

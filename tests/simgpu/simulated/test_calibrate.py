@@ -1,13 +1,10 @@
 """`calibrate` finds the figures of a card that is known, from times with noise and with some that are wrong."""
 
-import json
-
 import numpy as np
 import pytest
 from inside import PRESETS, Preset, preset
 
-from fluxlite import calibrate, estimate
-from fluxlite.devices import gpu, simulate_gpu
+from fluxlite import calibrate
 
 KNOWN = Preset(
     "known", 10 * 2**30, 60, bandwidth=500e9, float16=40e12, float32=10e12, float64=0.4e12, pageable=7e9, pinned=13e9,
@@ -46,7 +43,7 @@ def recorded(entries, **more):
     return {"card": "known", "memory": 10 * 2**30, "multiprocessors": 60, "measurements": entries} | more
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_it_recovers_known_constants_from_noisy_times(seed):
     found = calibrate(recorded(measurements(KNOWN, seed=seed)))
     for figure in FIGURES:
@@ -70,24 +67,15 @@ def test_single_wrong_measurements_count_little_and_among_exact_ones_nothing(noi
         assert getattr(found, figure) == pytest.approx(getattr(KNOWN, figure), rel=rel), figure
 
 
-def test_products_that_wait_for_memory_tell_its_bandwidth():
-    slow = KNOWN._replace(bandwidth=20e9)
-    products = [entry for entry in measurements(slow, noise=0) if entry["what"] == "product" and entry["n"] > 512]
+@pytest.mark.parametrize(("card", "figure", "guess", "sizes"), [
+    (KNOWN._replace(bandwidth=20e9), "bandwidth", 30e9, (1024, 2048, 4096)),  # these wait for memory
+    (KNOWN, "floor", 3e-6, (64,)),
+])  # fmt: skip
+def test_products_tell_more_than_their_rate(card, figure, guess, sizes):
+    products = [entry for entry in measurements(card, noise=0) if entry.get("n") in sizes]
     halves = [entry for entry in products if entry["dtype"] == "float16"]
-    found = calibrate(recorded(halves), like=slow._replace(bandwidth=30e9))
-    assert found.bandwidth == pytest.approx(slow.bandwidth, rel=1e-3)
-
-
-def test_the_smallest_product_tells_the_floor():
-    products = [entry for entry in measurements(KNOWN, noise=0) if entry["what"] == "product" and entry["n"] == 64]
-    halves = [entry for entry in products if entry["dtype"] == "float16"]
-    found = calibrate(recorded(halves), like=KNOWN._replace(floor=3e-6))
-    assert found.floor == pytest.approx(KNOWN.floor, rel=1e-3)
-
-
-def test_another_card_would_be_noticed():
-    slower = KNOWN._replace(bandwidth=KNOWN.bandwidth / 2)
-    assert calibrate(recorded(measurements(slower))).bandwidth < KNOWN.bandwidth * 0.6
+    found = calibrate(recorded(halves), like=card._replace(**{figure: guess}))
+    assert getattr(found, figure) == pytest.approx(getattr(card, figure), rel=1e-3)
 
 
 def test_what_was_not_measured_is_that_of_the_other_preset():
@@ -110,23 +98,11 @@ def test_a_calibrated_card_is_another_version_and_the_frozen_one_stays():
     assert calibrate(recorded([]), name="Anna's").version == 1
 
 
-def test_it_can_be_read_from_a_file_and_used(tmp_path):
-    path = tmp_path / "recorded.json"
-    path.write_text(json.dumps(recorded(measurements(KNOWN))))
-    mine = calibrate(json.loads(path.read_text()), name="Anna's card")
-    x = np.ones((1024, 1024), np.float32)
-    assert repr(estimate(lambda x: x + x, x, like=mine).seconds).endswith("simulated (Anna's card)")
-    simulate_gpu(like=mine)
-    assert gpu(x).device.name == "simulated Anna's card"
-    assert gpu(x).device.memory().capacity == 10 * 2**30
-
-
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
         ({"what": "weight", "repeats": [1]}, "one of launch, library, first use, elementwise, .*, copy; got 'weight'"),
         ({"what": "product", "n": 3, "repeats": [1]}, "needs dtype"),
-        ({"what": "copy", "repeats": [1]}, "needs bytes, pinned"),
         ({"what": "launch", "repeats": []}, "repeats, seconds above 0"),
         ({"what": "launch", "repeats": [0.0]}, "repeats, seconds above 0"),
         ({"what": "product", "n": 3, "dtype": "int8", "repeats": [1]}, "float16, float32, float64, got 'int8'"),

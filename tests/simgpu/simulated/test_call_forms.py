@@ -5,6 +5,7 @@ Each form gives NumPy's value, and asks the simulated GPU for the same.
 
 import inspect
 import itertools
+import re
 
 import numpy as np
 import numpy.fft  # noqa: F401  (its functions are known to NumPy only then)
@@ -28,251 +29,129 @@ LEFT_OUT = {
     "are isin by an older name, up to NumPy 2.3": "in1d",
 }
 
-# With their names, in NumPy's order. `x` is 3 by 4, `y` 4 by 3, `v` a vector; `s` is square, `i` indices, `m` a mask.
+# What they're called with. `x` is 3 by 4, `y` 4 by 3, `v` a vector; `s` is square, `i` indices, `m` a mask.
 ALL_CALLS = """
-all(a=x, axis=0)
-allclose(a=x, b=x, rtol=1e-3)
-amax(a=x, axis=0)
-amin(a=x, axis=1)
-angle(z=x, deg=True)
-any(a=x, axis=0)
-append(arr=x, values=x, axis=0)
-apply_along_axis(func1d=np.sort, axis=0, arr=x)
-apply_over_axes(func=np.sum, a=x, axes=[0])
-argmax(a=x, axis=0)
-argmin(a=x, axis=1)
-argpartition(a=v, kth=1, axis=0)
-argsort(a=x, axis=0)
-argwhere(a=m)
-around(a=x, decimals=1)
-array2string(a=v, max_line_width=60)
-array_equal(a1=x, a2=x, equal_nan=False)
-array_equiv(a1=x, a2=x)
-array_repr(arr=v, max_line_width=60)
-array_split(ary=x, indices_or_sections=2, axis=1)
-array_str(a=v, max_line_width=60)
-astype(x, np.float64)
-atleast_1d(*[v])
-atleast_2d(*[v])
-atleast_3d(*[v])
-average(a=x, axis=0, weights=x)
-average(a=x, axis=1)
-bincount(x=i, weights=w, minlength=9)
-broadcast_arrays(*[x, v])
-broadcast_to(array=v, shape=(3, 4))
-can_cast(from_=np.float32, to=np.float64)
-choose(a=i, choices=[v[:3], v[1:]])
-clip(a=x, a_min=-1, a_max=1)
-column_stack(tup=[x, x])
-common_type(*[x, x])
-compress(condition=v > 0, a=x, axis=1)
-concatenate(arrays=[x, x], axis=1)
-convolve(a=v, v=w, mode='same')
-copy(a=x, order='C')
-copyto(dst=x, src=v)
-corrcoef(x=x, y=x)
-correlate(a=v, v=w, mode='same')
-count_nonzero(a=x, axis=0)
-cov(m=x, y=x)
-cross(a=y, b=y, axisa=1)
-cumprod(a=x, axis=0)
-cumsum(a=x, axis=0)
-cumsum(a=v)
-cumulative_prod(x=x, axis=0)
-cumulative_sum(x=x, axis=0)
-delete(arr=x, obj=1, axis=0)
-diag(v=v, k=1)
-diag(v=s, k=1)
-diag_indices_from(arr=s)
-diagflat(v=v, k=1)
-diagonal(a=x, offset=1)
-diff(a=x, n=2, axis=1)
-digitize(x=v, bins=edges, right=True)
-dot(a=x, b=y)
-dsplit(ary=x[None], indices_or_sections=2)
-dstack(tup=[x, x])
-ediff1d(ary=v, to_end=None)
-einsum(*['ij,jk->ik', x, y])
-einsum(*['ij->j', x])
-empty_like(prototype=x, dtype=np.float64)
-expand_dims(a=x, axis=1)
-extract(condition=m, arr=x)
-fft.fft(a=x, n=4, axis=0)
-fft.fft2(a=x, s=(2, 2), axes=(0, 1))
-fft.fftn(a=x, s=(2, 2), axes=(0, 1))
-fft.fftshift(x=x, axes=0)
-fft.hfft(a=x, n=4, axis=0)
-fft.ifft(a=x, n=4, axis=0)
-fft.ifft2(a=x, s=(2, 2), axes=(0, 1))
-fft.ifftn(a=x, s=(2, 2), axes=(0, 1))
-fft.ifftshift(x=x, axes=0)
-fft.ihfft(a=x, n=4, axis=0)
-fft.irfft(a=x, n=4, axis=0)
-fft.irfft2(a=x, s=(2, 2), axes=(0, 1))
-fft.irfftn(a=x, s=(2, 2), axes=(0, 1))
-fft.rfft(a=x, n=4, axis=0)
-fft.rfft2(a=x, s=(2, 2), axes=(0, 1))
-fft.rfftn(a=x, s=(2, 2), axes=(0, 1))
-fill_diagonal(a=s, val=7)
-fix(x=x)
-flatnonzero(a=x)
-flip(m=x, axis=0)
-fliplr(m=x)
-flipud(m=x)
-full_like(a=x, fill_value=3, dtype=np.int32)
-gradient(f=v)
-histogram(a=v, bins=4, range=(-2, 2))
-histogram2d(x=v, y=v, bins=4)
-histogramdd(sample=y, bins=3)
-hsplit(ary=x, indices_or_sections=2)
-hstack(tup=[x, x])
-i0(x=x)
-imag(val=x)
-inner(a=x, b=x)
-interp(x=v, xp=edges, fp=edges, left=0)
-intersect1d(ar1=i, ar2=i)
-isclose(a=x, b=x, rtol=1e-3)
-iscomplex(x=x)
-iscomplexobj(x=x)
-isin(element=i, test_elements=i)
-isneginf(x=x)
-isposinf(x=x)
-isreal(x=x)
-isrealobj(x=x)
-ix_(*[i, i])
-kron(a=x, b=s)
-lexsort(keys=x)
-lib.stride_tricks.sliding_window_view(x=x, window_shape=2, axis=1)
-linalg.cholesky(a=s)
-linalg.cond(x=s, p=2)
-linalg.cross(x1=y, x2=y)
-linalg.det(a=s)
-linalg.eig(a=s)
-linalg.eigh(a=s, UPLO='L')
-linalg.eigvals(a=s)
-linalg.eigvalsh(a=s, UPLO='L')
-linalg.inv(a=s)
-linalg.lstsq(a=y, b=v, rcond=None)
-linalg.matmul(x1=x, x2=y)
-linalg.matrix_power(a=s, n=2)
-linalg.matrix_rank(A=s, tol=1e-3)
-linalg.matrix_transpose(x)
-linalg.norm(x=x, ord=1, axis=0)
-linalg.norm(x=x, keepdims=True)
-linalg.pinv(a=x, rcond=1e-5)
-linalg.qr(a=y, mode='reduced')
-linalg.slogdet(a=s)
-linalg.solve(a=s, b=s)
-linalg.svd(a=x, full_matrices=False)
-linalg.tensorinv(a=s, ind=1)
-linalg.tensorsolve(a=s, b=s[0])
-linspace(start=x, stop=x, num=3)
-logspace(start=x, stop=x, num=3)
-matrix_transpose(x)
-max(a=x, axis=0)
-may_share_memory(a=x, b=x)
-mean(a=x, axis=0)
-median(a=x, axis=0)
-meshgrid(*[v, v])
-min(a=x, axis=0)
-min_scalar_type(a=x)
-moveaxis(a=x, source=0, destination=1)
-nan_to_num(x=x, copy=True, nan=1.0)
-nanargmax(a=x, axis=0)
-nanargmin(a=x, axis=0)
-nancumprod(a=x, axis=0)
-nancumsum(a=x, axis=0)
-nanmax(a=x, axis=0)
-nanmean(a=x, axis=0)
-nanmedian(a=x, axis=0)
-nanmin(a=x, axis=0)
-nanprod(a=x, axis=0)
-nanstd(a=x, axis=0)
-nansum(a=x, axis=0)
-nanvar(a=x, axis=0)
-ndim(a=x)
-nonzero(a=x)
-ones_like(a=x, dtype=np.float64)
-outer(a=v, b=v)
-packbits(a=m, axis=0)
-pad(array=x, pad_width=1)
-pad(array=x, pad_width=1, mode='constant', constant_values=2)
-partition(a=v, kth=1, axis=0)
-percentile(a=x, q=30, axis=0)
-piecewise(x=v, condlist=[v > 0], funclist=[1])
-place(arr=x, mask=m, vals=v)
-poly(seq_of_zeros=v)
-polyadd(a1=v, a2=v)
-polyfit(x=v, y=v, deg=1)
-polymul(a1=v, a2=v)
-polysub(a1=v, a2=v)
-polyval(p=v, x=x)
-prod(a=x, axis=0)
-ptp(a=x, axis=0)
-put(a=x, ind=i[:2], v=v[:2])
-put_along_axis(arr=x, indices=i[:, None], values=x[:, :1], axis=1)
-putmask(a=x, mask=m, values=v)
-quantile(a=x, q=0.3, axis=0)
-ravel(a=x, order='C')
-ravel_multi_index(multi_index=(i, i), dims=(9, 9))
-real(val=x)
-real_if_close(a=x, tol=100)
-repeat(a=x, repeats=2, axis=0)
-reshape(x, (4, 3))
-resize(a=x, new_shape=(2, 2))
-result_type(*[x, x])
-roll(a=x, shift=1, axis=0)
-rollaxis(a=x, axis=1, start=0)
-roots(p=v)
-rot90(m=x, k=1)
-round(a=x, decimals=1)
-searchsorted(a=edges, v=v, side='right')
-select(condlist=[m], choicelist=[x], default=3)
-setdiff1d(ar1=i, ar2=i[:1])
-setxor1d(ar1=i, ar2=i[:1])
-shape(a=x)
-shares_memory(a=x, b=x)
-sinc(x=x)
-size(a=x, axis=0)
-sort(a=x, axis=0)
-sort_complex(a=v)
-split(ary=x, indices_or_sections=2, axis=1)
-squeeze(a=x[None], axis=0)
-stack(arrays=[x, x], axis=1)
-std(a=x, axis=0)
-sum(a=x, axis=0)
-swapaxes(a=x, axis1=0, axis2=1)
-take(a=x, indices=i, axis=0)
-take(a=x, indices=i)
-take_along_axis(arr=x, indices=i[:, None], axis=1)
-tensordot(a=x, b=y, axes=1)
-tile(A=x, reps=2)
-trace(a=x, offset=1)
-transpose(a=x, axes=(1, 0))
-trapezoid(y=x, x=None, dx=2.0)
-tril(m=x, k=1)
-tril_indices_from(arr=s, k=1)
-trim_zeros(filt=v, trim='f')
-triu(m=x, k=1)
-triu_indices_from(arr=s, k=1)
-union1d(ar1=i, ar2=i)
-unique(ar=i)
-unique_all(i)
-unique_counts(i)
-unique_inverse(i)
-unique_values(i)
-unpackbits(a=b, axis=0)
-unravel_index(indices=i, shape=(3, 3))
-unwrap(p=v, discont=None, axis=0)
-vander(x=v, N=3)
-var(a=x, axis=0)
-vdot(a=x, b=x)
-vsplit(ary=x, indices_or_sections=3)
-vstack(tup=[x, x])
-where(condition=m, x=x, y=v)
-where(condition=m)
-zeros_like(a=x, dtype=np.float64)
-""".strip().splitlines()
+(x, axis=0)  all amax any argmax argsort count_nonzero cumprod cumsum cumulative_prod cumulative_sum flip max mean
+    median min nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanprod nanstd nansum nanvar
+    prod ptp size sort std sum var
+(x, x, rtol=0.001)  allclose isclose
+(x, axis=1)  amin argmin average expand_dims
+(x, deg=True)  angle
+(x, x, axis=0)  append
+(np.sort, axis=0, arr=x)  apply_along_axis
+(np.sum, x, axes=[0])  apply_over_axes
+(v, kth=1, axis=0)  argpartition partition
+(m)  argwhere where
+(x, decimals=1)  around round
+(v, max_line_width=60)  array2string array_repr array_str
+(x, x, equal_nan=False)  array_equal
+(x, x)  array_equiv common_type corrcoef cov inner may_share_memory result_type shares_memory vdot
+(x, indices_or_sections=2, axis=1)  array_split split
+(x, np.float64)  astype
+(v)  atleast_1d atleast_2d atleast_3d cumsum gradient poly roots sort_complex
+(x, axis=0, weights=x)  average
+(i, w, minlength=9)  bincount
+(x, v)  broadcast_arrays copyto
+(v, shape=(3, 4))  broadcast_to
+(np.float32, to=np.float64)  can_cast
+(i, choices=[v[:3], v[1:]])  choose
+(x, a_min=-1, a_max=1)  clip
+([x, x])  column_stack dstack hstack vstack
+(v > 0, x, axis=1)  compress
+([x, x], axis=1)  concatenate stack
+(v, w, mode='same')  convolve correlate
+(x, order='C')  copy ravel
+(y, y, axisa=1)  cross
+(x, obj=1, axis=0)  delete
+(v, k=1)  diag diagflat
+(s, k=1)  diag tril_indices_from triu_indices_from
+(s)  diag_indices_from linalg.cholesky linalg.det linalg.eig linalg.eigvals linalg.inv linalg.slogdet
+(x, offset=1)  diagonal trace
+(x, n=2, axis=1)  diff
+(v, edges, right=True)  digitize
+(x, y)  dot linalg.matmul
+(x[None], indices_or_sections=2)  dsplit
+(v, to_end=None)  ediff1d
+('ij,jk->ik', x, y)  einsum
+('ij->j', x)  einsum
+(x, dtype=np.float64)  empty_like ones_like zeros_like
+(m, x)  extract
+(x, n=4, axis=0)  fft.fft fft.hfft fft.ifft fft.ihfft fft.irfft fft.rfft
+(x, s=(2, 2), axes=(0, 1))  fft.fft2 fft.fftn fft.ifft2 fft.ifftn fft.irfft2 fft.irfftn fft.rfft2 fft.rfftn
+(x, axes=0)  fft.fftshift fft.ifftshift
+(s, val=7)  fill_diagonal
+(x)  fix flatnonzero fliplr flipud i0 imag iscomplex iscomplexobj isneginf isposinf isreal isrealobj lexsort
+    linalg.matrix_transpose matrix_transpose min_scalar_type ndim nonzero real shape sinc
+(x, fill_value=3, dtype=np.int32)  full_like
+(v, bins=4, range=(-2, 2))  histogram
+(v, v, bins=4)  histogram2d
+(y, bins=3)  histogramdd
+(x, indices_or_sections=2)  hsplit
+(v, edges, edges, left=0)  interp
+(i, i)  intersect1d isin ix_ union1d
+(x, s)  kron
+(x, window_shape=2, axis=1)  lib.stride_tricks.sliding_window_view
+(s, p=2)  linalg.cond
+(y, y)  linalg.cross
+(s, UPLO='L')  linalg.eigh linalg.eigvalsh
+(y, v, rcond=None)  linalg.lstsq
+(s, n=2)  linalg.matrix_power
+(s, tol=0.001)  linalg.matrix_rank
+(x, ord=1, axis=0)  linalg.norm
+(x, keepdims=True)  linalg.norm
+(x, rcond=1e-05)  linalg.pinv
+(y, mode='reduced')  linalg.qr
+(s, s)  linalg.solve
+(x, full_matrices=False)  linalg.svd
+(s, ind=1)  linalg.tensorinv
+(s, b=s[0])  linalg.tensorsolve
+(x, x, num=3)  linspace logspace
+(v, v)  meshgrid outer polyadd polymul polysub
+(x, source=0, destination=1)  moveaxis
+(x, copy=True, nan=1.0)  nan_to_num
+(m, axis=0)  packbits
+(x, pad_width=1)  pad
+(x, pad_width=1, mode='constant', constant_values=2)  pad
+(x, q=30, axis=0)  percentile
+(v, condlist=[v > 0], funclist=[1])  piecewise
+(x, m, v)  place putmask
+(v, v, deg=1)  polyfit
+(v, x)  polyval
+(x, ind=i[:2], v=v[:2])  put
+(x, i[:, None], values=x[:, :1], axis=1)  put_along_axis
+(x, q=0.3, axis=0)  quantile
+((i, i), dims=(9, 9))  ravel_multi_index
+(x, tol=100)  real_if_close
+(x, repeats=2, axis=0)  repeat
+(x, (4, 3))  reshape
+(x, new_shape=(2, 2))  resize
+(x, shift=1, axis=0)  roll
+(x, axis=1, start=0)  rollaxis
+(x, k=1)  rot90 tril triu
+(edges, v, side='right')  searchsorted
+([m], [x], default=3)  select
+(i, ar2=i[:1])  setdiff1d setxor1d
+(x[None], axis=0)  squeeze
+(x, axis1=0, axis2=1)  swapaxes
+(x, i, axis=0)  take
+(x, i)  take
+(x, i[:, None], axis=1)  take_along_axis
+(x, y, axes=1)  tensordot
+(x, reps=2)  tile
+(x, axes=(1, 0))  transpose
+(x, x=None, dx=2.0)  trapezoid
+(v, trim='f')  trim_zeros
+(i)  unique unique_all unique_counts unique_inverse unique_values
+(b, axis=0)  unpackbits
+(i, shape=(3, 3))  unravel_index
+(v, discont=None, axis=0)  unwrap
+(v, N=3)  vander
+(x, indices_or_sections=3)  vsplit
+(m, x, v)  where
+"""
+ALL_CALLS = re.sub(r"\n +", " ", ALL_CALLS).strip().splitlines()
+ALL_CALLS = [name + call for call, _, names in (line.partition("  ") for line in ALL_CALLS) for name in names.split()]
+BY_POSITION = surface.names("unique_all unique_counts unique_inverse unique_values")  # whatever their signatures say
 CALLS = [line for line in ALL_CALLS if line.partition("(")[0] in FUNCTIONS]  # not every NumPy has each
 
 
@@ -286,11 +165,13 @@ def operands():
 
 
 def asked(line, there=lambda x: x):
-    """The function of a line, its arguments, and those with names."""
+    """The function of a line, its arguments, and those with names, which are as many as can be."""
     name, _, arguments = line.partition("(")
-    args, kwargs = eval(
-        f"_({arguments}", {"np": np, "_": lambda *a, **k: (a, k), **{k: there(x) for k, x in operands().items()}}
-    )
+    names = {"np": np, "_": lambda *a, **k: (a, k), **{k: there(x) for k, x in operands().items()}}
+    args, kwargs = eval(f"_({arguments}", names)
+    known = list(itertools.takewhile(lambda p: p.kind is not p.VAR_POSITIONAL, parameters_of(FUNCTIONS[name])))
+    if len(args) <= len(known) and name not in BY_POSITION:
+        args, kwargs = (), {**dict(zip([p.name for p in known], args)), **kwargs}
     return FUNCTIONS[name], args, kwargs
 
 

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from inside import HOST, PRESETS, HostClock, Lanes, Preset, preset, tiles
+from inside import HOST, HostClock, Lanes, Preset, preset, tiles
 
 import fluxlite as fl
 from fluxlite import clock, receipt
@@ -63,22 +63,6 @@ def test_the_ladder_of_a_product_not_waited_for_waited_for_and_with_copies(simul
     assert [LAPTOP / ordered, LAPTOP / done, LAPTOP / copied] == pytest.approx([4_500, 31, 9], rel=0.02)
 
 
-def test_small_steps_cost_their_launches(simulated):
-    w1, w2, x = (gpu(np.ones(shape, np.float32)) for shape in ((7, 6), (6, 1), (1, 1)))
-
-    def step(h):
-        xh = np.concatenate([x, h], axis=1)
-        return np.tanh(xh @ w1), xh
-
-    warm(lambda: step(on(simulated, 1, 6)), lambda: on(simulated, 1, 6) @ w2)
-    with receipt() as r:
-        h = on(simulated, 1, 6)
-        for _ in range(100):
-            h, _ = step(h)
-    assert r.launches == 400
-    assert float(r.seconds) == pytest.approx((1 + 300) * 15 * MICRO + 100 * 20 * MICRO, rel=0.01)
-
-
 def test_launching_does_not_wait_and_the_device_works_through_its_queue(round_gpu):
     x = on(round_gpu, 250_000)  # x + x moves 3,000,000 bytes: 3 ms
     warm(lambda: x + x)
@@ -94,20 +78,7 @@ def test_launching_does_not_wait_and_the_device_works_through_its_queue(round_gp
     assert took(round_gpu.synchronize) == 0
 
 
-def test_short_kernels_are_paid_by_launches(round_gpu):
-    x = on(round_gpu, 2)
-    warm(lambda: x + x)
-    with receipt() as r:
-        for _ in range(100):
-            x + x
-    assert float(r.seconds) == pytest.approx(5 * MICRO + 100 * 10 * MICRO)  # the floor, which is longer than a launch
-
-
-@pytest.mark.parametrize(
-    "read",
-    [float, lambda y: y.item(), lambda y: bool(y), lambda y: f"{y}", lambda y: repr(y), lambda y: cpu(y)],
-    ids=["float", "item", "bool", "format", "repr", "cpu"],
-)
+@pytest.mark.parametrize("read", [float, repr, cpu])
 def test_reading_waits_for_the_device_and_copies(round_gpu, read):
     x = on(round_gpu, 250_000)
     warm(lambda: (x + x).sum())
@@ -115,7 +86,7 @@ def test_reading_waits_for_the_device_and_copies(round_gpu, read):
     assert took(lambda: read(y)) == pytest.approx(4 * MILLI - 2 * 5 * MICRO + 100 * MICRO, rel=1e-3)
 
 
-@pytest.mark.parametrize("wait", [lambda x: x[x > 2], np.nonzero, np.unique], ids=["mask", "nonzero", "unique"])
+@pytest.mark.parametrize("wait", [lambda x: x[x > 2], np.nonzero, np.unique])
 def test_what_depends_on_values_waits(round_gpu, wait):
     x = on(round_gpu, 250_000)
     warm(lambda: wait(x), lambda: x + x)
@@ -314,17 +285,13 @@ def worked(program):
     [
         (lambda x, b, i: x + x, 12e6),
         (lambda x, b, i: x + b, 8e6 + 4e3),
-        (lambda x, b, i: x * 2.0, 8e6),
         (lambda x, b, i: x > 0, 5e6),
         (lambda x, b, i: x.__iadd__(1), 8e6),
         (lambda x, b, i: x.sum(), 4e6),
         (lambda x, b, i: np.max(x, axis=1), 4e6 + 4e3),
         (lambda x, b, i: x.astype(np.float64), 12e6),
-        (lambda x, b, i: x.copy(), 8e6),
         (lambda x, b, i: x.T.copy(), 8e6),
-        (lambda x, b, i: x.T.reshape(-1), 8e6),
         (lambda x, b, i: np.zeros_like(x), 4e6),
-        (lambda x, b, i: np.ones_like(x), 4e6),
         (lambda x, b, i: np.concatenate([x, x.T]), 16e6),
         (lambda x, b, i: x[i], 2 * 2e6 + 4e3),  # 500 rows, and the indices
         (lambda x, b, i: np.take(x, i, axis=0), 2 * 2e6 + 4e3),
@@ -337,21 +304,13 @@ def test_bytes_decide_about_most_kernels(round_gpu, program, nbytes):
     assert worked(lambda: program(x, b, i)) == pytest.approx(max(nbytes / 1e9, 1e-5), rel=2e-3)
 
 
-@pytest.mark.parametrize(
-    ("program", "nbytes"),
-    [
-        (lambda x, i: np.take_along_axis(x, i, 0), 1e6 + 2e6 + 1e6),  # read, the places, written
-        (lambda x, i: np.take(x, i), 1e6 + 2e6 + 1e6),
-        (lambda x, i: np.add.at(x, i, x[:250_000]), 1e6 + 2e6 + 1e6 + 1e6),  # read, the places, added, written
-        (lambda x, i: fl.scatter_add(x, i, x[:250_000]), 1e6 + 2e6 + 1e6 + 1e6),
-    ],
-)
+@pytest.mark.parametrize(("program", "nbytes"), [
+    (lambda x, i: np.take_along_axis(x, i, 0), 1e6 + 2e6 + 1e6),  # read, the places, written
+    (lambda x, i: np.add.at(x, i, x[:250_000]), 1e6 + 2e6 + 1e6 + 1e6),  # read, the places, added, written
+])  # fmt: skip
 def test_places_are_read_too(round_gpu, program, nbytes):
     x, i = on(round_gpu, 500_000), round_gpu(np.arange(250_000))
-    with receipt() as r:
-        program(x, i)
-    launches = [moment for moment in r.timeline() if moment.kind == "launch"]
-    assert sum(moment.end - moment.start for moment in launches) == pytest.approx(nbytes / 1e9, rel=0.03)
+    assert worked(lambda: program(x, i)) == pytest.approx(nbytes / 1e9, rel=0.03)
 
 
 @pytest.mark.parametrize(
@@ -359,7 +318,6 @@ def test_places_are_read_too(round_gpu, program, nbytes):
     [
         (lambda x: x @ x, 2 * 256**3),
         (lambda x: x[:64] @ x, 2 * 64 * 256**2),
-        (lambda x: np.dot(x, x), 2 * 256**3),
         (lambda x: np.tensordot(x, x, axes=([1], [0])), 2 * 256**3),
         (lambda x: np.einsum("ij,jk->ik", x, x), 2 * 256**3),
         (lambda x: x.reshape(4, 64, 256) @ x.reshape(4, 256, 64), 2 * 4 * 64 * 64 * 256),
@@ -396,18 +354,7 @@ def test_a_composite_shares_its_bytes_among_its_kernels(round_gpu):
     assert moment.end - moment.start == pytest.approx(10 * MILLI, rel=1e-3)  # ten operations each, in five kernels
 
 
-def test_kernels_copy_no_bytes_and_are_loaded_once(round_gpu):
-    x = on(round_gpu, 4)
-    with receipt() as r:
-        x.var()
-        x.var()
-        on(round_gpu, 4)
-    copies, kernels = ([moment for moment in r.timeline() if (moment.bytes > 0) == copied] for copied in (True, False))
-    assert [(moment.kind, moment.bytes) for moment in copies] == [("host to device", 16)]
-    assert [(moment.kind, moment.times) for moment in kernels] == [("first use", 1), ("launch", 4), ("launch", 4)]
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("count", [1, 3])
 def test_every_kernel_of_a_call_takes_a_launch_and_a_part_of_the_time(count):
     launch, floor = 5_000, 10_000  # nanoseconds
     lanes = Lanes(ROUND, HostClock())
@@ -419,6 +366,14 @@ def test_every_kernel_of_a_call_takes_a_launch_and_a_part_of_the_time(count):
     lanes.synchronize()
     _, asked, went_on, start, end = lanes.launch("x", 0, count=count)
     assert (went_on - asked, end - start) == (count * launch, count * floor)
+
+
+def test_a_kernel_by_hand_is_loaded_once_and_lasts_what_it_lasts():
+    lanes = Lanes(ROUND, HostClock())
+    for loading in (1_000_000, 0):
+        loaded, asked, went_on, start, end = lanes.launch_lasting("x", 7_000)
+        assert (loaded - asked, went_on - loaded, end - start) == (loading, 5_000, 7_000)
+        lanes.synchronize()
 
 
 def test_kernels_shorter_than_their_launch_wait_for_it():
@@ -494,26 +449,7 @@ def test_products_of_batches_in_float16_are_computed_in_float32():
     assert times[np.float16] == pytest.approx(times[np.float32], rel=0.05)
 
 
-def test_products_in_float64_use_tensor_cores_where_there_are_any():
-    """Lately they do as many operations as Float32 without them."""
-    for name, rate in (("A100", 19.5e12), ("H100", 67e12), ("H200", 67e12)):
-        assert preset(name).float64 == pytest.approx(0.85 * rate)
-
-
 def test_precision_has_its_price():
     times = {name: product_on_paper(name, 1024, 1024) for name in ("float16", "float32", "float64")}
     assert times["float16"] < times["float32"] / 4
     assert times["float64"] == pytest.approx(times["float32"] * 32 * 0.74 / 0.9, rel=0.01)
-
-
-def test_presets_are_of_cards_that_there_are_and_cannot_be_changed():
-    assert list(PRESETS) == ["NVIDIA T4", "GTX 1650", "RTX 2080 Ti", "L4", "RTX 4090", "A100", "H100", "H200"]
-    for card in PRESETS.values():
-        assert card.pinned > card.pageable and card.float16 > card.float32 and card.version == 2
-        with pytest.raises(AttributeError):
-            card.launch = 0.0
-    assert preset(ROUND) is ROUND
-    with pytest.raises(ValueError, match="NVIDIA T4, GTX 1650"):
-        preset("T5")
-    with fl.simulate_gpu(like=ROUND) as device:
-        assert device.name == "simulated round"

@@ -1,7 +1,6 @@
 """What each thing costs, as a receipt counts it: launches, copies, waits, memory. Figures are CuPy 14's."""
 
 import re
-import threading
 
 import numpy as np
 import pytest
@@ -21,53 +20,21 @@ def launches(program):
     return r.launches
 
 
-@pytest.mark.parametrize(
-    ("program", "count"),
-    [
-        (lambda x: x + x, 1),
-        (lambda x: np.tanh(x @ x.T + 1), 3),
-        (lambda x: x.__iadd__(1), 1),
-        (lambda x: x[0], 0),
-        (lambda x: x[:, 1:], 0),
-        (lambda x: np.reshape(x, (3, 2)), 0),
-        (lambda x: x.ravel(), 0),
-        (lambda x: np.expand_dims(x, 0), 0),
-        (lambda x: np.squeeze(x[None]), 0),
-        (lambda x: np.swapaxes(x, 0, 1), 0),
-        (lambda x: np.moveaxis(x, 0, 1), 0),
-        (lambda x: np.transpose(x), 0),
-        (lambda x: np.diagonal(x), 0),
-        (lambda x: x.real, 0),
-        (lambda x: (x.shape, np.ndim(x), np.size(x), len(x), x.nbytes), 0),
-        (lambda x: x.__setitem__(0, x[1]), 0),
-        (lambda x: np.take(x, [0, 1]), 1),
-        (lambda x: x.device.rng.random(3), 2),
-        (lambda x: (np.nanvar(x), np.nanstd(x)), 3 + 4),
-        (lambda x: (np.average(x), np.ptp(x), np.count_nonzero(x)), 2 + 3 + 1),
-        (lambda x: (np.roll(x, 1), np.roll(x, 1, 0)), 1 + 2),
-        (lambda x: (np.roll(x, (1, 2), (0, 1)), np.roll(x, 1, (0, 1))), 4 + 4),
-        (lambda x: (np.allclose(x, x), np.array_equal(x, x), np.array_equiv(x, x)), 2 + 2 + 2),
-        (lambda x: (np.diff(x), np.outer(x, x), np.linalg.norm(x)), 1 + 1 + 3),
-        (lambda x: (x[0].argpartition(1), x.argpartition(1, axis=0)), 8 + 10),
-        (lambda x: np.flatnonzero(x), 3),
-        (lambda x: (np.empty_like(x), np.vstack([x, x]), np.hstack([x] * 3), np.dstack([x, x])), 0 + 2 + 3 + 2),
-        (lambda x: (np.result_type(x, x), np.can_cast(x.dtype, float), np.common_type(x)), 0),
-        (lambda x: (np.iscomplexobj(x), np.isrealobj(x), np.min_scalar_type(x)), 0),
-        (lambda x: (np.may_share_memory(x, x), np.shares_memory(x, x), np.shape(x)), 0),
-    ],
-)
+# Beside those of `benchmarks/launch_table.py`.
+@pytest.mark.parametrize(("program", "count"), [
+    (lambda x: (x[0], x[:, 1:], np.reshape(x, (3, 2)), x.ravel(), np.expand_dims(x, 0), np.squeeze(x[None])), 0),
+    (lambda x: (np.swapaxes(x, 0, 1), np.moveaxis(x, 0, 1), np.transpose(x), np.diagonal(x), x.real), 0),
+    (lambda x: (x.shape, np.ndim(x), np.size(x), len(x), x.nbytes, np.result_type(x, x)), 0),
+    (lambda x: (np.iscomplexobj(x), np.min_scalar_type(x), np.may_share_memory(x, x), np.shares_memory(x, x)), 0),
+    (lambda x: x.__setitem__(0, x[1]), 0),
+    (lambda x: (np.array_equiv(x, x), np.roll(x, 1, (0, 1))), 2 + 4),
+    (lambda x: (x[0].argpartition(1), x.argpartition(1, axis=0)), 8 + 10),
+    (lambda x: (np.flatnonzero(x), np.hstack([x] * 3), np.dstack([x, x])), 3 + 3 + 2),
+    (lambda x: x @ x.T.astype(np.int32), 1 + 3),  # both become float64
+])  # fmt: skip
 def test_kernels(simulated, program, count):
     x = numbers(simulated)
     assert launches(lambda: program(x)) == count
-
-
-def test_the_last_step_of_an_update_of_a_part_is_free(simulated):
-    x = numbers(simulated)
-
-    def program():
-        x[0] += 1
-
-    assert launches(program) == 1
 
 
 def test_copies_on_a_device_between_two_and_from_pinned_memory_are_explicit():
@@ -98,18 +65,11 @@ def test_what_the_program_asked_for_is_explicit(simulated):
     ("program", "nbytes"),
     [
         (lambda x: float(x[0, 0]), 4),
-        (lambda x: int(x[0, 0]), 4),
-        (lambda x: bool(x[0, 0]), 4),
         (lambda x: x[0, 0].item(), 4),
         (lambda x: f"{x[0, 0]:.1f}", 4),
         (lambda x: repr(x), 24),
-        (lambda x: str(x), 24),
-        (lambda x: x.tolist(), 24),
         (lambda x: x[x > 2], 4),
         (lambda x: x.__setitem__(x > 2, x[0, 0]), 4),
-        (lambda x: np.nonzero(x), 4),
-        (lambda x: np.unique(x), 4),
-        (lambda x: x.tobytes(), 24),
         (lambda x: x[: x.argmax()], 8),
         (lambda x: x.ravel().put([0], 1, "raise"), 1),
     ],
@@ -128,7 +88,6 @@ def test_what_waits_without_a_word(simulated, program, nbytes):
     [
         (lambda x: x[[0, 1]], 16),
         (lambda x: x[np.array([0, 1], np.int32)], 8),
-        (lambda x: np.take(x, [0, 1]), 16),
         (lambda x: x.__setitem__([0, 1], np.zeros((2, 3))), 16 + 24),
         (lambda x: np.add.at(x, np.array([0]), 1.0), 8),
         (lambda x: np.add.at(x, np.array([0]), np.ones(3, np.float32)), 8 + 12),
@@ -177,22 +136,6 @@ def test_a_receipt_ends_also_when_the_program_fails(simulated):
     assert r.launches == 0
 
 
-def test_other_threads_are_counted(simulated):
-    x = numbers(simulated)
-
-    def work():
-        for _ in range(200):
-            x + 1
-
-    with receipt() as r:
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert r.launches == 800
-
-
 def test_peak_memory(simulated):
     x = numbers(simulated, (128,))  # 512 bytes
     with receipt() as outer:
@@ -223,21 +166,6 @@ def test_what_a_receipt_says(simulated):
         "first uses        4",
         f"peak memory       {r.peak_memory:,} bytes",
     ]
-
-
-def test_on_a_cpu_there_is_nothing_to_count():
-    with receipt() as r:
-        np.ones(3) + 1
-    assert (r.launches, r.synchronizations, r.peak_memory) == (0, 0, 0)
-
-
-@pytest.mark.on("CUDA")
-def test_a_real_gpu_does_not_tell(device):
-    with receipt() as r:
-        cpu(gpu(np.ones(3, np.float32)) + 1)
-    assert r.launches is None
-    assert "not visible on CUDA:0" in repr(r)
-    assert (r.host_to_device.count, r.device_to_host.count) == (1, 1)
 
 
 # -- operations ------------------------------------------------------------------------------------------------

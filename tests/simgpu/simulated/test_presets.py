@@ -31,20 +31,13 @@ def check(card, figures):
     assert rates == pytest.approx([float16, float32, float64])
 
 
-@pytest.mark.parametrize("name", FIRST)
-def test_the_figures_of_version_1(name):
-    card = preset(name, 1)
-    check(card, FIRST[name])
-    assert (card.version, card.launch, card.library, card.tape, card.start) == (1, 8e-6, 8e-6, 0.0, 0.0)
-    assert (card.floor, card.latency, card.first_use) == pytest.approx((3e-6, 13e-6, 20e-3))
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_the_figures_of_version_2(name):
-    card = PRESETS[name]
-    check(card, SECOND[name])
-    assert (card.version, card.launch, card.library, card.tape) == (2, 15e-6, 20e-6, 4e-6)
-    assert (card.floor, card.latency, card.first_use, card.start) == pytest.approx((3e-6, 13e-6, 20e-3, 0.5))
+@pytest.mark.parametrize(("name", "version"), [*((name, 1) for name in FIRST), *((name, 2) for name in PRESETS)])
+def test_the_figures(name, version):
+    card = preset(name, version)
+    check(card, (FIRST, SECOND)[version - 1][name])
+    of_the_host = (8e-6, 8e-6, 0.0, 0.0) if version == 1 else (15e-6, 20e-6, 4e-6, 0.5)
+    assert (card.version, card.launch, card.library, card.tape, card.start) == (version, *of_the_host)
+    assert (card.floor, card.latency, card.first_use, card.queue) == pytest.approx((3e-6, 13e-6, 20e-3, 1024))
 
 
 def test_an_earlier_version_is_asked_for_by_number_or_by_name():
@@ -53,6 +46,8 @@ def test_an_earlier_version_is_asked_for_by_number_or_by_name():
     assert preset("NVIDIA T4 (version 2)") is preset("NVIDIA T4", 2) is preset("NVIDIA T4")
     with fl.simulate_gpu(like="NVIDIA T4 (version 1)") as device:
         assert device.settings[0] is first
+    with pytest.raises(ValueError, match="NVIDIA T4, GTX 1650"):
+        preset("T5")
     for name, version in (("NVIDIA T4", 3), ("H100", 1)):
         with pytest.raises(ValueError, match=f"{name} has no version {version}; the latest is 2"):
             preset(name, version)
@@ -80,3 +75,5 @@ def test_a_preset_prints_its_figures_with_their_kinds():
     assert "peers                        no  guessed" in lines and preset("H100").peers
     mine = preset("NVIDIA T4")._replace(name="mine", source="")
     assert "bandwidth              240 GB/s  given" in repr(mine).splitlines()
+    with fl.simulate_gpu(like=mine) as device:
+        assert preset(mine) is mine and device.name == "simulated mine"

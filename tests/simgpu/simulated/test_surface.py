@@ -3,7 +3,6 @@
 import functools
 import inspect
 
-import numpy as np
 import numpy.fft  # noqa: F401  (its functions are known to NumPy only then)
 import pytest
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
@@ -63,16 +62,6 @@ def test_ufuncs(ufunc):
 
     exists = hasattr(cupy, ufunc.__name__) or hasattr(cupyx.scipy.special, ufunc.__name__)
     assert (ufunc.__name__ in surface.LACKING_UFUNCS) == (not exists)
-
-
-def test_what_is_refused_raises(simulated):
-    x = simulated(np.ones((2, 2), np.float32))
-    for refused in (lambda: np.block([x]), lambda: np.linalg.multi_dot([x, x]), lambda: np.spacing(x),
-                    lambda: np.sum(x, where=True), lambda: np.max(x, initial=0), lambda: np.add(x, x, subok=False),
-                    lambda: np.fft.fft(x, out=x),
-                    lambda: np.linalg.svd(x, hermitian=True), lambda: np.zeros_like(x, device="cpu")):  # fmt: skip
-        with pytest.raises(TypeError, match="CuPy"):
-            refused()
 
 
 BINARY = surface.names("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift divmod")

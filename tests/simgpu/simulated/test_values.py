@@ -95,7 +95,7 @@ def test_a_bias_in_float16_gets_its_whole_gradient(device):
 
 
 @pytest.mark.on("Simulated", "CUDA")
-@pytest.mark.parametrize("exponent", [-1, -2, -3])
+@pytest.mark.parametrize("exponent", [-1, -2])
 def test_integers_to_a_negative_power_lose_their_fraction(exponent, device):
     x = device(np.array([-2, -1, 0, 1, 2]))
     right = [0, (-1) ** exponent, 0, 1, 0]

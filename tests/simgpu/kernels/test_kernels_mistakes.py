@@ -1,0 +1,307 @@
+"""Each mistake in a kernel is found, with its line and what to write, in the words of that line. Watched threads."""
+
+import inspect
+import itertools
+
+import numpy as np
+import pytest
+import snippets
+from snippets import I, escaped
+
+import fluxlite as fl
+from fluxlite.cuda import jit
+
+pytestmark = pytest.mark.usefixtures("simulated")
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def kernel_of(tmp_path):
+    """A kernel with this body."""
+
+    def make(body):
+        text = snippets.HEAD + snippets.text_of(body, "wrong")
+        return snippets.imported(tmp_path / f"mistakes_{next(_numbers)}.py", text).wrong
+
+    return make
+
+
+def launched(kernel, blocks, threads, size=32):
+    """What's in `out` after a launch."""
+    there = [fl.gpu(x, dtype=None) if isinstance(x, np.ndarray) else x for x in snippets.arguments(size)]
+    kernel[blocks, threads](*there)
+    return fl.cpu(there[5])
+
+
+T = "t = int(jit.threadIdx.x)\n"
+PART = T + "part = jit.shared_memory(np.float32, 32)\n"
+READ = PART + "part[t] = x[t]\njit.syncthreads()\n"
+
+OUTSIDE = [
+    (I + "out[i] = x[i + 1]", 1, 32, "index 32 is outside.*Guard the line: `if i + 1 < x.size:`."),
+    (I + "out[i] = x[i]  # here", 2, 32, "block (1), thread (0), line .*x has 32 elements, 0 to 31; index 32 is.*"
+     "32 threads do this here. A GPU doesn't check. Guard the line: `if i < x.size:`."),
+    (I + "out[i] = x[i - 1]  # here", 1, 32, "thread (0), .*index -1 .*doesn't count from the end.*`if i - 1 >= 0:`"),
+    (I + "out[i] = element(x, i)", 2, 32, "kernel element, block (1), thread (0), line .*index 32"),
+    (I + "out[i] = z[i, 0]", 1, 32, "along axis 0.*`if i < z.shape[0]:`"),
+    (I + "out[i] = z[0][i]", 1, 32, "along axis 1.*`if i < z.shape[1]:`"),
+    (I + "r = z[1]\nout[i] = r[i]", 1, 32, "`if i < r.size:`"),
+    (I + "jit.atomic_add(z, (0, i), 1.0)", 1, 9, "`if i < z.shape[1]:`"),
+    (PART + "part[t] = x[0]", 1, 64, "part has 32.*`if t < 32:`. Or is the block, with its 64 threads, larger"),
+    (READ + "out[t] = part[t - 1]", 1, 32, "index -1 .*`if t - 1 >= 0:`."),
+    ("t = jit.threadIdx.x\nout[t] = x[t - 1]", 1, 32,
+     "index 4,294,967,295 is outside.*write t = int(jit.threadIdx.x).*`if t - 1 >= 0:`"),
+    (I + "t = jit.threadIdx.x\nk = t - 1\nout[i] = x[k]", 1, 32, "write t = int(jit.threadIdx.x)"),
+    ("j, i = jit.grid(2)\nz[i - 1, j] = 1.0", 1, 4, "write ii = int(i).*`if ii - 1 >= 0:`"),
+    ("out[0] = x[jit.grid(1) - 1]", 1, 1, "write int(jit.grid(1))"),
+    ("i = jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x\nout[i] = x[i - 1]", 1, 32,
+     "write i = int(jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x)"),
+    # no guard would help, or it stands there
+    ("out[0] = x[40]", 1, 8, "index 40 is outside but not Guard"),
+    (I + "out[i] = x[i if i < 1 else i + 40]", 1, 8, "is outside but not Guard"),
+    ("out[0] = x[-1]", 1, 32, "doesn't count from the end. Write x[x.size - 1]. but not Guard"),
+    ("out[0] = z[0, -2]", 1, 32, "Write z[0, z.shape[1] - 2]. but not Guard"),
+    (PART + "part[-1] = 0.0", 1, 32, "Write part[32 - 1]. but not Guard"),
+    ("i = jit.grid(1)\nif i - 1 >= 0:\n    out[i] = x[i - 1]", 1, 32, "write i = int(jit.grid(1)) but not Guard"),
+    # a launch with other axes than the kernel's
+    ("tx = int(jit.threadIdx.x)\nty = int(jit.threadIdx.y)\npart = jit.shared_memory(np.float32, 16)\n"
+     "part[ty * 4 + tx] = z[ty, tx]", 1, 16,
+     "jit.threadIdx.y in a launch whose blocks have one axis: it is always 0. Launch with (4, 4). but not Guard"),
+    ("column, row = jit.grid(2)\nz[row, column] = 2.0", (1, 4), 96,
+     "Guard the line: `if column < z.shape[1]:`.*row is always the block's. Launch with (32, 3)."),
+]  # fmt: skip
+RACES = [
+    (I + "out[0] += x[i]  # here", 1, 32,
+     "out[0], which block (0), thread (.*) reads.*Several threads add to one element.*: jit.atomic_add(out, 0, x[i])."),
+    (I + "out[0] += x[i]", 2, 16, "jit.atomic_add(out, 0, x[i])."),
+    (I + "out[0] -= x[i] * 2", 1, 32, "jit.atomic_add(out, 0, -(x[i] * 2))."),
+    (I + "z[0, 1] -= x[i]", 1, 32, "jit.atomic_add(z, (0, 1), -x[i])."),
+    (READ + "if t < 16:\n    part[t] += part[t + 1]  # here", 1, 32, "WAR).*jit.syncthreads() but not atomic_add"),
+    (PART + "part[t] = x[t]\nout[t] = part[31 - t]  # here", 1, 32,
+     "reads part[.*], which block (0), thread (.*) writes (line .*RAW).*Put jit.syncthreads() between the two."),
+    (I + "out[0] *= x[i]", 1, 32, "into another array"),
+    ("for i in range(x.size):\n    out[i] = x[i] + 10", 1, 8,
+     "write after write, WAW).*Every thread runs the whole function. Let each do its own: i = int(jit.grid(1))."),
+    ("for i in range(4):\n    for j in range(8):\n        z[i, j] = 0.0", 1, 8, "its own: j, i = jit.grid(2)."),
+    (I + "out[0] = x[i]", 1, 8, "which block (0), thread (7) writes too (line .*own element, or let one of them"),
+    (I + "out[i // 2] = x[i]", 1, 8, "Give each thread its own element"),
+    (I + "x[i] = x[i] + x[(i + 1) % 32]  # here", 4, 8, "WAR.*never wait for each other: write into another array"),
+    (I + "x[i] = x[i] + x[(i + 1) % 32]", 1, 32, "Read first, then jit.syncthreads(), then write; or write into an"),
+    (I + "v = x[(i + 1) % 32]\njit.syncthreads()\nx[i] = v\nout[i] = x[31 - i]", 2, 16, "in a launch of its own"),
+    (PART + "part[t] = x[t]\npart[t] = 1.0\nout[t] = part[31 - t]", 1, 32, "writes (lines .* and .*)"),
+    (PART + "for k in range(2):\n    part[t] = x[t]  # here\n    jit.syncthreads()\n    out[t] = part[31 - t]", 1, 32,
+     "writes part[.*reads (line.*write after read, WAR"),
+    (T + "if t == 0:\n    s = x[0]\nif t == 32:\n    s = x[0]\nif t == 1:\n    s = x[0]\njit.syncwarp()\nif t == 0:\n"
+     "    x[0] = 1.0  # here", 1, 64, "which block (0), thread (32) reads"),  # a barrier of the other warp
+    # one axis in blocks of two
+    (I + "out[i] = x[i]", 1, (8, 4),
+     "count only the first axis: in blocks of 8 × 4, 4 threads have each number. Launch with 32, or use"),
+    (I + "out[0] += x[i]", 1, (8, 4), "jit.atomic_add(out, 0, x[i])"),
+]  # fmt: skip
+NEVER_WRITTEN = [
+    (READ + "out[t] = part[31 - t]  # here", 2, 16,
+     "no thread has written part[31] yet.*is the block, with its 16 threads, smaller than the tile of 32?"),
+    (PART + "if t < 20:\n    part[t] = x[t]\njit.syncthreads()\nout[t] = part[31 - t]", 1, 32,
+     "with 0 where the array.*every round: `else: part[…] = 0.0`"),
+    (PART + "if t >= 12:\n    return\npart[t] = x[t]\njit.syncthreads()\nout[t] = part[t + 4]", 2, 32,
+     "20 of the block's 32 threads have returned (line .*) and write nothing any more. Keep all but not else:"),
+    (PART + "if jit.blockIdx.x == 1 and t > 7:\n    return\npart[t] = x[t]\njit.syncthreads()\nif t < 8:\n"
+     "    out[t] = part[t + 8]", 2, 16, "block (1), thread (0).*8 of the block's 16 threads"),
+    (PART + "if jit.blockIdx.x == 0:\n    return\npart[t] = x[t]\njit.syncthreads()\nout[t] = part[t + 4]", 2, 16,
+     "no thread has written part[16] yet but not returned"),  # which those of another block have
+    (I + "if x[i] > 0:\n    sign = 1.0\nout[i] = sign  # here", 1, 32, "sign has no value in this thread yet"),
+    (I + "out[i] = positive(1.0 - x[i])", 1, 32, "kernel positive.*thread (1).*gets to the end without a return"),
+    (I + "out[i] = positive(-x[i])", 1, 32, "kernel positive.*thread (0).*gets to the end without a return"),
+    (T + "if t < 16:\n    out[t] = jit.shfl_sync(0xFFFFFFFF, x[t], 20, width=32)  # here", 1, 32, "doesn't come here"),
+]  # fmt: skip
+STUCK = [
+    (T + "if t < 16:\n    jit.syncthreads()  # here", 1, 32,
+     "16 of the block's 32 threads do not come here, first of all thread (16).*where all threads pass"),
+    (T + "if t < 16:\n    jit.syncwarp()  # here", 1, 32, "thread (16), of the same warp"),
+]  # fmt: skip
+TOO_MUCH = [
+    ("a = jit.shared_memory(np.float32, 8192)\nb = jit.shared_memory(np.float64, 4096)  # here", 1, 32,
+     "65,536 bytes of shared memory.*49,152"),
+    ("out[0] = 1.0", 1, 2048, "2,048 threads a block; a block has at most"),
+    ("out[0] = 1.0", (1, 70_000), 32, "70,000 along y, and the most is 65,535"),
+]  # fmt: skip
+# Loops that can't end are found soon, and no loop that ends is taken for one.
+ENDLESS = [
+    (PART + I + "part[t] = 0.0\nwhile i < x.size:\n    part[t] += x[i]", 1, 32,
+     "`i` and `x.size` don't change in this loop: `while i < x.size` can't end.*Did you forget `i += …`?"),
+    ("half = 16\nwhile half >= 0:  # here\n    half = half // 2", 1, 32,
+     "begins with the same numbers as an earlier one: `while half >= 0` can't end."),
+    ("k = 0\nwhile k < 5:\n    k = (k + 1) % 3", 1, 32, "begins with the same numbers but not waits for"),
+    (I + "while True:\n    if i > 99:\n        break\n    s = x[0]", 1, 32, "`while True` ends by `break` alone"),
+    ("while x[0] < 1.0:\n    s = 1.0", 1, 32, "what it tests: `while x[0] < 1.0`.*waits for another one's write"),
+]  # fmt: skip
+KINDS = {
+    jit.OutOfBounds: OUTSIDE, jit.DataRace: RACES, jit.NeverWritten: NEVER_WRITTEN, jit.StuckBarrier: STUCK,
+    jit.TooMuch: TOO_MUCH, jit.Endless: ENDLESS,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "blocks", "threads", "words"), [(kind, *row) for kind, rows in KINDS.items() for row in rows]
+)
+def test_a_mistake_is_found_with_its_line_and_its_remedy(kind, body, blocks, threads, words, kernel_of):
+    kernel = kernel_of(body)
+    kernel.most_rounds = 10**9  # so that no limit of rounds ends a loop
+    words, *never = words.split(" but not ")
+    with pytest.raises(kind, match=escaped(words)) as error:
+        launched(kernel, blocks, threads)
+    message = str(error.value)
+    if "# here" in body:
+        lines, first = inspect.getsourcelines(kernel.function)
+        assert f"line {first + next(k for k, line in enumerate(lines) if '# here' in line)}: " in message
+    assert not any(word in message for word in never)
+    assert ("too (line" in message) == ("write after write" in message)
+
+
+ENDING = [
+    ("k = 0\nm = 0\nwhile m < 3:\n    k += 1\n    if k % 500 == 0:\n        m += 1\nout[0] = m", 3),
+    ("k = 0\nwhile True:\n    k += 1\n    if k == 700:\n        break\nout[0] = k", 700),
+    ("k = 0\na = 5\nb = 5\nwhile a < 9:\n    k += 1\n    a = b\n    b = k // 100\nout[0] = a", 9),
+    ("out[0] = 0.0\nwhile out[0] < 400.0:\n    out[0] += 1", 400),
+    ("s = 0.0\nout[0] = 0.0\nwhile s < 300.0:\n    s = jit.atomic_add(out, 0, 1.0)", 301),
+    ("s = 0.0\nwhile s < 300.0:\n    s += x[1]\nout[0] = s", 300),
+]
+
+
+@pytest.mark.parametrize(("body", "last"), ENDING)
+def test_a_loop_that_ends_late(body, last, kernel_of):
+    assert launched(kernel_of(body), 1, 1)[0] == last
+
+
+def test_the_limit_of_rounds(kernel_of):
+    kernel = kernel_of("k = 0\nwhile k >= 0:\n    k += 1")
+    kernel.most_rounds = 2000
+    with pytest.raises(jit.Endless, match="2,000 rounds, and 32 threads are still in") as error:
+        launched(kernel, 1, 32)
+    assert "waits" not in str(error.value)
+
+
+def test_a_shuffle_by_a_variable(kernel_of):
+    body = "step = 16\nt = jit.threadIdx.x\nout[t] = jit.shfl_down_sync(0xffffffff, x[t], np.uint32(step))"
+    assert launched(kernel_of(body), 1, 32)[3] == 19.0
+
+
+@pytest.mark.parametrize(("blocks", "row"), [(1, "row is always 0"), ((1, 4), "row is always the block's")])
+def test_the_second_axis_of_blocks_with_one(blocks, row, kernel_of):
+    kernel = kernel_of("column, row = jit.grid(2)\nif column < 8 and row < 4:\n    z[row, column] = 2.0")
+    launched(kernel, blocks, 64)
+    words = f"jit.grid(2) in a launch whose blocks have one axis: {row}. Launch with (8, 8)."
+    assert dict(kernel.figures.rows())["axes"] == words
+    for threads in ((8, 8), (8, 1), 1):  # with a second axis, or without one on purpose
+        launched(kernel, (1, 4), threads)
+        assert "axes" not in dict(kernel.figures.rows())
+
+
+# -- a watched thread -----------------------------------------------------------------------------------------------
+
+
+def watched(kernel, which, blocks, threads, capsys, size=32):
+    capsys.readouterr()
+    kernel.watched = which
+    launched(kernel, blocks, threads, size)
+    return [line.partition(": ")[2] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_watched_thread_shows_its_numbers(kernel_of, capsys):
+    kernel = kernel_of(I + "if i < x.size:\n    out[i] = x[i] + 10")
+    assert watched(kernel, (1, 2), 4, 16, capsys) == [
+        "i = int(jit.grid(1))    i = 18",
+        "if i < x.size:    yes",
+        "out[i] = x[i] + 10    x[18] = 18.0 → out[18] = 28.0",
+    ]
+    assert watched(kernel, (3, 2), 4, 16, capsys)[1:] == ["if i < x.size:    no"]
+    kernel = kernel_of(I + "if (x[i] >\n        x[i + 1]):\n    out[i] = 1.0")
+    assert watched(kernel, (0, 2), 1, 16, capsys)[1:] == ["if (x[i] >    x[2] = 2.0, x[3] = 3.0 → no"]
+
+
+def test_a_watched_loop_shows_its_first_rounds(kernel_of, capsys):
+    kernel = kernel_of("s = 0.0\nfor k in range(x.size):\n    s += x[k]\nh = 2\nwhile h > 5:\n    h = 0")
+    lines = watched(kernel, (0, 3), 1, 4, capsys, size=488)
+    assert lines[1:3] == ["for k in range(x.size):    k = 0", "s += x[k]    x[0] = 0.0 → s = 0.0"]
+    assert lines[15:] == [
+        "for k in range(x.size):    k = 7", "s += x[k]    x[7] = 7.0 → s = 28.0", "… 480 more rounds", "h = 2    h = 2",
+        "while h > 5:    no round",
+    ]  # fmt: skip
+
+
+def test_a_watched_thread_shows_no_loop_that_others_go_round(kernel_of, capsys):
+    kernel = kernel_of(I + "if i != 2:\n    while x[0] > 5.0:\n        s = 1.0\nfor k in range(2):\n    s = 2.0")
+    rounds = [line for k in range(2) for line in (f"for k in range(2):    k = {k}", "s = 2.0    s = 2.0")]
+    assert watched(kernel, (0, 2), 1, 16, capsys)[1:] == ["if i != 2:    no", *rounds]
+
+
+def test_a_watched_thread_among_shared_memory_and_atomics(kernel_of, capsys):
+    body = READ + "if t < 16:\n    part[t] += part[t + 16]\njit.atomic_add(out, 0, x[t])"
+    lines = watched(kernel_of(body), (0, 3), 1, 32, capsys)
+    assert "part[t] += part[t + 16]    part[3] = 3.0, part[19] = 19.0 → part[3] = 22.0" in lines
+    assert lines[-1] == "jit.atomic_add(out, 0, x[t])    x[3] = 3.0 → out[0]"
+
+
+def test_a_watched_loop_in_a_loop_is_short(kernel_of, capsys):
+    lines = watched(kernel_of("for i in range(20):\n    for k in range(30):\n        s = 1.0"), (0, 0), 1, 1, capsys)
+    assert lines.count("… 22 more rounds") == 8 and lines[-1] == "… 12 more rounds"
+    assert lines.count("for i in range(20):    i = 7") == 1 and len(lines) == 8 * 18 + 1
+
+
+@pytest.mark.parametrize("which", [3, (0, 99), (4, 0), (0, -1), (0, 1, 2), ("a", 0), (0, (4, 0))])
+def test_a_watched_thread_that_isnt_in_the_launch(which, kernel_of):
+    kernel = kernel_of("out[0] = x[0]")
+    kernel.watched = which
+    words = f"kernel wrong: watched.*this launch has blocks (0, 0) to (1, 1) and threads (0, 0) to (3, 1). Got {which}."
+    with pytest.raises(ValueError, match=escaped(words)):
+        launched(kernel, (2, 2), (4, 2))
+
+
+def test_a_watched_thread_by_its_axes(kernel_of, capsys):
+    kernel = kernel_of("column, row = jit.grid(2)\nif column < 8 and row < 4:\n    z[row, column] = 2.0")
+    by_axes, by_number = (watched(kernel, which, (2, 1), (4, 4), capsys) for which in (((1, 0), (3, 2)), (1, 11)))
+    assert by_axes == by_number and by_axes[-1].endswith("z[2, 7] = 2.0")
+
+
+# -- figures, settings, traces --------------------------------------------------------------------------------------
+
+
+def test_figures_before_a_launch_and_after_one_that_raised(kernel_of):
+    kernel = kernel_of(I + "out[i] = x[i]")
+    assert repr(kernel.figures).startswith("kernel wrong: no launch on a simulated GPU has finished yet. First launch")
+    with pytest.raises(AttributeError, match="First launch it"):
+        _ = kernel.figures.sectors
+    launched(kernel, 1, 32)
+    assert kernel.figures.sectors == 8
+    with pytest.raises(jit.OutOfBounds):
+        launched(kernel, 2, 32)
+    assert repr(kernel.figures) == "kernel wrong: the latest launch raised OutOfBounds, so there are no figures of it."
+    with pytest.raises(RuntimeError, match="the latest launch raised OutOfBounds"):
+        fl.explain(kernel)
+
+
+def test_every_row_of_the_figures_is_explained(kernel_of):
+    kernel = kernel_of(PART + "part[t] = x[t]\nif t < 3:\n    jit.atomic_add(out, 0, part[t])")
+    launched(kernel, 1, 32)
+    rows = [name for name, _ in kernel.figures.rows()]
+    assert "written" in rows and "bank conflicts" in rows and "atomics" in rows
+    assert all(f"- {name}: " in type(kernel.figures).__doc__ for name in rows)
+
+
+def test_a_kernel_has_no_other_settings(kernel_of):
+    kernel = kernel_of("out[0] = 1.0")
+    with pytest.raises(AttributeError, match="a kernel has no watch. Did you mean watched?"):
+        kernel.watch = (0, 1)
+    with pytest.raises(AttributeError, match="a kernel has no blocks: watched and most_rounds can be set"):
+        kernel.blocks = 3
+    kernel.watched, kernel.most_rounds = None, 10
+
+
+def test_how_a_trace_is_asked_for(kernel_of):
+    kernel = kernel_of("s = 1.0")
+    arguments = [fl.gpu(np.ones(4, np.float32))] * 7
+    for given in ((), arguments[:1], arguments[:4]):
+        with pytest.raises(TypeError, match=escaped("write wrong.trace(1, 32, (x, z, col, n_, d, out, n))")):
+            kernel.trace(*given)
+    assert "gives what one warp touched" in repr(kernel.trace)
+    assert repr(kernel.trace(2, 64, arguments, 1, 1)) == "Warp 1 of block 1 touches no memory."
