@@ -13,7 +13,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.course import crossing, crossover
-from fluxlite.course.explore import CARDS, EXPLORE, programs, whole_page, write_pages
+from fluxlite.course.explore import EXPLORE, programs, whole_page, write_pages
 from fluxlite.course.explore.lines import alive_crossover, place
 from fluxlite.course.explore.running import alive_race
 from fluxlite.course.films.moments import launches
