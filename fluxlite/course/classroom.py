@@ -35,8 +35,8 @@ from .handins import ABOUT, Handin, Remark, by_learner, collect, comparable
 # For the last row of a room: at most this many characters per line, per option, and per bar.
 WIDTH, OPTION, LONGEST = 96, 50, 30
 # For a teacher's screen of 120 columns: at most this many characters per line of remarks and per name (the table takes
-# what its lessons need), remarks, and files that are only named.
-SCREEN, NAME, NOTES, NAMED = 100, 18, 20, 120
+# what its lessons need), and so many remarks.
+SCREEN, NAME, NOTES = 100, 18, 20
 SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
 # Where a page keeps the notebook for itself: how to get a file of the session, and how the notebook.
 TO_GET = {
@@ -165,51 +165,35 @@ class Class:
         return "\n\n".join([*table, *self.notes()])
 
     def notes(self) -> list[str]:
-        """Remarks about learners and files, as one block of lines: beyond `NOTES`, only names. Maybe none."""
-        named = [*self._replaced(), *self._of_one_name(), *self._taken_together(), *self._of_files()]
-        lines = [line for _, line in named[:NOTES]]
-        if more := list(dict.fromkeys(name for name, _ in named[NOTES:])):
-            others = f" and {len(more) - NAMED} more" if len(more) > NAMED else ""
-            lines.append(f"There are remarks on these, too: {', '.join(more[:NAMED])}{others}")
-        wrapped = (textwrap.wrap(line, SCREEN, subsequent_indent="  ", break_on_hyphens=False) for line in lines)
-        return ["\n".join(line for lines in wrapped for line in lines)] if lines else []
+        """What to say about learners and files, as one block of lines. Maybe none."""
+        said = [*self._replaced(), *self._of_one_name(), *self._taken_together(), *map(str, self.remarks[:NOTES])]
+        if others := dict.fromkeys(remark.file for remark in self.remarks[NOTES:]):
+            said.append(f"There are remarks on these, too: {', '.join(others)}")
+        wrapped = (textwrap.wrap(line, SCREEN, subsequent_indent="  ", break_on_hyphens=False) for line in said)
+        return ["\n".join(line for lines in wrapped for line in lines)] if said else []
 
-    def _of_files(self) -> list[tuple[str, str]]:
-        """Each file and the remark about it: first one for each file in the folder, then the second, and so on.
-
-        So that one file with a thousand remarks doesn't hide the others.
-        """
-        seen = Counter[str]()
-        turns: list[tuple[int, str, str]] = []
-        for one in self.remarks:
-            file = one.file.partition("/")[0]
-            seen[file] += 1
-            turns.append((seen[file], one.file, str(one)))
-        return [(file, line) for _, file, line in sorted(turns, key=lambda turn: turn[0])]
-
-    def _replaced(self) -> list[tuple[str, str]]:
+    def _replaced(self) -> list[str]:
         """Learners with a guess that a later file answers differently, and the files."""
         return [
-            (label, f"{label} guessed {', '.join(one.replaced)} differently in {_files(one)}; the last counts")
+            f"{label} guessed {', '.join(one.replaced)} differently in {_files(one)}; the last counts"
             for label, one in zip(self.labels, self.handins)
             if one.replaced
         ]
 
-    def _of_one_name(self) -> list[tuple[str, str]]:
+    def _of_one_name(self) -> list[str]:
         """Learners that share a name and can't be told apart, each with their file."""
         files: dict[str, list[str]] = {}
         for label, one in zip(self.labels, self.handins):
             files.setdefault(comparable(_cut(one.name)), []).append(f"{label} is {_files(one)}")
         # The name isn't repeated there: it's text from elsewhere, and a shell would run what is in it.
         question = "Is it one learner? Add --one-learner and the name."
-        lines = []
-        for each in files.values():
-            more = f" and {len(each) - 6} more" if len(each) > 6 else ""
-            line = f"{len(each)} learners with the same name, each counted: {'; '.join(each[:6])}{more}. {question}"
-            lines.append((each[0].partition(" is ")[0], line))
-        return [line for line, each in zip(lines, files.values()) if len(each) > 1]
+        return [
+            f"{len(each)} learners with the same name, each counted: {'; '.join(each)}. {question}"
+            for each in files.values()
+            if len(each) > 1
+        ]
 
-    def _taken_together(self) -> list[tuple[str, str]]:
+    def _taken_together(self) -> list[str]:
         """Learners who handed in more than once, and still get one row."""
         again = "handed in more than once"
         by_name = "handed in from Colab, Kaggle or Binder, where the name alone tells who it is"
@@ -217,7 +201,7 @@ class Class:
         for label, one in zip(self.labels, self.handins):
             if len(one.files) > 1:
                 labels[by_name if one.place else again].append(f"{label} ({len(set(one.files))} files)")
-        return [(names[0], f"{why}; taken together: {', '.join(names)}") for why, names in labels.items() if names]
+        return [f"{why}; taken together: {', '.join(names)}" for why, names in labels.items() if names]
 
     # -- for the teacher ----------------------------------------------------------------------------------------------
 

@@ -1,20 +1,17 @@
 """Reading hand-ins: zip files, possibly inside zip files, from people you may not know.
 
 A learning platform packs a class's hand-ins into one zip file, and learners may zip theirs a second time. So we look
-for ``handin.json`` in any folder of any zip file. We don't trust a size before we've read the data, unpack nothing onto
-the disk, and make all text printable before showing it. What a file may cost depends on its own size, so that a small
-one can't take long, and nobody's hand-in keeps us from reading the others.
+for ``handin.json`` in any folder of any zip file. Nothing that was handed in is run, or written to the disk; what's
+larger than a hand-in can be isn't read; text is made printable before we show it. A file that can't be read is named,
+and doesn't keep us from reading the others.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import io
 import json
 import os
-import re
-import stat
 import unicodedata
 import zipfile
 from collections.abc import Callable, Collection, Iterator
@@ -24,29 +21,17 @@ from typing import Any, NamedTuple
 from . import exercises, progress
 
 ABOUT = "handin.json"
-# In bytes: a record of progress takes a few thousand, and a learner's notebooks a few million.
+# In bytes: what a hand-in says takes a few thousand, a learner's notebooks a few million.
 LARGEST, LARGEST_ZIP = 1_000_000, 64_000_000
-# In bytes: what we read at a time. A zip file's list of contents, which has to be read at once, must be no longer.
-PART = 2_000_000
-# A file may unpack to this many times its size, and this much more. Notebooks don't shrink when they're zipped again.
-TIMES, MORE = 3, 10_000_000
-# The same for one zip file inside another. A learner's own may be packed better, but there can be many.
-TIMES_INSIDE, MORE_INSIDE = 20, 1_000_000
-# What it counts, in bytes, to list a member, and to look into one.
-LISTED, OPENED = 200, 5_000
-# Zip files inside a zip file: the platform's, the learner's own, handin's.
-DEEPEST = 2
-# Files that pack others, and that nobody's zip command made.
+# In bytes: a zip file says itself how long its list of contents is, and that's read at once.
+LONGEST_LIST = 2_000_000
+# So many zip files are opened in one: a school's hand-ins in a platform's, one or two in a learner's. And none deeper.
+INSIDE = (2_000, 20)
+# Files that pack others, and that no zip command made.
 OTHER_PACKINGS = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
-# Folders inside folders: that's a file system's own limit, or a joke.
-DEEPEST_FOLDER = 30
+# So many remarks about one file are enough, and about a learner's zip file inside it.
+REMARKS, REMARKS_INSIDE = 100, 3
 WORDS = (exercises.RIGHT, exercises.NOT_RIGHT, exercises.STOPPED)
-# Letters that take no place or show nothing, so that two names with them look like one.
-INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
-# Accents on top of one another: with more of them, a name covers the lines above it.
-ACCENTS = 3
 
 
 class Handin(NamedTuple):
@@ -77,19 +62,16 @@ class Remark(NamedTuple):
         return f"{self.file}: {self.words}"
 
 
-class TooMuch(ValueError):
-    """Raised when a file unpacks to more than a class can hand in. We then stop reading it."""
-
-
 def collect(folder: Path) -> tuple[list[Handin], list[Remark]]:
     """All hand-ins in the zip files in `folder` and below, and remarks about the files."""
     found: list[Handin] = []
     remarks: list[Remark] = []
     for file in _zips(folder, remarks):
         search = _Search()
-        search.try_to(search.look_at, file, where=short(file.relative_to(folder).as_posix()))
+        where = printable(file.relative_to(folder).as_posix())
+        search.try_to(search.look_at, file, where=where)
         found += search.found
-        remarks += search.remarks
+        remarks += search.remarks[:REMARKS]
     return found, remarks
 
 
@@ -97,22 +79,19 @@ def _zips(folder: Path, remarks: list[Remark]) -> Iterator[Path]:
     """All files named .zip or .ZIP, sorted by name. What looks like a hand-in but isn't a zip file is remarked on."""
 
     def closed(error: OSError) -> None:
-        where = short(os.path.relpath(os.fsdecode(error.filename), folder))
-        remarks.append(Remark(where, f"this folder cannot be opened ({error.strerror})"))
+        where = os.path.relpath(os.fsdecode(error.filename), folder)
+        remarks.append(Remark(printable(where), f"this folder cannot be opened ({error.strerror})"))
 
     for place, folders, files in os.walk(folder, onerror=closed):
         below = Path(place).relative_to(folder)
-        if len(below.parts) >= DEEPEST_FOLDER and folders:
-            remarks.append(Remark(short(below.as_posix()), "folders in it were not opened: it's too deep"))
-            folders.clear()
         folders.sort()
         if ABOUT in files:  # Safari, for one, unpacks what it downloads
             words = "an unpacked hand-in is not counted: zip this folder again, or keep the zip file"
-            remarks.append(Remark(short(below.as_posix()), words))
+            remarks.append(Remark(printable(below.as_posix()), words))
         for name in sorted(files):
             if name.lower().endswith(OTHER_PACKINGS):
-                where = short((below / name).as_posix())
-                remarks.append(Remark(where, "only zip files are read: ask for the one that fluxlite handin made"))
+                words = "only zip files are read: ask for the one that fluxlite handin made"
+                remarks.append(Remark(printable((below / name).as_posix()), words))
         yield from (Path(place, name) for name in sorted(files + folders) if name.lower().endswith(".zip"))
 
 
@@ -120,24 +99,13 @@ def _zips(folder: Path, remarks: list[Remark]) -> Iterator[Path]:
 
 
 def printable(text: str) -> str:
-    """A text on one line, without characters that move a terminal's cursor or hide text, at most 1,000 of them.
+    """A text on one line, without characters that move a terminal's cursor; of a long one the beginning and the end.
 
     >>> printable("Ada\\nL. \\x1b[31m")
     'Ada L. [31m'
     """
-    shown: list[str] = []
-    accents = 0
-    for letter in unicodedata.normalize("NFC", INVISIBLE.sub(" ", text[:1000])):
-        accents = accents + 1 if unicodedata.category(letter) in ("Mn", "Me") else 0
-        if accents <= ACCENTS:
-            shown.append(letter if letter.isprintable() else " ")
-    return " ".join("".join(shown).split())
-
-
-def short(name: str) -> str:
-    """A file's name, printable, at most 100 characters: its beginning and its end."""
-    name = printable(name if len(name) < 1000 else f"{name[:100]}…{name[-100:]}")
-    return name if len(name) <= 100 else f"{name[:60]}…{name[-39:]}"
+    text = text if len(text) <= 100 else f"{text[:60]}…{text[-39:]}"
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def comparable(name: str) -> str:
@@ -152,30 +120,14 @@ def comparable(name: str) -> str:
 # -- one file ---------------------------------------------------------------------------------------------------------
 
 
-class _InParts(io.BufferedReader):
-    """A file that gives at most `PART` bytes at a time, whatever a zip file says about its own size."""
+class _Bounded(io.BufferedReader):
+    """A file from which `zipfile` can't read a list of contents that's longer than a class's."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if size is not None and 0 <= size <= PART:
-            return super().read(size)
-        content = super().read(PART + 1)
-        if len(content) > PART:
+        content = super().read(LONGEST_LIST + 1 if size is None or size < 0 else min(size, LONGEST_LIST + 1))
+        if len(content) > LONGEST_LIST:
             raise ValueError("its list of contents is too long")
         return content
-
-
-@contextlib.contextmanager
-def _opened(file: Path) -> Iterator[_InParts]:
-    """A regular file. Raises `ValueError` for anything else, such as a link or a pipe, without opening it."""
-    regular = stat.S_ISREG(os.lstat(file).st_mode)
-    # It may have become another since: then neither a link is followed nor a pipe waited for.
-    flags = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-    if regular:
-        with _InParts(io.FileIO(os.open(file, os.O_RDONLY | flags))) as stream:
-            if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                yield stream
-                return
-    raise ValueError("it is no file of its own")
 
 
 class _Search:
@@ -184,132 +136,95 @@ class _Search:
     def __init__(self) -> None:
         self.found: list[Handin] = []
         self.remarks: list[Remark] = []
-        self.left = 0
 
     def try_to(self, do: Callable[..., None], *arguments: Any, where: str) -> None:
         """Do something. If it fails, say so and go on."""
         try:
             do(*arguments, where)
-        except TooMuch:
-            self.remarks.append(Remark(where, "unpacks into too much for its size, so it was not read to its end"))
         except Exception as error:  # damaged, locked by a password, or not a zip file: there are many ways
-            why = printable(str(error))[:200] or type(error).__name__
+            why = printable(str(error)) or type(error).__name__
             self.remarks.append(Remark(where, f"cannot be read ({why}); ask for it again"))
 
     def look_at(self, file: Path, where: str) -> None:
-        with _opened(file) as stream, zipfile.ZipFile(stream) as archive:
-            self.left = TIMES * os.fstat(stream.fileno()).st_size + MORE
+        if file.is_symlink() or not file.is_file():  # opening a pipe would wait, and a link leads to who knows what
+            raise ValueError("it is no file of its own")
+        with _Bounded(io.FileIO(file)) as stream, zipfile.ZipFile(stream) as archive:
             self.walk(archive, 0, where)
-
-    def spend(self, cost: int) -> None:
-        self.left -= cost
-        if self.left < 0:
-            raise TooMuch
 
     def walk(self, archive: zipfile.ZipFile, depth: int, where: str) -> None:
         """Read all hand-ins in an archive, and in the archives inside it. Raises `ValueError` if there are none."""
-        signed: dict[str, dict[str, str]] = {}  # for each learner in Moodle's zip file: the names on their hand-ins
-        seen: set[str] = set()
+        of_moodle: dict[str, bool] = {}  # has this learner's folder or file in Moodle's zip file a hand-in?
+        opened = hand_ins = 0
         for info in archive.infolist():
-            self.spend(LISTED)
-            name = info.filename.replace("\\", "/")
-            parts = name.split("/")
+            parts = info.filename.replace("\\", "/").split("/")
             if any(part.startswith(".") or part == "__MACOSX" for part in parts):
                 continue
-            here = f"{where}/{short(name)}"
-            whose, of_moodle, _ = parts[0].partition("_assignsubmission_")
-            names = signed.setdefault(whose, {}) if of_moodle else {}
-            before = len(self.found)
+            whose, submission, _ = parts[0].partition("_assignsubmission_")
+            is_zip = parts[-1].lower().endswith(".zip")
+            if submission:
+                of_moodle[whose] = of_moodle.get(whose, False) or is_zip or parts[-1] == ABOUT
             if parts[-1] == ABOUT:
-                self.spend(OPENED)
-                self.try_to(self.handin, archive, info, where=here.removesuffix(f"/{ABOUT}"))
-            elif parts[-1].lower().endswith(".zip"):
-                self.spend(OPENED)
-                self.try_to(self.inner, archive, info, depth + 1, where=here)
-            else:
-                continue
-            seen.add(whose)
-            names |= {comparable(one.name): one.name for one in self.found[before:]}
-        if not seen and not signed:
+                here = printable("/".join([where, *parts[:-1]]))
+                self.try_to(self.handin, archive, info, where=here)
+            elif is_zip:
+                opened += 1
+                if depth == len(INSIDE) or opened > INSIDE[depth]:
+                    raise ValueError("too many zip files inside zip files; unpack the outer one")
+                self.try_to(self.inner, archive, info, depth + 1, where=printable(f"{where}/{'/'.join(parts)}"))
+            hand_ins += is_zip or parts[-1] == ABOUT
+        if not hand_ins and not of_moodle:
             raise ValueError(f"no {ABOUT} is in it: fluxlite handin makes one that has it")
-        for whose, names in signed.items():
-            if whose not in seen:
-                self.remarks.append(Remark(f"{where}/{short(whose)}", "no hand-in is in it"))
-            elif len(names) > 1:
-                words = f"has hand-ins with {len(names)} names: {_some(names.values())}"
-                self.remarks.append(Remark(f"{where}/{short(whose)}", words))
+        for whose, something in of_moodle.items():
+            if not something:
+                self.remarks.append(Remark(printable(f"{where}/{whose}"), "no hand-in is in it"))
 
     def inner(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, depth: int, where: str) -> None:
-        """Look into a zip file inside another. It may use a part of what's left, so that others have the rest."""
-        if depth > DEEPEST:
-            raise ValueError("a zip file in a zip file in a zip file; unpack the outer one")
-        may_cost = TIMES_INSIDE * info.compress_size + MORE_INSIDE
-        content = self.read(archive, info, min(LARGEST_ZIP, may_cost))
-        outside, inside = self.left, min(self.left // 2, may_cost)
-        self.left = inside
-        try:
-            with _InParts(content) as stream, zipfile.ZipFile(stream) as archive:  # type: ignore[arg-type]
-                self.walk(archive, depth, where)
-        finally:
-            self.left = outside - (inside - self.left)
-
-    def read(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> io.BytesIO:
-        """A member's content, if it's really no larger than `most`, whatever size the archive claims."""
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError("it is packed in a way that handin does not use")
-        content = io.BytesIO()
-        with archive.open(info) as stream:
-            while part := stream.read(min(PART, most + 1 - content.tell())):
-                self.spend(len(part))
-                content.write(part)
-                if content.tell() > most:
-                    raise ValueError(f"{short(info.filename)} is too large to be what it says")
-        content.seek(0)
-        return content
-
-    def json(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> dict[str, Any]:
-        content = json.load(self.read(archive, info, LARGEST))
-        if not isinstance(content, dict):
-            raise ValueError(f"{short(info.filename)} is not what handin writes")
-        return content
+        content, before = io.BytesIO(_read(archive, info, LARGEST_ZIP)), len(self.remarks)
+        with _Bounded(content) as stream, zipfile.ZipFile(stream) as inside:  # type: ignore[arg-type]
+            try:
+                self.walk(inside, depth, where)
+            finally:
+                del self.remarks[before + REMARKS_INSIDE :]
 
     def handin(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> None:
-        about = self.json(archive, info)
+        about = _json(archive, info)
         beside = archive.NameToInfo.get(info.filename.removesuffix(ABOUT) + progress.FILE)
-        kept = self.json(archive, beside) if beside else {}
-        checks, guesses, learner = (_record(kept, part) for part in ("checks", "guesses", "learner"))
+        kept = _json(archive, beside) if beside else {}
+        checks, guesses, learner = (kept.get(part, {}) for part in ("checks", "guesses", "learner"))
         counted = {id: word for id, word in checks.items() if id in _exercises() and word in WORDS}
         guessed = {id: letter for id, letter in guesses.items() if letter in _questions().get(id, ())}
-        left_out = (checks.keys() - counted) | (guesses.keys() - guessed)
-        unknown = left_out - _exercises() - _questions().keys()
-        for ids, why in ((unknown, "no lesson has"), (left_out - unknown, "no lesson writes what it has for")):
-            if ids:
-                self.remarks.append(Remark(where, f"{why} {_some(ids)}; not counted"))
-        place = about.get("place")
+        if left_out := sorted((checks.keys() - counted) | (guesses.keys() - guessed)):
+            named = ", ".join(printable(id)[:20] for id in left_out[:5])
+            more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
+            self.remarks.append(Remark(where, f"has what no lesson writes: {named}{more}; not counted"))
         self.found.append(
             Handin(
-                name=printable(str(about["name"]))[:100] or Path(where).stem,
-                time=printable(str(about["time"]))[:40],
+                name=printable(str(about["name"])) or Path(where).stem,
+                time=printable(str(about["time"])),
                 checks=counted,
                 guesses=guessed,
                 learner=str(learner.get("id", ""))[:100],
-                place=place if place in progress.PASSING else "",
+                place=about["place"] if about.get("place") in progress.PASSING else "",
                 files=(where,),
             )
         )
 
 
-def _record(kept: dict[str, Any], part: str) -> dict[str, Any]:
-    record = kept.get(part, {})
-    if not isinstance(record, dict):
-        raise ValueError(f"{progress.FILE} is not what the lessons write")
-    return record
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    """A member's content, at most `most` bytes. No more than that is unpacked, whatever size the archive claims."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # zipfile unpacks others without a limit
+        raise ValueError("it is packed in a way that handin does not use")
+    if info.file_size > most:
+        raise ValueError(f"{printable(info.filename)} is too large to be what it says")
+    with archive.open(info) as stream:
+        return stream.read(info.file_size)
 
 
-def _some(texts: Collection[str]) -> str:
-    """The first five of them, and how many more there are."""
-    more = f" and {len(texts) - 5} more" if len(texts) > 5 else ""
-    return ", ".join(printable(text)[:20] for text in sorted(texts)[:5]) + more
+def _json(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> dict[str, Any]:
+    content = json.loads(_read(archive, info, LARGEST))
+    if not isinstance(content, dict):
+        raise ValueError(f"{printable(info.filename)} is not what handin writes")
+    return content
 
 
 @functools.cache

@@ -41,6 +41,7 @@ def learner(tmp_path, monkeypatch):
     folder = tmp_path / "ada" / "my-course"
     folder.mkdir(parents=True)
     (folder / "03-your-own-model.ipynb").write_text("{}")
+    os.utime(folder / "03-your-own-model.ipynb", (0, 0))  # a computer without a clock: zip files know no 1970
     monkeypatch.setenv("FLUXLITE_PROGRESS", str(folder / progress.FILE))
     progress.keep("checks", "03.1", "right")
     progress.keep("guesses", "03-A", "c")
@@ -126,22 +127,10 @@ def test_thirty_learners_and_all_lessons_fit_on_one_screen():
     assert tens[heads.index("03") :].startswith("3333 ") and ones[heads.index("03") :].startswith("0000 ")
 
 
-def test_names_that_are_long_are_cut_to_the_same_width():
-    assert [classroom._cut(name) for name in ("Ada", "x" * 19)] == ["Ada", "x" * 17 + "…"]
-    assert classroom._cut("伟" * 11, " #12") == "伟" * 6 + "… #12" and classroom._wide("e\u0301伟") == 3
-
-
 def test_many_notes_leave_the_table_on_the_screen():
     shown = repr(Class(class_of(3), [Remark(f"{i}.zip", "cannot be read") for i in range(100)]))
-    lines = shown.splitlines()
-    assert "19.zip: cannot be read" in lines and "20.zip: cannot be read" not in lines and len(lines) < 40
-    assert "\nThere are remarks on these, too: 20.zip, 21.zip, " in shown and shown.endswith(" 98.zip, 99.zip")
-
-
-def test_a_file_with_many_remarks_does_not_hide_the_others():
-    flood = [Remark(f"a.zip/{i}.zip", "cannot be read") for i in range(1_000)]
-    shown = repr(Class(class_of(3), [*flood, Remark("b.zip", "cannot be read")]))
-    assert "b.zip: cannot be read" in shown and len(shown.splitlines()) < 100 and shown.endswith(" and 861 more")
+    assert "\n19.zip: cannot be read\nThere are remarks on these, too: 20.zip, 21.zip, " in shown
+    assert shown.endswith(" 98.zip, 99.zip") and len(shown.splitlines()) < 40
 
 
 def test_who_answers_differently_in_another_learners_name_is_shown(learner, tmp_path, monkeypatch):
@@ -188,11 +177,6 @@ def test_a_full_disk_leaves_the_file_that_was_there(command, learner, monkeypatc
     assert {path.name: path.read_bytes() for path in learner.iterdir()} == before
 
 
-def test_a_notebook_from_a_computer_without_a_clock_is_packed(learner):
-    os.utime(learner / "03-your-own-model.ipynb", (0, 0))
-    assert handin("Ada", learner).exists()
-
-
 def test_the_command_runs_nothing_from_the_folder_of_hand_ins(learner, tmp_path):
     """``fluxlite class`` and ``python -P -m fluxlite class``. Plain ``python -m`` puts the folder first on its path."""
     handin("Ada", learner).rename(tmp_path / "Ada.zip")
@@ -207,11 +191,6 @@ def test_the_command_runs_nothing_from_the_folder_of_hand_ins(learner, tmp_path)
             [sys.executable, *way, "class", "."], cwd=tmp_path, env=environment, capture_output=True, text=True
         )
         assert re.search(r"^Ada +\+\.\.\. +1$", answer.stdout, re.MULTILINE), answer.stderr
-
-
-def test_the_help_says_how_to_look_at_a_class_safely(capsys):
-    main(["class", "--help"])
-    assert "Type fluxlite class or python -P -m fluxlite class" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_table_for_a_spreadsheet(learner, tmp_path, monkeypatch, capsys):
@@ -360,16 +339,6 @@ def test_on_colab_the_browser_downloads_the_hand_in(fails, tmp_path, monkeypatch
     assert ("Your browser downloads it now." in said) is not fails
 
 
-def test_a_record_that_was_brought_along_counts(tmp_path, monkeypatch, capsys):
-    """On Colab, progress.json of another lesson's session, put beside this one's files before it starts."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLAB_RELEASE_TAG", "x")
-    monkeypatch.delenv("FLUXLITE_PROGRESS")
-    (tmp_path / progress.FILE).write_text('{"checks": {"03.1": "right", "03.2": "right"}}')
-    start("04")
-    assert re.search(r"so far: .*, 2 of \d+ checks\n.*put its progress.json here first", capsys.readouterr().out)
-
-
 @pytest.mark.parametrize(
     ("variable", "words"),
     [
@@ -452,8 +421,7 @@ def test_on_a_hub_lab_becomes_the_learners_server(tmp_path, monkeypatch, became)
     assert (tmp_path / "my-course" / lab_module.FIRST).exists()
 
 
-@pytest.mark.parametrize("there_already", [True, False])
-def test_on_a_hub_with_a_full_disk_a_learner_still_gets_in(there_already, tmp_path, monkeypatch, became, capsys):
+def test_on_a_hub_with_a_full_disk_a_learner_still_gets_in(tmp_path, monkeypatch, became, capsys):
     """Otherwise they couldn't even delete something."""
 
     def full(folder):
@@ -461,11 +429,9 @@ def test_on_a_hub_with_a_full_disk_a_learner_still_gets_in(there_already, tmp_pa
 
     monkeypatch.setattr(lab_module, "hand_out", full)
     monkeypatch.chdir(tmp_path)
-    if there_already:
-        (tmp_path / "my-course").mkdir()
     with pytest.raises(SystemExit):
         main(["lab", "--hub"])
-    assert f"--ServerApp.root_dir={tmp_path / 'my-course' if there_already else tmp_path}" in became[0]
+    assert f"--ServerApp.root_dir={tmp_path}" in became[0]
     assert "The lessons could not be handed out: [Errno 28] No space left on device" in capsys.readouterr().out
 
 
@@ -626,16 +592,6 @@ def test_help_of_each_command_does_nothing_else(arguments, help, tmp_path, monke
     assert main([*arguments, help]) == 0
     assert capsys.readouterr().out.startswith(" ".join(["usage: python -m fluxlite", *arguments, "[-h]"]))
     assert os.listdir(tmp_path) == ["00.ipynb"]
-
-
-def test_what_lab_does_not_know_goes_to_jupyterlab_in_its_order(tmp_path, monkeypatch):
-    called = []
-    monkeypatch.setattr(lab_module.importlib.util, "find_spec", lambda name: name)
-    monkeypatch.setattr(lab_module.subprocess, "call", lambda command, cwd: called.append(command) or 0)
-    monkeypatch.chdir(tmp_path)
-    jupyters = ["--no-browser", "--port", "8889", "-y", "--help-all", "--ServerApp.token=a b", "--he", "03-x.ipynb"]
-    assert main(["lab", *jupyters]) == 0
-    assert called[0][-len(jupyters) :] == jupyters
 
 
 def test_a_learner_and_a_teacher_at_the_command_line(learner, tmp_path):

@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -109,13 +108,6 @@ def test_the_record_is_whole_and_says_where_it_comes_from():
     assert crossing.times("product", n=2048).median.kind == "recorded"
 
 
-def test_a_record_that_is_not_there():
-    with pytest.raises(ValueError, match="no record 'abacus'"):
-        crossing.record("abacus")
-    with pytest.raises(ValueError, match="nothing was recorded"):
-        crossing.times("product", n=3)
-
-
 def test_recording_writes_what_crossing_reads(tmp_path, monkeypatch):
     few = [{"what": "training step", "hidden": 6, "batch": 2, "dtype": "float64"},
            {"what": "product", "n": 8, "dtype": "float32"}]  # fmt: skip
@@ -176,21 +168,6 @@ def test_a_control_that_moves_draws_what_the_plain_call_gives():
     assert plain.conclusion in repr(explorer)
     assert "data:image/png;base64," in explorer._repr_mimebundle_()["text/html"]
     assert explorer.alive().at() == explorer.sentence and len(explorer.alive().sentences) == 24
-
-
-def test_controls_may_be_moved_in_other_threads():
-    pytest.importorskip("ipywidgets")
-    explorer = crossover_explorer()
-
-    def move(batch):
-        explorer.batch.value = batch
-
-    threads = [threading.Thread(target=move, args=(batch,)) for batch in BATCHES]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert repr(explorer.now) == repr(crossover(explorer.batch.value))
 
 
 def test_this_machine_is_measured_when_that_is_chosen_and_only_once_for_a_batch(monkeypatch):

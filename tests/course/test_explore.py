@@ -13,7 +13,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.course import crossing, crossover
-from fluxlite.course.explore import CARDS, EXPLORE, programs, whole_page, write_pages
+from fluxlite.course.explore import EXPLORE, programs, whole_page, write_pages
 from fluxlite.course.explore.lines import alive_crossover, place
 from fluxlite.course.explore.running import alive_race
 from fluxlite.course.films.moments import launches
@@ -57,22 +57,11 @@ def test_the_crossovers_states_are_those_of_the_plain_call(two_cards, card, sett
     assert np.interp(x, xs, gpu) == pytest.approx(np.interp(x, xs, cpu), abs=0.3)
 
 
-def test_five_cards_have_120_states():
-    assert len(CARDS) * len(crossing.BATCHES) * 2 * 2 == 120
-
-
 def test_a_wrong_number_is_noticed(two_cards):
     c = crossover(64)
     gpu = [ys for (_, name), ys in at_state(two_cards, two_cards.state).items() if name == "ys"][1]
     planted = [place(size, float(time) * 1.02e6)[1] for size, time in c.gpu.items()]  # 2 % more
     assert gpu != pytest.approx(planted, abs=0.06)
-
-
-def test_a_card_that_is_not_there_is_refused_as_by_the_plain_call():
-    with pytest.raises(ValueError, match="no preset for 'T5'"):
-        alive_crossover(card="T5")
-    with pytest.raises(ValueError, match="not 2; live=True"):
-        alive_crossover(batch=2)
 
 
 # -- the race ---------------------------------------------------------------------------------------------------------

@@ -128,13 +128,8 @@ def test_a_killed_notebook_leaves_no_lock_behind(monkeypatch):
     assert json.loads(progress.path().read_text())["checks"] == {"03.1": "right", "03.2": "right"}
 
 
-@pytest.fixture(params=["not installed", "not on this drive"])
-def no_locks(request, monkeypatch):
-    """An environment made before filelock was needed, or a network drive that has no locks."""
-    without(request.param, monkeypatch)
-
-
 def without(locks, monkeypatch):
+    """An environment made before filelock was needed, or a network drive that has no locks."""
     if locks == "not installed":
         monkeypatch.setitem(sys.modules, "filelock", None)
     elif locks == "not on this drive":
@@ -157,7 +152,8 @@ def test_threads_that_write_at_once_lose_nothing(locks, monkeypatch, tmp_path):
     assert not (tmp_path / ".progress.json.busy").exists()
 
 
-def test_without_locks_what_was_left_behind_holds_nobody_up_for_long(no_locks, tmp_path, monkeypatch):
+def test_without_locks_what_was_left_behind_holds_nobody_up_for_long(tmp_path, monkeypatch):
+    without("not on this drive", monkeypatch)
     monkeypatch.setattr(progress, "LEFT_OVER", 0.05)
     (tmp_path / ".progress.json.busy").touch()
     progress.keep("checks", "03.1", "right")
@@ -207,12 +203,3 @@ def test_progress_edited_by_hand(capsys):
     answer("03-B")
     assert capsys.readouterr().out.startswith("03-A  it is b: ")
     assert progress.read() == {"guesses": {"03-A": "z"}, "checks": {}}
-
-
-def test_progress_is_plain_text_and_other_notebooks_entries_stay():
-    progress.keep("checks", "03.1", "right")
-    other = json.loads(progress.path().read_text())
-    other["guesses"]["05-A"] = "c"
-    progress.path().write_text(json.dumps(other))
-    progress.keep("checks", "03.2", "right")
-    assert progress.read() == {"checks": {"03.1": "right", "03.2": "right"}, "guesses": {"05-A": "c"}}

@@ -42,14 +42,6 @@ def test_what_is_needed_is_what_is_installed_by_pyproject():
 
 
 @pytest.mark.slow
-def test_an_environment_made_before_filelock_was_listed_stays_ready(tmp_path):
-    (tmp_path / "without").mkdir()
-    (tmp_path / "without" / "filelock.py").write_text("raise ImportError('it is not installed')")
-    answer = check(tmp_path, PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path / 'without'}")
-    assert (answer.stdout, answer.stderr) == ("READY\n", "")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("planted", ["numpy.py", "tqdm.py", "fluxlite.py", "json.py"])
 def test_the_command_imports_nothing_from_the_folder_that_it_is_asked_in(planted, tmp_path):
     """Also not in the process that tries the imports."""
@@ -128,13 +120,6 @@ def test_a_folder_that_cannot_be_written_to(monkeypatch, tmp_path):
     assert ready.not_writable() == ""
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert ready.not_writable().startswith(f"Your work cannot be kept in {tmp_path}: ")
-
-
-def test_this_python_is_named_as_one_types_it(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    for place, typed in [(".venv/bin/python", ".venv/bin/python"), ("my files/python", '"my files/python"')]:
-        monkeypatch.setattr(sys, "executable", str(tmp_path / place))
-        assert ready._python() == typed
 
 
 def test_in_a_notebook_pip_is_a_magic_and_no_jupyterlab_is_needed(monkeypatch):

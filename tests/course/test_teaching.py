@@ -78,11 +78,6 @@ def test_a_misconception_is_a_wrong_option_of_a_guess(number):
         assert letter in question.replies and letter != question.right, f"{id} {letter}"
 
 
-def test_every_guess_that_is_named_exists():
-    known = {id for number in NUMBERS for id in questions(number)}
-    assert set(re.findall(r"\b\d\d-[A-Z]\b", PROSE)) == known
-
-
 def solutions(number):
     """The solved code of each exercise in a lesson, without spaces."""
     found, waiting = {}, ""
@@ -114,12 +109,6 @@ def test_every_exercise_is_answered_and_the_code_is_that_of_its_solution(number)
         pieces = typed(answer)
         assert pieces, f"{id}: what does one type?"
         assert [piece for piece in pieces if re.sub(r"\s", "", piece) not in known[id]] == [], id
-
-
-def test_every_exercise_that_is_named_exists():
-    known = {id for number in NUMBERS for id in exercises.exercises(number)}
-    named = set(re.findall(r"(?<![\d.])(?:0\d|1[0-9])\.[1-9](?![\d.])", re.sub(r"`[^`]*`", "", PROSE)))
-    assert named == known
 
 
 @every_lesson

@@ -139,16 +139,6 @@ def test_the_installer_alone_says_that_the_rest_is_missing(tmp_path):
     assert answer.returncode == 1 and "Copy the whole folder" in answer.stdout and not (tmp_path / "course").exists()
 
 
-@pytest.mark.slow
-def test_wheels_for_another_system_are_reported(tmp_path):
-    (tmp_path / "wheels").mkdir()
-    (tmp_path / "install_offline.py").write_bytes((ROOT / "tools" / "install_offline.py").read_bytes())
-    command = [sys.executable, tmp_path / "install_offline.py", tmp_path / "course"]
-    answer = subprocess.run(command, capture_output=True, text=True)
-    assert answer.returncode == 1 and "Something is missing in 'wheels' for" in answer.stdout
-    assert answer.stdout.startswith("Installing into ") and answer.stdout.endswith("needed for: nothing\n")
-
-
 def test_for_whom_the_wheels_are():
     names = [
         "numpy-2.4.6-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl",

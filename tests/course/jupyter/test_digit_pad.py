@@ -1,7 +1,6 @@
 """The digit pad: ink, what the network sees of it, and the widget, moved from Python as its page would."""
 
 import re
-import threading
 
 import numpy as np
 import pytest
@@ -154,17 +153,6 @@ def test_an_error_while_drawing_is_shown_where_the_scores_are():
     assert "RuntimeError: the model is &lt;gone&gt;" in view(pad)
     with pytest.raises(ZeroDivisionError):
         draw(lambda pictures: 1 / 0)
-
-
-def test_strokes_from_several_threads_end_with_what_is_on_the_pad():
-    pad = draw(upper_half)
-    inks = [drawn([[(x, 4), (x, 28)]]) for x in range(4, 28, 3)]
-    threads = [threading.Thread(target=setattr, args=(field(pad), "value", as_the_page_writes(ink))) for ink in inks]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert as_the_page_writes(pad.ink) == field(pad).value
 
 
 def test_where_no_kernel_runs_a_picture_stands():

@@ -1,7 +1,6 @@
 """The training monitor: its thread, its button, its drawings; and the plain call that draws a history."""
 
 import _thread
-import signal
 import threading
 import time
 
@@ -68,14 +67,6 @@ def test_the_button_stops_after_the_step_that_is_going_on():
     assert fl.train(loss, model, data, opt_state).steps == 2  # it can go on
 
 
-def test_a_wish_of_ones_own_stops_too():
-    def enough(history):
-        return history.steps == 3
-
-    history = monitor(loss, *fresh(), epochs=9, each_step=enough).result()
-    assert (history.steps, history.reason) == (3, "stopped by enough")
-
-
 def test_a_mistake_in_the_first_step_raises_at_once_a_later_one_in_result():
     with pytest.raises(TypeError, match="the loss is called as"):
         monitor(lambda m: 0.0, *fresh())
@@ -87,15 +78,7 @@ def test_a_mistake_in_the_first_step_raises_at_once_a_later_one_in_result():
     assert "The loss of" in shown.widget.children[2].value
 
 
-@pytest.fixture
-def interrupts():
-    """Python's own answer to an interrupt: a program in the background is started with none."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_an_interrupt_while_waiting_stops_the_training(interrupts):
+def test_an_interrupt_while_waiting_stops_the_training():
     waiting = threading.Event()
 
     class Ended(threading.Event):
@@ -198,11 +181,6 @@ def test_loss_curve_needs_a_loss_and_takes_losses_below_zero():
     assert repr(loss_curve(History(wanted=1, losses=[0.25], steps=1))[1]) == "The loss of the first step is 0.25."
     numbers, picture = loss_curve(History(wanted=1, losses=[1.0, -1.0], steps=2))
     assert numbers["lowest"] == -1 and numbers["rises"] == 0 and "0 times" in repr(picture)
-
-
-def test_a_single_loss_can_be_seen():
-    for losses, marker in ([0.25], "o"), ([0.25, 0.5], ""):
-        assert of_module._figure(losses, []).axes[0].get_lines()[0].get_marker() == marker
 
 
 def test_a_long_history_is_drawn_with_as_many_points_as_can_be_told_apart():
