@@ -196,6 +196,7 @@ def test_gradients_through_both_against_finite_differences():
     ("x", "message"),
     [
         (np.ones(4), r"takes an input of shape \(3,\) or \(N, 3\), got shape \(4,\)$"),
+        (np.ones((2, 4)), r"got shape \(2, 4\)$"),
         (np.ones((3, 5)), r"got shape \(3, 5\); the observations are its rows: x\.T\?$"),
         (np.ones(()), r"got shape \(\)$"),
         (np.float64(1), r"got shape \(\)$"),
