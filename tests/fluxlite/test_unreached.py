@@ -80,6 +80,7 @@ HIDDEN = {
         "layers[1].scale.SHARED.weight", "tied_to_a_global reads the global SHARED"),
     "a deque": (lambda: deque([dense()]), "layers[1][0].weight", "it is in a deque"),
     "a set": (lambda: {Scale()}, "layers[1].w", "it is in a set"),
+    "a frozen set": (lambda: frozenset({Scale()}), "layers[1].w", "it is in a frozenset"),
     "a namespace": (lambda: types.SimpleNamespace(a=np.ones(2)), "layers[1].a", "Use a dict, or a class with @functor"),
     "a UserDict": (lambda: UserDict(a=np.ones(2)), "layers[1]['a']", "it is in a UserDict"),
 }  # fmt: skip

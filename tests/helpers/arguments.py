@@ -42,7 +42,7 @@ from inside import in_words
 
 import fluxlite
 
-SECONDS, GIGABYTES, BATCH = 10, 4, 1000  # for one call; for a process; calls in a process
+SECONDS, GIGABYTES, BATCH = 30, 4, 1000  # for one call; for a process; calls in a process
 WITHOUT_WORDS = (AttributeError, KeyError, IndexError, NameError, RecursionError, AssertionError, ZeroDivisionError,
                  StopIteration, OverflowError, NotImplementedError, MemoryError)  # fmt: skip
 INTERNAL = (AttributeError, KeyError, IndexError, NameError)  # about our own variables and objects: never

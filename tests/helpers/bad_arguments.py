@@ -140,7 +140,7 @@ FINE: dict[str, tuple[Any, ...]] = {
     "train": tuple(("epochs", kind) for kind in ("2**40", "2**70", "inf", "1e308")),  # an honest, long task
     # The function that's differentiated, np.sum, is the caller's. On a GPU, it's out of memory as it should be.
     **dict.fromkeys(("gradient", "withgradient", "jacobian", "hessian", "estimate", "KeyPath"), (HUGE,)),
-    **dict.fromkeys(("gpu simulated", "cu", "softmax", "logsoftmax", "normalise"), (("x", HUGE),)),
+    **dict.fromkeys(("gpu simulated", "cu", "softmax", "logsoftmax", "normalise", "batch", "unbatch"), (HUGE,)),
     **dict.fromkeys(("metal.device", "amdgpu.device", "cuda.device"), (("x", "None"),)),
 }  # fmt: skip
 # What a message calls an argument where it doesn't use the parameter's name: by function, or by parameter.
