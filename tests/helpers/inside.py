@@ -26,7 +26,6 @@ NAMES = {
     "checkpoint.checksums": "crc32 joined",
     "checkpoint.files": "FileFormatError",
     "coming_from": "Elsewhere",
-    "course.sine_wave": "problem",
     "course.timing": "bench",
     "data.moved": "MovedLoader",
     "devices.availability": "Functional",

@@ -8,7 +8,6 @@ refused by NVIDIA's compiler. ``STRICTER`` are accepted there and refused here.
 
 import importlib.util
 import re
-import sys
 
 import numpy as np
 
@@ -306,7 +305,7 @@ def imported(path, text):
     """The module of this text: a kernel's text has to be in a file."""
     path.write_text(text, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 

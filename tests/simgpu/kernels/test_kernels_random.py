@@ -1,11 +1,11 @@
 """Random kernels, full of branches and loops, compute what the same text computes as plain Python, thread by thread."""
 
-import importlib.util
 import random
 import types
 
 import numpy as np
 import pytest
+from snippets import imported
 
 import fluxlite as fl
 
@@ -78,13 +78,8 @@ def _inside(lines):
 
 @pytest.fixture(scope="module")
 def module(tmp_path_factory):
-    path = tmp_path_factory.mktemp("random") / "random_kernels.py"
     kernels = [f"@jit.rawkernel()\n{Writer(seed).kernel(f'kernel_{seed}')}\n" for seed in range(KERNELS)]
-    path.write_text(HEAD + "\n\n".join(kernels), encoding="utf-8")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    return imported(tmp_path_factory.mktemp("random") / "random_kernels.py", HEAD + "\n\n".join(kernels))
 
 
 @pytest.mark.parametrize("part", range(4))
