@@ -4,8 +4,6 @@ import numpy as np
 
 from fluxlite.cuda import jit
 
-# -- 14.1 ------------------------------------------------------------------------------------------------------------
-
 
 @jit.rawkernel()
 def affine_in_place(x, out):
@@ -18,12 +16,6 @@ def affine_thread_of_its_block(x, out):
     i = int(jit.threadIdx.x)
     if jit.blockIdx.x == 0:
         out[i] = 3 * x[i] + 1
-
-
-@jit.rawkernel()
-def affine_same_thread_in_each_block(x, out):
-    i = int(jit.threadIdx.x)
-    out[i] = 3 * x[i] + 1
 
 
 @jit.rawkernel()
@@ -60,12 +52,6 @@ def affine_undecorated(x, out):
 
 
 @jit.rawkernel()
-def affine_unsigned(x, out):
-    i = jit.grid(1)
-    out[i] = x[i] * 3 + 1
-
-
-@jit.rawkernel()
 def affine_by_hand(x, out):
     i = jit.blockIdx.x * jit.blockDim.x + jit.threadIdx.x
     if i < x.size:
@@ -79,9 +65,6 @@ def affine_in_a_loop(x, out):
         value = x[i]
         out[i] = 3 * value + 1
         i += int(jit.gridsize(1))
-
-
-# -- 14.2 ------------------------------------------------------------------------------------------------------------
 
 
 @jit.rawkernel()
@@ -98,15 +81,6 @@ def pairs_guarded_too_late(x, out):
 
 
 @jit.rawkernel()
-def pairs_of_1000(x, out):
-    i = int(jit.grid(1))
-    if i < 999:
-        out[i] = x[i] + x[i + 1]
-    elif i == 999:
-        out[i] = x[i]
-
-
-@jit.rawkernel()
 def pairs_without_the_last(x, out):
     i = int(jit.grid(1))
     if i < x.size - 1:
@@ -119,13 +93,6 @@ def pairs_with_the_left(x, out):
     if i > 0 and i < x.size:
         out[i] = x[i] + x[i - 1]
     elif i == 0:
-        out[i] = x[i]
-
-
-@jit.rawkernel()
-def pairs_of_nothing(x, out):
-    i = int(jit.grid(1))
-    if i > x.size:
         out[i] = x[i]
 
 
@@ -151,18 +118,6 @@ def pairs_by_expression(x, out):
     i = int(jit.grid(1))
     if i < x.size:
         out[i] = x[i] + (x[i + 1] if i + 1 < x.size else np.float32(0))
-
-
-@jit.rawkernel()
-def pairs_in_a_loop(x, out):
-    for i in range(int(jit.grid(1)), x.size, int(jit.gridsize(1))):
-        right = 0.0
-        if i < x.size - 1:
-            right = x[i + 1]
-        out[i] = x[i] + right
-
-
-# -- 14.3 ------------------------------------------------------------------------------------------------------------
 
 
 @jit.rawkernel()
@@ -209,16 +164,6 @@ def eight_not_doubled(x, out):
 
 
 @jit.rawkernel()
-def eight_reads_only(x, out):
-    t = int(jit.grid(1))
-    all_threads = int(jit.gridsize(1))
-    for k in range(8):
-        j = 8 * t + k
-        i = t + k * all_threads
-        out[i] = 2 * x[i] + 0 * x[j]
-
-
-@jit.rawkernel()
 def eight_forever(x, out):
     i = int(jit.grid(1))
     while i < x.size:
@@ -232,14 +177,6 @@ def eight_by_range(x, out):
 
 
 @jit.rawkernel()
-def eight_by_an_eighth(x, out):
-    t = int(jit.grid(1))
-    for k in range(8):
-        i = k * (x.size // 8) + t
-        out[i] = 2 * x[i]
-
-
-@jit.rawkernel()
 def eight_while(x, out):
     i = int(jit.grid(1))
     while i < x.size:
@@ -247,48 +184,30 @@ def eight_while(x, out):
         i += int(jit.blockDim.x * jit.gridDim.x)
 
 
-@jit.rawkernel()
-def eight_by_warps(x, out):
-    """Each warp has 256 elements in a row, 32 in each round."""
-    t = int(jit.grid(1))
-    for k in range(8):
-        i = t // 32 * 256 + k * 32 + t % 32
-        out[i] = 2 * x[i]
+def summed(first=128, barrier_before=False, barrier_inside=False, barrier_after=True):
+    """A block's sum by halving, and what can go wrong with it. A kernel takes numbers from outside as they are."""
 
+    @jit.rawkernel()
+    def summed(x, out):
+        part = jit.shared_memory(np.float32, 256)
+        t = int(jit.threadIdx.x)
+        part[t] = x[int(jit.grid(1))]
+        jit.syncthreads()
+        half = first
+        while half > 0:
+            if barrier_before:
+                jit.syncthreads()
+            if t < half:
+                part[t] += part[t + half]
+                if barrier_inside:
+                    jit.syncthreads()
+            if barrier_after:
+                jit.syncthreads()
+            half = half // 2
+        if t == 0:
+            out[jit.blockIdx.x] = part[0]
 
-# -- 14.4 ------------------------------------------------------------------------------------------------------------
-
-
-@jit.rawkernel()
-def sum_without_a_barrier(x, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    part[t] = x[int(jit.grid(1))]
-    jit.syncthreads()
-    half = 128
-    while half > 0:
-        if t < half:
-            part[t] += part[t + half]
-        half = half // 2
-    jit.syncthreads()
-    if t == 0:
-        out[jit.blockIdx.x] = part[0]
-
-
-@jit.rawkernel()
-def sum_stuck(x, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    part[t] = x[int(jit.grid(1))]
-    jit.syncthreads()
-    half = 128
-    while half > 0:
-        if t < half:
-            part[t] += part[t + half]
-            jit.syncthreads()
-        half = half // 2
-    if t == 0:
-        out[jit.blockIdx.x] = part[0]
+    return summed
 
 
 @jit.rawkernel()
@@ -307,22 +226,6 @@ def sum_alone(x, out):
 @jit.rawkernel()
 def sum_by_atomics(x, out):
     jit.atomic_add(out, jit.blockIdx.x, x[jit.grid(1)])
-
-
-@jit.rawkernel()
-def sum_of_half(x, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    part[t] = x[int(jit.grid(1))]
-    jit.syncthreads()
-    half = 64
-    while half > 0:
-        if t < half:
-            part[t] += part[t + half]
-        jit.syncthreads()
-        half = half // 2
-    if t == 0:
-        out[jit.blockIdx.x] = part[0]
 
 
 @jit.rawkernel()
@@ -346,36 +249,6 @@ def sum_unwritten(x, out):
 
 
 @jit.rawkernel()
-def sum_barrier_first(x, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    part[t] = x[int(jit.grid(1))]
-    half = 128
-    while half > 0:
-        jit.syncthreads()
-        if t < half:
-            part[t] += part[t + half]
-        half = half // 2
-    if t == 0:
-        out[jit.blockIdx.x] = part[0]
-
-
-@jit.rawkernel()
-def sum_growing(x, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    part[t] = x[int(jit.grid(1))]
-    jit.syncthreads()
-    for k in range(8):
-        step = 1 << k
-        if t % (2 * step) == 0:
-            part[t] += part[t + step]
-        jit.syncthreads()
-    if t == 0:
-        out[jit.blockIdx.x] = part[0]
-
-
-@jit.rawkernel()
 def sum_by_shuffles(x, out):
     part = jit.shared_memory(np.float32, 8)
     value = x[jit.grid(1)]
@@ -391,9 +264,6 @@ def sum_by_shuffles(x, out):
         out[jit.blockIdx.x] = total
 
 
-# -- 14.5 ------------------------------------------------------------------------------------------------------------
-
-
 @jit.rawkernel(device=True)
 def halved(part, t):
     """Adds up 256 numbers in shared memory, into the first."""
@@ -406,101 +276,44 @@ def halved(part, t):
         half = half // 2
 
 
+ADDED, ASSIGNED, FOR_EACH_BLOCK, BY_THE_FIRST, BY_ALL = range(5)
+
+
+def dot(guarded=True, zeros=True, with_y=True, inside=False, end=ADDED):
+    """A dot product, and what can go wrong with it; `end` is how a block's share gets into out."""
+
+    @jit.rawkernel()
+    def dot(x, y, out):
+        part = jit.shared_memory(np.float32, 256)
+        t = int(jit.threadIdx.x)
+        i = int(jit.grid(1))
+        if zeros:
+            part[t] = 0.0
+        if i < x.size or not guarded:
+            part[t] = x[i]
+            if with_y:
+                part[t] *= y[i]
+            if inside:
+                halved(part, t)
+        if not inside:
+            halved(part, t)
+        if end == ADDED and t == 0 or end == BY_ALL:
+            jit.atomic_add(out, 0, part[0])
+        if end == ASSIGNED and t == 0:
+            out[0] += part[0]
+        if end == FOR_EACH_BLOCK and t == 0:
+            out[jit.blockIdx.x] = part[0]
+        if end == BY_THE_FIRST and i == 0:
+            out[0] = part[0]
+
+    return dot
+
+
 @jit.rawkernel()
 def dot_with_an_atomic_each(x, y, out):
     i = int(jit.grid(1))
     if i < x.size:
         jit.atomic_add(out, 0, x[i] * y[i])
-
-
-@jit.rawkernel()
-def dot_added_without_an_atomic(x, y, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    i = int(jit.grid(1))
-    part[t] = x[i] * y[i] if i < x.size else np.float32(0)
-    halved(part, t)
-    if t == 0:
-        out[0] += part[0]
-
-
-@jit.rawkernel()
-def dot_unguarded(x, y, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    i = int(jit.grid(1))
-    part[t] = x[i] * y[i]
-    halved(part, t)
-    if t == 0:
-        jit.atomic_add(out, 0, part[0])
-
-
-@jit.rawkernel()
-def dot_empty_places(x, y, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    i = int(jit.grid(1))
-    if i < x.size:
-        part[t] = x[i] * y[i]
-    halved(part, t)
-    if t == 0:
-        jit.atomic_add(out, 0, part[0])
-
-
-@jit.rawkernel()
-def dot_for_each_block(x, y, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    i = int(jit.grid(1))
-    part[t] = x[i] * y[i] if i < x.size else np.float32(0)
-    halved(part, t)
-    if t == 0:
-        out[jit.blockIdx.x] = part[0]
-
-
-@jit.rawkernel()
-def dot_without_y(x, y, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    i = int(jit.grid(1))
-    part[t] = x[i] if i < x.size else np.float32(0)
-    halved(part, t)
-    if t == 0:
-        jit.atomic_add(out, 0, part[0])
-
-
-@jit.rawkernel()
-def dot_of_the_first_block(x, y, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    i = int(jit.grid(1))
-    part[t] = x[i] * y[i] if i < x.size else np.float32(0)
-    halved(part, t)
-    if i == 0:
-        out[0] = part[0]
-
-
-@jit.rawkernel()
-def dot_by_all_threads(x, y, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    i = int(jit.grid(1))
-    part[t] = x[i] * y[i] if i < x.size else np.float32(0)
-    halved(part, t)
-    jit.atomic_add(out, 0, part[0])
-
-
-@jit.rawkernel()
-def dot_inside_the_guard(x, y, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    i = int(jit.grid(1))
-    part[t] = 0.0
-    if i < x.size:
-        part[t] = x[i] * y[i]
-        halved(part, t)
-    if t == 0:
-        jit.atomic_add(out, 0, part[0])
 
 
 @jit.rawkernel()
@@ -510,39 +323,6 @@ def dot_alone(x, y, out):
         for k in range(x.size):
             total += x[k] * y[k]
         out[0] = total
-
-
-@jit.rawkernel()
-def dot_by_a_function(x, y, out):
-    part = jit.shared_memory(np.float32, 256)
-    t = int(jit.threadIdx.x)
-    i = int(jit.grid(1))
-    part[t] = 0.0
-    if i < x.size:
-        part[t] = x[i] * y[i]
-    halved(part, t)
-    if t == 0:
-        jit.atomic_add(out, 0, part[0])
-
-
-@jit.rawkernel()
-def dot_by_warps(x, y, out):
-    """Each warp adds up by shuffles, then thread 0 adds up the warps."""
-    part = jit.shared_memory(np.float32, 8)
-    i = int(jit.grid(1))
-    value = 0.0
-    if i < x.size:
-        value = x[i] * y[i]
-    for k in range(5):
-        value += jit.shfl_xor_sync(0xFFFFFFFF, value, 1 << k, width=32)
-    if jit.laneid() == 0:
-        part[jit.threadIdx.x // 32] = value
-    jit.syncthreads()
-    if jit.threadIdx.x == 0:
-        total = 0.0
-        for k in range(8):
-            total += part[k]
-        jit.atomic_add(out, 0, total)
 
 
 @jit.rawkernel()
@@ -573,9 +353,6 @@ def dot_by_the_first_block(x, y, out):
         out[0] = part[0]
 
 
-# -- 14.6 ------------------------------------------------------------------------------------------------------------
-
-
 @jit.rawkernel()
 def product_of_rows(a, b, out):
     column, row = jit.grid(2)
@@ -586,7 +363,7 @@ def product_of_rows(a, b, out):
 
 
 def tiled(second_barrier=True, first_barrier=True, mixed=False, tiles=None, step=16):
-    """A product by tiles, and what can go wrong with it. A kernel takes numbers from outside as they are."""
+    """A product by tiles, and what can go wrong with it."""
     most = tiles or 1000
 
     @jit.rawkernel()
@@ -616,24 +393,6 @@ def tiled(second_barrier=True, first_barrier=True, mixed=False, tiles=None, step
 
 
 @jit.rawkernel()
-def rows_and_columns_mixed(a, b, out):
-    left = jit.shared_memory(np.float32, 256)
-    right = jit.shared_memory(np.float32, 256)
-    tx = int(jit.threadIdx.x)
-    ty = int(jit.threadIdx.y)
-    row, column = jit.grid(2)
-    total = 0.0
-    for first in range(0, int(a.shape[1]), 16):
-        left[16 * ty + tx] = a[row, first + ty]
-        right[16 * ty + tx] = b[first + tx, column]
-        jit.syncthreads()
-        for k in range(16):
-            total += left[16 * k + tx] * right[16 * ty + k]
-        jit.syncthreads()
-    out[row, column] = total
-
-
-@jit.rawkernel()
 def padded_tiles(a, b, out):
     left = jit.shared_memory(np.float32, 272)
     right = jit.shared_memory(np.float32, 272)
@@ -651,21 +410,4 @@ def padded_tiles(a, b, out):
             total += left[17 * ty + k] * right[17 * k + tx]
         jit.syncthreads()
         done += 16
-    out[row, column] = total
-
-
-@jit.rawkernel()
-def two_tiles_in_one_memory(a, b, out):
-    both = jit.shared_memory(np.float32, 512)
-    tx = int(jit.threadIdx.x)
-    ty = int(jit.threadIdx.y)
-    column, row = jit.grid(2)
-    total = 0.0
-    for first in jit.range(0, a.shape[1], 16):
-        jit.syncthreads()
-        both[16 * ty + tx] = a[row, first + tx]
-        both[256 + 16 * tx + ty] = b[first + ty, column]
-        jit.syncthreads()
-        for k in range(16):
-            total += both[16 * ty + k] * both[256 + 16 * tx + k]
     out[row, column] = total

@@ -1,6 +1,5 @@
 """check, todo, guess, expect_error and start, as a learner sees them."""
 
-import inspect
 import linecache
 import sys
 import unittest.mock
@@ -87,39 +86,29 @@ def test_what_was_right_once_stays_so(capsys):
 
 
 @pytest.mark.parametrize(
-    "code",
+    ("code", "word"),
     [
-        "def f(x):\n    todo()",
-        "def f(x):\n    if x > 1:\n        todo()\n    return 2 * x",
-        "def f(x):\n    return 3 * x  # the bug\n\n\ntodo()  # your line or lines here",
+        ("def f(x):\n    todo()", "not yet"),
+        ("def f(x):\n    if x > 1:\n        todo()\n    return 2 * x", "not yet"),
+        ("def f(x):\n    return 3 * x  # the bug\n\n\ntodo()  # your line or lines here", "not yet"),
+        ("def f(x):\n    return 3 * x\n\n\nmark = '#'; todo()", "not yet"),
+        ("class f:\n    def __call__(self, x):\n        return 2 * x\n\n\ntodo()", "not yet"),
+        # One rule for functions and numbers, whose cell a check can't see: what's right is right.
+        ("def f(x):\n    return 2 * x\n\n\ntodo()  # your line or lines", "right"),
+        ("# todo() was here\ndef f(x):\n    'todo() stood here'\n    return 2 * x", "right"),
     ],
 )
-def test_not_yet(code):
-    assert judge("99.1", cell(code)["f"])[:3] == ("99.1", "not yet", "replace todo() in the cell above")
+def test_a_todo_that_is_called_is_not_yet(code, word):
+    assert judge("99.1", cell(code)["f"]).word == word
+
+
+def test_not_yet_says_what_to_do():
+    assert judge("99.1", cell("def f(x):\n    todo()")["f"])[:3] == (
+        "99.1",
+        "not yet",
+        "replace todo() in the cell above",
+    )
     assert judge("99.1", ...).word == "not yet"
-
-
-def test_what_is_right_is_right_with_a_todo_left_in():
-    """One rule for functions and numbers, whose cell a check can't see."""
-    assert judge("99.1", cell("def f(x):\n    return 2 * x\n\n\ntodo()  # your line or lines")["f"]).word == "right"
-
-
-def test_a_comment_about_todo_is_none():
-    assert judge("99.1", cell("# todo() was here\ndef f(x):\n    return 2 * x")["f"]).word == "right"
-
-
-@pytest.mark.parametrize("text", ["'no todo() any more'", "'''\n    todo() stood here\n    '''"])
-def test_a_text_about_todo_is_none(text):
-    assert judge("99.1", cell(f"def f(x):\n    {text}\n    return 2 * x")["f"]).word == "right"
-
-
-def test_todo_behind_a_number_sign_in_a_text_is_seen():
-    assert judge("99.1", cell("def f(x):\n    return 3 * x\n\n\nmark = '#'; todo()")["f"]).word == "not yet"
-
-
-def test_a_class_in_a_cell_with_todo_is_not_yet():
-    code = "class F:\n    def __call__(self, x):\n        return 2 * x\n\n\ntodo()"
-    assert judge("99.1", cell(code)["F"]).word == "not yet"
 
 
 def test_a_todo_in_a_class_does_not_stop_the_cell():
@@ -140,7 +129,7 @@ def test_an_interrupt_does_not_escape():
     assert judge("99.1", f)[:3] == ("99.1", "stopped", "you interrupted it")
 
 
-@pytest.mark.parametrize("end", [SystemExit(3), GeneratorExit(), RecursionError("too deep")])
+@pytest.mark.parametrize("end", [SystemExit(3), RecursionError("too deep")])
 def test_nothing_that_an_answer_raises_escapes(end):
     def f(x):
         raise end
@@ -186,9 +175,6 @@ def test_who_prints_without_end_fills_no_memory():
 
     printed = dict(judge("99.1", f).rows)["printed"]
     assert printed.endswith("the end") and longest < 300_000
-
-
-def test_of_a_long_line_the_end_is_shown():
     assert len(dict(judge("99.1", lambda x: print("x" * 99_999)).rows)["printed"]) < 3_000
 
 
@@ -236,7 +222,7 @@ def test_nbgrader_gets_an_exception(monkeypatch):
             check("99.1", wrong)
 
 
-@pytest.mark.parametrize("id", ["99.7", "98.1", "", "abc", 3.1])
+@pytest.mark.parametrize("id", ["99.7", "98.1", 3.1])
 def test_an_unknown_exercise_is_a_mistake_of_the_lesson(id):
     with pytest.raises(ValueError, match="there is no"):
         check(id, 1)
@@ -246,6 +232,10 @@ def test_an_unknown_exercise_is_a_mistake_of_the_lesson(id):
 
 
 def test_a_guess_is_kept_and_shown_beside_the_answer(capsys):
+    guess("03-A", ...)
+    answer("03-A")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "03-A  passed" and lines[1].startswith("03-A  it is b: ")
     guess("03-A", "A ")
     answer("03-A")
     lines = capsys.readouterr().out.splitlines()
@@ -256,14 +246,7 @@ def test_a_guess_is_kept_and_shown_beside_the_answer(capsys):
     assert capsys.readouterr().out.splitlines()[1].startswith("03-A  you guessed b, and it is b: ")
 
 
-def test_passing(capsys):
-    guess("03-A", ...)
-    answer("03-A")
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "03-A  passed" and lines[1].startswith("03-A  it is b: ")
-
-
-@pytest.mark.parametrize("wrong", ["e", "", None, 3, "both"])
+@pytest.mark.parametrize("wrong", ["e", None])
 def test_a_letter_that_is_no_option_raises_nothing(wrong, capsys):
     guess("03-A", wrong)
     assert capsys.readouterr().out.startswith(
@@ -276,9 +259,6 @@ def test_the_id_of_the_other_kind_names_those_that_there_are():
         check("03-A", 1)
     with pytest.raises(ValueError, match=r"there is no question '03.1' in this lesson; there are 03-A, "):
         guess("03.1", "a")
-
-
-def test_an_unknown_question():
     with pytest.raises(ValueError, match="there is no question '03-Z'"):
         guess("03-Z", "a")
 
@@ -367,8 +347,6 @@ def test_bench_warms_up_and_waits_on_both_sides():
         bench(lambda: None, repeats=0)
 
 
-@pytest.mark.parametrize("id", [id for number in exercises.lessons() for id in exercises.exercises(number)])
-def test_what_equals_everything_is_no_answer(id):
-    answers = [unittest.mock.ANY] * len(inspect.signature(exercises.exercises(id[:2])[id].check).parameters)
-    verdict = judge(id, *answers)
+def test_what_equals_everything_is_no_answer():
+    verdict = judge("99.1", unittest.mock.ANY)
     assert verdict.word == "not right" and "equals everything" in verdict.message

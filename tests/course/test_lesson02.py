@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite.course.exercises import judge
 from fluxlite.jupyter import trees
 
 
@@ -12,18 +12,6 @@ def thrown_away(model, x):
     fl.gpu(model)
     fl.gpu(x)
     return model(x)
-
-
-def only_x(model, x):
-    return fl.cpu(model(fl.gpu(x)))
-
-
-def only_model(model, x):
-    return fl.cpu(fl.gpu(model)(x))
-
-
-def left_there(model, x):
-    return fl.gpu(model)(fl.gpu(x))
 
 
 def twice(model, x):
@@ -38,10 +26,6 @@ def in_place(model, x):
 
 def nothing_returned(model, x):
     fl.gpu(model)(fl.gpu(x))
-
-
-def other_numbers(model, x):
-    return fl.cpu(fl.gpu(model)(fl.gpu(-x)))
 
 
 def is_float(leaf):
@@ -114,70 +98,46 @@ def always_softmax(model, x):
     return x
 
 
-@pytest.mark.parametrize(
-    ("id", "answers", "words"),
-    [
-        ("02.1", [thrown_away], "copies were made and dropped: gpu(model) gives a new model"),
-        ("02.1", [lambda model, x: model(x)], "the GPU was never asked for anything"),
-        ("02.1", [only_x], "x came along, the model did not"),
-        ("02.1", [lambda model, x: fl.cpu(fl.gpu(model(x)))], "first move model and x, then call"),
-        ("02.1", [only_model], "model and data are in two places"),
-        ("02.1", [left_there], "the result is still there"),
-        ("02.1", [twice], "a line makes copies that nobody keeps"),
-        ("02.1", [in_place], "the caller's model was changed"),
-        ("02.1", [nothing_returned], "predict returned None"),
-        ("02.1", [other_numbers], "the numbers are not those of model(x)"),
-        ("02.2", [lambda tree: fl.fmap(lambda leaf: leaf.astype(np.float16), tree)], "was given a function"),
-        ("02.2", [lambda tree: fl.fmap(lambda a: a.astype("f2") if hasattr(a, "dtype") else a, tree)], "integers"),
-        ("02.2", [weights_only], "2 of 6 floating-point arrays are not float16: layers[0].bias is float32"),
-        ("02.2", [only_float32], "only float32 was converted"),
-        ("02.2", [half_in_place], "half changed the model that it was given: layers[0].weight"),
-        ("02.2", [untied], "were one array and are two now"),
-        ("02.2", [no_other_leaf], "returns nothing"),
-        ("02.2", [no_functions], "the functions of the model are not what they were"),
-        ("02.2", [on_the_cpu_only], "on the GPU the arrays stayed as they were"),
-        ("02.2", [through_the_host], "was brought back to the CPU"),
-        ("02.2", [lambda tree: None], "half returned None"),
-        ("02.2", [lambda tree: tree["model"]], "not built like the model"),
-        ("02.2", [lambda tree: tree], "6 of 6"),
-        ("02.3", [6, 7328], "copied once"),
-        ("02.3", [3, 3488], "so it is no tie"),
-        ("02.3", [2, 3488], "a Dense has two"),
-        ("02.3", [4, 7616], "a float32 has 4 bytes"),
-        ("02.3", [4, 952], "a float32 has 4 bytes"),
-        ("02.3", [4, 100], "the bytes are not"),
-        ("02.3", [5, 100], "neither number is right"),
-        ("02.4", [lambda model, x: model(x)], "a layer was called"),
-        ("02.4", [lambda model, x: None], "forward returned None"),
-        ("02.4", [lambda model, x: x], "x came out as it went in"),
-        ("02.4", [forward(step=lambda d, x: d.activation(x @ d.weight.T))], "the bias is missing"),
-        ("02.4", [forward(step=lambda d, x: x @ d.weight.T + d.bias)], "the activation is missing"),
-        ("02.4", [forward(step=lambda d, x: d.activation(x @ d.weight.T) + d.bias)], "the activation comes last"),
-        ("02.4", [forward(step=lambda d, x: d.activation(x @ d.weight + d.bias))], "weight.T, not weight"),
-        ("02.4", [forward(step=lambda d, x: d.activation(d.weight @ x + d.bias))], "the columns of x"),
-        ("02.4", [forward(step=lambda d, x: 2 * x)], "not what the model gives"),
-        ("02.4", [always_softmax], "isn't always softmax: call the one that's there"),
-        ("02.4", [lambda model, x: forward()(fl.cpu(model), fl.cpu(x))], "brings something back to the CPU"),
-    ],
+test_a_wrong_answer_is_not_right_and_told_why = not_right(
+    ("02.1", [thrown_away], "copies were made and dropped: gpu(model) gives a new model"),
+    ("02.1", [lambda model, x: model(x)], "the GPU was never asked for anything"),
+    ("02.1", [lambda model, x: fl.cpu(model(fl.gpu(x)))], "x came along, the model did not"),
+    ("02.1", [lambda model, x: fl.cpu(fl.gpu(model(x)))], "first move model and x, then call"),
+    ("02.1", [lambda model, x: fl.cpu(fl.gpu(model)(x))], "model and data are in two places"),
+    ("02.1", [lambda model, x: fl.gpu(model)(fl.gpu(x))], "the result is still there"),
+    ("02.1", [twice], "a line makes copies that nobody keeps"),
+    ("02.1", [in_place], "the caller's model was changed"),
+    ("02.1", [nothing_returned], "predict returned None"),
+    ("02.1", [lambda model, x: fl.cpu(fl.gpu(model)(fl.gpu(-x)))], "the numbers are not those of model(x)"),
+    ("02.2", [lambda tree: fl.fmap(lambda leaf: leaf.astype(np.float16), tree)], "was given a function"),
+    ("02.2", [lambda tree: fl.fmap(lambda a: a.astype("f2") if hasattr(a, "dtype") else a, tree)], "integers"),
+    ("02.2", [weights_only], "2 of 6 floating-point arrays are not float16: layers[0].bias is float32"),
+    ("02.2", [only_float32], "only float32 was converted"),
+    ("02.2", [half_in_place], "half changed the model that it was given: layers[0].weight"),
+    ("02.2", [untied], "were one array and are two now"),
+    ("02.2", [no_other_leaf], "returns nothing"),
+    ("02.2", [no_functions], "the functions of the model are not what they were"),
+    ("02.2", [on_the_cpu_only], "on the GPU the arrays stayed as they were"),
+    ("02.2", [through_the_host], "was brought back to the CPU"),
+    ("02.2", [lambda tree: None], "half returned None"),
+    ("02.2", [lambda tree: tree["model"]], "not built like the model"),
+    ("02.3", [6, 7328], "copied once"),
+    ("02.3", [3, 3488], "so it is no tie"),
+    ("02.3", [2, 3488], "a Dense has two"),
+    ("02.3", [4, 7616], "a float32 has 4 bytes"),
+    ("02.3", [4, 100], "the bytes are not"),
+    ("02.4", [lambda model, x: model(x)], "a layer was called"),
+    ("02.4", [lambda model, x: None], "forward returned None"),
+    ("02.4", [lambda model, x: x], "x came out as it went in"),
+    ("02.4", [forward(step=lambda d, x: d.activation(x @ d.weight.T))], "the bias is missing"),
+    ("02.4", [forward(step=lambda d, x: x @ d.weight.T + d.bias)], "the activation is missing"),
+    ("02.4", [forward(step=lambda d, x: d.activation(x @ d.weight.T) + d.bias)], "the activation comes last"),
+    ("02.4", [forward(step=lambda d, x: d.activation(x @ d.weight + d.bias))], "weight.T, not weight"),
+    ("02.4", [forward(step=lambda d, x: d.activation(d.weight @ x + d.bias))], "the columns of x"),
+    ("02.4", [forward(step=lambda d, x: 2 * x)], "not what the model gives"),
+    ("02.4", [always_softmax], "isn't always softmax: call the one that's there"),
+    ("02.4", [lambda model, x: forward()(fl.cpu(model), fl.cpu(x))], "brings something back to the CPU"),
 )
-def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
-    verdict = judge(id, *answers)
-    assert verdict.word == "not right" and words in verdict.message
-
-
-def in_one_line(model, x):
-    return fl.cpu(fl.gpu(model)(fl.gpu(x)))
-
-
-def on_the_device(model, x):
-    device = fl.get_device("CPU") if fl.gpu_device() is None else fl.gpu_device()
-    return fl.cpu(device(model)(device(x)))
-
-
-def both_at_once(model, x):
-    model, x = fl.gpu((model, x))
-    y = model(x)
-    return np.array(fl.cpu(y))
 
 
 def by_isinstance(tree):
@@ -185,26 +145,6 @@ def by_isinstance(tree):
         if isinstance(leaf, np.ndarray) and is_float(leaf):
             return np.float16(leaf)
         return leaf.astype("f2") if is_float(leaf) else leaf
-
-    return fl.fmap(shorter, tree)
-
-
-def by_subtype(tree):
-    def shorter(leaf):
-        try:
-            return leaf.astype(np.float16) if np.issubdtype(leaf.dtype, np.floating) else leaf
-        except AttributeError:
-            return leaf
-
-    return fl.fmap(shorter, tree)
-
-
-def only_arrays_are_asked(tree):
-    def has_dtype(x):
-        return hasattr(x, "dtype")
-
-    def shorter(leaf):
-        return leaf.astype("float16") if has_dtype(leaf) and leaf.dtype in (np.float32, np.float64) else leaf
 
     return fl.fmap(shorter, tree)
 
@@ -219,30 +159,13 @@ def transposed(model, x):
     return x
 
 
-def with_matmul(model, x):
-    for part in model:
-        if isinstance(part, fl.Dense):
-            y = np.matmul(x, np.transpose(part.weight))
-            if part.bias is not None:
-                y = np.add(y, part.bias)
-            x = part.activation(y)
-        else:
-            x = part(x)
-    return x
-
-
-@pytest.mark.parametrize(
-    ("id", "answers"),
-    [
-        *[("02.1", [f]) for f in (in_one_line, on_the_device, both_at_once)],
-        *[("02.2", [f]) for f in (by_isinstance, by_subtype, only_arrays_are_asked)],
-        *[("02.3", [copies, nbytes]) for copies, nbytes in ((np.int64(4), 3808), (4, 3808.0), (2 + 2, 952 * 4))],
-        *[("02.4", [f]) for f in (forward(), transposed, with_matmul)],
-    ],
+test_right_answers_other_than_the_lessons_own = right(
+    ("02.1", [lambda model, x: np.array(fl.cpu(fl.gpu(model)(fl.gpu(x))))]),
+    ("02.2", [by_isinstance]),
+    ("02.3", [np.int64(4), 3808.0]),
+    ("02.4", [forward()]),
+    ("02.4", [transposed]),
 )
-def test_right_answers_other_than_the_lessons_own(id, answers):
-    verdict = judge(id, *answers)
-    assert verdict.word == "right", verdict
 
 
 def test_trees_draws_each_array_where_it_is_and_no_more_than_can_be_read():

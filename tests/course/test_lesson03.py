@@ -3,10 +3,9 @@
 from dataclasses import make_dataclass
 
 import numpy as np
-import pytest
+from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite.course.exercises import judge
 
 
 def two_heads(register=None, moves_at_once=False):
@@ -53,36 +52,24 @@ def in_place(f, x):
     return fl.fmap(f, x)
 
 
-@pytest.mark.parametrize(
-    ("id", "answers", "words"),
-    [
-        ("03.1", [two_heads()], "6 of 6 arrays stayed on the CPU: body.weight"),
-        (
-            "03.1",
-            [two_heads(lambda cls: fl.functor(cls, ("body",)))],
-            "4 of 6 arrays stayed on the CPU: heads[0].weight",
-        ),
-        ("03.1", [two_heads(fl.functor, moves_at_once=True)], "building the model already made 2 copies"),
-        ("03.2", [every_node], "f was called with a whole"),
-        ("03.2", [in_place], "your my_fmap changed the model it was given: actor"),
-        ("03.2", [lambda f, x: None], "my_fmap returned None"),
-        ("03.2", [fl.fmap], "that calls fmap itself"),
-        ("03.2", [lambda f, x: fl.fmap(f, x)], "that calls fmap itself"),
-        ("03.2", [lambda f, x: x], "actor is not what fmap makes of it"),
-        ("03.3", [3, 16640], "encoder.weight and decoder.weight are one array"),
-        ("03.3", [2, 16640], "but gpu makes float32 of it"),
-        ("03.3", [2, 8320], "and gpu leaves integers as they are"),
-        ("03.3", [5, 5], "neither number is right"),
-        ("03.4", [agent(children=("head",))], "body.weight, body.bias stayed on the CPU"),
-        ("03.4", [agent()], "body.weight was trained"),
-        ("03.4", [agent(trainable=("body",))], "body.weight was trained"),
-        ("03.4", [agent(trainable=())], "head.weight was not trained"),
-        ("03.4", [fl.functor(HostAgent, ("head",))], "hidden copies back to the CPU"),
-    ],
+test_a_wrong_answer_is_not_right_and_told_why = not_right(
+    ("03.1", [two_heads()], "6 of 6 arrays stayed on the CPU: body.weight"),
+    ("03.1", [two_heads(lambda cls: fl.functor(cls, ("body",)))], "4 of 6 arrays stayed on the CPU: heads[0]"),
+    ("03.1", [two_heads(fl.functor, moves_at_once=True)], "building the model already made 2 copies"),
+    ("03.2", [every_node], "f was called with a whole"),
+    ("03.2", [in_place], "your my_fmap changed the model it was given: actor"),
+    ("03.2", [lambda f, x: None], "my_fmap returned None"),
+    ("03.2", [fl.fmap], "that calls fmap itself"),
+    ("03.2", [lambda f, x: x], "actor is not what fmap makes of it"),
+    ("03.3", [3, 16640], "encoder.weight and decoder.weight are one array"),
+    ("03.3", [2, 16640], "but gpu makes float32 of it"),
+    ("03.3", [2, 8320], "and gpu leaves integers as they are"),
+    ("03.3", [5, 5], "neither number is right"),
+    ("03.4", [agent(children=("head",))], "body.weight, body.bias stayed on the CPU"),
+    ("03.4", [agent()], "body.weight was trained"),
+    ("03.4", [agent(trainable=())], "head.weight was not trained"),
+    ("03.4", [fl.functor(HostAgent, ("head",))], "hidden copies back to the CPU"),
 )
-def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
-    verdict = judge(id, *answers)
-    assert verdict.word == "not right" and words in verdict.message
 
 
 def in_a_list(f, x):
@@ -94,62 +81,16 @@ def in_a_list(f, x):
     return rebuild([in_a_list(f, child) for child in children])
 
 
-def in_a_loop(f, x):
-    children, rebuild = fl.functor(x)
-    if len(children) == 0:
-        return f(x)
-    new = dict(children) if isinstance(children, dict) else list(children)
-    for place in new if isinstance(new, dict) else range(len(new)):
-        new[place] = in_a_loop(f, children[place])
-    return rebuild(new)
-
-
-def arrays_first(f, x):
-    if isinstance(x, np.ndarray):
-        return f(x)
-    children, rebuild = fl.functor(x)
-
-    def walk(child):
-        return arrays_first(f, child)
-
-    if isinstance(children, dict):
-        return rebuild(dict(zip(children, map(walk, children.values())))) if children else f(x)
-    return rebuild(type(children)(map(walk, children))) if children else f(x)
-
-
-def decorated():
-    @fl.functor
-    class TwoHeads:
-        def __init__(self, body, heads, name):
-            self.body, self.heads, self.name = body, heads, name
-
-    return TwoHeads
-
-
-def as_a_dataclass():
-    return fl.functor(make_dataclass("TwoHeads", ["body", "heads", "name"]))
-
-
-@pytest.mark.parametrize(
-    ("id", "answers"),
-    [
-        ("03.1", [decorated()]),
-        ("03.1", [as_a_dataclass()]),
-        ("03.1", [two_heads(lambda cls: fl.functor(cls, ("body", "heads")))]),
-        *[("03.2", [f]) for f in (in_a_list, in_a_loop, arrays_first)],
-        *[("03.3", [copies, nbytes]) for copies, nbytes in ((np.int64(2), 8448), (2, 8448.0), (1 + 1, 8192 + 256))],
-        ("03.4", [agent(trainable=("head",))]),
-        ("03.4", [agent(children=("body", "head"), trainable=("head",))]),
-        ("03.4", [fl.functor(agent(children=("head",)), trainable=("head",))]),
-    ],
+test_right_answers_other_than_the_lessons_own = right(
+    ("03.1", [fl.functor(make_dataclass("TwoHeads", ["body", "heads", "name"]))]),
+    ("03.1", [two_heads(lambda cls: fl.functor(cls, ("body", "heads")))]),
+    ("03.2", [in_a_list]),
+    ("03.3", [np.int64(2), 8448.0]),
+    ("03.4", [agent(children=("body", "head"), trainable=("head",))]),
 )
-def test_right_answers_other_than_the_lessons_own(id, answers):
-    verdict = judge(id, *answers)
-    assert verdict.word == "right", verdict
 
 
 def test_gpu_gives_back_the_same_object_only_where_nothing_moves():
-    """What the lesson says in its fifth answer."""
     known, unknown = fl.Dense(3, 2), two_heads()(fl.Dense(4, 3), [], "t")
     with fl.simulate_gpu():
         there = fl.gpu(known)

@@ -4,11 +4,11 @@ import time
 
 import numpy as np
 import pytest
+from answers import not_right, right
 
 import fluxlite as fl
 from fluxlite.course import crossover
 from fluxlite.course.exercises import judge
-from fluxlite.course.lessons.lesson07 import QUESTIONS
 from fluxlite.course.sine_wave import training_step
 from fluxlite.course.timing import bench
 from fluxlite.simulated.presets import preset
@@ -26,26 +26,7 @@ def own_bench(f, device, warm_up=True, before=True, after=True, clock=fl.clock):
     return clock() - start
 
 
-def remembers():
-    first = []
-
-    def bench(f, device):
-        first.append(own_bench(f, device))
-        return first[0]
-
-    return bench
-
-
-def by_perf_counter(f, device):
-    f()
-    device.synchronize()
-    start = time.perf_counter()
-    f()
-    device.synchronize()
-    return time.perf_counter() - start
-
-
-def train(x, y, w1, w2, epochs=200, read=lambda total: total, report=10, keep=True):
+def train(x, y, w1, w2, epochs=200, read=lambda total: total, report=10, keep=True, kept=float):
     w1, w2, history = w1.copy(), w2.copy(), []
     for epoch in range(1, epochs + 1):
         memory, total = np.zeros_like(w2.T), 0
@@ -53,7 +34,7 @@ def train(x, y, w1, w2, epochs=200, read=lambda total: total, report=10, keep=Tr
             error, memory = training_step(point, target, memory, w1, w2)
             total = total + read(error)
         if keep and epoch % report == 0:
-            history.append(float(total))
+            history.append(kept(total))
     return history
 
 
@@ -76,86 +57,58 @@ AT_4096 = WAVES.faster[4096]
 LAUNCH_TIME = crossover(1024, copies=False, wait=False).faster[4096]
 
 
-@pytest.mark.parametrize(
-    ("id", "answers", "words"),
-    [
-        ("07.1", [72e-9], "you charged the copies, not the 112,000 launches"),
-        ("07.1", [312e-6], "you charged the copies"),
-        ("07.1", [112_000 * 18e-6], "2.02 s: host and GPU work at the same time"),
-        ("07.1", [112_000 * 3e-6], "how long the GPU works"),
-        ("07.1", [4_000 * 15e-6], "one launch for each step; there are 28"),
-        ("07.1", [28 * 15e-6], "a single step; there are 4,000 of them"),
-        ("07.1", [104_000 * 15e-6], "26 launches for each step"),
-        ("07.1", [1680], "the unit isn't: give seconds"),
-        ("07.1", ["1.7"], "seconds is text"),
-        ("07.1", [[1.7, 1]], "seconds isn't a number"),
-        ("07.1", [5], "not what the receipt"),
-        ("07.2", [lambda f, device: own_bench(f, device, after=False)], "20 µs: you timed the order, not the meal"),
-        (
-            "07.2",
-            [lambda f, device: own_bench(f, device, False, before=False)],
-            "11.4 ms: 3 earlier products are in it",
-        ),
-        ("07.2", [lambda f, device: own_bench(f, device, before=False)], "4 earlier products are in it"),
-        ("07.2", [lambda f, device: own_bench(f, device, warm_up=False)], "for the first product of a program"),
-        ("07.2", [by_perf_counter], "your clock is that of this machine"),
-        ("07.2", [lambda f, device: f()], "bench returns isn't a number"),
-        ("07.2", [lambda f, device: None], "your bench returns None"),
-        ("07.2", [lambda f, device: [1.0]], "your bench returns several times"),
-        ("07.2", [lambda f, device: 0.0], "no time has passed"),
-        ("07.2", [lambda f, device: 0.00289], "but not for one of 1024 × 1024"),
-        ("07.2", [lambda f, device: max(0.00289, own_bench(f, device))], "but not for one of 1024 × 1024"),
-        ("07.2", [remembers()], "but not for one of 1024 × 1024"),
-        ("07.2", [lambda f, device: 1e3 * own_bench(f, device)], "the unit isn't"),
-        ("07.3", [lambda *data: train(*data, read=float)], "400 waits in 20 epochs: something is read at every step"),
-        ("07.3", [lambda *data: train(*data, report=1)], "the history has 200 losses"),
-        ("07.3", [lambda *data: train(*data, keep=False)], "no loss is reported any more"),
-        ("07.3", [lambda *data: None], "train returns no list"),
-        ("07.3", [on_the_cpu], "0 launches: it no longer runs on the GPU"),
-        ("07.3", [memory_lost], "the last loss is 0.83"),
-        ("07.4", [WAVES.smallest, LAUNCH_TIME], "the time of the launches alone"),
-        ("07.4", [ONE.smallest, AT_4096], "with a batch of 1"),
-        ("07.4", [ONE.smallest, ONE.faster[4096]], "with a batch of 1"),
-        ("07.4", [SIXTY_FOUR.smallest, SIXTY_FOUR.faster[4096]], "with a batch of 64"),
-        ("07.4", [WAVES.crossing, AT_4096], "where the lines cross"),
-        ("07.4", [16, AT_4096], "at 16 the CPU is still faster"),
-        ("07.4", [2048, AT_4096], "from a smaller size on"),
-        ("07.4", [100, AT_4096], "the table has no such size"),
-        ("07.4", [WAVES.smallest, 1 / AT_4096], "upside down"),
-        ("07.4", [WAVES.smallest, WAVES.faster[WAVES.smallest]], f"the ratio is the one at {WAVES.smallest}"),
-        ("07.4", [WAVES.smallest, 5], "the ratio isn't"),
-        ("07.4", [WAVES.smallest, "many"], "times is text"),
-    ],
+test_a_wrong_answer_is_not_right_and_told_why = not_right(
+    ("07.1", [72e-9], "you charged the copies, not the 112,000 launches"),
+    ("07.1", [112_000 * 18e-6], "2.02 s: host and GPU work at the same time"),
+    ("07.1", [112_000 * 3e-6], "how long the GPU works"),
+    ("07.1", [4_000 * 15e-6], "one launch for each step; there are 28"),
+    ("07.1", [28 * 15e-6], "a single step; there are 4,000 of them"),
+    ("07.1", [104_000 * 15e-6], "26 launches for each step"),
+    ("07.1", [1680], "the unit isn't: give seconds"),
+    ("07.1", ["1.7"], "seconds is text"),
+    ("07.1", [[1.7, 1]], "seconds isn't a number"),
+    ("07.1", [5], "not what the receipt"),
+    ("07.2", [lambda f, device: own_bench(f, device, after=False)], "20 µs: you timed the order, not the meal"),
+    ("07.2", [lambda f, device: own_bench(f, device, before=False)], "4 earlier products are in it"),
+    ("07.2", [lambda f, device: own_bench(f, device, warm_up=False)], "for the first product of a program"),
+    ("07.2", [lambda f, device: own_bench(f, device, clock=time.perf_counter)], "your clock is that of this machine"),
+    ("07.2", [lambda f, device: f()], "bench returns isn't a number"),
+    ("07.2", [lambda f, device: None], "your bench returns None"),
+    ("07.2", [lambda f, device: [1.0]], "your bench returns several times"),
+    ("07.2", [lambda f, device: 0.0], "no time has passed"),
+    ("07.2", [lambda f, device: 0.00289], "but not for one of 1024 × 1024"),
+    ("07.2", [lambda f, device: 1e3 * own_bench(f, device)], "the unit isn't"),
+    ("07.3", [lambda *data: train(*data, read=float)], "400 waits in 20 epochs: something is read at every step"),
+    ("07.3", [lambda *data: train(*data, report=1)], "the history has 200 losses"),
+    ("07.3", [lambda *data: train(*data, keep=False)], "no loss is reported any more"),
+    ("07.3", [lambda *data: None], "train returns no list"),
+    ("07.3", [on_the_cpu], "0 launches: it no longer runs on the GPU"),
+    ("07.3", [memory_lost], "the last loss is 0.83"),
+    ("07.4", [WAVES.smallest, LAUNCH_TIME], "the time of the launches alone"),
+    ("07.4", [SIXTY_FOUR.smallest, SIXTY_FOUR.faster[4096]], "with a batch of 64"),
+    ("07.4", [WAVES.crossing, AT_4096], "where the lines cross"),
+    ("07.4", [16, AT_4096], "at 16 the CPU is still faster"),
+    ("07.4", [2048, AT_4096], "from a smaller size on"),
+    ("07.4", [100, AT_4096], "the table has no such size"),
+    ("07.4", [WAVES.smallest, 1 / AT_4096], "upside down"),
+    ("07.4", [WAVES.smallest, WAVES.faster[WAVES.smallest]], f"the ratio is the one at {WAVES.smallest}"),
+    ("07.4", [WAVES.smallest, 5], "the ratio isn't"),
+    ("07.4", [WAVES.smallest, "many"], "times is text"),
 )
-def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
-    verdict = judge(id, *answers)
-    assert verdict.word == "not right" and words in verdict.message
 
 
-def test_right_answers_other_than_the_lessons_own():
-    assert judge("07.1", 1.68).word == "right"
-    assert judge("07.1", fl.Seconds(1.68, "simulated", "NVIDIA T4")).word == "right"
-    assert judge("07.2", lambda f, device: bench(f)).word == "right"
-    assert judge("07.2", lambda f, device: bench(f).median).word == "right"
-    assert judge("07.3", train).word == "right"
-    assert judge("07.3", lambda *data: np.array(train(*data))).word == "right"
-    assert judge("07.4", np.int64(WAVES.smallest), round(AT_4096)).word == "right"
+def one_wait(*data):
+    return fl.cpu(np.stack(train(*data, kept=lambda total: total))).tolist()
 
 
-def test_one_wait_is_a_wait_and_not_waits():
-    def read_at_the_end(x, y, w1, w2, epochs=200):
-        w1, w2, history = w1.copy(), w2.copy(), []
-        for epoch in range(1, epochs + 1):
-            memory, total = np.zeros_like(w2.T), 0
-            for point, target in zip(x, y):
-                error, memory = training_step(point, target, memory, w1, w2)
-                total = total + error
-            if epoch % 10 == 0:
-                history.append(total)
-        return fl.cpu(np.stack(history)).tolist()
-
-    verdict = judge("07.3", read_at_the_end)
-    assert verdict.word == "right" and "1 wait in 20 epochs" in verdict.message
+test_right_answers_other_than_the_lessons_own = right(
+    ("07.1", [1.68]),
+    ("07.1", [fl.Seconds(1.68, "simulated", "NVIDIA T4")]),
+    ("07.2", [lambda f, device: bench(f)]),
+    ("07.3", [lambda *data: np.array(train(*data))]),
+    ("07.3", [one_wait], "1 wait in 20 epochs"),
+    ("07.4", [np.int64(WAVES.smallest), round(AT_4096)]),
+)
 
 
 def test_what_is_still_to_be_done_is_not_yet():
@@ -167,7 +120,3 @@ def test_the_figures_that_the_lesson_names_are_the_cards():
     t4 = preset("NVIDIA T4")
     assert (t4.launch, t4.floor, t4.latency, t4.pageable) == (15e-6, 3e-6, 13e-6, 6e9)
     assert t4.float32 == pytest.approx(6e12, rel=0.01)
-
-
-def test_questions_have_an_answer_for_each_option():
-    assert sorted(QUESTIONS) == [f"07-{letter}" for letter in "ABCDEF"]

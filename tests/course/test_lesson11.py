@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from answers import not_right, right
 
 import fluxlite as fl
 from fluxlite.course.exercises import judge
-
-# -- 11.2: a model on two cards -------------------------------------------------------------------------------------
 
 
 def halves(model, devices):
@@ -24,7 +23,7 @@ def on_two(move, last=lambda y: y):
     return split
 
 
-right = on_two(lambda device, x: device(x))
+right_split = on_two(lambda device, x: device(x))
 over_the_host = on_two(lambda device, x: device(fl.cpu(x)))
 never_moved = on_two(lambda device, x: x)
 back_to_the_host = on_two(lambda device, x: device(x), fl.cpu)
@@ -57,12 +56,6 @@ def each_time(model, devices):
     return run
 
 
-def second_half_fetched(model, devices):
-    """Both halves are where they should be, but card 0 does all the work."""
-    first, second = halves(model, devices)
-    return lambda x: devices[1](devices[0](second)(first(devices[0](x))))
-
-
 def idle_card(model, devices):
     first, second = halves(model, devices)
     spare = devices[0](model[2:])
@@ -83,10 +76,6 @@ def in_place(model, devices):
     return lambda x: second(devices[1](first(devices[0](x))))
 
 
-def forgotten(model, devices):
-    halves(model, devices)
-
-
 def to_other_cards(model, devices):
     """Uses the notebook's `device0` and `device1` instead of the two arguments."""
     with fl.simulate_gpu(2, like="NVIDIA T4", memory=3 * 2**20):
@@ -94,28 +83,10 @@ def to_other_cards(model, devices):
     return lambda x: second(first(x))
 
 
-def as_a_pair(model, devices):
-    return halves(model, devices)
-
-
 def as_a_chain(model, devices):
     """A device is a function, so it can stand in a Chain."""
     first, second = halves(model, devices)
     return fl.Chain(devices[0], *first, devices[1], *second)
-
-
-class AsAClass:
-    def __init__(self, model, devices):
-        self.devices, (self.first, self.second) = devices, halves(model, devices)
-
-    def __call__(self, x):
-        with self.devices[0]:
-            x = self.first(fl.gpu(x))
-        with self.devices[1]:
-            return self.second(fl.gpu(x))
-
-
-# -- 11.4: half a batch on each card --------------------------------------------------------------------------------
 
 
 def parts(x, y):
@@ -165,64 +136,49 @@ def by_hand(loss, model, x, y, devices):
     return on_card_0(lambda m, x, y: np.mean((m(x) - y) ** 2), model, x, y, devices)
 
 
-@pytest.mark.parametrize(
-    ("id", "answers", "words"),
-    [
-        ("11.1", ["CPU", 1, 0, "CPU"], "b: device1(a) is a copy of a on card 1"),
-        ("11.1", [0, 1, 0, "CPU"], "b: device1 says which card"),
-        ("11.1", [1, 0, 0, "CPU"], "c: inside the block card 1 is current"),
-        ("11.1", [1, "CPU", 0, "CPU"], "c: gpu makes a copy on a card"),
-        ("11.1", [1, 1, 1, "CPU"], "d: after the block card 0 is current again"),
-        ("11.1", [1, 1, "CPU", "CPU"], "d: gpu brings nothing back"),
-        ("11.1", [1, 1, 0, 1], "e: cpu(b) is a new array on the host; only b itself"),
-        ("11.1", [1, 1, 0, 0], "e: cpu(b) is a new array on the host"),
-        ("11.1", [1, 1, 0, None], 'e: write 0, 1 or "CPU"'),
-        ("11.1", [True, 1, 0, "CPU"], 'b: write 0, 1 or "CPU"'),
-        ("11.2", [all_on_one], "everything is on card 0, and card 1 is empty"),
-        ("11.2", [three_and_one], "the cards don't hold two of the four layers each"),
-        ("11.2", [never_moved], "x comes from the host, and your function didn't move it to the first card"),
-        ("11.2", [only_x_moved], "what card 0 gives wasn't moved to card 1"),
-        ("11.2", [over_the_host], "the numbers between the halves went over the host"),
-        ("11.2", [back_to_the_host], "the result was copied back to the host"),
-        ("11.2", [back_to_card_0], "one call copied more between the cards than it has to"),
-        ("11.2", [each_time], "no weight is on a card: move them once, not in each call"),
-        ("11.2", [second_half_fetched], "one call copied more between the cards than it has to"),
-        ("11.2", [idle_card], "card 0 holds weights and computed nothing"),
-        ("11.2", [in_place], "the model you were given was changed"),
-        ("11.2", [forgotten], "split should return something that you can call with x"),
-        ("11.2", [as_a_pair], "split should return something that you can call with x"),
-        ("11.2", [to_other_cards], "none is on the cards in devices: is it devices[0], not device0"),
-        ("11.2", [returns_nothing], "what split returns gives None"),
-        ("11.2", [while_card_0_is_current], "with an array of another card than the current one"),
-        ("11.2", [wrong_values], "the values aren't those of the model on one device"),
-        ("11.3", [4, 3, 1], "how_many: those that aren't in the list are hidden"),
-        ("11.3", [1, 3, 1], "how_many: each number in the list"),
-        ("11.3", [2, 1, 1], "which: the order of the list counts"),
-        ("11.3", [2, 0, 1], "which: 0 is its number inside the process"),
-        ("11.3", [2, 3, 2], "how_many_left: the list ends at a number that doesn't exist"),
-        ("11.3", [2, 3, 3], "how_many_left: there's no card 7"),
-        ("11.3", [2, 3, 0], "how_many_left: what's before"),
-        ("11.3", [2, "three", [1]], "which: the first in the list is number 0"),
-        ("11.3", [2, 3, [1]], "how_many_left: read the list from the left"),
-        ("11.4", [parallel(total)], "it's twice as large"),
-        ("11.4", [parallel(lambda a, b: a)], "that's the gradient of the first half alone"),
-        ("11.4", [parallel(lambda a, b: b)], "that's the gradient of the second half alone"),
-        ("11.4", [parallel(mean, lambda x, y: ((x, y), (x, y)))], "each card worked on the whole batch"),
-        ("11.4", [parallel(mean, lambda x, y: (parts(x, y)[0],) * 2)], "the two parts together aren't the batch"),
-        ("11.4", [parallel(lambda a: a, count=1)], "only card 0 had anything to do"),
-        ("11.4", [on_card_0], "only card 0 had anything to do"),
-        ("11.4", [on_the_host], "loss was called with an x on the host"),
-        ("11.4", [by_hand], "loss was never called"),
-        ("11.4", [parallel(lambda a, b: (mean(a, b),))], "gradient gives a tuple"),
-        ("11.4", [parallel(lambda a, b: [a, b])], "two gradients, one of each card"),
-        ("11.4", [parallel(lambda a, b: None)], "parallel_gradient returned None"),
-        ("11.4", [parallel(lambda a, b: mean(a, b).layers[0].weight)], "that isn't a gradient of this model"),
-        ("11.4", [parallel(lambda a, b: mean(a, a and mean(a, a)))], "that's the gradient of the first half alone"),
-    ],
+test_a_wrong_answer_is_not_right_and_told_why = not_right(
+    ("11.1", ["CPU", 1, 0, "CPU"], "b: device1(a) is a copy of a on card 1"),
+    ("11.1", [1, 0, 0, "CPU"], "c: inside the block card 1 is current"),
+    ("11.1", [1, "CPU", 0, "CPU"], "c: gpu makes a copy on a card"),
+    ("11.1", [1, 1, 1, "CPU"], "d: after the block card 0 is current again"),
+    ("11.1", [1, 1, "CPU", "CPU"], "d: gpu brings nothing back"),
+    ("11.1", [1, 1, 0, 1], "e: cpu(b) is a new array on the host; only b itself"),
+    ("11.1", [1, 1, 0, None], 'e: write 0, 1 or "CPU"'),
+    ("11.2", [all_on_one], "everything is on card 0, and card 1 is empty"),
+    ("11.2", [three_and_one], "the cards don't hold two of the four layers each"),
+    ("11.2", [never_moved], "x comes from the host, and your function didn't move it to the first card"),
+    ("11.2", [only_x_moved], "what card 0 gives wasn't moved to card 1"),
+    ("11.2", [over_the_host], "the numbers between the halves went over the host"),
+    ("11.2", [back_to_the_host], "the result was copied back to the host"),
+    ("11.2", [back_to_card_0], "one call copied more between the cards than it has to"),
+    ("11.2", [each_time], "no weight is on a card: move them once, not in each call"),
+    ("11.2", [idle_card], "card 0 holds weights and computed nothing"),
+    ("11.2", [in_place], "the model you were given was changed"),
+    ("11.2", [lambda model, devices: halves(model, devices)], "split should return something that you can call with x"),
+    ("11.2", [to_other_cards], "none is on the cards in devices: is it devices[0], not device0"),
+    ("11.2", [returns_nothing], "what split returns gives None"),
+    ("11.2", [while_card_0_is_current], "with an array of another card than the current one"),
+    ("11.2", [wrong_values], "the values aren't those of the model on one device"),
+    ("11.3", [4, 3, 1], "how_many: those that aren't in the list are hidden"),
+    ("11.3", [1, 3, 1], "how_many: each number in the list"),
+    ("11.3", [2, 1, 1], "which: the order of the list counts"),
+    ("11.3", [2, 0, 1], "which: 0 is its number inside the process"),
+    ("11.3", [2, 3, 2], "how_many_left: the list ends at a number that doesn't exist"),
+    ("11.3", [2, "three", [1]], "which: the first in the list is number 0"),
+    ("11.3", [2, 3, [1]], "how_many_left: read the list from the left"),
+    ("11.4", [parallel(total)], "it's twice as large"),
+    ("11.4", [parallel(lambda a, b: b)], "that's the gradient of the second half alone"),
+    ("11.4", [parallel(lambda a, b: a)], "that's the gradient of the first half alone"),
+    ("11.4", [parallel(mean, lambda x, y: ((x, y), (x, y)))], "each card worked on the whole batch"),
+    ("11.4", [parallel(mean, lambda x, y: (parts(x, y)[0],) * 2)], "the two parts together aren't the batch"),
+    ("11.4", [on_card_0], "only card 0 had anything to do"),
+    ("11.4", [on_the_host], "loss was called with an x on the host"),
+    ("11.4", [by_hand], "loss was never called"),
+    ("11.4", [parallel(lambda a, b: (mean(a, b),))], "gradient gives a tuple"),
+    ("11.4", [parallel(lambda a, b: [a, b])], "two gradients, one of each card"),
+    ("11.4", [parallel(lambda a, b: None)], "parallel_gradient returned None"),
+    ("11.4", [parallel(lambda a, b: mean(a, b).layers[0].weight)], "that isn't a gradient of this model"),
 )
-def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
-    verdict = judge(id, *answers)
-    assert verdict.word == "not right" and words in verdict.message
 
 
 def test_where_to_look_at_a_place_shows_it():
@@ -247,14 +203,16 @@ def test_a_place_in_small_letters_is_right_and_the_verdict_says_how_it_is_writte
     assert "written" not in judge("11.1", 1, 1, 0, "CPU").message
 
 
-@pytest.mark.parametrize("hidden", [None, "-1", "0"])
-def test_right_answers_other_than_the_lessons_own(hidden, monkeypatch):
-    """Even if all the computer's own cards are hidden, or all but one."""
-    if hidden is not None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
-    assert judge("11.1", "1", np.int64(1), 0, fl.get_device("CPU")).word == "right"
-    for split in (right, as_a_chain, AsAClass):
-        assert judge("11.2", split).word == "right"
-    assert judge("11.3", np.int64(2), 3.0, 1).word == "right"
-    for gradient in (parallel(mean), on_a_card):
-        assert judge("11.4", gradient).word == "right"
+test_right_answers_other_than_the_lessons_own = right(
+    ("11.1", ["1", np.int64(1), 0, fl.get_device("CPU")]),
+    ("11.2", [as_a_chain]),
+    ("11.3", [np.int64(2), 3.0, 1]),
+    ("11.4", [parallel(mean)]),
+    ("11.4", [on_a_card]),
+)
+
+
+@pytest.mark.parametrize("hidden", ["-1", "0"])
+def test_cards_of_a_lesson_are_there_even_if_those_of_the_computer_are_hidden(hidden, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+    assert judge("11.2", right_split).word == judge("11.3", 2, 3, 1).word == "right"

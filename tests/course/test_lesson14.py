@@ -2,102 +2,73 @@
 
 import kernels_of_lesson14 as learners
 import numpy as np
-import pytest
+from answers import not_right, right
 
 import fluxlite as fl
 from fluxlite.course.chip import chip, compared, halving, without_barrier
 from fluxlite.course.exercises import judge
 
-WRONG = [
-    ("14.1", learners.affine_in_place, "x has changed"),
-    ("14.1", learners.affine_thread_of_its_block, "only the first 256"),
-    ("14.1", learners.affine_same_thread_in_each_block, "several threads write the same element"),
-    ("14.1", learners.affine_by_all, "several threads write the same element"),
-    ("14.1", learners.affine_forgets_one, "1,024 of 1,024 numbers are wrong, out[0]"),
-    ("14.1", learners.affine_into_a_name, "still all zeros"),
-    ("14.1", learners.affine_shifted, "a thread leaves the array"),
-    ("14.1", learners.affine_returns, "that's no kernel that a GPU could run"),
-    ("14.1", learners.affine_undecorated, "keep the line @jit.rawkernel()"),
-    ("14.1", 3, "that's no kernel"),
-    ("14.1", learners.halved, "that's no kernel"),
-    ("14.2", learners.pairs_without_a_guard, "goes past the end"),
-    ("14.2", learners.pairs_guarded_too_late, "i, and i + 1"),
-    ("14.2", learners.pairs_of_1000, "with 77 elements and 128 threads, a thread goes past the end"),
-    ("14.2", learners.pairs_without_the_last, "it has no right neighbour"),
-    ("14.2", learners.pairs_with_the_left, "numbers are wrong"),
-    ("14.2", learners.pairs_of_nothing, "goes past the end"),
-    ("14.2", learners.pairs_in_place, "two threads write the same element, or read"),
-    ("14.3", learners.eight_in_a_row, "only 12% of what's fetched is used"),
-    ("14.3", learners.eight_by_the_block, "several threads write the same element"),
-    ("14.3", learners.eight_by_1024, "with 2 blocks of 64 threads, a thread leaves the array"),
-    ("14.3", learners.eight_by_one_block, "one thread handles 64 elements"),
-    ("14.3", learners.only_the_first_eighth, "7,168 of 8,192 elements of out were never written"),
-    ("14.3", learners.eight_not_doubled, "numbers are wrong"),
-    ("14.3", learners.eight_reads_only, "one thread handles 16 elements"),
-    ("14.3", learners.eight_forever, "a loop that doesn't end"),
-    ("14.4", learners.sum_without_a_barrier, "there's still a race"),
-    ("14.4", learners.sum_stuck, "a barrier inside an if"),
-    ("14.4", learners.sum_alone, "one thread reads 256 numbers"),
-    ("14.4", learners.sum_by_atomics, "by 1,024 atomics"),
-    ("14.4", learners.sum_of_half, "4 of 4 numbers are wrong"),
-    ("14.4", learners.sum_of_one, "each block's first number"),
-    ("14.4", learners.sum_unwritten, "that nobody has written"),
-    ("14.5", learners.dot_with_an_atomic_each, "with 2,000 atomics"),
-    ("14.5", learners.dot_added_without_an_atomic, "only jit.atomic_add may add to out[0]"),
-    ("14.5", learners.dot_unguarded, "x has 2,000 elements, and out has a single one"),
-    ("14.5", learners.dot_empty_places, "it needs a 0"),
-    ("14.5", learners.dot_for_each_block, "out has a single one"),
-    ("14.5", learners.dot_without_y, "the sum of x: y is missing"),
-    ("14.5", learners.dot_of_the_first_block, "the first block's share alone"),
-    ("14.5", learners.dot_by_all_threads, "256 times as large: only thread 0 adds"),
-    ("14.5", learners.dot_inside_the_guard, "some threads never reach a barrier"),
-    ("14.5", learners.dot_alone, "one thread reads 4,000 numbers"),
-    ("14.6", learners.product_of_rows, "each thread reads 128 numbers"),
-    ("14.6", learners.tiled(second_barrier=False), "overwritten while it's in use"),
-    ("14.6", learners.tiled(first_barrier=False), "read before all of it is there"),
-    ("14.6", learners.tiled(mixed=True), "numbers are wrong"),
-    ("14.6", learners.tiled(tiles=1), "the first tile's share"),
-    ("14.6", learners.tiled(step=32), "Rows and columns may be mixed up"),
-]
-
-RIGHT = [
-    ("14.1", learners.affine_unsigned, "1 read, 1 write"),
-    ("14.1", learners.affine_by_hand, "3 reads, 1 write"),
-    ("14.1", learners.affine_in_a_loop, "1 read, 1 write"),
-    ("14.2", learners.pairs_by_return, "3 reads, 2 writes"),
-    ("14.2", learners.pairs_by_expression, "2 reads, 1 write"),
-    ("14.2", learners.pairs_in_a_loop, "2 reads, 1 write"),
-    ("14.3", learners.eight_by_range, "8 reads, 8 writes"),
-    ("14.3", learners.eight_by_an_eighth, "100% of the sectors"),
-    ("14.3", learners.eight_while, "100% of the sectors"),
-    ("14.3", learners.eight_by_warps, "100% of the sectors"),
-    ("14.4", learners.sum_barrier_first, "17 shared reads, 9 shared writes"),
-    ("14.4", learners.sum_growing, "17 shared reads"),
-    ("14.4", learners.sum_by_shuffles, "8 shared reads, 1 shared write"),
-    ("14.5", learners.dot_by_a_function, "1,024 atomics for 262,144 products"),
-    ("14.5", learners.dot_by_warps, "2 reads, 1 write, 8 shared reads"),
-    ("14.5", learners.dot_in_strides, "1,024 atomics"),
-    ("14.5", learners.dot_by_the_first_block, "0 atomics"),
-    ("14.6", learners.padded_tiles, "6 reads, 1 write"),
-    ("14.6", learners.two_tiles_in_one_memory, "6 reads, 1 write"),
-    ("14.6", learners.tiled(), "6 reads, 1 write"),
-]
-
-
-def name_of(x):
-    return getattr(x, "__name__", None)
-
-
-@pytest.mark.parametrize(("id", "kernel", "words"), WRONG, ids=name_of)
-def test_a_wrong_kernel_is_not_right_and_told_why(id, kernel, words):
-    verdict = judge(id, kernel)
-    assert verdict.word == "not right" and words in verdict.message, verdict
-
-
-@pytest.mark.parametrize(("id", "kernel", "words"), RIGHT, ids=name_of)
-def test_a_right_kernel_may_be_written_otherwise(id, kernel, words):
-    verdict = judge(id, kernel)
-    assert verdict.word == "right" and words in verdict.message, verdict
+test_a_wrong_kernel_is_not_right_and_told_why = not_right(
+    ("14.1", [learners.affine_in_place], "x has changed"),
+    ("14.1", [learners.affine_thread_of_its_block], "only the first 256"),
+    ("14.1", [learners.affine_by_all], "several threads write the same element"),
+    ("14.1", [learners.affine_forgets_one], "1,024 of 1,024 numbers are wrong, out[0]"),
+    ("14.1", [learners.affine_into_a_name], "still all zeros"),
+    ("14.1", [learners.affine_shifted], "a thread leaves the array"),
+    ("14.1", [learners.affine_returns], "that's no kernel that a GPU could run"),
+    ("14.1", [learners.affine_undecorated], "keep the line @jit.rawkernel()"),
+    ("14.1", [learners.halved], "that's no kernel"),
+    ("14.2", [learners.pairs_without_a_guard], "goes past the end"),
+    ("14.2", [learners.pairs_guarded_too_late], "i, and i + 1"),
+    ("14.2", [learners.pairs_without_the_last], "it has no right neighbour"),
+    ("14.2", [learners.pairs_with_the_left], "numbers are wrong"),
+    ("14.2", [learners.pairs_in_place], "two threads write the same element, or read"),
+    ("14.3", [learners.eight_in_a_row], "only 12% of what's fetched is used"),
+    ("14.3", [learners.eight_by_the_block], "several threads write the same element"),
+    ("14.3", [learners.eight_by_1024], "with 2 blocks of 64 threads, a thread leaves the array"),
+    ("14.3", [learners.eight_by_one_block], "one thread handles 64 elements"),
+    ("14.3", [learners.only_the_first_eighth], "7,168 of 8,192 elements of out were never written"),
+    ("14.3", [learners.eight_not_doubled], "numbers are wrong"),
+    ("14.3", [learners.eight_forever], "a loop that doesn't end"),
+    ("14.4", [learners.summed(barrier_after=False)], "there's still a race"),
+    ("14.4", [learners.summed(barrier_after=False, barrier_inside=True)], "a barrier inside an if"),
+    ("14.4", [learners.sum_alone], "one thread reads 256 numbers"),
+    ("14.4", [learners.sum_by_atomics], "by 1,024 atomics"),
+    ("14.4", [learners.summed(first=64)], "4 of 4 numbers are wrong"),
+    ("14.4", [learners.sum_of_one], "each block's first number"),
+    ("14.4", [learners.sum_unwritten], "that nobody has written"),
+    ("14.5", [learners.dot_with_an_atomic_each], "with 2,000 atomics"),
+    ("14.5", [learners.dot(end=learners.ASSIGNED)], "only jit.atomic_add may add to out[0]"),
+    ("14.5", [learners.dot(guarded=False)], "x has 2,000 elements, and out has a single one"),
+    ("14.5", [learners.dot(zeros=False)], "it needs a 0"),
+    ("14.5", [learners.dot(end=learners.FOR_EACH_BLOCK)], "out has a single one"),
+    ("14.5", [learners.dot(with_y=False)], "the sum of x: y is missing"),
+    ("14.5", [learners.dot(end=learners.BY_THE_FIRST)], "the first block's share alone"),
+    ("14.5", [learners.dot(end=learners.BY_ALL)], "256 times as large: only thread 0 adds"),
+    ("14.5", [learners.dot(inside=True)], "some threads never reach a barrier"),
+    ("14.5", [learners.dot_alone], "one thread reads 4,000 numbers"),
+    ("14.6", [learners.product_of_rows], "each thread reads 128 numbers"),
+    ("14.6", [learners.tiled(second_barrier=False)], "overwritten while it's in use"),
+    ("14.6", [learners.tiled(first_barrier=False)], "read before all of it is there"),
+    ("14.6", [learners.tiled(mixed=True)], "numbers are wrong"),
+    ("14.6", [learners.tiled(tiles=1)], "the first tile's share"),
+    ("14.6", [learners.tiled(step=32)], "Rows and columns may be mixed up"),
+)
+test_a_right_kernel_may_be_written_otherwise = right(
+    ("14.1", [learners.affine_by_hand], "3 reads, 1 write"),
+    ("14.1", [learners.affine_in_a_loop], "1 read, 1 write"),
+    ("14.2", [learners.pairs_by_return], "3 reads, 2 writes"),
+    ("14.2", [learners.pairs_by_expression], "2 reads, 1 write"),
+    ("14.3", [learners.eight_by_range], "8 reads, 8 writes"),
+    ("14.3", [learners.eight_while], "100% of the sectors"),
+    ("14.4", [learners.summed(barrier_before=True, barrier_after=False)], "17 shared reads, 9 shared writes"),
+    ("14.4", [learners.sum_by_shuffles], "8 shared reads, 1 shared write"),
+    ("14.5", [learners.dot()], "1,024 atomics for 262,144 products"),
+    ("14.5", [learners.dot_in_strides], "1,024 atomics"),
+    ("14.5", [learners.dot_by_the_first_block], "0 atomics"),
+    ("14.6", [learners.padded_tiles], "6 reads, 1 write"),
+    ("14.6", [learners.tiled()], "6 reads, 1 write"),
+)
 
 
 def test_a_kernel_keeps_its_own_limit_of_rounds():
@@ -112,17 +83,18 @@ def test_the_score_stands_beside_par():
 
 
 def test_a_verdict_names_the_place_of_an_error():
-    rows = dict(judge("14.4", learners.sum_stuck).rows)
+    rows = dict(judge("14.4", learners.summed(barrier_after=False, barrier_inside=True)).rows)
     assert "block (0), thread (0), line" in rows["yours"] and "jit.syncthreads()" in rows["yours"]
 
 
-@pytest.mark.parametrize(("id", "kernel", "advice"), [
-    ("14.1", learners.affine_shifted, "Guard the line"), ("14.1", learners.affine_by_all, "Let each do its own"),
-    ("14.2", learners.pairs_guarded_too_late, "Guard the line"), ("14.3", learners.eight_by_the_block, "atomic_add"),
-])  # fmt: skip
-def test_a_verdict_gives_one_advice(id, kernel, advice):
-    yours = dict(judge(id, kernel).rows)["yours"].splitlines()
-    assert len(yours) == 2 and advice not in yours[1]
+def test_a_verdict_gives_one_advice():
+    for id, kernel, advice in (
+        ("14.1", learners.affine_shifted, "Guard the line"),
+        ("14.1", learners.affine_by_all, "Let each do its own"),
+        ("14.3", learners.eight_by_the_block, "atomic_add"),
+    ):
+        yours = dict(judge(id, kernel).rows)["yours"].splitlines()
+        assert len(yours) == 2 and advice not in yours[1]
 
 
 def test_a_verdicts_lines_stand_below_each_other():

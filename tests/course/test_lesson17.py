@@ -1,7 +1,7 @@
 """Lesson 17's checks: each likely wrong answer gets its own helpful message."""
 
 import numpy as np
-import pytest
+from answers import not_right, right
 
 from fluxlite.course.exercises import judge
 
@@ -48,17 +48,6 @@ def whole_arrays(arrays, send):
     return sums
 
 
-def pieces_of_all(arrays, send):
-    """The same in pieces: more bytes than a ring's."""
-    n = len(arrays)
-    sums, travelling = [array.copy() for array in arrays], [np.split(array, n) for array in arrays]
-    for _ in range(n - 1):
-        arrived = [[send(card, piece) for piece in travelling[card]] for card in range(n)]
-        travelling = [arrived[(card - 1) % n] for card in range(n)]
-        sums = [total + np.concatenate(one) for total, one in zip(sums, travelling)]
-    return sums
-
-
 def one_after_the_other(arrays, send):
     """Each piece goes right round before the next one begins: as many bytes and messages, and no two at a time."""
     n = len(arrays)
@@ -93,65 +82,53 @@ def step_time(latencies=lambda n: 2 * (n - 1), share=lambda n: 2 * (n - 1) / n, 
     return lambda c, nbytes, n, link: compute(c, n) + latencies(n) * link.latency + share(n) * nbytes / link.bandwidth
 
 
-@pytest.mark.parametrize(
-    ("id", "answers", "words"),
-    [
-        ("17.1", [only_the_first_half], "that's the first half. Now hand these round"),
-        ("17.1", [around(keep=np.add)], "counted more than once. When sums are handed round"),
-        ("17.1", [around(which=lambda card, step: card - step)], "something is missing"),
-        ("17.1", [around(which=lambda card, step: card + 1 + step)], "the wrong pieces are handed round"),
-        ("17.1", [around(steps=lambda n: n - 2)], "piece"),
-        ("17.1", [around(end=lambda found: [one / len(found) for one in found])], "that's the mean"),
-        ("17.1", [around(end=lambda found: found[0])], "returns a list with an array for each of the 4 cards"),
-        ("17.1", [around(end=lambda found: [one[:2] for one in found])], "each card gets a whole array again"),
-        ("17.1", [around(end=lambda found: None)], "returns a list"),
-        ("17.1", [around(steps=lambda n: n)], "a card sends more than it has to"),
-        ("17.1", [whole_arrays], "whole arrays travel"),
-        ("17.1", [pieces_of_all], "a card sends more than it has to"),
-        ("17.1", [number_by_number], "in more messages than it takes"),
-        ("17.1", [one_after_the_other], "one card waits for another"),
-        ("17.1", [lambda arrays, send: [sum(arrays) for _ in arrays]], "nothing was sent"),
-        ("17.1", [sends_too_little], "they can't all have come over the links"),
-        ("17.1", [looks_into_the_memory], "what arrived isn't used"),
-        ("17.1", [lambda arrays, send: send(4, arrays[0])], "card is a number from 0 to 3"),
-        ("17.1", [lambda arrays, send: send(0, 1.0)], "piece is an array"),
-        ("17.2", [step_time(latencies=lambda n: 0)], "8 cards, PCI Express: the latencies are missing"),
-        ("17.2", [step_time(share=lambda n: 0)], "the bytes are missing"),
-        ("17.2", [step_time(latencies=lambda n: n if n > 1 else 0)], "that's n latencies"),
-        ("17.2", [step_time(latencies=lambda n: n - 1)], "that's n - 1 latencies"),
-        ("17.2", [step_time(latencies=lambda n: min(1, n - 1))], "one latency isn't enough"),
-        ("17.2", [step_time(latencies=lambda n: n - 1, share=lambda n: (n - 1) / n)], "and as many to hand round"),
-        ("17.2", [step_time(share=lambda n: 0 if n == 1 else 2)], "a little less than twice all"),
-        ("17.2", [step_time(share=lambda n: 0 if n == 1 else 1)], "all gradients travel once here"),
-        ("17.2", [step_time(share=lambda n: 2 * (n - 1))], "a step carries one piece"),
-        ("17.2", [step_time(latencies=lambda n: 2 * n)], "8 cards, PCI Express: that's 2 n latencies"),
-        ("17.2", [step_time(latencies=lambda n: 2)], "two latencies aren't enough"),
-        ("17.2", [step_time(latencies=lambda n: 1, share=lambda n: 1)], "that's one message with all gradients"),
-        ("17.2", [step_time(share=lambda n: 1 / n)], "that's the piece of one step"),
-        ("17.2", [step_time(latencies=lambda n: max(1, 2 * n - 2))], "1 card, NVLink: one card has nobody to exchange"),
-        ("17.2", [step_time(compute=lambda c, n: c / n)], "it isn't divided again"),
-        ("17.2", [step_time(compute=lambda c, n: 0)], "the computing is missing"),
-        ("17.2", [lambda c, b, n, link: max(c, step_time()(0, b, n, link))], "nothing overlaps yet"),
-        ("17.2", [lambda c, b, n, link: c + (n - 1) * b * link.bandwidth], "multiplied, they aren't"),
-        ("17.2", [lambda c, b, n, link: c * (1 if n == 1 else 1.234)], "that's another time"),
-        ("17.2", [lambda c, b, n, link: None], "returns a number of seconds"),
-        ("17.2", [lambda c, b, n, link: f"{c} s"], "returns a number of seconds"),
-        ("17.3", [8_192, 6], "too few rows"),
-        ("17.3", [16_384, 1], "with one bucket nothing can travel"),
-        ("17.3", [16_384, 4], "nothing hides the last bucket"),
-        ("17.3", [16_384, 100], "too many buckets: each has 14 latencies"),
-        ("17.3", [32_768, 8], "half as many rows would do"),
-        ("17.3", [16_000, 16], "a power of 2"),
-        ("17.3", [2**20, 16], "a power of 2, from 64 to 65,536"),
-        ("17.3", ["many", 16], "rows is a whole number"),
-        ("17.3", [16_384, 0], "buckets is a whole number, 1 or more"),
-        ("17.3", [16_384, float("nan")], "buckets is a whole number"),
-        ("17.3", [16_384, 10**9], "a few numbers each"),
-    ],
+test_a_wrong_answer_is_not_right_and_told_why = not_right(
+    ("17.1", [only_the_first_half], "that's the first half. Now hand these round"),
+    ("17.1", [around(keep=np.add)], "counted more than once. When sums are handed round"),
+    ("17.1", [around(which=lambda card, step: card - step)], "something is missing"),
+    ("17.1", [around(which=lambda card, step: card + 1 + step)], "the wrong pieces are handed round"),
+    ("17.1", [around(steps=lambda n: n - 2)], "piece"),
+    ("17.1", [around(end=lambda found: [one / len(found) for one in found])], "that's the mean"),
+    ("17.1", [around(end=lambda found: found[0])], "returns a list with an array for each of the 4 cards"),
+    ("17.1", [around(end=lambda found: [one[:2] for one in found])], "each card gets a whole array again"),
+    ("17.1", [around(steps=lambda n: n)], "a card sends more than it has to"),
+    ("17.1", [whole_arrays], "whole arrays travel"),
+    ("17.1", [number_by_number], "in more messages than it takes"),
+    ("17.1", [one_after_the_other], "one card waits for another"),
+    ("17.1", [lambda arrays, send: [sum(arrays) for _ in arrays]], "nothing was sent"),
+    ("17.1", [sends_too_little], "they can't all have come over the links"),
+    ("17.1", [looks_into_the_memory], "what arrived isn't used"),
+    ("17.1", [lambda arrays, send: send(4, arrays[0])], "card is a number from 0 to 3"),
+    ("17.1", [lambda arrays, send: send(0, 1.0)], "piece is an array"),
+    ("17.2", [step_time(latencies=lambda n: 0)], "8 cards, PCI Express: the latencies are missing"),
+    ("17.2", [step_time(share=lambda n: 0)], "the bytes are missing"),
+    ("17.2", [step_time(latencies=lambda n: n if n > 1 else 0)], "that's n latencies"),
+    ("17.2", [step_time(latencies=lambda n: n - 1)], "that's n - 1 latencies"),
+    ("17.2", [step_time(latencies=lambda n: min(1, n - 1))], "one latency isn't enough"),
+    ("17.2", [step_time(latencies=lambda n: n - 1, share=lambda n: (n - 1) / n)], "and as many to hand round"),
+    ("17.2", [step_time(share=lambda n: 0 if n == 1 else 2)], "a little less than twice all"),
+    ("17.2", [step_time(share=lambda n: 0 if n == 1 else 1)], "all gradients travel once here"),
+    ("17.2", [step_time(share=lambda n: 2 * (n - 1))], "a step carries one piece"),
+    ("17.2", [step_time(latencies=lambda n: 2 * n)], "8 cards, PCI Express: that's 2 n latencies"),
+    ("17.2", [step_time(latencies=lambda n: 1, share=lambda n: 1)], "that's one message with all gradients"),
+    ("17.2", [step_time(share=lambda n: 1 / n)], "that's the piece of one step"),
+    ("17.2", [step_time(latencies=lambda n: max(1, 2 * n - 2))], "1 card, NVLink: one card has nobody to exchange"),
+    ("17.2", [step_time(compute=lambda c, n: c / n)], "it isn't divided again"),
+    ("17.2", [step_time(compute=lambda c, n: 0)], "the computing is missing"),
+    ("17.2", [lambda c, b, n, link: max(c, step_time()(0, b, n, link))], "nothing overlaps yet"),
+    ("17.2", [lambda c, b, n, link: c + (n - 1) * b * link.bandwidth], "multiplied, they aren't"),
+    ("17.2", [lambda c, b, n, link: c * (1 if n == 1 else 1.234)], "that's another time"),
+    ("17.2", [lambda c, b, n, link: None], "returns a number of seconds"),
+    ("17.3", [8_192, 6], "too few rows"),
+    ("17.3", [16_384, 1], "with one bucket nothing can travel"),
+    ("17.3", [16_384, 4], "nothing hides the last bucket"),
+    ("17.3", [16_384, 100], "too many buckets: each has 14 latencies"),
+    ("17.3", [32_768, 8], "half as many rows would do"),
+    ("17.3", [16_000, 16], "a power of 2"),
+    ("17.3", ["many", 16], "rows is a whole number"),
+    ("17.3", [16_384, 0], "buckets is a whole number, 1 or more"),
+    ("17.3", [16_384, 10**9], "a few numbers each"),
 )
-def test_a_wrong_answer_is_not_right_and_told_why(id, answers, words):
-    verdict = judge(id, *answers)
-    assert verdict.word == "not right" and words in verdict.message
 
 
 def with_pieces_that_arrive_together(arrays, send):
@@ -171,25 +148,6 @@ def in_place(arrays, send):
         array[:] = total
 
 
-def the_other_way_through_the_pieces(arrays, send):
-    n, width = len(arrays), len(arrays[0]) // len(arrays)
-    table = np.array(arrays).reshape(n, n, width)
-    for step in range(n - 1):
-        for card in range(n):
-            table[(card + 1) % n, (card - step + 2) % n] += send(card, table[card, (card - step + 2) % n])
-    for step in range(n - 1):
-        for card in range(n):
-            table[(card + 1) % n, (card - step + 3) % n] = send(card, table[card, (card - step + 3) % n])
-    return table.reshape(n, -1)
-
-
-@pytest.mark.parametrize(
-    "all_reduce", [around(), with_pieces_that_arrive_together, in_place, the_other_way_through_the_pieces]
-)
-def test_a_ring_may_be_written_in_several_ways(all_reduce):
-    assert judge("17.1", all_reduce).word == "right"
-
-
 def step_by_step(compute, nbytes, cards, link):
     total = compute
     for _ in range(2 * (cards - 1)):
@@ -197,20 +155,16 @@ def step_by_step(compute, nbytes, cards, link):
     return total
 
 
-def alone_or_together(compute, nbytes, cards, link):
-    if cards == 1:
-        return compute
-    return np.float64(compute) + (cards - 1) * (2 * link.latency + 2 * (nbytes / cards) / link.bandwidth)
-
-
-@pytest.mark.parametrize("function", [step_time(), step_by_step, alone_or_together])
-def test_a_steps_time_may_be_computed_in_several_ways(function):
-    assert judge("17.2", function).word == "right"
-
-
-@pytest.mark.parametrize("answers", [(16_384, 7), (2**14, 16), (np.int64(16_384), np.int64(32)), (16_384.0, 40)])
-def test_every_number_of_buckets_that_hides_the_exchange_is_right(answers):
-    assert judge("17.3", *answers).word == "right"
+test_right_answers_other_than_the_lessons_own = right(
+    ("17.1", [around()]),
+    ("17.1", [with_pieces_that_arrive_together]),
+    ("17.1", [in_place]),
+    ("17.2", [step_time()]),
+    ("17.2", [step_by_step]),
+    ("17.3", [16_384, 7]),
+    ("17.3", [np.int64(16_384), np.int64(32)]),
+    ("17.3", [16_384.0, 40]),
+)
 
 
 def test_times_that_nearly_agree_are_printed_with_their_difference():

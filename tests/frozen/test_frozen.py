@@ -61,7 +61,7 @@ PLANTED = {
     "files": ("model.safetensors: load(path)", lambda texts: [*texts[:-1], texts[-1].replace("10.625", "10.626")]),
     "documents": ("S1-23", lambda text: text.replace("0.", "1.", 1)),
     "examples": ("test_it_learns[mlp-CPU]", lambda texts: [texts[0].replace("loss 2.0", "loss 2.3")]),
-    "replies": ("00 test_a_wrong_answer_is_not_right_and_told_why[26-those of one point]",
+    "replies": ("00 test_a_wrong_answer_is_not_right_and_told_why[00.1-answers-those of one point]",
                 lambda texts: [texts[0].replace("20 points", "21 points")]),
 }  # fmt: skip
 
@@ -126,35 +126,35 @@ def test_a_line_for_what_is_not_frozen_is_named():
 
 
 def run_with(replies):
-    """The plugin around a test of lesson 00 whose checks reply so."""
+    """The plugin around a test of lesson 06 whose checks reply so."""
     left = iter(replies)
-    module = types.ModuleType("test_lesson00")
-    module.judge = lambda id, answer: next(left)
-    item = types.SimpleNamespace(name="test_right_answers", path=Path("elsewhere/test_lesson00.py"), module=module)
+    names = {"judge": lambda id, answer: next(left)}
+    item = types.SimpleNamespace(name="test_one_wait_is_one_wait", path=Path("elsewhere/test_lesson06.py"))
+    item.function = types.SimpleNamespace(__globals__=names)
     around = from_tests.pytest_runtest_call(item)
     next(around)
     for _ in replies:
-        module.judge("00.1", 520_000)
+        names["judge"]("06.1", 1)
     with contextlib.suppress(StopIteration):
         around.send(None)
 
 
 def test_another_reply_fails_a_test_and_so_do_fewer_and_more(monkeypatch):
     monkeypatch.setattr(comparing, "changed", dict)
-    was = frozen("replies")["00 test_right_answers"]
-    assert len(was) == 3
+    was = frozen("replies")["06 test_one_wait_is_one_wait"]
+    assert len(was) == 2
     run_with(was)
-    run_with([reply.replace(" right ", "  right       ") for reply in was])
-    for now in (was[:2], [*was, was[0]], [*was[:2], was[2].replace("right", "not right")]):
-        with pytest.raises(pytest.fail.Exception, match="replies: 00 test_right_answers") as error:
+    run_with([reply.replace(" not right ", "  not right       ") for reply in was])
+    for now in (was[:1], [*was, was[0]], [was[0], was[1].replace("not right", "right")]):
+        with pytest.raises(pytest.fail.Exception, match="replies: 06 test_one_wait_is_one_wait") as error:
             run_with(now)
-        assert '"00 test_right_answers" = { why = "", now = [' in str(error.value)
+        assert '"06 test_one_wait_is_one_wait" = { why = "", now = [' in str(error.value)
     run_with(["17.9  right       of a new exercise"])  # another lesson's test with this name, which 0.2.0 didn't have
 
 
 def test_a_lesson_to_which_nothing_listens_is_named():
-    module = types.ModuleType("test_lesson00")  # whose function isn't called judge any more
-    item = types.SimpleNamespace(name="test_right_answers", path=Path("course/lesson00/test_checks.py"), module=module)
+    # Its function isn't called judge any more.
+    item = types.SimpleNamespace(name="test_right_answers", path=Path("course/lesson00/test_checks.py"))
     with pytest.raises(pytest.fail.Exception, match="nothing listens to the checks in lesson00/test_checks.py"):
         next(from_tests.pytest_runtest_call(item))
 

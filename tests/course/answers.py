@@ -1,0 +1,24 @@
+"""What a check replies to the answers that learners give: a lesson's tests are tables of them."""
+
+import pytest
+
+from fluxlite.course.exercises import judge
+
+
+def replies(word, *rows):
+    """A test that to each row, `(id, answers, words)`, the check says `word`, and these words in its reply, if any."""
+
+    @pytest.mark.parametrize(("id", "answers", "words"), [(*row, "")[:3] for row in rows])
+    def test(id, answers, words):
+        reply = judge(id, *answers)
+        assert reply.word == word and words in str(reply), str(reply)
+
+    return test
+
+
+def not_right(*rows):
+    return replies("not right", *rows)
+
+
+def right(*rows):
+    return replies("right", *rows)
