@@ -104,7 +104,7 @@ def test_the_picture_in_CONTRIBUTING_is_up_to_date(monkeypatch):
 KNOWING_THE_INSIDE = {
     "fluxlite/autodiff/test_own_rules.py", "fluxlite/checkpoint/test_checkpoint_files.py",
     "fluxlite/data/test_processes.py", "fluxlite/test_writing.py", "fluxlite/training/test_training_resume.py",
-    "fluxlite/tree/test_ties.py", "project/hub/measure.py", "project/test_house.py", "project/test_recording.py",
+    "fluxlite/tree/test_ties.py", "project/test_house.py", "project/test_recording.py",
     "project/test_security.py", "helpers/inside.py",
 }  # fmt: skip
 PUBLIC = "fluxlite(.(cuda|cuda.jit|amdgpu|metal|course|devices|distributed|simulated))?"
