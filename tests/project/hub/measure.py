@@ -35,7 +35,7 @@ def seconds(process: int) -> float:
 
 
 def lesson(learner: Learner, path: Path) -> tuple[int, int, float, float]:
-    """Run a solved lesson in a learner's server: its kernel's memory, now and at most; its seconds, the longest cell's."""
+    """Run a solved lesson in a learner's server: its kernel's MB, now and at most; its seconds, the longest cell's."""
     copy = learner.course / f"solved-{path.name}"
     copy.write_bytes(path.read_bytes())
     session = learner.open(copy.name)
