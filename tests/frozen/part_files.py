@@ -1,7 +1,6 @@
 """Files that fluxlite saves, one of each kind: models, trainings, a learner's record, preferences, measurements.
 
-``python part_files.py write FOLDER`` makes them with the imported fluxlite. ``python part_files.py FILE FOLDER`` writes
-what it reads there, as JSON.
+`write` makes them with the imported fluxlite, and `entries` is what it reads there.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import contextlib
 import csv
 import io
 import json
-import os
 import runpy
 import shutil
 import sys
@@ -21,8 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import fluxlite as fl
+
+FILES = Path(__file__).with_name("files")
 
 
 @fl.functor
@@ -78,22 +79,14 @@ def one_run(path: Path, epochs: int) -> Any:
         return history, fl.cpu(small)
 
 
-MEASURED = [
-    {"what": "launch", "repeats": [7e-6, 8e-6, 9e-6]},
-    {"what": "library", "repeats": [1.5e-5]},
-    {"what": "first use", "repeats": [0.03]},
-    *({"what": "copy", "bytes": n, "pinned": p, "repeats": [3e-5 + n / (6e9 + 6e9 * p)]}
-      for n in (10**3, 10**6, 10**8) for p in (False, True)),
-    *({"what": "elementwise", "bytes": n, "repeats": [1e-5 + n / 2.5e11]} for n in (10**3, 10**6, 10**9)),
-    *({"what": "product", "n": n, "dtype": "float32", "repeats": [2e-5 + 2 * n**3 / 7e12]} for n in (64, 1024, 4096)),
-]  # fmt: skip
-
-
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
 def write(folder: Path) -> None:
-    """One file of each kind. A random id and a time of day would make them others each time."""
+    """One file of each kind anew. A random id and a time of day would make them others each time."""
+    for old in folder.iterdir():
+        if old.name != "recorded.json":  # a card's measurements, which are nobody's output
+            old.unlink()
     fl.seed(0)
     with surroundings(folder):
         fl.save(folder / "model.safetensors", numbered(model()))
@@ -106,8 +99,6 @@ def write(folder: Path) -> None:
         parts["rng"].random(5)
         fl.save(folder / "training.safetensors", **parts)
         one_run(folder / "checkpoint.safetensors", 2)
-        recorded = {"card": "mine", "memory": 8 * 2**30, "multiprocessors": 30, "measurements": MEASURED}
-        (folder / "recorded.json").write_text(json.dumps(recorded, indent=0), encoding="utf-8")
         (folder / "LocalPreferences.toml").write_text('[other]\nx = 1  # "mine"\n', encoding="utf-8")
         fl.gpu_backend("AMDGPU")
         quietly(answers)
@@ -143,18 +134,12 @@ def timeless(file: Path) -> None:
 @contextlib.contextmanager
 def surroundings(folder: Path) -> Iterator[None]:
     """`folder` is the current one, and the place of the learner's record and of preferences."""
-    own = {"FLUXLITE_PROGRESS": str(folder / "progress.json"), "FLUXLITE_PROJECT": str(folder)}
-    before, place = {name: os.environ.get(name) for name in (*own, "FLUXLITE_GPU_BACKEND")}, os.getcwd()
-    os.environ.update(own)
-    os.environ.pop("FLUXLITE_GPU_BACKEND", None)
-    os.chdir(folder)
-    try:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("FLUXLITE_PROGRESS", str(folder / "progress.json"))
+        patched.setenv("FLUXLITE_PROJECT", str(folder))
+        patched.delenv("FLUXLITE_GPU_BACKEND", raising=False)
+        patched.chdir(folder)
         yield
-    finally:
-        os.chdir(place)
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            os.environ.update({} if value is None else {name: value})
 
 
 def quietly(do: Callable, *args: Any) -> str:
@@ -169,13 +154,10 @@ def command(*words: str) -> str:
     """``python -m fluxlite`` with these words; what it prints."""
 
     def run() -> None:
-        argv, sys.argv = sys.argv, ["fluxlite", *words]
-        try:
-            with contextlib.suppress(SystemExit):
-                sys.modules.pop("fluxlite.__main__", None)  # another test may have imported it
-                runpy.run_module("fluxlite", run_name="__main__")
-        finally:
-            sys.argv = argv
+        sys.modules.pop("fluxlite.__main__", None)  # another test may have imported it
+        with pytest.MonkeyPatch.context() as patched, contextlib.suppress(SystemExit):
+            patched.setattr(sys, "argv", ["fluxlite", *words])
+            runpy.run_module("fluxlite", run_name="__main__")
 
     return quietly(run)
 
@@ -197,7 +179,7 @@ def flat(x: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: {type(x).__name__ if callable(x) else repr(x)}"
 
 
-def entries(files: Path) -> dict[str, list[str]]:
+def entries(files: Path = FILES) -> dict[str, list[str]]:
     """What each file holds, by what reads it. The files themselves stay as they are."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(shutil.copytree(files, Path(temporary, "files")))
@@ -269,10 +251,3 @@ def _learned(path: Path) -> Iterator[str]:
     yield quietly(fl.course.guess, "03-A", "a")
     yield quietly(fl.course.check, "03.3", 2, 8448)
     yield from flat(json.loads(path.read_text(encoding="utf-8")))
-
-
-if __name__ == "__main__":
-    if sys.argv[1] == "write":
-        write(Path(sys.argv[2]))
-    else:
-        Path(sys.argv[1]).write_text(json.dumps(entries(Path(sys.argv[2]))), encoding="utf-8")
