@@ -184,54 +184,35 @@ def test_a_simulated_card_is_not_written_as_recorded(tmp_path, capsys):
 COPY_IN = launches._Copy(None, None, 16, 1)
 
 
-class FakeCupti:
-    """Calls back as CUPTI does. Its calls of CUDA are made with `does`."""
+def test_calls_of_cuda_are_counted_once_by_whichever_way():
+    """An acted CUPTI calls back for each call of CUDA, before it and after it."""
+    at_work, domains, runtime = [], [], launches._RUNTIME
+    cupti = SimpleNamespace(
+        cuptiSubscribe=lambda subscriber, callback, user: at_work.append(callback) or 0,
+        cuptiEnableDomain=lambda enable, subscriber, domain: domains.append(domain.value) or 0,
+        cuptiUnsubscribe=lambda subscriber: at_work.clear() or 0,
+    )
 
-    def __init__(self):
-        self.callback, self.domains = None, []
-
-    def cuptiSubscribe(self, subscriber, callback, user):
-        assert self.callback is None
-        self.callback = callback
-        return 0
-
-    def cuptiEnableDomain(self, enable, subscriber, domain):
-        self.domains.append(domain.value)
-        return 0
-
-    def cuptiUnsubscribe(self, subscriber):
-        self.callback = None
-        return 0
-
-    def does(self, name, domain=launches._DRIVER, parameters=None, inside=()):
+    def does(name, domain=launches._DRIVER, parameters=None, inside=""):
         address = None if parameters is None else ctypes.addressof(parameters)
         for site in (0, 1):
-            call = launches._Call(site, name.encode(), address)
-            self.callback(None, domain, 1, ctypes.pointer(call))
-            if site == 0:
-                for call_inside in inside:
-                    self.does(call_inside)
+            at_work[0](None, domain, 1, ctypes.pointer(launches._Call(site, name.encode(), address)))
+            if site == 0 and inside:
+                does(inside)
 
-
-def test_calls_of_cuda_are_counted_once_by_whichever_way():
-    cupti, runtime = FakeCupti(), launches._RUNTIME
     with launches.Counted(cupti) as counted:
-        cupti.does("cuLaunchKernel")  # CuPy's own kernels
-        cupti.does("cudaLaunchKernel_v7000", runtime, inside=["cuLaunchKernel"])  # cuBLAS's and CUB's
-        cupti.does("cudaMemsetAsync_v3020", runtime, inside=["cuMemsetD8Async"])
-        cupti.does("cudaMemcpyAsync_v3020", runtime, COPY_IN, inside=["cuMemcpyHtoDAsync_v2"])
-        cupti.does("cuMemcpyDtoHAsync_v2")
-        cupti.does("cuMemcpyDtoDAsync_v2")
-        cupti.does("cudaStreamSynchronize_v3020", runtime, inside=["cuStreamSynchronize"])
-        cupti.does("cuLaunchHostFunc")
-    assert counted.counts == (2, 1, 1, 1, 1)
-    assert cupti.callback is None and cupti.domains == [launches._DRIVER, runtime]
+        does("cuLaunchKernel")  # CuPy's own kernels
+        does("cudaLaunchKernel_v7000", runtime, inside="cuLaunchKernel")  # cuBLAS's and CUB's
+        does("cudaMemsetAsync_v3020", runtime, inside="cuMemsetD8Async")
+        does("cudaMemcpyAsync_v3020", runtime, COPY_IN, inside="cuMemcpyHtoDAsync_v2")
+        does("cuMemcpyDtoHAsync_v2")
+        does("cuMemcpyDtoDAsync_v2")
+        does("cudaStreamSynchronize_v3020", runtime, inside="cuStreamSynchronize")
+        does("cuLaunchHostFunc")
+    assert counted.counts == (2, 1, 1, 1, 1) and at_work == [] and domains == [launches._DRIVER, runtime]
 
 
 def test_without_cupti_it_says_what_to_install(monkeypatch):
-    def missing(path):
-        raise OSError(path)
-
-    monkeypatch.setattr(launches.ctypes, "CDLL", missing)
+    monkeypatch.setattr(launches.ctypes, "CDLL", lambda path: Path("/no such library").read_bytes())
     with pytest.raises(RuntimeError, match="pip install nvidia-cuda-cupti-cu12"):
         launches.cupti()

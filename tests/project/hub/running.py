@@ -32,16 +32,12 @@ PASSWORD = "for a test on the loopback address"
 
 def proxy_program() -> str | None:
     """The proxy: in the folder that `nox -s hub` made for npm, or on the path."""
-    folder = os.environ.get("FLUXLITE_HUB_PROXY", "")
-    return shutil.which("configurable-http-proxy", path=str(Path(folder, "node_modules", ".bin"))) or shutil.which(
-        "configurable-http-proxy"
-    )
+    folder = Path(os.environ.get("FLUXLITE_HUB_PROXY", ""), "node_modules", ".bin")
+    return shutil.which("configurable-http-proxy", path=f"{folder}{os.pathsep}{os.environ['PATH']}")
 
 
 def missing() -> str:
     """What a hub needs and isn't here, and how to get it; empty if all is."""
-    if os.name == "nt":
-        return "JupyterHub doesn't run on Windows"
     gone = [name for name in ("jupyterhub", "requests", "websocket") if find_spec(name) is None]
     gone += [] if proxy_program() else ["configurable-http-proxy"]
     return f"{', '.join(gone)} not installed: nox -s hub brings it" if gone else ""
