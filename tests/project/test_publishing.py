@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from packaging.requirements import Requirement
 
 import fluxlite
 from tools.links import PLACE
@@ -92,13 +91,9 @@ def test_workflows_may_do_no_more_than_they_have_to():
 
 def test_the_tests_run_on_every_platform_that_we_promise():
     matrix = read(GITHUB / "workflows" / "tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
-    stated = [line.rpartition(" ")[2] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)]
     systems = {*matrix["system"], *(one["system"] for one in matrix["include"])}
-    assert matrix["python"] == stated
+    assert matrix["python"] == [line[-4:] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)]
     assert {name.partition("-")[0] for name in systems} == {"ubuntu", "macos", "windows"}
-    (numpy,) = [one for one in map(Requirement, PROJECT["dependencies"]) if one.name == "numpy"]
-    versions = {one["numpy"] for one in matrix["include"]} - {"numpy"}
-    assert versions == {f"numpy=={str(numpy.specifier).removeprefix('>=')}.*"}
 
 
 def test_only_a_release_that_is_ready_gets_published():
@@ -147,10 +142,3 @@ def test_the_citation_is_one():
     assert citation["version"] == fluxlite.__version__ and citation["license"] == PROJECT["license"]
     # As soon as there's an address, it belongs in here.
     assert citation.get("repository-code") == (f"https://github.com/{PLACE.repository}" if PLACE else None)
-
-
-@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="there is no shellcheck here")
-def test_the_shell_in_workflows_is_sound():
-    for step in (step for path in WORKFLOWS for step in steps(read(path)) if "run" in step):
-        ran = subprocess.run(["shellcheck", "--shell=bash", "-"], input=step["run"], capture_output=True, text=True)
-        assert ran.returncode == 0, ran.stdout
