@@ -81,7 +81,7 @@ def differences(part: str, today: Entries, whole: bool = True) -> list[Differenc
     for key, was in frozen(part).items():
         listed = changed().get(part, {}).get(key)
         now = today.get(key, GONE)
-        if (now == GONE and not whole) or same(part, key, listed["now"] if listed else was, now):
+        if (key not in today and not whole) or same(part, key, listed["now"] if listed else was, now):
             continue
         wrong = _AGAIN if same(part, key, was, now) else "not what's listed" if listed else ""
         found.append(Difference(part, key, was, now, wrong))

@@ -97,6 +97,7 @@ def test_what_is_gone_is_a_difference_and_what_is_new_is_none(monkeypatch):
     del names["fluxlite.Dense"]
     (found,) = differences("names", {**names, "fluxlite.new": "()"})
     assert (found.key, found.now) == ("fluxlite.Dense", "gone")
+    assert differences("names", {"fluxlite.Dense": "gone"}, whole=False) == [found]
 
 
 @pytest.mark.parametrize(

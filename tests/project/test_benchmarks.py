@@ -70,19 +70,6 @@ def test_a_bar_is_met_within_five_percent():
     assert found == ["met", "met within 5%", "not met", "not measured"]
 
 
-def test_a_bar_may_be_so_many_microseconds_a_step():
-    contenders = (harness.Contender("A", lambda: lambda: 1.0, steps=1000), harness.Contender("B", lambda: lambda: 1.0))
-    made_up = benchmark(*contenders)
-    rows = [harness.Measured("A", [0.004, 0.006, 0.005]), harness.Measured("B", [], "gone")]
-    judged = [harness.judge_bar(made_up, harness.Bar(name, 4.5, per="leaf"), rows, name) for name in "AB"]
-    assert [(one.text, one.figure, one.outcome) for one in judged] == [
-        ("A: at most 4.5 µs a leaf", "5.0 µs", "not met"),
-        ("B: at most 4.5 µs a leaf", "-", "not measured"),
-    ]
-    assert harness.step_of(made_up, rows[0]) == pytest.approx(5)
-    assert harness.step_of(made_up, harness.Measured("B", [2.0])) == pytest.approx(2e6)
-
-
 def test_a_process_of_its_own_has_its_threads_set_before_anything_is_imported(tmp_path, monkeypatch):
     (tmp_path / "made_up.py").write_text(
         "import os\n"

@@ -1,8 +1,6 @@
-"""What we publish: the source distribution's files, the command, and what an index shows. No network is used."""
+"""What we publish: the source distribution's files, and the command. No network is used."""
 
 import importlib
-import json
-import re
 import subprocess
 import sys
 import tarfile
@@ -10,8 +8,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
-import fluxlite
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -41,26 +37,3 @@ def test_installing_brings_the_command(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["/somewhere/bin/fluxlite"])
     monkeypatch.setenv("NO_COLOR", "1")
     assert command() == 2 and capsys.readouterr().err.startswith("usage: fluxlite [-h]")
-
-
-@pytest.mark.parametrize("repository", ["", "a/b"])
-def test_addresses_are_shown_once_the_project_is_published(repository, tmp_path):
-    """In the built package: links beside it, and a picture that's found from a package index."""
-    pytest.importorskip("hatchling")
-    for part in ("fluxlite/__init__.py", "tools/links.py", "tools/package_metadata.py", "README.md", "pyproject.toml",
-                 "LICENSE"):  # fmt: skip
-        (tmp_path / part).parent.mkdir(exist_ok=True)
-        (tmp_path / part).write_bytes((ROOT / part).read_bytes())
-    settings = f'[tool.fluxlite]\nrepository = "{repository}"\nsha256 = "{"0" * 64}"\n'
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    project = re.sub(r"^(repository|sha256) = .*\n", "", project, flags=re.MULTILINE)
-    (tmp_path / "pyproject.toml").write_text(project.replace("[tool.fluxlite]\n", settings), encoding="utf-8")
-    command = [sys.executable, "-m", "hatchling", "metadata"]
-    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert shown.returncode == 0, shown.stderr
-    metadata = json.loads(shown.stdout)
-    text = metadata["readme"]["text"]
-    addresses = [metadata.get("urls", {}).get("Source"), re.findall(r"\]\((\S+first-screen.png)\)", text)[0]]
-    opened = f"v{fluxlite.__version__}-lessons"
-    there = ["https://github.com/a/b", f"https://github.com/a/b/raw/{opened}/notebooks/first-screen.png"]
-    assert addresses == (there if repository else [None, "notebooks/first-screen.png"])

@@ -91,16 +91,6 @@ def test_the_entries_are_read_by_the_reader_of_the_cpus_record(record, monkeypat
         assert float(times.median) == pytest.approx(crossing.simulated(64, 4, T4, copies, wait), rel=1e-3)
 
 
-def test_one_product_has_three_clocks_and_waits_are_recorded(record):
-    found = {e["clock"]: e["median"] for e in record["lessons"] if e["what"] == "product" and e["n"] == 2048}
-    assert found["asked for"] == pytest.approx(20e-6)
-    assert found["waited for"] == pytest.approx(2.88e-3, rel=0.01)
-    copied = 2 * (28e-6 + 4 * 2048**2 / PRESETS[T4].pageable)
-    assert found["with copies"] == pytest.approx(found["waited for"] + copied, rel=0.01)
-    found = {e["what"]: e["median"] for e in record["lessons"]}
-    assert found["wait"] == 0 and found["read a number"] == pytest.approx(15e-6 + 13e-6, rel=0.01)
-
-
 # -- what a record says of itself -------------------------------------------------------------------------------------
 
 
