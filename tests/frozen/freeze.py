@@ -7,7 +7,7 @@
 What there is; examples and replies take minutes:
     names       the public names, with their signatures
     receipts    what the lessons' programs ask of a GPU: each `fl.estimate` and `fl.receipt` in a solved notebook
-    files       what's in saved files, one of each kind; the files are in files/
+    files       what it reads in files/, which 0.2.0 saved, one of each kind
     documents   what the guide's examples print, in the notebooks
     examples    what the programs in examples/ learn
     replies     what the lessons' checks reply to the answers in their tests
@@ -48,8 +48,6 @@ def entries(part: str) -> comparing.Entries:
 def freeze(parts: list[str]) -> None:
     """Write the data."""
     for part in parts:
-        if part == "files":
-            importlib.import_module("frozen.part_files").write(FROZEN / "files")
         found = entries(part)
         (FROZEN / f"{part}.json").write_text(comparing.written(found), encoding="utf-8")
         print(f"{part}: {len(found)} entries", flush=True)

@@ -1,6 +1,6 @@
 """Files that fluxlite saves, one of each kind: models, trainings, a learner's record, preferences, measurements.
 
-`write` makes them with the imported fluxlite, and `entries` is what it reads there.
+They lie in files/, as 0.2.0 saved them, but for the measurements, which are nobody's output.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import runpy
 import shutil
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -61,9 +60,8 @@ def training() -> dict[str, Any]:
     """A model, its optimizer's state, and all else that a training needs."""
     small = numbered(fl.Chain(fl.Dense(2, 2, np.tanh), fl.Dense(2, 1)))
     rule = fl.OptimiserChain(fl.ClipNorm(1.0), fl.WeightDecay(0.01), fl.Adam(eta=0.01))
-    notes = {"name": "é", "list": [1, 2.5, None, True], "pair": (np.arange(3), np.ones(2, bool)), 3: "three"}
     return {"model": small, "opt_state": fl.setup(rule, small), "moments": fl.setup(fl.Nesterov(), small),
-            "rng": np.random.default_rng(3), "epoch": 7, "notes": notes}  # fmt: skip
+            "rng": np.random.default_rng(3)}  # fmt: skip
 
 
 def one_run(path: Path, epochs: int) -> Any:
@@ -77,58 +75,6 @@ def one_run(path: Path, epochs: int) -> Any:
             epochs=epochs, checkpoint=path, resume=True, progress=False,
         )  # fmt: skip
         return history, fl.cpu(small)
-
-
-# -- writing ----------------------------------------------------------------------------------------------------------
-
-
-def write(folder: Path) -> None:
-    """One file of each kind anew. A random id and a time of day would make them others each time."""
-    for old in folder.iterdir():
-        if old.name != "recorded.json":  # a card's measurements, which are nobody's output
-            old.unlink()
-    fl.seed(0)
-    with surroundings(folder):
-        fl.save(folder / "model.safetensors", numbered(model()))
-        fl.save(folder / "state.safetensors", state=fl.state(numbered(model())))
-        parts = training()
-        for states in ("opt_state", "moments"):
-            for _ in range(2):
-                (grads,) = fl.gradient(lambda m: np.sum(m(np.ones((1, 2), np.float32))), parts["model"])
-                fl.update(parts[states], parts["model"], grads)
-        parts["rng"].random(5)
-        fl.save(folder / "training.safetensors", **parts)
-        one_run(folder / "checkpoint.safetensors", 2)
-        (folder / "LocalPreferences.toml").write_text('[other]\nx = 1  # "mine"\n', encoding="utf-8")
-        fl.gpu_backend("AMDGPU")
-        quietly(answers)
-        record = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
-        record["learner"]["id"] = "0123456789abcdef"
-        (folder / "progress.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        command("handin", "Ada Lovelace")
-        timeless(folder / "handin-Ada-Lovelace.zip")
-        for lock in folder.glob(".*"):
-            lock.unlink()
-
-
-def answers() -> None:
-    """A learner's guesses and checks: right, not right, and code that stops."""
-    fl.course.guess("00-A", "a")
-    fl.course.guess("01-A", "b")
-    fl.course.check("00.1", 520_000)
-    fl.course.check("03.3", 1, 2)
-    fl.course.check("01.2", lambda *given: undefined)  # noqa: F821
-
-
-def timeless(file: Path) -> None:
-    """A hand-in as if it were made at another time, on no computer in particular."""
-    with zipfile.ZipFile(file) as packed:
-        inside = {name: packed.read(name) for name in packed.namelist()}
-    about = json.loads(inside["handin.json"]) | {"time": "2026-11-22T12:00:00.000000"}
-    inside["handin.json"] = json.dumps(about).encode()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, content in inside.items():
-            packed.writestr(zipfile.ZipInfo(name, (2026, 11, 22, 12, 0, 0)), content)
 
 
 @contextlib.contextmanager
@@ -160,9 +106,6 @@ def command(*words: str) -> str:
             runpy.run_module("fluxlite", run_name="__main__")
 
     return quietly(run)
-
-
-# -- reading ----------------------------------------------------------------------------------------------------------
 
 
 def flat(x: Any, place: str = "") -> Iterator[str]:
@@ -220,7 +163,6 @@ def _saved_again(path: Path) -> list[str]:
 
 def _training(path: Path) -> Iterator[str]:
     parts = training()
-    del parts["epoch"], parts["notes"]
     fl.load(path, **parts)
     yield f"next: {parts['rng'].random():.6f}"
     for name in ("model", "opt_state", "moments"):

@@ -154,11 +154,3 @@ def test_a_public_name_with_other_parameters_is_noticed(monkeypatch):
     before, after = (differences("names", entries) for entries in (today, part_names.entries()))
     (found,) = (one for one in after if one not in before)
     assert (found.key, found.now) == ("fluxlite.mse", "(target, prediction, agg=mean)")
-
-
-def test_what_chance_decides_is_left_out_of_replies():
-    one, other = (
-        from_tests.one_line(f"04.3  right  at most {x} off at each of the four points, with 4,400 launches")
-        for x in (0.02, 0.05)
-    )
-    assert one == other == "04.3 right at most # off at each of the four points, with 4,400 launches"

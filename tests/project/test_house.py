@@ -5,7 +5,6 @@ CONTRIBUTING.md draws the house. The code is course material, so you can read `t
 
 import ast
 import importlib
-import inspect
 import re
 import subprocess
 import sys
@@ -119,13 +118,6 @@ def test_no_module_is_hidden_by_a_function_of_its_package():
         package, _, name = module.rpartition(".")
         found = getattr(importlib.import_module(package), name, None) if package else None
         assert found is None or isinstance(found, ModuleType), module
-
-
-def test_no_module_is_named_like_a_public_function():
-    """Outside the course and its widgets, since notebooks import those by path."""
-    functions = {name for name in fluxlite.__all__ if inspect.isroutine(getattr(fluxlite, name))}
-    rooms = [name for name in SOURCES if house.room(name) not in ("course", "jupyter")]
-    assert {name for name in rooms if name.rpartition(".")[2] in functions} == set()
 
 
 # -- what an import costs --------------------------------------------------------------------------------------------

@@ -158,8 +158,6 @@ if os.geteuid() == 0:
         """End hub, proxy and every learner's server. Their process numbers are the hub's own."""
         for session in self.sessions:
             session.close()
-        with contextlib.suppress(Exception):
-            self.servers |= {process for process in map(self.server, self.users()) if process}
         for one in self.running.values():
             one.kill()
             one.wait()
@@ -179,9 +177,6 @@ if os.geteuid() == 0:
         answer = requests.request(method, f"{self.address}/hub/api/{path}", headers=headers, json=body, timeout=WAIT)
         assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}\n{self.log('hub')}"
         return answer.json() if answer.content else None
-
-    def users(self) -> list[str]:
-        return [one["name"] for one in self.api("GET", "users")]
 
     def server(self, name: str) -> int | None:
         """The process of a learner's server, from what the hub keeps about it."""
