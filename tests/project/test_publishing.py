@@ -94,8 +94,7 @@ def test_only_a_release_that_is_ready_gets_published():
 
 SCHEMAS = {
     "github-workflows": WORKFLOWS, "dependabot": [GITHUB / "dependabot.yml"], "github-issue-forms": FORMS,
-    "github-issue-config": [GITHUB / "ISSUE_TEMPLATE" / "config.yml"],
-    "citation-file-format": [ROOT / "CITATION.cff"],
+    "github-issue-config": [GITHUB / "ISSUE_TEMPLATE" / "config.yml"], "citation-file-format": [ROOT / "CITATION.cff"],
 }  # fmt: skip
 
 

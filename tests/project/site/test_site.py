@@ -43,16 +43,11 @@ def site(tmp_path_factory):
     return folder / "html"
 
 
-@pytest.fixture(scope="module")
-def pages(site):
-    return check.pages(site)
-
-
 # -- what's there -------------------------------------------------------------------------------------------------
 
 
-def test_every_public_name_is_in_the_reference_and_each_of_fluxlite_has_an_example(pages, site):
-    anchors = {anchor for page, html in pages.items() if page.startswith("api/") for anchor in html.anchors}
+def test_every_public_name_is_in_the_reference_and_each_of_fluxlite_has_an_example(site):
+    anchors = {anchor for page, html in check.pages(site).items() if page.startswith("api/") for anchor in html.anchors}
     names = [f"{module}.{name}" for module, name in reference.every_name()]
     assert len(names) > 280 and [name for name in names if name not in anchors] == []
     found = {}
@@ -87,7 +82,7 @@ def test_planted_links_are_noticed(tmp_path):
     ]  # fmt: skip
 
 
-def test_lessons_keep_their_pictures_and_fold_their_answers(pages, site):
+def test_lessons_keep_their_pictures_and_fold_their_answers(site):
     lessons = sorted((site / "lessons").glob("[0-9]*.html"))
     assert len(lessons) == len(list((ROOT / "notebooks").glob("[0-9]*.ipynb")))
     for path in lessons:
