@@ -27,12 +27,11 @@ else echo "    uv run --python 3.12 --extra lab python -m fluxlite lab  (uv: doc
 exit 1
 endef
 
-.PHONY: help lab test stress bench site exercises nbgrader wheelhouse colab clean
+.PHONY: help lab test bench site exercises nbgrader wheelhouse colab clean
 
 help:
 	@echo "make lab     install what is needed into .venv, open JupyterLab at the first notebook"
 	@echo "make test    check style and types, run all tests and all notebooks"
-	@echo "make stress  kill a hundred programs while they save (make test kills four)"
 	@echo "make bench   compare the speed with PyTorch, JAX, MLX and autograd"
 	@echo "make site    make the site: the lessons to read, the reference, and more; then open build/site/html/index.html"
 	@echo "make clean   remove .venv and everything else that was made here (not your own notebooks)"
@@ -52,8 +51,8 @@ lab:
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=120
 
 # One thread of BLAS a process: several processes with as many threads as there are cores get in each other's way.
-test stress colab: export OPENBLAS_NUM_THREADS ?= 1
-test stress colab: export OMP_NUM_THREADS ?= 1
+test colab: export OPENBLAS_NUM_THREADS ?= 1
+test colab: export OMP_NUM_THREADS ?= 1
 
 # Cells are separate tests to nbval: loadfile keeps those of one notebook in one process. Where ARGS has no notebook,
 # pytest starts a second sooner without nbval.
@@ -66,11 +65,6 @@ ifeq ($(strip $(ARGS)),)
 else
 	.venv/bin/python -m pytest $(if $(findstring notebooks,$(ARGS))$(findstring .ipynb,$(ARGS)),$(NBVAL),-p no:nbval) $(ARGS)
 endif
-
-stress: export FLUXLITE_KILLS ?= 100
-stress:
-	$(call prepare,lab test)
-	.venv/bin/python -m pytest -p no:nbval tests/fluxlite/checkpoint/test_checkpoint_files.py -k killed -s
 
 bench:
 	$(call prepare,bench)

@@ -235,7 +235,6 @@ def hub_costs(session: nox.Session) -> None:
     session.install("-c", "constraints.txt", "-r", "hub/requirements.txt", "-e", ".[lab,hub]")
     where = {"PYTHONPATH": os.pathsep.join([os.getcwd(), str(Path("tests", "project", "hub").absolute())])}
     session.run("python", "tests/project/hub/measure.py", *session.posargs, env={**where, **proxy(session)})
-    session.run("python", "tools/hub_costs.py")
 
 
 @nox.session(default=False)  # two minutes; it needs Chromium

@@ -17,7 +17,7 @@ from pathlib import Path
 
 # What can be missing from a package: files that tests read, pages, tools, the workflows. It takes a minute.
 TESTS = (
-    *(f"tests/project/test_{name}.py" for name in ("packaging", "readme", "launch_links", "publishing")),
+    *(f"tests/project/test_{name}.py" for name in ("packaging", "notebooks", "launch_links", "publishing")),
     *(f"tests/fluxlite/{name}" for name in ("test_rnn.py", "tree", "layers/test_layers.py")), "fluxlite/tree",
 )  # fmt: skip
 # In an empty folder: the command, the lessons, and that they're handed out.

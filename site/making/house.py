@@ -37,7 +37,7 @@ def with_sources(text: str) -> str:
 def every_file() -> str:
     """All files with their first sentence, room by room, in reading order."""
     lines = []
-    for room, (text, _) in ROOMS.items():
+    for room, (text, *_) in ROOMS.items():
         names = [name for name in modules() if name.split(".")[1:2] == [room]]
         if not names:
             continue

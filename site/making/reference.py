@@ -92,7 +92,7 @@ def pages() -> list[Page]:
     made = []
     for group, names in groups(Path(fluxlite.__file__).read_text(encoding="utf-8")).items():
         names = [name for name in names if not inspect.ismodule(getattr(fluxlite, name))]
-        sections = [(room.capitalize(), ROOMS[room][0], inside) for room, inside in _by_room(names).items()]
+        sections = [(room.capitalize(), ROOMS[room].what, inside) for room, inside in _by_room(names).items()]
         if len(names) > LARGE:
             made += [Page(room.lower(), room, [("", text, inside)]) for room, text, inside in sections]
         elif sections:

@@ -9,13 +9,13 @@ import functools
 import json
 import re
 import tomllib
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tools.outputs import alike
 
 FROZEN = Path(__file__).parent
-CHANGED = "tests/frozen/changed.toml"
 PARTS = ("names", "receipts", "files", "documents", "examples", "replies")
 SEEN_BY_TESTS = PARTS[-2:]  # from_tests.py
 GONE = "gone"
@@ -27,7 +27,6 @@ EXACT = dict.fromkeys(PARTS, ()) | {"names": ("",), "files": ("model", "state", 
 # How far other numbers may be apart, relative to them; whole numbers are always equal. A training multiplies a last
 # digit's difference.
 TOLERANCE = {"replies": 1e-3, "files": 1e-5, "examples": 0.05}
-
 
 _AGAIN = "it's as in 0.2.0 again: take its line out"
 
@@ -42,28 +41,14 @@ class Difference(NamedTuple):
     wrong: str = ""  # about its line in changed.toml
 
     def __str__(self) -> str:
-        return f"{self.part}: {self.key}{f'  ({self.wrong})' if self.wrong else ''}\n{_both(self.was, self.now)}"
+        texts = zip_longest(*([x] if isinstance(x, str) else x for x in (self.was, self.now)), fillvalue="nothing")
+        what = "\n".join(f"  0.2.0: {was}\n  now:   {now}" for was, now in texts if was != now)
+        return f"{self.part}: {self.key}{f'  ({self.wrong})' if self.wrong else ''}\n{what}"
 
     def line(self) -> str:
         """Its line in changed.toml, but for the reason."""
-        return f"{_toml(self.key)} = {{ why = {_toml('')}, now = {_toml(self.now)} }}"
-
-
-def _both(was: Entry, now: Entry) -> str:
-    if isinstance(was, str) and isinstance(now, str):
-        return f"  0.2.0: {was}\n  now:   {now}"
-    pairs = zip(_filled(was, now), _filled(now, was))
-    return "\n".join(_both(one, other) for one, other in pairs if one != other)
-
-
-def _filled(some: Entry, like: Entry) -> list[str]:
-    """As a list that's at least as long as the other one."""
-    some, like = ([x] if isinstance(x, str) else x for x in (some, like))
-    return [*some, *["nothing"] * (len(like) - len(some))]
-
-
-def _toml(x: Entry) -> str:
-    return json.dumps(x, ensure_ascii=False).replace("\x7f", "\\u007f")
+        key, now = (json.dumps(x, ensure_ascii=False).replace("\x7f", "\\u007f") for x in (self.key, self.now))
+        return f'{key} = {{ why = "", now = {now} }}'
 
 
 def same(part: str, key: str, one: Entry, other: Entry) -> bool:
@@ -95,29 +80,28 @@ def differences(part: str, today: Entries, whole: bool = True) -> list[Differenc
     found = []
     for key, was in frozen(part).items():
         listed = changed().get(part, {}).get(key)
-        if key not in today and not whole:
-            continue
         now = today.get(key, GONE)
-        if listed is None:
-            found += [] if same(part, key, was, now) else [Difference(part, key, was, now)]
-        elif not same(part, key, listed["now"], now):
-            wrong = _AGAIN if same(part, key, was, now) else "not what's listed"
-            found.append(Difference(part, key, was, now, wrong))
+        if (key not in today and not whole) or same(part, key, listed["now"] if listed else was, now):
+            continue
+        wrong = _AGAIN if same(part, key, was, now) else "not what's listed" if listed else ""
+        found.append(Difference(part, key, was, now, wrong))
     return found
 
 
-def difference(part: str, key: str, seen: list[str], number: int = 0) -> Difference | None:
+def difference(part: str, key: str, seen: list[str], taken: tuple[str, ...] = ()) -> Difference | None:
     """The same for what one test sees. Rows of a table with equal names share a key: "key", "key (2)" and so on.
 
-    `number` is for the line in changed.toml, if several rows with this key differ.
+    `taken` are the keys that lines in changed.toml are going to have.
     """
     known = variants(frozen(part), key)
     now = {name: line["now"] for name, line in variants(changed().get(part, {}), key).items()}
     if not known or any(same(part, key, one, seen) for one in {**known, **now}.values()):
         return None
     again = key in now and same(part, key, known[key], seen)
-    number = number or (1 if len(known) == 1 and (again or not now) else len({**known, **now}) + 1)
-    name = key if number == 1 else f"{key} ({number})"
+    number, name = len({**known, **now}), key
+    while not again and (name in taken or name in now or (name in known and len(known) > 1)):
+        number += 1
+        name = f"{key} ({number})"
     return Difference(part, name, known[key], seen, _AGAIN if again else "")
 
 
@@ -155,7 +139,8 @@ def as_toml(found: list[Difference]) -> str:
 def told(found: list[Difference]) -> str:
     """What differs, and what to do about it: for a test that fails."""
     what = "\n".join(map(str, found))
-    return f"not as in 0.2.0:\n{what}\n\nIf you mean it, say why in {CHANGED}, in these lines:\n\n{as_toml(found)}\n"
+    where = "tests/frozen/changed.toml"
+    return f"not as in 0.2.0:\n{what}\n\nIf you mean it, say why in {where}, in these lines:\n\n{as_toml(found)}\n"
 
 
 def written(entries: Entries) -> str:
@@ -163,9 +148,9 @@ def written(entries: Entries) -> str:
     groups: dict[str, list[str]] = {}
     for key in sorted(entries):
         test, row = re.fullmatch(r"((?:\d\d )?test_\w+(?=\[)|)(.*)", key, re.DOTALL).groups()  # type: ignore[union-attr]
-        groups.setdefault(test, []).append(f"{_json(row)}: {_json(entries[key])}")
-    alone = groups.pop("", [])
-    lines = [*alone, *(f"{_json(test)}: {{\n" + ",\n".join(rows) + "}" for test, rows in groups.items())]
+        groups.setdefault(_json(test), []).append(f"{_json(row)}: {_json(entries[key])}")
+    alone = groups.pop('""', [])
+    lines = [*alone, *(f"{test}: {{\n" + ",\n".join(rows) + "}" for test, rows in groups.items())]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

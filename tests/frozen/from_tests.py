@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,17 +52,6 @@ def learned(printed: str) -> str:
     return "\n".join(lines[: last + 1])
 
 
-def noting(function: Callable, seen: list[str]) -> Callable:
-    """The function; what it returns is added to what was seen."""
-
-    def noted(*args: Any, **kwargs: Any) -> Any:
-        reply = function(*args, **kwargs)
-        seen.append(str(reply))
-        return reply
-
-    return noted
-
-
 def key_of(name: str, params: dict[str, Any], seen: list[str]) -> str:
     """A test's key: the lesson that its first reply is about, its name, and its parameters without their row's number.
 
@@ -86,16 +75,24 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         check_that_it_has_no_replies(item)
         return (yield)
     seen: list[str] = []
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        reply = function(*args, **kwargs)
+        seen.append(one_line(learned(str(reply)) if part == "examples" else str(reply)))
+        return reply
+
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(names, name, noting(function, seen))
+        patched.setitem(names, name, noted)
         result = yield
-    seen = [one_line(learned(text) if part == "examples" else text) for text in seen]
     key = key_of(item.name, item.callspec.params if hasattr(item, "callspec") else {}, seen)
     if os.environ.get(NOTED):
         with open(os.environ[NOTED], "a", encoding="utf-8") as file:
             file.write(json.dumps([part, key, seen]) + "\n")
-    else:
-        compare(part, key, seen)
+        return result
+    from frozen.comparing import difference, told
+
+    if found := difference(part, key, seen):
+        pytest.fail(told([found]), pytrace=False)
     return result
 
 
@@ -107,15 +104,6 @@ def check_that_it_has_no_replies(item: pytest.Item) -> None:
     known = (re.split(r"^\d\d |[\[ ]", key)[1] for key in frozen("replies"))
     if WATCHED["replies"][1].search(where) and name in known:
         pytest.fail(f"nothing listens to the checks in {where}: enter their function's name in WATCHED of {__file__}")
-
-
-def compare(part: str, key: str, seen: list[str]) -> None:
-    """Fails if a test that 0.2.0 had too sees something else, or another number of replies."""
-    from frozen.comparing import difference, told
-
-    found = difference(part, key, seen)
-    if found:
-        pytest.fail(told([found]), pytrace=False)
 
 
 def entries(noted: Path, part: str) -> dict[str, list[str]]:

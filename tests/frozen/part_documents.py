@@ -1,14 +1,12 @@
-"""What the guide's examples print: ``python part_documents.py FILE`` writes it as JSON, in a project's folder.
+"""What the guide's examples print: the stored outputs of the solved notebooks' cells that are tagged ``example:ID``.
 
-They are the cells of the solved notebooks that are tagged ``example:ID``. Their stored outputs are what they print:
-nbval runs every notebook and compares.
+nbval runs every notebook and compares, so that's what they print.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,19 +22,13 @@ def texts(cell: dict[str, Any]) -> Iterator[str]:
 
 
 def entries() -> dict[str, str]:
-    """By the example's id, and which of its cells it is."""
+    """By the example's id, in a project's folder."""
     found: dict[str, list[str]] = {}
     for path in sorted(Path("notebooks").glob("[0-9]*.ipynb")):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             tags = cell["metadata"].get("tags", [])
-            if cell["cell_type"] != "code" or "nbval-ignore-output" in tags:
-                continue
-            for tag in tags:
-                if tag.startswith("example:"):
+            if cell["cell_type"] == "code" and "nbval-ignore-output" not in tags:
+                for tag in (tag for tag in tags if tag.startswith("example:")):
                     found.setdefault(tag.removeprefix("example:"), []).append("\n".join(texts(cell)))
     lines = {id: re.sub(r"\s*\n\s*", " | ", "\n".join(outputs).strip()) for id, outputs in found.items()}
     return {id: re.sub(r" +", " ", text) for id, text in lines.items() if text}
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(json.dumps(entries()), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The public names and their signatures: ``python part_names.py FILE`` writes those of the imported fluxlite as JSON.
+"""The public names and their signatures.
 
 What a name is, in one line: ``(x, *, axis=None)`` for a function, ``class (in_size, out_size)``, ``module``, ``value``.
 A method, such as ``fluxlite.Dense.of``, has a line of its own, and so has what a function gives back.
@@ -10,12 +10,10 @@ import ast
 import dataclasses
 import importlib
 import inspect
-import json
 import re
 import sys
 import types
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,18 +26,7 @@ MODULES = ("fluxlite", "fluxlite.cuda", "fluxlite.cuda.jit", "fluxlite.amdgpu", 
 
 def _receipt() -> Any:
     with fl.receipt() as receipt:
-        pass
-    return receipt
-
-
-def _kernel() -> Any:
-    from fluxlite.cuda import jit
-
-    return jit.rawkernel()(lambda x: None)
-
-
-def _dense() -> Any:
-    return fl.Dense(2, 1)
+        return receipt
 
 
 # Objects that you get from a function, and don't make yourself.
@@ -53,12 +40,12 @@ GIVEN: dict[str, Callable[[], Any]] = {
     "functional()": lambda: fl.functional("CUDA"),
     "cuda.devices()": lambda: fl.cuda.devices(),
     "gpu(array)": lambda: fl.gpu(np.ones(2, np.float32)),
-    "setup(…)": lambda: fl.setup(fl.Adam(), _dense()),
-    "setup(…).weight": lambda: fl.setup(fl.Adam(), _dense()).weight,
-    "explain(…)": lambda: fl.explain(_dense()),
+    "setup(…)": lambda: fl.setup(fl.Adam(), fl.Dense(2, 1)),
+    "setup(…).weight": lambda: fl.setup(fl.Adam(), fl.Dense(2, 1)).weight,
+    "explain(…)": lambda: fl.explain(fl.Dense(2, 1)),
     "doctor()": lambda: fl.doctor(),
-    "train(…)": lambda: fl.train(lambda m, x: np.mean(m(x)), _dense(), [(np.ones((1, 2), np.float32),)],
-                                 fl.setup(fl.Descent(0.0), _dense()), progress=False),
+    "train(…)": lambda: fl.train(lambda m, x: np.mean(m(x)), fl.Dense(2, 1), [(np.ones((1, 2), np.float32),)],
+                                 fl.setup(fl.Descent(0.0), fl.Dense(2, 1)), progress=False),
     "calibrate(…)": lambda: fl.calibrate({"card": "mine", "measurements": []}),
     "onehotbatch(…)": lambda: fl.onehotbatch([0, 1], range(2)),
     "mapobs(…)": lambda: fl.mapobs(np.sin, np.ones(3)),
@@ -86,25 +73,18 @@ def signature(x: Any) -> str:
         found = inspect.signature(x)
     except (TypeError, ValueError):
         return "(…)"
-    plain = [p.replace(annotation=p.empty, default=_Written.of(p.default)) for p in found.parameters.values()]
+    plain = []
+    for p in found.parameters.values():
+        # A default as it's written: a function by its name, without an address in memory.
+        name = getattr(p.default, "__name__", "") or re.sub(r"^<.*>$", "<…>", repr(p.default))
+        plain.append(p.replace(annotation=p.empty, default=p.default if p.default is p.empty else _Written(name)))
     return str(inspect.Signature(plain))
 
 
-class _Written:
-    """A default as it's written: a function by its name, without an address in memory."""
+class _Written(str):
+    """A text whose repr is itself."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-    @classmethod
-    def of(cls, default: Any) -> Any:
-        if default is inspect.Parameter.empty:
-            return default
-        name = getattr(default, "__name__", "")
-        return cls(name or re.sub(r"^<.*>$", "<…>", repr(default)))
+    __repr__ = str.__str__
 
 
 def described(x: Any) -> str:
@@ -175,7 +155,3 @@ def entries() -> dict[str, str]:
                 continue
             found |= {f"{given} gives {member}": what for member, what in members(cls)}
     return found
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(json.dumps(entries()), encoding="utf-8")

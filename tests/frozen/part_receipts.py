@@ -1,7 +1,5 @@
 """What the lessons' programs ask of a GPU: every `fl.estimate` and `fl.receipt` of a solved notebook.
 
-    python part_receipts.py FILE [NN ...]      run these lessons, or all, in a project's folder; write JSON
-
 A key is the lesson, its cell's first line, and which one in that cell it is.
 """
 
@@ -68,23 +66,18 @@ def receipts_of(notebook: Path) -> dict[str, str]:
     return entries
 
 
-def lessons() -> list[Path]:
-    """The solved notebooks that mention a receipt."""
-    found = sorted(Path("notebooks").glob("[0-9]*.ipynb"))
-    return [path for path in found if COUNTS.search(path.read_text(encoding="utf-8"))]
-
-
-def entries(numbers: list[str]) -> dict[str, str]:
-    """The receipts of these lessons, or of all, each run in a process of its own."""
+def entries(*numbers: str) -> dict[str, str]:
+    """The receipts of these lessons, or of all, each run in a process of its own, in a project's folder."""
     found: dict[str, str] = {}
-    for path in lessons():
-        if numbers and path.name[:2] not in numbers:
+    for path in sorted(Path("notebooks").glob("[0-9]*.ipynb")):
+        if (numbers and path.name[:2] not in numbers) or not COUNTS.search(path.read_text(encoding="utf-8")):
             continue
         with tempfile.TemporaryDirectory() as folder:
             own = {"FLUXLITE_PROGRESS": str(Path(folder, "progress.json")), "FLUXLITE_PROJECT": folder,
                    "MPLBACKEND": "agg", "IPYTHONDIR": folder}  # fmt: skip
-            command, result = [sys.executable, __file__, "--one", str(path.resolve())], Path(folder, "receipts.json")
-            done = subprocess.run([*command, str(result)], env=os.environ | own, capture_output=True, text=True)
+            result = Path(folder, "receipts.json")
+            command = [sys.executable, __file__, str(path.resolve()), str(result)]
+            done = subprocess.run(command, env=os.environ | own, capture_output=True, text=True)
             if done.returncode:
                 raise RuntimeError(done.stderr)
             found |= json.loads(result.read_text(encoding="utf-8"))
@@ -92,9 +85,4 @@ def entries(numbers: list[str]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--one":
-        found, place = receipts_of(Path(sys.argv[2])), sys.argv[3]
-    else:
-        place, *numbers = sys.argv[1:]
-        found = entries(numbers)
-    Path(place).write_text(json.dumps(found), encoding="utf-8")
+    Path(sys.argv[2]).write_text(json.dumps(receipts_of(Path(sys.argv[1]))), encoding="utf-8")

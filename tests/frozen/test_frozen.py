@@ -27,23 +27,16 @@ def compare(part, today, whole=True):
     assert not found, told(found)
 
 
-def test_public_names_take_what_they_took():
-    compare("names", part_names.entries())
-
-
-def test_what_was_saved_is_read_as_it_was():
-    compare("files", part_files.entries(comparing.FROZEN / "files"))
-
-
-def test_the_guides_examples_print_what_they_printed(monkeypatch):
+@pytest.mark.parametrize("part", [part_names, part_files, part_documents], ids=lambda part: part.__name__)
+def test_it_is_what_it_was(monkeypatch, part):
     monkeypatch.chdir(ROOT)
-    compare("documents", part_documents.entries())
+    compare(part.__name__.removeprefix("frozen.part_"), part.entries())
 
 
 @pytest.mark.parametrize("number", LESSONS)
 def test_lessons_ask_a_gpu_for_what_they_asked(monkeypatch, number):
     monkeypatch.chdir(ROOT)
-    today = part_receipts.entries([number])
+    today = part_receipts.entries(number)
     gone = {key: comparing.GONE for key in frozen("receipts") if key.startswith(f"{number} ")}
     compare("receipts", gone | today, whole=False)
 
@@ -104,25 +97,20 @@ def test_what_is_gone_is_a_difference_and_what_is_new_is_none(monkeypatch):
     del names["fluxlite.Dense"]
     (found,) = differences("names", {**names, "fluxlite.new": "()"})
     assert (found.key, found.now) == ("fluxlite.Dense", "gone")
+    assert differences("names", {"fluxlite.Dense": "gone"}, whole=False) == [found]
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("key", "line", "words"),
     [
-        ({"why": "", "now": "(x)"}, "a reason"),
-        ({"now": "(x)"}, "a reason"),
-        ({"why": "because", "now": frozen("names")["fluxlite.Dense"]}, "is as in 0.2.0"),
+        ("fluxlite.Dense", {"why": "", "now": "(x)"}, "a reason"),
+        ("fluxlite.Dense", {"why": "because", "now": frozen("names")["fluxlite.Dense"]}, "is as in 0.2.0"),
+        ("fluxlite.Dens", {"why": "because", "now": "gone"}, "isn't frozen"),
     ],
 )
-def test_a_wrong_line_is_named(line, words):
-    (wrong,) = wrong_lines({"names": {"fluxlite.Dense": line}})
-    assert wrong.startswith("names: fluxlite.Dense ") and words in wrong
-
-
-def test_a_line_for_what_is_not_frozen_is_named():
-    assert wrong_lines({"names": {"fluxlite.Dens": {"why": "because", "now": "gone"}}}) == [
-        "names: fluxlite.Dens isn't frozen"
-    ]
+def test_a_wrong_line_is_named(key, line, words):
+    (wrong,) = wrong_lines({"names": {key: line}})
+    assert wrong.startswith(f"names: {key} ") and words in wrong
 
 
 def run_with(replies):
@@ -166,16 +154,3 @@ def test_a_public_name_with_other_parameters_is_noticed(monkeypatch):
     before, after = (differences("names", entries) for entries in (today, part_names.entries()))
     (found,) = (one for one in after if one not in before)
     assert (found.key, found.now) == ("fluxlite.mse", "(target, prediction, agg=mean)")
-
-
-def test_what_chance_decides_is_left_out_of_replies():
-    one, other = (
-        from_tests.one_line(f"04.3  right  at most {x} off at each of the four points, with 4,400 launches")
-        for x in (0.02, 0.05)
-    )
-    assert one == other == "04.3 right at most # off at each of the four points, with 4,400 launches"
-
-
-def test_the_data_is_small():
-    data = [path for path in comparing.FROZEN.rglob("*") if path.suffix not in {".py", ".pyc"} and path.is_file()]
-    assert sum(path.stat().st_size for path in data) < 320_000

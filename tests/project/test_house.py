@@ -1,11 +1,10 @@
 """What may import what, what ``import fluxlite`` costs, how things are named, and how long files are.
 
-The table of imports is in `house.py`. The code is course material, so you can read `tree/` without the rest.
+CONTRIBUTING.md draws the house. The code is course material, so you can read `tree/` without the rest.
 """
 
 import ast
 import importlib
-import inspect
 import re
 import subprocess
 import sys
@@ -40,7 +39,7 @@ LIMIT_OF_PACKAGE = 46850
 
 def test_who_imports_whom():
     found = {module: house.forbidden(module, ARROWS[module]) for module in SOURCES}
-    assert {module: wrong for module, wrong in found.items() if wrong} == {}, "not in the table of helpers/house.py"
+    assert {module: wrong for module, wrong in found.items() if wrong} == {}, "not in the house of CONTRIBUTING.md"
 
 
 @pytest.mark.parametrize(
@@ -58,21 +57,19 @@ def test_the_checker_sees_what_is_forbidden(module, source, wrong):
     assert house.forbidden(module, house.imported(source, module, KNOWN)) == wrong
 
 
-def test_in_the_table_all_arrows_point_one_way():
-    seen = {house.TABLE_OF_CONTENTS}
-    for room, (_, others) in house.ROOMS.items():
-        assert others <= seen, f"{room} may import {others - seen}, which the table has further down"
-        seen.add(room)
-
-
-def test_every_room_is_in_the_table_and_there():
+def test_in_the_house_all_rooms_are_there_and_arrows_only_point_down():
+    page = house.PAGE.read_text(encoding="utf-8")
+    assert page.count(house.BEGIN) == page.count(house.END) == 1
     assert set(house.ROOMS) == {house.room(module) for module in SOURCES} - {house.TABLE_OF_CONTENTS}
+    for name, room in house.ROOMS.items():
+        below = [house.ROOMS[other].floor for other in room.may_import - {house.TABLE_OF_CONTENTS}]
+        assert room.floor == 1 + max(below, default=0), f"{name} belongs on the floor above what it imports"
 
 
 @pytest.mark.parametrize(("module", "other"), house.EXCEPTIONS)
 def test_every_exception_is_needed(module, other):
     assert other in {house.room(name) for name in ARROWS[f"fluxlite.{module}"]}
-    assert other not in house.ROOMS[module.split(".")[0]][1]
+    assert other not in house.ROOMS[module.split(".")[0]].may_import
 
 
 def test_no_modules_import_each_other_in_a_circle():
@@ -92,19 +89,11 @@ def test_a_circle_is_found(sources, found):
     assert house.circle(house.graph(full)) == [f"fluxlite.{name}" for name in found]
 
 
-def test_the_picture_in_CONTRIBUTING_is_up_to_date(monkeypatch):
-    page = house.PAGE.read_text(encoding="utf-8")
-    assert page.count(house.BEGIN) == page.count(house.END) == 1
-    assert house.drawn(page) == page, "python tests/helpers/house.py draws it anew"
-    monkeypatch.setitem(house.ROOMS, "losses", ("what training makes small", {"tree"}))
-    assert house.drawn(page) != page
-
-
 # The tests that name modules inside of fluxlite. All others use public names, or helpers/inside.py.
 KNOWING_THE_INSIDE = {
     "fluxlite/autodiff/test_own_rules.py", "fluxlite/checkpoint/test_checkpoint_files.py",
     "fluxlite/data/test_processes.py", "fluxlite/test_writing.py", "fluxlite/training/test_training_resume.py",
-    "fluxlite/tree/test_ties.py", "project/hub/measure.py", "project/test_house.py", "project/test_recording.py",
+    "fluxlite/tree/test_ties.py", "project/test_house.py", "project/test_recording.py",
     "project/test_security.py", "helpers/inside.py",
 }  # fmt: skip
 PUBLIC = "fluxlite(.(cuda|cuda.jit|amdgpu|metal|course|devices|distributed|simulated))?"
@@ -123,27 +112,12 @@ def test_only_a_few_tests_know_where_something_is_inside():
 # -- names -----------------------------------------------------------------------------------------------------------
 
 
-def named_alike(package: ModuleType) -> set[str]:
-    """The modules in `package` whose names it uses for something else. Importing such a module gives you that."""
-    inside = {path.stem for path in Path(package.__file__).parent.glob("*.py")} | {
-        path.parent.name for path in Path(package.__file__).parent.glob("*/__init__.py")
-    }
-    names = inside & {*dir(package), *vars(package)}
-    return {name for name in names if not isinstance(getattr(package, name), ModuleType)}
-
-
 def test_no_module_is_hidden_by_a_function_of_its_package():
     """``import fluxlite.notices as n`` used to give the function `notices`, not the module."""
-    packages = [name for name in SOURCES if (PACKAGE.parent / name.replace(".", "/")).is_dir()]
-    found = {name: named_alike(importlib.import_module(name)) for name in packages}
-    assert {name: hidden for name, hidden in found.items() if hidden} == {}
-
-
-def test_no_module_is_named_like_a_public_function():
-    """Outside the course and its widgets, since notebooks import those by path."""
-    functions = {name for name in fluxlite.__all__ if inspect.isroutine(getattr(fluxlite, name))}
-    rooms = [name for name in SOURCES if house.room(name) not in ("course", "jupyter")]
-    assert {name for name in rooms if name.rpartition(".")[2] in functions} == set()
+    for module in SOURCES:
+        package, _, name = module.rpartition(".")
+        found = getattr(importlib.import_module(package), name, None) if package else None
+        assert found is None or isinstance(found, ModuleType), module
 
 
 # -- what an import costs --------------------------------------------------------------------------------------------
@@ -151,24 +125,14 @@ def test_no_module_is_named_like_a_public_function():
 
 def test_import_fluxlite_loads_no_more_than_it_needs():
     """No GPU library, nothing for plots or notebooks, and nothing of ours before its first use."""
-    program = (
-        "import sys, numpy\n"
-        "before = set(sys.modules)\n"
-        "import fluxlite\n"
-        "outside = ['cupy', 'matplotlib', 'IPython', 'mlx', 'torch', 'jax', 'importlib.metadata', 'ipywidgets']\n"
-        "ours = ['simulated', 'optimizers', 'losses', 'autodiff.derivatives', 'jupyter', 'course']\n"
-        "ours += ['receipts', 'reports', 'pictures', 'data', 'training', 'checkpoint']\n"
-        "ours = ['fluxlite.' + name for name in ours]\n"
-        "slow = ['pathlib', 'json', 'html', 'tomllib']  # some Pythons load them by themselves\n"
-        "print([name for name in outside + ours + slow if name in set(sys.modules) - before])\n"
-    )
+    outside = {"cupy", "matplotlib", "IPython", "mlx", "torch", "jax", "importlib.metadata", "ipywidgets"}
+    ours = {"simulated", "optimizers", "losses", "autodiff.derivatives", "jupyter", "course", "receipts", "reports",
+            "pictures", "data", "training", "checkpoint"}  # fmt: skip
+    slow = {"pathlib", "json", "html", "tomllib"}  # some Pythons load them by themselves
+    program = "import sys, numpy; before = set(sys.modules); import fluxlite; print(*set(sys.modules) - before)"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert result.stdout == "[]\n" and result.stderr == ""
-
-
-def test_unknown_names_raise_what_python_raises():
-    with pytest.raises(AttributeError, match="module 'fluxlite' has no attribute 'grad'"):
-        fluxlite.grad  # noqa: B018
+    forbidden = outside | {f"fluxlite.{name}" for name in ours} | slow
+    assert forbidden & set(result.stdout.split()) == set() and result.stderr == ""
 
 
 # -- length -----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The notebooks as documents: nbval runs them, this reads them."""
+"""The notebooks as documents: nbval runs them, this reads them. And the README: its code runs, what it names exists."""
 
 import pkgutil
 import re
@@ -7,9 +7,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-import fluxlite
+import fluxlite as fl
 
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 PAGES += sorted(page for folder in ("notebooks", "examples", "site/pages") for page in (ROOT / folder).rglob("*.md"))
@@ -18,34 +19,6 @@ NAME = re.compile(r"(?<![\w.])(?:fl|fluxlite)\.([^\W\d]\w*)(?:\.([^\W\d]\w*))?")
 
 def cells(path):
     return nbformat.read(path, as_version=4).cells
-
-
-def misplaced_examples(notebook):
-    """Tags ``example:ID`` of cells that no heading below the title announces, and ids that a heading names in vain."""
-    wrong, heading, announced = [], "", set()
-    for cell in notebook:
-        source = cell["source"]
-        if cell["cell_type"] == "markdown":
-            found = re.findall(r"^##+ .*$", source, re.MULTILINE)
-            heading = found[-1] if found else heading
-            announced.update(re.findall(r"S\d-\w+", " ".join(found)))
-        for tag in cell["metadata"].get("tags", []):
-            if tag.startswith("example:"):
-                announced.discard(tag.removeprefix("example:"))
-                if not heading:
-                    wrong.append(tag)
-    return wrong + sorted(announced)
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_examples_stand_under_a_heading(path):
-    assert misplaced_examples(cells(path)) == []
-
-
-def test_headings_say_what_they_show_without_the_guides_ids():
-    for path in NOTEBOOKS:
-        sources = [cell["source"] for cell in cells(path) if cell["cell_type"] == "markdown"]
-        assert re.findall(r"^#+ .*\bS\d-\w+.*$", "\n".join(sources), re.MULTILINE) == [], path.name
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -74,24 +47,34 @@ def test_links_between_notebooks_lead_somewhere():
                 assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
 
-def unknown_names(text):
-    """Each ``fl.name`` and ``fl.name.name`` in a text that isn't there: "fl.name.name"."""
-    found = set()
-    for names in NAME.findall(text):
-        try:
-            pkgutil.resolve_name("fluxlite." + ".".join(filter(None, names)))
-        except (AttributeError, ImportError):
-            found.add("fl." + ".".join(filter(None, names)))
-    return sorted(found)
-
-
 def test_every_name_of_fluxlite_that_a_page_mentions_is_there():
     texts = {path.name: "\n".join(cell["source"] for cell in cells(path)) for path in NOTEBOOKS}
     texts |= {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
-    assert {name: unknown for name, text in texts.items() if (unknown := unknown_names(text))} == {}
+    unknown = []
+    for page, text in texts.items():
+        for names in NAME.findall(text):
+            try:
+                pkgutil.resolve_name("fluxlite." + ".".join(filter(None, names)))
+            except (AttributeError, ImportError):
+                unknown.append((page, *names))
+    assert unknown == []
 
 
-def test_the_figures_of_a_card_have_a_public_name():
-    """Lesson 07 names it as the place where each figure says whether it's published or guessed."""
-    kinds = {figure.name: figure.kind for figure in fluxlite.simulated.preset("NVIDIA T4").figures}
-    assert (kinds["launch"], kinds["floor"], kinds["latency"]) == ("published", "guessed", "guessed")
+def test_the_example_prints_what_stands_below_it(capsys):
+    ((example, printed),) = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
+    with fl.pretend():  # as on a machine without a GPU
+        exec(compile(example, "README.md", "exec"), {})
+    said = capsys.readouterr()
+    assert said.err + said.out == printed  # a terminal shows both
+
+
+def test_every_file_that_it_links_to_is_there():
+    targets = [target for target in re.findall(r"\]\(([^)#]+)\)", README) if not target.startswith("http")]
+    assert targets and [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_minutes_are_those_of_the_lessons():
+    for names, minutes in re.findall(r"^\| (\[\d\d .*?) \| (\d+) \|", README, re.MULTILINE):
+        files = re.findall(r"\(([^)]+ipynb)\)", names)
+        stated = [re.search(r"(\d+) minutes", (ROOT / file).read_text(encoding="utf-8"))[1] for file in files]
+        assert sum(map(int, stated)) == int(minutes), f"{names}: {stated}"

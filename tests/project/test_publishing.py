@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from packaging.requirements import Requirement
 
 import fluxlite
 from tools.links import PLACE
@@ -25,7 +24,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 FORMS = sorted(path for path in (GITHUB / "ISSUE_TEMPLATE").glob("[0-9]*.yml"))
-PINNED = re.compile(r"^ *-? *uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
 
 
 def read(path):
@@ -64,44 +62,24 @@ def lint(*command):
 # -- workflows --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-class TestEachWorkflow:
-    def test_what_its_commands_name_is_there(self, path):
+def test_what_the_workflows_commands_name_is_there():
+    for path in WORKFLOWS:
         for step in steps(read(path)):
-            assert nowhere(step.get("run", "")) == [], step
+            assert nowhere(step.get("run", "")) == [], (path.name, step)
 
-    def test_actions_are_named_by_their_commits(self, path):
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if "uses:" in line]
-        assert lines and [line for line in lines if not PINNED.match(line)] == []
 
-    def test_it_may_do_no_more_than_it_has_to(self, path):
+def test_workflows_may_do_no_more_than_they_have_to():
+    allowed = {"site.yml": {"publish": {"pages", "id-token"}}, "release.yml": {"publish": {"id-token"}}}
+    for path in WORKFLOWS:
         workflow = read(path)
         assert workflow["permissions"] == {"contents": "read"}
         more = {name: set(job["permissions"]) for name, job in workflow["jobs"].items() if "permissions" in job}
-        allowed = {"site.yml": {"publish": {"pages", "id-token"}}, "release.yml": {"publish": {"id-token"}}}
         assert more == allowed.get(path.name, {})
         # A job that may do more runs nothing of ours: what it publishes was built without these rights.
         assert not [step for name in more for step in workflow["jobs"][name]["steps"] if "run" in step]
-
-    def test_no_job_runs_for_hours(self, path):
-        assert all(job["timeout-minutes"] <= 120 for job in read(path)["jobs"].values())
-
-
-def test_the_tests_run_on_every_platform_that_we_promise():
-    matrix = read(GITHUB / "workflows" / "tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
-    stated = [line.rpartition(" ")[2] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)]
-    systems = {*matrix["system"], *(one["system"] for one in matrix["include"])}
-    assert matrix["python"] == stated
-    assert {name.partition("-")[0] for name in systems} == {"ubuntu", "macos", "windows"}
-    (numpy,) = [one for one in map(Requirement, PROJECT["dependencies"]) if one.name == "numpy"]
-    versions = {one["numpy"] for one in matrix["include"]} - {"numpy"}
-    assert versions == {f"numpy=={str(numpy.specifier).removeprefix('>=')}.*"}
-
-
-def test_nobodys_pull_request_runs_on_a_computer_of_ours():
-    for workflow in map(read, WORKFLOWS):
-        if any("self-hosted" in job["runs-on"] for job in workflow["jobs"].values()):
-            assert list(workflow["on"]) == ["workflow_dispatch"]
+        # Nobody's pull request runs on a computer of ours.
+        own = any("self-hosted" in job["runs-on"] for job in workflow["jobs"].values())
+        assert not own or list(workflow["on"]) == ["workflow_dispatch"]
 
 
 def test_only_a_release_that_is_ready_gets_published():
@@ -116,8 +94,7 @@ def test_only_a_release_that_is_ready_gets_published():
 
 SCHEMAS = {
     "github-workflows": WORKFLOWS, "dependabot": [GITHUB / "dependabot.yml"], "github-issue-forms": FORMS,
-    "github-issue-config": [GITHUB / "ISSUE_TEMPLATE" / "config.yml"],
-    "citation-file-format": [ROOT / "CITATION.cff"],
+    "github-issue-config": [GITHUB / "ISSUE_TEMPLATE" / "config.yml"], "citation-file-format": [ROOT / "CITATION.cff"],
 }  # fmt: skip
 
 
@@ -128,22 +105,21 @@ def test_each_file_is_what_its_readers_expect(kind):
     assert SCHEMAS[kind] and code == 0, said
 
 
-AUDIT = ("zizmor", "--offline", "--quiet")
-
-
 @pytest.mark.slow
 def test_nothing_in_the_workflows_can_be_abused():
-    code, said = lint(*AUDIT, GITHUB)
+    code, said = lint("zizmor", "--offline", "--quiet", GITHUB)
     assert code == 0, said
 
 
 # -- what people read ------------------------------------------------------------------------------------------------
 
 
-def test_what_a_form_tells_people_to_run_is_there():
+def test_what_forms_and_the_container_run_is_there():
     said = "\n".join(path.read_text(encoding="utf-8") for path in FORMS)
     commands = set(re.findall(r"`((?:python|%run) -m [\w. -]+)`", said))
     assert len(commands) >= 4 and [one for one in commands if nowhere(one.replace("%run", "python"))] == []
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
+    assert nowhere(container["postCreateCommand"]) == []
 
 
 def test_the_citation_is_one():
@@ -151,19 +127,3 @@ def test_the_citation_is_one():
     assert citation["version"] == fluxlite.__version__ and citation["license"] == PROJECT["license"]
     # As soon as there's an address, it belongs in here.
     assert citation.get("repository-code") == (f"https://github.com/{PLACE.repository}" if PLACE else None)
-
-
-def test_the_container_installs_what_is_there():
-    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text(encoding="utf-8"))
-    command = container["postCreateCommand"]
-    assert nowhere(command) == [] and "-c constraints.txt" in command and (ROOT / "constraints.txt").exists()
-    recipe = (ROOT / ".devcontainer" / container["build"]["dockerfile"]).read_text(encoding="utf-8")
-    (python,) = re.findall(r"^FROM python:(3\.\d+)$", recipe, re.MULTILINE)
-    assert f"Programming Language :: Python :: {python}" in PROJECT["classifiers"]
-
-
-@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="there is no shellcheck here")
-def test_the_shell_in_workflows_is_sound():
-    for step in (step for path in WORKFLOWS for step in steps(read(path)) if "run" in step):
-        ran = subprocess.run(["shellcheck", "--shell=bash", "-"], input=step["run"], capture_output=True, text=True)
-        assert ran.returncode == 0, ran.stdout

@@ -1,6 +1,6 @@
 """The file itself: never half, and readable for others. Kills, full disks, several writers.
 
-FLUXLITE_KILLS=100, which `make stress` sets, kills a hundred programs while they save, in place of four.
+FLUXLITE_KILLS=100 kills a hundred programs while they save, in place of four; `nox -s kills` sets it.
 """
 
 import errno

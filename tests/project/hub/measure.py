@@ -1,43 +1,31 @@
-"""What a learner costs on a hub: memory and processor time, measured on real servers. It writes hub/costs.json.
+"""What a learner costs on a hub: memory and processor time, measured on real servers, and printed for hub/README.md.
 
     nox -s hub_costs            every lesson; half an hour
     nox -s hub_costs -- 05 14   some
 
-One learner at a time, each lesson with its solutions, in a fresh kernel. Memory is what Linux says of the processes.
+One learner at a time, each lesson with its solutions, in a fresh kernel. Memory is what Linux says of the processes, in
+MB, a million bytes. Put the table and the advice into hub/README.md, and the advice into TEACHING.md.
 """
 
-from __future__ import annotations
-
-import datetime
-import json
+import math
 import os
-import platform
 import re
+import statistics
 import sys
 import tempfile
-from importlib.metadata import version
+import textwrap
 from pathlib import Path
-from typing import Any
 
-import numpy
-from running import ROOT, Hub, Learner, a_hub, missing, wait_until
+from running import ROOT, Learner, a_hub, missing, wait_until
 
-import fluxlite
-from fluxlite.writing import write_whole
-
-FILE = ROOT / "hub" / "costs.json"
-HOW = (
-    "MB are a million bytes; seconds are processor time of the kernel. `resident` is VmRSS, `own` is RssAnon (what is"
-    " no file that others share), `peak` is VmHWM. Each lesson is run with its solutions, in a fresh kernel of one "
-    "learner's server, over its websocket, with OPENBLAS_NUM_THREADS=1. `server` is the learner's server after that."
-)
+LEARNERS, OPEN, CORES = 30, 3, 8  # a class; notebooks that one has open, without closing any; a server's cores
+ROOM = 1.3  # for what a learner tries: The Littlest JupyterHub's own advice is 20 to 40 %
 
 
-def memory(process: int) -> dict[str, int]:
-    """What a process has in memory, in MB."""
+def memory(process: int) -> tuple[int, int]:
+    """What a process has in memory, now and at its highest, in MB."""
     said = dict(re.findall(r"^(\w+):\s+(\d+) kB$", Path(f"/proc/{process}/status").read_text(), re.MULTILINE))
-    names = {"resident": "VmRSS", "own": "RssAnon", "peak": "VmHWM"}
-    return {name: round(int(said[key]) * 1024 / 1e6) for name, key in names.items()}
+    return round(int(said["VmRSS"]) * 1024 / 1e6), round(int(said["VmHWM"]) * 1024 / 1e6)
 
 
 def seconds(process: int) -> float:
@@ -46,8 +34,8 @@ def seconds(process: int) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
-def lesson(hub: Hub, learner: Learner, path: Path) -> dict[str, Any]:
-    """Run a solved lesson in a learner's server, and end its kernel."""
+def lesson(learner: Learner, path: Path) -> tuple[int, int, float, float]:
+    """Run a solved lesson in a learner's server: its kernel's MB, now and at most; its seconds, the longest cell's."""
     copy = learner.course / f"solved-{path.name}"
     copy.write_bytes(path.read_bytes())
     session = learner.open(copy.name)
@@ -56,51 +44,51 @@ def lesson(hub: Hub, learner: Learner, path: Path) -> dict[str, Any]:
     errors = session.run_all(after_each=lambda: clock.append(seconds(process)))
     assert not errors, f"{path.name}: {errors}"
     session.save()
-    server = hub.server(learner.name)
-    assert server
-    found = {"kernel": memory(process), "server": memory(server), "seconds": round(clock[-1], 1)}
-    found["longest cell"] = round(max(after - before for before, after in zip(clock, clock[1:])), 1)
-    (open_one,) = [one["id"] for one in learner.ask("GET", "sessions") if one["path"] == copy.name]
+    found = (*memory(process), clock[-1], max(after - before for before, after in zip(clock, clock[1:])))
     session.close()
-    learner.ask("DELETE", f"sessions/{open_one}")
-    print(path.name, found, flush=True)
     return found
 
 
-def machine() -> dict[str, Any]:
-    cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    packages = ("jupyterhub", "jupyterlab", "jupyter_server", "ipykernel", "matplotlib")
-    return {
-        "cpu": cpu[1] if cpu else platform.machine(), "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}", "date": datetime.date.today().isoformat(),
-        "python": platform.python_version(), "numpy": numpy.__version__, "fluxlite": fluxlite.__version__,
-        **{name: version(name) for name in packages},
-    }  # fmt: skip
+def advice(lessons: dict[str, tuple[int, int, float, float]], server: int, parts: int) -> list[str]:
+    """What to order for a class. It's in the same lesson at the same time, and each has left others open."""
+    number, peak = max(((name, one[1]) for name, one in lessons.items()), key=lambda one: one[1])
+    slowest, cell = max(((name, one[3]) for name, one in lessons.items()), key=lambda one: one[1])
+    usual = math.ceil(statistics.median(one[0] for one in lessons.values()))
+    together = math.ceil((LEARNERS * (server + peak + usual) + parts + 2000) / 1000)  # 2 GB for all else
+    guarantee = 50 * math.ceil((server + peak) / 50)
+    limit = 250 * math.ceil(ROOM * (server + peak + (OPEN - 1) * usual) / 250)
+    most = max(one[2] for one in lessons.values())
+    return [
+        f"- **Memory: {together} GB for {LEARNERS} learners** on one machine. It's enough even if all are in lesson "
+        f"{number} at once, which takes {peak} MB for a moment, and each has left another lesson open.",
+        f"- **Guarantee {guarantee} MB to each, and limit each to {limit} MB.** The limit leaves room for two lessons "
+        "left open, and to try things.",
+        f"- **Processor: {CORES} cores.** The longest cell takes {cell:.1f} s of one core (lesson {slowest}). If all "
+        f"{LEARNERS} press Shift+Enter at once, {CORES} cores need {LEARNERS * cell / CORES:.0f} s for it. A whole "
+        f"lesson computes for at most {most:.0f} s: nearly all the time, learners read.",
+    ]
 
 
 def main(numbers: list[str]) -> None:
     if why := missing():
         sys.exit(why)
-    paths = [
-        path for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")) if not numbers or path.name[:2] in numbers
-    ]
-    known = json.loads(FILE.read_text(encoding="utf-8")) if numbers and FILE.exists() else {"lessons": {}}
+    paths = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+    found, servers = {}, []
     with tempfile.TemporaryDirectory() as folder, a_hub(Path(folder, "hub")) as hub:
-        idle = {}
-        for path in paths:
+        for path in (path for path in paths if not numbers or path.name[:2] in numbers):
             name = f"learner{path.name[:2]}"  # a fresh server each: what one lesson leaves behind isn't the next one's
             hub.api("POST", f"users/{name}")
             hub.spawn(name)
             learner = Learner(hub, name)
             wait_until(learner.answers, f"{name}'s server doesn't answer")
-            server = hub.server(name)
-            assert server
-            idle = memory(server)
-            known["lessons"][path.name[:2]] = lesson(hub, learner, path)
+            found[path.name[:2]] = now, peak, time, cell = lesson(learner, path)
+            print(f"| {path.name[:2]} | {now} | {peak} | {time:.0f} s | {cell:.1f} s |", flush=True)
+            servers.append(memory(hub.server(name) or 0)[0])
             hub.api("DELETE", f"users/{name}/server")
-        parts = {name: memory(one.pid) for name, one in hub.running.items()}
-    content = {"how": HOW, "machine": machine(), "idle server": idle, **parts, "lessons": known["lessons"]}
-    write_whole(FILE, (json.dumps(content, indent=1) + "\n").encode())
+        parts = {name: memory(one.pid)[0] for name, one in hub.running.items()}
+    print(f"Beside its kernels each learner has a server of {max(servers)} MB. MB once, for all: {parts}.")
+    for item in advice(found, max(servers), sum(parts.values())):
+        print(textwrap.fill(item, 120, subsequent_indent="  "))
 
 
 if __name__ == "__main__":

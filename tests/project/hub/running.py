@@ -32,16 +32,12 @@ PASSWORD = "for a test on the loopback address"
 
 def proxy_program() -> str | None:
     """The proxy: in the folder that `nox -s hub` made for npm, or on the path."""
-    folder = os.environ.get("FLUXLITE_HUB_PROXY", "")
-    return shutil.which("configurable-http-proxy", path=str(Path(folder, "node_modules", ".bin"))) or shutil.which(
-        "configurable-http-proxy"
-    )
+    folder = Path(os.environ.get("FLUXLITE_HUB_PROXY", ""), "node_modules", ".bin")
+    return shutil.which("configurable-http-proxy", path=f"{folder}{os.pathsep}{os.environ['PATH']}")
 
 
 def missing() -> str:
     """What a hub needs and isn't here, and how to get it; empty if all is."""
-    if os.name == "nt":
-        return "JupyterHub doesn't run on Windows"
     gone = [name for name in ("jupyterhub", "requests", "websocket") if find_spec(name) is None]
     gone += [] if proxy_program() else ["configurable-http-proxy"]
     return f"{', '.join(gone)} not installed: nox -s hub brings it" if gone else ""
@@ -162,8 +158,6 @@ if os.geteuid() == 0:
         """End hub, proxy and every learner's server. Their process numbers are the hub's own."""
         for session in self.sessions:
             session.close()
-        with contextlib.suppress(Exception):
-            self.servers |= {process for process in map(self.server, self.users()) if process}
         for one in self.running.values():
             one.kill()
             one.wait()
@@ -183,9 +177,6 @@ if os.geteuid() == 0:
         answer = requests.request(method, f"{self.address}/hub/api/{path}", headers=headers, json=body, timeout=WAIT)
         assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}\n{self.log('hub')}"
         return answer.json() if answer.content else None
-
-    def users(self) -> list[str]:
-        return [one["name"] for one in self.api("GET", "users")]
 
     def server(self, name: str) -> int | None:
         """The process of a learner's server, from what the hub keeps about it."""
