@@ -76,7 +76,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "k": lambda: 2, "collate": lambda: True, "parallel": lambda: False, "loader": lambda: [np.ones(3, np.float32)],
     "at": lambda: 0.5, "backend": lambda: "CPU", "idx": lambda: 0, "verbose": lambda: False, "part": lambda: None,
     "mode": lambda: "cpu", "allow": lambda: True, "count": lambda: 1, "memory": lambda: 2**20,
-    "deterministic": lambda: True, "visible": lambda: False, "recorded": _recorded, "name": lambda: "mine",
+    "visible": lambda: False, "recorded": _recorded, "name": lambda: "mine",
     "shapes_only": lambda: False, "first_use": lambda: False, "value": lambda: 1.0, "kind": lambda: "measured",
     "card": lambda: "", "skip": lambda: 0, "words": lambda: "words", "traceback": lambda: False, "id": lambda: "02.1",
     "answers": lambda: (lambda a: a), "option": lambda: "a", "repeats": lambda: 2, "tree": chain, "seed": lambda: 1,
