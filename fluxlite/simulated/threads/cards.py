@@ -58,7 +58,7 @@ LEVEL_2_BYTES = 20
 # Latencies, the likely one of each: Turing from Jia et al., 2019 (arXiv 1903.07486): shared 19, level 1 32, level 2
 # 188, memory 296. Ampere, Ada and Hopper from Luo et al., 2024 (arXiv 2402.13499), rounded. The least and the most of
 # each are guesses: loads overlap, or miss the table of addresses.
-_ARCHITECTURES: dict[str, Any] = {
+_ARCHITECTURES: dict[str, tuple[int, int, int, int, Range, int, int, Range]] = {
     "Turing": (1024, 16, 64 * KB, 2, (10, 19, 25), 32, 188, (150, 296, 600)),
     "Ampere": (2048, 32, 164 * KB, 2, (14, 29, 36), 38, 260, (230, 470, 900)),
     "Ada": (1536, 24, 100 * KB, 4, (15, 30, 38), 43, 270, (270, 540, 1000)),
