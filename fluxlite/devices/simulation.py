@@ -31,18 +31,17 @@ def simulate_gpu(
     like: Any = "NVIDIA T4",
     memory: int | None = None,
     *,
-    deterministic: bool = True,
     visible: bool = False,
 ) -> Simulation:
     """Use `count` simulated GPUs from now on, even if there's a real one. ``simulate_gpu(False)`` ends it.
 
     `like` names the card to imitate, or is a preset such as `calibrate` gives. `memory`, in bytes, replaces that
     card's. Its time is `fluxlite.clock()`, which moves only when the program asks the GPU for work, so it's the same
-    in each run. ``deterministic=False`` adds the program's own time. Another call with the same arguments, as when
-    you rerun a cell, keeps the same devices. ``with simulate_gpu():`` restores the earlier state at the end. The
-    environment variable CUDA_VISIBLE_DEVICES is about real GPUs. With ``visible=True`` it hides simulated ones the
-    same way; its value at the time of the call counts. Raises `ValueError` for an unknown card, more
-    than 1,024 GPUs or no memory, and `TypeError` for a number that isn't whole.
+    in each run. Another call with the same arguments, as when you rerun a cell, keeps the same devices. ``with
+    simulate_gpu():`` restores the earlier state at the end. The environment variable CUDA_VISIBLE_DEVICES is about
+    real GPUs. With ``visible=True`` it hides simulated ones the same way; its value at the time of the call counts.
+    Raises `ValueError` for an unknown card, more than 1,024 GPUs or no memory, and `TypeError` for a number that isn't
+    whole.
 
     >>> with simulate_gpu(like="RTX 2080 Ti", memory=2**20) as device:
     ...     device.memory().capacity
@@ -59,19 +58,18 @@ def simulate_gpu(
     if memory is not None:
         check_whole("simulate_gpu(memory=…), in bytes,", memory, 1)
         memory = operator.index(memory)
-    check_bool("simulate_gpu(deterministic=…)", deterministic)
     check_bool("simulate_gpu(visible=…)", visible)
-    _State.devices = _make(_visible(count) if visible else count, like, memory, deterministic)
+    _State.devices = _make(_visible(count) if visible else count, like, memory)
     _State.on = count > 0
     _say(count, _State.devices)
     return before
 
 
-def _make(count: int, like: Any, memory: int | None, deterministic: bool = True) -> list[Device]:
+def _make(count: int, like: Any, memory: int | None) -> list[Device]:
     from ..simulated.device import SimulatedDevice, together  # not needed with a real GPU
     from ..simulated.presets import preset
 
-    new: list[Device] = [SimulatedDevice(index, preset(like), memory, deterministic) for index in range(count)]
+    new: list[Device] = [SimulatedDevice(index, preset(like), memory) for index in range(count)]
     return list(_State.devices) if list(map(_settings, new)) == list(map(_settings, _State.devices)) else together(new)
 
 

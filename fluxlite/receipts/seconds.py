@@ -22,8 +22,7 @@ def clock() -> float:
 
     Launching a kernel takes the virtual host 15 µs, a product 20. Nothing else passes until something waits for the
     GPU. So read it as you would on a real GPU: before and after, each time after a wait (CUDA.jl: ``CUDA.@elapsed``).
-    The program's own work costs nothing on it, unless you use ``simulate_gpu(deterministic=False)``.
-    `time.perf_counter` shows the time of the machine that simulates.
+    The program's own work costs nothing on it. `time.perf_counter` shows the time of the machine that simulates.
 
     >>> with fl.simulate_gpu() as device:
     ...     x = fl.gpu(np.ones((2048, 2048), np.float32))

@@ -134,7 +134,6 @@ class SimulatedArray(HostReads, Operators):
         if root_of(values) is self._buffer.root:
             return self._view(values)
         device, card = self.device, current_card(self.device)
-        device.catch_up()
         device.launch(name, 2 * values.nbytes)
         made = device.new(values)
         return made if card is device else card.copy_from(device, made)

@@ -10,7 +10,6 @@ Times are whole nanoseconds. So a program takes exactly the same time whenever i
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from typing import NamedTuple
 
@@ -20,23 +19,11 @@ from .presets import Preset
 class HostClock:
     """The host's time, `now`, which moves when the program asks a simulated GPU for something."""
 
-    __slots__ = ("now", "lock", "_seen")
+    __slots__ = ("now", "lock")
 
     def __init__(self) -> None:
         self.now = 0
         self.lock = threading.Lock()
-        self._seen = time.perf_counter_ns()
-
-    def catch_up(self) -> None:
-        """Add the real time that the program spent since the latest `mark` or call of this."""
-        with self.lock:
-            seen = time.perf_counter_ns()
-            self.now += seen - self._seen
-            self._seen = seen
-
-    def mark(self) -> None:
-        """A call ends here. What follows is the program's own time."""
-        self._seen = time.perf_counter_ns()
 
 
 HOST = HostClock()

@@ -46,16 +46,13 @@ class SimulatedDevice(GPU):
         index: int,
         like: Preset,
         memory: int | None = None,
-        deterministic: bool = True,
         host: HostClock = HOST,
     ) -> None:
         super().__init__(index, f"simulated {like.name}")
-        self.settings = (like, memory, deterministic)
+        self.settings = (like, memory)
         self.card, self.multiprocessors = like.name, like.multiprocessors
         self.pool = Pool(like.memory if memory is None else memory, f"{self!r} ({self.name})")
         self.host, self.lanes = host, Lanes(like, host)
-        self.live = not deterministic  # whether the host's clock counts the program's own time too
-        self.begins = self.live  # whether there's something to do when a call begins
         self._is_new = True
 
     def __repr__(self) -> str:
@@ -100,7 +97,6 @@ class SimulatedDevice(GPU):
 
     def _copy_of(self, x: np.ndarray) -> SimulatedArray:
         self.check(x)
-        self.catch_up()
         self._begin()
         dtype = x.dtype.newbyteorder("=")  # a card reads a number's last byte first, as nearly all computers do
         return self._buffered(x.nbytes, lambda: self.compute(np.array, x, dtype=dtype, order="K", subok=False))
@@ -110,13 +106,11 @@ class SimulatedDevice(GPU):
 
     def copy_out(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, which waits until the device has finished everything that computes `x`."""
-        self.catch_up()
         values = self.compute(np.array, x._values, order="K", copy=True)
         self.wait(name, x.nbytes, explicit)
         return values
 
     def copy_from(self, source: Any, x: SimulatedArray) -> SimulatedArray:
-        self.catch_up()
         self._begin()
         result = self._buffered(x.nbytes, lambda: self.compute(np.array, x._values, order="K", copy=True))
         self.count_copy_from(source, x.nbytes)
@@ -129,8 +123,6 @@ class SimulatedDevice(GPU):
 
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
         """A copy of `x` on this device, by a kernel."""
-        if self.live:
-            self.host.catch_up()
         buffer = Buffer(self.pool, x._values.nbytes, None)  # as in _buffered, but faster
         values = x._values.copy(order) if self.instead is None else self.instead(np.ndarray.copy, x._values, order)
         buffer.root = values
@@ -161,8 +153,6 @@ class SimulatedDevice(GPU):
         loaded, *span = self.lanes.launch(name, nbytes, operations, kind, count, library)
         if listeners:
             self._tell_launch(name, count, loaded, span)
-        if self.live:
-            self.host.mark()
 
     def launch_lasting(self, name: str, seconds: float, figures: Any = None) -> None:
         """Record one kernel that takes so long: one written by hand, with the `figures` of its launch."""
@@ -171,8 +161,6 @@ class SimulatedDevice(GPU):
         loaded, *span = self.lanes.launch_lasting(name, round(seconds * 1e9))
         if listeners:
             self._tell_launch(name, 1, loaded, span, figures)
-        if self.live:
-            self.host.mark()
 
     def _begin(self) -> None:
         """The first time that anything is asked for: the driver and cuBLAS start."""
@@ -235,28 +223,18 @@ class SimulatedDevice(GPU):
         self._tell(events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
 
     def synchronize(self) -> None:
-        self.catch_up()
         self._tell(events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
 
     def _tell(self, kind: str, name: str, span: Span, nbytes: int = 0, explicit: bool = True) -> None:
         if listeners:
             tell(self, kind, name, 1, nbytes, explicit, span)
-        if self.live:
-            self.host.mark()
 
     def clock(self) -> float:
-        self.catch_up()
         return self.host.now / 1e9
 
     def begin(self) -> Any:
         """A call begins that computes with arrays of this card. Returns the card that does: the current one."""
-        self.catch_up()
         return computing_card(self) if self.cards else self
-
-    def catch_up(self) -> None:
-        """A call begins. With ``deterministic=False``, the time since the previous call counts."""
-        if self.live:
-            self.host.catch_up()
 
     def compute(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
         return (self.instead or _plainly)(function, *args, **kwargs)
@@ -286,7 +264,7 @@ def together(cards: list[Any]) -> list[Any]:
     if len(cards) > 1:
         arrays.enter_card[SimulatedArray] = operator.attrgetter("device")
         for card in cards:
-            card.cards, card.begins = tuple(cards), True
+            card.cards = tuple(cards)
     return cards
 
 
@@ -295,8 +273,8 @@ def _plainly(function: Callable, *args: Any, **kwargs: Any) -> Any:
 
 
 def _recorded(result: Any) -> None:
-    """The host takes time to note a call for the gradient. A program's own time is counted elsewhere if it counts."""
-    if type(result) is SimulatedArray and not result.device.live:
+    """The host takes time to note a call for the gradient."""
+    if type(result) is SimulatedArray:
         result.device.lanes.record()
 
 

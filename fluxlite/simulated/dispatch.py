@@ -49,7 +49,7 @@ def reflected(ufunc: np.ufunc, x: Any, y: Any) -> Any:
 def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     """``x += y``: write the result to `x`. The other operand's type gets no say."""
     device = x.device
-    if device.begins:
+    if device.cards:
         device = device.begin()
     if isinstance(y, Stored):
         if y._buffer is x._buffer:
@@ -111,7 +111,7 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             values.append(host_operand(ufunc, x, inputs, kwargs) if method == "__call__" else x)
     if kwargs or method != "__call__":
         return _call_with_keywords(ufunc, inputs, values, kwargs or {}, method, device)
-    if device.begins:
+    if device.cards:
         device = device.begin()
     try:
         result = (device.instead or quiet.run)(ufunc, *values)
@@ -251,7 +251,6 @@ def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     found: dict[int, Stored] = {}
     plain_args = [x if type(x) in _PLAIN else _unwrap(function, x, device, found) for x in args]
     plain_kwargs = kwargs and {key: _unwrap(function, x, device, found) for key, x in kwargs.items()}
-    device.catch_up()
     if device.cards and found and (plan.name in rules.WRITING or kwargs.get("out") is not None):
         device.begin()
     if plan.calls_back:

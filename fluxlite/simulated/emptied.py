@@ -23,7 +23,6 @@ def empty(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """`np.empty` and `np.empty_like` on a simulated GPU: new memory that nothing has been written to."""
     plain = [x._values if isinstance(x, Stored) else x for x in args]
     named = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items()}
-    device.catch_up()
     device = current_card(device)
     values = (device.instead or _plainly)(function, *plain, **named)
     made = device.new(values)

@@ -110,7 +110,6 @@ def write(device: Any, values: np.ndarray, place: Any, new: Any) -> None:
 
 def _set_part(x: Any, place: tuple, value: Any) -> None:
     """Write to a part of `x`: an array on the same device, or one number for all its elements."""
-    x.device.catch_up()
     part = _part(x, place)
     if not isinstance(value, Stored):
         value = one_number(value)

@@ -59,5 +59,4 @@ class SimulatedGenerator(CountedGenerator):
         return np.random.default_rng(self._next())
 
     def _made(self, name: str, draw: Any, size: Any, dtype: Any, asked: Asked = ONE_DRAW) -> Any:
-        self._device.catch_up()
         return drawn(self._device, name, np.asarray(draw(size, dtype)), asked)

@@ -108,9 +108,10 @@ def test_a_verdicts_lines_stand_below_each_other():
 def test_the_chip_has_the_simulators_numbers(simulated):
     from fluxlite.course import chip as drawn
     from fluxlite.simulated.presets import PRESETS
-    from fluxlite.simulated.threads.cards import CARDS
+    from fluxlite.simulated.threads.cards import card_of
 
-    card, preset = CARDS["NVIDIA T4"], PRESETS["NVIDIA T4"]
+    preset = PRESETS["NVIDIA T4"]
+    card = card_of(preset)
     assert card.shared_memory[1] == drawn.TO_SHARED
     assert card.level_2 == drawn.TO_LEVEL_2 and card.far[1] == drawn.TO_MEMORY
     assert preset.multiprocessors == drawn.MULTIPROCESSORS and card.issue * drawn.WARP == drawn.LANES

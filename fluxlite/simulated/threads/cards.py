@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..presets import CLOCKS
+
 KB = 1024
 Range = tuple[float, float, float]
 
@@ -51,38 +53,20 @@ COMPILED: Range = (0.5, 1, 2)
 LEVEL_2_BYTES = 20
 
 # Threads, blocks and shared memory of a multiprocessor: CUDA C++ Programming Guide, technical specifications per
-# compute capability (7.5; 8.0; 8.6; 8.9; 9.0). Clocks: the makers' boost clocks, from the pages named in `presets.py`.
+# compute capability (7.5; 8.0; 8.9; 9.0). Clocks, in `cards.toml`: the makers' boost clocks, from the pages named
+# there.
 # Latencies, the likely one of each: Turing from Jia et al., 2019 (arXiv 1903.07486): shared 19, level 1 32, level 2
 # 188, memory 296. Ampere, Ada and Hopper from Luo et al., 2024 (arXiv 2402.13499), rounded. The least and the most of
 # each are guesses: loads overlap, or miss the table of addresses.
-_LIMITS = {
-    7.5: (1024, 16, 64 * KB, 2), 8.0: (2048, 32, 164 * KB, 2), 8.6: (1536, 16, 100 * KB, 4),
-    8.9: (1536, 24, 100 * KB, 4), 9.0: (2048, 32, 228 * KB, 4),
-}  # fmt: skip
-_TURING = ((10, 19, 25), 32, 188, (150, 296, 600))
-_AMPERE = ((14, 29, 36), 38, 260, (230, 470, 900))
-_ADA = ((15, 30, 38), 43, 270, (270, 540, 1000))
-_HOPPER = ((14, 29, 36), 41, 260, (240, 480, 900))
-_LATENCIES: dict[float, Any] = {7.5: _TURING, 8.0: _AMPERE, 8.6: _AMPERE, 8.9: _ADA, 9.0: _HOPPER}
-
-
-def _card(name: str, clock: float, capability: float, is_guess: bool = False) -> Card:
-    threads, blocks, shared, issue = _LIMITS[capability]
-    shared_memory, level_1, level_2, far = _LATENCIES[capability]
-    return Card(name, clock, threads, blocks, shared, issue, shared_memory, level_1, level_2, far, is_guess)
-
-
-CARDS = {
-    card.name: card
-    for card in (
-        _card("NVIDIA T4", 1.59e9, 7.5), _card("GTX 1650", 1.665e9, 7.5), _card("RTX 2080 Ti", 1.545e9, 7.5),
-        _card("A100", 1.41e9, 8.0), _card("RTX 3060", 1.777e9, 8.6), _card("RTX 3090", 1.695e9, 8.6),
-        _card("L4", 2.04e9, 8.9), _card("RTX 4060", 2.46e9, 8.9), _card("RTX 4090", 2.52e9, 8.9),
-        _card("H100", 1.98e9, 9.0), _card("H200", 1.98e9, 9.0),
-    )
-}  # fmt: skip
+_ARCHITECTURES: dict[str, tuple[int, int, int, int, Range, int, int, Range]] = {
+    "Turing": (1024, 16, 64 * KB, 2, (10, 19, 25), 32, 188, (150, 296, 600)),
+    "Ampere": (2048, 32, 164 * KB, 2, (14, 29, 36), 38, 260, (230, 470, 900)),
+    "Ada": (1536, 24, 100 * KB, 4, (15, 30, 38), 43, 270, (270, 540, 1000)),
+    "Hopper": (2048, 32, 228 * KB, 4, (14, 29, 36), 41, 260, (240, 480, 900)),
+}
 
 
 def card_of(preset: Any) -> Card:
     """What a preset's card has for threads. For one that isn't listed, it's guessed to be like a T4."""
-    return CARDS.get(preset.name) or _card(preset.name, 1.59e9, 7.5, is_guess=True)
+    clock, architecture = CLOCKS.get(preset.name, CLOCKS["NVIDIA T4"])
+    return Card(preset.name, clock, *_ARCHITECTURES[architecture], preset.name not in CLOCKS)

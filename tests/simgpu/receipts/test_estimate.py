@@ -93,7 +93,7 @@ def test_it_is_the_same_whatever_else_is_going_on(simulated):
     for _ in range(3):
         x @ x
     busy = estimate(step, *arguments)
-    fl.simulate_gpu(2, like="H200", deterministic=False)
+    fl.simulate_gpu(2, like="H200")
     other = estimate(step, *arguments)
     fl.simulate_gpu(False)
     without = estimate(step, *arguments)

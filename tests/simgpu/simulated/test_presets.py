@@ -1,4 +1,4 @@
-"""A preset never changes: a saved estimate names the card and the version. New figures make a new version."""
+"""A preset never changes: a saved estimate names the card. New figures make a new version."""
 
 import pytest
 from inside import PRESETS, preset
@@ -6,14 +6,10 @@ from inside import PRESETS, preset
 import fluxlite as fl
 
 # bytes, multiprocessors; 10⁹ bytes and 10¹² operations (float16, float32, float64) per second; the links
-FIRST = {
+FIGURES = {
     "NVIDIA T4": (16 * 2**30, 40, 240, 26, 5.994, 0.2278125, 6, 12),
     "GTX 1650": (4 * 2**30, 14, 102.4, 4.776, 2.384, 0.0838125, 6, 12),
     "RTX 2080 Ti": (11 * 2**30, 68, 492.8, 32.28, 10.72, 0.376875, 6, 12),
-    "A100": (40 * 2**30, 108, 1321.75, 187.2, 16.575, 8.245, 10, 24),
-    "H200": (141 * 10**9, 132, 4080, 593.4, 50.25, 28.9, 12, 48),
-}
-SECOND = FIRST | {
     "L4": (24 * 10**9, 58, 240, 48.4, 15.15, 0.42609375, 10, 24),
     "RTX 4090": (24 * 10**9, 128, 856.8, 99.12, 57.82, 1.1615625, 10, 24),
     "A100": (40 * 2**30, 108, 1321.75, 187.2, 16.575, 16.575, 10, 24),
@@ -22,35 +18,18 @@ SECOND = FIRST | {
 }
 
 
-def check(card, figures):
-    memory, multiprocessors, bandwidth, float16, float32, float64, pageable, pinned = figures
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_cards_figures_stay_as_they_are(name):
+    card = PRESETS[name]
+    memory, multiprocessors, bandwidth, float16, float32, float64, pageable, pinned = FIGURES[name]
     assert (card.memory, card.multiprocessors) == (memory, multiprocessors)
     rates = [rate / 1e9 for rate in (card.bandwidth, card.pageable, card.pinned)]
     assert rates == pytest.approx([bandwidth, pageable, pinned])
     rates = [rate / 1e12 for rate in (card.float16, card.float32, card.float64)]
     assert rates == pytest.approx([float16, float32, float64])
-
-
-@pytest.mark.parametrize(("name", "version"), [*((name, 1) for name in FIRST), *((name, 2) for name in PRESETS)])
-def test_the_figures(name, version):
-    card = preset(name, version)
-    check(card, (FIRST, SECOND)[version - 1][name])
-    of_the_host = (8e-6, 8e-6, 0.0, 0.0) if version == 1 else (15e-6, 20e-6, 4e-6, 0.5)
-    assert (card.version, card.launch, card.library, card.tape, card.start) == (version, *of_the_host)
-    assert (card.floor, card.latency, card.first_use, card.queue) == pytest.approx((3e-6, 13e-6, 20e-3, 1024))
-
-
-def test_an_earlier_version_is_asked_for_by_number_or_by_name():
-    first = preset("NVIDIA T4", version=1)
-    assert preset("NVIDIA T4 (version 1)") is first and preset("NVIDIA T4").version == 2
-    assert preset("NVIDIA T4 (version 2)") is preset("NVIDIA T4", 2) is preset("NVIDIA T4")
-    with fl.simulate_gpu(like="NVIDIA T4 (version 1)") as device:
-        assert device.settings[0] is first
-    with pytest.raises(ValueError, match="NVIDIA T4, GTX 1650"):
-        preset("T5")
-    for name, version in (("NVIDIA T4", 3), ("H100", 1)):
-        with pytest.raises(ValueError, match=f"{name} has no version {version}; the latest is 2"):
-            preset(name, version)
+    assert (card.version, card.launch, card.library, card.tape) == (2, 15e-6, 20e-6, 4e-6)
+    assert (card.floor, card.latency, card.first_use, card.start) == pytest.approx((3e-6, 13e-6, 20e-3, 0.5))
+    assert card.queue == 1024
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -71,7 +50,6 @@ def test_a_preset_prints_its_figures_with_their_kinds():
     assert "bandwidth              240 GB/s  datasheet x guess" in lines
     assert "launch                    15 µs  published" in lines
     assert "start                    500 ms  guessed" in lines
-    assert "launch                     8 µs  guessed" in repr(preset("NVIDIA T4", 1)).splitlines()
     assert "peers                        no  guessed" in lines and preset("H100").peers
     mine = preset("NVIDIA T4")._replace(name="mine", source="")
     assert "bandwidth              240 GB/s  given" in repr(mine).splitlines()
