@@ -172,6 +172,7 @@ C = np.ones((3, 4, 6), np.float32)
 I = np.array([0, 2, 1])  # noqa: E741
 PROGRAMS = [
     lambda x, b, c, i: x + b,
+    lambda x, b, c, i: (x.T + b[:4], np.einsum("ij,ij", x, x)),
     lambda x, b, c, i: x * 2 > b,
     lambda x, b, c, i: np.float64(2) * x,
     lambda x, b, c, i: np.divmod(x, b + 1),

@@ -294,6 +294,17 @@ def test_more_events_than_can_be_told_apart_are_drawn_as_shares(simulated, shown
     assert len(figure.axes[0].collections) < 20 and "share" in figure.axes[0].get_title(loc="left")
 
 
+def widths(axes):
+    return [path.get_extents().width for bars in axes.collections for path in bars.get_paths()]
+
+
+def test_a_bar_that_is_short_beside_the_others_can_be_seen(simulated, shown):
+    with receipt() as r:
+        gpu(f32(2)) + 1  # half a second for the driver's start, and 3 µs for the kernel
+    r.plot()
+    assert min(widths(shown[0][0].axes[0])) == pytest.approx(1e3 * r.seconds / 2000, rel=1e-3)
+
+
 def test_the_picture_shows_all_four_lanes_and_waits_by_a_pattern(example, shown):
     example.plot()
     (axes,) = shown[0][0].axes
@@ -301,8 +312,7 @@ def test_the_picture_shows_all_four_lanes_and_waits_by_a_pattern(example, shown)
     bottom, top = axes.get_ylim()
     assert bottom < 1 and top > 4
     assert any(bar.get_hatch() for bar in axes.collections)
-    widths = [path.get_extents().width for bars in axes.collections for path in bars.get_paths()]
-    assert sum(widths) == pytest.approx(55 + 28 + 6 + 13 + 13, rel=1e-3)  # µs, as the picture's sentence says
+    assert sum(widths(axes)) == pytest.approx(55 + 28 + 6 + 13 + 13, rel=1e-3)  # µs, as the picture's sentence says
     assert "simulated (NVIDIA T4)" in axes.get_xlabel()
 
 

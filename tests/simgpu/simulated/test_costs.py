@@ -87,6 +87,7 @@ def test_what_waits_without_a_word(simulated, program, nbytes):
     ("program", "nbytes"),
     [
         (lambda x: x[[0, 1]], 16),
+        (lambda x: np.take(x, [0, 1]), 16),
         (lambda x: x[np.array([0, 1], np.int32)], 8),
         (lambda x: x.__setitem__([0, 1], np.zeros((2, 3))), 16 + 24),
         (lambda x: np.add.at(x, np.array([0]), 1.0), 8),
