@@ -221,7 +221,7 @@ def test_a_venv_made_by_hand_is_kept_if_it_will_do(project, monkeypatch):
     monkeypatch.setattr(prepare, "inside", lambda root: HERE)
     assert project.prepare("lab") == ["install lab"]
     assert project.prepare("lab", version=(3, 99, 0)) == [] and (project.venv / "mine").exists()
-    for inside in ("3.9", ""):  # too old, without pip
+    for inside in ("3.10", ""):  # too old, without pip
         (project.venv / "fluxlite.json").unlink()
         monkeypatch.setattr(prepare, "inside", lambda root, inside=inside: inside)
         assert project.prepare("lab") == CREATED
