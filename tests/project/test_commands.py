@@ -245,6 +245,14 @@ def test_a_link_in_place_of_the_venv_goes_and_what_it_leads_to_stays(monkeypatch
     assert not os.path.lexists(tmp_path / ".venv") and os.listdir(tmp_path / "elsewhere") == ["bin"]
 
 
+def test_pip_is_started_in_the_folder_and_if_it_fails_that_is_said(tmp_path):
+    script(tmp_path / ".venv" / "bin" / "python", 'echo "$PWD $*" > asked; exit 1\n')
+    with pytest.raises(SystemExit, match="The install did not finish"):
+        prepare.pip_install(tmp_path, ["lab", "test"])
+    said = (tmp_path / "asked").read_text()
+    assert said.startswith(f"{tmp_path} -m pip install ") and said.endswith(" -e .[lab,test]\n")
+
+
 # --- What is then run ---
 
 
