@@ -221,7 +221,7 @@ def test_a_venv_made_by_hand_is_kept_if_it_will_do(project, monkeypatch):
     monkeypatch.setattr(prepare, "inside", lambda root: HERE)
     assert project.prepare("lab") == ["install lab"]
     assert project.prepare("lab", version=(3, 99, 0)) == [] and (project.venv / "mine").exists()
-    for inside in ("3.9", ""):  # too old, without pip
+    for inside in ("3.10", ""):  # too old, without pip
         (project.venv / "fluxlite.json").unlink()
         monkeypatch.setattr(prepare, "inside", lambda root, inside=inside: inside)
         assert project.prepare("lab") == CREATED
@@ -243,6 +243,14 @@ def test_a_link_in_place_of_the_venv_goes_and_what_it_leads_to_stays(monkeypatch
     with pytest.raises(SystemExit, match="venv failed"):
         prepare.create(tmp_path / ".venv")
     assert not os.path.lexists(tmp_path / ".venv") and os.listdir(tmp_path / "elsewhere") == ["bin"]
+
+
+def test_pip_is_started_in_the_folder_and_if_it_fails_that_is_said(tmp_path):
+    script(tmp_path / ".venv" / "bin" / "python", 'echo "$PWD $*" > asked; exit 1\n')
+    with pytest.raises(SystemExit, match="The install did not finish"):
+        prepare.pip_install(tmp_path, ["lab", "test"])
+    said = (tmp_path / "asked").read_text()
+    assert said.startswith(f"{tmp_path} -m pip install ") and said.endswith(" -e .[lab,test]\n")
 
 
 # --- What is then run ---
