@@ -19,6 +19,7 @@ import traceback
 import types
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..arguments import in_words
@@ -27,6 +28,7 @@ from ..messages import forgotten_afterwards
 from . import progress
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
+LESSONS = Path(__file__).with_name("lessons")  # for each lesson, its checks and the replies to its questions
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 # Keep at most this many characters of a learner's output, and of a value.
 _MOST = 2_000
@@ -91,15 +93,16 @@ def exercise(id: str, title: str, look_at: str = "") -> Callable[[Callable[..., 
     return register
 
 
+def existing(number: Any) -> str:
+    """The number itself, if there's such a lesson. Raises `ValueError` if there isn't."""
+    if not isinstance(number, str) or number not in lessons():
+        raise ValueError(f"there is no lesson {in_words(number)}; the lessons are {', '.join(lessons())}")
+    return number
+
+
 def lesson(number: str) -> types.ModuleType:
-    """The module with a lesson's checks and guesses. Raises `ValueError` for an unknown lesson."""
-    if isinstance(number, str) and re.fullmatch("[0-9]{2}", number):  # what else is typed isn't part of a path
-        try:
-            return importlib.import_module(f"fluxlite.course.lessons.lesson{number}")
-        except ModuleNotFoundError as error:
-            if not str(error.name).endswith(f"lessons.lesson{number}"):  # the module exists, but an import in it fails
-                raise
-    raise ValueError(f"there is no lesson {in_words(number)}; the lessons are {', '.join(lessons())}")
+    """The module with a lesson's checks. Raises `ValueError` for an unknown lesson."""
+    return importlib.import_module(f"fluxlite.course.lessons.lesson{existing(number)}")
 
 
 def number_in(id: Any) -> str:
@@ -119,8 +122,7 @@ def lessons() -> list[str]:
     >>> lessons()[0]
     '00'
     """
-    folder = os.path.join(os.path.dirname(__file__), "lessons")
-    return sorted(name[6:-3] for name in os.listdir(folder) if re.fullmatch(r"lesson\d\d\.py", name))
+    return sorted(file.stem.removeprefix("lesson") for file in LESSONS.glob("lesson[0-9][0-9].py"))
 
 
 def exercises(number: str) -> dict[str, Exercise]:

@@ -33,7 +33,6 @@ def place(f):
 
 class Lesson99:
     first, second, twice_again = twice, place, twice
-    QUESTIONS = exercises.lesson("03").QUESTIONS
 
 
 @pytest.fixture(autouse=True)
@@ -261,6 +260,34 @@ def test_the_id_of_the_other_kind_names_those_that_there_are():
         guess("03.1", "a")
     with pytest.raises(ValueError, match="there is no question '03-Z'"):
         guess("03-Z", "a")
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('right = "b"\na = "no"\nb = "yes"\nrigth = "b"', "unknown key 'rigth'"),
+        ('right = "c"\na = "no"\nb = "yes"', "the right option 'c' has no reply"),
+        ('a = "no"\nb = "yes"', "which option is right?"),
+        ('right = "a"\na = 7', "a is text in quotes; got 7"),
+        ('right = "a"\na = " "', "a is text in quotes"),
+    ],
+)
+def test_a_mistake_in_a_file_of_replies_names_the_file_and_the_question(table, words, tmp_path, monkeypatch):
+    monkeypatch.setattr(exercises, "LESSONS", tmp_path)
+    (tmp_path / "lesson03.py").touch()
+    file = tmp_path / "lesson03.toml"
+    file.write_text(f"[03-A]\n{table}\n", encoding="utf-8")
+    with pytest.raises(ValueError) as error:
+        guess("03-A", "a")
+    assert str(error.value).startswith(f"{file}, 03-A: ") and words in str(error.value)
+
+
+def test_a_file_of_replies_that_is_not_toml_is_named_with_the_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(exercises, "LESSONS", tmp_path)
+    (tmp_path / "lesson03.py").touch()
+    (tmp_path / "lesson03.toml").write_text('[03-A]\nright = "b\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"lesson03.toml: .* line 2"):
+        guess("03-A", "a")
 
 
 # -- deliberate errors ----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Lesson 00, start here: a question that stays open until lesson 07, and the first check."""
+"""Lesson 00, start here: the first check."""
 
 from __future__ import annotations
 
@@ -7,22 +7,6 @@ from typing import Any
 import numpy as np
 
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-# Asked in lesson 00, answered in lesson 07.
-QUESTIONS = {
-    "00-A": Question(
-        "a",
-        a="as far as two totals can tell. Launches and copies explain only a small part of the 13.6 s, and starting "
-        "up is the one suspect left that's big enough. Only timing each part of the program would tell for sure.",
-        b="the blog's author thought so, too. But all his arrays together are a few kilobytes. Copying them, even at "
-        "each step, takes tenths of a second, and we're looking for 13.6 s.",
-        c="that's real, and lesson 08 shows how to fix it. But the host gives a launch in about 15 µs. Some 100,000 of "
-        "them explain only a small part of the 13.6 s.",
-        d="a bug that spoils results is out: with and without a GPU the loss is the same. One that only wastes time, "
-        "two totals can't rule out.",
-    ),
-}
 
 ONE_STEP = 26  # launches of lesson 00's program for each of an epoch's 20 points
 ONE_EPOCH = 20 * ONE_STEP

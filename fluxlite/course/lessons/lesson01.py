@@ -1,4 +1,4 @@
-"""Lesson 01, arrays on a GPU: questions and checks."""
+"""Lesson 01, arrays on a GPU: checks."""
 
 from __future__ import annotations
 
@@ -11,35 +11,6 @@ import fluxlite as fl
 
 from ...messages import put_aside
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "01-A": Question(
-        "b",
-        a="cu makes a copy. x and x_gpu are two arrays, in two memories.",
-        b="the copy was made before x was changed, and it has a memory of its own.",
-        c="nothing is taken away: x is still where it was.",
-    ),
-    "01-B": Question(
-        "a",
-        a="all four arrays were there already, and the result stays until you look at it.",
-        b="cu copied x and y before. What's on the GPU doesn't have to be sent again.",
-        c="the result stays on the GPU, too. It comes to the host only when you print it.",
-        d="the results in between never leave the GPU.",
-    ),
-    "01-C": Question(
-        "c",
-        a="that would hide a copy in every line, and slow programs would look like fast ones.",
-        b="those would be hidden copies, too: of everything else.",
-        c="the library doesn't copy behind your back. You decide where to compute.",
-    ),
-    "01-D": Question(
-        "b",
-        a="on the way there float64 became float32, and the lost digits don't come back.",
-        b="on the way there they became float32, with about 7 digits, and they stay that way.",
-        c="cpu gives you a NumPy array, in the host's memory.",
-    ),
-}
 
 
 def _on_host(x: Any) -> bool:

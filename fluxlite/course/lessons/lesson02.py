@@ -1,4 +1,4 @@
-"""Lesson 02, models and fmap: questions and checks."""
+"""Lesson 02, models and fmap: checks."""
 
 from __future__ import annotations
 
@@ -10,31 +10,6 @@ import fluxlite as fl
 
 from ...messages import put_aside
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "02-A": Question(
-        "c",
-        a="a Dense has a bias, too, and that's an array of its own.",
-        b="softmax is a function and holds no array, and each Dense holds two.",
-        c="each of the two Dense layers has a weight and a bias. Functions hold no arrays.",
-        d="there are 67 numbers, but they're in 4 arrays.",
-    ),
-    "02-B": Question(
-        "a",
-        a="d is still the single Dense from the first cell: 5 outputs, each squeezed by a sigmoid.",
-        b="m would give that. But the line calls d, which is still the single layer from the first cell.",
-        c="d is still there: a new m doesn't take it away.",
-    ),
-    "02-C": Question(
-        "b",
-        a="W and W.T are one array, seen in two ways, and it travels once.",
-        b="W travels once, and so does each bias. On the GPU, W.T is a view of W again.",
-        c="the number is right, but the places are still tied: change one, and the other changes.",
-        d="arrays are copied, not layers.",
-    ),
-}
-
 
 # -- 02.1 ---------------------------------------------------------------------------------------------------------
 

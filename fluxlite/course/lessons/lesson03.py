@@ -1,4 +1,4 @@
-"""Lesson 03, your own model: questions and checks."""
+"""Lesson 03, your own model: checks."""
 
 from __future__ import annotations
 
@@ -11,30 +11,6 @@ import numpy as np
 import fluxlite as fl
 
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "03-A": Question(
-        "b",
-        a="fmap doesn't look into every object, only into objects of registered classes.",
-        b="fmap enters only registered classes, and ActorCritic isn't registered.",
-        c="fmap doesn't stop at the first array. It never got in.",
-        d="fmap takes an object that it can't enter for a leaf, and cu leaves it alone. You get a note, but no error.",
-    ),
-    "03-B": Question(
-        "c",
-        a="each field is an array of its own, in its own memory: 2 copies.",
-        b="as float64, the 6 numbers have 48 bytes. But cu turns them into float32 before they travel.",
-        c="2 arrays, 6 numbers, 4 bytes each.",
-        d="an array travels as a whole.",
-    ),
-    "03-C": Question(
-        "a",
-        a="all arrays of an operation have to be on one device. The error says which array isn't.",
-        b="a GPU can't reach into the CPU's memory to multiply.",
-        c="nothing moves by itself. You get a copy only where your program asks for it.",
-    ),
-}
 
 
 @exercise("03.1", "a class whose arrays all move", look_at="explain(TwoHeads(…)): which box is shut?")

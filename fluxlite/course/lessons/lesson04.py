@@ -1,4 +1,4 @@
-"""Lesson 04, gradients and training: questions and checks."""
+"""Lesson 04, gradients and training: checks."""
 
 from __future__ import annotations
 
@@ -10,36 +10,6 @@ import fluxlite as fl
 
 from ...autodiff.tracked import TrackedArray
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "04-A": Question(
-        "c",
-        a="the number is right. But a function can have several arguments, so you get a tuple of gradients.",
-        b="some libraries do that. Here you get the gradient itself, at the point you name.",
-        c="one gradient for each argument, and f has one argument.",
-    ),
-    "04-B": Question(
-        "a",
-        a="update checks everything before it changes anything, and names the part that's elsewhere.",
-        b="nothing moves by itself, here or anywhere else.",
-        c="that would be the worst of all: a hidden copy at each step, and you'd never notice.",
-    ),
-    "04-C": Question(
-        "c",
-        a="that would be all the data at once. You can do that, too, but this loop doesn't.",
-        b="each batch has two arrays, the inputs and the answers.",
-        c="4 batches with 2 arrays each.",
-        d="a batch travels in one piece.",
-    ),
-    "04-D": Question(
-        "b",
-        a="update changed the model in place, so it has made the 40 steps.",
-        b="train finishes the step, then gives you the history, with the reason.",
-        c="that can happen in a loop of your own, since ■ can stop it between any two lines. train waits for the step.",
-    ),
-}
-
 
 # -- 04.1 ---------------------------------------------------------------------------------------------------------
 

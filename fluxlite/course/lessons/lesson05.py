@@ -1,4 +1,4 @@
-"""Lesson 05, the sine-wave RNN: questions and checks."""
+"""Lesson 05, the sine-wave RNN: checks."""
 
 from __future__ import annotations
 
@@ -12,33 +12,6 @@ from fluxlite.jupyter import playground
 
 from ...autodiff.tracked import TrackedArray
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "05-A": Question(
-        "b",
-        a="the line goes too far at each bend, but only there. The value of now is late at every step.",
-        b="a wave is nearly straight from one point to the next, and it's far from 0 most of the time.",
-        c="0 is right on average, but nearly every point is far from it.",
-    ),
-    "05-B": Question(
-        "c",
-        a="only the memory can tell a wave that goes up from one that goes down.",
-        b="it's far more than twice the loss, and hardly better than saying the same value again.",
-        c="from the height alone it can't tell up from down, so it repeats roughly what it sees.",
-    ),
-    "05-C": Question(
-        "a",
-        a="each prediction starts from a true point, and only has to be right one step ahead.",
-        b="the loop runs over the true points. It keeps its own predictions, but never uses them again.",
-    ),
-    "05-D": Question(
-        "c",
-        a="where the weights start decides how far they get in 200 epochs.",
-        b="it's far more than a factor of two.",
-        c="the worst of twenty starts ends with dozens of times the loss of the best.",
-    ),
-}
 
 
 def _wave() -> tuple[np.ndarray, np.ndarray]:

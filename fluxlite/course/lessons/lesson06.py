@@ -1,4 +1,4 @@
-"""Lesson 06, waiting for the GPU: questions and checks."""
+"""Lesson 06, waiting for the GPU: checks."""
 
 from __future__ import annotations
 
@@ -11,36 +11,6 @@ import fluxlite as fl
 from ...messages import put_aside
 from ...receipts.seconds import duration
 from ..exercises import NotRight, exercise, shown
-from ..guesses import Question
-
-QUESTIONS = {
-    "06-A": Question(
-        "b",
-        a="the line is done long before the product is: the host doesn't stand beside the GPU and watch.",
-        b="the host hands the order over, which takes microseconds, and goes on.",
-        c="the GPU starts right away, whether you look or not. It's only that the host doesn't wait for it.",
-    ),
-    "06-B": Question(
-        "b",
-        a="an if has to know which way to go: it copies one number to the host, and waits for it.",
-        b="only if has to know a number. The rest stays on the GPU, or the host knows it.",
-        c="a comparison is an operation like a sum: its result is an array on the GPU, with a True or False in it.",
-        d="the GPU needs those numbers, and it'll have them when their turn comes. Only if brings one to the host.",
-    ),
-    "06-C": Question(
-        "a",
-        a="it measures the machine that plays the T4: NumPy computed the product here.",
-        b="that's the simulated host's time for the order. Python's clock doesn't see it.",
-        c="fl.clock() shows the T4's time. Python's clock knows nothing about a T4: there's none in this machine.",
-    ),
-    "06-D": Question(
-        "c",
-        a="that's how long it takes to order the sum, but there's a wait at the end.",
-        b="the sum is in the queue behind the products, and the wait at the end is for all of them.",
-        c="wait before you start the stopwatch, or it counts what you ordered earlier.",
-    ),
-}
-
 
 # -- 06.1 ---------------------------------------------------------------------------------------------------------
 

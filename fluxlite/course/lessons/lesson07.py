@@ -1,4 +1,4 @@
-"""Lesson 07, CPU against GPU: questions and checks."""
+"""Lesson 07, CPU against GPU: checks."""
 
 from __future__ import annotations
 
@@ -12,49 +12,7 @@ from ...receipts.seconds import duration
 from ...simulated.presets import preset
 from ..crossing import SIZES, Crossover, crossover
 from ..exercises import NotRight, exercise
-from ..guesses import Question
 from ..sine_wave import problem
-
-QUESTIONS = {
-    "07-A": Question(
-        "a",
-        a="starting, loading and drawing take most of it. They take as long for a small network as for a large one.",
-        b="it's less: 4,000 steps with 48 numbers are done soon, while loading the libraries takes as long as ever.",
-        c="that would be so if the process only trained. It also starts Python, loads libraries and draws.",
-    ),
-    "07-B": Question(
-        "b",
-        a="that was the author's guess. But there are only a few hundred bytes. What a copy costs is its beginning, "
-        "and there are only 24 of them.",
-        b="about 100,000 orders of 15 µs or more. The GPU works on each of them meanwhile.",
-        c="there are about two million operations: the card does that many in less than a microsecond.",
-    ),
-    "07-C": Question(
-        "a",
-        a="a small part of 13.6 s. Where the rest went, two totals can't tell.",
-        b="each launch would have to take several times as long as it does in our model.",
-        c="each launch would have to take about ten times as long as it does in our model.",
-    ),
-    "07-D": Question(
-        "c",
-        a="that's about what's left when the copies count, too. Without a wait the clock sees none of it.",
-        b="that's the ratio after a wait. Without a wait, the clock stops when the order is given.",
-        c="the clock stopped when the order was given. It didn't wait for the product.",
-    ),
-    "07-E": Question(
-        "b",
-        a="half the bytes take half the time only where bytes are what takes the time: in large networks.",
-        b="at 6 units a step is the cost of calling NumPy, and that's the same for numbers of 4 and of 8 bytes.",
-        c="the hardware plays a part, too: at 2,048 units you can see it.",
-    ),
-    "07-F": Question(
-        "c",
-        a="at 8 the CPU is many times as fast: two dozen launches take longer than the whole step on a CPU.",
-        b="at 64 the CPU's line is still nearly flat, and far below the launches.",
-        c="from there on, the step takes longer on the CPU than the GPU's launches and copies.",
-        d="the GPU's line stays flat for long, and the CPU's doesn't: they have to meet.",
-    ),
-}
 
 
 def _number(given: Any, what: str) -> float:

@@ -1,4 +1,4 @@
-"""Lesson 08, making the GPU win: questions and checks."""
+"""Lesson 08, making the GPU win: checks."""
 
 from __future__ import annotations
 
@@ -9,34 +9,6 @@ import numpy as np
 import fluxlite as fl
 
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "08-A": Question(
-        "a",
-        a="the same operations on larger arrays are the same launches.",
-        b="the host counts operations; how large an array is, is the GPU's business.",
-        c="an operation is an order for the whole array, however many waves are in it.",
-    ),
-    "08-D": Question(
-        "b",
-        a="with ten waves the CPU is far ahead: its whole step takes less time than the GPU's orders.",
-        b="there the CPU's arithmetic begins to take longer than all the GPU's orders.",
-        c="long before that, the CPU's arithmetic takes longer than all the GPU's orders.",
-    ),
-    "08-B": Question(
-        "b",
-        a="the weights follow the gradient, and the gradient of a sum of 16 is 16 times as long.",
-        b="the gradient is 16 times as long, and so is every step: far too long.",
-        c="a step 16 times as far isn't 16 times as good: it goes over the goal, and farther each time.",
-    ),
-    "08-C": Question(
-        "a",
-        a="the gradient flows through the memory, so the network learns what to remember, not only what to say.",
-        b="an update that follows the memory back is worth far more than one that looks at a single step.",
-        c="each of these updates knows about all 20 steps, and how the memory led from each to the next.",
-    ),
-}
 
 LAUNCHES = 260  # for exercise 08.3
 

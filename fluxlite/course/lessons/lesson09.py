@@ -1,4 +1,4 @@
-"""Lesson 09, feeding data: questions and checks."""
+"""Lesson 09, feeding data: checks."""
 
 from __future__ import annotations
 
@@ -12,47 +12,6 @@ import fluxlite as fl
 
 from ...devices.simulation import simulate_gpu
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "09-A": Question(
-        "c",
-        a="that is partial=False; by default nothing is left out.",
-        b="no batch is larger than batchsize.",
-        c="22 batches of 64, and one of the 30 observations that are left.",
-        d="64 is how many observations are in a batch, not how many batches there are.",
-    ),
-    "09-B": Question(
-        "b",
-        a="the host draws the order, and it has to get to the GPU.",
-        b="the host draws the order, 1,438 numbers, and sends it over; the GPU picks the batches itself.",
-        c="that would be so if X and Y were on the host; but they're on the GPU already.",
-        d="the GPU picks a whole batch at once, by a list of numbers.",
-    ),
-    "09-C": Question(
-        "d",
-        a="it saves 43 copies, but copies aren't what takes the time. And it picks each batch by launches of its own.",
-        b="they let the GPU copy and compute at once, but here the GPU mostly waits for the host.",
-        c="it's as quick as the others, and no quicker.",
-        d="nearly all the time goes into asking for launches, and each way has nearly as many. All data first saves "
-        "copies, and needs a few launches more, to pick each batch.",
-    ),
-    "09-D": Question(
-        "c",
-        a="the computing still has to be done, and it takes longer than the copying.",
-        b="what happens at the same time doesn't add up: what takes longer is left.",
-        c="5 × 5 ms, and about 4 ms to bring the first batch: 2 to pack it, 2 to copy it.",
-        d="a GPU copies with a part of its own: while it computes, it can receive the next batch.",
-    ),
-    "09-E": Question(
-        "d",
-        a="each number that comes out mixes all 64 pictures, so there's nothing to learn from it.",
-        b="with partial=False, yes; but here the last batch has 30 pictures.",
-        c="(10, 64) @ (64, 64) is fine for NumPy: a square batch fits.",
-        d="22 square batches went through and gave nonsense; only the last one, of 30, doesn't fit.",
-    ),
-}
-
 
 # -- 09.1 ---------------------------------------------------------------------------------------------------------
 

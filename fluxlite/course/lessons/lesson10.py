@@ -1,4 +1,4 @@
-"""Lesson 10, which backend: questions and checks."""
+"""Lesson 10, which backend: checks."""
 
 from __future__ import annotations
 
@@ -11,54 +11,8 @@ import fluxlite as fl
 
 from ...messages import put_aside
 from ..exercises import NotDone, NotRight, exercise
-from ..guesses import Question
 
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
-
-QUESTIONS = {
-    "10-A": Question(
-        "a",
-        a="no GPU is functional, so you get the CPU, the last of the four.",
-        b="a simulated GPU is never chosen on its own. In other lessons, start turns it on for you.",
-        c="you always get a device, so that device(x) works everywhere.",
-        d="asking is no mistake: there's always the CPU.",
-    ),
-    "10-B": Question(
-        "d",
-        a="a library that's installed but doesn't work is no error, as long as you don't ask for it by name.",
-        b="functional means that it was tried and works. What doesn't work isn't chosen.",
-        c="a warning says that you can't have what you asked for; you asked for nothing.",
-        d="you didn't ask for CUDA, so nothing is missing, and there's nothing to say.",
-    ),
-    "10-C": Question(
-        "b",
-        a="faster or not, you asked for the CPU.",
-        b="the CPU is a backend like the others, and always functional, so you get what you asked for.",
-        c="there's nothing to warn about: you get what you asked for.",
-        d="you may prefer the CPU, here and in the guide.",
-    ),
-    "10-D": Question(
-        "a",
-        a="it warns that you can't have what you asked for, and then chooses as if you hadn't asked.",
-        b="it's silent only if you asked for nothing.",
-        c='a preference is a wish. Only naming it in the call, get_device("AMDGPU"), is an order.',
-        d="you never get a device that you can't use.",
-    ),
-    "10-E": Question(
-        "d",
-        a="a preference is a wish, so it never raises.",
-        b="a preference says what comes first, not what is allowed.",
-        c="it warns, with verbose=True and without: you asked for something else.",
-        d="you can't have AMDGPU, so it warns, and CUDA is the first that's functional.",
-    ),
-    "10-F": Question(
-        "c",
-        a="the file counts least of the three.",
-        b="the variable counts more than the file, but the program's own call of simulate_gpu is nearer than both.",
-        c="what the program itself says counts more than what's set around it.",
-        d="they don't contradict each other: one counts more than the next.",
-    ),
-}
 
 
 # -- 10.1 ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Lesson 11, several GPUs and hidden GPUs: questions and checks."""
+"""Lesson 11, several GPUs and hidden GPUs: checks."""
 
 from __future__ import annotations
 
@@ -12,43 +12,6 @@ import numpy as np
 import fluxlite as fl
 
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "11-A": Question(
-        "a",
-        a="with two cards the numbers are 0 and 1.",
-        b="the numbers begin with 0, so the second card is number 1.",
-        c="fluxlite doesn't guess which card you meant.",
-        d="the CPU stands in when you name nothing; here you named a card.",
-    ),
-    "11-B": Question(
-        "d",
-        a="moving makes a copy and leaves the original where it is, between two cards too.",
-        b="going over the host would take two copies for each array, one down and one up.",
-        c="cards of the same kind can give each other arrays.",
-        d="two arrays, two copies, from card to card; dense0 stays as it is.",
-    ),
-    "11-C": Question(
-        "a",
-        a="what exists stays where it is; new arrays go to the current card.",
-        b="y is new, so it goes to the card that's current now.",
-        c="set_device moves nothing that exists.",
-    ),
-    "11-D": Question(
-        "b",
-        a="the weights went to their cards once, before, and they stay there.",
-        b="what layer 2 gives, 16 rows of 512 numbers of 4 bytes, is what layer 3 needs.",
-        c="the result stays on the last card until you ask for it.",
-        d="card 1 doesn't compute with what's in card 0's memory.",
-    ),
-    "11-E": Question(
-        "c",
-        a="CUDA looked at the variable when it started.",
-        b="nothing watches the environment, so nothing complains.",
-        c="CUDA reads the variable once, when it starts, and it has started.",
-    ),
-}
 
 
 @contextlib.contextmanager

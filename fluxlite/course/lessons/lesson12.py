@@ -1,4 +1,4 @@
-"""Lesson 12, saving and sharing: questions and checks."""
+"""Lesson 12, saving and sharing: checks."""
 
 from __future__ import annotations
 
@@ -11,41 +11,6 @@ import numpy as np
 import fluxlite as fl
 
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "12-A": Question(
-        "c",
-        a="save fetches copies for the file. The model itself never moves.",
-        b="the file holds copies of the numbers. You still have the model.",
-        c="four arrays were copied to the host for the file, and the model stayed where it was.",
-    ),
-    "12-B": Question(
-        "a",
-        a="the code builds a model of the same structure, and the file fills it.",
-        b="the numbers are in the file, but the code isn't: what builds the Chain, and with which functions?",
-        c="the file holds numbers, and any computer can read them.",
-    ),
-    "12-C": Question(
-        "b",
-        a="half a model would be worse than none, so load checks everything first.",
-        b="load checks everything before it changes anything.",
-        c="load doesn't guess or fill up: a file fits, or it doesn't.",
-    ),
-    "12-D": Question(
-        "c",
-        a="Adam's steps depend on what it remembers of past gradients, and a new Adam remembers nothing.",
-        b="nothing looks wrong, and you get no error. That's why it's a trap.",
-        c="Adam starts with an empty memory, and the batches come in another order.",
-    ),
-    "12-E": Question(
-        "b",
-        a="it does, but W.T and W are two objects, although their numbers are in the same memory.",
-        b="W.T is an object of its own, so pickle writes its numbers once more.",
-        c="there is no error, and that's the trouble: you train on, with twice the weights.",
-    ),
-}
-
 
 # -- 12.1 ---------------------------------------------------------------------------------------------------------
 

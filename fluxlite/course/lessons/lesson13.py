@@ -1,4 +1,4 @@
-"""Lesson 13, under the hood: questions and checks."""
+"""Lesson 13, under the hood: checks."""
 
 from __future__ import annotations
 
@@ -16,39 +16,6 @@ import fluxlite as fl
 from ...autodiff import own_rules  # noqa: F401  (the table of rules is full before a check looks at it)
 from ...autodiff.rules import RULES
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "13-A": Question(
-        "d",
-        a="tanh asks its argument x, and x is on the GPU.",
-        b="zeros_like has an argument, x, and makes its zeros where x is: that's what it's for.",
-        c="NumPy looks into the list, finds x, and asks it.",
-        d="np.zeros(3) has no array to ask, so NumPy makes the array itself, on the host.",
-    ),
-    "13-B": Question(
-        "a",
-        a="one visit for each entry: by then, all pieces of its gradient have arrived.",
-        b="each entry has two operands, but they're one and the same, and back visits it once.",
-        c="that many paths lead from the end to the beginning, but their pieces are added up on the way.",
-        d="each entry needs its visit: its rule says how the gradient goes on.",
-    ),
-    "13-C": Question(
-        "b",
-        a="a product has two operands, and the gradient of each is a product again.",
-        b="two for each product, one for each operand; but you didn't ask for the gradient of the data x.",
-        c="that's two for each product. But the first one's operand x is data, and you didn't ask for its gradient.",
-        d="the way back makes no product again, but the gradient of a product's operand is a product too.",
-    ),
-    "13-D": Question(
-        "d",
-        a="fl.rule looks at the function and the number of arguments; it can't know what a rule means.",
-        b="the shape is right, and that's all that gradient can check.",
-        c="the gradient of a sum is 1 for each number: g is 1, so forgetting it makes no difference.",
-        d="a sum passes on g = 1, so the rule passes; only other weights show that g is missing.",
-    ),
-}
-
 
 # -- 13.1 -----------------------------------------------------------------------------------------------------------
 

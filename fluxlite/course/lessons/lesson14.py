@@ -1,4 +1,4 @@
-"""Lesson 14, inside a GPU: questions and checks."""
+"""Lesson 14, inside a GPU: checks."""
 
 from __future__ import annotations
 
@@ -10,45 +10,6 @@ import fluxlite as fl
 
 from ...simulated.threads.errors import KernelError
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "14-A": Question(
-        "d",
-        a="there are enough lanes, but a block stays on one multiprocessor, and that one has 64.",
-        b="a warp gets its orders together, and a multiprocessor has lanes for two warps.",
-        c="that's a CPU's way, and on a GPU each lane would lose: its clock is slower.",
-        d="a block stays on one multiprocessor, and that has 64 lanes. To use more of the chip, use more blocks.",
-    ),
-    "14-B": Question(
-        "c",
-        a="nobody checks: that would cost time in each of a million reads.",
-        b="they run as well as the others do. Nothing tells them that they're too many.",
-        c="they read and write whatever lies behind the array: another array, perhaps.",
-        d="a GPU doesn't count from the end or start again; that's NumPy's politeness.",
-    ),
-    "14-C": Question(
-        "c",
-        a="as many numbers are *used*. But memory comes in sectors, and you pay for all of what's in them.",
-        b="look at the picture: how many numbers of a sector does a warp use down a column?",
-        c="each number brings 7 others along that this warp doesn't use.",
-        d="a row isn't a single sector: 32 numbers are 4 sectors of 32 bytes.",
-    ),
-    "14-D": Question(
-        "b",
-        a="a real GPU doesn't know that anything is wrong.",
-        b="it depends on which warp came first, and that's different each time.",
-        c="it would be, if every warp took the same time in each run. Nothing makes sure of that.",
-        d="sometimes, and that's the worst of it: the test passes, and the program fails next week.",
-    ),
-    "14-E": Question(
-        "a",
-        a="it's one order, and everything it needs lies a few cycles away.",
-        b="the arithmetic was never the cost. The host's orders were, and there's only one left.",
-        c="slower than 2,560 lanes could be, yes. But they had nothing to do before, either.",
-    ),
-}
-
 
 # -- what the checks have in common -----------------------------------------------------------------------------------
 

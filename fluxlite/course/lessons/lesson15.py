@@ -1,4 +1,4 @@
-"""Lesson 15, a network that reads your digit: questions and checks."""
+"""Lesson 15, a network that reads your digit: checks."""
 
 from __future__ import annotations
 
@@ -9,37 +9,6 @@ import numpy as np
 import fluxlite as fl
 
 from ..exercises import NotRight, exercise, shown
-from ..guesses import Question
-
-QUESTIONS = {
-    "15-A": Question(
-        "c",
-        a="that's what Dense needs: a weight for each pair of a point and a number that comes out.",
-        b="a filter doesn't have weights of its own for each place: it takes the same nine everywhere.",
-        c="8 filters of 3 × 3 weights and one bias each. The same ones look at every place.",
-        d="that's one filter; there are 8, and each has a bias.",
-    ),
-    "15-B": Question(
-        "a",
-        a="outside of a gradient nothing is dropped: Dropout knows that this is no training.",
-        b="it would be so in training. Outside of a gradient nothing is dropped.",
-        c="there's no luck in it that a seed could repeat: outside of a gradient nothing is drawn.",
-    ),
-    "15-C": Question(
-        "d",
-        a="in most layers it's so. BatchNorm is the one that looks at the whole batch.",
-        b="Dropout is off here, and the answer moves all the same: BatchNorm looks at the whole batch.",
-        c="a picture has 4 × 4 places, so a channel has 16 numbers even in a batch of one. It's no error, just wrong.",
-        d="in training, BatchNorm takes the mean of the batch, so the company matters.",
-    ),
-    "15-D": Question(
-        "a",
-        a="each picture's nearest picture is the picture itself, and its label was learned by heart.",
-        b="it isn't half of anything: each picture finds itself, with its label.",
-        c="that's what it can really do, with new pictures. But it was asked about those that it knows.",
-    ),
-}
-
 
 # -- 15.1 ---------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Lesson 16, sequences: questions and checks."""
+"""Lesson 16, sequences: checks."""
 
 from __future__ import annotations
 
@@ -9,37 +9,6 @@ import numpy as np
 import fluxlite as fl
 
 from ..exercises import NotRight, exercise, shown
-from ..guesses import Question
-
-QUESTIONS = {
-    "16-A": Question(
-        "d",
-        a="gates are for that, but these start half open, and that's too little for 40 steps.",
-        b="its second memory also loses half of itself at each step, as long as its gate is half open.",
-        c="fewer weights don't help: its gate starts half open, too, and 40 steps are too many for that.",
-        d="the gates that should keep the memory start half open, and 40 steps are too many for that.",
-    ),
-    "16-B": Question(
-        "c",
-        a="that would be 1/40 less at each step, 40 times; but half of what's left goes each time.",
-        b="a thousandth is left after 10 steps already: half of a half of a half, ten times.",
-        c="½ times ½, 40 times, is about a millionth of a millionth.",
-    ),
-    "16-C": Question(
-        "a",
-        a="the best letter nearly always wins, and so it goes in circles.",
-        b="that's what a high temperature does: then all letters are about equally likely.",
-        c="surprises need chance, and a low temperature takes the chance away.",
-        d="it knows only which letter is likely, and many sentences of the story begin alike. So it gets into a loop.",
-    ),
-    "16-D": Question(
-        "b",
-        a="the inputs don't depend on any step: what needs only them needn't wait.",
-        b="they need only the inputs, and all of these are there.",
-        c="the products with Wh need the memory, which the step before has yet to compute.",
-        d="the gates need the memory of the step before, so they have to wait for it.",
-    ),
-}
 
 
 def _numbers(seed: int, *shape: int) -> Any:

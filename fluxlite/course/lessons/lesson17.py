@@ -1,4 +1,4 @@
-"""Lesson 17, several machines: questions and checks."""
+"""Lesson 17, several machines: checks."""
 
 from __future__ import annotations
 
@@ -10,37 +10,6 @@ import numpy as np
 from ...receipts.seconds import duration
 from ..exchange import LINKS, Link, large_network, ring, sent, several_cards
 from ..exercises import NotRight, exercise, shown
-from ..guesses import Question
-
-QUESTIONS = {
-    "17-A": Question(
-        "c",
-        a="each sees only its own rows, but it gets the mean of all gradients, so it learns from the others' rows too.",
-        b="the same sum in another order is rounded elsewhere, so the last digits may differ.",
-        c="the mean of the halves' gradients is the gradient of the whole batch; only the rounding differs.",
-        d="there are as many updates as before, each with the gradient of the same 64 rows.",
-    ),
-    "17-B": Question(
-        "b",
-        a="that's what it would send if each card sent everything to the three others.",
-        b="6 steps of 25 MB: 3 to add up, and 3 to hand round.",
-        c="a card sends a quarter in each step, and there are 6 steps, not 4.",
-        d="that's one step. There are 6 of them.",
-    ),
-    "17-C": Question(
-        "d",
-        a="it would be half if the time were the GPU's. It's the host's: 89 launches, for 64 rows or for 32.",
-        b="it would be half if the time were the GPU's, and the exchange of 8 kB takes hardly any.",
-        c="half a batch takes as many launches as a whole one, so nothing is saved.",
-        d="as many launches for half a batch, and the exchange on top.",
-    ),
-    "17-D": Question(
-        "a",
-        a="each bucket goes round the ring for itself, and has its own 2 (n - 1) latencies.",
-        b="the last bucket gets smaller, that's true, but each bucket has its latencies.",
-        c="as many bytes travel, but in more steps, and each step has its latency.",
-    ),
-}
 
 
 def _is_number(x: Any) -> bool:
