@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.jupyter import playground
 
 from ...autodiff.tracked import TrackedArray
+from .. import sine_wave
 from ..exercises import NotRight, exercise
 
 
 def _wave() -> tuple[np.ndarray, np.ndarray]:
     """The lesson's inputs and targets."""
-    points = playground.wave().reshape(21, 1, 1)
-    return points[:-1].copy(), points[1:].copy()
+    return sine_wave.problem()[:2]
+
+
+def _weights() -> tuple[np.ndarray, np.ndarray]:
+    return sine_wave.problem()[2:]
 
 
 def _empty() -> np.ndarray:
     return np.zeros((1, 6), np.float32)
-
-
-def _step(x: Any, h: Any, w1: Any, w2: Any) -> tuple[Any, Any]:
-    h = np.tanh(np.concatenate([x, h], axis=1) @ w1)
-    return h @ w2, h
 
 
 def _near(got: Any, wanted: Any) -> bool:
@@ -38,7 +36,7 @@ def _near(got: Any, wanted: Any) -> bool:
 
 @exercise("05.1", "one step of the network", look_at="the drawing of section 3, from left to right")
 def step(step: Any) -> str:
-    w1, w2 = playground.weights()
+    w1, w2 = _weights()
     h = _empty()
     for number, x in enumerate(_wave()[0][:3], 1):
         given = h.copy()
@@ -110,18 +108,18 @@ def _numbers(array: Any) -> str:
 
 @exercise("05.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")
 def train_wave(train_wave: Any) -> str:
-    loss = _last(train_wave(*playground.weights(), *_wave()), "train_wave")
+    loss = _last(train_wave(*_weights(), *_wave()), "train_wave")
     _tell_loss(loss, "do you use each gradient once, then set it to zero?")
     return "0.0649: the memory lasts from step to step, and 4,000 updates have been made"
 
 
 @exercise("05.3", "the loop with withgradient", look_at="section 11: what goes into withgradient, and what comes out?")
 def train_again(train_again: Any) -> str:
-    arrays = (*playground.weights(), *_wave())
-    on_gpu = fl.gpu(arrays)
+    arrays = (*_weights(), *_wave())
+    on_gpu = w1, w2, x, y = fl.gpu(arrays)
     wanted, paid = fl.receipt(), fl.receipt()
     with wanted:
-        _reference(*on_gpu)
+        sine_wave.train(x, y, w1.copy(), w2.copy(), epochs=[1])
     with paid:
         _last(train_again(*on_gpu, epochs=1), "train_again")
     extra = round(((paid.launches or 0) - (wanted.launches or 0)) / 20)
@@ -132,28 +130,12 @@ def train_again(train_again: Any) -> str:
             expected="the new memory comes out of withgradient, beside the loss: return loss, memory",
         )
     _tell_loss(_last(train_again(*arrays), "train_again"), "does each step go against the gradient, as in w1 -= …?")
-    if not all(map(np.array_equal, arrays, playground.weights())):
+    if not all(map(np.array_equal, arrays, _weights())):
         raise NotRight("it changes the w1 and w2 that it's given, so a second call goes on from there", "w1 -= …",
                        "copies to train: w1, w2 = w1.copy(), w2.copy()")  # fmt: skip
     if extra > 4:
         raise NotRight(f"the loss is right, with {extra} launches per step too many", f"{paid.launches} in an epoch")
     return f"0.0649, with {round((paid.launches or 0) / 20)} launches per step, and nothing is tracked after it"
-
-
-def _reference(w1: Any, w2: Any, xs: Any, ys: Any) -> Any:
-    """One epoch of the solution, for its receipt."""
-    w1, w2, total, memory = w1.copy(), w2.copy(), 0, np.zeros_like(w2.T)
-    for x, y in zip(xs, ys):
-
-        def loss(w1: Any, w2: Any, x: Any = x, y: Any = y, h: Any = memory) -> Any:
-            out, after = _step(x, h, w1, w2)
-            return np.sum((out - y) ** 2) / 2, after
-
-        (value, memory), (g1, g2) = fl.withgradient(loss, w1, w2)
-        w1 -= 0.1 * g1
-        w2 -= 0.1 * g2
-        total = total + value
-    return total
 
 
 def _last(returned: Any, name: str) -> float:
@@ -196,14 +178,14 @@ def _tell_loss(loss: float, runaway: str) -> None:
 
 @exercise("05.4", "its own wave", look_at="what is the input of the second step, and what is its memory?")
 def continue_wave(continue_wave: Any) -> str:
-    w1, w2, _ = playground.train()
+    w1, w2, _ = sine_wave.train_by_hand()
     xs = _wave()[0]
     given = continue_wave(xs[0].copy(), 6, w1.copy(), w2.copy())
     if given is None or not isinstance(given, Iterable):
         got = "None" if given is None else f"one {type(given).__name__}"
         raise NotRight(f"continue_wave returned {got}", expected="a list of n values")
     values = np.concatenate([np.zeros(0), *(np.ravel(fl.cpu(value)) for value in given)])
-    wanted = np.array(list(_from(xs[0], 6, w1, w2, lambda out, step: out)))
+    wanted = sine_wave.run(xs[:6], w1, w2, own=True)[0].ravel()
     yours, expected = _six(values), _six(wanted)
     if len(values) and _near(values[0], xs[0].item()):
         raise NotRight("the first value is x0 itself; it should be the prediction from it", yours, expected)
@@ -213,21 +195,12 @@ def continue_wave(continue_wave: Any) -> str:
         return f"it goes on by itself: {expected}"
     if not _near(values[0], wanted[0]):
         raise NotRight("step 1 already differs: it is given x0 and an empty memory", yours, expected)
-    true = list(_from(xs[0], 2, w1, w2, lambda out, step: xs[step]))
-    if _near(values[1], true[1]):
-        raise NotRight(f"step 2: {true[1]:.3f} is the answer to a true input", yours, expected)
-    if _near(values[1], _step(np.full((1, 1), values[0], np.float32), _empty(), w1, w2)[0].item()):
+    true = sine_wave.run(xs[:2], w1, w2)[0][1].item()
+    if _near(values[1], true):
+        raise NotRight(f"step 2: {true:.3f} is the answer to a true input", yours, expected)
+    if _near(values[1], sine_wave.run(np.full((1, 1, 1), values[0], np.float32), w1, w2)[0].item()):
         raise NotRight("step 2 has forgotten step 1: its memory is empty again", yours, expected)
     raise NotRight("it begins well, then goes another way", yours, expected)
-
-
-def _from(x: Any, n: int, w1: Any, w2: Any, following: Callable[[Any, int], Any]) -> Iterator[float]:
-    """The outputs of n steps. ``following(out, step)`` gives the next input after each."""
-    h = _empty()
-    for number in range(1, n + 1):
-        out, h = _step(x, h, w1, w2)
-        yield out.item()
-        x = following(out, number)
 
 
 def _six(values: Any) -> str:

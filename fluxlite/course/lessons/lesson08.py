@@ -9,38 +9,22 @@ import numpy as np
 import fluxlite as fl
 
 from ..exercises import NotRight, exercise
+from ..sine_wave import problem, run
 
 LAUNCHES = 260  # for exercise 08.3
 
 
 def _waves(n: int) -> tuple[np.ndarray, np.ndarray]:
     """The inputs and targets of n different waves. The first is the lesson's."""
-    shifts = np.linspace(0, 5, n) if n > 1 else np.zeros(1)
-    data = np.sin(np.linspace(2, 10, 21)[:, None] + shifts).astype(np.float32)[:, :, None]
-    return data[:-1].copy(), data[1:].copy()
+    return problem(waves=n)[:2]
 
 
 def _weights() -> tuple[np.ndarray, np.ndarray]:
-    random = np.random.default_rng(1)
-    w1, w2 = random.standard_normal((7, 6)) * 0.4, random.standard_normal((6, 1)) * 0.3
-    return w1.astype(np.float32), w2.astype(np.float32)
-
-
-def _step(x: Any, h: Any, w1: Any, w2: Any) -> tuple[Any, Any]:
-    h = np.tanh(np.concatenate([x, h], axis=1) @ w1)
-    return h @ w2, h
-
-
-def _predicted(x: Any, w1: Any, w2: Any) -> Any:
-    h, outs = np.zeros_like(x, shape=(x.shape[1], 6)), []
-    for point in x:
-        out, h = _step(point, h, w1, w2)
-        outs.append(out)
-    return np.stack(outs)
+    return problem()[2:]
 
 
 def _loss(w1: Any, w2: Any, x: Any, y: Any) -> Any:
-    return np.sum(np.mean((_predicted(x, w1, w2) - y) ** 2, axis=1)) / 2
+    return np.sum(np.mean((run(x, w1, w2)[0] - y) ** 2, axis=1)) / 2
 
 
 def _near(got: Any, wanted: Any) -> bool:
@@ -107,7 +91,7 @@ def _same_predictions(found: Any, x: np.ndarray) -> None:
         raise NotRight(f"the predictions for {_of_waves(n)} have the shape of x", _what(found), f"shape {x.shape}")
     if _on_cpu(found):
         raise NotRight("the predictions are on the CPU; x was on the GPU", _what(found))
-    wanted = _predicted(x, *_weights())
+    wanted, _ = run(x, *_weights())
     values = fl.cpu(found)
     for i in range(n):
         if not _near(values[:, i], wanted[:, i]):
