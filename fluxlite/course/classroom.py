@@ -25,6 +25,7 @@ from typing import Any
 
 import fluxlite
 
+from ..messages import many
 from ..writing import write_whole
 from . import exercises, progress
 from .asked import Asked, asked
@@ -281,7 +282,7 @@ class Class:
 
 
 def _learners(handins: list[Handin]) -> str:
-    return f"{len(handins)} learner{'s' * (len(handins) != 1)}"
+    return many(len(handins), "learner")
 
 
 def _files(one: Handin) -> str:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from ..arguments import in_words
 from ..devices.simulation import simulate_gpu
-from ..messages import forgotten_afterwards
+from ..messages import forgotten_afterwards, many
 from . import progress
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
@@ -179,7 +179,7 @@ def judge(id: str, *answers: Any) -> Verdict:
         return Verdict(id, NOT_YET, "put your answer in place of the three dots in the cell above")
     wanted = len(inspect.signature(known[id].check).parameters)
     if len(answers) != wanted:
-        takes = f"{wanted} answer{'s' * (wanted != 1)}"
+        takes = many(wanted, "answer")
         return Verdict(id, NOT_YET, f"this check takes {takes} behind its number, and was given {len(answers)}")
     if any(map(_equals_everything, answers)):
         return Verdict(id, NOT_RIGHT, "an answer that equals everything is no answer")

@@ -10,7 +10,7 @@ from typing import Any
 
 import fluxlite as fl
 
-from ..messages import notice
+from ..messages import many, notice
 from ..writing import write_whole
 from . import exercises, progress
 from .crossing import Crossover, crossover, simulated, times
@@ -125,9 +125,7 @@ def _waves() -> str:
         cpu = times("training step", name="amd-epyc-waves", hidden=6, batch=waves).median
         ratio = float(cpu) / float(simulated(6, waves, CARD, copies=False))
         winner, factor = ("GPU", ratio) if ratio > 1 else ("CPU", 1 / ratio)
-        found.append(
-            f"with {waves:,} {'wave' if waves == 1 else 'waves'} the {winner} wins, {factor:.2g} times as fast"
-        )
+        found.append(f"with {many(waves, 'wave')} the {winner} wins, {factor:.2g} times as fast")
     return f"CPU against GPU, 6 hidden units: {'; '.join(found)}. (GPU simulated, CPU recorded.)"
 
 

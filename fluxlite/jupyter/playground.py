@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..course.sine_wave import TIMES, run, train_by_hand
+from ..messages import many
 from ..pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 from .widgets import Shown, ipywidgets, said
 
@@ -55,8 +56,8 @@ def rnn_demo(
 
 
 def _sentence(numbers: dict[str, float], hidden: int, seed: int, carry: bool, closed_loop: bool, lr: float) -> str:
-    size = f"{hidden} number{'' if hidden == 1 else 's'}"
-    said = f"Memory of {size}, {'kept' if carry else 'wiped at each step'}; seed {seed}, learning rate {lr:g}: "
+    memory = f"{many(hidden, 'number')}, {'kept' if carry else 'wiped at each step'}"
+    said = f"Memory of {memory}; seed {seed}, learning rate {lr:g}: "
     if not np.isfinite(numbers["loss"]):
         return said + "the weights grew beyond all bounds. Take a smaller learning rate."
     lost, line = numbers["loss"], baselines()["straight line"]
