@@ -132,7 +132,8 @@ def expect(
     if same(got, wanted, rtol, atol):
         return
     fits = {before + words: same(got, slip, rtol, atol) for words, slip in (slips or {}).items()}
-    refuse({**fits, before + otherwise: True}, yours or show(got), expected or show(wanted))
+    facts = (show(value) if text is None else text for value, text in ((got, yours), (wanted, expected)))
+    refuse({**fits, before + otherwise: True}, *facts)
 
 
 def quiet(r: Any, copies: int = 0, waits: int | None = None, why: str = "something was read back to the host") -> None:
