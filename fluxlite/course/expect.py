@@ -100,7 +100,7 @@ def number(got: Any, what: str, expected: Any = "a number") -> float:
     try:
         return float(fl.cpu(got))
     except (TypeError, ValueError):
-        raise NotRight(f"{what} isn't a number", shown(got), expected) from None
+        raise NotRight(f"{what} isn't a number", described(got), expected) from None
 
 
 def is_number(x: Any) -> bool:
