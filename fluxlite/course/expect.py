@@ -44,9 +44,9 @@ def described(x: Any) -> str:
     """A learner's object: an array by its shape, others by type and beginning.
 
     >>> described(np.ones(2)), described(2)
-    ('an array of shape (2,)', 'int: 2')
+    ('ndarray of shape (2,)', 'int: 2')
     """
-    return f"an array of shape {x.shape}" if hasattr(x, "shape") and not np.isscalar(x) else shown(x)
+    return f"{type(x).__name__} of shape {x.shape}" if hasattr(x, "shape") and not np.isscalar(x) else shown(x)
 
 
 def digits(x: Any) -> str:
