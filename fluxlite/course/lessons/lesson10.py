@@ -62,8 +62,6 @@ QUESTIONS = {
 }
 
 
-# -- 10.1 ---------------------------------------------------------------------------------------------------------
-
 _COMPUTERS: dict[str, dict[str, Any]] = {
     "server": {"CUDA": "no driver", "AMDGPU": "functional"},
     "mac": {"Metal": "functional", "preference": "CUDA"},
@@ -113,8 +111,6 @@ def _backend_word(answer: Any) -> str:
     """The backend that was meant: ``"CUDA"`` in any case, or a device."""
     return str(getattr(answer, "backend", answer)).strip().lower()
 
-
-# -- 10.2 ---------------------------------------------------------------------------------------------------------
 
 # Each with whether to use a GPU there.
 _PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
@@ -170,8 +166,6 @@ def _run(predict: Any, model: Any, x: Any, place: str, computer: dict[str, Any])
                 print(line)
 
 
-# -- 10.3 ---------------------------------------------------------------------------------------------------------
-
 _CLUSTER = {"CUDA": "hidden", "environment": "CUDA"}
 _ARGUMENTS = ("CUDA", "AMDGPU", "Metal", "preference", "environment")
 
@@ -191,9 +185,8 @@ def from_the_lines(cluster: Any) -> str:
     for number, line in enumerate(wanted):
         got = yours[number] if number < len(yours) else "(nothing)"
         wrong_if(got != line, _about(number, got), got, line)
-    wrong_if(
-        len(yours) > len(wanted), "your computer says more than that", *yours[len(wanted) :][:1], expected="(nothing)"
-    )
+    for line in yours[len(wanted) :]:
+        raise NotRight("your computer says more than that", line, "(nothing)")
     return "exactly the same four lines: she asked for CUDA in the environment, and its GPUs are hidden"
 
 

@@ -44,9 +44,6 @@ QUESTIONS = {
 }
 
 
-# -- 17.1 ---------------------------------------------------------------------------------------------------------
-
-
 class _Ring:
     """The links of a ring, which count. `spoiled` is added to all that travels: then no card can have guessed it."""
 
@@ -138,9 +135,6 @@ def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
         wrong_if(sorted(turn) != list(range(cards)), words, senders, f"{steps} steps in all")
 
 
-# -- 17.2 ---------------------------------------------------------------------------------------------------------
-
-
 def _steps(n: int) -> float:
     return 2 * (n - 1)
 
@@ -206,8 +200,6 @@ def _slip(found: float, compute: float, nbytes: float, cards: int, link: Link) -
     fits = (why for why, time in times.items() if abs(found - time) <= 1e-6 * time)
     return next(fits, "that's another time")
 
-
-# -- 17.3 ---------------------------------------------------------------------------------------------------------
 
 _CARDS, _LINK, _MOST = 8, "Ethernet 100", 0.05
 
