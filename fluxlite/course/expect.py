@@ -126,8 +126,9 @@ def expect(
     """
     if name:
         returned(got, name, gives)
-    right = f"shape {np.shape(wanted)}"
-    wrong_if(np.ndim(wanted) and getattr(got, "shape", None) != wanted.shape, shape, described(got), right)
+    is_other = np.ndim(wanted) > 0 and getattr(got, "shape", None) != wanted.shape
+    found = f"shape {got.shape}" if hasattr(got, "shape") else shown(got)
+    wrong_if(is_other, shape, found, f"shape {np.shape(wanted)}")
     wrong_if(where and on_cpu(got), where, "an array on the CPU", "an array on the GPU")
     if same(got, wanted, rtol, atol):
         return

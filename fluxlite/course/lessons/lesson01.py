@@ -22,9 +22,6 @@ def _count(copies: Any) -> str:
     return f"{many(copies.count)}, {copies.bytes:,} bytes"
 
 
-# -- 01.1 -------------------------------------------------------------------------------------------------------------
-
-
 def program() -> None:
     """The program of exercise 01.1."""
     x = fl.cu(np.ones((1000, 10)))
@@ -63,9 +60,6 @@ def copies_of_a_program(there: Any, there_bytes: Any, back: Any, back_bytes: Any
     return "2 copies there, 40,040 bytes: 10,000 numbers and 10, of 4 bytes each; 1 copy back, of one number"
 
 
-# -- 01.2 -------------------------------------------------------------------------------------------------------------
-
-
 @exercise("01.2", "a function that mixes host and device", look_at="fl.device_of(…) of each array in the line")
 def standardize(standardize: Any) -> str:
     values = np.arange(3000, dtype=np.float32).reshape(1000, 3)
@@ -94,9 +88,6 @@ def standardize(standardize: Any) -> str:
     words, there = f"{many(r.host_to_device.count)} to the GPU in one call", _count(r.host_to_device)
     wrong_if(r.host_to_device.count > 2, words, there, "2 copies: mean once, and spread once")
     return f"{there} to the GPU, none back; the result is on the GPU"
-
-
-# -- 01.3 -------------------------------------------------------------------------------------------------------------
 
 
 @exercise("01.3", "predict, for one vector and for a batch", look_at="the shapes of x, W.T and b, in that order")
@@ -138,9 +129,6 @@ def _called(predict: Any, args: Any, what: str) -> Any:
             f"W {W.shape}, b {b.shape}, x {x.shape}: {error}",
             f"a result of shape {(*x.shape[:-1], len(b))}",
         ) from None
-
-
-# -- 01.4 -------------------------------------------------------------------------------------------------------------
 
 
 def _right(result: Any, wanted: np.ndarray, what: str) -> None:

@@ -12,8 +12,6 @@ from ...messages import put_aside
 from ..exercises import NotRight, exercise
 from ..expect import expect, many, on_cpu, refuse, returned, same, wrong_if
 
-# -- 02.1 ---------------------------------------------------------------------------------------------------------
-
 
 @exercise("02.1", "a model that really runs on the GPU", look_at="section 3: the two traps")
 def predict(predict: Any) -> str:
@@ -45,9 +43,6 @@ def predict(predict: Any) -> str:
     words = "it runs on the GPU, but a line makes copies that nobody keeps"
     wrong_if(copies > 5, words, f"{copies} copies to the GPU", "5 copies")
     return f"5 copies to the GPU (4 arrays of the model, and x), {r.launches} launches there, 1 copy back"
-
-
-# -- 02.2 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("02.2", "half precision with fmap", look_at="section 6: zeros, a function of one leaf")
@@ -98,18 +93,19 @@ def _arrays(tree: Any) -> dict[str, Any]:
 def _check_dtypes(arrays: dict[str, Any]) -> None:
     lost = [f"{path} is None" for path, array in arrays.items() if array is None]
     words = "your function of a leaf returns nothing where there's nothing to shorten"
-    wrong_if(lost, words, *lost[:1], expected="return leaf, for every leaf that you leave as it is")
+    wrong_if(lost, words, _first(lost), "return leaf, for every leaf that you leave as it is")
     kind = arrays["classes"].dtype
     wrong_if(kind.kind != "i", "an array of integers was changed", kind, "the same dtype as before")
     floats = {path: array.dtype for path, array in arrays.items() if array.dtype.kind == "f"}
     long = [f"{path} is {dtype}" for path, dtype in floats.items() if dtype != np.float16]
     words = 'only float32 was converted, but float64 is a floating-point type, too: ask for dtype.kind == "f"'
-    wrong_if(long == ["scale is float64"], words, *long[:1], expected="float16")
-    words = f"{len(long)} of {len(floats)} floating-point arrays are not float16: {', '.join(long[:1])}"
-    wrong_if(long, words, *long[:1], expected="float16")
+    wrong_if(long == ["scale is float64"], words, _first(long), "float16")
+    words = f"{len(long)} of {len(floats)} floating-point arrays are not float16: {_first(long)}"
+    wrong_if(long, words, _first(long), "float16")
 
 
-# -- 02.3 ---------------------------------------------------------------------------------------------------------
+def _first(words: list[str]) -> str:
+    return words[0] if words else ""
 
 
 @exercise("02.3", "copies and bytes, predicted", look_at="section 5: what counts as one array")
@@ -131,9 +127,6 @@ def copies_and_bytes(copies: Any, nbytes: Any) -> str:
     refuse(slips, f"{copies} copies, {nbytes} bytes")
     words = "the copies are right, the bytes are not"
     raise NotRight(words, f"{copies} copies, {nbytes} bytes", "numbers × 4 for each array, added")
-
-
-# -- 02.4 ---------------------------------------------------------------------------------------------------------
 
 
 class _Sealed(fl.Dense):

@@ -12,9 +12,6 @@ from ...autodiff.tracked import TrackedArray
 from ..exercises import NotRight, exercise
 from ..expect import expect, many, on_cpu, returned, same, wrong_if
 
-# -- 04.1 ---------------------------------------------------------------------------------------------------------
-
-
 _NOTHING = "a gradient is None: the function that you differentiate doesn't use its own argument"
 
 
@@ -80,8 +77,6 @@ def _check_step(new: Any, w: Any, g: Any, rate: float, of_the_sum: Any) -> None:
     raise NotRight("not the new w", new.ravel().round(3) if comparable else new, (w - rate * g).ravel().round(3))
 
 
-# -- 04.2 ---------------------------------------------------------------------------------------------------------
-
 _SAID = {  # what an error says -> what it means here
     "the input is on": "model and data are in two places: gpu(model) gives a new model, and you have to keep it",
     "in place of the model": "update takes the optimizer's memory first, then the model, then the gradient",
@@ -137,9 +132,6 @@ def _product() -> tuple[fl.Chain, np.ndarray, np.ndarray]:
     return fl.Chain(fl.Dense(2, 16, np.tanh, rng=rng), fl.Dense(16, 1, rng=rng)), x, x[:, :1] * x[:, 1:]
 
 
-# -- 04.3 ---------------------------------------------------------------------------------------------------------
-
-
 MOST_STEPS = 200
 
 
@@ -176,9 +168,6 @@ def learn_xor(learn_xor: Any) -> str:
     what = "always the same answer, whatever goes in" if np.ptp(guesses) < 0.1 else "it isn't there yet"
     wrong_if(not worst <= 0.1, f"{what}: {worst:.2f} off at one point", guesses.ravel().round(2), y.ravel())
     return f"at most {worst:.2f} off at each of the four points, trained on the GPU with {r.launches:,} launches"
-
-
-# -- 04.4 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("04.4", "a loop that waits once", look_at="with fl.receipt() as r: …, then r.synchronizations")

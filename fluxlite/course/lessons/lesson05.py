@@ -28,9 +28,6 @@ def _empty() -> np.ndarray:
     return np.zeros((1, 6), np.float32)
 
 
-# -- 05.1 -----------------------------------------------------------------------------------------------------------
-
-
 @exercise("05.1", "one step of the network", look_at="the drawing of section 3, from left to right")
 def step(step: Any) -> str:
     w1, w2 = _weights()
@@ -94,9 +91,6 @@ def _numbers(array: Any) -> str:
     return " ".join(f"{float(value):.4f}" for value in np.ravel(array)[:3]) + (" …" if np.size(array) > 3 else "")
 
 
-# -- 05.2 and 05.3: training ----------------------------------------------------------------------------------------
-
-
 @exercise("05.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")
 def train_wave(train_wave: Any) -> str:
     loss = _last(train_wave(*_weights(), *_wave()), "train_wave")
@@ -134,9 +128,6 @@ def _last(losses: Any, name: str) -> float:
     words = f"{name} returns one number"
     wrong_if(np.size(fl.cpu(last)) != 1, words, type(last).__name__, "the loss of the last epoch")
     return float(np.ravel(fl.cpu(last))[0])
-
-
-# -- 05.4 -----------------------------------------------------------------------------------------------------------
 
 
 def _right_loss(loss: float, runaway: str) -> None:

@@ -13,8 +13,6 @@ from ...receipts.seconds import duration
 from ..exercises import exercise, shown
 from ..expect import described, expect, is_number, many, on_cpu, refuse, same, wrong_if
 
-# -- 06.1 ---------------------------------------------------------------------------------------------------------
-
 
 def _program(x: Any, W: Any) -> Any:
     """The lesson's program, whose waits the learner counts."""
@@ -46,9 +44,6 @@ def waits(waits: Any) -> str:
     many_more = "too many: neither rows nor comparisons wait, only what has to know a number"
     expect(waits, right, many_more, slips, yours=many(waits, "wait"), expected="")
     return f"{right} waits: the if for each of three rows, the text with the mean in it, and cpu"
-
-
-# -- 06.2 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("06.2", "a stopwatch", look_at="section 4: wait, clock, run, wait, clock")
@@ -99,9 +94,6 @@ def _wrong_time(time_it: Any, found: float, right: float, expected: str) -> None
     refuse(slips, yours, expected)
 
 
-# -- 06.3 ---------------------------------------------------------------------------------------------------------
-
-
 def _task() -> tuple[Any, list[tuple[Any, Any]]]:
     """A model and forty batches on the simulated device."""
     random = np.random.default_rng(6)
@@ -143,16 +135,13 @@ def evaluate(evaluate: Any) -> str:
     }
     refuse(slips, f"({found[0]:.3f}, {found[1]:.3f})", f"({share:.3f}, {worst:.3f})")
     words = f"{r.launches} launches: it no longer runs on the GPU"
-    wrong_if(r.launches < 40 * 4, words, f"{r.device_to_host.count} copies to the CPU")
+    wrong_if((r.launches or 0) < 40 * 4, words, f"{r.device_to_host.count} copies to the CPU")
     waits = many(r.synchronizations, "wait")
     where = next((costs.line for costs in r.by_line() if costs.waits > 2), waits)
     each = f"{waits}: a list of 40 arrays comes back in 40 copies, with 40 waits; make it one array with np.stack"
     words = each if "cpu(" in where else f"{waits}: you still read a number for each batch"
     wrong_if(r.synchronizations > 2, words, where, "2 waits at most")
     return f"the same two numbers with {waits}, not 81"
-
-
-# -- 06.4 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("06.4", "a decision without a wait", look_at="np.minimum and np.where choose on the GPU")

@@ -20,8 +20,6 @@ def _near(value: float, wanted: float, by: float = 0.05) -> bool:
     return abs(value - wanted) <= by * wanted
 
 
-# -- 07.1 -------------------------------------------------------------------------------------------------------------
-
 LAUNCHES, COPIES, BYTES = 28 * 4_000, 24, 432
 
 
@@ -50,8 +48,6 @@ def seconds_by_hand(seconds: Any) -> str:
     wrong_if(unit, "the digits are right, the unit isn't: give seconds", yours, "15 µs are 15e-6 seconds")
     raise NotRight("that's not what the receipt and the figures of the card give", yours, expected)
 
-
-# -- 07.2 -------------------------------------------------------------------------------------------------------------
 
 _SIDES = (2048, 1024)
 _TOLERANCE = 0.02
@@ -108,8 +104,6 @@ def _wrong_bench(bench: Any, given: float, once: float) -> None:
     raise NotRight("that's not the time of one product", yours, expected)
 
 
-# -- 07.3 -------------------------------------------------------------------------------------------------------------
-
 EPOCHS = 20  # for the run whose launches count; the one for the loss has 200
 STEPS = 20 * EPOCHS
 FEWEST, MOST = 25 * STEPS, 27 * STEPS  # launches: 26 per step, and one of these adds to the loss, wherever that's done
@@ -145,8 +139,6 @@ def _losses(history: Any) -> None:
     words, total = f"the last loss is {last:.4f}", "0.0649, the sum over the epoch's 20 steps"
     wrong_if(abs(last - 0.0649) > 0.0005, words, f"{last:.4f}", total)
 
-
-# -- 07.4 -------------------------------------------------------------------------------------------------------------
 
 BATCH = 1024
 

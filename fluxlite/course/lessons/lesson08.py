@@ -35,9 +35,6 @@ def _of_waves(n: int) -> str:
     return many(n, "wave")
 
 
-# -- 08.1 ---------------------------------------------------------------------------------------------------------
-
-
 @exercise("08.1", "one loop less", look_at="for point in x: what is the shape of point?")
 def predict(predict: Any) -> str:
     w1, w2 = fl.gpu(_weights())
@@ -67,9 +64,6 @@ def _predictions(predict: Any, x: Any, w1: Any, w2: Any) -> Any:
             yours=f"the error says: {error}",
             expected=f"zeros of shape ({n}, 6), with {n} = x.shape[1]",
         ) from None
-
-
-# -- 08.2 ---------------------------------------------------------------------------------------------------------
 
 
 def _right_predictions(found: Any, x: np.ndarray) -> None:
@@ -122,9 +116,6 @@ def _one_number(x: Any) -> float:
     return float(fl.cpu(x))
 
 
-# -- 08.3 ---------------------------------------------------------------------------------------------------------
-
-
 @exercise("08.3", "out of the loop", look_at="what does the next step need, and what could wait?")
 def sequence_loss(sequence_loss: Any) -> str:
     for n in (1, 3):
@@ -160,9 +151,6 @@ def sequence_loss(sequence_loss: Any) -> str:
 
 def _with_gradients(loss: Any, w1: Any, w2: Any, x: Any, y: Any) -> Any:
     return fl.withgradient(lambda w1, w2: loss(w1, w2, x, y), w1, w2)
-
-
-# -- 08.4 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("08.4", "move once", look_at="which lines of a receipt's by_line() have copies?")
@@ -206,7 +194,7 @@ def _right_training(found: Any, given: tuple, epochs: int) -> None:
     got = np.ravel(np.asarray(found[2], float))
     each = "there is a loss for each epoch"
     wrong_if(got.shape != (epochs,), each, f"{got.size} losses", f"{epochs} losses")
-    expect(got, np.array(losses), "the losses aren't the same as before",
-           show=lambda losses: f"{losses[-1]:.4f} at the end", **_NEAR)  # fmt: skip
+    expect(got, np.array(losses), "the losses aren't the same as before", yours=f"{got[-1]:.4f} at the end",
+           expected=f"{losses[-1]:.4f}", **_NEAR)  # fmt: skip
     weights = same(found[0], w1, **_NEAR) and same(found[1], w2, **_NEAR)
     wrong_if(not weights, "the losses are right, but not the weights that come back: the last update is missing")

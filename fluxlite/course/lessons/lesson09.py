@@ -14,8 +14,6 @@ from ...devices.simulation import simulate_gpu
 from ..exercises import NotRight, exercise
 from ..expect import expect, number, on_cpu, refuse, returned, wrong_if
 
-# -- 09.1 ---------------------------------------------------------------------------------------------------------
-
 
 @exercise("09.1", "batches and copies, predicted", look_at="sections 2 and 4: the last batch, and what each way copies")
 def batches_and_copies(batches: Any, copies_of_gpu_loader: Any, copies_of_all_first: Any) -> str:
@@ -56,9 +54,6 @@ def _copies(make: Callable[[], Any]) -> int:
             for _ in batches:
                 pass
     return r.host_to_device.count
-
-
-# -- 09.2 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("09.2", "each number travels once", look_at="the receipt of one epoch: bytes to the GPU")
@@ -108,9 +103,6 @@ def _steps(made: Any, X: Any, Y: Any, slices: list[slice]) -> Any:
         grads = fl.gradient(lambda m: fl.logitcrossentropy(m(X[these]), Y[these]), model)  # noqa: B023
         fl.update(opt_state, model, grads[0])
     return model[0].weight
-
-
-# -- 09.3 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("09.3", "a loader in five lines", look_at="one order for the whole epoch, used for X and for Y")
@@ -166,8 +158,6 @@ def _epoch(my_batches: Any, X: Any, Y: Any, batchsize: int, rng: Any) -> list[in
     refuse(slips, sizes, wanted)
     return labels
 
-
-# -- 09.4 ---------------------------------------------------------------------------------------------------------
 
 MB = 10**6
 

@@ -16,8 +16,6 @@ from ..expect import returned, same, wrong_if
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
 
 
-# -- 10.1 ---------------------------------------------------------------------------------------------------------
-
 _COMPUTERS: dict[str, dict[str, Any]] = {
     "server": {"CUDA": "no driver", "AMDGPU": "functional"},
     "mac": {"Metal": "functional", "preference": "CUDA"},
@@ -67,8 +65,6 @@ def _backend_word(answer: Any) -> str:
     """The backend that was meant: ``"CUDA"`` in any case, or a device."""
     return str(getattr(answer, "backend", answer)).strip().lower()
 
-
-# -- 10.2 ---------------------------------------------------------------------------------------------------------
 
 # Each with whether to use a GPU there.
 _PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
@@ -124,8 +120,6 @@ def _run(predict: Any, model: Any, x: Any, place: str, computer: dict[str, Any])
                 print(line)
 
 
-# -- 10.3 ---------------------------------------------------------------------------------------------------------
-
 _CLUSTER = {"CUDA": "hidden", "environment": "CUDA"}
 _ARGUMENTS = ("CUDA", "AMDGPU", "Metal", "preference", "environment")
 
@@ -145,9 +139,8 @@ def from_the_lines(cluster: Any) -> str:
     for number, line in enumerate(wanted):
         got = yours[number] if number < len(yours) else "(nothing)"
         wrong_if(got != line, _about(number, got), got, line)
-    wrong_if(
-        len(yours) > len(wanted), "your computer says more than that", *yours[len(wanted) :][:1], expected="(nothing)"
-    )
+    for line in yours[len(wanted) :]:
+        raise NotRight("your computer says more than that", line, "(nothing)")
     return "exactly the same four lines: she asked for CUDA in the environment, and its GPUs are hidden"
 
 

@@ -27,8 +27,6 @@ def _two_cards() -> Iterator[list[Any]]:
             os.environ["CUDA_VISIBLE_DEVICES"] = hidden
 
 
-# -- 11.1 ---------------------------------------------------------------------------------------------------------
-
 _WHY_NOT = {
     ("b", "cpu"): "device1(a) is a copy of a on card 1",
     ("b", "0"): "device1 says which card, whichever is current",
@@ -65,9 +63,6 @@ def _place(answer: Any) -> str:
         return "cpu" if answer.backend == "CPU" else str(answer.index)
     word = "not a place" if isinstance(answer, bool) else str(answer).strip().strip("'\"").lower()
     return "cpu" if word in ("host", "the host") else word
-
-
-# -- 11.2 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("11.2", "a model on two cards", look_at="what first and second are in section 3, and what the call did")
@@ -159,9 +154,6 @@ def _some(values: Any) -> str:
     return f"{np.ravel(values)[:3]} …, shape {np.shape(values)}"
 
 
-# -- 11.3 ---------------------------------------------------------------------------------------------------------
-
-
 @exercise("11.3", "what is visible", look_at="the table in section 4; then a fresh process with such a value")
 def visible(how_many: Any, which: Any, how_many_left: Any) -> str:
     inside = "0 is its number inside the process; which card of the computer is it?"
@@ -180,9 +172,6 @@ def visible(how_many: Any, which: Any, how_many_left: Any) -> str:
         words = next((words for slip, words in slips.items() if same(answer, slip)), otherwise)
         wrong_if(not same(answer, right), f"{name}: {words}", f"{name} = {answer!r}")
     return "2 cards; the first is the computer's card 3; and 1, since the list ends at the 7"
-
-
-# -- 11.4 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise(

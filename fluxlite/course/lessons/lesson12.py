@@ -13,8 +13,6 @@ import fluxlite as fl
 from ..exercises import NotRight, exercise
 from ..expect import is_number, on_cpu, refuse, returned, same, wrong_if
 
-# -- 12.1 ---------------------------------------------------------------------------------------------------------
-
 
 @exercise("12.1", "a file of any size", look_at="load(path) without a target: what is in the file?")
 def restore(restore: Any) -> str:
@@ -48,9 +46,6 @@ def _check_restored(restore: Any, path: Path, hidden: int) -> None:
     wrong_if(not same(model(x if on_cpu(arrays[0]) else fl.gpu(x)), saved(x)), words)
 
 
-# -- 12.2 ---------------------------------------------------------------------------------------------------------
-
-
 @exercise("12.2", "the best of all epochs", look_at="the two cases: what is in the file, and what is returned")
 def save_best(save_best: Any) -> str:
     with tempfile.TemporaryDirectory() as folder:
@@ -79,9 +74,6 @@ def save_best(save_best: Any) -> str:
             wrong_if(not is_number(given) or given != best, words, given, best)
             wrong_if(on_cpu(model[0].weight), "the model was on the GPU, and now it's on the CPU")
     return "six epochs, two of them equally good, one nan: the file holds the best, and the best loss is returned"
-
-
-# -- 12.3 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("12.3", "arrays and bytes of a file, predicted", look_at="section 6: a tie; and which arrays were moved")
@@ -114,9 +106,6 @@ def arrays_and_bytes(arrays: Any, nbytes: Any) -> str:
     }
     refuse(slips, yours)
     raise NotRight("the number of arrays is right, the bytes are not", yours, "numbers × bytes for each, added")
-
-
-# -- 12.4 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("12.4", "a training goes on", look_at="section 5: the table of what is left out")

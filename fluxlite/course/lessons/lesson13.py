@@ -18,15 +18,13 @@ from ...autodiff.rules import RULES
 from ..exercises import NotRight, exercise
 from ..expect import expect, refuse, same, wrong_if
 
-# -- 13.1 -----------------------------------------------------------------------------------------------------------
-
 
 @exercise("13.1", "an array that counts", look_at="Loud in section 1: what is different here?")
 def mini_array(MiniArray: Any) -> str:
     asked = getattr(MiniArray, "asked", None)
     has_counter = isinstance(MiniArray, type) and isinstance(asked, Counter)
     wrong_if(not has_counter, "the check needs the class MiniArray, with its Counter asked")
-    kept = Counter(asked)
+    kept: Counter = Counter(asked)
     try:
         return _tried_mini_array(MiniArray)
     finally:
@@ -90,9 +88,6 @@ def _same_mini(MiniArray: Any, text: str, call: Callable, wanted: Any) -> None:
     wrong_if(not same(got.values, wanted), words, f"{got.values!r}", f"{wanted!r}")
 
 
-# -- 13.2 -----------------------------------------------------------------------------------------------------------
-
-
 @exercise(
     "13.2", "the rule of softsign", look_at="the rule of scaled in section 4: two operands, one of them broadcast"
 )
@@ -148,9 +143,6 @@ def _check_softsign(softsign: Any, x: Any, s: Any, g: Any) -> None:
 def _short(x: Any) -> str:
     """The first row."""
     return np.array2string(np.asarray(x).reshape(-1, np.shape(x)[-1])[0], precision=4)
-
-
-# -- 13.3 -----------------------------------------------------------------------------------------------------------
 
 
 @exercise("13.3", "a check of gradients", look_at="compare in section 4, for one number of x at a time")
@@ -243,9 +235,6 @@ def _positions(check_gradient: Any, f: Callable, x: Any) -> set[tuple[int, ...]]
 def _listed(places: set[tuple[int, ...]]) -> str:
     shown = [str(place) for place in sorted(places)]
     return ", ".join(shown[:3]) + (", …" if len(shown) > 3 else "") if shown else "nothing"
-
-
-# -- 13.4 -----------------------------------------------------------------------------------------------------------
 
 
 @exercise("13.4", "the order of the way back", look_at="back in section 2: which number is taken next?")

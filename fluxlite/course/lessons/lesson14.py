@@ -72,9 +72,6 @@ def _score(what: str, figures: Any, par: str) -> str:
     return "\n".join([what, *(f"      {name:<11} {text}" for name, text in rows)])
 
 
-# -- 14.1 -------------------------------------------------------------------------------------------------------------
-
-
 def _together(figures: Any, what: str) -> None:
     """Raises `NotRight` if one thread does what all of a block could share."""
     alone = max(figures.busiest["reads"], figures.busiest["shared reads"])
@@ -101,9 +98,6 @@ def affine(affine: Any) -> str:
     return _score("each element by a thread of its own", figures, "1 read, 1 write")
 
 
-# -- 14.2 -------------------------------------------------------------------------------------------------------------
-
-
 @exercise("14.2", "a guard", look_at="section 3: if i < x.size")
 def pairs(pairs: Any) -> str:
     for size, blocks, threads in ((1000, 4, 256), (77, 1, 128), (1024, 4, 256)):
@@ -124,9 +118,6 @@ def pairs(pairs: Any) -> str:
         wrong_if(not found.any(), f"{what}, out is still all zeros")
         _same(out, right)
     return _score("with 77, 1,000 and 1,024 elements", figures, "2 reads, 1 write")
-
-
-# -- 14.3 -------------------------------------------------------------------------------------------------------------
 
 
 @exercise("14.3", "neighbours read neighbours", look_at="what do lanes 0 and 1 of a warp read at the same moment?")
@@ -156,9 +147,6 @@ def eight_each(eight_each: Any) -> str:
     return _score(f"{figures.share:.0%} of the sectors used", figures, "8 reads, 8 writes")
 
 
-# -- 14.4 -------------------------------------------------------------------------------------------------------------
-
-
 @exercise("14.4", "a sum by halves", look_at="between which two lines must everyone have finished?")
 def block_sum(block_sum: Any) -> str:
     x = _numbers(1024)
@@ -176,9 +164,6 @@ def block_sum(block_sum: Any) -> str:
     wrong_if(figures.atomics, words, expected="0 atomics")
     _together(figures, "right sums")
     return _score("four sums, and no race", figures, "1 read, 1 write, 17 shared reads, 9 shared writes")
-
-
-# -- 14.5 -------------------------------------------------------------------------------------------------------------
 
 
 @exercise("14.5", "a dot product with few atomics", look_at="section 6, and block_sum: one atomic for each block")
@@ -209,9 +194,6 @@ def dot(dot: Any) -> str:
     many = _ran(dot, 1024, 256, (ones, ones, _like(ones, 1)))
     what = f"{many.atomics:,} atomics for {ones.size:,} products, {many.time.partition(',')[0]}"
     return _score(what, figures, "2 reads, 1 write, 17 shared reads, 9 shared writes")
-
-
-# -- 14.6 -------------------------------------------------------------------------------------------------------------
 
 
 @exercise("14.6", "a product by tiles", look_at="each tile: fetch, barrier, use, barrier")

@@ -11,8 +11,6 @@ import fluxlite as fl
 from ..exercises import exercise, shown
 from ..expect import is_number, on_cpu, refuse, same, wrong_if
 
-# -- 15.1 ---------------------------------------------------------------------------------------------------------
-
 
 def _small() -> Any:
     return fl.Chain(
@@ -76,9 +74,6 @@ def shapes(shapes: Any) -> str:
     return " → ".join(map(str, right))
 
 
-# -- 15.2 ---------------------------------------------------------------------------------------------------------
-
-
 @exercise("15.2", "channels first", look_at="np.moveaxis(x, from, to) moves an axis; np.reshape doesn't")
 def read_theirs(read_theirs: Any) -> str:
     x = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5)
@@ -111,9 +106,6 @@ def read_theirs(read_theirs: Any) -> str:
     yours, right = (f"first point: {fl.cpu(pictures)[0, 0, 0].tolist()}" for pictures in (got, wanted))
     wrong_if(not same(got, wanted), words, yours, f"{right}, one number of each channel")
     return "2 pictures of 3 channels, 4 × 5 points: (2, 3, 4, 5) becomes (2, 4, 5, 3), and each point keeps its place"
-
-
-# -- 15.3 ---------------------------------------------------------------------------------------------------------
 
 
 class _Heart:
@@ -171,8 +163,6 @@ def accuracy_of(accuracy_of: Any) -> str:
     wrong_if(abs(float(found) - right) > 1e-6, words, f"{float(found):.2f}", f"{right:.2f}")
     return f"learned from {len(known)} pictures, asked about {len(asked)} others: {right:.2f}, not 1.00"
 
-
-# -- 15.4 ---------------------------------------------------------------------------------------------------------
 
 _NONE = "none of these"
 

@@ -16,9 +16,6 @@ def _numbers(seed: int, *shape: int) -> Any:
     return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
 
 
-# -- 16.1 ---------------------------------------------------------------------------------------------------------
-
-
 def _pieces(rnn: Any, head: Any, x: Any, y: Any, length: int, start: Any, cut: Any, out: Any = lambda h: h) -> list:
     """The sum of squared errors of each piece. `start` and `cut` change the state, `out` the outputs."""
     state, sums = fl.initialstates(rnn), []
@@ -103,9 +100,6 @@ def _flat(grads: Any) -> Any:
     return fl.cpu(fl.destructure(grads)[0])
 
 
-# -- 16.2 ---------------------------------------------------------------------------------------------------------
-
-
 @exercise("16.2", "an exploding gradient, clipped", look_at="section 5: multiply all by one factor")
 def clipped(clipped: Any) -> str:
     random = np.random.default_rng(2)
@@ -143,9 +137,6 @@ def _right_length(found: Any, direction: Any, length: float, largest: float, giv
     refuse({f"{case}: {words}": made for words, made in slips.items()}, f"length {now:.4g}", f"length {right:g}")
 
 
-# -- 16.3 ---------------------------------------------------------------------------------------------------------
-
-
 def _ahead(rnn: Any, head: Any, x: Any, known: int, wiped: bool = False, own: Any = lambda p, t: p[-1]) -> Any:
     """The right answer, or a slip: `wiped` empties the memory, `own` chooses another input for the later steps."""
     state: Any = None
@@ -164,7 +155,7 @@ def ahead(ahead: Any) -> str:
         found, right = ahead(rnn, head, x, known), fl.cpu(_ahead(rnn, head, x, known))
         hidden = getattr(found, "shape", None) == (8, 4)
         words = "h is the memory; the prediction, one number, is head(h)"
-        wrong_if(hidden, words, described(found), "shape (8, 1)")
+        wrong_if(hidden, words, "shape (8, 4)", "shape (8, 1)")
         slips = {
             "the memory is empty at each step: hand the state on": _ahead(rnn, head, x, known, wiped=True),
             "it still sees the true points after the known ones": _ahead(rnn, head, x, 8),
@@ -186,9 +177,6 @@ def ahead(ahead: Any) -> str:
     return "with known=8 that's teacher forcing, and with known=1 it's on its own from the second step"
 
 
-# -- 16.4 ---------------------------------------------------------------------------------------------------------
-
-
 def _memories(cell: Any, x: Any, hoist: bool, activation: Any = np.tanh, keep: bool = True, biases: int = 1) -> Any:
     """The right answer with and without hoisting, and with slips."""
     h, found = np.zeros_like(x, shape=(x.shape[0], cell.Wh.shape[1])), []
@@ -204,8 +192,10 @@ def _memories(cell: Any, x: Any, hoist: bool, activation: Any = np.tanh, keep: b
 
 def _first_wrong(found: Any, right: Any, steps: int = 0) -> int:
     """The first step with another value than the right one. `steps` is their axis."""
-    wrong = np.argwhere(~np.isclose(fl.cpu(found), right, atol=1e-4)) if np.shape(found) == right.shape else []
-    return int(wrong[:, steps].min()) if len(wrong) else 0
+    if np.shape(found) != right.shape:
+        return 0
+    wrong = np.argwhere(~np.isclose(fl.cpu(found), right, atol=1e-4))
+    return int(wrong[:, steps].min(initial=len(right)))
 
 
 class _Sealed(fl.RNNCell):

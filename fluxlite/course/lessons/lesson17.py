@@ -12,8 +12,6 @@ from ..exchange import LINKS, Link, large_network, ring, sent, several_cards
 from ..exercises import NotRight, exercise, shown
 from ..expect import is_number, many, refuse, wrong_if
 
-# -- 17.1 ---------------------------------------------------------------------------------------------------------
-
 
 class _Ring:
     """The links of a ring, which count. `spoiled` is added to all that travels: then no card can have guessed it."""
@@ -106,9 +104,6 @@ def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
         wrong_if(sorted(turn) != list(range(cards)), words, senders, f"{steps} steps in all")
 
 
-# -- 17.2 ---------------------------------------------------------------------------------------------------------
-
-
 def _steps(n: int) -> float:
     return 2 * (n - 1)
 
@@ -174,8 +169,6 @@ def _slip(found: float, compute: float, nbytes: float, cards: int, link: Link) -
     fits = (why for why, time in times.items() if abs(found - time) <= 1e-6 * time)
     return next(fits, "that's another time")
 
-
-# -- 17.3 ---------------------------------------------------------------------------------------------------------
 
 _CARDS, _LINK, _MOST = 8, "Ethernet 100", 0.05
 
