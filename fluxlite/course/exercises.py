@@ -163,7 +163,7 @@ def _of_a_failed_cell(id: str, answers: tuple, names: tuple[str, ...]) -> Verdic
     """Not yet, if the cell that ran last was to give one of `names`, and failed first: so the answer is an old one."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     last = getattr(shell, "last_execution_result", None)
-    if last is None or last.success:
+    if shell is None or last is None or last.success:
         return None
     cell, error = last.info.raw_cell, last.error_before_exec or last.error_in_exec
     known = {"".join(linecache.getlines(name)).strip() for answer in answers for name in _cells(answer)}

@@ -11,7 +11,7 @@ import fluxlite as fl
 
 from ...messages import put_aside
 from ..exercises import NotRight, exercise
-from ..expect import described, digits, expect, many, on_cpu, quiet, refuse, returned, same, wrong_if
+from ..expect import described, digits, expect, many, number, on_cpu, quiet, refuse, returned, same, wrong_if
 from ..guesses import Question
 
 QUESTIONS = {
@@ -201,4 +201,9 @@ def _sizes(sizes: Any, wanted: Any, steps: int) -> None:
     yours = f"{numbers.size} of them" if numbers.ndim else described(sizes)
     words = "these aren't the numbers of all steps"
     wrong_if(numbers.shape != wanted.shape, words, yours, f"{steps} numbers")
-    expect(numbers, wanted, "the numbers aren't those of the program above", atol=1e-3)
+    expect(
+        np.array([number(x, "a size") for x in numbers]),
+        wanted,
+        "the numbers aren't those of the program above",
+        atol=1e-3,
+    )
