@@ -6,6 +6,8 @@ import unittest.mock
 
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 import fluxlite as fl
 from fluxlite.course import answer, bench, check, exercises, expect_error, guess, progress, reset, start, todo
@@ -49,7 +51,40 @@ def cell(code, name="<cell 1>"):
     return space
 
 
+@pytest.fixture
+def notebook():
+    """Runs cells as a notebook does, with `check` in them."""
+    config = Config({"HistoryManager": {"enabled": False}})
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(config=config)
+    shell.push({"check": check})
+    yield lambda *cells: [shell.run_cell(cell) for cell in cells]
+    InteractiveShell.clear_instance()
+
+
 # -- verdicts -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("f = lambda x: 2 * x +", "the cell that gives f ended in a SyntaxError: f is still what it was before"),
+        ("1 / 0\ndef f(x):\n    return 2 * x", "the cell that gives f ended in a ZeroDivisionError"),
+        ("1 / 0\ng, f = None, None", "the cell that gives f ended in a ZeroDivisionError"),
+        (
+            "def f(x):\n    return x\n1 / 0",
+            "99.1  not right   twice two is four",
+        ),  # it has the new f, so that is judged
+        ("assert f(2) == 5", "99.1  right"),
+    ],
+)
+def test_after_a_cell_that_failed_the_old_answer_is_not_judged(notebook, capsys, cell, told):
+    notebook("def f(x):\n    return 2 * x", cell)
+    capsys.readouterr()
+    notebook('check("99.1", f)')
+    assert told in capsys.readouterr().out
+    notebook("def f(x):\n    return x + x", 'check("99.1", f)')
+    assert "99.1  right" in capsys.readouterr().out
 
 
 def test_right(capsys):
@@ -105,7 +140,7 @@ def test_not_yet_says_what_to_do():
     assert judge("99.1", cell("def f(x):\n    todo()")["f"])[:3] == (
         "99.1",
         "not yet",
-        "replace todo() in the cell above",
+        "todo() is still in the cell above: replace it, or delete it",
     )
     assert judge("99.1", ...).word == "not yet"
 

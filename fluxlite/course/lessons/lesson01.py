@@ -11,7 +11,7 @@ import fluxlite as fl
 
 from ...messages import put_aside
 from ..exercises import NotRight, exercise
-from ..expect import described, digits, expect, many, on_cpu, quiet, refuse, returned, same, wrong_if
+from ..expect import described, digits, expect, many, number, on_cpu, quiet, refuse, returned, same, wrong_if
 
 
 def _on_device(x: Any) -> bool:
@@ -110,7 +110,7 @@ def predict_any(predict_any: Any) -> str:
     _right(result, batch @ W.T + b, "100 observations of 5 features")
     words, few = f"{r.launches:,} launches for 100 observations", "2 launches: one product for the whole batch, one sum"
     wrong_if((r.launches or 0) > 10, words, "each observation by itself", few)
-    quiet(r, why="it computes on the host")
+    quiet(r, "it computes on the host")
     return "one vector, a square batch, and 100 observations at once"
 
 
@@ -168,7 +168,13 @@ def _sizes(sizes: Any, wanted: Any, steps: int) -> None:
     wrong_if(_on_device(sizes), "the numbers are still on the GPU", "an array on the GPU", end)
     remote = isinstance(sizes, (list, tuple)) and any(map(_on_device, sizes))
     wrong_if(remote, "the list holds arrays on the GPU", "nothing was copied back", "numbers on the host")
-    few = np.shape(sizes) != wanted.shape
-    yours = f"{np.size(sizes)} of them" if isinstance(sizes, (list, tuple, np.ndarray)) else described(sizes)
-    wrong_if(few, "these aren't the numbers of all steps", yours, f"{steps} numbers")
-    expect(np.asarray(sizes), wanted, "the numbers aren't those of the program above", atol=1e-3)
+    numbers = np.asarray(sizes, object)  # whatever is in a list
+    yours = f"{numbers.size} of them" if numbers.ndim else described(sizes)
+    words = "these aren't the numbers of all steps"
+    wrong_if(numbers.shape != wanted.shape, words, yours, f"{steps} numbers")
+    expect(
+        np.array([number(x, "a size") for x in numbers]),
+        wanted,
+        "the numbers aren't those of the program above",
+        atol=1e-3,
+    )

@@ -70,6 +70,7 @@ def _right(got: Any, wanted: Any, otherwise: str, slips: dict[str, Any], what: s
         numbers = " ".join(f"{float(value):.4f}" for value in np.ravel(array)[:3])
         return f"{what} = {numbers}{' …' if np.size(array) > 3 else ''}"
 
+    got = got if hasattr(got, "shape") else np.asarray(got)
     expect(got, wanted, otherwise, slips, show=show, rtol=1e-4)
 
 

@@ -131,7 +131,7 @@ def sequence_loss(sequence_loss: Any) -> str:
         }
         loss = _one_number(found)
         expect(loss, wanted, "that's not the loss that one_loss gives", slips, yours=f"{loss:.4f} for {_of_waves(n)}",
-               expected=f"{wanted:.4f}", rtol=1e-3)  # fmt: skip
+               expected=f"{wanted:.4f}", rtol=1e-3, atol=1e-8)  # fmt: skip
         for name, got, want in zip(("w1", "w2"), grads, wanted_grads):
             words = f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps"
             hint = "inside the loop h stays what step made it: no .data, no new zeros"

@@ -85,7 +85,7 @@ def _same_mini(MiniArray: Any, text: str, call: Callable, wanted: Any) -> None:
     wrong_if(isinstance(got.values, MiniArray), words, expected="NumPy's values inside")
     lost = ": the keyword axis got lost on the way" if "axis" in text else ""
     words = f"{text} has other values than NumPy's{lost}"
-    wrong_if(not same(got.values, wanted), words, f"{got.values!r}", f"{wanted!r}")
+    wrong_if(not same(got.values, wanted, atol=1e-8), words, f"{got.values!r}", f"{wanted!r}")
 
 
 @exercise(
@@ -96,7 +96,7 @@ def softsign_rule(softsign: Any) -> str:
     wrong_if(none, "softsign has no rule yet: fl.rule(softsign, …) enters one")
     rng = np.random.default_rng(13)
     x, s = rng.uniform(-2, 2, (4, 3)), rng.uniform(0.5, 2, 3)
-    changed = not same(softsign(x, s), x / (s + np.abs(x)))
+    changed = not same(softsign(x, s), x / (s + np.abs(x)), atol=1e-8)
     wrong_if(changed, "softsign itself was changed", expected="x / (s + np.abs(x))")
     for rows in (4, 3):  # with 3 rows of 3 columns, even a sum along the wrong axis has the right shape
         _check_softsign(softsign, x[:rows], s, rng.uniform(0.5, 2, (rows, 3)))
