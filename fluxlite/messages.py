@@ -142,6 +142,15 @@ def ipython() -> Any:
     return None if module is None else module.get_ipython()
 
 
+def many(count: int, one: str, several: str = "") -> str:
+    """A number of things in words: the plural is with an s, unless it's given.
+
+    >>> many(1, "copy", "copies"), many(2_000, "wait")
+    ('1 copy', '2,000 waits')
+    """
+    return f"{count:,} {one if count == 1 else several or f'{one}s'}"
+
+
 def at_words(text: str, indent: str = "") -> str:
     """In a notebook, `text` with its long lines broken between words: a page would break them anywhere.
 

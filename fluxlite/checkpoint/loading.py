@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import device_of, on_card_of
 from ..devices.host import CPU
+from ..messages import many
 from ..optimizers import Leaf
 from ..tree.contract import children, is_leaf
 from ..tree.ties import is_array, lies_alike, parameter_key, same_view
@@ -155,7 +156,7 @@ def _equal(x: Any, y: Any) -> bool:
 
 def _listed(x: Any, parts: list) -> str:
     if not isinstance(children(x)[0], Mapping):
-        return _brief(x) if is_leaf(x) else "1 part" if len(parts) == 1 else f"{len(parts)} parts"
+        return _brief(x) if is_leaf(x) else many(len(parts), "part")
     return f"the parts {', '.join(str(name) for name, _ in parts)}" if parts else "no parts"
 
 

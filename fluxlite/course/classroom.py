@@ -25,11 +25,12 @@ from typing import Any
 
 import fluxlite
 
+from ..messages import many
 from ..writing import write_whole
 from . import exercises, progress
 from .asked import Asked, asked
 from .copies import FOLDER
-from .guesses import Question
+from .guesses import Question, question, questions
 from .handins import ABOUT, Handin, Remark, by_learner, collect, comparable
 
 # For the last row of a room: at most this many characters per line, per option, and per bar.
@@ -208,10 +209,10 @@ class Class:
     def _table(self) -> str:
         """One row per learner, with lessons side by side: a sign for each exercise. The last row counts those right."""
         shown = [number for number in exercises.lessons() if self._begun(number)]
-        widths = [max(len(exercises.exercises(number)), len(_questions(number)), 2) + 1 for number in shown]
+        widths = [max(len(exercises.exercises(number)), len(questions(number)), 2) + 1 for number in shown]
         rows = [("", shown, "all"), *self._rows(shown), ("", [], "")]
         rows += _below_each_other("right: .1 .2 …", [[self._right(id) for id in _ids(n)] for n in shown])
-        rows += _below_each_other("guessed: A B …", [[self._hits(id) for id in _questions(n)] for n in shown])
+        rows += _below_each_other("guessed: A B …", [[self._hits(id) for id in questions(n)] for n in shown])
         indent = max(_wide(label) for label, _, _ in rows) + 2
         legend = "+ right, - tried, . not yet   counts: 2 above 1 is 21"
         lines = [f"{_learners(self.handins)}   {legend}", ""]
@@ -232,14 +233,14 @@ class Class:
         ]
 
     def _begun(self, number: str) -> bool:
-        ids = {*_ids(number), *_questions(number)}
+        ids = {*_ids(number), *questions(number)}
         return any(ids & {*one.checks, *one.guesses} for one in self.handins)
 
     def _right(self, id: str) -> int:
         return sum(one.checks.get(id) == exercises.RIGHT for one in self.handins)
 
     def _hits(self, id: str) -> int:
-        return self._guessed(id)[_questions(exercises.number_in(id))[id].right]
+        return self._guessed(id)[question(id).right]
 
     def _guessed(self, id: str) -> Counter[str]:
         return Counter(one.guesses[id] for one in self.handins if id in one.guesses)
@@ -247,7 +248,7 @@ class Class:
     def csv(self) -> str:
         """One row per learner: name, number right, files, a word for each exercise, a letter for each guess."""
         checks = [id for number in exercises.lessons() for id in _ids(number)]
-        guesses = [id for number in exercises.lessons() for id in _questions(number)]
+        guesses = [id for number in exercises.lessons() for id in questions(number)]
         page = io.StringIO(newline="")
         table = csv.writer(page)
         table.writerow(["learner", "right", "files", *checks, *guesses])
@@ -274,14 +275,14 @@ class Class:
             tried = sum(id in one.checks for one in self.handins) - right
             lines.append(f"{id}  {exercise.title:<44}{right:3} right {tried:3} tried")
         read = asked(number)
-        for id, question in _questions(number).items():
+        for id, asks in questions(number).items():
             if counts := self._guessed(id):
-                lines += ["", *_histogram(id, question, counts, read.get(id, Asked("", {})))]
+                lines += ["", *_histogram(id, asks, counts, read.get(id, Asked("", {})))]
         return "\n".join(lines)
 
 
 def _learners(handins: list[Handin]) -> str:
-    return f"{len(handins)} learner{'s' * (len(handins) != 1)}"
+    return many(len(handins), "learner")
 
 
 def _files(one: Handin) -> str:
@@ -292,10 +293,6 @@ def _files(one: Handin) -> str:
 
 def _ids(number: str) -> list[str]:
     return list(exercises.exercises(number))
-
-
-def _questions(number: str) -> dict[str, Question]:
-    return getattr(exercises.lesson(number), "QUESTIONS", {})
 
 
 def _below_each_other(label: str, counts: list[list[int]]) -> list[tuple[str, list[str], str]]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+import fluxlite as fl
+
 from ..pictures import Picture, plots, show
 
 
@@ -41,8 +43,7 @@ def worst_mistakes(pictures: Any, scores: Any, labels: Any, count: int = 5) -> P
     The worst mistakes, and how sure the network is: a 1 read as 0, 0.50.
     """
     scores, labels = np.asarray(scores, np.float64), np.asarray(labels)
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    shares, taken = powers / powers.sum(axis=1, keepdims=True), scores.argmax(axis=1)
+    shares, taken = fl.softmax(scores), scores.argmax(axis=1)
     wrong = np.flatnonzero(taken != labels)
     if not len(wrong):
         raise ValueError("there are no mistakes: all pictures are read rightly")

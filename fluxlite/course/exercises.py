@@ -19,14 +19,16 @@ import traceback
 import types
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..arguments import in_words
 from ..devices.simulation import simulate_gpu
-from ..messages import forgotten_afterwards
+from ..messages import forgotten_afterwards, many
 from . import progress
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
+LESSONS = Path(__file__).with_name("lessons")  # for each lesson, its checks and the replies to its questions
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 # Keep at most this many characters of a learner's output, and of a value.
 _MOST = 2_000
@@ -91,15 +93,16 @@ def exercise(id: str, title: str, look_at: str = "") -> Callable[[Callable[..., 
     return register
 
 
+def existing(number: Any) -> str:
+    """The number itself, if there's such a lesson. Raises `ValueError` if there isn't."""
+    if not isinstance(number, str) or number not in lessons():
+        raise ValueError(f"there is no lesson {in_words(number)}; the lessons are {', '.join(lessons())}")
+    return number
+
+
 def lesson(number: str) -> types.ModuleType:
-    """The module with a lesson's checks and guesses. Raises `ValueError` for an unknown lesson."""
-    if isinstance(number, str) and re.fullmatch("[0-9]{2}", number):  # what else is typed isn't part of a path
-        try:
-            return importlib.import_module(f"fluxlite.course.lessons.lesson{number}")
-        except ModuleNotFoundError as error:
-            if not str(error.name).endswith(f"lessons.lesson{number}"):  # the module exists, but an import in it fails
-                raise
-    raise ValueError(f"there is no lesson {in_words(number)}; the lessons are {', '.join(lessons())}")
+    """The module with a lesson's checks. Raises `ValueError` for an unknown lesson."""
+    return importlib.import_module(f"fluxlite.course.lessons.lesson{existing(number)}")
 
 
 def number_in(id: Any) -> str:
@@ -119,8 +122,7 @@ def lessons() -> list[str]:
     >>> lessons()[0]
     '00'
     """
-    folder = os.path.join(os.path.dirname(__file__), "lessons")
-    return sorted(name[6:-3] for name in os.listdir(folder) if re.fullmatch(r"lesson\d\d\.py", name))
+    return sorted(file.stem.removeprefix("lesson") for file in LESSONS.glob("lesson[0-9][0-9].py"))
 
 
 def exercises(number: str) -> dict[str, Exercise]:
@@ -151,12 +153,29 @@ def check(id: str, *answers: Any) -> None:
     >>> check("03.3", ..., ...)
     03.3  not yet     put your answer in place of the three dots in the cell above
     """
-    verdict = judge(id, *answers)
+    verdict = _of_a_failed_cell(id, answers, sys._getframe(1).f_code.co_names) or judge(id, *answers)
     if verdict.word != NOT_YET and progress.read()["checks"].get(id) != RIGHT:  # once right, always right
         progress.keep("checks", id, verdict.word)
     print(f"{verdict}{_count(id) if verdict.word == RIGHT else ''}")
     if verdict.word != RIGHT and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(verdict))
+
+
+def _of_a_failed_cell(id: str, answers: tuple, names: tuple[str, ...]) -> Verdict | None:
+    """Not yet, if the cell that ran last was to give one of `names`, and failed first: so the answer is an old one."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    last = getattr(shell, "last_execution_result", None)
+    if shell is None or last is None or last.success:
+        return None
+    cell, error = last.info.raw_cell, last.error_before_exec or last.error_in_exec
+    known = {"".join(linecache.getlines(name)).strip() for answer in answers for name in _cells(answer)}
+    if last.error_before_exec is None and shell.transform_cell(cell).strip() in known:
+        return None  # it failed later than in the function's own lines
+    for name in names:
+        if re.search(rf"^(async )?(def|class) +{name}\b|^[\w, ]*\b{name}\b[^=(\n]*=(?!=)", cell, re.MULTILINE):
+            words = f"the cell that gives {name} ended in a {type(error).__name__}: {name} is still what it was before"
+            return Verdict(id, NOT_YET, words)
+    return None
 
 
 def _count(id: str) -> str:
@@ -177,7 +196,7 @@ def judge(id: str, *answers: Any) -> Verdict:
         return Verdict(id, NOT_YET, "put your answer in place of the three dots in the cell above")
     wanted = len(inspect.signature(known[id].check).parameters)
     if len(answers) != wanted:
-        takes = f"{wanted} answer{'s' * (wanted != 1)}"
+        takes = many(wanted, "answer")
         return Verdict(id, NOT_YET, f"this check takes {takes} behind its number, and was given {len(answers)}")
     if any(map(_equals_everything, answers)):
         return Verdict(id, NOT_RIGHT, "an answer that equals everything is no answer")
@@ -186,7 +205,7 @@ def judge(id: str, *answers: Any) -> Verdict:
         verdict = _tried(known[id], answers)
     lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
     if verdict.word != RIGHT and any(map(_is_starter, answers)):
-        return Verdict(id, NOT_YET, "replace todo() in the cell above")
+        return Verdict(id, NOT_YET, "todo() is still in the cell above: replace it, or delete it")
     if verdict.word in (RIGHT, NOT_YET) or not lines:
         return verdict
     return verdict._replace(rows=(*verdict.rows, ("printed", "\n".join(lines[-5:])[-_MOST:])))
@@ -216,7 +235,7 @@ def _tried(exercise: Exercise, answers: tuple) -> Verdict:
             warnings.simplefilter("ignore")
             return Verdict(id, RIGHT, exercise.check(*answers))
     except NotDone:
-        return Verdict(id, NOT_YET, "replace todo() in the cell above")
+        return Verdict(id, NOT_YET, "todo() is still in the cell above: replace it, or delete it")
     except NotRight as wrong:
         facts = [("yours", wrong.yours), ("expected", wrong.expected), ("look at", wrong.look_at or exercise.look_at)]
         rows = [(name, _text(text)) for name, text in facts if text is not None]
@@ -258,14 +277,20 @@ def _equals_everything(answer: Any) -> bool:
         return False
 
 
+def _cells(answer: Any) -> list[str]:
+    """The names of the cells that have the answer's code."""
+    cells = []
+    for function in vars(answer).values() if isinstance(answer, type) else [answer]:
+        with contextlib.suppress(Exception):  # an object may raise anything when we look for its code
+            name = inspect.unwrap(function).__code__.co_filename if callable(function) else ""
+            cells += [name] if name and not os.path.exists(name) else []
+    return cells
+
+
 def _is_starter(answer: Any) -> bool:
     """Whether the answer's cell still has a ``todo()``. A starter can be code that runs."""
-    functions = vars(answer).values() if isinstance(answer, type) else [answer]
-    for function in functions:
-        with contextlib.suppress(Exception):  # an object may raise anything when we look for its code
-            code = inspect.unwrap(function).__code__ if callable(function) else None
-            if code is not None and not os.path.exists(code.co_filename) and _calls_todo(code.co_filename):
-                return True
+    with contextlib.suppress(Exception):
+        return any(map(_calls_todo, _cells(answer)))
     return False
 
 

@@ -1,7 +1,13 @@
-"""Guesses: asked before a cell runs, stored, and answered afterwards."""
+"""Guesses: asked before a cell runs, stored, and answered afterwards.
+
+A question's words and options are in the lesson's text cell, and only there. Which option is right, and what we reply
+to each, is in ``lessons/lessonNN.toml``.
+"""
 
 from __future__ import annotations
 
+import re
+import tomllib
 from typing import Any
 
 from ..arguments import in_words
@@ -17,13 +23,49 @@ class Question:
 
     def __init__(self, right: str, **replies: str) -> None:
         if right not in replies:
-            raise ValueError(f"the right option {right!r} is not among {', '.join(replies)}")
+            raise ValueError(f"the right option {right!r} has no reply")
         self.right, self.replies = right, replies
+
+
+def questions(number: str) -> dict[str, Question]:
+    """A lesson's questions by id, in the order of its file ``lessons/lessonNN.toml``.
+
+    Raises `ValueError` for an unknown lesson, and for a mistake in the file, with the question where it is.
+
+    >>> questions("03")["03-A"].right
+    'b'
+    """
+    file = exercises.LESSONS / f"lesson{exercises.existing(number)}.toml"
+    try:
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:  # it isn't TOML, or isn't UTF-8
+        raise ValueError(f"{file}: {error}") from None
+    found = {}
+    for id, table in tables.items():
+        try:
+            found[id] = _in_file(table)
+        except ValueError as error:
+            raise ValueError(f"{file}, {id}: {error}") from None
+    return found
+
+
+def _in_file(table: Any) -> Question:
+    """A question from its table: ``right`` and a reply for each letter."""
+    if not isinstance(table, dict):
+        raise ValueError("a question is a table, such as [03-A]")
+    for key, text in table.items():
+        if key != "right" and not re.fullmatch("[a-z]", key):
+            raise ValueError(f"unknown key {key!r}; a question has right, and the options a, b, …")
+        if not isinstance(text, str) or not text.strip():
+            raise ValueError(f"{key} is text in quotes; got {in_words(text)}")
+    if "right" not in table:
+        raise ValueError('which option is right? Add a line such as right = "b"')
+    return Question(**table)
 
 
 def question(id: str) -> Question:
     """The question with this id, ``"03-A"``. Raises `ValueError` if there's none."""
-    known: dict[str, Question] = getattr(exercises.lesson(exercises.number_in(id)), "QUESTIONS", {})
+    known = questions(exercises.number_in(id))
     if id not in known:
         raise ValueError(f"there is no question {id!r} in this lesson; there are {', '.join(known) or 'none'}")
     return known[id]

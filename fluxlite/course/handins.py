@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import exercises, progress
+from .guesses import questions
 
 ABOUT = "handin.json"
 # In bytes: what a hand-in says takes a few thousand, a learner's notebooks a few million.
@@ -235,8 +236,7 @@ def _exercises() -> frozenset[str]:
 @functools.cache
 def _questions() -> dict[str, list[str]]:
     """The letters of each question."""
-    asked = [getattr(exercises.lesson(number), "QUESTIONS", {}) for number in exercises.lessons()]
-    return {id: list(question.replies) for lesson in asked for id, question in lesson.items()}
+    return {id: list(it.replies) for number in exercises.lessons() for id, it in questions(number).items()}
 
 
 # -- several files of one learner -------------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ from typing import Any
 
 import fluxlite as fl
 
-from ..messages import notice
+from ..messages import many, notice
 from ..writing import write_whole
 from . import exercises, progress
 from .crossing import Crossover, crossover, simulated, times
-from .guesses import Question
+from .guesses import question, questions
 from .sine_wave import problem, train
 
 NAME = "my-gpu-report"
@@ -88,11 +88,9 @@ def _progress() -> list[str]:
     every = {number: list(exercises.exercises(number)) for number in exercises.lessons()}
     right = {number: sum(known["checks"].get(id) == exercises.RIGHT for id in ids) for number, ids in every.items()}
     done = ", ".join(f"{number}: {right[number]} of {len(every[number])}" for number in every if right[number])
-    questions: dict[str, Question] = {}
-    for number in every:
-        questions |= getattr(exercises.lesson(number), "QUESTIONS", {})
-    guessed = {id: letter for id, letter in known["guesses"].items() if id in questions}
-    hits = sum(letter == questions[id].right for id, letter in guessed.items())
+    right_letters = {id: question.right for number in every for id, question in questions(number).items()}
+    guessed = {id: letter for id, letter in known["guesses"].items() if id in right_letters}
+    hits = sum(letter == right_letters[id] for id, letter in guessed.items())
     return [
         f"Exercises solved: {sum(right.values())}{f' (lesson {done})' if done else ''}.",
         f"Guesses: {len(guessed)}, {hits} of them right. The wrong ones taught more.",
@@ -101,11 +99,11 @@ def _progress() -> list[str]:
 
 def _open_question() -> list[str]:
     """What the learner said in lesson 00, and what the receipt says."""
-    question = getattr(exercises.lesson("00"), "QUESTIONS", {}).get("00-A")
     letter = progress.read()["guesses"].get("00-A")
-    if question is None or letter is None:
+    if letter is None:
         return []
-    said = f"I said {letter}, and it is {question.right}: {question.replies[question.right]}"
+    asked = question("00-A")
+    said = f"I said {letter}, and it is {asked.right}: {asked.replies[asked.right]}"
     return [f"Why was the GPU slower, in 2018? {said}"]
 
 
@@ -127,9 +125,7 @@ def _waves() -> str:
         cpu = times("training step", name="amd-epyc-waves", hidden=6, batch=waves).median
         ratio = float(cpu) / float(simulated(6, waves, CARD, copies=False))
         winner, factor = ("GPU", ratio) if ratio > 1 else ("CPU", 1 / ratio)
-        found.append(
-            f"with {waves:,} {'wave' if waves == 1 else 'waves'} the {winner} wins, {factor:.2g} times as fast"
-        )
+        found.append(f"with {many(waves, 'wave')} the {winner} wins, {factor:.2g} times as fast")
     return f"CPU against GPU, 6 hidden units: {'; '.join(found)}. (GPU simulated, CPU recorded.)"
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from . import sine_wave
 
-TIMES = np.linspace(2, 10, 21)
+TIMES = sine_wave.TIMES[:21]
 
 
 def pairs(data: Any) -> Picture:

@@ -20,7 +20,7 @@ from ..devices.host import CPU
 from ..devices.moving import send
 from ..devices.selection import cpu, cu, gpu
 from ..errors import keywords_hinted
-from ..messages import notice, warn
+from ..messages import many, notice, warn
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
 from .background import done_ahead
@@ -150,7 +150,7 @@ class DataLoader:
         said += [f"{name}=True" for name in ("shuffle", "parallel") if getattr(self, name)]
         said += [] if self.partial else ["partial=False"]
         said += [] if self.collate is None else [f"collate={getattr(self.collate, '__name__', self.collate)}"]
-        batches = "1 batch" if len(self) == 1 else f"{len(self):,} batches"
+        batches = many(len(self), "batch", "batches")
         return f"DataLoader({', '.join(said)})      # {batches} of {self._count:,} observations"
 
 

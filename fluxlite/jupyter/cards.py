@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ..devices.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
 from ..devices.places import device_of
 from ..devices.selection import devices
+from ..messages import many
 from ..pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
 from ..receipts.counts import Moment
 from ..receipts.recording import Receipt
@@ -32,7 +33,7 @@ class Route(NamedTuple):
 
     @property
     def words(self) -> str:
-        copies = "1 copy" if self.copies == 1 else f"{self.copies:,} copies"
+        copies = many(self.copies, "copy", "copies")
         return f"{copies}, {self.bytes:,} bytes{'' if self.explicit else ', implicit'}"
 
 

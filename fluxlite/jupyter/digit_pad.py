@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..activations import softmax
 from ..devices.selection import cpu
 from ..pictures import BLUE, GREY, ORANGE, Picture, plots, show
 from .widgets import Shown, ipywidgets, said
@@ -145,8 +146,7 @@ def _read(read: Callable, points: np.ndarray, answer: Callable | None) -> tuple[
     scores = np.asarray(cpu(read(points[None])), np.float64)
     if scores.ndim != 2 or len(scores) != 1:
         raise ValueError(f"read gives the scores of one picture, of shape (1, classes); got {scores.shape}")
-    powers = np.exp(scores[0] - scores.max())
-    return powers / powers.sum(), str(np.argmax(scores) if answer is None else list(answer(scores))[0])
+    return softmax(scores[0]), str(np.argmax(scores) if answer is None else list(answer(scores))[0])
 
 
 def _figure(ink: np.ndarray, points: np.ndarray, scores: np.ndarray, word: str) -> Any:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..messages import many
 from ..pictures import BLUE, GREY, Picture, plots, show
 from ..receipts.recording import Receipt, receipt
 from ..training import History, train
@@ -48,7 +49,7 @@ def loss_curve(history: History) -> tuple[dict[str, float], Picture]:
     if len(losses) > 1:
         sentence = (
             f"The loss of {len(losses):,} steps: it begins at {losses[0]:.3g}, ends at {losses[-1]:.3g}, and rises "
-            f"{rises:,} {'time' if rises == 1 else 'times'} on the way; the lowest is {lowest:.3g}, "
+            f"{many(rises, 'time')} on the way; the lowest is {lowest:.3g}, "
             f"at step {losses.index(lowest) + 1:,}."
         )
     return numbers | {"rises": rises}, show(_figure(losses, list(history.epoch_losses)), sentence)

@@ -6,86 +6,17 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ..course.sine_wave import TIMES, run, train_by_hand
+from ..messages import many
 from ..pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 from .widgets import Shown, ipywidgets, said
 
-EPOCHS = 200
-STEP = 0.4  # between two points of the wave
-TIMES = 2 + STEP * np.arange(41)  # 21 points of data, and 20 more that the network never sees
 RATES = (0.01, 0.03, 0.1, 0.3, 1.0)
-
-
-# -- the network ----------------------------------------------------------------------------------------------------
-
-
-class Trained(NamedTuple):
-    """The weights after training, and each epoch's loss: half the sum of the squared errors of 20 steps."""
-
-    w1: np.ndarray
-    w2: np.ndarray
-    losses: list[float]
-
-
-def wave(first: int = 0, last: int = 21) -> np.ndarray:
-    """Points of the sine wave, 0.4 apart, starting at t = 2. The first 21 are the data."""
-    return np.sin(TIMES[first:last]).astype(np.float32)
-
-
-def weights(hidden: int = 6, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """The weights before training: `w1` of shape (1 + hidden, hidden), `w2` of shape (hidden, 1)."""
-    rng = np.random.default_rng(seed)
-    w1 = rng.standard_normal((1 + hidden, hidden)) * 0.4
-    w2 = rng.standard_normal((hidden, 1)) * 0.3
-    return w1.astype(np.float32), w2.astype(np.float32)
-
-
-def train(hidden: int = 6, seed: int = 1, carry: bool = True, lr: float = 0.1) -> Trained:
-    """200 epochs of the lesson's program. Without `carry`, the memory is empty at each step.
-
-    One step's gradient is written by hand, which is six times as fast as recording it: a slider shouldn't make you
-    wait. A test compares it with `gradient`.
-    """
-    w1, w2 = weights(hidden, seed)
-    inputs, targets = wave()[:-1].reshape(20, 1, 1), wave()[1:].reshape(20, 1, 1)
-    empty = np.zeros((1, hidden), np.float32)
-    losses = []
-    with np.errstate(all="ignore"):  # if the rate is too large, the loss shows it
-        for _ in range(EPOCHS):
-            memory, total = empty, 0.0
-            for point, target in zip(inputs, targets):
-                together = np.concatenate([point, memory], axis=1)
-                after = np.tanh(together @ w1)
-                error = after @ w2 - target
-                total += error.item() ** 2 / 2
-                back = error @ w2.T * (1 - after**2)  # through w2, then through tanh
-                w2 -= lr * (after.T @ error)
-                w1 -= lr * (together.T @ back)
-                memory = after if carry else empty
-            losses.append(total)
-    return Trained(w1, w2, losses)
-
-
-def run(w1: np.ndarray, w2: np.ndarray, steps: int, carry: bool = True, own: bool = False) -> tuple[Any, Any]:
-    """The predictions for `steps` points, and the memory after each.
-
-    With `own`, the network sees only the first point, and then its own output.
-    """
-    points = wave(0, steps).reshape(steps, 1, 1)
-    point, empty = points[0], np.zeros((1, len(w2)), np.float32)
-    memory, predictions, memories = empty, [], []
-    with np.errstate(all="ignore"):
-        for step in range(steps):
-            point = point if own else points[step]
-            after = np.tanh(np.concatenate([point, memory], axis=1) @ w1)
-            point = after @ w2
-            memory = after if carry else empty
-            predictions.append(point.item())
-            memories.append(after.ravel())
-    return np.array(predictions), np.array(memories)
+WAVE = np.sin(TIMES).astype(np.float32)[:, None, None]
 
 
 # -- the plain call -------------------------------------------------------------------------------------------------
@@ -109,24 +40,24 @@ def rnn_demo(
     """
     if hidden < 1:
         raise ValueError(f"hidden is the size of the memory, 1 or more; got {hidden}")
-    trained = train(hidden, seed, carry, lr)
-    ahead = run(trained.w1, trained.w2, 20, carry)
-    own = run(trained.w1, trained.w2, 40, carry, own=True)
-    with np.errstate(all="ignore"):
+    w1, w2, losses = train_by_hand(hidden, seed, carry, lr)
+    with np.errstate(all="ignore"):  # if the rate was too large, the numbers overflow
+        ahead = run(WAVE[:20], w1, w2, carry)
+        own = run(WAVE[:40], w1, w2, carry, own=True)
         numbers = {
-            "loss": trained.losses[-1],
-            "one_step": np.mean((ahead[0] - wave(1, 21)) ** 2),
-            "own": np.mean((own[0][:20] - wave(1, 21)) ** 2),
-            "own_later": np.mean((own[0][20:] - wave(21, 41)) ** 2),
+            "loss": losses[-1],
+            "one_step": np.mean((ahead[0] - WAVE[1:21]) ** 2),
+            "own": np.mean((own[0][:20] - WAVE[1:21]) ** 2),
+            "own_later": np.mean((own[0][20:] - WAVE[21:]) ** 2),
         }
     numbers = {name: float(f"{value:.3g}") for name, value in numbers.items()}
-    figure = _figure(trained.losses, ahead, own if closed_loop else None)
+    figure = _figure(losses, ahead, own if closed_loop else None)
     return numbers, show(figure, _sentence(numbers, hidden, seed, carry, closed_loop, lr))
 
 
 def _sentence(numbers: dict[str, float], hidden: int, seed: int, carry: bool, closed_loop: bool, lr: float) -> str:
-    size = f"{hidden} number{'' if hidden == 1 else 's'}"
-    said = f"Memory of {size}, {'kept' if carry else 'wiped at each step'}; seed {seed}, learning rate {lr:g}: "
+    memory = f"{many(hidden, 'number')}, {'kept' if carry else 'wiped at each step'}"
+    said = f"Memory of {memory}; seed {seed}, learning rate {lr:g}: "
     if not np.isfinite(numbers["loss"]):
         return said + "the weights grew beyond all bounds. Take a smaller learning rate."
     lost, line = numbers["loss"], baselines()["straight line"]
@@ -141,7 +72,7 @@ def _sentence(numbers: dict[str, float], hidden: int, seed: int, carry: bool, cl
 
 def baselines() -> dict[str, float]:
     """The losses of two predictions that need no learning."""
-    now, target = wave()[:-1], wave()[1:]
+    now, target = WAVE[:20], WAVE[1:21]
     line = np.concatenate([now[:1], 2 * now[1:] - now[:-1]])
     return {
         "same value": float(np.sum((now - target) ** 2) / 2),
@@ -160,8 +91,8 @@ def _figure(losses: list[float], ahead: tuple[Any, Any], own: tuple[Any, Any] | 
     axes[0, 0].tick_params(labelbottom=False)
     shown = ahead if own is None else own
     times = TIMES[1 : 1 + len(shown[0])]
-    _draw_wave(axes[0, 0], ahead[0], None if own is None else own[0])
-    _draw_memory(axes[1, 0], times, shown[1])
+    _draw_wave(axes[0, 0], ahead[0].ravel(), None if own is None else own[0].ravel())
+    _draw_memory(axes[1, 0], times, shown[1][:, 0])
     _draw_loss(axes[0, 1], losses)
     return figure
 

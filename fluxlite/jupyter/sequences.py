@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..messages import many
 from ..pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 
 _LINES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"), (GREY, ":", "D"))
@@ -26,10 +27,9 @@ def gap_picture(x: Any) -> Picture:
     axes.plot(seen - 1, x[seen - 1, 0], "o", mfc="none", mec=ORANGE, ms=15, mew=2.5, label="asked for at the end")
     axes.set(xlabel="step", ylabel="input", ylim=(-1.25, 1.6), xlim=(-0.7, len(x) - 0.3))
     axes.legend(loc="upper right", ncol=3, fontsize=11, handletextpad=0.3)
-    steps_of_noise = f"{len(x) - seen} step{'' if len(x) - seen == 1 else 's'} of noise"
     return show(
         figure,
-        f"{seen} points of a wave, and then {steps_of_noise}. "
+        f"{seen} points of a wave, and then {many(len(x) - seen, 'step')} of noise. "
         f"The network is asked for the last point of the wave, {x[seen - 1, 0]:.2f}.",
     )
 
@@ -46,7 +46,7 @@ def left_picture(effects: Mapping[str, Any]) -> Picture:
         shares = np.asarray(effect) / effect[-1]
         ago = np.arange(len(shares))[::-1]
         axes.semilogy(ago, shares, linestyle=style, marker=marker, markevery=5, ms=7, color=colour, label=name)
-        said.append(f"{name}: {ago[0]} step{'' if ago[0] == 1 else 's'} later {_share(shares[0])}")
+        said.append(f"{name}: {many(ago[0], 'step')} later {_share(shares[0])}")
     axes.axhline(1, color=GREY, lw=1)
     axes.set(xlabel="steps between the input and the output", ylabel="effect, in shares of\nthe last input's (log)")
     axes.legend(fontsize=12)

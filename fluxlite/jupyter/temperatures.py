@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..activations import softmax
 from ..pictures import BLUE, Picture, plots, show
 from .widgets import Shown, ipywidgets, said, with_buttons
 
@@ -26,9 +27,7 @@ def chances(scores: Any, temperature: float) -> np.ndarray:
     """
     if not temperature > 0:
         raise ValueError(f"a temperature is above 0, since scores are divided by it; got {temperature}")
-    scores = np.asarray(scores, np.float64) / temperature
-    powers = np.exp(scores - scores.max())
-    return powers / powers.sum()
+    return softmax(np.asarray(scores, np.float64) / temperature)
 
 
 def next_letter(letters: Sequence[str], scores: Any, temperature: float, written: str = "", after: str = "") -> Picture:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ..devices.events import DEVICE_TO_HOST, HOST_TO_DEVICE
 from ..devices.places import device_of
 from ..devices.selection import get_device, gpu_device
+from ..messages import many
 from ..pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
 from ..receipts.counts import Moment
 from ..receipts.recording import Receipt
@@ -126,7 +127,7 @@ def _total(arrows: list[Arrow], way: str) -> str:
     copies = sum(arrow.copies for arrow in arrows)
     if not copies:
         return f"none {way}"
-    return f"{copies:,} {'copy' if copies == 1 else 'copies'} {way}, {sum(arrow.bytes for arrow in arrows):,} bytes"
+    return f"{many(copies, 'copy', 'copies')} {way}, {sum(arrow.bytes for arrow in arrows):,} bytes"
 
 
 # -- drawing ----------------------------------------------------------------------------------------------------------
@@ -154,7 +155,7 @@ def _draw(axes: Any, arrow: Arrow, row: int) -> None:
     color, style = (BLUE, "-") if arrow.explicit else (ORANGE, "--")
     look = {"arrowstyle": "->" if arrow.to_device else "<-", "lw": 2, "color": color, "linestyle": style}
     times = f"{arrow.copies:,} copies, " if arrow.copies > 1 else ""
-    word = f"{times}{arrow.bytes:,} {'byte' if arrow.bytes == 1 else 'bytes'}{'' if arrow.explicit else ', implicit'}"
+    word = f"{times}{many(arrow.bytes, 'byte')}{'' if arrow.explicit else ', implicit'}"
     _arrow(axes, row, look)
     _words(axes, row, word, arrow.line)
 

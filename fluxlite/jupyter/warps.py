@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from ..messages import many
 from ..pictures import BLUE, GREY, ORANGE, Picture, plots, show
 from ..simulated.threads.tracing import Touch, Trace
 from . import widgets
@@ -135,7 +136,7 @@ def _draw_grid(axes: Any, title: str, trace: Trace) -> None:
 def _counted(what: str, count: int, columns: int, rows: int) -> str:
     """How many there are, and how many of them have a box: "1,024 blocks (128 drawn)"."""
     some = f" ({columns * rows:,} drawn)" if columns * rows < count else ""
-    return f"{count:,} {what}{'' if count == 1 else 's'}{some}"
+    return f"{many(count, what)}{some}"
 
 
 def _cells(

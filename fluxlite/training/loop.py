@@ -19,6 +19,7 @@ from ..arguments import check_bool
 from ..arrays import device_of, on_card_of
 from ..devices.host import CPU
 from ..errors import LayerError, keywords_hinted, other_device
+from ..messages import many
 from ..optimizers.states import follow
 from ..optimizers.updating import without_gradient
 from ..receipts.seconds import Seconds, clock, clocked
@@ -57,16 +58,12 @@ class History:
         return len(self.epoch_losses)
 
     def __repr__(self) -> str:
-        epochs = f"{self.epochs} of {_count(self.wanted, 'epoch')}" if self.stopped else _count(self.epochs, "epoch")
-        parts = [epochs, _count(self.steps, "step")]
+        epochs = f"{self.epochs} of {many(self.wanted, 'epoch')}" if self.stopped else many(self.epochs, "epoch")
+        parts = [epochs, many(self.steps, "step")]
         ends = self.epoch_losses if self.epochs > 1 else self.losses
         parts += [f"loss {ends[0]:.3g} -> {ends[-1]:.3g}"] if ends else []
         parts += [self.reason] if self.stopped else []
         return f"History({', '.join(parts)}, {self.seconds})"
-
-
-def _count(number: int, what: str) -> str:
-    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
 
 
 @keywords_hinted
@@ -308,7 +305,7 @@ class _Loop:
         error = NotFinite(
             f"{history.reason}. "
             + (
-                f"Found after {_count(used, 'update')} by it and the batches since, which the model has now; "
+                f"Found after {many(used, 'update')} by it and the batches since, which the model has now; "
                 "check_every=1 finds it before."
                 if used
                 else "No update was made with it: the model is as it was before this batch."

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..distributed.team import Team
-from ..messages import notice, put_aside
+from ..messages import many, notice, put_aside
 from .resuming import Run, RunFile, progress
 
 
@@ -61,10 +61,7 @@ class SharedRunFile(RunFile):
         if group.rank == 0:
             notice(
                 ("other workers", len(states) + 1, group.size),
-                f"{self.path.name} is of a run with {_workers(len(states) + 1)}, and here it's {_workers(group.size)}: "
-                "weights, optimizer and the data's order go on exactly, Dropout and its kin draw other numbers.",
+                f"{self.path.name} is of a run with {many(len(states) + 1, 'worker')}, and here it's "
+                f"{many(group.size, 'worker')}: weights, optimizer and the data's order go on exactly, Dropout and "
+                "its kin draw other numbers.",
             )
-
-
-def _workers(number: int) -> str:
-    return "1 worker" if number == 1 else f"{number} workers"

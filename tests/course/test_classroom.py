@@ -95,7 +95,7 @@ def test_a_class_for_the_teacher(learner, tmp_path):
 def class_of(size):
     """Learners who have done every lesson, with names of all lengths."""
     checks = {id: "right" for number in exercises.lessons() for id in exercises.exercises(number)}
-    guesses = {id: "a" for number in exercises.lessons() for id in classroom._questions(number)}
+    guesses = {id: "a" for number in exercises.lessons() for id in classroom.questions(number)}
     names = ["陈 伟", "Zoë", "Dmitri Iwanowitsch Mendelejew", *(f"Learner {i}" for i in range(size - 3))]
     return [Handin(name, "1", checks, guesses, files=(f"{name}.zip",)) for name in names]
 
@@ -103,7 +103,7 @@ def class_of(size):
 def test_the_page_for_teachers_shows_what_they_see():
     def one(name, file, right, tried, guessed):
         checks = dict.fromkeys(right.split(), "right") | dict.fromkeys(tried.split(), "stopped")
-        guesses = {id: classroom._questions(id[:2])[id].right for id in guessed.split()}
+        guesses = {id: classroom.questions(id[:2])[id].right for id in guessed.split()}
         return Handin(name, "1", checks, guesses, files=(file,))
 
     handins = [
@@ -217,7 +217,7 @@ def one_question(monkeypatch):
     """Lesson 03 with one question, whose words don't change when the lesson's do."""
     text = Asked("Where is it?", {"a": "here", "b": "in a place whose name is so long that it takes two lines"})
     monkeypatch.setattr(classroom, "asked", lambda number: {"03-A": text})
-    monkeypatch.setattr(classroom, "_questions", lambda number: {"03-A": Question("b", a="no", b="yes")})
+    monkeypatch.setattr(classroom, "questions", lambda number: {"03-A": Question("b", a="no", b="yes")})
 
 
 def test_a_lesson_on_the_wall_names_nobody(learner, tmp_path, one_question):
@@ -242,11 +242,10 @@ def test_a_large_class_fits_on_the_wall(one_question):
 
 def test_every_question_on_the_wall_is_the_one_that_the_lesson_asks():
     for number in exercises.lessons():
-        questions = getattr(exercises.lesson(number), "QUESTIONS", {})
-        read = asked(number)
-        assert set(read) == set(questions)
+        known, read = classroom.questions(number), asked(number)
+        assert set(read) == set(known)
         assert {id: list(text.options) for id, text in read.items()} == {
-            id: list(question.replies) for id, question in questions.items()
+            id: list(question.replies) for id, question in known.items()
         }
         assert all(text.words and all(text.options.values()) for text in read.values())
 

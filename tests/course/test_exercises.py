@@ -6,6 +6,8 @@ import unittest.mock
 
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 import fluxlite as fl
 from fluxlite.course import answer, bench, check, exercises, expect_error, guess, progress, reset, start, todo
@@ -33,7 +35,6 @@ def place(f):
 
 class Lesson99:
     first, second, twice_again = twice, place, twice
-    QUESTIONS = exercises.lesson("03").QUESTIONS
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +51,40 @@ def cell(code, name="<cell 1>"):
     return space
 
 
+@pytest.fixture
+def notebook():
+    """Runs cells as a notebook does, with `check` in them."""
+    config = Config({"HistoryManager": {"enabled": False}})
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(config=config)
+    shell.push({"check": check})
+    yield lambda *cells: [shell.run_cell(cell) for cell in cells]
+    InteractiveShell.clear_instance()
+
+
 # -- verdicts -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("f = lambda x: 2 * x +", "the cell that gives f ended in a SyntaxError: f is still what it was before"),
+        ("1 / 0\ndef f(x):\n    return 2 * x", "the cell that gives f ended in a ZeroDivisionError"),
+        ("1 / 0\ng, f = None, None", "the cell that gives f ended in a ZeroDivisionError"),
+        (
+            "def f(x):\n    return x\n1 / 0",
+            "99.1  not right   twice two is four",
+        ),  # it has the new f, so that is judged
+        ("assert f(2) == 5", "99.1  right"),
+    ],
+)
+def test_after_a_cell_that_failed_the_old_answer_is_not_judged(notebook, capsys, cell, told):
+    notebook("def f(x):\n    return 2 * x", cell)
+    capsys.readouterr()
+    notebook('check("99.1", f)')
+    assert told in capsys.readouterr().out
+    notebook("def f(x):\n    return x + x", 'check("99.1", f)')
+    assert "99.1  right" in capsys.readouterr().out
 
 
 def test_right(capsys):
@@ -106,7 +140,7 @@ def test_not_yet_says_what_to_do():
     assert judge("99.1", cell("def f(x):\n    todo()")["f"])[:3] == (
         "99.1",
         "not yet",
-        "replace todo() in the cell above",
+        "todo() is still in the cell above: replace it, or delete it",
     )
     assert judge("99.1", ...).word == "not yet"
 
@@ -261,6 +295,34 @@ def test_the_id_of_the_other_kind_names_those_that_there_are():
         guess("03.1", "a")
     with pytest.raises(ValueError, match="there is no question '03-Z'"):
         guess("03-Z", "a")
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('right = "b"\na = "no"\nb = "yes"\nrigth = "b"', "unknown key 'rigth'"),
+        ('right = "c"\na = "no"\nb = "yes"', "the right option 'c' has no reply"),
+        ('a = "no"\nb = "yes"', "which option is right?"),
+        ('right = "a"\na = 7', "a is text in quotes; got 7"),
+        ('right = "a"\na = " "', "a is text in quotes"),
+    ],
+)
+def test_a_mistake_in_a_file_of_replies_names_the_file_and_the_question(table, words, tmp_path, monkeypatch):
+    monkeypatch.setattr(exercises, "LESSONS", tmp_path)
+    (tmp_path / "lesson03.py").touch()
+    file = tmp_path / "lesson03.toml"
+    file.write_text(f"[03-A]\n{table}\n", encoding="utf-8")
+    with pytest.raises(ValueError) as error:
+        guess("03-A", "a")
+    assert str(error.value).startswith(f"{file}, 03-A: ") and words in str(error.value)
+
+
+def test_a_file_of_replies_that_is_not_toml_is_named_with_the_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(exercises, "LESSONS", tmp_path)
+    (tmp_path / "lesson03.py").touch()
+    (tmp_path / "lesson03.toml").write_text('[03-A]\nright = "b\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"lesson03.toml: .* line 2"):
+        guess("03-A", "a")
 
 
 # -- deliberate errors ----------------------------------------------------------------------------------------------

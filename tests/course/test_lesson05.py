@@ -30,6 +30,13 @@ def without_numpy(x, h, w1, w2):
     return tuple(np.array(array.tolist(), np.float32) for array in forward(x, h, w1, w2))
 
 
+def into_zeros(x, h, w1, w2):
+    joined = np.zeros((1, 7), np.float32)
+    joined[:, :1], joined[:, 1:] = x, h
+    h = np.tanh(joined @ w1)
+    return h @ w2, h
+
+
 STEPS = [
     (lambda x, h, w1, w2: None, "step returned None"),
     (lambda x, h, w1, w2: forward(x, h, w1, w2)[0], "step returns two arrays"),
@@ -44,6 +51,7 @@ STEPS = [
     (lambda x, h, w1, w2: (2 * forward(x, h, w1, w2)[0], forward(x, h, w1, w2)[1]), "but the output isn't"),
     (lambda x, h, w1, w2: forward(2 * x, h, w1, w2), "the new memory isn't right"),
     (without_numpy, "returns one on the CPU"),
+    (into_zeros, "right on the CPU; the check also runs it on the GPU"),
 ]
 
 

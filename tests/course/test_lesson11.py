@@ -205,6 +205,7 @@ def test_a_place_in_small_letters_is_right_and_the_verdict_says_how_it_is_writte
 
 test_right_answers_other_than_the_lessons_own = right(
     ("11.1", ["1", np.int64(1), 0, fl.get_device("CPU")]),
+    ("11.1", [1, 1, 0, "host"], "In a program it's written"),
     ("11.2", [as_a_chain]),
     ("11.3", [np.int64(2), 3.0, 1]),
     ("11.4", [parallel(mean)]),

@@ -52,6 +52,7 @@ test_a_wrong_kernel_is_not_right_and_told_why = not_right(
     ("14.6", [learners.tiled(first_barrier=False)], "read before all of it is there"),
     ("14.6", [learners.tiled(mixed=True)], "numbers are wrong"),
     ("14.6", [learners.tiled(tiles=1)], "the first tile's share"),
+    ("14.6", [learners.tiles_on_their_side], "take turns at the banks of shared memory"),
     ("14.6", [learners.tiled(step=32)], "Rows and columns may be mixed up"),
 )
 test_a_right_kernel_may_be_written_otherwise = right(

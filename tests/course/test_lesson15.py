@@ -81,6 +81,7 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("15.2", [reshaped], "the pictures are scrambled"),
     ("15.2", [lambda model, x: model(np.transpose(x))], "the observations come last now"),
     ("15.2", [lambda model, x: model(np.swapaxes(x, 1, 3))], "the pictures lie on their sides"),
+    ("15.2", [lambda model, x: model(np.moveaxis(x, 1, -1)[..., :2])], "80 of 120 numbers are left"),
     ("15.2", [lambda model, x: model(np.moveaxis(x, 0, -1))], "that's another order"),
     ("15.2", [lambda model, x: fl.gpu(model(np.moveaxis(fl.cpu(x), 1, -1)))], "now they're on the CPU"),
     ("15.2", [forgets_to_return], "returns what the model returns"),

@@ -135,6 +135,8 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("16.1", [lambda rnn, head, x, y, length: step_by_step(rnn, head, x, y, 1)], "inside a piece nothing is cut"),
     ("16.1", [in_pieces(cut=lambda both: (fl.stop_gradient(both[0]), both[1]))], "all of the state is"),
     ("16.1", [lambda rnn, head, x, y, length: None], "returns one number"),
+    ("16.1", [in_pieces(cut=lambda state: state.data)], "an LSTM's state is a tuple of two arrays"),
+    ("16.4", [by_the_layer], "the cell was called; this time, write the loop yourself"),
     ("16.2", [with_factor(lambda length, largest: largest / length)], "a short gradient stays as it is"),
     ("16.2", [with_factor(lambda length, largest: 1)], "it's as long as before"),
     ("16.2", [with_factor(lambda length, largest: np.minimum(1, largest / length) / 2)], "its length is another"),
@@ -178,7 +180,6 @@ test_right_answers_written_otherwise = right(
     ("16.2", [with_if]),
     ("16.3", [with_the_layer]),
     ("16.4", [memories()]),
-    ("16.4", [by_the_layer]),
 )
 
 

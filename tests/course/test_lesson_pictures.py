@@ -9,23 +9,23 @@ import fluxlite as fl
 from fluxlite.course.both_sides import BothSides, Row, _row, both_sides
 from fluxlite.course.digit_pictures import digit_row, filters_at_work, worst_mistakes
 from fluxlite.course.falling import falling
+from fluxlite.course.sine_wave import train_by_hand
 from fluxlite.course.time_bars import phases_figure, program_phases, time_bars
 from fluxlite.course.traps import reaching_back, trained
 from fluxlite.course.wave_pictures import TIMES, by_seed, pairs, predicted
-from fluxlite.jupyter import playground
 
 # -- the pictures of lessons 04 and 05, and lesson 05's loop with its mistakes: what they say is computed ------------
 
 
 def test_the_loop_without_a_mistake_is_the_lessons():
-    np.testing.assert_allclose(trained(), playground.train().losses, rtol=1e-3)
-    assert reaching_back()[0] == pytest.approx(playground.train().losses[-1], rel=1e-3)
+    np.testing.assert_allclose(trained(), train_by_hand().losses, rtol=1e-3)
+    assert reaching_back()[0] == pytest.approx(train_by_hand().losses[-1], rel=1e-3)
 
 
 def test_each_mistake_does_what_the_lesson_says():
     right = trained()
     wiped, same, kept = trained(wipe_memory=True), trained(same_point=True), trained(keep_gradients=True)
-    assert wiped[-1] == pytest.approx(playground.train(carry=False).losses[-1], rel=1e-3)
+    assert wiped[-1] == pytest.approx(train_by_hand(carry=False).losses[-1], rel=1e-3)
     assert wiped[-1] > 10 * right[-1] and same[-1] < right[-1] / 10
     assert kept[0] < right[0] and kept[2] > right[2] and not np.isfinite(kept[-1])
 

@@ -18,6 +18,7 @@ from nbclient import NotebookClient
 from fluxlite import functional
 from fluxlite.course import exercises
 from fluxlite.course.copies import fingerprint
+from fluxlite.course.guesses import questions
 from tools import notebooks as tool
 
 ROOT = Path(__file__).parents[2]
@@ -85,12 +86,12 @@ def test_every_exercise_is_asked_once_solved_checked_and_hinted(path):
 @every_lesson
 def test_every_question_is_guessed_before_it_is_answered_and_has_its_options(path):
     number, everything = path.name[:2], "\n".join(code(path))
-    questions = getattr(exercises.lesson(number), "QUESTIONS", {})
+    asked = questions(number)
     # A lesson may answer what an earlier one asked.
-    assert re.findall(r'^guess\("(.+?)"', everything, re.MULTILINE) == list(questions)
+    assert re.findall(r'^guess\("(.+?)"', everything, re.MULTILINE) == list(asked)
     answered = re.findall(r'^answer\("(.+?)"', everything, re.MULTILINE)
     later = re.findall(r'^answer\("(.+?)"', "\n".join("\n".join(code(it)) for it in LESSONS if it > path), re.M)
-    for id, question in questions.items():
+    for id, question in asked.items():
         assert id in answered + later
         assert id not in answered or everything.index(f'guess("{id}"') < everything.index(f'answer("{id}"')
         assert f'guess("{id}", "{question.right}")' in everything, f"{id}: the solved lesson guesses wrongly"
@@ -99,8 +100,7 @@ def test_every_question_is_guessed_before_it_is_answered_and_has_its_options(pat
 
 
 def test_no_letter_is_right_in_more_than_half_of_the_questions():
-    questions = [getattr(exercises.lesson(number), "QUESTIONS", {}) for number in exercises.lessons()]
-    right = Counter(question.right for lesson in questions for question in lesson.values())
+    right = Counter(question.right for number in exercises.lessons() for question in questions(number).values())
     assert max(right.values()) <= right.total() / 2, "learners would notice"
 
 

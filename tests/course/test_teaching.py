@@ -13,6 +13,7 @@ import fluxlite
 from fluxlite import messages
 from fluxlite.__main__ import main
 from fluxlite.course import exercises
+from fluxlite.course.guesses import questions
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "notebooks"
@@ -40,10 +41,6 @@ def section(number, page=PAGE):
 def part(number, name):
     """One of the bold parts of a lesson's section."""
     return re.search(rf"^\*\*{re.escape(name)}\*\*(.*?)(?=^\*\*|\Z)", section(number), re.MULTILINE | re.DOTALL)[1]
-
-
-def questions(number):
-    return getattr(exercises.lesson(number), "QUESTIONS", {})
 
 
 def minutes(number):

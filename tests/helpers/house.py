@@ -46,6 +46,7 @@ ROOMS = drawn(PAGE.read_text(encoding="utf-8"))
 EXCEPTIONS = {
     ("devices.simulation", "simulated"): "loads the simulated GPU when it is first asked for",
     ("jupyter.crossover", "course"): "shows what lesson 07 measures, and its notebook imports it from jupyter",
+    ("jupyter.playground", "course"): "trains lesson 05's network, and its notebook imports it from jupyter",
     ("reports.diagnosis", TABLE_OF_CONTENTS): "the number of the version stands there",
 }
 

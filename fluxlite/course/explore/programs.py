@@ -14,6 +14,7 @@ from ...jupyter.alive.tape import alive_tape
 from ...jupyter.alive.timeline import alive_timeline
 from ...receipts.recording import Receipt
 from ..crossing import times
+from ..sine_wave import problem
 from .running import alive_race
 
 CARD = "NVIDIA T4"
@@ -21,11 +22,8 @@ CARD = "NVIDIA T4"
 
 def race() -> Alive:
     """Lesson 00: one step of its training, on a recorded CPU and on a simulated T4."""
-    random = np.random.default_rng(1)
-    w1 = (random.standard_normal((7, 6)) * 0.4).astype(np.float32)
-    w2 = (random.standard_normal((6, 1)) * 0.3).astype(np.float32)
-    wave = np.sin(np.linspace(2, 10, 21)).astype(np.float32).reshape(21, 1, 1)
-    receipt = fl.estimate(train, w1, w2, wave[:1], wave[1:2], 1, like=CARD).receipt
+    x, y, w1, w2 = problem()
+    receipt = fl.estimate(train, w1, w2, x[:1], y[:1], 1, like=CARD).receipt
     return alive_race(receipt, times("training step", hidden=6, batch=1).median)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...jupyter.frames import Frames, frames
+from ...messages import many
 from ...pictures import GREY, Picture, look, plots, show
 from ...receipts.seconds import Seconds, duration
 
@@ -52,7 +53,7 @@ def _said(on_cpu: Seconds, on_gpu: Seconds, at: int, cpu: str, gpu: str) -> str:
     else:
         winner, times_faster = (gpu, ratio) if ratio > 1 else (cpu, 1 / ratio)
         verdict = f"The {winner} is faster, by a factor of about {times_faster:.2g}."
-    return f"{at:,} {'wave' if at == 1 else 'waves'} at once. {times} {verdict}"
+    return f"{many(at, 'wave')} at once. {times} {verdict}"
 
 
 def crossing_lines(lines: Mapping[str, Times], cpu: str, gpu: str) -> Frames:

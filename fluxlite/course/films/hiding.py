@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...jupyter.frames import Frames, frames
+from ...messages import many
 from ...pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
 from ...receipts.seconds import duration
 from ..exchange import Link, OneCard, SeveralCards, several_cards
@@ -55,6 +56,5 @@ def _where(found: SeveralCards) -> Any:
 
 
 def _said(found: SeveralCards, buckets: int) -> str:
-    parts = "1 bucket" if buckets == 1 else f"{buckets} buckets"
     waits = f"each card waits for {duration(found.visible)}" if found.visible else "no card waits"
-    return f"The gradients travel in {parts}. The step takes {found.seconds}, and {waits}."
+    return f"The gradients travel in {many(buckets, 'bucket')}. The step takes {found.seconds}, and {waits}."

@@ -8,26 +8,16 @@ import numpy as np
 
 from ...jupyter.frames import Frames, frames
 from ...pictures import BLUE, GREY, ORANGE, Picture, plots, show
-from ..sine_wave import problem
-
-
-def states(w1: Any, w2: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The memory after each of the wave's 20 points, shape (20, H), and the network's output for each, shape (20,)."""
-    x, *_ = problem()
-    memory, kept, outputs = np.zeros_like(w2.T), [], []
-    for point in x:
-        memory = np.tanh(np.concatenate([point, memory], axis=1) @ w1)
-        kept.append(memory.ravel())
-        outputs.append((memory @ w2).item())
-    return np.stack(kept), np.array(outputs)
+from ..sine_wave import problem, run
 
 
 def memory(w1: Any, w2: Any, step: int) -> Picture:
     """The wave up to point `step`, 1 to 20, and the memory after it, for weights w1 (1 + H, H) and w2 (H, 1)."""
-    kept, outputs = states(w1, w2)
-    if not 1 <= step <= len(kept):
-        raise ValueError(f"step is a number from 1 to {len(kept)}, got {step!r}")
-    x, y, *_ = (np.ravel(part) for part in problem()[:2])
+    points, targets, *_ = problem()
+    if not 1 <= step <= len(points):
+        raise ValueError(f"step is a number from 1 to {len(points)}, got {step!r}")
+    outputs, kept = (part[:, 0] for part in run(points, w1, w2))
+    x, y, outputs = points.ravel(), targets.ravel(), outputs.ravel()
     figure, (left, right) = plots(1, 2, height=3.2, width=10, width_ratios=[2, 1])
     left.plot(np.arange(1, 21), x, color=GREY, linewidth=1)
     left.plot(np.arange(1, step + 1), x[:step], "o", color=BLUE, label="points seen")

@@ -1,4 +1,4 @@
-"""Lesson 02, models and fmap: questions and checks."""
+"""Lesson 02, models and fmap: checks."""
 
 from __future__ import annotations
 
@@ -10,33 +10,7 @@ import fluxlite as fl
 
 from ...messages import put_aside
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "02-A": Question(
-        "c",
-        a="a Dense has a bias, too, and that's an array of its own.",
-        b="softmax is a function and holds no array, and each Dense holds two.",
-        c="each of the two Dense layers has a weight and a bias. Functions hold no arrays.",
-        d="there are 67 numbers, but they're in 4 arrays.",
-    ),
-    "02-B": Question(
-        "a",
-        a="d is still the single Dense from the first cell: 5 outputs, each squeezed by a sigmoid.",
-        b="m would give that. But the line calls d, which is still the single layer from the first cell.",
-        c="d is still there: a new m doesn't take it away.",
-    ),
-    "02-C": Question(
-        "b",
-        a="W and W.T are one array, seen in two ways, and it travels once.",
-        b="W travels once, and so does each bias. On the GPU, W.T is a view of W again.",
-        c="the number is right, but the places are still tied: change one, and the other changes.",
-        d="arrays are copied, not layers.",
-    ),
-}
-
-
-# -- 02.1 ---------------------------------------------------------------------------------------------------------
+from ..expect import expect, many, on_cpu, refuse, returned, same, wrong_if
 
 
 @exercise("02.1", "a model that really runs on the GPU", look_at="section 3: the two traps")
@@ -48,47 +22,27 @@ def predict(predict: Any) -> str:
         try:
             y = predict(model, x)
         except fl.errors.DeviceError as error:
-            raise NotRight(
-                "model and data are in two places" + (": x came along, the model did not" if _came(r, 1) else ""),
-                yours=f"the error says: {error}",
-                expected="both on the GPU",
-            ) from None
+            came = ": x came along, the model did not" if r.host_to_device.count == 1 else ""
+            words = f"model and data are in two places{came}"
+            raise NotRight(words, f"the error says: {error}", "both on the GPU") from None
     copies = r.host_to_device.count
-    if fl.device_of(model[0].weight) != fl.get_device("CPU"):
-        raise NotRight("the caller's model was changed; gpu gives you a new model, so leave the old one alone")
-    if not r.launches:
-        raise NotRight(*_idle(copies))
-    if y is None:
-        raise NotRight("predict returned None", None, "the result, as a NumPy array")
-    if not isinstance(y, np.ndarray):
-        raise NotRight("it runs on the GPU, but the result is still there", f"an array on {fl.device_of(y)}", "on CPU")
-    if y.shape != wanted.shape or not np.allclose(y, wanted, atol=1e-5):
-        raise NotRight("the numbers are not those of model(x)", y, wanted)
-    if copies > 5:
-        raise NotRight(
-            "it runs on the GPU, but a line makes copies that nobody keeps", f"{copies} copies to the GPU", "5 copies"
-        )
+    words = "the caller's model was changed; gpu gives you a new model, so leave the old one alone"
+    wrong_if(not on_cpu(model[0].weight), words)
+    idle = {
+        "the GPU was never asked for anything": copies == 0,
+        "one array was moved, but nothing was computed there: first move model and x, then call": copies == 1,
+        "copies were made and dropped: gpu(model) gives a new model, so give it a name and use it": True,
+    }
+    yours = f"copies to the GPU: {copies}, launches there: 0"
+    refuse(idle if not r.launches else {}, yours, "5 copies, and some launches")
+    returned(y, "predict", "the result, as a NumPy array")
+    words = "it runs on the GPU, but the result is still there"
+    wrong_if(not isinstance(y, np.ndarray), words, f"an array on {fl.device_of(y)}", "on CPU")
+    words = "the numbers are not those of model(x)"
+    wrong_if(not same(y, wanted), words, y, wanted)
+    words = "it runs on the GPU, but a line makes copies that nobody keeps"
+    wrong_if(copies > 5, words, f"{copies} copies to the GPU", "5 copies")
     return f"5 copies to the GPU (4 arrays of the model, and x), {r.launches} launches there, 1 copy back"
-
-
-def _came(r: Any, copies: int) -> bool:
-    return r.host_to_device.count == copies
-
-
-def _idle(copies: int) -> tuple[str, str, str]:
-    yours, expected = f"copies to the GPU: {copies}, launches there: 0", "5 copies, and some launches"
-    if copies == 0:
-        return "the GPU was never asked for anything", yours, expected
-    if copies == 1:
-        return "one array was moved, but nothing was computed there: first move model and x, then call", yours, expected
-    return (
-        "copies were made and dropped: gpu(model) gives a new model, so give it a name and use it",
-        yours,
-        expected,
-    )
-
-
-# -- 02.2 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("02.2", "half precision with fmap", look_at="section 6: zeros, a function of one leaf")
@@ -99,33 +53,31 @@ def half(half: Any) -> str:
     try:
         short = half(tree)
     except (AttributeError, TypeError) as error:
-        if any(word in str(error) for word in ("ufunc", "'function'", "NoneType")):
-            raise NotRight(
-                "your function of a leaf was given a function, such as np.tanh, and treated it like an array",
-                yours=f"{type(error).__name__}: {error}",
-                expected="a leaf that isn't an array comes back unchanged",
-            ) from None
-        raise
-    _check_kept(tree, before, short)
+        if not any(word in str(error) for word in ("ufunc", "'function'", "NoneType")):
+            raise
+        words = "your function of a leaf was given a function, such as np.tanh, and treated it like an array"
+        unchanged = "a leaf that isn't an array comes back unchanged"
+        raise NotRight(words, f"{type(error).__name__}: {error}", unchanged) from None
+    for path, array in _arrays(tree).items():
+        changed = array.dtype != before[path].dtype or not np.array_equal(array, before[path])
+        wrong_if(changed, f"half changed the model that it was given: {path}", array.dtype, before[path].dtype)
+    returned(short, "half", "the new model, which fmap builds: return it")
+    built = isinstance(short, dict) and isinstance(short.get("model"), fl.Chain)
+    wrong_if(not built, "the result is not built like the model", type(short).__name__, "what fmap gives")
     _check_dtypes(_arrays(short))
-    if short["model"][0].activation is not np.tanh or short["model"][2] is not fl.softmax:
-        raise NotRight("the functions of the model are not what they were", short["model"][0].activation, np.tanh)
-    if not np.shares_memory(short["table"], short["model"][0].weight):
-        raise NotRight("table and model.layers[0].weight were one array and are two now: let one fmap do it all")
+    first, last = short["model"][0].activation, short["model"][2]
+    kept = first is np.tanh and last is fl.softmax
+    wrong_if(not kept, "the functions of the model are not what they were", first, np.tanh)
+    words = "table and model.layers[0].weight were one array and are two now: let one fmap do it all"
+    wrong_if(not np.shares_memory(short["table"], short["model"][0].weight), words)
     with fl.receipt() as r:
         moved = _arrays({"model": half(fl.gpu(made))})
-    if r.device_to_host.count or any(isinstance(array, np.ndarray) for array in moved.values()):
-        raise NotRight(
-            "a model on the GPU was brought back to the CPU",
-            yours=f"{r.device_to_host.count} copies back",
-            expected="none: astype computes where the array is",
-        )
-    if any(array.dtype != np.float16 for array in moved.values()):
-        raise NotRight(
-            "on the GPU the arrays stayed as they were. They aren't np.ndarrays, but each has a dtype: ask for that",
-            yours=moved["layers[0].weight"].dtype,
-            expected="float16",
-        )
+    back = r.device_to_host.count
+    words, none = "a model on the GPU was brought back to the CPU", "none: astype computes where the array is"
+    wrong_if(back or any(map(on_cpu, moved.values())), words, f"{back} copies back", none)
+    words = "on the GPU the arrays stayed as they were. They aren't np.ndarrays, but each has a dtype: ask for that"
+    as_before = any(array.dtype != np.float16 for array in moved.values())
+    wrong_if(as_before, words, moved["layers[0].weight"].dtype, "float16")
     return "every floating-point array is float16, on its own device; integers, functions and ties are kept"
 
 
@@ -138,41 +90,22 @@ def _arrays(tree: Any) -> dict[str, Any]:
     }
 
 
-def _check_kept(tree: Any, before: dict[str, Any], short: Any) -> None:
-    for path, array in _arrays(tree).items():
-        if array.dtype != before[path].dtype or not np.array_equal(array, before[path]):
-            raise NotRight(f"half changed the model that it was given: {path}", array.dtype, before[path].dtype)
-    if short is None:
-        raise NotRight("half returned None", None, "the new model, which fmap builds: return it")
-    if not isinstance(short, dict) or not isinstance(short.get("model"), fl.Chain):
-        raise NotRight("the result is not built like the model", type(short).__name__, "what fmap gives")
-
-
 def _check_dtypes(arrays: dict[str, Any]) -> None:
-    lost = [path for path, array in arrays.items() if array is None]
-    if lost:
-        raise NotRight(
-            "your function of a leaf returns nothing where there's nothing to shorten",
-            yours=f"{lost[0]} is None",
-            expected="return leaf, for every leaf that you leave as it is",
-        )
-    if arrays["classes"].dtype.kind != "i":
-        raise NotRight("an array of integers was changed", arrays["classes"].dtype, "the same dtype as before")
+    lost = [f"{path} is None" for path, array in arrays.items() if array is None]
+    words = "your function of a leaf returns nothing where there's nothing to shorten"
+    wrong_if(lost, words, _first(lost), "return leaf, for every leaf that you leave as it is")
+    kind = arrays["classes"].dtype
+    wrong_if(kind.kind != "i", "an array of integers was changed", kind, "the same dtype as before")
     floats = {path: array.dtype for path, array in arrays.items() if array.dtype.kind == "f"}
     long = [f"{path} is {dtype}" for path, dtype in floats.items() if dtype != np.float16]
-    if len(long) == 1 and long[0] == "scale is float64":
-        raise NotRight(
-            'only float32 was converted, but float64 is a floating-point type, too: ask for dtype.kind == "f"',
-            long[0],
-            "float16",
-        )
-    if long:
-        raise NotRight(
-            f"{len(long)} of {len(floats)} floating-point arrays are not float16: {long[0]}", long[0], "float16"
-        )
+    words = 'only float32 was converted, but float64 is a floating-point type, too: ask for dtype.kind == "f"'
+    wrong_if(long == ["scale is float64"], words, _first(long), "float16")
+    words = f"{len(long)} of {len(floats)} floating-point arrays are not float16: {_first(long)}"
+    wrong_if(long, words, _first(long), "float16")
 
 
-# -- 02.3 ---------------------------------------------------------------------------------------------------------
+def _first(words: list[str]) -> str:
+    return words[0] if words else ""
 
 
 @exercise("02.3", "copies and bytes, predicted", look_at="section 5: what counts as one array")
@@ -181,24 +114,19 @@ def copies_and_bytes(copies: Any, nbytes: Any) -> str:
     # Messages about this move, which concern x and a part of it, aren't for the learner.
     with fl.receipt() as r, put_aside():
         fl.gpu({"model": fl.Chain(layer, np.tanh, layer), "x": x, "once more": x, "the first ten": x[:10]})
-    paid = (r.host_to_device.count, r.host_to_device.bytes)
+    count, size = paid = (r.host_to_device.count, r.host_to_device.bytes)
     if (copies, nbytes) == paid:
-        return f"{paid[0]} copies, {paid[1]:,} bytes: weight 256, bias 32, x 3,200, its first ten rows once more 320"
-    yours = f"{copies} copies, {nbytes} bytes"
-    if copies in (6, 7):
-        raise NotRight("an array in two places is copied once: look at layer and at x", yours)
-    if copies == 3:
-        raise NotRight("x[:10] is not all of x, so it is no tie: it travels by itself", yours)
-    if copies == 2:
-        raise NotRight("arrays are copied, not layers; a Dense has two", yours)
-    if copies == paid[0] and nbytes in (paid[1] * 2, paid[1] // 4):
-        raise NotRight("the copies are right, but a float32 has 4 bytes", yours)
-    if copies == paid[0]:
-        raise NotRight("the copies are right, the bytes are not", yours, "numbers × 4 for each array, added")
-    raise NotRight("neither number is right. Start with the copies: write down each array once", yours)
-
-
-# -- 02.4 ---------------------------------------------------------------------------------------------------------
+        return f"{count} copies, {size:,} bytes: weight 256, bias 32, x 3,200, its first ten rows once more 320"
+    slips = {
+        "an array in two places is copied once: look at layer and at x": copies in (6, 7),
+        "x[:10] is not all of x, so it is no tie: it travels by itself": copies == 3,
+        "arrays are copied, not layers; a Dense has two": copies == 2,
+        "the copies are right, but a float32 has 4 bytes": copies == count and nbytes in (size * 2, size // 4),
+        "neither number is right. Start with the copies: write down each array once": copies != count,
+    }
+    refuse(slips, f"{copies} copies, {nbytes} bytes")
+    words = "the copies are right, the bytes are not"
+    raise NotRight(words, f"{copies} copies, {nbytes} bytes", "numbers × 4 for each array, added")
 
 
 class _Sealed(fl.Dense):
@@ -219,41 +147,33 @@ def forward(forward: Any) -> str:
     x = rng.standard_normal((3, 3)).astype(np.float32)
     h = x @ first.weight.T
     bent = np.tanh(h + first.bias)
-    _compare(forward(fl.Chain(first), x), bent, x, first, h)
+    slips = {
+        "the bias is missing": np.tanh(h),
+        "the activation is missing": h + first.bias,
+        "the activation comes last, after the bias": np.tanh(h) + first.bias,
+        "weight.T, not weight: a row of weight belongs to an output": np.tanh(x @ first.weight + first.bias),
+        "weight @ x takes the columns of x for observations, but they are the rows: x @ weight.T": np.tanh(
+            first.weight @ x + first.bias
+        ),
+        "x came out as it went in: nothing was computed": x,
+    }
+    _compare(forward(fl.Chain(first), x), bent, slips)
     _compare(forward(fl.Chain(first, last, fl.softmax), x), fl.softmax(bent @ last.weight.T))
-    other = forward(fl.Chain(first, np.abs), x)
-    if np.shape(other) != bent.shape or not np.allclose(other, np.abs(bent), atol=1e-5):
-        raise NotRight(
-            "a function in the Chain isn't always softmax: call the one that's there",
-            yours="not the absolute values, for Chain(Dense(3, 3, np.tanh), np.abs)",
-            expected="x = layer(x)",
-        )
+    words = "a function in the Chain isn't always softmax: call the one that's there"
+    case = "not the absolute values, for Chain(Dense(3, 3, np.tanh), np.abs)"
+    wrong_if(not same(forward(fl.Chain(first, np.abs), x), np.abs(bent)), words, case, "x = layer(x)")
     _compare(forward(fl.Chain(first, last), x[0]), bent[0] @ last.weight.T)
     model, moved = fl.gpu((fl.Chain(first, last), x))
     with fl.receipt() as r:
         y = forward(model, moved)
-    if r.device_to_host.count or fl.device_of(y) == fl.get_device("CPU"):
-        raise NotRight("on the GPU, your function brings something back to the CPU", f"{r.device_to_host.count} copies")
+    back, words = r.device_to_host.count, "on the GPU, your function brings something back to the CPU"
+    wrong_if(back or on_cpu(y), words, many(back))
     return f"as the model does it: one layer, three, a single observation, and on the GPU ({r.launches} launches)"
 
 
-def _compare(y: Any, wanted: Any, x: Any = None, layer: Any = None, h: Any = None) -> None:
-    if y is None:
-        raise NotRight("forward returned None", None, "return x, after the loop")
-    if np.shape(y) == wanted.shape and np.allclose(y, wanted, atol=1e-5):
-        return
-    if layer is not None and np.shape(y) == wanted.shape:
-        slips = {
-            "the bias is missing": np.tanh(h),
-            "the activation is missing": h + layer.bias,
-            "the activation comes last, after the bias": np.tanh(h) + layer.bias,
-            "weight.T, not weight: a row of weight belongs to an output": np.tanh(x @ layer.weight + layer.bias),
-            "weight @ x takes the columns of x for observations, but they are the rows: x @ weight.T": np.tanh(
-                layer.weight @ x + layer.bias
-            ),
-            "x came out as it went in: nothing was computed": x,
-        }
-        for words, slip in slips.items():
-            if np.allclose(y, slip, atol=1e-5):
-                raise NotRight(words, y[0], wanted[0])
-    raise NotRight("not what the model gives", f"shape {np.shape(y)}: {y!r}", f"shape {wanted.shape}: {wanted!r}")
+def _compare(y: Any, wanted: Any, slips: Any = None) -> None:
+    words = "not what the model gives"
+    if slips and np.shape(y) == wanted.shape:
+        expect(y, wanted, words, slips, show=lambda y: y[0])
+    returned(y, "forward", "return x, after the loop")
+    expect(y, wanted, words, shape=words, show=lambda y: f"shape {np.shape(y)}: {y!r}")

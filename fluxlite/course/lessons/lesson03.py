@@ -1,4 +1,4 @@
-"""Lesson 03, your own model: questions and checks."""
+"""Lesson 03, your own model: checks."""
 
 from __future__ import annotations
 
@@ -11,55 +11,25 @@ import numpy as np
 import fluxlite as fl
 
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "03-A": Question(
-        "b",
-        a="fmap doesn't look into every object, only into objects of registered classes.",
-        b="fmap enters only registered classes, and ActorCritic isn't registered.",
-        c="fmap doesn't stop at the first array. It never got in.",
-        d="fmap takes an object that it can't enter for a leaf, and cu leaves it alone. You get a note, but no error.",
-    ),
-    "03-B": Question(
-        "c",
-        a="each field is an array of its own, in its own memory: 2 copies.",
-        b="as float64, the 6 numbers have 48 bytes. But cu turns them into float32 before they travel.",
-        c="2 arrays, 6 numbers, 4 bytes each.",
-        d="an array travels as a whole.",
-    ),
-    "03-C": Question(
-        "a",
-        a="all arrays of an operation have to be on one device. The error says which array isn't.",
-        b="a GPU can't reach into the CPU's memory to multiply.",
-        c="nothing moves by itself. You get a copy only where your program asks for it.",
-    ),
-}
+from ..expect import many, on_cpu, refuse, returned, wrong_if
 
 
 @exercise("03.1", "a class whose arrays all move", look_at="explain(TwoHeads(…)): which box is shut?")
 def two_heads(TwoHeads: Any) -> str:
     with fl.receipt() as built:
         model = TwoHeads(fl.Dense(4, 3), [fl.Dense(3, 2), fl.Dense(3, 1)], "two heads")
-    if built.host_to_device.count:
-        raise NotRight(
-            f"building the model already made {built.host_to_device.count} copies",
-            yours="__init__ moves its arrays",
-            expected="the caller decides where the model lives",
-        )
+    words = f"building the model already made {many(built.host_to_device.count)}"
+    early = "__init__ moves its arrays", "the caller decides where the model lives"
+    wrong_if(built.host_to_device.count, words, *early)
     with fl.receipt() as r:
         moved = fl.gpu(model)
-    stayed = [path for path, array in _arrays(moved) if fl.device_of(array) == fl.get_device("CPU")]
-    if stayed:
-        raise NotRight(
-            f"{len(stayed)} of 6 arrays stayed on the CPU: {', '.join(stayed[:2])}{', …' if len(stayed) > 2 else ''}",
-            yours=f"{r.host_to_device.count} copies host → device",
-            expected="6 copies",
-        )
-    if getattr(moved, "name", None) != "two heads":
-        raise NotRight("the model's name got lost on the way", getattr(moved, "name", None), "two heads")
-    if any(fl.device_of(array) != fl.get_device("CPU") for _, array in _arrays(model)):
-        raise NotRight("the original was changed; a move gives a new model and leaves the old one where it is")
+    stayed = [path for path, array in _arrays(moved) if on_cpu(array)]
+    words = f"{len(stayed)} of 6 arrays stayed on the CPU: {', '.join(stayed[:2])}{', …' if len(stayed) > 2 else ''}"
+    wrong_if(stayed, words, f"{r.host_to_device.count} copies host → device", "6 copies")
+    name = getattr(moved, "name", None)
+    wrong_if(name != "two heads", "the model's name got lost on the way", name, "two heads")
+    words = "the original was changed; a move gives a new model and leaves the old one where it is"
+    wrong_if(not all(on_cpu(array) for _, array in _arrays(model)), words)
     return "6 of 6 arrays moved, the name is kept, and the original is untouched"
 
 
@@ -83,45 +53,37 @@ def my_fmap(my_fmap: Any) -> str:
     seen: list[Any] = []
 
     def double(x: Any) -> Any:
-        if _fmap_is_calling():
-            raise NotRight("that calls fmap itself; write your own walk, with functor")
+        wrong_if(_fmap_is_calling(), "that calls fmap itself; write your own walk, with functor")
         seen.append(x)
-        if isinstance(x, (_ActorCritic, dict, list, tuple)):
-            name = type(x).__name__.lstrip("_")
-            raise NotRight(
-                f"f was called with a whole {name}; call f for leaves only", yours=f"f({name}(…))", expected="f(array)"
-            )
+        name = type(x).__name__.lstrip("_")
+        whole = isinstance(x, (_ActorCritic, dict, list, tuple))
+        wrong_if(whole, f"f was called with a whole {name}; call f for leaves only", f"f({name}(…))", "f(array)")
         return 2 * x if isinstance(x, np.ndarray) else x
 
-    def tree() -> Any:
-        return _ActorCritic(np.ones((2, 2)), {"a": np.ones(2), "b": [np.ones(1), 3]})
+    def tree(n: int = 1) -> Any:
+        return _ActorCritic(n * np.ones((2, 2)), {"a": n * np.ones(2), "b": [n * np.ones(1), 3]})
 
-    model = tree()
-    result = my_fmap(double, model)
-    if result is None:
-        raise NotRight("my_fmap returned None", None, "a new ActorCritic: return what rebuild gives")
-    _check_untouched(model, tree())
-    wanted = fl.fmap(lambda x: 2 * x if isinstance(x, np.ndarray) else x, tree())
-    if not isinstance(result, _ActorCritic):
-        raise NotRight("the result is no ActorCritic", type(result).__name__, "an ActorCritic, made by rebuild")
-    _same(result.actor, wanted.actor, "actor")
-    if not isinstance(result.critic, dict):
-        raise NotRight("critic was a dict", type(result.critic).__name__, "dict")
-    _same(result.critic["a"], wanted.critic["a"], "critic['a']")
-    _same(result.critic["b"][0], wanted.critic["b"][0], "critic['b'][0]")
-    _same(my_fmap(double, np.ones(3)), 2 * np.ones(3), "a bare array")
-    if sum(isinstance(x, np.ndarray) for x in seen) < 4:
-        raise NotRight("f was not called for every array", f"{len(seen)} calls", "one for each leaf")
+    model, wanted = tree(), tree(2)
+    result = returned(my_fmap(double, model), "my_fmap", "a new ActorCritic: return what rebuild gives")
+    pairs = {"actor": (model.actor, tree().actor), "critic['a']": (model.critic["a"], tree().critic["a"])}
+    for path, (now, was) in pairs.items():
+        words = f"your my_fmap changed the model it was given: {path}"
+        wrong_if(not np.array_equal(was, now), words, now.ravel(), was.ravel())
+    kind = type(result).__name__
+    words = "the result isn't an ActorCritic"
+    wrong_if(not isinstance(result, _ActorCritic), words, kind, "an ActorCritic, made by rebuild")
+    wrong_if(not isinstance(result.critic, dict), "critic was a dict", type(result.critic).__name__, "dict")
+    for path, got, right in (
+        ("actor", result.actor, wanted.actor),
+        ("critic['a']", result.critic["a"], wanted.critic["a"]),
+        ("critic['b'][0]", result.critic["b"][0], wanted.critic["b"][0]),
+        ("a bare array", my_fmap(double, np.ones(3)), 2 * np.ones(3)),
+    ):
+        doubled = isinstance(got, np.ndarray) and np.array_equal(got, right)
+        wrong_if(not doubled, f"{path} is not what fmap makes of it", f"{got!r}", f"{right!r}")
+    calls = sum(isinstance(x, np.ndarray) for x in seen)
+    wrong_if(calls < 4, "f was not called for every array", f"{len(seen)} calls", "one for each leaf")
     return "it does what fmap does: a nested model, a dict, a list and a bare array"
-
-
-def _check_untouched(model: Any, was: Any) -> None:
-    pairs = {"actor": (was.actor, model.actor), "critic['a']": (was.critic["a"], model.critic["a"])}
-    for path, (before, now) in pairs.items():
-        if not np.array_equal(before, now):
-            raise NotRight(
-                f"your my_fmap changed the model it was given: {path}", f"{now.ravel()}", f"{before.ravel()}"
-            )
 
 
 def _fmap_is_calling() -> bool:
@@ -130,11 +92,6 @@ def _fmap_is_calling() -> bool:
     while frame is not None and frame.f_code is not fl.fmap.__code__:
         frame = frame.f_back  # type: ignore[assignment]
     return frame is not None
-
-
-def _same(got: Any, wanted: Any, path: str) -> None:
-    if not (isinstance(got, np.ndarray) and np.array_equal(got, wanted)):
-        raise NotRight(f"{path} is not what fmap makes of it", f"{got!r}", f"{wanted!r}")
 
 
 @exercise(
@@ -149,58 +106,44 @@ def copies_and_bytes(copies: Any, nbytes: Any) -> str:
     with fl.receipt() as r:
         fl.gpu((encoder, decoder))
     paid = (r.host_to_device.count, r.host_to_device.bytes)
-    given = (copies, nbytes)
-    if given == paid:
+    if (copies, nbytes) == paid:
         return f"{paid[0]} copies, {paid[1]:,} bytes: 64·32 numbers of 4 bytes, 32 of 8"
-    yours, expected = f"{copies} copies, {nbytes} bytes", f"{paid[0]} copies"
-    if copies == 3:
-        raise NotRight("encoder.weight and decoder.weight are one array, so it's copied once", yours, expected)
-    if nbytes == 64 * 32 * 8 + 32 * 8:
-        raise NotRight("the bytes are right for float64, but gpu makes float32 of it (and leaves integers)", yours)
-    if nbytes == (64 * 32 + 32) * 4:
-        raise NotRight("the bias holds integers of 8 bytes, and gpu leaves integers as they are", yours)
-    if copies == paid[0]:
-        raise NotRight("the number of copies is right, the bytes are not", yours, "numbers × bytes for each, added")
+    yours = f"{copies} copies, {nbytes} bytes"
+    words = "encoder.weight and decoder.weight are one array, so it's copied once"
+    wrong_if(copies == 3, words, yours, f"{paid[0]} copies")
+    float64 = "the bytes are right for float64, but gpu makes float32 of it (and leaves integers)"
+    int32 = "the bias holds integers of 8 bytes, and gpu leaves integers as they are"
+    refuse({float64: nbytes == (64 * 32 + 32) * 8, int32: nbytes == (64 * 32 + 32) * 4}, yours)
+    words = "the number of copies is right, the bytes are not"
+    wrong_if(copies == paid[0], words, yours, "numbers × bytes for each, added")
     raise NotRight("neither number is right. Start with the copies: write down each array once", yours)
 
 
 @exercise("03.4", "frozen, but not left behind", look_at="functor says what moves, trainable says what trains")
 def agent(Agent: Any) -> str:
-    made = Agent(fl.Dense(3, 4, np.tanh), fl.Dense(4, 2))
-    model = fl.gpu(made)
+    model = fl.gpu(Agent(fl.Dense(3, 4, np.tanh), fl.Dense(4, 2)))
     x = fl.gpu(np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3))
-    stayed = [
-        f"{part}.{name}"
-        for part in ("body", "head")
-        for name in ("weight", "bias")
-        if fl.device_of(getattr(getattr(model, part), name)) == fl.get_device("CPU")
-    ]
+    arrays = {f"{part}.{name}": getattr(getattr(model, part), name)
+              for part in ("body", "head") for name in ("weight", "bias")}  # fmt: skip
+    stayed = ", ".join(path for path, array in arrays.items() if on_cpu(array))
     with fl.receipt() as r:
         try:
             model(x)
         except TypeError:
-            if stayed:
-                raise NotRight(
-                    f"{', '.join(stayed)} stayed on the CPU, so the model can't compute",
-                    yours="what isn't a child doesn't move",
-                    expected="all four arrays on the device",
-                ) from None
+            words = f"{stayed} stayed on the CPU, so the model can't compute"
+            wrong_if(stayed, words, "what isn't a child doesn't move", "all four arrays on the device")
             raise
-    if r.device_to_host.count:
-        raise NotRight(
-            f"{r.device_to_host.count} hidden copies back to the CPU in one call of the model; part of it ran there",
-            yours=f"{r.device_to_host.count} copies device → host",
-            expected="0 copies: the model moves once, before it is used",
-        )
-    if stayed:
-        raise NotRight(f"{', '.join(stayed)} stayed on the CPU", expected="all four arrays on the device")
+    back = r.device_to_host.count
+    words = f"{back} hidden copies back to the CPU in one call of the model; part of it ran there"
+    wrong_if(back, words, f"{back} copies device → host", "0 copies: the model moves once, before it is used")
+    wrong_if(stayed, f"{stayed} stayed on the CPU", expected="all four arrays on the device")
     before = {part: fl.cpu(getattr(model, part).weight).copy() for part in ("body", "head")}
     state = fl.setup(fl.Descent(0.1), model)
     grads = fl.gradient(lambda m: np.sum(m(x) ** 2), model)[0]
     fl.update(state, model, grads)
-    changed = {part: not np.array_equal(before[part], fl.cpu(getattr(model, part).weight)) for part in before}
-    if changed["body"]:
-        raise NotRight("body.weight was trained", "it changed in one step", "not a bit changed: it's frozen")
-    if not changed["head"]:
-        raise NotRight("head.weight was not trained", "it didn't change in one step", "changed by the step")
+    changed = {part: not np.array_equal(was, fl.cpu(getattr(model, part).weight)) for part, was in before.items()}
+    frozen = "it changed in one step", "not a bit changed: it's frozen"
+    wrong_if(changed["body"], "body.weight was trained", *frozen)
+    stuck = "it didn't change in one step", "changed by the step"
+    wrong_if(not changed["head"], "head.weight was not trained", *stuck)
     return "all four arrays move, the head learns, the body stays the same"

@@ -1,4 +1,4 @@
-"""Lesson 04, gradients and training: questions and checks."""
+"""Lesson 04, gradients and training: checks."""
 
 from __future__ import annotations
 
@@ -10,39 +10,7 @@ import fluxlite as fl
 
 from ...autodiff.tracked import TrackedArray
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "04-A": Question(
-        "c",
-        a="the number is right. But a function can have several arguments, so you get a tuple of gradients.",
-        b="some libraries do that. Here you get the gradient itself, at the point you name.",
-        c="one gradient for each argument, and f has one argument.",
-    ),
-    "04-B": Question(
-        "a",
-        a="update checks everything before it changes anything, and names the part that's elsewhere.",
-        b="nothing moves by itself, here or anywhere else.",
-        c="that would be the worst of all: a hidden copy at each step, and you'd never notice.",
-    ),
-    "04-C": Question(
-        "c",
-        a="that would be all the data at once. You can do that, too, but this loop doesn't.",
-        b="each batch has two arrays, the inputs and the answers.",
-        c="4 batches with 2 arrays each.",
-        d="a batch travels in one piece.",
-    ),
-    "04-D": Question(
-        "b",
-        a="update changed the model in place, so it has made the 40 steps.",
-        b="train finishes the step, then gives you the history, with the reason.",
-        c="that can happen in a loop of your own, since ■ can stop it between any two lines. train waits for the step.",
-    ),
-}
-
-
-# -- 04.1 ---------------------------------------------------------------------------------------------------------
-
+from ..expect import expect, many, on_cpu, returned, same, wrong_if
 
 _NOTHING = "a gradient is None: the function that you differentiate doesn't use its own argument"
 
@@ -60,17 +28,29 @@ def step(step: Any) -> str:
         if "NoneType" in str(error):
             raise NotRight(_NOTHING, f"the error says: {error}", "lambda w: mse(x @ w, y)") from None
         raise
+    changed = not np.array_equal(w, given)
+    wrong_if(changed, "your step changed the w that it was given. It should return a new one", "w -= …", "w - …")
+    wrong_if(isinstance(new, tuple), "a tuple came back", "(…,)", "the new w, an array like w")
+    moved = hasattr(new, "shape") and not isinstance(new, (np.ndarray, np.generic))
+    wrong_if(moved, "w is on the CPU, and the new w isn't: nothing has to move here", fl.device_of(new), "CPU")
     g = fl.gradient(lambda w: fl.mse(x @ w, y), w)[0]
-    if not np.array_equal(w, given):
-        raise NotRight("your step changed the w that it was given. It should return a new one", "w -= …", "w - …")
-    if new is None:
-        raise NotRight("step returned None", None, "the new w")
-    _check_step(new, w, g, rate, fl.gradient(lambda w: np.sum((x @ w - y) ** 2), w)[0])
-    moved = fl.gpu((w, x, y))
+    of_the_sum = fl.gradient(lambda w: np.sum((x @ w - y) ** 2), w)[0]
+    slips = {
+        "uphill: that is a step along the gradient, and the loss grows": w + rate * g,
+        "you subtracted the whole gradient; the rate says how much of it to take": w - g,
+        "this is the gradient, not the new w": g,
+        "this is the step; the new w is w minus the step": rate * g,
+        "w came back unchanged": w,
+        **{f"the rate is an argument; yours is always {fixed}": w - fixed * g for fixed in (0.01, 0.05, 0.1)},
+        "this is the step for the sum of the squares, but mse is their mean": w - rate * of_the_sum,
+    }
+    expect(new, w - rate * g, "not the new w", slips, name="step", gives="the new w", shape="not the new w", atol=1e-6,
+           show=lambda w: w.ravel().round(3))  # fmt: skip
+    there = fl.gpu((w, x, y))
     with fl.receipt() as r:
-        new = step(*moved, rate)
-    if r.device_to_host.count or isinstance(new, np.ndarray):
-        raise NotRight("on the GPU your step brings something back to the CPU", f"{r.device_to_host.count} copies back")
+        new = step(*there, rate)
+    back, words = r.device_to_host.count, "on the GPU your step brings something back to the CPU"
+    wrong_if(back or on_cpu(new), words, f"{back} copies back")
     return f"the new w, the old one untouched, and on the GPU nothing comes back ({r.launches} launches)"
 
 
@@ -97,8 +77,6 @@ def _check_step(new: Any, w: Any, g: Any, rate: float, of_the_sum: Any) -> None:
     raise NotRight("not the new w", new.ravel().round(3) if comparable else new, (w - rate * g).ravel().round(3))
 
 
-# -- 04.2 ---------------------------------------------------------------------------------------------------------
-
 _SAID = {  # what an error says -> what it means here
     "the input is on": "model and data are in two places: gpu(model) gives a new model, and you have to keep it",
     "in place of the model": "update takes the optimizer's memory first, then the model, then the gradient",
@@ -120,28 +98,21 @@ def fit(fit: Any) -> str:
                 if words in str(error):
                     raise NotRight(meaning, f"the error says: {error}") from None
             raise
-    if trained is None:
-        raise NotRight("fit returned None", None, "the trained model")
-    if not callable(trained):
-        raise NotRight("what came back isn't a model", type(trained).__name__, "the trained model")
-    if not r.launches:
-        raise NotRight("it ran on the CPU, from the first step to the last", "0 launches", "launches at each step")
+    _model(trained, "fit")
+    words = "it ran on the CPU, from the first step to the last"
+    wrong_if(not r.launches, words, "0 launches", "launches at each step")
     after = float(fl.cpu(fl.mse(fl.cpu(trained)(x), y)))
-    if after > 0.01 and after != before and np.isclose(after, _forgetful(100), rtol=0.01):
-        raise NotRight(
-            "setup is inside the loop, so Adam forgets everything at each step: call setup once, before the loop",
-            yours=f"loss {after:.4f}",
-            expected="less than 0.01",
-        )
-    if after > 0.95 * before:
-        raise NotRight(
-            "it runs on the GPU, and learns nothing: does the function that you differentiate use its own argument m? "
-            "And do you return the model that you trained?",
-            yours=f"loss {before:.4f} before, {after:.4f} after",
-            expected="less than 0.01 after 100 steps",
-        )
-    if after > 0.01:
-        raise NotRight("it learns, but less than 100 steps of Adam(0.02) would", f"loss {after:.4f}", "less than 0.01")
+    yours, expected = f"loss {after:.4f}", "less than 0.01"
+    forgets = after > 0.01 and after != before and same(after, _forgetful(100), rtol=0.01, atol=0)
+    words = "setup is inside the loop, so Adam forgets everything at each step: call setup once, before the loop"
+    wrong_if(forgets, words, yours, expected)
+    words = (
+        "it runs on the GPU, and learns nothing: does the function that you differentiate use its own argument m? "
+        "And do you return the model that you trained?"
+    )
+    both = f"loss {before:.4f} before, {after:.4f} after"
+    wrong_if(after > 0.95 * before, words, both, f"{expected} after 100 steps")
+    wrong_if(after > 0.01, "it learns, but less than 100 steps of Adam(0.02) would", yours, expected)
     return f"loss {before:.3f} -> {after:.4f} on the GPU, {r.launches:,} launches"
 
 
@@ -161,10 +132,12 @@ def _product() -> tuple[fl.Chain, np.ndarray, np.ndarray]:
     return fl.Chain(fl.Dense(2, 16, np.tanh, rng=rng), fl.Dense(16, 1, rng=rng)), x, x[:, :1] * x[:, 1:]
 
 
-# -- 04.3 ---------------------------------------------------------------------------------------------------------
-
-
 MOST_STEPS = 200
+
+
+def _model(trained: Any, name: str) -> None:
+    returned(trained, name, "the trained model")
+    wrong_if(not callable(trained), "what came back isn't a model", type(trained).__name__, "the trained model")
 
 
 @exercise(
@@ -185,23 +158,16 @@ def learn_xor(learn_xor: Any) -> str:
     y = np.array([[0], [1], [1], [0]], np.float32)
     with fl.receipt() as r:
         trained = learn_xor(model, x, y)
-    if trained is None:
-        raise NotRight("learn_xor returned None", None, "the trained model")
-    if not callable(trained):
-        raise NotRight("what came back isn't a model", type(trained).__name__, "the trained model")
-    if not r.launches:
-        raise NotRight("it was trained on the CPU", "0 launches", "the model and the four points on the GPU")
-    if len(steps) > MOST_STEPS:
-        raise NotRight("it takes too many steps", f"{len(steps):,} steps", f"at most {MOST_STEPS} steps")
+    _model(trained, "learn_xor")
+    there = "the model and the four points on the GPU"
+    wrong_if(not r.launches, "it was trained on the CPU", "0 launches", there)
+    many_steps = f"{len(steps):,} steps", f"at most {MOST_STEPS} steps"
+    wrong_if(len(steps) > MOST_STEPS, "it takes too many steps", *many_steps)
     guesses = fl.cpu(trained)(x)
     worst = float(np.max(np.abs(guesses - y)))
-    if not worst <= 0.1:
-        what = "always the same answer, whatever goes in" if np.ptp(guesses) < 0.1 else "it isn't there yet"
-        raise NotRight(f"{what}: {worst:.2f} off at one point", guesses.ravel().round(2), y.ravel())
+    what = "always the same answer, whatever goes in" if np.ptp(guesses) < 0.1 else "it isn't there yet"
+    wrong_if(not worst <= 0.1, f"{what}: {worst:.2f} off at one point", guesses.ravel().round(2), y.ravel())
     return f"at most {worst:.2f} off at each of the four points, trained on the GPU with {r.launches:,} launches"
-
-
-# -- 04.4 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("04.4", "a loop that waits once", look_at="with fl.receipt() as r: …, then r.synchronizations")
@@ -210,27 +176,17 @@ def fit_quietly(fit_quietly: Any) -> str:
     wanted = _losses(fl.gpu(model), x, y, 50)
     model = fl.gpu(_product()[0])
     with fl.receipt() as r:
-        losses = fit_quietly(model, x, y, 50)
-    if losses is None:
-        raise NotRight("fit_quietly returned None", None, "an array of 50 losses")
-    if not isinstance(losses, np.ndarray):
-        raise NotRight("the losses aren't in a NumPy array", type(losses).__name__, "ndarray, on the CPU")
-    if losses.shape != (50,):
-        raise NotRight("there's one loss for each of the 50 steps", f"shape {losses.shape}", "shape (50,)")
-    if not np.allclose(losses, wanted, rtol=1e-4, atol=1e-6):
-        raise NotRight("these aren't the losses of this training", losses[:3], wanted[:3])
-    waits = r.synchronizations
-    if not r.launches:
-        raise NotRight("it ran on the CPU", "0 launches", "the same training on the GPU")
-    if waits >= 50:
-        raise NotRight(
-            "it still waits for each number, somewhere in the program: first make one array of them, on the GPU",
-            f"{waits} waits",
-            "1 wait",
-        )
-    if waits > 2:
-        raise NotRight("fewer waits, but one is enough", f"{waits} waits", "1 wait, after the last step")
-    return f"50 losses, {waits} wait{'' if waits == 1 else 's'}, {r.launches:,} launches"
+        losses = returned(fit_quietly(model, x, y, 50), "fit_quietly", "an array of 50 losses")
+    kind = type(losses).__name__
+    wrong_if(not isinstance(losses, np.ndarray), "the losses aren't in a NumPy array", kind, "ndarray, on the CPU")
+    expect(losses, wanted, "these aren't the losses of this training", show=lambda x: x[:3], rtol=1e-4, atol=1e-6,
+           shape="there's one loss for each of the 50 steps")  # fmt: skip
+    waits = many(r.synchronizations, "wait")
+    wrong_if(not r.launches, "it ran on the CPU", "0 launches", "the same training on the GPU")
+    words = "it still waits for each number, somewhere in the program: first make one array of them, on the GPU"
+    wrong_if(r.synchronizations >= 50, words, waits, "1 wait")
+    wrong_if(r.synchronizations > 2, "fewer waits, but one is enough", waits, "1 wait, after the last step")
+    return f"50 losses, {waits}, {r.launches:,} launches"
 
 
 def _losses(model: Any, x: Any, y: Any, steps: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Lesson 06, waiting for the GPU: questions and checks."""
+"""Lesson 06, waiting for the GPU: checks."""
 
 from __future__ import annotations
 
@@ -10,39 +10,8 @@ import fluxlite as fl
 
 from ...messages import put_aside
 from ...receipts.seconds import duration
-from ..exercises import NotRight, exercise, shown
-from ..guesses import Question
-
-QUESTIONS = {
-    "06-A": Question(
-        "b",
-        a="the line is done long before the product is: the host doesn't stand beside the GPU and watch.",
-        b="the host hands the order over, which takes microseconds, and goes on.",
-        c="the GPU starts right away, whether you look or not. It's only that the host doesn't wait for it.",
-    ),
-    "06-B": Question(
-        "b",
-        a="an if has to know which way to go: it copies one number to the host, and waits for it.",
-        b="only if has to know a number. The rest stays on the GPU, or the host knows it.",
-        c="a comparison is an operation like a sum: its result is an array on the GPU, with a True or False in it.",
-        d="the GPU needs those numbers, and it'll have them when their turn comes. Only if brings one to the host.",
-    ),
-    "06-C": Question(
-        "a",
-        a="it measures the machine that plays the T4: NumPy computed the product here.",
-        b="that's the simulated host's time for the order. Python's clock doesn't see it.",
-        c="fl.clock() shows the T4's time. Python's clock knows nothing about a T4: there's none in this machine.",
-    ),
-    "06-D": Question(
-        "c",
-        a="that's how long it takes to order the sum, but there's a wait at the end.",
-        b="the sum is in the queue behind the products, and the wait at the end is for all of them.",
-        c="wait before you start the stopwatch, or it counts what you ordered earlier.",
-    ),
-}
-
-
-# -- 06.1 ---------------------------------------------------------------------------------------------------------
+from ..exercises import exercise, shown
+from ..expect import described, expect, is_number, many, on_cpu, refuse, same, wrong_if
 
 
 def _program(x: Any, W: Any) -> Any:
@@ -62,24 +31,19 @@ def waits(waits: Any) -> str:
     with fl.receipt() as r, put_aside():
         _program(x, fl.gpu(np.ones((4, 4), np.float32)))
     right = r.synchronizations
-    if waits == right:
-        return f"{right} waits: the if for each of three rows, the text with the mean in it, and cpu"
-    for number, message in {
-        0: "something has to wait: at the end the numbers are on the host",
-        1: "cpu waits; but the if has to know something, too, and so does the text",
-        2: "the if waits, too: it has to know which way to go",
-        3: "how often does the if run? And after its loop two more lines have to know a number",
-        4: "one is missing: three times the if, and what else has to know a number? There are two more",
-        6: "one too many: the host knows len(h) and h.shape, and h[0] and h[:3] stay on the GPU",
-    }.items():
-        if waits == number:
-            raise NotRight(message, yours=f"{number} wait{'' if number == 1 else 's'}")
-    if isinstance(waits, (int, np.integer)):
-        raise NotRight("too many: neither rows nor comparisons wait, only what has to know a number", f"{waits} waits")
-    raise NotRight("that's not a number of waits", repr(waits), "a whole number below 10")
-
-
-# -- 06.2 ---------------------------------------------------------------------------------------------------------
+    whole = isinstance(waits, (int, np.integer))
+    wrong_if(not whole, "that's not a number of waits", repr(waits), "a whole number below 10")
+    slips = {
+        "something has to wait: at the end the numbers are on the host": 0,
+        "cpu waits; but the if has to know something, too, and so does the text": 1,
+        "the if waits, too: it has to know which way to go": 2,
+        "how often does the if run? And after its loop two more lines have to know a number": 3,
+        "one is missing: three times the if, and what else has to know a number? There are two more": 4,
+        "one too many: the host knows len(h) and h.shape, and h[0] and h[:3] stay on the GPU": 6,
+    }
+    many_more = "too many: neither rows nor comparisons wait, only what has to know a number"
+    expect(waits, right, many_more, slips, yours=many(waits, "wait"), expected="")
+    return f"{right} waits: the if for each of three rows, the text with the mean in it, and cpu"
 
 
 @exercise("06.2", "a stopwatch", look_at="section 4: wait, clock, run, wait, clock")
@@ -104,45 +68,30 @@ def time_it(time_it: Any) -> str:
     # Only the shapes: the time of such a product doesn't depend on its values.
     found, right = fl.estimate(stopwatch, A, A, like="NVIDIA T4", shapes_only=True).result
     expected = f"{duration(right)} simulated (NVIDIA T4)"
-    if not calls:
-        raise NotRight("time_it didn't run f: it's a function, and f() runs it", expected=expected)
-    if len(calls) > 1:
-        raise NotRight(
-            "time_it runs f() once: a second step of a training, say, would change the weights again",
-            f"{len(calls)} runs",
-            "1 run",
-        )
-    if isinstance(found, bool) or not isinstance(found, (int, float, np.integer, np.floating)):
-        raise NotRight("time_it returns the seconds, a number", shown(found), expected)
+    wrong_if(not calls, "time_it didn't run f: it's a function, and f() runs it", expected=expected)
+    words = "time_it runs f() once: a second step of a training, say, would change the weights again"
+    wrong_if(len(calls) > 1, words, f"{len(calls)} runs", "1 run")
+    wrong_if(not is_number(found), "time_it returns the seconds, a number", shown(found), expected)
     found = float(found)
-    if abs(found - right) < 0.02 * right:
-        return f"{duration(found)} for the product, though three others were in the queue"
-    _wrong_time(time_it, found, right, expected)
-    raise AssertionError("unreachable")
+    if abs(found - right) >= 0.02 * right:
+        _wrong_time(time_it, found, right, expected)
+    return f"{duration(found)} for the product, though three others were in the queue"
 
 
 def _wrong_time(time_it: Any, found: float, right: float, expected: str) -> None:
-    names = getattr(getattr(time_it, "__code__", None), "co_names", ())
-    if {"perf_counter", "time", "monotonic", "process_time", "timeit"} & set(names):
-        raise NotRight("that's this machine's time to simulate it; fl.clock() gives the device's", duration(found))
-    if found < 0:
-        raise NotRight("a negative time: the second reading minus the first", duration(found), expected)
-    if abs(found / 1000 - right) < 0.02 * right or abs(found / 1e6 - right) < 0.02 * right:
-        raise NotRight("the number is right, but fl.clock() gives seconds", f"{found:.4g}", f"{right:.4g}")
-    if found < 0.1 * right:
-        raise NotRight(
-            f"{duration(found)}: you timed the order, not the meal. Wait at the end, too", duration(found), expected
-        )
-    if abs(found - 4 * right) < 0.1 * right:
-        raise NotRight(
-            f"{duration(found)}: three earlier products are in it. Wait before you first read the clock",
-            duration(found),
-            expected,
-        )
-    raise NotRight("that's not the product's time", duration(found), expected)
-
-
-# -- 06.3 ---------------------------------------------------------------------------------------------------------
+    names, yours = getattr(getattr(time_it, "__code__", None), "co_names", ()), duration(found)
+    here = {"perf_counter", "time", "monotonic", "process_time", "timeit"} & set(names)
+    wrong_if(here, "that's this machine's time to simulate it; fl.clock() gives the device's", yours)
+    unit = any(abs(found / factor - right) < 0.02 * right for factor in (1e3, 1e6))
+    wrong_if(unit and found > 0, "the number is right, but fl.clock() gives seconds", f"{found:.4g}", f"{right:.4g}")
+    others = abs(found - 4 * right) < 0.1 * right
+    slips = {
+        "a negative time: the second reading minus the first": found < 0,
+        f"{yours}: you timed the order, not the meal. Wait at the end, too": found < 0.1 * right,
+        f"{yours}: three earlier products are in it. Wait before you first read the clock": others,
+        "that's not the product's time": True,
+    }
+    refuse(slips, yours, expected)
 
 
 def _task() -> tuple[Any, list[tuple[Any, Any]]]:
@@ -170,54 +119,29 @@ def evaluate(evaluate: Any) -> str:
     model(batches[0][0])
     with fl.receipt() as r:
         found = evaluate(model, batches)
-    expected = f"({share:.3f}, {worst:.3f})"
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise NotRight("evaluate returns two numbers, the share of right answers and the largest loss", shown(found))
+    pair = isinstance(found, tuple) and len(found) == 2
+    wrong_if(not pair, "evaluate returns two numbers, the share of right answers and the largest loss", shown(found))
     for name, number in zip(("the share of right answers", "the largest loss"), found):
-        if fl.device_of(number) not in (None, fl.get_device("CPU")):
-            raise NotRight(
-                f"{name} is still on the GPU: read it once, after the loop",
-                f"an array on {fl.device_of(number)}",
-                "a number",
-            )
+        place = fl.device_of(number)
+        words = f"{name} is still on the GPU: read it once, after the loop"
+        wrong_if(place is not None and not on_cpu(number), words, f"an array on {place}", "a number")
+    found = tuple(map(float, found))
     of_batches = sum(_evaluated(model, [batch])[0] for batch in batches) / len(batches)
-    _same_numbers(tuple(map(float, found)), (share, worst), of_batches, expected)
-    _few_waits(r)
-    return f"the same two numbers with {'1 wait' if r.synchronizations == 1 else f'{r.synchronizations} waits'}, not 81"
-
-
-def _same_numbers(found: tuple[float, ...], wanted: tuple[float, float], of_batches: float, expected: str) -> None:
-    yours = f"({found[0]:.3f}, {found[1]:.3f})"
-    if abs(found[0] - of_batches) < 1e-6:
-        raise NotRight(
-            "that's the mean of the batches' shares; the last batch is smaller, and counts less", yours, expected
-        )
-    if abs(found[0] - wanted[0]) > 1e-6:
-        raise NotRight("the share of right answers has changed", yours, expected)
-    if abs(found[1] - wanted[1]) > 1e-5 * wanted[1]:
-        raise NotRight("that's not the largest loss of all 40 batches", yours, expected)
-
-
-def _few_waits(r: Any) -> None:
-    if r.launches < 40 * 4:
-        raise NotRight(
-            f"{r.launches} launches: it no longer runs on the GPU", f"{r.device_to_host.count} copies to the CPU"
-        )
-    if r.synchronizations <= 2:
-        return
-    yours = f"{r.synchronizations} waits"
-    costly = [costs for costs in r.by_line() if costs.waits > 2]
-    if costly and "cpu(" in costly[0].line:
-        raise NotRight(
-            f"{yours}: a list of 40 arrays comes back in 40 copies, with 40 waits; make it one array with np.stack",
-            costly[0].line,
-            "2 waits at most",
-        )
-    where = costly[0].line if costly else yours
-    raise NotRight(f"{yours}: you still read a number for each batch", where, "2 waits at most")
-
-
-# -- 06.4 ---------------------------------------------------------------------------------------------------------
+    mean = "that's the mean of the batches' shares; the last batch is smaller, and counts less"
+    slips = {
+        mean: abs(found[0] - of_batches) < 1e-6,
+        "the share of right answers has changed": abs(found[0] - share) > 1e-6,
+        "that's not the largest loss of all 40 batches": abs(found[1] - worst) > 1e-5 * worst,
+    }
+    refuse(slips, f"({found[0]:.3f}, {found[1]:.3f})", f"({share:.3f}, {worst:.3f})")
+    words = f"{r.launches} launches: it no longer runs on the GPU"
+    wrong_if((r.launches or 0) < 40 * 4, words, f"{r.device_to_host.count} copies to the CPU")
+    waits = many(r.synchronizations, "wait")
+    where = next((costs.line for costs in r.by_line() if costs.waits > 2), waits)
+    each = f"{waits}: a list of 40 arrays comes back in 40 copies, with 40 waits; make it one array with np.stack"
+    words = each if "cpu(" in where else f"{waits}: you still read a number for each batch"
+    wrong_if(r.synchronizations > 2, words, where, "2 waits at most")
+    return f"the same two numbers with {waits}, not 81"
 
 
 @exercise("06.4", "a decision without a wait", look_at="np.minimum and np.where choose on the GPU")
@@ -232,26 +156,19 @@ def clip(clip: Any) -> str:
             found = clip(g, largest)
         waited += r.synchronizations
         _clipped(found, direction, length, largest)
-    if waited:
-        raise NotRight(
-            f"{waited} waits for three gradients: something in there still has to know a number",
-            r.by_line()[0].line if r.by_line() else None,
-            "0 waits",
-            "r.by_line() of a receipt around clip(g, 1.0)",
-        )
+    words = f"{waited} waits for three gradients: something in there still has to know a number"
+    line = next((costs.line for costs in r.by_line()), None)
+    wrong_if(waited, words, line, "0 waits", "r.by_line() of a receipt around clip(g, 1.0)")
     return "long gradients are shortened, short ones kept, and the host never waits"
 
 
 def _clipped(found: Any, direction: np.ndarray, length: float, largest: float) -> None:
     case = f"clip of a gradient of length {length:g} to at most {largest:g}"
-    if found is None or getattr(found, "shape", None) != direction.shape:
-        raise NotRight(f"{case} gives an array of the gradient's shape", shown(found), "shape (3, 4)")
-    if fl.device_of(found) == fl.get_device("CPU"):
-        raise NotRight(f"{case} is on the CPU; it stays on the GPU, where the weights are")
-    values = fl.cpu(found)
-    now, right = float(np.linalg.norm(values)), min(length, largest)
-    if not abs(now - right) < 1e-4:
-        why = "a short gradient should stay as it is" if length <= largest else "a long gradient should get shorter"
-        raise NotRight(f"{case}: {why}", f"length {now:.4g}", f"length {right:g}")
-    if not np.allclose(values, direction * right, atol=1e-5):
-        raise NotRight(f"{case}: its direction has changed; multiply all of it by the same number")
+    words = f"{case} gives an array of the gradient's shape"
+    wrong_if(getattr(found, "shape", None) != direction.shape, words, described(found), "shape (3, 4)")
+    wrong_if(on_cpu(found), f"{case} is on the CPU; it stays on the GPU, where the weights are")
+    now, right = float(np.linalg.norm(fl.cpu(found))), min(length, largest)
+    why = "a short gradient should stay as it is" if length <= largest else "a long gradient should get shorter"
+    wrong_if(not abs(now - right) < 1e-4, f"{case}: {why}", f"length {now:.4g}", f"length {right:g}")
+    words = f"{case}: its direction has changed; multiply all of it by the same number"
+    wrong_if(not same(found, direction * right), words)

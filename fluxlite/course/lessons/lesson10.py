@@ -1,4 +1,4 @@
-"""Lesson 10, which backend: questions and checks."""
+"""Lesson 10, which backend: checks."""
 
 from __future__ import annotations
 
@@ -11,57 +11,10 @@ import fluxlite as fl
 
 from ...messages import put_aside
 from ..exercises import NotDone, NotRight, exercise
-from ..guesses import Question
+from ..expect import returned, same, wrong_if
 
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
 
-QUESTIONS = {
-    "10-A": Question(
-        "a",
-        a="no GPU is functional, so you get the CPU, the last of the four.",
-        b="a simulated GPU is never chosen on its own. In other lessons, start turns it on for you.",
-        c="you always get a device, so that device(x) works everywhere.",
-        d="asking is no mistake: there's always the CPU.",
-    ),
-    "10-B": Question(
-        "d",
-        a="a library that's installed but doesn't work is no error, as long as you don't ask for it by name.",
-        b="functional means that it was tried and works. What doesn't work isn't chosen.",
-        c="a warning says that you can't have what you asked for; you asked for nothing.",
-        d="you didn't ask for CUDA, so nothing is missing, and there's nothing to say.",
-    ),
-    "10-C": Question(
-        "b",
-        a="faster or not, you asked for the CPU.",
-        b="the CPU is a backend like the others, and always functional, so you get what you asked for.",
-        c="there's nothing to warn about: you get what you asked for.",
-        d="you may prefer the CPU, here and in the guide.",
-    ),
-    "10-D": Question(
-        "a",
-        a="it warns that you can't have what you asked for, and then chooses as if you hadn't asked.",
-        b="it's silent only if you asked for nothing.",
-        c='a preference is a wish. Only naming it in the call, get_device("AMDGPU"), is an order.',
-        d="you never get a device that you can't use.",
-    ),
-    "10-E": Question(
-        "d",
-        a="a preference is a wish, so it never raises.",
-        b="a preference says what comes first, not what is allowed.",
-        c="it warns, with verbose=True and without: you asked for something else.",
-        d="you can't have AMDGPU, so it warns, and CUDA is the first that's functional.",
-    ),
-    "10-F": Question(
-        "c",
-        a="the file counts least of the three.",
-        b="the variable counts more than the file, but the program's own call of simulate_gpu is nearer than both.",
-        c="what the program itself says counts more than what's set around it.",
-        d="they don't contradict each other: one counts more than the next.",
-    ),
-}
-
-
-# -- 10.1 ---------------------------------------------------------------------------------------------------------
 
 _COMPUTERS: dict[str, dict[str, Any]] = {
     "server": {"CUDA": "no driver", "AMDGPU": "functional"},
@@ -88,18 +41,16 @@ def three_computers(server: Any, mac: Any, workstation: Any, warnings: Any) -> s
         with fl.pretend(**computer), put_aside() as said:
             wanted[name] = fl.get_device().backend
         lines += said.getvalue().splitlines()
+    backends = fl.supported_devices()
     for name, answer in given.items():
-        word = _backend_word(answer)
-        if word == wanted[name].lower():
-            continue
-        if word not in [one.lower() for one in fl.supported_devices()]:
-            raise NotRight(f"{name}: one of {', '.join(fl.supported_devices())}, in quotes", f"{name} = {answer!r}")
-        raise NotRight(f"{name}: {_WHY_NOT.get((name, word), 'not this one')}", f"{name} = {answer!r}")
+        word, yours = _backend_word(answer), f"{name} = {answer!r}"
+        known = word in [one.lower() for one in backends]
+        wrong_if(not known, f"{name}: one of {', '.join(backends)}, in quotes", yours)
+        wrong_if(word != wanted[name].lower(), f"{name}: {_WHY_NOT.get((name, word), 'not this one')}", yours)
     expected = sum(line.startswith("┌ Warning") for line in lines)
-    if warnings != expected:
-        few = "one of the three doesn't have what the preference asks for, and says so"
-        many = "a warning says that you can't have what you asked for. On how many of the three is that so?"
-        raise NotRight(few if warnings == 0 else many, f"warnings = {warnings!r}")
+    few = "one of the three doesn't have what the preference asks for, and says so"
+    many = "a warning says that you can't have what you asked for. On how many of the three is that so?"
+    wrong_if(warnings != expected, few if warnings == 0 else many, f"warnings = {warnings!r}")
     return f"AMDGPU, Metal, CPU; and one warning, on the Mac, which has no CUDA{_spelled(given, wanted)}"
 
 
@@ -114,8 +65,6 @@ def _backend_word(answer: Any) -> str:
     """The backend that was meant: ``"CUDA"`` in any case, or a device."""
     return str(getattr(answer, "backend", answer)).strip().lower()
 
-
-# -- 10.2 ---------------------------------------------------------------------------------------------------------
 
 # Each with whether to use a GPU there.
 _PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
@@ -132,35 +81,23 @@ _PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
     "10.2", "one program for every computer", look_at="get_device() without a name: what does it give, and where?"
 )
 def predict_everywhere(predict: Any) -> str:
-    if not callable(predict):
-        raise NotRight("predict should be a function of a model and an array", f"{predict!r}")
+    wrong_if(not callable(predict), "predict should be a function of a model and an array", f"{predict!r}")
     model = fl.Dense(3, 2, np.tanh, rng=np.random.default_rng(0))
     x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
     wanted = model(x)
     for place, computer, uses_gpu in _PLACES:
         result, launches, simulated = _run(predict, model, x, place, computer)
-        if simulated:
-            raise NotRight(f"{place} your function turned a simulated GPU on; here it shouldn't")
-        if result is None:
-            raise NotRight("predict returned None", None, "the model's output")
-        if not isinstance(result, np.ndarray):
-            raise NotRight(
-                f"{place} the result isn't a NumPy array, and the caller goes on in NumPy",
-                f"{type(result).__name__} on {fl.device_of(result)}",
-                "what fl.cpu gives",
-            )
-        if result.shape != wanted.shape or not np.allclose(result, wanted, atol=1e-5):
-            raise NotRight(
-                f"{place} the values aren't those of model(x)", f"{result.ravel()[:3]} …", f"{wanted.ravel()[:3]} …"
-            )
-        if uses_gpu and not launches:
-            raise NotRight(f"{place} there's a GPU, and your function didn't use it", "0 launches", "3 launches")
-        if launches and not uses_gpu:
-            raise NotRight(
-                f"{place} your function used the GPU all the same",
-                f"{launches} launches",
-                "0 launches: the preference counts",
-            )
+        wrong_if(simulated, f"{place} your function turned a simulated GPU on; here it shouldn't")
+        returned(result, "predict", "the model's output")
+        kind = f"{type(result).__name__} on {fl.device_of(result)}"
+        words = f"{place} the result isn't a NumPy array, and the caller goes on in NumPy"
+        wrong_if(not isinstance(result, np.ndarray), words, kind, "what fl.cpu gives")
+        words = f"{place} the values aren't those of model(x)"
+        wrong_if(not same(result, wanted), words, f"{result.ravel()[:3]} …", f"{wanted.ravel()[:3]} …")
+        words = f"{place} there's a GPU, and your function didn't use it"
+        wrong_if(uses_gpu and not launches, words, "0 launches", "3 launches")
+        words, none = f"{place} your function used the GPU all the same", "0 launches: the preference counts"
+        wrong_if(launches and not uses_gpu, words, f"{launches} launches", none)
     return f"it runs in all {len(_PLACES)} situations, and uses the GPU wherever it should"
 
 
@@ -175,18 +112,13 @@ def _run(predict: Any, model: Any, x: Any, place: str, computer: dict[str, Any])
         raise
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
-        if "Unavailable backend" in text:
-            message = f"{place} your function raised an error: a backend that you name is an order, not a wish"
-        else:
-            message = f"{place} your function raised an error"
-        raise NotRight(message, text) from None
+        order = ": a backend that you name is an order, not a wish" if "Unavailable backend" in text else ""
+        raise NotRight(f"{place} your function raised an error{order}", text) from None
     finally:  # show the learner's own lines, not the library's
         for line in printed.getvalue().splitlines():
             if not line.startswith(("[ ", "┌ ", "│ ", "└ ")):
                 print(line)
 
-
-# -- 10.3 ---------------------------------------------------------------------------------------------------------
 
 _CLUSTER = {"CUDA": "hidden", "environment": "CUDA"}
 _ARGUMENTS = ("CUDA", "AMDGPU", "Metal", "preference", "environment")
@@ -194,11 +126,11 @@ _ARGUMENTS = ("CUDA", "AMDGPU", "Metal", "preference", "environment")
 
 @exercise("10.3", "from the lines to the computer", look_at="line by line: which argument of pretend is it about?")
 def from_the_lines(cluster: Any) -> str:
-    if not isinstance(cluster, dict):
-        raise NotRight('cluster is a dict, such as {"CUDA": "functional", "preference": "CPU"}', f"{cluster!r}")
-    unknown = [name for name in cluster if name not in _ARGUMENTS]
-    if unknown:
-        raise NotRight(f"pretend has no argument {unknown[0]!r}", f"{cluster!r}", f"some of {', '.join(_ARGUMENTS)}")
+    words = 'cluster is a dict, such as {"CUDA": "functional", "preference": "CPU"}'
+    wrong_if(not isinstance(cluster, dict), words, f"{cluster!r}")
+    for name in cluster:
+        expected = f"some of {', '.join(_ARGUMENTS)}"
+        wrong_if(name not in _ARGUMENTS, f"pretend has no argument {name!r}", f"{cluster!r}", expected)
     try:
         yours = _said(cluster)
     except (TypeError, ValueError) as error:
@@ -206,10 +138,9 @@ def from_the_lines(cluster: Any) -> str:
     wanted = _said(_CLUSTER)
     for number, line in enumerate(wanted):
         got = yours[number] if number < len(yours) else "(nothing)"
-        if got != line:
-            raise NotRight(_about(number, got), got, line)
-    if len(yours) > len(wanted):
-        raise NotRight("your computer says more than that", yours[len(wanted)], "(nothing)")
+        wrong_if(got != line, _about(number, got), got, line)
+    for line in yours[len(wanted) :]:
+        raise NotRight("your computer says more than that", line, "(nothing)")
     return "exactly the same four lines: she asked for CUDA in the environment, and its GPUs are hidden"
 
 

@@ -1,4 +1,4 @@
-"""Lesson 11, several GPUs and hidden GPUs: questions and checks."""
+"""Lesson 11, several GPUs and hidden GPUs: checks."""
 
 from __future__ import annotations
 
@@ -12,43 +12,7 @@ import numpy as np
 import fluxlite as fl
 
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "11-A": Question(
-        "a",
-        a="with two cards the numbers are 0 and 1.",
-        b="the numbers begin with 0, so the second card is number 1.",
-        c="fluxlite doesn't guess which card you meant.",
-        d="the CPU stands in when you name nothing; here you named a card.",
-    ),
-    "11-B": Question(
-        "d",
-        a="moving makes a copy and leaves the original where it is, between two cards too.",
-        b="going over the host would take two copies for each array, one down and one up.",
-        c="cards of the same kind can give each other arrays.",
-        d="two arrays, two copies, from card to card; dense0 stays as it is.",
-    ),
-    "11-C": Question(
-        "a",
-        a="what exists stays where it is; new arrays go to the current card.",
-        b="y is new, so it goes to the card that's current now.",
-        c="set_device moves nothing that exists.",
-    ),
-    "11-D": Question(
-        "b",
-        a="the weights went to their cards once, before, and they stay there.",
-        b="what layer 2 gives, 16 rows of 512 numbers of 4 bytes, is what layer 3 needs.",
-        c="the result stays on the last card until you ask for it.",
-        d="card 1 doesn't compute with what's in card 0's memory.",
-    ),
-    "11-E": Question(
-        "c",
-        a="CUDA looked at the variable when it started.",
-        b="nothing watches the environment, so nothing complains.",
-        c="CUDA reads the variable once, when it starts, and it has started.",
-    ),
-}
+from ..expect import expect, many, on_cpu, refuse, returned, same, wrong_if
 
 
 @contextlib.contextmanager
@@ -62,8 +26,6 @@ def _two_cards() -> Iterator[list[Any]]:
         if hidden is not None:
             os.environ["CUDA_VISIBLE_DEVICES"] = hidden
 
-
-# -- 11.1 ---------------------------------------------------------------------------------------------------------
 
 _WHY_NOT = {
     ("b", "cpu"): "device1(a) is a copy of a on card 1",
@@ -88,11 +50,9 @@ def where_is_what(b: Any, c: Any, d: Any, e: Any) -> str:
         right["e"] = fl.cpu(right["b"])
         places = {name: _place(fl.device_of(x)) for name, x in right.items()}
     for name, answer in {"b": b, "c": c, "d": d, "e": e}.items():
-        yours = _place(answer)
-        if yours not in ("0", "1", "cpu"):
-            raise NotRight(f'{name}: write 0, 1 or "CPU"', f"{name} = {answer!r}")
-        if yours != places[name]:
-            raise NotRight(f"{name}: {_WHY_NOT[name, yours]}", f"{name} = {answer!r}")
+        place, yours = _place(answer), f"{name} = {answer!r}"
+        wrong_if(place not in ("0", "1", "cpu"), f'{name}: write 0, 1 or "CPU"', yours)
+        wrong_if(place != places[name], f"{name}: {_WHY_NOT.get((name, place))}", yours)
     spelled = '. In a program it\'s written "CPU"' if isinstance(e, str) and e != "CPU" else ""
     return f"card 1, card 1, card 0, host: gpu follows the current card, device1 doesn't{spelled}"
 
@@ -101,10 +61,8 @@ def _place(answer: Any) -> str:
     """``"0"``, ``"1"`` or ``"cpu"``, for a number, a text or a device."""
     if isinstance(answer, fl.Device):
         return "cpu" if answer.backend == "CPU" else str(answer.index)
-    return "not a place" if isinstance(answer, bool) else str(answer).strip().strip("'\"").lower()
-
-
-# -- 11.2 ---------------------------------------------------------------------------------------------------------
+    word = "not a place" if isinstance(answer, bool) else str(answer).strip().strip("'\"").lower()
+    return "cpu" if word in ("host", "the host") else word
 
 
 @exercise("11.2", "a model on two cards", look_at="what first and second are in section 3, and what the call did")
@@ -118,23 +76,20 @@ def split(split: Any) -> str:
         with fl.receipt() as moves:
             run = split(model, cards)
         held = [card.memory().used - used for card, used in zip(cards, before)]
-        if not callable(run):
-            yours = None if run is None else f"a {type(run).__name__}"
-            raise NotRight("split should return something that you can call with x", yours, "a function, or a Chain")
-        if any(fl.device_of(leaf) not in (None, fl.get_device("CPU")) for leaf in fl.leaves(model)):
-            raise NotRight("the model you were given was changed; moving makes a new one, so keep that")
+        yours = None if run is None else f"a {type(run).__name__}"
+        words = "split should return something that you can call with x"
+        wrong_if(not callable(run), words, yours, "a function, or a Chain")
+        changed = any(fl.device_of(leaf) is not None and not on_cpu(leaf) for leaf in fl.leaves(model))
+        wrong_if(changed, "the model you were given was changed; moving makes a new one, so keep that")
         _check_halves(held, moves.host_to_device.count)
         with fl.receipt() as r:
             result = _called(run, x)
         _check_call(r, cards)
-        if result is None:
-            raise NotRight("what split returns gives None", None, "the model's output for x")
-        place = fl.device_of(result)
-        values = fl.cpu(result)
-    if np.shape(values) != wanted.shape or not np.allclose(values, wanted, atol=1e-5):
-        raise NotRight("the values aren't those of the model on one device", _some(values), _some(wanted))
-    if place != cards[1]:
-        raise NotRight("the result isn't where it was computed", f"on {place}", f"on {cards[1]}")
+        wrong_if(result is None, "what split returns gives None", None, "the model's output for x")
+        place, values = fl.device_of(result), fl.cpu(result)
+    words = "the values aren't those of the model on one device"
+    expect(values, wanted, words, shape=words, show=_some)
+    wrong_if(place != cards[1], "the result isn't where it was computed", f"on {place}", f"on {cards[1]}")
     return "half of the weights on each card, and one copy between them for each call"
 
 
@@ -143,19 +98,16 @@ _LAYER = 64 * 64 * 4 + 512  # a layer's bytes on a card: the weight, and the bia
 
 def _check_halves(held: list[Any], moves: int) -> None:
     """Raises unless each card holds half of the weights. We look only at the bytes on the cards."""
-    layers = [round(nbytes / _LAYER, 1) for nbytes in held]
+    layers, full = [round(nbytes / _LAYER, 1) for nbytes in held], int(held[0] == 0)
+    slips = {
+        "the weights were copied, and none is on the cards in devices: is it devices[0], not device0, and kept?":
+            moves and not any(held),
+        "when split returns, no weight is on a card: move them once, not in each call": not any(held),
+        f"everything is on card {full}, and card {1 - full} is empty": not all(held),
+        "the cards don't hold two of the four layers each": layers != [2, 2],
+    }  # fmt: skip
     yours = f"{held[0]:,} bytes on card 0, {held[1]:,} on card 1"
-    expected = f"{2 * _LAYER:,} on each: two layers"
-    if not any(held) and moves:
-        words = "the weights were copied, and none is on the cards in devices: is it devices[0], not device0, and kept?"
-        raise NotRight(words, yours, expected)
-    if not any(held):
-        raise NotRight("when split returns, no weight is on a card: move them once, not in each call", yours, expected)
-    if not all(held):
-        full = int(held[0] == 0)
-        raise NotRight(f"everything is on card {full}, and card {1 - full} is empty", yours, expected)
-    if layers != [2, 2]:
-        raise NotRight("the cards don't hold two of the four layers each", yours, expected)
+    refuse(slips, yours, f"{2 * _LAYER:,} on each: two layers")
 
 
 def _called(run: Any, x: Any) -> Any:
@@ -179,71 +131,47 @@ def _called(run: Any, x: Any) -> Any:
 
 def _check_call(r: Any, cards: list[Any]) -> None:
     """Raises if one call makes copies that it shouldn't, or leaves a card idle."""
-    activations = 8 * 64 * 4
-    if r.device_to_host.count and r.host_to_device.count <= 1:
-        down = f"{r.device_to_host.count} copy down to the host"
-        raise NotRight("the result was copied back to the host; leave it on the second card", down, "no copy down")
-    if r.device_to_host.count:
-        raise NotRight(
-            "the numbers between the halves went over the host",
-            f"down to the host {_copies(r.device_to_host.count)}, up to the cards {_copies(r.host_to_device.count)}",
-            "one copy from card to card, and x up",
-        )
-    if r.host_to_device.bytes > activations:
-        yours = f"{r.host_to_device.count} copies, {r.host_to_device.bytes:,} bytes from the host"
-        raise NotRight(
-            "one call moved more than x: do the weights travel each time?", yours, f"1 copy, {activations:,} bytes"
-        )
+    activations, up, down = 8 * 64 * 4, r.host_to_device, r.device_to_host.count
+    words = "the result was copied back to the host; leave it on the second card"
+    wrong_if(down and up.count <= 1, words, f"{down} copy down to the host", "no copy down")
+    over = f"down to the host {many(down)}, up to the cards {many(up.count)}"
+    words = "the numbers between the halves went over the host"
+    wrong_if(down, words, over, "one copy from card to card, and x up")
+    once = f"1 copy, {activations:,} bytes"
+    words = "one call moved more than x: do the weights travel each time?"
+    wrong_if(up.bytes > activations, words, f"{up.count} copies, {up.bytes:,} bytes from the host", once)
     between = [m for m in r.timeline() if m.kind == "device to device" and m.name.startswith("copy from")]
     nbytes = sum(moment.bytes for moment in between)
-    if nbytes > activations:
-        yours = f"{len(between)} copies, {nbytes:,} bytes between the cards"
-        raise NotRight("one call copied more between the cards than it has to", yours, f"1 copy, {activations:,} bytes")
+    words = "one call copied more between the cards than it has to"
+    wrong_if(nbytes > activations, words, f"{len(between)} copies, {nbytes:,} bytes between the cards", once)
     busy = {moment.device.index for moment in r.timeline() if moment.kind == "launch"}
-    idle = [card.index for card in cards if card.index not in busy]
-    if idle:
-        raise NotRight(
-            f"card {idle[0]} holds weights and computed nothing", "0 launches there", "the half that it holds"
-        )
-
-
-def _copies(count: int) -> str:
-    return "1 copy" if count == 1 else f"{count} copies"
+    for card in cards:
+        words = f"card {card.index} holds weights and computed nothing"
+        wrong_if(card.index not in busy, words, "0 launches there", "the half that it holds")
 
 
 def _some(values: Any) -> str:
     return f"{np.ravel(values)[:3]} …, shape {np.shape(values)}"
 
 
-# -- 11.3 ---------------------------------------------------------------------------------------------------------
-
-
 @exercise("11.3", "what is visible", look_at="the table in section 4; then a fresh process with such a value")
 def visible(how_many: Any, which: Any, how_many_left: Any) -> str:
-    every = "each number in the list is a card that it sees"
-    _check_number("how_many", how_many, 2, {4: "those that aren't in the list are hidden"}, every)
     inside = "0 is its number inside the process; which card of the computer is it?"
     order = "the order of the list counts, not the order of the numbers"
-    _check_number("which", which, 3, {0: inside, 1: order}, "the first in the list is number 0")
     why_not = {
         0: "what's before the number that doesn't exist still counts",
         2: "the list ends at a number that doesn't exist; what comes after it doesn't count",
         3: "there's no card 7",
     }
-    _check_number("how_many_left", how_many_left, 1, why_not, "read the list from the left")
+    for name, answer, right, slips, otherwise in (
+        ("how_many", how_many, 2, {4: "those that aren't in the list are hidden"},
+         "each number in the list is a card that it sees"),
+        ("which", which, 3, {0: inside, 1: order}, "the first in the list is number 0"),
+        ("how_many_left", how_many_left, 1, why_not, "read the list from the left"),
+    ):  # fmt: skip
+        words = next((words for slip, words in slips.items() if same(answer, slip)), otherwise)
+        wrong_if(not same(answer, right), f"{name}: {words}", f"{name} = {answer!r}")
     return "2 cards; the first is the computer's card 3; and 1, since the list ends at the 7"
-
-
-def _check_number(name: str, answer: Any, right: int, why_not: dict[int, str], otherwise: str) -> None:
-    try:
-        number = int(answer)
-    except (TypeError, ValueError):
-        number = -1
-    if number != right:
-        raise NotRight(f"{name}: {why_not.get(number, otherwise)}", f"{name} = {answer!r}")
-
-
-# -- 11.4 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise(
@@ -266,15 +194,20 @@ def parallel_gradient(parallel_gradient: Any) -> str:
     whole, first, last = (_gradient(model, *part) for part in ((x, y), (x[:3], y[:3]), (x[3:], y[3:])))
     with _two_cards() as cards:
         found = parallel_gradient(loss, model, x, y, cards)
-        if isinstance(found, tuple) and len(found) == 1:
-            raise NotRight(
-                "gradient gives a tuple, one entry for each argument", "a tuple", "its entry for the model: [0]"
-            )
-        if found is None:
-            raise NotRight("parallel_gradient returned None", None, "the gradient for the whole batch")
-        yours = _flat(fl.cpu(found))
+        words = "gradient gives a tuple, one entry for each argument"
+        alone = isinstance(found, tuple) and len(found) == 1
+        wrong_if(alone, words, "a tuple", "its entry for the model: [0]")
+        yours = _flat(fl.cpu(returned(found, "parallel_gradient", "the gradient for the whole batch")))
     _check_rows(rows, x)
-    _check_gradient(yours, whole, first, last)
+    two = "these are two gradients, one of each card; the mean of the two is wanted"
+    words = two if yours.size == 2 * whole.size else "that isn't a gradient of this model"
+    wrong_if(yours.shape != whole.shape, words, f"{yours.size} numbers", f"{whole.size} numbers")
+    slips = {
+        "it's twice as large: the loss is a mean, so average the two gradients, don't add them": 2 * whole,
+        "that's the gradient of the first half alone": first,
+        "that's the gradient of the second half alone": last,
+    }
+    expect(yours, whole, "the values aren't those of the whole batch", slips, show=_some)
     return "three rows on each card, and the mean of both gradients is that of all six rows"
 
 
@@ -289,35 +222,15 @@ def _flat(gradient: Any) -> np.ndarray:
 
 def _check_rows(rows: dict[int, list[Any]], x: Any) -> None:
     """Raises unless the batch's rows were split between the two cards."""
-    if not rows:
-        raise NotRight("loss was never called", None, "once on each card")
-    if -1 in rows:
-        raise NotRight("loss was called with an x on the host", "on CPU", "device(x_part), on the card of its model")
-    if len(rows) == 1:
-        card = next(iter(rows))
-        raise NotRight(f"only card {card} had anything to do", f"loss ran on card {card} alone", "half on each card")
+    wrong_if(not rows, "loss was never called", None, "once on each card")
+    words = "loss was called with an x on the host"
+    wrong_if(-1 in rows, words, "on CPU", "device(x_part), on the card of its model")
+    card = min(rows)
+    alone = f"loss ran on card {card} alone"
+    wrong_if(len(rows) == 1, f"only card {card} had anything to do", alone, "half on each card")
     counts = {card: sum(len(part) for part in parts) for card, parts in sorted(rows.items())}
-    yours = ", ".join(f"{count} on card {card}" for card, count in counts.items())
-    if any(count == len(x) for count in counts.values()):
-        raise NotRight("each card worked on the whole batch", f"rows: {yours}", "3 rows on each")
+    yours = f"rows: {', '.join(f'{count} on card {card}' for card, count in counts.items())}"
+    wrong_if(len(x) in counts.values(), "each card worked on the whole batch", yours, "3 rows on each")
     seen = np.concatenate([part for parts in rows.values() for part in parts])
-    if len(seen) != len(x) or not np.allclose(np.sort(seen, axis=0), np.sort(x, axis=0)):
-        raise NotRight("the two parts together aren't the batch: is a row there twice, or missing?", f"rows: {yours}")
-
-
-def _check_gradient(yours: np.ndarray, whole: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
-    if yours.shape != whole.shape:
-        words = "that isn't a gradient of this model"
-        if yours.size == 2 * whole.size:
-            words = "these are two gradients, one of each card; the mean of the two is wanted"
-        raise NotRight(words, f"{yours.size} numbers", f"{whole.size} numbers")
-    if np.allclose(yours, whole, atol=1e-5):
-        return
-    for other, words in (
-        (2 * whole, "it's twice as large: the loss is a mean, so average the two gradients, don't add them"),
-        (first, "that's the gradient of the first half alone"),
-        (last, "that's the gradient of the second half alone"),
-    ):
-        if np.allclose(yours, other, atol=1e-5):
-            raise NotRight(words, _some(yours), _some(whole))
-    raise NotRight("the values aren't those of the whole batch", _some(yours), _some(whole))
+    words = "the two parts together aren't the batch: is a row there twice, or missing?"
+    wrong_if(not same(np.sort(seen, axis=0), np.sort(x, axis=0)), words, yours)

@@ -1,4 +1,4 @@
-"""Lesson 12, saving and sharing: questions and checks."""
+"""Lesson 12, saving and sharing: checks."""
 
 from __future__ import annotations
 
@@ -11,43 +11,7 @@ import numpy as np
 import fluxlite as fl
 
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "12-A": Question(
-        "c",
-        a="save fetches copies for the file. The model itself never moves.",
-        b="the file holds copies of the numbers. You still have the model.",
-        c="four arrays were copied to the host for the file, and the model stayed where it was.",
-    ),
-    "12-B": Question(
-        "a",
-        a="the code builds a model of the same structure, and the file fills it.",
-        b="the numbers are in the file, but the code isn't: what builds the Chain, and with which functions?",
-        c="the file holds numbers, and any computer can read them.",
-    ),
-    "12-C": Question(
-        "b",
-        a="half a model would be worse than none, so load checks everything first.",
-        b="load checks everything before it changes anything.",
-        c="load doesn't guess or fill up: a file fits, or it doesn't.",
-    ),
-    "12-D": Question(
-        "c",
-        a="Adam's steps depend on what it remembers of past gradients, and a new Adam remembers nothing.",
-        b="nothing looks wrong, and you get no error. That's why it's a trap.",
-        c="Adam starts with an empty memory, and the batches come in another order.",
-    ),
-    "12-E": Question(
-        "b",
-        a="it does, but W.T and W are two objects, although their numbers are in the same memory.",
-        b="W.T is an object of its own, so pickle writes its numbers once more.",
-        c="there is no error, and that's the trouble: you train on, with twice the weights.",
-    ),
-}
-
-
-# -- 12.1 ---------------------------------------------------------------------------------------------------------
+from ..expect import is_number, on_cpu, refuse, returned, same, wrong_if
 
 
 @exercise("12.1", "a file of any size", look_at="load(path) without a target: what is in the file?")
@@ -68,23 +32,18 @@ def _check_restored(restore: Any, path: Path, hidden: int) -> None:
         if "the source has shape" not in str(error):
             raise
         message = f"a file with hidden={hidden} does not fit into the model that you build"
-        raise NotRight(message, yours=error, expected=f"Dense(64, {hidden}, …), Dense({hidden}, 10)") from None
-    if not isinstance(model, fl.Chain):
-        what = "None" if model is None else f"a {type(model).__name__}"
-        raise NotRight("restore should return the model", what, "a Chain with the file's numbers")
+        raise NotRight(message, error, f"Dense(64, {hidden}, …), Dense({hidden}, 10)") from None
+    what = "None" if model is None else f"a {type(model).__name__}"
+    is_chain = isinstance(model, fl.Chain)
+    wrong_if(not is_chain, "restore should return the model", what, "a Chain with the file's numbers")
     arrays = [getattr(model[i], name, None) for i in range(2) for name in ("weight", "bias")]
     wanted = [getattr(saved[i], name) for i in range(2) for name in ("weight", "bias")]
-    if not all(np.array_equal(fl.cpu(a), b) for a, b in zip(arrays, wanted)):
-        raise NotRight("the numbers of the model are not those of the file", "other weights", "load(path, model=model)")
+    equal = all(np.array_equal(fl.cpu(a), b) for a, b in zip(arrays, wanted))
+    words = "the numbers of the model are not those of the file"
+    wrong_if(not equal, words, "other weights", "load(path, model=model)")
     x = rng.standard_normal((3, 64)).astype(np.float32)
-    x_there = fl.gpu(x) if fl.device_of(arrays[0]) != fl.get_device("CPU") else x
-    if not np.allclose(fl.cpu(model(x_there)), saved(x), atol=1e-5):
-        raise NotRight(
-            "the numbers are right, but the model computes something else. A file holds no functions: where is relu?"
-        )
-
-
-# -- 12.2 ---------------------------------------------------------------------------------------------------------
+    words = "the numbers are right, but the model computes something else. A file holds no functions: where is relu?"
+    wrong_if(not same(model(x if on_cpu(arrays[0]) else fl.gpu(x)), saved(x)), words)
 
 
 @exercise("12.2", "the best of all epochs", look_at="the two cases: what is in the file, and what is returned")
@@ -99,36 +58,22 @@ def save_best(save_best: Any) -> str:
             better = loss < best
             if better:
                 best, kept = loss, float(number)
-            _check_best(path, loss, best, kept, better)
-            _check_returned(given, loss, best)
-            if fl.device_of(model[0].weight) == fl.get_device("CPU"):
-                raise NotRight("the model was on the GPU, and now it's on the CPU")
+            wrong_if(not path.exists(), f"no file was written at the first loss, {loss}, which is smaller than inf")
+            contents = fl.load(path)
+            words = "in the file there is nothing called model"
+            wrong_if("model" not in contents, words, ", ".join(contents), "save(path, model=model)")
+            if float(contents["model"]["layers"][0]["weight"][0, 0]) != kept:
+                slips = {
+                    "is the smallest so far, but the file was not written": better,
+                    "is no smaller than the best so far, but the file was written": loss == best,
+                    "is not the smallest, but the file was written": True,
+                }
+                refuse({f"the loss, {loss}, {words}": made for words, made in slips.items()})
+            returned(given, "save_best", f"{best}, the best loss so far")
+            words = f"after a loss of {loss} it didn't return the best so far"
+            wrong_if(not is_number(given) or given != best, words, given, best)
+            wrong_if(on_cpu(model[0].weight), "the model was on the GPU, and now it's on the CPU")
     return "six epochs, two of them equally good, one nan: the file holds the best, and the best loss is returned"
-
-
-def _check_best(path: Path, loss: float, best: float, kept: float, better: bool) -> None:
-    if not path.exists():
-        raise NotRight(f"no file was written at the first loss, {loss}, which is smaller than inf")
-    contents = fl.load(path)
-    if "model" not in contents:
-        raise NotRight("in the file there is nothing called model", ", ".join(contents), "save(path, model=model)")
-    found = float(contents["model"]["layers"][0]["weight"][0, 0])
-    if found != kept and better:
-        raise NotRight(f"the loss, {loss}, is the smallest so far, but the file was not written")
-    if found != kept and loss == best:
-        raise NotRight(f"the loss, {loss}, is no smaller than the best so far, but the file was written")
-    if found != kept:
-        raise NotRight(f"the loss, {loss}, is not the smallest, but the file was written")
-
-
-def _check_returned(given: Any, loss: float, best: float) -> None:
-    if given is None:
-        raise NotRight("save_best returned None", None, f"{best}, the best loss so far")
-    if isinstance(given, bool) or not np.isscalar(given) or given != best:
-        raise NotRight(f"after a loss of {loss} it didn't return the best so far", given, best)
-
-
-# -- 12.3 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("12.3", "arrays and bytes of a file, predicted", look_at="section 6: a tie; and which arrays were moved")
@@ -142,28 +87,25 @@ def arrays_and_bytes(arrays: Any, nbytes: Any) -> str:
         path = Path(folder, "all.safetensors")
         fl.save(path, model=fl.gpu(fl.Chain(encoder, decoder)), losses=np.zeros(100), epoch=3)
         stored = load_file(path)
-    wanted = len(stored), sum(x.nbytes for x in stored.values())
-    if (arrays, nbytes) == wanted:
-        return f"{wanted[0]} arrays, {wanted[1]:,} bytes: the weight once, two biases, 100 losses of 8 bytes"
+    count, size = len(stored), sum(x.nbytes for x in stored.values())
+    if (arrays, nbytes) == (count, size):
+        return f"{count} arrays, {size:,} bytes: the weight once, two biases, 100 losses of 8 bytes"
     yours = f"{arrays} arrays, {nbytes} bytes"
-    if arrays == 5 and nbytes == wanted[1] + weight.nbytes:
-        raise NotRight("W and W.T are a tie, so they're stored once", yours)
-    if arrays == 5 and nbytes in (wanted[1] + 4, wanted[1] + 8):
-        raise NotRight("epoch is a number, no array: it's in the text at the beginning of the file", yours)
-    if arrays == 3:
-        raise NotRight("losses are in the file, too", yours)
-    if arrays != wanted[0]:
-        raise NotRight(
-            "not that many arrays", yours, "weights, biases and losses; a tie counts once, a number not at all"
-        )
-    if nbytes == wanted[1] - 400:
-        raise NotRight("losses were never moved to a GPU, so they're still float64: 8 bytes each", yours)
-    if nbytes == 2 * wanted[1] - 800:
-        raise NotRight("the model is float32, 4 bytes for each number", yours)
+    slips = {
+        "W and W.T are a tie, so they're stored once": (arrays, nbytes) == (5, size + weight.nbytes),
+        "epoch is a number, no array: it's in the text at the beginning of the file":
+            arrays == 5 and nbytes in (size + 4, size + 8),
+        "losses are in the file, too": arrays == 3,
+    }  # fmt: skip
+    refuse(slips, yours)
+    counted = "weights, biases and losses; a tie counts once, a number not at all"
+    wrong_if(arrays != count, "not that many arrays", yours, counted)
+    slips = {
+        "losses were never moved to a GPU, so they're still float64: 8 bytes each": nbytes == size - 400,
+        "the model is float32, 4 bytes for each number": nbytes == 2 * size - 800,
+    }
+    refuse(slips, yours)
     raise NotRight("the number of arrays is right, the bytes are not", yours, "numbers × bytes for each, added")
-
-
-# -- 12.4 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("12.4", "a training goes on", look_at="section 5: the table of what is left out")
@@ -178,13 +120,19 @@ def take_up(take_up: Any) -> str:
         run = _run(2)
         epoch = take_up(path, **run)
         saved = fl.load(path)
-    _check_taken_up(run, saved)
-    if isinstance(epoch, bool) or epoch != 2:
-        yours = epoch if epoch is None or isinstance(epoch, (int, float)) else f"of type {type(epoch).__name__}"
-        raise NotRight("it didn't return the number of epochs that are done", yours, 2)
+    words = "the model that you got hasn't got the file's weights: load(path, model=model)"
+    wrong_if(not _equal(fl.state(fl.cpu(run["model"])), saved["model"]), words)
+    words = "the optimizer's memory that you got is still new: Adam has forgotten the past gradients"
+    new = not _equal(fl.state(fl.cpu(run["opt_state"])), saved["opt_state"])
+    wrong_if(new, words, "steps so far: 0", "the memory from the file, in opt_state itself")
+    words = "the loader's generator is still new: the batches come in another order"
+    wrong_if(not _equal(run["loader"].rng.bit_generator.state, saved["loader"]), words)
+    yours = epoch if epoch is None or isinstance(epoch, (int, float)) else f"of type {type(epoch).__name__}"
+    words = "it didn't return the number of epochs that are done"
+    wrong_if(isinstance(epoch, bool) or epoch != 2, words, yours, 2)
     _epochs(run, 4 - epoch)
-    if not _equal(fl.state(fl.cpu(run["model"])), fl.state(fl.cpu(whole["model"]))):
-        raise NotRight("the weights at the end are not those of a training that never stopped")
+    words = "the weights at the end are not those of a training that never stopped"
+    wrong_if(not _equal(fl.state(fl.cpu(run["model"])), fl.state(fl.cpu(whole["model"]))), words)
     return "two epochs, a file, two epochs more: equal to four epochs, bit for bit"
 
 
@@ -201,19 +149,6 @@ def _epochs(run: dict[str, Any], count: int) -> None:
         return fl.mse(m(x), y)
 
     fl.train(loss, run["model"], run["loader"], run["opt_state"], count, progress=False)
-
-
-def _check_taken_up(run: dict[str, Any], saved: dict[str, Any]) -> None:
-    if not _equal(fl.state(fl.cpu(run["model"])), saved["model"]):
-        raise NotRight("the model that you got hasn't got the file's weights: load(path, model=model)")
-    if not _equal(fl.state(fl.cpu(run["opt_state"])), saved["opt_state"]):
-        raise NotRight(
-            "the optimizer's memory that you got is still new: Adam has forgotten the past gradients",
-            yours="steps so far: 0",
-            expected="the memory from the file, in opt_state itself",
-        )
-    if not _equal(run["loader"].rng.bit_generator.state, saved["loader"]):
-        raise NotRight("the loader's generator is still new: the batches come in another order")
 
 
 def _equal(x: Any, y: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Lesson 14, inside a GPU: questions and checks."""
+"""Lesson 14, inside a GPU: checks."""
 
 from __future__ import annotations
 
@@ -10,45 +10,7 @@ import fluxlite as fl
 
 from ...simulated.threads.errors import KernelError
 from ..exercises import NotRight, exercise
-from ..guesses import Question
-
-QUESTIONS = {
-    "14-A": Question(
-        "d",
-        a="there are enough lanes, but a block stays on one multiprocessor, and that one has 64.",
-        b="a warp gets its orders together, and a multiprocessor has lanes for two warps.",
-        c="that's a CPU's way, and on a GPU each lane would lose: its clock is slower.",
-        d="a block stays on one multiprocessor, and that has 64 lanes. To use more of the chip, use more blocks.",
-    ),
-    "14-B": Question(
-        "c",
-        a="nobody checks: that would cost time in each of a million reads.",
-        b="they run as well as the others do. Nothing tells them that they're too many.",
-        c="they read and write whatever lies behind the array: another array, perhaps.",
-        d="a GPU doesn't count from the end or start again; that's NumPy's politeness.",
-    ),
-    "14-C": Question(
-        "c",
-        a="as many numbers are *used*. But memory comes in sectors, and you pay for all of what's in them.",
-        b="look at the picture: how many numbers of a sector does a warp use down a column?",
-        c="each number brings 7 others along that this warp doesn't use.",
-        d="a row isn't a single sector: 32 numbers are 4 sectors of 32 bytes.",
-    ),
-    "14-D": Question(
-        "b",
-        a="a real GPU doesn't know that anything is wrong.",
-        b="it depends on which warp came first, and that's different each time.",
-        c="it would be, if every warp took the same time in each run. Nothing makes sure of that.",
-        d="sometimes, and that's the worst of it: the test passes, and the program fails next week.",
-    ),
-    "14-E": Question(
-        "a",
-        a="it's one order, and everything it needs lies a few cycles away.",
-        b="the arithmetic was never the cost. The host's orders were, and there's only one left.",
-        c="slower than 2,560 lanes could be, yes. But they had nothing to do before, either.",
-    ),
-}
-
+from ..expect import expect, same, wrong_if
 
 # -- what the checks have in common -----------------------------------------------------------------------------------
 
@@ -65,9 +27,9 @@ _PLAIN = {
 
 def _ran(kernel: Any, blocks: Any, threads: Any, arrays: tuple[Any, ...], **why: str) -> Any:
     """The figures of a launch. `why` says what each kind of error means in this exercise."""
-    if not hasattr(kernel, "figures") or getattr(kernel, "device", False):
-        what = getattr(kernel, "__name__", None) or type(kernel).__name__
-        raise NotRight("that's no kernel: keep the line @jit.rawkernel() above the function", what)
+    is_kernel = hasattr(kernel, "figures") and not getattr(kernel, "device", False)
+    what = getattr(kernel, "__name__", None) or type(kernel).__name__
+    wrong_if(not is_kernel, "that's no kernel: keep the line @jit.rawkernel() above the function", what)
     rounds, kernel.most_rounds = kernel.most_rounds, 10_000  # more than any exercise needs; an endless loop ends sooner
     try:
         kernel[blocks, threads](*arrays)
@@ -94,14 +56,10 @@ def _same(out: Any, right: np.ndarray, name: str = "out") -> None:
     """Raises `NotRight` for the first element that differs."""
     found = fl.cpu(out)
     wrong = np.argwhere(~np.isclose(found, right, rtol=1e-4, atol=1e-3))
-    if len(wrong):
-        place = ", ".join(map(str, wrong[0]))
-        first = tuple(wrong[0])
-        raise NotRight(
-            f"{len(wrong):,} of {right.size:,} numbers are wrong, {name}[{place}] first of all",
-            f"{found[first]:.4g}",
-            f"{right[first]:.4g}",
-        )
+    for first in map(tuple, wrong[:1]):
+        place = ", ".join(map(str, first))
+        words = f"{len(wrong):,} of {right.size:,} numbers are wrong, {name}[{place}] first of all"
+        raise NotRight(words, f"{found[first]:.4g}", f"{right[first]:.4g}")
 
 
 def _busiest(figures: Any) -> str:
@@ -114,7 +72,11 @@ def _score(what: str, figures: Any, par: str) -> str:
     return "\n".join([what, *(f"      {name:<11} {text}" for name, text in rows)])
 
 
-# -- 14.1 -------------------------------------------------------------------------------------------------------------
+def _together(figures: Any, what: str) -> None:
+    """Raises `NotRight` if one thread does what all of a block could share."""
+    alone = max(figures.busiest["reads"], figures.busiest["shared reads"])
+    words = f"{what}, but one thread reads {alone:,} numbers, and the others watch: add by halves"
+    wrong_if(alone > 64, words, _busiest(figures), "17 shared reads")
 
 
 @exercise("14.1", "a map", look_at="twice in section 2: one thread, one element")
@@ -127,20 +89,13 @@ def affine(affine: Any) -> str:
         OutOfBounds="a thread leaves the array: there are 1,024 elements, and 1,024 threads, each with its own number",
     )  # fmt: skip
     found = fl.cpu(out)
-    if not np.array_equal(fl.cpu(there), x):
-        raise NotRight("x has changed: the results belong in out")
-    if not found.any():
-        raise NotRight("out is still all zeros: a kernel returns nothing, it writes into out")
-    if np.allclose(found[:256], right[:256]) and not found[256:].any():
-        raise NotRight(
-            "only the first 256 are there: threadIdx.x counts from 0 in every block. jit.grid(1) counts on",
-            "4 blocks wrote out[0] to out[255]",
-        )
+    wrong_if(not np.array_equal(fl.cpu(there), x), "x has changed: the results belong in out")
+    wrong_if(not found.any(), "out is still all zeros: a kernel returns nothing, it writes into out")
+    one_block = same(found[:256], right[:256]) and not found[256:].any()
+    words = "only the first 256 are there: threadIdx.x counts from 0 in every block. jit.grid(1) counts on"
+    wrong_if(one_block, words, "4 blocks wrote out[0] to out[255]")
     _same(out, right)
     return _score("each element by a thread of its own", figures, "1 read, 1 write")
-
-
-# -- 14.2 -------------------------------------------------------------------------------------------------------------
 
 
 @exercise("14.2", "a guard", look_at="section 3: if i < x.size")
@@ -157,19 +112,12 @@ def pairs(pairs: Any) -> str:
             DataRace=f"{what}, two threads write the same element, or read what another one writes",
         )  # fmt: skip
         found = fl.cpu(out)
-        if np.allclose(found[:-1], right[:-1]) and not np.isclose(found[-1], right[-1]):
-            raise NotRight(
-                f"{what}, the last element is wrong: it has no right neighbour, and stays as it is",
-                f"out[{size - 1}] is {found[-1]:.4g}",
-                f"{right[-1]:.4g}",
-            )
-        if not found.any():
-            raise NotRight(f"{what}, out is still all zeros")
+        last = same(found[:-1], right[:-1]) and not same(found[-1], right[-1])
+        words = f"{what}, the last element is wrong: it has no right neighbour, and stays as it is"
+        wrong_if(last, words, f"out[{size - 1}] is {found[-1]:.4g}", f"{right[-1]:.4g}")
+        wrong_if(not found.any(), f"{what}, out is still all zeros")
         _same(out, right)
     return _score("with 77, 1,000 and 1,024 elements", figures, "2 reads, 1 write")
-
-
-# -- 14.3 -------------------------------------------------------------------------------------------------------------
 
 
 @exercise("14.3", "neighbours read neighbours", look_at="what do lanes 0 and 1 of a warp read at the same moment?")
@@ -183,26 +131,20 @@ def eight_each(eight_each: Any) -> str:
             OutOfBounds=f"{what}, a thread leaves the array: the step has to be the number of all threads",
             DataRace=f"{what}, several threads write the same element: the step has to be the number of all threads",
         )  # fmt: skip
-        found = fl.cpu(out)
-        missing = int(np.sum(found == 0))
-        if missing:
-            raise NotRight(f"{what}, {missing:,} of {x.size:,} elements of out were never written", expected="all")
+        missing = int(np.sum(fl.cpu(out) == 0))
+        wrong_if(missing, f"{what}, {missing:,} of {x.size:,} elements of out were never written", expected="all")
         _same(out, 2 * x)
         busiest = max(figures.busiest["reads"], figures.busiest["writes"])
-        if busiest > 8:
-            raise NotRight(f"{what}, the work isn't shared: one thread handles {busiest:,} elements", expected="8 each")
-        if figures.share < 0.99:
-            line = min(figures.lines, key=lambda line: line.share)
-            raise NotRight(
-                f"the values are right, but only {figures.share:.0%} of what's fetched is used: in each round, "
-                "neighbours should read side by side",
-                f"{figures.sectors:,} sectors; {line.text}",
-                f"{x.nbytes * 2 // 32:,} sectors, 100% used",
-            )
+        words = f"{what}, the work isn't shared: one thread handles {busiest:,} elements"
+        wrong_if(busiest > 8, words, expected="8 each")
+        line = min(figures.lines, key=lambda line: line.share)
+        words = (
+            f"the values are right, but only {figures.share:.0%} of what's fetched is used: in each round, "
+            "neighbours should read side by side"
+        )
+        side_by_side = f"{x.nbytes * 2 // 32:,} sectors, 100% used"
+        wrong_if(figures.share < 0.99, words, f"{figures.sectors:,} sectors; {line.text}", side_by_side)
     return _score(f"{figures.share:.0%} of the sectors used", figures, "8 reads, 8 writes")
-
-
-# -- 14.4 -------------------------------------------------------------------------------------------------------------
 
 
 @exercise("14.4", "a sum by halves", look_at="between which two lines must everyone have finished?")
@@ -215,26 +157,13 @@ def block_sum(block_sum: Any) -> str:
         StuckBarrier="a barrier inside an if that only some threads enter: the others never come, and everyone waits",
         NeverWritten="a thread reads a place in shared memory that nobody has written",
     )  # fmt: skip
-    right = x.reshape(4, 256).sum(1)
-    if np.allclose(fl.cpu(out), x.reshape(4, 256)[:, 0]):
-        raise NotRight("out has each block's first number: nothing was added to it")
-    _same(out, right)
-    if figures.atomics:
-        raise NotRight(
-            f"right sums, by {figures.atomics:,} atomics: the threads stand in a queue. Add by halves in shared memory",
-            expected="0 atomics",
-        )
-    alone = max(figures.busiest["reads"], figures.busiest["shared reads"])
-    if alone > 64:
-        raise NotRight(
-            f"right sums, but one thread reads {alone:,} numbers, and the others watch: add by halves",
-            _busiest(figures),
-            "17 shared reads",
-        )
+    blocks = x.reshape(4, 256)
+    wrong_if(same(out, blocks[:, 0]), "out has each block's first number: nothing was added to it")
+    _same(out, blocks.sum(1))
+    words = f"right sums, by {figures.atomics:,} atomics: the threads stand in a queue. Add by halves in shared memory"
+    wrong_if(figures.atomics, words, expected="0 atomics")
+    _together(figures, "right sums")
     return _score("four sums, and no race", figures, "1 read, 1 write, 17 shared reads, 9 shared writes")
-
-
-# -- 14.5 -------------------------------------------------------------------------------------------------------------
 
 
 @exercise("14.5", "a dot product with few atomics", look_at="section 6, and block_sum: one atomic for each block")
@@ -250,36 +179,21 @@ def dot(dot: Any) -> str:
             StuckBarrier=f"{what}, some threads never reach a barrier: keep it out of every if",
             NeverWritten=f"{what}, a thread without an element leaves its place in shared memory empty: it needs a 0",
         )  # fmt: skip
-        found, right = float(fl.cpu(out)[0]), float(x @ y)
-        if abs(found - right) > 1e-2:
-            words = f"{what}, that's not the dot product"
-            if abs(found - float(x.sum())) < 1e-2:
-                words = f"{what}, that's the sum of x: y is missing"
-            elif abs(found - float(x[:256] @ y[:256])) < 1e-2:
-                words = f"{what}, that's the first block's share alone"
-            elif abs(found - 256 * right) < 1:
-                words = f"{what}, that's 256 times as large: only thread 0 adds its block's sum to out"
-            raise NotRight(words, f"{found:.3f}", f"{right:.3f}")
-        if figures.atomics > blocks:
-            raise NotRight(
-                f"the right number, with {figures.atomics:,} atomics: add up in each block first, then once for all",
-                f"{figures.atomics:,} atomics",
-                f"at most {blocks}, one for each block",
-            )
-        alone = max(figures.busiest["reads"], figures.busiest["shared reads"])
-        if alone > 64:
-            raise NotRight(
-                f"the right number, but one thread reads {alone:,} numbers, and the others watch: add by halves",
-                _busiest(figures),
-                "17 shared reads",
-            )
+        slips = {
+            "that's the sum of x: y is missing": x.sum(),
+            "that's the first block's share alone": x[:256] @ y[:256],
+            "that's 256 times as large: only thread 0 adds its block's sum to out": 256 * (x @ y),
+        }
+        expect(float(fl.cpu(out)[0]), x @ y, "that's not the dot product", slips, before=f"{what}, ",
+               rtol=1e-4, atol=2e-3, show=lambda x: f"{x:.3f}")  # fmt: skip
+        words = f"the right number, with {figures.atomics:,} atomics: add up in each block first, then once for all"
+        few = f"at most {blocks}, one for each block"
+        wrong_if(figures.atomics > blocks, words, f"{figures.atomics:,} atomics", few)
+        _together(figures, "the right number")
     ones = fl.gpu(np.ones(1 << 18, np.float32))
     many = _ran(dot, 1024, 256, (ones, ones, _like(ones, 1)))
     what = f"{many.atomics:,} atomics for {ones.size:,} products, {many.time.partition(',')[0]}"
     return _score(what, figures, "2 reads, 1 write, 17 shared reads, 9 shared writes")
-
-
-# -- 14.6 -------------------------------------------------------------------------------------------------------------
 
 
 @exercise("14.6", "a product by tiles", look_at="each tile: fetch, barrier, use, barrier")
@@ -294,16 +208,21 @@ def by_tiles(by_tiles: Any) -> str:
             OutOfBounds=f"{what}: a thread leaves an array. Rows and columns may be mixed up",
             NeverWritten=f"{what}: a thread reads a place of a tile that nobody has filled",
         )  # fmt: skip
-        right = a @ b
-        if inner > 16 and np.allclose(fl.cpu(out), a[:, :16] @ b[:16], rtol=1e-3, atol=1e-3):
-            raise NotRight(f"{what}: that's the first tile's share. The others have to be added", expected="all tiles")
-        _same(out, right)
-        par = 2 * inner // 16
-        if figures.busiest["reads"] > par:
-            raise NotRight(
-                f"{what} is right, but each thread reads {figures.busiest['reads']:,} numbers from the card's memory",
-                f"{figures.busiest['reads']:,} reads",
-                f"{par}: one of each tile of a, one of each tile of b",
-            )
+        first = same(out, a[:, :16] @ b[:16], 1e-3, 1e-3)
+        words = f"{what}: that's the first tile's share. The others have to be added"
+        wrong_if(first, words, expected="all tiles")
+        _same(out, a @ b)
+        par, reads = 2 * inner // 16, figures.busiest["reads"]
+        words = f"{what} is right, but each thread reads {reads:,} numbers from the card's memory"
+        wrong_if(reads > par, words, f"{reads:,} reads", f"{par}: one of each tile of a, one of each tile of b")
+        words = f"{what} is right, but lanes of a warp take turns at the banks of shared memory"
+        asked = sum(line.requests for line in figures.lines if line.is_shared)
+        turns = f"{figures.conflicts:,} bank conflicts in {asked:,} requests"
+        wrong_if(
+            figures.conflicts > asked / 2,
+            words,
+            turns,
+            "none: let tx, which differs from lane to lane, be the last index",
+        )
     reads = f"{par} reads, 1 write, {2 * inner} shared reads, {par} shared writes"
     return _score("both products, tile by tile", figures, reads)

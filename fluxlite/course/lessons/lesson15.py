@@ -1,4 +1,4 @@
-"""Lesson 15, a network that reads your digit: questions and checks."""
+"""Lesson 15, a network that reads your digit: checks."""
 
 from __future__ import annotations
 
@@ -8,40 +8,8 @@ import numpy as np
 
 import fluxlite as fl
 
-from ..exercises import NotRight, exercise, shown
-from ..guesses import Question
-
-QUESTIONS = {
-    "15-A": Question(
-        "c",
-        a="that's what Dense needs: a weight for each pair of a point and a number that comes out.",
-        b="a filter doesn't have weights of its own for each place: it takes the same nine everywhere.",
-        c="8 filters of 3 × 3 weights and one bias each. The same ones look at every place.",
-        d="that's one filter; there are 8, and each has a bias.",
-    ),
-    "15-B": Question(
-        "a",
-        a="outside of a gradient nothing is dropped: Dropout knows that this is no training.",
-        b="it would be so in training. Outside of a gradient nothing is dropped.",
-        c="there's no luck in it that a seed could repeat: outside of a gradient nothing is drawn.",
-    ),
-    "15-C": Question(
-        "d",
-        a="in most layers it's so. BatchNorm is the one that looks at the whole batch.",
-        b="Dropout is off here, and the answer moves all the same: BatchNorm looks at the whole batch.",
-        c="a picture has 4 × 4 places, so a channel has 16 numbers even in a batch of one. It's no error, just wrong.",
-        d="in training, BatchNorm takes the mean of the batch, so the company matters.",
-    ),
-    "15-D": Question(
-        "a",
-        a="each picture's nearest picture is the picture itself, and its label was learned by heart.",
-        b="it isn't half of anything: each picture finds itself, with its label.",
-        c="that's what it can really do, with new pictures. But it was asked about those that it knows.",
-    ),
-}
-
-
-# -- 15.1 ---------------------------------------------------------------------------------------------------------
+from ..exercises import exercise, shown
+from ..expect import is_number, on_cpu, refuse, same, wrong_if
 
 
 def _small() -> Any:
@@ -91,24 +59,19 @@ _SLIPS: list[dict[tuple[int, ...], str]] = [
 def shapes(shapes: Any) -> str:
     model = _small()
     right = [fl.outputsize(model[: i + 1], (32, 8, 8, 1)) for i in range(len(model))]
-    if not isinstance(shapes, (list, tuple)) or not all(isinstance(shape, (list, tuple)) for shape in shapes):
-        raise NotRight("shapes is a list with a tuple for each layer", f"{shapes!r:.80}", "[(32, 8, 8, …), …]")
-    if len(shapes) != len(right):
-        raise NotRight(f"the model has {len(right)} layers, so there are {len(right)} shapes", f"{len(shapes)} shapes")
+    tuples = isinstance(shapes, (list, tuple)) and all(isinstance(shape, (list, tuple)) for shape in shapes)
+    words = "shapes is a list with a tuple for each layer"
+    wrong_if(not tuples, words, f"{shapes!r:.80}", "[(32, 8, 8, …), …]")
+    words = f"the model has {len(right)} layers, so there are {len(right)} shapes"
+    wrong_if(len(shapes) != len(right), words, f"{len(shapes)} shapes")
     for number, (found, wanted) in enumerate(zip(map(tuple, shapes), right)):
-        if found == wanted:
-            continue
-        where = f"after layer {number}"
-        if found == wanted[1:] and found not in _SLIPS[number]:
-            raise NotRight(f"{where}: the observations come first, and there are 32 of them", found)
+        why = "that is another shape"
         if len(found) != len(wanted):
             why = f"{len(wanted)} axes, {'(N, H, W, C)' if len(wanted) == 4 else '(N, features)'}"
-            raise NotRight(f"{where}: {_SLIPS[number].get(found, why)}", found)
-        raise NotRight(f"{where}: {_SLIPS[number].get(found, 'that is another shape')}", found)
+        if found == wanted[1:]:
+            why = "the observations come first, and there are 32 of them"
+        wrong_if(found != wanted, f"after layer {number}: {_SLIPS[number].get(found, why)}", found)
     return " → ".join(map(str, right))
-
-
-# -- 15.2 ---------------------------------------------------------------------------------------------------------
 
 
 @exercise("15.2", "channels first", look_at="np.moveaxis(x, from, to) moves an axis; np.reshape doesn't")
@@ -122,39 +85,27 @@ def read_theirs(read_theirs: Any) -> str:
         return scores
 
     found = read_theirs(model, fl.gpu(x))
-    if not seen:
-        raise NotRight("the model wasn't called", None, "model(…) of the pictures, in the other order")
-    if found is not scores:
-        raise NotRight("read_theirs returns what the model returns", shown(found), "the model's scores")
-    _in_our_order(seen[-1], x)
-    return "2 pictures of 3 channels, 4 × 5 points: (2, 3, 4, 5) becomes (2, 4, 5, 3), and each point keeps its place"
-
-
-def _in_our_order(got: Any, x: np.ndarray) -> None:
-    wanted = np.moveaxis(x, 1, -1)
+    wrong_if(not seen, "the model wasn't called", None, "model(…) of the pictures, in the other order")
+    wrong_if(found is not scores, "read_theirs returns what the model returns", shown(found), "the model's scores")
+    got, wanted = seen[-1], np.moveaxis(x, 1, -1)
     shape, expected = getattr(got, "shape", None), f"shape {wanted.shape}, for x of shape {x.shape}"
-    if shape is None:
-        raise NotRight("the model takes an array", shown(got), expected)
-    if fl.device_of(got) == fl.get_device("CPU"):
-        raise NotRight("the pictures were on the GPU, and now they're on the CPU", f"shape {shape}", expected)
-    if shape == x.shape:
-        raise NotRight("the channels are still in front", f"shape {shape}", expected)
-    if shape == x.shape[::-1]:
-        raise NotRight("all axes are turned round: the observations come last now", f"shape {shape}", expected)
-    if shape == (2, 5, 4, 3):
-        raise NotRight("height and width are swapped: the pictures lie on their sides", f"shape {shape}", expected)
-    if shape != wanted.shape:
-        raise NotRight("that's another order", f"shape {shape}", expected)
-    if not np.array_equal(fl.cpu(got), wanted):
-        raise NotRight(
-            "the shape is right, and the pictures are scrambled: reshape leaves the numbers in their order and cuts "
-            "them into other rows",
-            f"first point: {fl.cpu(got)[0, 0, 0].tolist()}",
-            f"first point: {wanted[0, 0, 0].tolist()}, one number of each channel",
-        )
-
-
-# -- 15.3 ---------------------------------------------------------------------------------------------------------
+    wrong_if(shape is None, "the model takes an array", shown(got), expected)
+    slips = {
+        "the pictures were on the GPU, and now they're on the CPU": on_cpu(got),
+        "the channels are still in front": shape == x.shape,
+        "all axes are turned round: the observations come last now": shape == x.shape[::-1],
+        "height and width are swapped: the pictures lie on their sides": shape == (2, 5, 4, 3),
+        f"{got.size} of {x.size} numbers are left: all channels of all pictures go to the model": got.size < x.size,
+        "that's another order": shape != wanted.shape,
+    }
+    refuse(slips, f"shape {shape}", expected)
+    words = (
+        "the shape is right, and the pictures are scrambled: reshape leaves the numbers in their order and cuts "
+        "them into other rows"
+    )
+    yours, right = (f"first point: {fl.cpu(pictures)[0, 0, 0].tolist()}" for pictures in (got, wanted))
+    wrong_if(not same(got, wanted), words, yours, f"{right}, one number of each channel")
+    return "2 pictures of 3 channels, 4 × 5 points: (2, 3, 4, 5) becomes (2, 4, 5, 3), and each point keeps its place"
 
 
 class _Heart:
@@ -168,11 +119,11 @@ class _Heart:
         self.asked: list[int] = []
 
     def train(self, X: Any, labels: Any) -> Any:
-        if len(X) != len(labels):
-            raise NotRight("train gets a label for each picture", f"{len(X)} pictures, {len(labels)} labels")
+        yours = f"{len(X)} pictures, {len(labels)} labels"
+        wrong_if(len(X) != len(labels), "train gets a label for each picture", yours)
         numbers = [int(x[0, 0, 0]) for x in X]
-        if any(int(label) != number % 10 for number, label in zip(numbers, labels)):
-            raise NotRight("train gets labels of other pictures: the same rows of X and of labels")
+        others = any(int(label) != number % 10 for number, label in zip(numbers, labels))
+        wrong_if(others, "train gets labels of other pictures: the same rows of X and of labels")
         self.known.update(zip(numbers, map(int, labels)))
         return self.model
 
@@ -190,41 +141,28 @@ def accuracy_of(accuracy_of: Any) -> str:
     labels = np.arange(50) % 10
     heart = _Heart()
     found = accuracy_of(heart.train, X, labels, np.random.default_rng(15))
-    if not heart.known:
-        raise NotRight("nothing was learned: train(X, labels) with a part of the data gives the model")
-    if not heart.asked:
-        raise NotRight("the model wasn't asked anything: model(X) with the other part gives its scores")
-    _kept_apart(set(heart.known), heart.asked)
-    if max(heart.asked) - min(heart.asked) < len(set(heart.asked)):
-        yours = f"asked about pictures {min(heart.asked)} to {max(heart.asked)}"
-        raise NotRight("they aren't shuffled: data may be sorted, by writer for example", yours, "rng.permutation(…)")
-    if isinstance(found, bool) or not isinstance(found, (int, float, np.integer, np.floating)):
-        raise NotRight("accuracy_of returns a number, the share of right ones", shown(found))
+    known, asked = set(heart.known), set(heart.asked)
+    wrong_if(not known, "nothing was learned: train(X, labels) with a part of the data gives the model")
+    wrong_if(not asked, "the model wasn't asked anything: model(X) with the other part gives its scores")
+    both = known & asked
+    yours = f"{len(known)} learned, {len(asked)} asked, {len(both)} in both"
+    slips = {
+        "it's asked about exactly what it learned from. By heart is enough for 1.00": asked == known,
+        "it has learned from all that it's asked about: keep a part away from train": both == asked,
+        "some of what it's asked about, it has learned from": both,
+    }
+    refuse(slips, yours, "0 in both")
+    words = "it learns from the small part and is tested on the large one: the other way round"
+    wrong_if(len(known) < len(asked), words, yours)
+    in_a_row = max(asked) - min(asked) < len(asked)
+    words = "they aren't shuffled: data may be sorted, by writer for example"
+    wrong_if(in_a_row, words, f"asked about pictures {min(asked)} to {max(asked)}", "rng.permutation(…)")
+    wrong_if(not is_number(found), "accuracy_of returns a number, the share of right ones", shown(found))
     right = np.mean([number < 25 for number in heart.asked])
-    if abs(float(found) - right) > 1e-6:
-        raise NotRight(
-            "the model was asked about the right pictures, but the share is another one: are these their labels?",
-            f"{float(found):.2f}",
-            f"{right:.2f}",
-        )
-    others = len(set(heart.asked))
-    return f"learned from {len(heart.known)} pictures, asked about {others} others: {right:.2f}, not 1.00"
+    words = "the model was asked about the right pictures, but the share is another one: are these their labels?"
+    wrong_if(abs(float(found) - right) > 1e-6, words, f"{float(found):.2f}", f"{right:.2f}")
+    return f"learned from {len(known)} pictures, asked about {len(asked)} others: {right:.2f}, not 1.00"
 
-
-def _kept_apart(known: set[int], asked: list[int]) -> None:
-    both = known & set(asked)
-    yours = f"{len(known)} learned, {len(set(asked))} asked, {len(both)} in both"
-    if both == set(asked) == known:
-        raise NotRight("it's asked about exactly what it learned from. By heart is enough for 1.00", yours, "0 in both")
-    if both == set(asked):
-        raise NotRight("it has learned from all that it's asked about: keep a part away from train", yours, "0 in both")
-    if both:
-        raise NotRight("some of what it's asked about, it has learned from", yours, "0 in both")
-    if len(known) < len(set(asked)):
-        raise NotRight("it learns from the small part and is tested on the large one: the other way round", yours)
-
-
-# -- 15.4 ---------------------------------------------------------------------------------------------------------
 
 _NONE = "none of these"
 
@@ -257,28 +195,25 @@ def answers(answers: Any) -> str:
         right = [int(np.argmax(row)) if np.max(row) >= least else _NONE for row in shares]
         given = answers(rows.copy(), least)
         found = given.tolist() if isinstance(given, np.ndarray) else given
-        if not isinstance(found, (list, tuple)) or len(found) != len(right):
-            expected = f"{len(right)} answers"
-            raise NotRight("answers returns a list, with an answer for each picture", shown(given), expected)
+        one_each = isinstance(found, (list, tuple)) and len(found) == len(right)
+        words = "answers returns a list, with an answer for each picture"
+        wrong_if(not one_each, words, shown(given), f"{len(right)} answers")
         for number, (one, wanted) in enumerate(zip(found, right)):
             if one != wanted or isinstance(one, bool):
-                raise _wrong(one, wanted, shares[number], rows[number], least)
+                _wrong(one, wanted, shares[number].max(), rows[number].max(), least)
     return "sure of 3 pictures with 0.6, of 2 with 0.9; of the others it says that they're none of these"
 
 
-def _wrong(one: Any, wanted: Any, shares: Any, scores: Any, least: float) -> NotRight:
-    case = f"the largest score is {scores.max():g}, its share {shares.max():.2f}, and least is {least:g}"
+def _wrong(one: Any, wanted: Any, share: float, score: float, least: float) -> None:
+    case = f"the largest score is {score:g}, its share {share:.2f}, and least is {least:g}"
     is_digit = isinstance(one, (int, np.integer)) and not isinstance(one, bool) and 0 <= one <= 9
-    if isinstance(one, str) and one.isdigit():
-        why = "a digit is a number, 7 and not '7'"
-    elif not is_digit and one != _NONE:
-        why = "an answer is a digit, or, if no share is large enough, these three words"
-    elif is_digit and isinstance(wanted, int):
-        why = "that's another digit: the one with the largest score"
-    elif (scores.max() >= least) != (shares.max() >= least):
-        why = f"{case}: compare the share with least, not the score"
-    elif one == _NONE and shares.max() == least:
-        why = f"{case}: enough for an answer, since at least {least:g} may be {least:g} itself"
-    else:
-        why = f"{case}: {'too little' if wanted == _NONE else 'enough'} for an answer"
-    return NotRight(why, repr(one), repr(wanted))
+    slips = {
+        "a digit is a number, 7 and not '7'": isinstance(one, str) and one.isdigit(),
+        "an answer is a digit, or, if no share is large enough, these three words": not is_digit and one != _NONE,
+        "that's another digit: the one with the largest score": is_digit and isinstance(wanted, int),
+        f"{case}: compare the share with least, not the score": (score >= least) != (share >= least),
+        f"{case}: enough for an answer, since at least {least:g} may be {least:g} itself":
+            one == _NONE and share == least,
+        f"{case}: {'too little' if wanted == _NONE else 'enough'} for an answer": True,
+    }  # fmt: skip
+    refuse(slips, repr(one), repr(wanted))

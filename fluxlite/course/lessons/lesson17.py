@@ -1,4 +1,4 @@
-"""Lesson 17, several machines: questions and checks."""
+"""Lesson 17, several machines: checks."""
 
 from __future__ import annotations
 
@@ -10,44 +10,7 @@ import numpy as np
 from ...receipts.seconds import duration
 from ..exchange import LINKS, Link, large_network, ring, sent, several_cards
 from ..exercises import NotRight, exercise, shown
-from ..guesses import Question
-
-QUESTIONS = {
-    "17-A": Question(
-        "c",
-        a="each sees only its own rows, but it gets the mean of all gradients, so it learns from the others' rows too.",
-        b="the same sum in another order is rounded elsewhere, so the last digits may differ.",
-        c="the mean of the halves' gradients is the gradient of the whole batch; only the rounding differs.",
-        d="there are as many updates as before, each with the gradient of the same 64 rows.",
-    ),
-    "17-B": Question(
-        "b",
-        a="that's what it would send if each card sent everything to the three others.",
-        b="6 steps of 25 MB: 3 to add up, and 3 to hand round.",
-        c="a card sends a quarter in each step, and there are 6 steps, not 4.",
-        d="that's one step. There are 6 of them.",
-    ),
-    "17-C": Question(
-        "d",
-        a="it would be half if the time were the GPU's. It's the host's: 89 launches, for 64 rows or for 32.",
-        b="it would be half if the time were the GPU's, and the exchange of 8 kB takes hardly any.",
-        c="half a batch takes as many launches as a whole one, so nothing is saved.",
-        d="as many launches for half a batch, and the exchange on top.",
-    ),
-    "17-D": Question(
-        "a",
-        a="each bucket goes round the ring for itself, and has its own 2 (n - 1) latencies.",
-        b="the last bucket gets smaller, that's true, but each bucket has its latencies.",
-        c="as many bytes travel, but in more steps, and each step has its latency.",
-    ),
-}
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
-
-
-# -- 17.1 ---------------------------------------------------------------------------------------------------------
+from ..expect import is_number, many, refuse, wrong_if
 
 
 class _Ring:
@@ -59,10 +22,10 @@ class _Ring:
         self.senders: list[int] = []  # in order
 
     def send(self, card: Any, piece: Any) -> Any:
-        if isinstance(card, bool) or not isinstance(card, (int, np.integer)) or not 0 <= card < self.cards:
-            raise NotRight(f"send(card, piece): card is a number from 0 to {self.cards - 1}", f"{card!r:.60}")
-        if not isinstance(piece, np.ndarray):
-            raise NotRight("send(card, piece): piece is an array", shown(piece))
+        whole = isinstance(card, (int, np.integer)) and not isinstance(card, bool)
+        words = f"send(card, piece): card is a number from 0 to {self.cards - 1}"
+        wrong_if(not whole or not 0 <= card < self.cards, words, f"{card!r:.60}")
+        wrong_if(not isinstance(piece, np.ndarray), "send(card, piece): piece is an array", shown(piece))
         self.bytes[card] += piece.nbytes
         self.messages[card] += 1
         self.senders.append(int(card))
@@ -87,62 +50,59 @@ def all_reduce(all_reduce: Any) -> str:
         _right_traffic(arrays[0], ring)
     spoiled = _Ring(4, spoiled=0.5)
     found = all_reduce([array.copy() for array in _arrays(4)], spoiled.send)
-    if found is not None and np.array_equal(np.asarray(found)[1], sum(_arrays(4))):
-        raise NotRight("what arrived isn't used: take what send returns. A card can't look into another's memory")
+    guessed = found is not None and np.array_equal(np.asarray(found)[1], sum(_arrays(4)))
+    wrong_if(guessed, "what arrived isn't used: take what send returns. A card can't look into another's memory")
     return "4 cards: each sent 6 messages of a quarter, 96 bytes in all, and all have the sum; 3 cards as well"
 
 
 def _right_sums(found: Any, arrays: list[np.ndarray], ring: _Ring) -> None:
     total, cards = np.sum(arrays, axis=0), ring.cards
-    if not isinstance(found, (list, tuple, np.ndarray)) or len(found) != cards:
-        raise NotRight(f"all_reduce returns a list with an array for each of the {cards} cards", f"{found!r:.80}")
+    one_each = isinstance(found, (list, tuple, np.ndarray)) and len(found) == cards
+    wrong_if(not one_each, f"all_reduce returns a list with an array for each of the {cards} cards", f"{found!r:.80}")
     shapes = [np.shape(array) for array in found]
-    if shapes != [total.shape] * cards:
-        raise NotRight("each card gets a whole array again: np.concatenate joins the pieces", shapes, total.shape)
+    words = "each card gets a whole array again: np.concatenate joins the pieces"
+    wrong_if(shapes != [total.shape] * cards, words, shapes, total.shape)
     values = np.asarray(found, np.float64)
-    if not any(ring.messages):
-        raise NotRight("nothing was sent. A card has only its own array until something arrives: send(card, piece)")
+    words = "nothing was sent. A card has only its own array until something arrives: send(card, piece)"
+    wrong_if(not any(ring.messages), words)
     right = (values == total).reshape(cards, cards, -1).all(axis=2)  # for each card and piece
-    if right.all():
-        return
-    if np.allclose(values * cards, total):
-        raise NotRight("that's the mean. An all-reduce gives the sum", values[0], total)
-    if (values <= total).all() and (right.sum(axis=1) == 1).all():
-        why = "each card has the sum of one piece: that's the first half. Now hand these round"
-        if max(ring.messages) >= cards:
-            why = "the wrong pieces are handed round: first each card sends its sum, then what it has just got"
-        raise NotRight(why, values[0], total)
-    card, piece = np.argwhere(~right)[0]
-    yours, wanted = (x.reshape(cards, -1)[piece] for x in (values[card], total))
-    if (yours > wanted).any():
-        why = "something is counted more than once. When sums are handed round, they take a piece's place"
-    else:
-        why = "something is missing. The card before sends it: first the sum that it has, then what it has just got"
-    raise NotRight(f"{cards} cards: card {card}, piece {'ABCD'[piece]}: {why}", yours, wanted)
+    one_piece = (values <= total).all() and (right.sum(axis=1) == 1).all()
+    slips = {
+        "that's the mean. An all-reduce gives the sum": np.allclose(values * cards, total),
+        "the wrong pieces are handed round: first each card sends its sum, then what it has just got":
+            one_piece and max(ring.messages) >= cards,
+        "each card has the sum of one piece: that's the first half. Now hand these round": one_piece,
+    }  # fmt: skip
+    refuse(slips if not right.all() else {}, values[0], total)
+    for card, piece in np.argwhere(~right)[:1]:
+        yours, wanted = (x.reshape(cards, -1)[piece] for x in (values[card], total))
+        slips = {
+            "something is counted more than once. When sums are handed round, they take a piece's place":
+                (yours > wanted).any(),
+            "something is missing. The card before sends it: first the sum that it has, then what it has just got":
+                True,
+        }  # fmt: skip
+        at = f"{cards} cards: card {card}, piece {'ABCD'[piece]}"
+        refuse({f"{at}: {why}": made for why, made in slips.items()}, yours, wanted)
 
 
 def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
     cards = ring.cards
     most, steps = int(sent(array.nbytes, cards)), 2 * (cards - 1)
     yours = f"bytes sent by each card: {ring.bytes}"
-    if ring.largest == array.size:
-        why = "right sums, but whole arrays travel. Cut them into pieces, and send one piece a step"
-        raise NotRight(why, yours, most)
-    if max(ring.bytes) > most:
-        raise NotRight("right sums, but a card sends more than it has to", yours, f"{most} each")
-    if min(ring.bytes) < most:
-        raise NotRight("right sums, but they can't all have come over the links: too little was sent", yours, most)
-    if max(ring.messages) > steps:
-        found = f"{max(ring.messages)} messages from a card"
-        raise NotRight("right sums, but in more messages than it takes, each with its latency", found, steps)
+    words = "right sums, but whole arrays travel. Cut them into pieces, and send one piece a step"
+    wrong_if(ring.largest == array.size, words, yours, most)
+    wrong_if(max(ring.bytes) > most, "right sums, but a card sends more than it has to", yours, f"{most} each")
+    words = "right sums, but they can't all have come over the links: too little was sent"
+    wrong_if(min(ring.bytes) < most, words, yours, most)
+    words = "right sums, but in more messages than it takes, each with its latency"
+    wrong_if(max(ring.messages) > steps, words, f"{max(ring.messages)} messages from a card", steps)
     for step in range(steps):
         turn = ring.senders[step * cards : (step + 1) * cards]
-        if sorted(turn) != list(range(cards)):
-            why = "right sums, but one card waits for another. In each step all cards send, at the same time"
-            raise NotRight(why, f"step {step + 1}: cards {', '.join(map(str, turn))} send", f"{steps} steps in all")
+        words = "right sums, but one card waits for another. In each step all cards send, at the same time"
+        senders = f"step {step + 1}: cards {', '.join(map(str, turn))} send"
+        wrong_if(sorted(turn) != list(range(cards)), words, senders, f"{steps} steps in all")
 
-
-# -- 17.2 ---------------------------------------------------------------------------------------------------------
 
 def _steps(n: int) -> float:
     return 2 * (n - 1)
@@ -165,8 +125,10 @@ _SLIPS: dict[str, tuple[Callable[[int], float], Callable[[int], float]]] = {
     "a card sends 2 (n - 1) / n of the gradients, a little less than twice all": (_steps, lambda n: 2),
     "a step carries one piece, 1/n of the gradients, not all of them": (_steps, _steps),
     "two latencies aren't enough: each of the 2 (n - 1) steps has its own": (lambda n: 2, _share),
-    "that's one message with all gradients; a ring has 2 (n - 1) steps, each with 1/n of them":
-        (lambda n: 1, lambda n: 1),
+    "that's one message with all gradients; a ring has 2 (n - 1) steps, each with 1/n of them": (
+        lambda n: 1,
+        lambda n: 1,
+    ),
     "that's the piece of one step; there are 2 (n - 1) steps": (_steps, lambda n: 1 / n),
 }
 
@@ -179,43 +141,34 @@ def step_time(step_time: Any) -> str:
     for compute, nbytes, cards, name in cases:
         link = LINKS[name]
         found = step_time(compute, nbytes, cards, link)
-        if not _is_number(found):
-            raise NotRight("step_time returns a number of seconds", shown(found))
+        wrong_if(not is_number(found), "step_time returns a number of seconds", shown(found))
         right = compute + float(ring(nbytes, cards, link))
         if abs(found - right) > 1e-6 * right:
-            about = f"{cards} {'card' if cards == 1 else 'cards'}, {name}: "
             why = _slip(float(found), compute, nbytes, cards, link)
             yours, expected = duration(float(found)), duration(right)
             if yours == expected:  # they differ by less than three digits show
                 yours, expected = f"{1e3 * float(found):.4f} ms", f"{1e3 * right:.4f} ms"
-            raise NotRight(about + why, yours, expected)
+            raise NotRight(f"{many(cards, 'card')}, {name}: {why}", yours, expected)
     return "1 card: nothing to exchange; 64 cards with InfiniBand: 12 ms of computing, 5.87 ms of exchange"
 
 
 def _slip(found: float, compute: float, nbytes: float, cards: int, link: Link) -> str:
     """What's probably wrong with this time."""
     right = float(ring(nbytes, cards, link))
-
-    def close(x: float) -> bool:
-        return abs(found - x) <= 1e-6 * abs(x)
-
+    times: dict[str, float] = {
+        "the computing is missing": right,
+        "compute is what each card takes for its own rows already: it isn't divided again": compute / cards + right,
+        "here nothing overlaps yet: first the computing, then the exchange": max(compute, right),
+        **{why: compute + latencies(cards) * link.latency + share(cards) * nbytes / link.bandwidth
+           for why, (latencies, share) in _SLIPS.items()},
+    }  # fmt: skip
     if cards == 1:
         return "one card has nobody to exchange anything with, so only the computing is left"
-    if close(right):
-        return "the computing is missing"
-    if close(compute / cards + right):
-        return "compute is what each card takes for its own rows already: it isn't divided again"
-    if close(max(compute, right)):
-        return "here nothing overlaps yet: first the computing, then the exchange"
     if found > 1e3 and link.latency < 1:
         return "bytes divided by bytes per second are seconds; multiplied, they aren't"
-    for why, (latencies, share) in _SLIPS.items():
-        if close(compute + latencies(cards) * link.latency + share(cards) * nbytes / link.bandwidth):
-            return why
-    return "that's another time"
+    fits = (why for why, time in times.items() if abs(found - time) <= 1e-6 * time)
+    return next(fits, "that's another time")
 
-
-# -- 17.3 ---------------------------------------------------------------------------------------------------------
 
 _CARDS, _LINK, _MOST = 8, "Ethernet 100", 0.05
 
@@ -223,29 +176,25 @@ _CARDS, _LINK, _MOST = 8, "Ethernet 100", 0.05
 @exercise("17.3", "hidden behind the way back", look_at="section 7: several_cards with other rows and buckets")
 def hidden_exchange(rows: Any, buckets: Any) -> str:
     for name, x in (("rows", rows), ("buckets", buckets)):
-        if not _is_number(x) or not float(x).is_integer() or x < 1:
-            raise NotRight(f"{name} is a whole number, 1 or more", f"{name} = {x!r:.60}")
+        whole = is_number(x) and float(x).is_integer() and x >= 1
+        wrong_if(not whole, f"{name} is a whole number, 1 or more", f"{name} = {x!r:.60}")
     rows, buckets = int(rows), int(buckets)
-    if rows & (rows - 1) or not 64 <= rows <= 65536:
-        raise NotRight("rows is a power of 2, from 64 to 65,536", f"rows = {rows:,}")
-    if buckets > 10_000:
-        raise NotRight("so many buckets would be a few numbers each", f"buckets = {buckets:,}")
+    power = not rows & (rows - 1) and 64 <= rows <= 65536
+    wrong_if(not power, "rows is a power of 2, from 64 to 65,536", f"rows = {rows:,}")
+    wrong_if(buckets > 10_000, "so many buckets would be a few numbers each", f"buckets = {buckets:,}")
     share = _waiting(rows, buckets)
-    yours = f"{rows:,} rows, {buckets} {'bucket' if buckets == 1 else 'buckets'}: {100 * share:.1f} % is waiting"
+    yours = f"{rows:,} rows, {many(buckets, 'bucket')}: {100 * share:.1f} % is waiting"
     best = min(range(1, 65), key=lambda n: _waiting(rows, n))
-    if _waiting(rows, best) > _MOST:
-        why = "too few rows: the way back is too short for the exchange, however it's cut"
-        raise NotRight(why, yours, "5 % or less")
-    if share > _MOST:
-        if buckets == 1:
-            why = "with one bucket nothing can travel before the way back is over"
-        elif buckets < best:
-            why = "nothing hides the last bucket, so it has to be smaller"
-        else:
-            why = "too many buckets: each has 14 latencies of its own"
-        raise NotRight(why, yours, "5 % or less")
-    if min(_waiting(rows // 2, n) for n in range(1, 65)) <= _MOST:
-        raise NotRight("hidden it is; but half as many rows would do, with another number of buckets", yours)
+    few = "too few rows: the way back is too short for the exchange, however it's cut"
+    slips = {
+        few: _waiting(rows, best) > _MOST,
+        "with one bucket nothing can travel before the way back is over": buckets == 1,
+        "nothing hides the last bucket, so it has to be smaller": buckets < best,
+        "too many buckets: each has 14 latencies of its own": True,
+    }
+    refuse(slips if share > _MOST else {}, yours, "5 % or less")
+    half = min(_waiting(rows // 2, n) for n in range(1, 65)) <= _MOST
+    wrong_if(half, "hidden it is; but half as many rows would do, with another number of buckets", yours)
     return f"{yours}, behind a way back of {duration(large_network(rows).back)}, simulated"
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...autodiff.tracked import TrackedArray
+from ...messages import many
 from ..tape import Tape, tape
 from .scene import Each, Part, drawing
 from .showing import Alive, Knob
@@ -69,7 +70,7 @@ def _growing(lines: list[str], tapes: list[Tape], entries: list[str]) -> Iterato
     for number, (line, there) in enumerate(zip(lines, tapes)):
         count = len(there)
         new = " and ".join(entries[before:count])
-        said = f"After {line} the tape has {count} entr{'y' if count == 1 else 'ies'}. New on top: {new}."
+        said = f"After {line} the tape has {many(count, 'entry', 'entries')}. New on top: {new}."
         yield _State(number, count, count - before, -1, {}, said)
         before = count
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
+from fluxlite.course.sine_wave import problem, train_by_hand
 from fluxlite.jupyter import playground as of_module
-from fluxlite.jupyter.playground import playground, rnn_demo, train, wave, weights
+from fluxlite.jupyter.playground import playground, rnn_demo
 
 
 def controls(shown):
@@ -19,13 +20,11 @@ def view(shown):
 
 
 @pytest.mark.parametrize("carry", [True, False])
-def test_the_gradient_written_by_hand_is_that_of_gradient(carry, monkeypatch):
-    monkeypatch.setattr(of_module, "EPOCHS", 3)
-    w1, w2 = weights(4, seed=2)
-    points = wave().reshape(-1, 1, 1)
+def test_the_gradient_written_by_hand_is_that_of_gradient(carry):
+    x, y, w1, w2 = problem(hidden=4, seed=2)
     for _ in range(3):
         memory = np.zeros((1, 4), np.float32)
-        for point, target in zip(points, points[1:]):
+        for point, target in zip(x, y):
 
             def loss(w1, w2, point=point, target=target, memory=memory):
                 after = np.tanh(np.concatenate([point, memory], axis=1) @ w1)
@@ -33,7 +32,7 @@ def test_the_gradient_written_by_hand_is_that_of_gradient(carry, monkeypatch):
 
             (_, after), (g1, g2) = fl.withgradient(loss, w1, w2)
             w1, w2, memory = w1 - 0.3 * g1, w2 - 0.3 * g2, after if carry else memory
-    by_hand = train(4, seed=2, carry=carry, lr=0.3)
+    by_hand = train_by_hand(4, seed=2, carry=carry, lr=0.3, epochs=3)
     np.testing.assert_allclose(by_hand.w1, w1, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(by_hand.w2, w2, rtol=1e-4, atol=1e-6)
 
