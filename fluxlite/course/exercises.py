@@ -272,7 +272,7 @@ def _line_of_learner(error: BaseException) -> str | None:
 def _equals_everything(answer: Any) -> bool:
     """Whether the answer equals even an object that nobody has seen before, as `unittest.mock.ANY` does."""
     try:
-        return answer == object() and not isinstance(answer, type)
+        return (answer == object()) is True and not isinstance(answer, type)
     except Exception:  # arrays of several numbers can't say, and a learner's class may raise
         return False
 

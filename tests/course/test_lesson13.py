@@ -57,6 +57,7 @@ MINI = [
     (mini_array(call=lambda u, how, xs, kw: getattr(u, how)(*xs) if how == "__call__" else u.reduce(xs[0], None)),
      "np.sum(x, axis=1) has other values than NumPy's: the keyword axis got lost"),
     (np.ones(2), "needs the class MiniArray"),
+    (mini_array()(np.ones(2)), "needs the class MiniArray"),
 ]  # fmt: skip
 
 

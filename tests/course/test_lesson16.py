@@ -118,6 +118,12 @@ def not_hoisted(cell, x):
     return np.stack(found, axis=1)
 
 
+def good_for_ten_steps(cell, x):
+    found = memories()(cell, x)
+    found[:, 10:] = 0.5
+    return found
+
+
 def by_the_layer(cell, x):
     return fl.Recurrence(cell)(x)
 
@@ -136,6 +142,7 @@ test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("16.1", [in_pieces(cut=lambda both: (fl.stop_gradient(both[0]), both[1]))], "all of the state is"),
     ("16.1", [lambda rnn, head, x, y, length: None], "returns one number"),
     ("16.1", [in_pieces(cut=lambda state: state.data)], "an LSTM's state is a tuple of two arrays"),
+    ("16.4", [good_for_ten_steps], "other memories than before, from step 10 on"),
     ("16.4", [by_the_layer], "the cell was called; this time, write the loop yourself"),
     ("16.2", [with_factor(lambda length, largest: largest / length)], "a short gradient stays as it is"),
     ("16.2", [with_factor(lambda length, largest: 1)], "it's as long as before"),

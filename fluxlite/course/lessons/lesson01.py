@@ -172,9 +172,5 @@ def _sizes(sizes: Any, wanted: Any, steps: int) -> None:
     yours = f"{numbers.size} of them" if numbers.ndim else described(sizes)
     words = "these aren't the numbers of all steps"
     wrong_if(numbers.shape != wanted.shape, words, yours, f"{steps} numbers")
-    expect(
-        np.array([number(x, "a size") for x in numbers]),
-        wanted,
-        "the numbers aren't those of the program above",
-        atol=1e-3,
-    )
+    numbers = np.array([number(x, "a size") for x in numbers])
+    expect(numbers, wanted, "the numbers aren't those of the program above", atol=1e-3)

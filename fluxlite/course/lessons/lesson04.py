@@ -54,29 +54,6 @@ def step(step: Any) -> str:
     return f"the new w, the old one untouched, and on the GPU nothing comes back ({r.launches} launches)"
 
 
-def _check_step(new: Any, w: Any, g: Any, rate: float, of_the_sum: Any) -> None:
-    slips = {
-        "uphill: that is a step along the gradient, and the loss grows": w + rate * g,
-        "you subtracted the whole gradient; the rate says how much of it to take": w - g,
-        "this is the gradient, not the new w": g,
-        "this is the step; the new w is w minus the step": rate * g,
-        "w came back unchanged": w,
-        **{f"the rate is an argument; yours is always {fixed}": w - fixed * g for fixed in (0.01, 0.05, 0.1)},
-        "this is the step for the sum of the squares, but mse is their mean": w - rate * of_the_sum,
-    }
-    if isinstance(new, tuple):
-        raise NotRight("a tuple came back", "(…,)", "the new w, an array like w")
-    if hasattr(new, "shape") and not isinstance(new, (np.ndarray, np.generic)):
-        raise NotRight("w is on the CPU, and the new w isn't: nothing has to move here", fl.device_of(new), "CPU")
-    comparable = isinstance(new, np.ndarray) and new.shape == w.shape and new.dtype.kind == "f"
-    if comparable and np.allclose(new, w - rate * g, atol=1e-6):
-        return
-    for words, slip in slips.items():
-        if comparable and np.allclose(new, slip, atol=1e-6):
-            raise NotRight(words, new.ravel().round(3), (w - rate * g).ravel().round(3))
-    raise NotRight("not the new w", new.ravel().round(3) if comparable else new, (w - rate * g).ravel().round(3))
-
-
 _SAID = {  # what an error says -> what it means here
     "the input is on": "model and data are in two places: gpu(model) gives a new model, and you have to keep it",
     "in place of the model": "update takes the optimizer's memory first, then the model, then the gradient",

@@ -88,8 +88,6 @@ def _two(out_and_h: Any) -> tuple[Any, Any]:
     return out_and_h
 
 
-def _numbers(array: Any) -> str:
-    return " ".join(f"{float(value):.4f}" for value in np.ravel(array)[:3]) + (" …" if np.size(array) > 3 else "")
 
 
 @exercise("05.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")

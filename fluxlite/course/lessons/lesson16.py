@@ -195,7 +195,7 @@ def _first_wrong(found: Any, right: Any, steps: int = 0) -> int:
     if np.shape(found) != right.shape:
         return 0
     wrong = np.argwhere(~np.isclose(fl.cpu(found), right, atol=1e-4))
-    return int(wrong[:, steps].min(initial=len(right)))
+    return int(wrong[:, steps].min(initial=right.shape[steps] - 1))
 
 
 class _Sealed(fl.RNNCell):
