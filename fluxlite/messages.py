@@ -143,12 +143,13 @@ def ipython() -> Any:
 
 
 def many(count: int, one: str, several: str = "") -> str:
-    """A number of things in words: the plural is with an s, unless it's given.
+    """A number of things in words: the plural ends in -s, or -ies after a consonant, unless it's given.
 
-    >>> many(1, "copy", "copies"), many(2_000, "wait")
-    ('1 copy', '2,000 waits')
+    >>> many(1, "copy"), many(2_000, "copy"), many(2, "array")
+    ('1 copy', '2,000 copies', '2 arrays')
     """
-    return f"{count:,} {one if count == 1 else several or f'{one}s'}"
+    regular = f"{one[:-1]}ies" if one.endswith("y") and one[-2] not in "aeou" else f"{one}s"
+    return f"{count:,} {one if count == 1 else several or regular}"
 
 
 def at_words(text: str, indent: str = "") -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 import fluxlite as fl
 
+from ..messages import many
 from .exercises import NotRight, shown
 
 Slips = Mapping[str, Any]
@@ -56,15 +57,6 @@ def digits(x: Any) -> str:
     '[0.    0.125 0.25  0.375]'
     """
     return np.array2string(np.ravel(fl.cpu(x))[:4], precision=3)
-
-
-def many(count: int, word: str = "copy", several: str = "") -> str:
-    """A number of things.
-
-    >>> many(1), many(2_000), many(2, "wait")
-    ('1 copy', '2,000 copies', '2 waits')
-    """
-    return f"{count:,} {word if count == 1 else several or ('copies' if word == 'copy' else word + 's')}"
 
 
 def wrong_if(made: Any, words: str, yours: Any = None, expected: Any = None, look_at: str | None = None) -> None:
@@ -140,4 +132,4 @@ def expect(
 def quiet(r: Any, why: str = "something was read back to the host") -> None:
     """Raise `NotRight` if receipt `r` has copies back to the host."""
     back = r.device_to_host
-    wrong_if(back.count, why, f"{many(back.count)}, {back.bytes:,} bytes back", "no copies back")
+    wrong_if(back.count, why, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")

@@ -33,7 +33,7 @@ class Route(NamedTuple):
 
     @property
     def words(self) -> str:
-        copies = many(self.copies, "copy", "copies")
+        copies = many(self.copies, "copy")
         return f"{copies}, {self.bytes:,} bytes{'' if self.explicit else ', implicit'}"
 
 

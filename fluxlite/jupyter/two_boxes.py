@@ -127,7 +127,7 @@ def _total(arrows: list[Arrow], way: str) -> str:
     copies = sum(arrow.copies for arrow in arrows)
     if not copies:
         return f"none {way}"
-    return f"{many(copies, 'copy', 'copies')} {way}, {sum(arrow.bytes for arrow in arrows):,} bytes"
+    return f"{many(copies, 'copy')} {way}, {sum(arrow.bytes for arrow in arrows):,} bytes"
 
 
 # -- drawing ----------------------------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import numpy as np
 
 import fluxlite as fl
 
-from ...messages import put_aside
+from ...messages import many, put_aside
 from ..exercises import NotRight, exercise
-from ..expect import described, digits, expect, many, number, on_cpu, quiet, refuse, returned, same, wrong_if
+from ..expect import described, digits, expect, number, on_cpu, quiet, refuse, returned, same, wrong_if
 
 
 def _on_device(x: Any) -> bool:
@@ -19,7 +19,7 @@ def _on_device(x: Any) -> bool:
 
 
 def _count(copies: Any) -> str:
-    return f"{many(copies.count)}, {copies.bytes:,} bytes"
+    return f"{many(copies.count, 'copy')}, {copies.bytes:,} bytes"
 
 
 def program() -> None:
@@ -85,7 +85,7 @@ def standardize(standardize: Any) -> str:
     expect(result, (values - mean) / spread, words, shape=words, atol=1e-4)
     slow = "the values are right, but the result is float64: a GPU computes much slower with it"
     wrong_if(result.dtype != np.float32, slow, result.dtype, "float32: cu converts mean and spread on their way")
-    words, there = f"{many(r.host_to_device.count)} to the GPU in one call", _count(r.host_to_device)
+    words, there = f"{many(r.host_to_device.count, 'copy')} to the GPU in one call", _count(r.host_to_device)
     wrong_if(r.host_to_device.count > 2, words, there, "2 copies: mean once, and spread once")
     return f"{there} to the GPU, none back; the result is on the GPU"
 
@@ -153,10 +153,10 @@ def run(run: Any) -> str:
     back = r.device_to_host
     words = f"{r.launches} launches: it no longer runs on the GPU"
     wrong_if((r.launches or 0) < 2 * steps, words, f"{_count(back)} back")
-    words = f"still {many(back.count)} back: a list of {steps} arrays is {steps} copies, whenever you move it"
+    words = f"still {many(back.count, 'copy')} back: a list of {steps} arrays is {steps} copies, whenever you move it"
     first = "1 copy: first make one array of them, on the GPU"
     wrong_if(back.count == steps and not back.implicit, words, _count(back), first)
-    words = f"{many(back.count)} back: each float(…) is one, in the loop or after it"
+    words = f"{many(back.count, 'copy')} back: each float(…) is one, in the loop or after it"
     home = "1 copy: make one array of the numbers, on the GPU, and bring that home"
     wrong_if(back.count > 1, words, _count(back), home)
     return f"1 copy back instead of {steps}, and the host waits only once"

@@ -8,9 +8,9 @@ import numpy as np
 
 import fluxlite as fl
 
-from ...messages import put_aside
+from ...messages import many, put_aside
 from ..exercises import NotRight, exercise
-from ..expect import expect, many, on_cpu, refuse, returned, same, wrong_if
+from ..expect import expect, on_cpu, refuse, returned, same, wrong_if
 
 
 @exercise("02.1", "a model that really runs on the GPU", look_at="section 3: the two traps")
@@ -167,7 +167,7 @@ def forward(forward: Any) -> str:
     with fl.receipt() as r:
         y = forward(model, moved)
     back, words = r.device_to_host.count, "on the GPU, your function brings something back to the CPU"
-    wrong_if(back or on_cpu(y), words, many(back))
+    wrong_if(back or on_cpu(y), words, many(back, "copy"))
     return f"as the model does it: one layer, three, a single observation, and on the GPU ({r.launches} launches)"
 
 

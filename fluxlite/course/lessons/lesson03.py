@@ -10,15 +10,16 @@ import numpy as np
 
 import fluxlite as fl
 
+from ...messages import many
 from ..exercises import NotRight, exercise
-from ..expect import many, on_cpu, refuse, returned, wrong_if
+from ..expect import on_cpu, refuse, returned, wrong_if
 
 
 @exercise("03.1", "a class whose arrays all move", look_at="explain(TwoHeads(…)): which box is shut?")
 def two_heads(TwoHeads: Any) -> str:
     with fl.receipt() as built:
         model = TwoHeads(fl.Dense(4, 3), [fl.Dense(3, 2), fl.Dense(3, 1)], "two heads")
-    words = f"building the model already made {many(built.host_to_device.count)}"
+    words = f"building the model already made {many(built.host_to_device.count, 'copy')}"
     early = "__init__ moves its arrays", "the caller decides where the model lives"
     wrong_if(built.host_to_device.count, words, *early)
     with fl.receipt() as r:

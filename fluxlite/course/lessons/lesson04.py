@@ -9,8 +9,9 @@ import numpy as np
 import fluxlite as fl
 
 from ...autodiff.tracked import TrackedArray
+from ...messages import many
 from ..exercises import NotRight, exercise
-from ..expect import expect, many, on_cpu, returned, same, wrong_if
+from ..expect import expect, on_cpu, returned, same, wrong_if
 
 _NOTHING = "a gradient is None: the function that you differentiate doesn't use its own argument"
 

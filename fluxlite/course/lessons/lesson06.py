@@ -8,10 +8,10 @@ import numpy as np
 
 import fluxlite as fl
 
-from ...messages import put_aside
+from ...messages import many, put_aside
 from ...receipts.seconds import duration
 from ..exercises import exercise, shown
-from ..expect import described, expect, is_number, many, on_cpu, refuse, same, wrong_if
+from ..expect import described, expect, is_number, on_cpu, refuse, same, wrong_if
 
 
 def _program(x: Any, W: Any) -> Any:

@@ -8,11 +8,12 @@ import numpy as np
 
 import fluxlite as fl
 
+from ...messages import many
 from ...receipts.seconds import duration
 from ...simulated.presets import preset
 from ..crossing import SIZES, Crossover, crossover
 from ..exercises import NotRight, exercise
-from ..expect import many, number, refuse, wrong_if
+from ..expect import number, refuse, wrong_if
 from ..sine_wave import problem
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 import fluxlite as fl
 
+from ...messages import many
 from ..exercises import NotRight, exercise
-from ..expect import described, expect, many, on_cpu, refuse, same, wrong_if
+from ..expect import described, expect, on_cpu, refuse, same, wrong_if
 from ..sine_wave import problem, run
 
 LAUNCHES = 260  # for exercise 08.3

@@ -11,8 +11,9 @@ import numpy as np
 
 import fluxlite as fl
 
+from ...messages import many
 from ..exercises import NotRight, exercise
-from ..expect import expect, many, on_cpu, refuse, returned, same, wrong_if
+from ..expect import expect, on_cpu, refuse, returned, same, wrong_if
 
 
 @contextlib.contextmanager
@@ -134,7 +135,7 @@ def _check_call(r: Any, cards: list[Any]) -> None:
     activations, up, down = 8 * 64 * 4, r.host_to_device, r.device_to_host.count
     words = "the result was copied back to the host; leave it on the second card"
     wrong_if(down and up.count <= 1, words, f"{down} copy down to the host", "no copy down")
-    over = f"down to the host {many(down)}, up to the cards {many(up.count)}"
+    over = f"down to the host {many(down, 'copy')}, up to the cards {many(up.count, 'copy')}"
     words = "the numbers between the halves went over the host"
     wrong_if(down, words, over, "one copy from card to card, and x up")
     once = f"1 copy, {activations:,} bytes"
