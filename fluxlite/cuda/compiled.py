@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..simulated.threads.errors import Refused
-from ..simulated.threads.names import Name
+from simgpu.jit.errors import Refused
+from simgpu.jit.names import Name
 
 _HERE = __package__  # fluxlite.cuda
 

@@ -73,19 +73,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..devices import selection
-from ..simulated.memory import Stored
-from ..simulated.threads.errors import DataRace as DataRace
-from ..simulated.threads.errors import Endless as Endless
-from ..simulated.threads.errors import KernelError as KernelError
-from ..simulated.threads.errors import NeverWritten as NeverWritten
-from ..simulated.threads.errors import OutOfBounds as OutOfBounds
-from ..simulated.threads.errors import Refused as Refused
-from ..simulated.threads.errors import StuckBarrier as StuckBarrier
-from ..simulated.threads.errors import TooMuch as TooMuch
-from ..simulated.threads.errors import without_our_lines
-from ..simulated.threads.figures import NoFigures
-from ..simulated.threads.names import (
+from simgpu.jit.errors import DataRace as DataRace
+from simgpu.jit.errors import Endless as Endless
+from simgpu.jit.errors import KernelError as KernelError
+from simgpu.jit.errors import NeverWritten as NeverWritten
+from simgpu.jit.errors import OutOfBounds as OutOfBounds
+from simgpu.jit.errors import Refused as Refused
+from simgpu.jit.errors import StuckBarrier as StuckBarrier
+from simgpu.jit.errors import TooMuch as TooMuch
+from simgpu.jit.errors import without_our_lines
+from simgpu.jit.figures import NoFigures
+from simgpu.jit.names import (
     atomic_add,
     atomic_and,
     atomic_cas,
@@ -114,10 +112,13 @@ from ..simulated.threads.names import (
     threadIdx,
     warpsize,
 )  # fmt: skip
-from ..simulated.threads.source import Source
+from simgpu.jit.source import Source
+from simgpu.memory import Stored
+
+from ..devices import selection
 
 if TYPE_CHECKING:
-    from ..simulated.threads.figures import Figures
+    from simgpu.jit.figures import Figures
 
 # Without the errors: `help(jit)` would say of each what any exception can do. They're jit.OutOfBounds and so on.
 __all__ = [
@@ -207,7 +208,7 @@ class Kernel:
     # -- on a simulated GPU ----------------------------------------------------------------------
 
     def _simulate(self, grid: Any, block: Any, args: Sequence[Any], traced: tuple[int, int] | None = None) -> Any:
-        from ..simulated.threads import launch, tracing
+        from simgpu.jit import launch, tracing
 
         device = launch.device_of_all(self.source, args, None)
         self._check(args, device)
@@ -253,8 +254,8 @@ class Kernel:
 
         Raises `RuntimeError` before the first launch on a simulated GPU, and after one that raised.
         """
-        from ..simulated.threads.explained import Explained
-        from ..simulated.threads.figures import Figures
+        from simgpu.jit.explained import Explained
+        from simgpu.jit.figures import Figures
 
         if not isinstance(self.figures, Figures):
             raise RuntimeError(repr(self.figures))
@@ -296,8 +297,8 @@ class Kernel:
 
     def as_part_of(self, translation: Any, args: list[Any]) -> Any:
         """Its call inside another kernel: `expressions.py` asks for it."""
-        from ..simulated.threads.branches import inlined
-        from ..simulated.threads.values import Problem
+        from simgpu.jit.branches import inlined
+        from simgpu.jit.values import Problem
 
         if not self.device:
             raise Problem(f"{self.name} is a kernel: only what's under @jit.rawkernel(device=True) can be called here")

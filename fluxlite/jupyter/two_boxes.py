@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..devices.events import DEVICE_TO_HOST, HOST_TO_DEVICE
+from simgpu.events import DEVICE_TO_HOST, HOST_TO_DEVICE
+
 from ..devices.places import device_of
 from ..devices.selection import get_device, gpu_device
 from ..pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show

@@ -11,9 +11,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ..devices import events
-from ..devices.events import Event
-from ..devices.lines import Place, text_of
+from simgpu import events
+from simgpu.events import Event
+from simgpu.lines import Place, text_of
+
 from .seconds import Seconds
 
 MOST_KERNELS = 1_000

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from simgpu.asked import Asked
+from simgpu.clocks import HostClock
+from simgpu.memory import Stored
+from simgpu.presets import Preset, preset
+from simgpu.random import INTEGERS, ONE_DRAW, drawn, of_uniform
+from simgpu.shapes import TooLargeError, outcome, untouched
+
 from ..arguments import check_bool, check_callable
 from ..devices import simulation
-from ..simulated.asked import Asked
-from ..simulated.clocks import HostClock
-from ..simulated.device import SimulatedDevice
-from ..simulated.memory import Stored
-from ..simulated.presets import Preset, preset
-from ..simulated.random import INTEGERS, ONE_DRAW, drawn, of_uniform
-from ..simulated.shapes import TooLargeError, outcome, untouched
+from ..devices.simulated import SimulatedDevice
 from .recording import Receipt
 from .seconds import Seconds
 

@@ -14,8 +14,10 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from ..devices.events import Event, listeners
-from ..devices.lines import place_of_call, text_of
+from simgpu.events import Event, listeners
+from simgpu.lines import place_of_call, text_of
+
+from ..devices import events
 from ..devices.selection import devices, gpu_device
 from .counts import COUNT, Counts, LineCosts
 from .timelines import Timeline
@@ -54,10 +56,12 @@ class Receipt(Counts):
             self._simulated(device, device.host.now)  # type: ignore[attr-defined]
         self._wall_begin = time.perf_counter()
         listeners.append(self._record)
+        events.listeners.append(self._record_real)
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
         listeners.remove(self._record)
+        events.listeners.remove(self._record_real)
         if exc_info[0] is None:
             for device in self._invisible:
                 device.synchronize()
@@ -74,6 +78,9 @@ class Receipt(Counts):
     def _simulated(self, device: Any, since: int) -> None:
         self._host, self._begin = device.host, since
         self._used.append(device)
+
+    def _record_real(self, *event: Any) -> None:
+        self._record(Event(*event))
 
     def _record(self, event: Event) -> None:
         if getattr(event.device, "estimate", None) is not self._estimate:

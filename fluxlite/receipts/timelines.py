@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..devices.events import DEVICE_TO_HOST, FIRST_USE, SYNCHRONIZE
+from simgpu.events import DEVICE_TO_HOST, FIRST_USE, SYNCHRONIZE
+
 from .counts import Counts, Moment
 from .seconds import duration
 

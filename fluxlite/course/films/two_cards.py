@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...devices.events import LAUNCH
+from simgpu.events import LAUNCH
+
 from ...jupyter.frames import Frames, frames
 from ...pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
 from ...receipts.counts import Counts

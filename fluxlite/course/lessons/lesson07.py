@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
+from simgpu.presets import preset
 
 from ...receipts.seconds import duration
-from ...simulated.presets import preset
 from ..crossing import SIZES, Crossover, crossover
 from ..exercises import NotRight, exercise
 from ..guesses import Question

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
+from simgpu.jit.errors import KernelError
 
-from ...simulated.threads.errors import KernelError
 from ..exercises import NotRight, exercise
 from ..guesses import Question
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import gc
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..devices.base import LACKING_DTYPES, check_dtype
+from .refusals import LACKING_DTYPES, check_dtype
 
 UNIT = 512  # CuPy's memory pool hands out multiples of this many bytes
+
+
+class Memory(NamedTuple):
+    """A device's memory in bytes."""
+
+    used: int
+    free: int
+    peak: int
+    capacity: int
 
 
 class OutOfMemoryError(MemoryError):

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..devices.base import check_dtype
-from ..devices.refusals import SCALARS, refusal
 from . import costs, kernels, rules, surface
 from .asked import Asked
 from .atomic import add_at
@@ -24,6 +22,7 @@ from .indexing import array_of, wrapped
 from .made import from_host
 from .memory import Stored, root_of
 from .quiet import quiet
+from .refusals import SCALARS, check_dtype, refusal
 from .rules import device_among, host_operand, is_foreign, one_device, values_on
 from .values import DIFFERENT, summed
 

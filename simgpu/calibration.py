@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import explained
 from .presets import PRESETS, Preset, preset
 
 _FLOATS = ("float16", "float32", "float64")
 _ROUNDS = 30
 
 
-@explained("a dict with measurements")
 def calibrate(recorded: dict, *, name: str | None = None, like: Any = "NVIDIA T4") -> Preset:
     """A preset that fits the times in `recorded`. Figures that weren't measured come from the preset `like`.
 

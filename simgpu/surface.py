@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from .words import WRITE
+
 
 def names(text: str) -> frozenset[str]:
     """The words of a text as a set, so that a table reads like a list."""
@@ -89,7 +91,8 @@ def refused_keywords(function: Any) -> frozenset[str]:
 def lacking(name: str) -> TypeError:
     """The error for a function that CuPy lacks."""
     return TypeError(
-        f"np.{name} does not exist for arrays on a GPU (CuPy has none). Build it from other functions, or use cpu(x)."
+        f"np.{name} does not exist for arrays on a GPU (CuPy has none). Build it from other functions, or use "
+        f"{WRITE['to the host']}(x)."
     )
 
 

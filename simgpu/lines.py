@@ -7,16 +7,25 @@ import os
 import sys
 import warnings
 from types import FrameType
+from typing import Any
 
 import numpy as np
 
 Place = tuple[str, int]  # a file, and a line number in it
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_LIBRARIES = tuple(folder + os.sep for folder in (_PACKAGE, os.path.dirname(os.path.abspath(str(np.__file__)))))
+_libraries: tuple[str, ...] = ()
+
+
+def leave_out(*modules: Any) -> None:
+    """Lines in the folders of these packages are never the user's."""
+    global _libraries
+    _libraries += tuple(os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep for module in modules)
+
+
+leave_out(np, sys.modules[__package__])
 
 
 def place_of_call() -> Place:
-    """The innermost line outside fluxlite and NumPy; ``("", 0)`` if there's none."""
+    """The innermost line outside of the libraries; ``("", 0)`` if there's none."""
     frame = _call()
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
@@ -30,7 +39,7 @@ def warn_at_call(message: str, category: type[Warning]) -> None:
 
 def _call() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
+    while frame is not None and frame.f_code.co_filename.startswith(_libraries):
         frame = frame.f_back
     return frame
 

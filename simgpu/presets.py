@@ -1,7 +1,7 @@
 """What a simulated card does in a second, and what each step costs its host. The figures are in ``cards.toml``.
 
 Each says where it's from, and printing a preset shows that. ``python -m benchmarks.sensitivity`` shows what would
-change if a guessed figure were off by two. `fluxlite.calibrate` fits the figures to a card's measurements. A preset
+change if a guessed figure were off by two. `calibrate` fits the figures to a card's measurements. A preset
 never changes: new figures make a preset with a new version.
 """
 
@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..arguments import in_words
+from .words import in_words
 
 _TABLES = tomllib.loads(Path(__file__).with_name("cards.toml").read_text(encoding="utf-8"))
 # Where nothing says that there's peer access, we guess that there's none.

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..devices.base import current
-from ..devices.lines import warn_at_call
-from ..devices.refusals import SCALARS, refusal
+from .lines import warn_at_call
 from .memory import Stored
+from .refusals import SCALARS, refusal
 from .surface import names
 
 COMPARISONS = frozenset(
@@ -45,7 +44,7 @@ class PerformanceWarning(RuntimeWarning):
 
 def current_card(device: Any) -> Any:
     """Where CuPy makes new arrays, wherever `device`'s are: the current one of this computer's cards."""
-    return current(device.cards) if device.cards else device
+    return device.current_card() if device.cards else device
 
 
 def computing_card(device: Any) -> Any:
@@ -60,10 +59,7 @@ def computing_card(device: Any) -> Any:
     if here is device:
         return device
     where = f"the array is on {device}, and the current device is {_named(here, device)}"
-    habit = (
-        "Make the array's device the current one for this line: `with device_of(x):`, or "
-        f"`with cuda.using({device.index}):`. Layers, losses, gradient and update do so by themselves"
-    )
+    habit = f"Make the array's device the current one for this line: {device._habit()}"
     if device.settings[0].peers:
         warn_at_call(f"{where}, which now reads it from there: slowly. {habit}", PerformanceWarning)
         return here
@@ -77,7 +73,7 @@ WRITING = names("copyto put putmask place put_along_axis fill_diagonal")
 
 def one_device(device: Any, x: Stored) -> Any:
     """`device`, or `x`'s device if we had none yet. Raises `ValueError` if they differ and have no peer access."""
-    if device is None or x.device == device:  # equal, not identical: simulate_gpu() may have been called again
+    if device is None or x.device == device:  # equal, not identical: a card may have been simulated anew
         return device or x.device
     if x.device in device.cards and device.settings[0].peers:
         computing_card(x.device)
@@ -85,7 +81,7 @@ def one_device(device: Any, x: Stored) -> Any:
     raise ValueError(
         f"arrays of two devices: one is on {_named(device, x.device)}, another, of shape {x._values.shape}, on "
         f"{_named(x.device, device)}. A GPU computes only with what is in its own memory; move one of them: "
-        f"get_device({device.backend!r}, {device.index})(x)."
+        f"{device._mover(exact=True)}(x)."
     )
 
 

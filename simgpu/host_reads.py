@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import in_words
-from .scalars import scalar_read
+from .words import in_words
 
 
 class HostReads:
@@ -23,7 +22,7 @@ class HostReads:
     copy: Any
 
     def get(self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> np.ndarray:
-        """A copy on the host, as a NumPy array, like ``cpu(x)``: row by row, or as `order` says, or in `out`.
+        """A copy on the host, as a NumPy array, like ``cupy.asnumpy(x)``: row by row, or as `order` says, or in `out`.
 
         There's one stream, and a copy to ordinary memory blocks in any case, so `stream` and `blocking` change nothing.
         """
@@ -44,7 +43,7 @@ class HostReads:
 
     def _on_host(self, name: str) -> np.ndarray:
         """A copy on the host that the program didn't ask for explicitly."""
-        scalar_read(name, self.device)
+        self.device._reads(name)
         return self.device.copy_out(self, name, explicit=False)
 
     def item(self) -> Any:

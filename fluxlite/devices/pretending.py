@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..devices import preferences, simulation
-from ..devices.availability import Functional
-from ..devices.backends import BACKENDS, Backend
-from ..devices.base import Device
-from ..devices.cupy.device import NEEDS
-from ..devices.cupy.parts import pretended_part
-from .device import SimulatedDevice, together
-from .presets import preset
+from . import preferences, simulation
+from .availability import Functional
+from .backends import BACKENDS, Backend
+from .base import Device
+from .cupy.device import NEEDS
+from .cupy.parts import pretended_part
+from .simulated import SimulatedDevice, preset, together
 
 _KINDS_OF_ID = {"CUDA": "CuDevice", "AMDGPU": "HIPDevice", "Metal": "MTLDevice"}
 

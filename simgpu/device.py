@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .. import arrays
-from ..devices import events
-from ..devices.base import GPU, Memory
-from ..devices.events import listeners, tell
-from . import costs, kernels
+from . import costs, events, kernels
 from .array import SimulatedArray
 from .asked import Asked
 from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
-from .memory import Buffer, Pool, root_of
-from .presets import Preset
+from .events import listeners, tell
+from .memory import Buffer, Memory, Pool, root_of
+from .place import Place, in_use
+from .presets import Preset, preset
 from .random import SimulatedGenerator
+from .refusals import check_values
 from .rules import computing_card
 
 
-class SimulatedDevice(GPU):
-    """A GPU that isn't there. Its arrays hold real values, computed on the CPU under a GPU's rules.
+class Card:
+    """What a GPU that isn't there does: its arrays hold real values, computed on the CPU under a GPU's rules.
 
-    >>> from fluxlite.simulated.presets import preset
-    >>> device = SimulatedDevice(0, preset("NVIDIA T4"))
-    >>> device(np.ones(2, np.float32)) + 1
-    array([2., 2.], dtype=float32)  # Simulated:0
+    It's one half of a device, before `Place` or another class of devices, which say which one it is.
     """
 
     backend = "Simulated"
     kind_of_time = "simulated"
 
+    index: int
+    name: str
     # Computes instead of NumPy, called like ``compute(np.add, x, y)``; None means NumPy itself.
     instead: Callable[..., Any] | None = None
     # All cards of this computer, if they're several: then one of them is the current one.
-    cards: tuple[SimulatedDevice, ...] = ()
+    cards: tuple[Any, ...] = ()
     # The estimate that this device belongs to. Only its own receipts see this device.
     estimate: object = None
 
@@ -48,7 +45,7 @@ class SimulatedDevice(GPU):
         memory: int | None = None,
         host: HostClock = HOST,
     ) -> None:
-        super().__init__(index, f"simulated {like.name}")
+        super().__init__(index, f"simulated {like.name}")  # type: ignore[call-arg]
         self.settings = (like, memory)
         self.card, self.multiprocessors = like.name, like.multiprocessors
         self.pool = Pool(like.memory if memory is None else memory, f"{self!r} ({self.name})")
@@ -63,7 +60,7 @@ class SimulatedDevice(GPU):
         same = super().__eq__(other)
         return self.settings[0] == other.settings[0] if same is True else same  # type: ignore[attr-defined]
 
-    __hash__ = GPU.__hash__
+    __hash__: Any = None  # that of what it's in the place of
 
     # -- arrays: copying and making them ---------------------------------------------------------
 
@@ -96,7 +93,7 @@ class SimulatedDevice(GPU):
         self.lanes.wait_for(time)
 
     def _copy_of(self, x: np.ndarray) -> SimulatedArray:
-        self.check(x)
+        check_values(x)
         self._begin()
         dtype = x.dtype.newbyteorder("=")  # a card reads a number's last byte first, as nearly all computers do
         return self._buffered(x.nbytes, lambda: self.compute(np.array, x, dtype=dtype, order="K", subok=False))
@@ -241,7 +238,7 @@ class SimulatedDevice(GPU):
 
     # -- memory and random numbers ---------------------------------------------------------------
 
-    def memory(self) -> Memory:
+    def memory(self) -> Any:
         pool = self.pool
         return Memory(pool.used, pool.capacity - pool.used, max(pool.peak, *pool.earlier_peaks, 0), pool.capacity)
 
@@ -259,10 +256,25 @@ class SimulatedDevice(GPU):
         return SimulatedGenerator(self, seed)
 
 
+class Device(Card, Place):
+    """A simulated GPU: ``device(x)`` copies an array there, and what you compute with it stays there.
+
+    `like` is the card to imitate, by name or as a preset. `memory`, in bytes, replaces that card's.
+
+    >>> device = Device()
+    >>> device(np.ones(2, np.float32)) + 1
+    array([2., 2.], dtype=float32)  # Simulated:0
+    """
+
+    __hash__ = Place.__hash__
+
+    def __init__(self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None) -> None:
+        super().__init__(index, preset(like), memory)
+
+
 def together(cards: list[Any]) -> list[Any]:
-    """Put these cards into one computer. One of several is the current one, and those of operands must be entered."""
+    """Put these cards into one computer. One of several is the current one."""
     if len(cards) > 1:
-        arrays.enter_card[SimulatedArray] = operator.attrgetter("device")
         for card in cards:
             card.cards = tuple(cards)
     return cards
@@ -272,10 +284,24 @@ def _plainly(function: Callable, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-def _recorded(result: Any) -> None:
-    """The host takes time to note a call for the gradient."""
-    if type(result) is SimulatedArray:
-        result.device.lanes.record()
+_devices: list[Device] = []
 
 
-arrays.on_record.append(_recorded)
+def devices(count: int = 0, like: Any = "NVIDIA T4", memory: int | None = None) -> list[Device]:
+    """The simulated GPUs of this computer: one, until you ask for so many `like` this card.
+
+    >>> [device.name for device in devices(2, "A100")]
+    ['simulated A100', 'simulated A100']
+    """
+    if count or not _devices:
+        _devices[:] = together([Device(index, like, memory) for index in range(count or 1)])
+    return _devices
+
+
+def current() -> Device:
+    """The device in use: inside ``with device:`` that one, otherwise the first."""
+    first = devices()[0]
+    return first.current_card() if first.cards else first
+
+
+in_use.insert(0, current)

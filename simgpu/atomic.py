@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..devices.refusals import SCALARS
 from . import kernels
 from .indexing import array_of, index_arrays
 from .memory import Stored
 from .quiet import quietly
+from .refusals import SCALARS
 from .rules import values_on
 
 # The types with atomic operations.
@@ -30,7 +30,7 @@ def add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
     if not isinstance(index, (Stored, np.ndarray, *SCALARS)) or not isinstance(x, Stored):
         raise TypeError(
             f"{ufunc.__name__}.at on a GPU takes an array there and as index a number or an array, got "
-            f"{type(x).__name__} and {type(index).__name__}; fluxlite's scatter_add takes any index"
+            f"{type(x).__name__} and {type(index).__name__}"
         )
     scatter(ufunc, x, index, *given)
 

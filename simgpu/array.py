@@ -12,21 +12,19 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .. import arrays
-from ..arrays import device_of
-from ..coming_from import OF_A_DEVICE_ARRAY, knows
-from ..devices.base import check_dtype, gpu_in_use
-from ..devices.host_reads import HostReads, check_host
-from ..tree.ties import address
 from .asked import ONE, Asked
 from .atomic import scatter
 from .dispatch import array_function, array_ufunc, call, call_ufunc, put, reduction, take
 from .flat import Flat
-from .indexing import getitem, scatter_add, setitem, write
+from .host_reads import HostReads, check_host
+from .indexing import getitem, setitem, write
 from .memory import Stored, root_of
 from .operators import Operators
+from .place import in_use
 from .quiet import quietly
+from .refusals import check_dtype
 from .rules import current_card, values_on
+from .words import WRITE
 
 Index = Any
 Axis = int | tuple[int, ...] | None
@@ -98,7 +96,6 @@ def _scattered(name: str) -> Any:
     return method
 
 
-@knows(OF_A_DEVICE_ARRAY)
 class SimulatedArray(HostReads, Operators):
     """An array on a simulated GPU (CUDA.jl: ``CuArray``). ``device(x)`` makes one, and so do operations on them."""
 
@@ -114,13 +111,14 @@ class SimulatedArray(HostReads, Operators):
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(
-            f"this array is on {self.device}; NumPy does not copy it to the host by itself. Write cpu(x) to do so."
+            f"this array is on {self.device}; NumPy does not copy it to the host by itself. Write "
+            f"{WRITE['to the host']}(x) to do so."
         )
 
     def __dlpack__(self, **keywords: Any) -> NoReturn:
         raise BufferError(
             f"this array is on {self.device}, in memory that no other library can read. Copy it first: "
-            "np.from_dlpack(cpu(x))"
+            f"np.from_dlpack({WRITE['to the host']}(x))"
         )
 
     __dlpack_device__ = __dlpack__
@@ -380,29 +378,4 @@ def _check_kind(kind: Any) -> None:
 
 def _unpickled(x: np.ndarray) -> Any:
     """An unpickled array goes to the GPU in use, as CuPy's arrays do."""
-    return gpu_in_use[0]().receive(x)
-
-
-@address.register(SimulatedArray)
-def _(x: SimulatedArray) -> int:
-    return x._values.__array_interface__["data"][0]
-
-
-@device_of.register(SimulatedArray)
-def _(x: SimulatedArray) -> Any:
-    return x.device
-
-
-@arrays.add_at_for(SimulatedArray)
-def _add_at(total: SimulatedArray, index: Any, values: Any) -> None:
-    scatter_add(total, index, values)
-
-
-def _fused(fused: Any, args: tuple) -> Any:
-    from .fused import launch
-
-    return launch(fused, args)
-
-
-arrays.read_only_types.add(SimulatedArray)
-arrays.fusing[SimulatedArray] = _fused
+    return in_use[-1]().receive(x)

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..devices.refusals import refusal
-from ..fused.standin import NUMBERS, Trace
-from .costs import TEN_EACH
-from .memory import Stored
-from .quiet import quiet
-from .rules import one_device
+from simgpu.costs import TEN_EACH
+from simgpu.memory import Stored
+from simgpu.quiet import quiet
+from simgpu.refusals import refusal
+from simgpu.rules import one_device
+
+from .standin import NUMBERS, Trace
 
 
 def launch(fused: Any, args: tuple) -> Any:

@@ -1,4 +1,4 @@
-"""What a GPU says about an operand that isn't in its memory."""
+"""What a GPU says about an operand that isn't in its memory, or that none can hold."""
 
 from __future__ import annotations
 
@@ -6,9 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import mover
+from .words import WRITE
 
 SCALARS = (np.generic, int, float, complex)
+# The characters of the types that GPUs lack: objects, text, raw bytes and records, dates, long doubles.
+LACKING_DTYPES = frozenset("OSUTcVMmgG")
+
+
+def check_dtype(dtype: Any) -> None:
+    """Raises `ValueError` if no GPU can hold an array of this type. None asks for none."""
+    if dtype is not None and np.dtype(dtype).char in LACKING_DTYPES:
+        raise ValueError(
+            f"a GPU holds numbers and booleans, and has no {np.dtype(dtype)!r}. Take a number's type, such as "
+            f"np.float64, np.int32 or np.complex64, or compute on the host: {WRITE['to the host']}(x)"
+        )
+
+
+def check_values(x: np.ndarray) -> None:
+    """Raises `TypeError` for a host array of a type that GPUs lack."""
+    if x.dtype.char in LACKING_DTYPES:
+        kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
+        raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
 
 
 def refusal(function: Any, x: Any, device: Any) -> TypeError:
@@ -17,11 +35,11 @@ def refusal(function: Any, x: Any, device: Any) -> TypeError:
         return TypeError(
             f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
             "CPU; a GPU computes only with what is in its own memory. Move it there first: x = "
-            f"{mover(device)}(x).{_made_there(x)}"
+            f"{device._mover()}(x).{_made_there(x)}"
         )
     return TypeError(
         f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "
-        "that device and numbers. Make a list an array there first: gpu(np.array(values))."
+        f"that device and numbers. Make a list an array there first: {device._mover()}(np.array(values))."
     )
 
 
@@ -38,8 +56,8 @@ def _made_there(x: np.ndarray) -> str:
     return call and f" Or make it where the array a is: {call}."
 
 
-def one_number(value: Any) -> Any:
-    """`value`, to be written to part of a device array, as one number. It isn't a device array itself."""
+def one_number(value: Any, device: Any) -> Any:
+    """`value`, to be written to part of an array on `device`, as one number. It isn't a device array itself."""
     if isinstance(value, SCALARS):
         return value
     if isinstance(value, (np.ndarray, list, tuple)):
@@ -47,7 +65,7 @@ def one_number(value: Any) -> Any:
         if value.shape != ():
             raise ValueError(
                 f"a host array of shape {value.shape} cannot be written to a part of a device array; "
-                "move it first: x[2:4] = gpu(values)"
+                f"move it first: x[2:4] = {device._mover()}(values)"
             )
         return value.item()
     return float(value)  # an array that's tracked for a gradient refuses this, and says why

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..devices.refusals import SCALARS, one_number
 from . import kernels
 from .memory import Stored, root_of
+from .refusals import SCALARS, one_number
 from .rules import one_device
 
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
@@ -112,7 +112,7 @@ def _set_part(x: Any, place: tuple, value: Any) -> None:
     """Write to a part of `x`: an array on the same device, or one number for all its elements."""
     part = _part(x, place)
     if not isinstance(value, Stored):
-        value = one_number(value)
+        value = one_number(value, x.device)
         _fill(x.device, value, part)
         write(x.device, part, ..., value)
         return
