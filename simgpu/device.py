@@ -13,7 +13,7 @@ from .asked import Asked
 from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .events import listeners, tell
 from .memory import Buffer, Memory, Pool, root_of
-from .place import Place, in_use
+from .place import Place, estimating, in_use
 from .presets import Preset, preset
 from .random import SimulatedGenerator
 from .refusals import check_values
@@ -268,8 +268,10 @@ class Device(Card, Place):
 
     __hash__ = Place.__hash__
 
-    def __init__(self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None) -> None:
-        super().__init__(index, preset(like), memory)
+    def __init__(
+        self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None, host: HostClock = HOST
+    ) -> None:
+        super().__init__(index, preset(like), memory, host)
 
 
 def together(cards: list[Any]) -> list[Any]:
@@ -301,7 +303,17 @@ def devices(count: int = 0, like: Any = "NVIDIA T4", memory: int | None = None) 
 def current() -> Device:
     """The device in use: inside ``with device:`` that one, otherwise the first."""
     first = devices()[0]
-    return first.current_card() if first.cards else first
+    return estimating.get() or (first.current_card() if first.cards else first)
+
+
+def asarray(x: Any, dtype: Any = None) -> Any:
+    """`x` on the device in use: a host array, numbers or lists of them; an array there is the same (`cupy.asarray`)."""
+    return current()(x if isinstance(x, SimulatedArray) else np.asarray(x), dtype)
+
+
+def asnumpy(x: Any) -> np.ndarray:
+    """`x` on the host (`cupy.asnumpy`)."""
+    return x.get() if isinstance(x, SimulatedArray) else np.asarray(x)
 
 
 in_use.insert(0, current)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from .words import WRITE
 
 # What gives the device in use, where unpickled arrays go. The last one counts.
 in_use: list[Callable[[], Any]] = []
+# The device of the `estimate` that this code runs in. Other threads don't see it.
+estimating: ContextVar[Any] = ContextVar("estimating", default=None)
 
 
 class _Entered(threading.local):

@@ -98,7 +98,7 @@ OTHERS = {
     "pictures": "pictures",
     "real_listeners": "devices.events:listeners",
     "races": "simgpu.jit.races",
-    "recording": "receipts.recording",
+    "recording": "simgpu.profile.recording",
     "steps": "layers.steps",
     "timelines": "receipts.timelines",
     "types": "simgpu.jit.types",

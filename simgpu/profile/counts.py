@@ -11,10 +11,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from simgpu import events
-from simgpu.events import Event
-from simgpu.lines import Place, text_of
-
+from .. import events
+from ..events import Event
+from ..lines import Place, text_of
 from .seconds import Seconds
 
 MOST_KERNELS = 1_000
