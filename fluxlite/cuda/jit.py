@@ -232,8 +232,8 @@ class Kernel:
         for name, x in zip(self.source.parameters, args):
             if hasattr(type(x), "__primitive__"):
                 raise TypeError(
-                    f"kernel {self.name}: {name} is tracked for a gradient, and a kernel has no derivative. Call it "
-                    "in a function under @fl.primitive, and give that a fl.rule."
+                    f"kernel {self.name}: {name} is tracked for a gradient, and a kernel has no derivative. Call it in "
+                    "a function under @fl.primitive, and give that a fl.rule."
                 )
             if isinstance(x, np.ndarray):
                 where = f"on {device}" if device else "on an NVIDIA GPU, or on a simulated one after fl.simulate_gpu()"
@@ -365,5 +365,3 @@ def _simulated_device(name: str) -> Any:
     if device is None or device.kind_of_time != "simulated":
         raise TypeError(f"kernel {name}: give it an array on a GPU, so that it's clear where it runs")
     return device
-
-

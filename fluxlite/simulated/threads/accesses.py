@@ -104,21 +104,21 @@ def _race(lanes: Lanes, mask: Mask, part: Part, to: Reach, found: Race, way: int
     lines = sorted(part.memory.lines[found.earlier])
     where = "several lines" if len(lines) > 3 else f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
     too = " too" if way == found.earlier else ""
-    text = (
+    what = (
         f"this thread {DOES[way]} {part.name}[{part.index_of(at)}], which {lanes.named(found.other)} "
         f"{DOES[found.earlier]}{too} ({where}). Which of them comes first is chance: a data race "
-        f"({KINDS.get((way, found.earlier), 'atomic')}).\n  {_ends(lanes, mask, part, to, found, way, site, at)}"
+        f"({KINDS.get((way, found.earlier), 'atomic')})."
     )
-    return site.wrong(DataRace, text, lanes.named(who))
+    return site.wrong(DataRace, what, _ends(lanes, part, to, found, way, site, at), lanes.named(who))
 
 
-def _ends(lanes: Lanes, mask: Mask, part: Part, to: Reach, found: Race, way: int, site: Any, at: int) -> str:
+def _ends(lanes: Lanes, part: Part, to: Reach, found: Race, way: int, site: Any, at: int) -> str:
     """What ends a race."""
     is_one_line = part.memory.lines[found.earlier] == {site.line}
     add = advice.addition(site.node, site.source.tree)
     if is_one_line and add and _goes_to(lanes, to, found.other) == at:
         return f"Several threads add to one element, and each may miss what another one adds: {add}."
-    if axes := lanes.figures.axes or advice.first_axis(lanes.launch.program.second_axis, lanes.launch.block):
+    if axes := lanes.launch.lost_axis or advice.first_axis(lanes.launch.program.second_axis, lanes.launch.block):
         return axes
     if is_one_line and way == found.earlier == WRITE:
         if np.all(to.chosen == at):
@@ -183,8 +183,8 @@ def _check_written(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -
         at = int(to.chosen[place])
         raise site.wrong(
             NeverWritten,
-            f"no thread has written {part.name}[{at}] yet. Shared memory begins with whatever was there before.\n  "
-            f"{_completes(lanes, part, at, who >> BLOCK_AT)}",
+            f"no thread has written {part.name}[{at}] yet. Shared memory begins with whatever was there before.",
+            _completes(lanes, part, at, who >> BLOCK_AT),
             lanes.named(who),
         )
 
@@ -203,7 +203,7 @@ def _completes(lanes: Lanes, part: Part, at: int, block: int) -> str:
     return (
         "Write every element that you read. Fill the edges with 0 where the array has nothing, in every round: "
         f"`else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else 0}`."
-        f"{small * (at >= lanes.launch.threads)}{lanes.figures.axes and ' Or: '}{lanes.figures.axes}"
+        f"{small * (at >= lanes.launch.threads)}{lanes.launch.lost_axis and ' Or: '}{lanes.launch.lost_axis}"
     )
 
 
@@ -217,8 +217,8 @@ def _check_unwritten(lanes: Lanes, mask: Mask, part: Part, values: Any, to: Reac
             raise site.wrong(
                 NeverWritten,
                 f"{part.name} was made by `empty`, and nothing has written {part.name}[{part.index_of(at)}] yet: it "
-                f"holds "
-                "whatever was in memory before.\n  Write it first, or make the array with np.zeros_like.",
+                "holds whatever was in memory before.",
+                "Write it first, or make the array with np.zeros_like.",
                 lanes.first_of(bad),
             )  # fmt: skip
 

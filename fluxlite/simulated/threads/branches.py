@@ -211,8 +211,9 @@ def inlined(caller: Any, source: Source, args: list[Expression]) -> Value:
         if result not in (None, VOID) and (on is None or (mask.on & ~on).any()):
             without = mask.on if on is None else mask.on & ~on
             raise source.wrong(
-                NeverWritten, source.tree, "this thread gets to the end without a return.", lanes.first_of(without)
-            )
+                NeverWritten, source.tree, "this thread gets to the end without a return.",
+                place=lanes.first_of(without),
+            )  # fmt: skip
         return value
 
     return Value(VOID if result is None else result, run)

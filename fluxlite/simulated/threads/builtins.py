@@ -58,9 +58,7 @@ def _axes(one: Callable[[int], Value], ndim: Expression, name: str) -> Value:
     if count == 1:
         return one(0)
     parts = [one(axis) for axis in range(count)]
-    return Value(
-        Tuple((UINT,) * count), lambda lanes, mask: tuple([part.run(lanes, mask) for part in parts])
-    )
+    return Value(Tuple((UINT,) * count), lambda lanes, mask: tuple([part.run(lanes, mask) for part in parts]))
 
 
 def length(t: Any, node: Any, x: Expression) -> Value:
@@ -103,9 +101,7 @@ def laneid(t: Any, node: Any) -> Value:
     return Value(UINT, lambda lanes, mask: (np.arange(lanes.width, dtype=np.uint32) % WARP)[None])
 
 
-def shared_memory(
-    t: Any, node: Any, dtype: Expression, size: Expression, alignment: Expression = _NONE
-) -> Value:
+def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignment: Expression = _NONE) -> Value:
     if not isinstance(size, Known):
         raise Problem("the size of shared memory must be a number in the text or a global, such as T = 32")
     count, kind = size.obj, np.dtype(known(dtype, "the type of shared memory"))
@@ -224,9 +220,8 @@ def shuffle(way: str) -> Callable:
             if asleep.any():
                 raise source.wrong(
                     NeverWritten, node,
-                    "the lane that this thread takes the value from doesn't come here, so there is none.\n  Put the "
-                    "shuffle "
-                    "where all threads of a warp pass.", lanes.first_of(asleep),
+                    "the lane that this thread takes the value from doesn't come here, so there is none.",
+                    "Put the shuffle where all threads of a warp pass.", lanes.first_of(asleep),
                 )  # fmt: skip
             return _of_lanes(np.asarray(value.run(lanes, on)), come)
 

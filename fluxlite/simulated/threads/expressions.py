@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import accesses, advice, builtins, names
+from .errors import Place
 from .lanes import OPERATION, Lanes, Mask
 from .memory import Ref
 from .source import MISSING, Source
@@ -57,8 +58,8 @@ class Site:
         self.source, self.node, self.line = source, node, source.line(node)
         self.costs: Any = None
 
-    def wrong(self, kind: Any, text: str, where: str) -> Exception:
-        return self.source.wrong(kind, self.node, text, where)
+    def wrong(self, kind: Any, what: str, advice: str, place: Place) -> Exception:
+        return self.source.wrong(kind, self.node, what, advice, place)
 
 
 class Variable:
@@ -100,8 +101,8 @@ class Expressions:
         text = str(problem)
         if isinstance(problem, WholeArray):
             text = f"{text}, and {self._whole(node)}"
-        elif UNSIGNED in text and (write := advice.signed(node, self.source.tree)):
-            text = text.replace(UNSIGNED, f"{write.partition('int(')[2][:-1]} is unsigned: write {write}")
+        elif problem.hint == UNSIGNED and (write := advice.signed(node, self.source.tree)):
+            text = f"{problem.text}. {write.unsigned} is unsigned: write {write}"
         return self.source.refused(node, text, problem.begin)
 
     def _whole(self, node: Any) -> str:
@@ -396,5 +397,3 @@ def _sizes(shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 def _strides(ref: Ref) -> tuple[Any, ...]:
     return tuple([np.int64(stride * ref.part.flat.itemsize) for stride in ref.part.strides[ref.axis :]])
-
-

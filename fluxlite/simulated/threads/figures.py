@@ -161,7 +161,9 @@ class Figures:
             # At best each sector comes once, and at worst each time that a warp asks for it. A few multiprocessors
             # can't take as much as the memory could give.
             "bandwidth": (
-                once / preset.bandwidth, max(once / preset.bandwidth, cached), max(all_of_it / preset.bandwidth, cached)
+                once / preset.bandwidth,
+                max(once / preset.bandwidth, cached),
+                max(all_of_it / preset.bandwidth, cached),
             ),
             "instructions": tuple(started / card.clock),
             "atomics in one place": tuple(self.queue * np.array(QUEUE) / card.clock),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import NeverWritten, Refused, StuckBarrier, TooMuch
+from .errors import NeverWritten, Place, Refused, StuckBarrier, TooMuch, in_parentheses
 
 WARP = 32
 # What a warp can be busy with. Each mask counts how often its warps did.
@@ -169,9 +169,8 @@ class Lanes:
         if missing.any():
             raise source.wrong(
                 NeverWritten, node,
-                f"{node.id} has no value in this thread yet: it went past the line that assigns it.\n  Assign it "
-                f"before the "
-                "`if` or the loop.",
+                f"{node.id} has no value in this thread yet: it went past the line that assigns it.",
+                "Assign it before the `if` or the loop.",
                 self.first_of(missing),
             )  # fmt: skip
 
@@ -187,23 +186,19 @@ class Lanes:
             self._who = (self.number << BLOCK_AT)[:, None] + (self.phase << PHASE_AT)[:, None] + own + steps
         return self._who
 
-    def named(self, who: int) -> str:
-        """The block and thread of such a number, in words."""
+    def named(self, who: int) -> Place:
+        """The block and thread of such a number."""
         block = int(who) >> BLOCK_AT
         warp = int(who) >> WARP_AT & (1 << WARP_BITS) - 1
         return self.named_thread(block, warp * WARP + (int(who) & WARP - 1))
 
-    def named_thread(self, block: int, thread: int) -> str:
-        return f"block {unraveled(block, self.launch.grid)}, thread {unraveled(thread, self.launch.block)}"
+    def named_thread(self, block: int, thread: int) -> Place:
+        return Place(unraveled(block, self.launch.grid), unraveled(thread, self.launch.block))
 
-    def at(self, row: int, thread: int) -> str:
-        """The block and thread of a lane of these."""
-        return self.named_thread(int(self.number[row]), thread)
-
-    def first_of(self, on: np.ndarray) -> str:
-        """The first lane of `on`, in words."""
+    def first_of(self, on: np.ndarray) -> Place:
+        """The first lane of `on`."""
         row, thread = np.unravel_index(int(on.argmax()), on.shape)
-        return self.at(int(row), int(thread))
+        return self.named_thread(int(self.number[row]), int(thread))
 
     # -- time ------------------------------------------------------------------------------------
 
@@ -266,16 +261,14 @@ class Lanes:
         if not stuck.any():
             return
         row = int(stuck.argmax())
-        count, first = int(missing[row].sum()), int(missing[row].argmax())
-        name = unraveled(first, self.launch.block)
+        count, first = int(missing[row].sum()), unraveled(int(missing[row].argmax()), self.launch.block)
         raise source.wrong(
             StuckBarrier, node,
             f"{count} of the block's {self.launch.threads} threads {'does' if count == 1 else 'do'} not come here, "
-            f"first "
-            f"of all thread {name}: the others would wait forever.\n  Put jit.syncthreads() where all threads pass: "
-            f"not "
-            "inside an `if` or a loop that only some of them go through.",
-            self.at(row, int(here[row].argmax())),
+            f"first of all thread {in_parentheses(first)}: the others would wait forever.",
+            "Put jit.syncthreads() where all threads pass: not inside an `if` or a loop that only some of them go "
+            "through.",
+            self.named_thread(int(self.number[row]), int(here[row].argmax())),
         )  # fmt: skip
 
     def warp_barrier(self, mask: Mask, node: Any, source: Any) -> None:
@@ -286,9 +279,9 @@ class Lanes:
         if missing.any():
             raise source.wrong(
                 StuckBarrier, node,
-                f"{self.first_of(missing)}, of the same warp, does not come here: this one would wait forever.\n  Put "
-                "jit.syncwarp() where all threads of a warp pass.",
-                self.first_of(mask.on & np.repeat((missing.reshape(len(missing), -1, WARP).any(2)), WARP, 1)),
+                f"{self.first_of(missing)}, of the same warp, does not come here: this one would wait forever.",
+                "Put jit.syncwarp() where all threads of a warp pass.",
+                self.first_of(mask.on & np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1)),
             )  # fmt: skip
         mask.spend(BARRIER)
         self._tell_logs(False)
@@ -312,8 +305,8 @@ def _where(on: np.ndarray, new: Any, old: Any, node: Any, source: Any) -> Any:
     return new._replace(offset=np.where(on, new.offset, old.offset))
 
 
-def unraveled(number: int, dim: Sequence[int]) -> str:
-    """``(3)``, ``(3, 0)`` or ``(3, 0, 1)``: as many axes as the launch has."""
+def unraveled(number: int, dim: Sequence[int]) -> tuple[int, ...]:
+    """``(3,)``, ``(3, 0)`` or ``(3, 0, 1)``: as many axes as the launch has."""
     x, y, z = dim
     parts = (number % x, number // x % y, number // x // y)
-    return f"({', '.join(map(str, parts[: 3 if z > 1 else 2 if y > 1 else 1]))})"
+    return parts[: 3 if z > 1 else 2 if y > 1 else 1]

@@ -93,19 +93,20 @@ class Launch:
         self._args = self._arguments(args)
         # Those who write (256, 1) know that there's a second axis.
         is_number = not isinstance(block, (tuple, list)) or len(block) == 1
-        self.figures.axes = advice.lost_axis(self.program.second_axis, self.grid, self.block) if is_number else ""
+        self.lost_axis = advice.lost_axis(self.program.second_axis, self.grid, self.block) if is_number else ""
+        self.figures.axes = self.lost_axis
 
     def _check_size(self) -> None:
         name = self.source.name
         if self.threads > MOST_THREADS:
-            raise TooMuch(f"kernel {name}: {self.threads:,} threads a block; a block has at most {MOST_THREADS:,}")
+            raise TooMuch(f"{self.threads:,} threads a block; a block has at most {MOST_THREADS:,}", kernel=name)
         for axis, most, size in [
             *zip("xyz", MOST_IN_BLOCK, self.block), *zip("xyz", MOST_IN_GRID, self.grid)
         ]:  # fmt: skip
             if size > most:
-                raise TooMuch(f"kernel {name}: {size:,} along {axis}, and the most is {most:,}")
+                raise TooMuch(f"{size:,} along {axis}, and the most is {most:,}", kernel=name)
         if self.blocks >= MOST_BLOCKS:
-            raise TooMuch(f"kernel {name}: {self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}")
+            raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
 
     # -- arguments -------------------------------------------------------------------------------
 
@@ -143,12 +144,11 @@ class Launch:
     def _part(self, name: str, x: Any, memory: Memory, raw: np.ndarray, offset: int) -> Part:
         size, values = x.dtype.itemsize, x._values
         if offset % size or any(stride % size for stride in values.strides):
-            raise KernelError(f"kernel {self.source.name}: {name} does not lie at a multiple of its {size} bytes")
+            raise KernelError(f"{name} does not lie at a multiple of its {size} bytes", kernel=self.source.name)
         if name in self.program.changed and not values.flags.writeable:
             raise ValueError(
                 f"kernel {self.source.name} writes into {name}, which is read-only: a gradient still needs it. Let it "
-                f"write "
-                "into a new array, made with np.empty_like."
+                "write into a new array, made with np.empty_like."
             )
         flat = raw[: raw.size // size * size].view(x.dtype)
         strides = tuple(stride // size for stride in values.strides)
@@ -227,7 +227,7 @@ def _flat(number: Any, dim: tuple[int, ...]) -> int:
 
 def _first_to_last(dim: tuple[int, ...]) -> str:
     first, last = (unraveled(number, dim) for number in (0, math.prod(dim) - 1))
-    return f"{first} to {last}" if "," in first else f"{first[1:-1]} to {last[1:-1]}"
+    return f"{first} to {last}" if len(first) > 1 else f"{first[0]} to {last[0]}"
 
 
 def _three(given: Any, what: str, name: str) -> tuple[int, int, int]:
@@ -264,5 +264,3 @@ def device_of_all(source: Source, args: Sequence[Any], device: Any) -> Any:
         if isinstance(x, Stored):
             found = one_device(found, x)
     return found or device
-
-

@@ -192,23 +192,23 @@ def _outside(lanes: Lanes, ref: Ref, axis: int, index: int, bad: Any, count: int
     part, place, node = ref.part, axis - ref.axis, site.node
     size = part.shape[axis]
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
-    wrapped, write, below = "", "", index
+    what, below, signed = (
+        f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside.",
+        index,
+        None,
+    )
     if index >= 2**31:
         below = -1
         parts = advice.indices_of(node)
-        write = advice.signed(parts[place] if place < len(parts) else node, site.source.tree) or "int(jit.grid(1))"
-        wrapped = f" It's a number below 0 that an unsigned type can't hold: write {write}."
+        signed = advice.signed(parts[place] if place < len(parts) else node, site.source.tree)
+        what += f" It's a number below 0 that an unsigned type can't hold: write {signed or 'int(jit.grid(1))'}."
     backwards = ", and doesn't count from the end" if below < 0 else ""
-    axes, tree, lost = len(part.shape) - ref.axis, site.source.tree, ""
-    guard = advice.guard(node, place, axes, below, part, lanes.launch, tree)
-    if lanes.figures.axes:  # where a thread's own second axis is lost, a guard would only make the numbers wrong
-        guard, lost = "" if not lanes.launch.program.second_axis[1] else guard, f"\n  {lanes.figures.axes}"
-    text = (
-        f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside.{wrapped}\n  "
-        f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
-        f"{advice.renamed(guard, write)}{lost}"
-    )
-    return site.wrong(OutOfBounds, text, lanes.first_of(bad))
+    lost, program = lanes.launch.lost_axis, lanes.launch.program
+    does = f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
+    if not lost or program.second_axis[1]:  # else a guard would only make the numbers wrong
+        axes = len(part.shape) - ref.axis
+        does += advice.guard(node, place, axes, below, part, lanes.launch, site.source.tree, signed)
+    return site.wrong(OutOfBounds, what, f"{does}\n{lost}".strip(), lanes.first_of(bad))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -138,7 +138,7 @@ class Statements(Calls):
             new = self._new_name(what)
             if is_name and not new and (to.kind, kind.kind) == ("u", "i"):
                 new = f". A variable keeps its type: take a new name, {advice.another(what)} = int({what})"
-            raise Problem(f"{what} holds {to} and can't take {kind}{new or begin or hint(kind, to)}")
+            raise Problem(f"{what} holds {to} and can't take {kind}", new or begin or hint(kind, to))
         return lambda value: value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
 
     def _whole_quotient(self, value: Any, kind: Any, write: str) -> None:
@@ -217,7 +217,7 @@ class Statements(Calls):
         got = scalar_type(new)
         if not can_become(got, kind):
             more = f": begin with {what} = 0.0" if kind.kind in "iu" and got.kind == "f" else hint(got, kind)
-            raise Problem(f"{what} holds {kind}, and the result is {got}{more}")
+            raise Problem(f"{what} holds {kind}, and the result is {got}", more)
         return got
 
     def _change_element(self, node: ast.AugAssign, target: ast.Subscript, given: Value) -> Step:
@@ -272,7 +272,16 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 _WITH_AXES = ("grid", "gridsize")
 _STATEMENTS = (
-    ast.Assign, ast.AugAssign, ast.If, ast.While, ast.For, ast.Break, ast.Continue, ast.Return, ast.Expr, ast.Pass
+    ast.Assign,
+    ast.AugAssign,
+    ast.If,
+    ast.While,
+    ast.For,
+    ast.Break,
+    ast.Continue,
+    ast.Return,
+    ast.Expr,
+    ast.Pass,
 )
 _MISSING = {
     "AnnAssign": "annotations", "FunctionDef": "functions inside of it: use one under @jit.rawkernel(device=True)",

@@ -34,9 +34,13 @@ Expression = Known | Value
 
 
 class Problem(TypeError):
-    """Why cupyx.jit would refuse an expression. Its line is added by `Translation`."""
+    """Why cupyx.jit would refuse an expression. Its line is added by `Translation`, and better words for `UNSIGNED`."""
 
     begin = "cupyx.jit would not compile this: "
+
+    def __init__(self, text: str, hint: str = "") -> None:
+        super().__init__(text + hint)
+        self.text, self.hint = text, hint
 
 
 class LeftOut(Problem):
@@ -97,12 +101,12 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
         try:
             return as_value(Known(number_as(x.obj, to)))
         except TypeError as error:
-            raise Problem(f"{error}{hint(type_of(x.obj), to)}") from None
+            raise Problem(str(error), hint(type_of(x.obj), to)) from None
     kind = scalar_type(x)
     if kind == to:
         return x
     if checked and not can_become(kind, to):
-        raise Problem(f"{kind} doesn't become {to} by itself{hint(kind, to)}")
+        raise Problem(f"{kind} doesn't become {to} by itself", hint(kind, to))
     run = x.run
 
     def converted(lanes: Lanes, mask: Mask) -> Any:
@@ -112,13 +116,13 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
     return Value(to, converted)
 
 
-UNSIGNED = "jit.threadIdx.x, jit.grid and their like are unsigned: write int(jit.threadIdx.x), int(jit.grid(1))"
+UNSIGNED = ". jit.threadIdx.x, jit.grid and their like are unsigned: write int(jit.threadIdx.x), int(jit.grid(1))"
 
 
 def hint(kind: np.dtype, to: np.dtype) -> str:
     """What to write, where an int meets a uint."""
     if {kind.kind, to.kind} == {"i", "u"}:
-        return f". {UNSIGNED}"
+        return UNSIGNED
     return f": write {'int' if to.kind == 'i' else f'np.{to}'}(…)" if to.kind in "iuf" else ""
 
 
@@ -174,7 +178,7 @@ def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
         runs = [cast(x, kind).run for x, kind in zip(operands, wanted)]
     except Problem:
         if {kind.kind for kind in types} == {"i", "u"}:
-            raise Problem(f"{' and '.join(map(str, types))} don't mix. {UNSIGNED}") from None
+            raise Problem(f"{' and '.join(map(str, types))} don't mix", UNSIGNED) from None
         raise
     compute = _ON_INTEGERS.get(name, function(name)) if wanted[0].kind in "biu" else function(name)
     if wanted[0].kind == "b" and name in _ON_INTEGERS:
