@@ -85,49 +85,15 @@ from ..simulated.threads.errors import StuckBarrier as StuckBarrier
 from ..simulated.threads.errors import TooMuch as TooMuch
 from ..simulated.threads.errors import without_our_lines
 from ..simulated.threads.figures import NoFigures
-from ..simulated.threads.names import (
-    atomic_add,
-    atomic_and,
-    atomic_cas,
-    atomic_dec,
-    atomic_exch,
-    atomic_inc,
-    atomic_max,
-    atomic_min,
-    atomic_or,
-    atomic_sub,
-    atomic_xor,
-    blockDim,
-    blockIdx,
-    grid,
-    gridDim,
-    gridsize,
-    laneid,
-    range,
-    shared_memory,
-    shfl_down_sync,
-    shfl_sync,
-    shfl_up_sync,
-    shfl_xor_sync,
-    syncthreads,
-    syncwarp,
-    threadIdx,
-    warpsize,
-)  # fmt: skip
+from ..simulated.threads.names import *  # noqa: F403
+from ..simulated.threads.names import __all__ as _NAMES
 from ..simulated.threads.source import Source
 
 if TYPE_CHECKING:
     from ..simulated.threads.figures import Figures
 
 # Without the errors: `help(jit)` would say of each what any exception can do. They're jit.OutOfBounds and so on.
-__all__ = [
-    "rawkernel", "Kernel",
-    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpsize", "laneid", "grid", "gridsize", "range",
-    "syncthreads", "syncwarp", "shared_memory",
-    "atomic_add", "atomic_sub", "atomic_exch", "atomic_min", "atomic_max", "atomic_inc", "atomic_dec", "atomic_cas",
-    "atomic_and", "atomic_or", "atomic_xor",
-    "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync",
-]  # fmt: skip
+__all__ = ["rawkernel", "Kernel", *_NAMES]
 
 
 class Kernel:
@@ -295,8 +261,8 @@ class Kernel:
         return compiled.cuda_c(self, args)
 
     def as_part_of(self, translation: Any, args: list[Any]) -> Any:
-        """Its call inside another kernel: `expressions.py` asks for it."""
-        from ..simulated.threads.branches import inlined
+        """Its call inside another kernel: `translate.py` asks for it."""
+        from ..simulated.threads.translate import inlined
         from ..simulated.threads.values import Problem
 
         if not self.device:

@@ -34,7 +34,7 @@ class Rounds:
         self.rounds += 1
         if self._slots is None or self.rounds % EVERY:
             return
-        now = (here.on, *(lanes.slots[slot] for slot in self._slots))
+        now = (here.on, *(lanes.held[slot].value for slot in self._slots))
         if self._before is not None and _equal(now, self._before):
             raise self._wrong(lanes, here, *_never(self.node, self.source, self.rounds))
         if self.rounds & self.rounds - 1 == 0:  # ever longer circles

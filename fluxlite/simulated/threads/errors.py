@@ -35,7 +35,8 @@ class KernelError(Exception):
     ) -> None:  # fmt: skip
         super().__init__(what, advice)
         self.what, self.advice, self.kernel, self.line, self.text = what, advice, kernel, line, text
-        self.block, self.thread = (place.block, place.thread) if place else (None, None)
+        self.block: tuple[int, ...] | None = place.block if place else None
+        self.thread: tuple[int, ...] | None = place.thread if place else None
 
     @property
     def where(self) -> str:

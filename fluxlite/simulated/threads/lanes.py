@@ -63,6 +63,26 @@ class Mask:
         self._is_open = False
 
 
+# Which threads have given a name its value: none, all that are left, or those of an array. In a branch, that's a mask's
+# own array, so `is` finds it again without a look at the elements.
+NOBODY: Any = None
+EVERYONE: Any = True
+
+
+class Held:
+    """What a name of the kernel's own holds."""
+
+    __slots__ = ("value", "given")
+
+    def __init__(self) -> None:
+        self.value: Any = None
+        self.given: Any = NOBODY
+
+    def put(self, value: Any) -> None:
+        """All threads give it this value."""
+        self.value, self.given = value, EVERYONE
+
+
 class Lanes:
     """Some blocks of a launch, whose threads all run together."""
 
@@ -78,8 +98,7 @@ class Lanes:
         self.alive = self.top.count
         self.exited: np.ndarray | None = None
         self.exit_lines: set[int] = set()
-        self.slots: list[Any] = [None] * launch.program.slots
-        self.have: list[Any] = [None] * launch.program.slots
+        self.held = [Held() for _ in range(launch.program.slots)]
         self.watch, self.tracer = launch.watch_for(first, blocks), launch.tracer
         self.loops: list[list[Any]] = []
         self.returns: list[Any] = []
@@ -150,22 +169,21 @@ class Lanes:
 
     def assign(self, mask: Mask, slot: int, value: Any, node: Any, source: Any) -> None:
         """Give a name its value, for the lanes of `mask`. The others keep theirs."""
-        have = self.have[slot]
+        held = self.held[slot]
         if mask.count == self.alive:
-            self.slots[slot], self.have[slot] = value, True
-        elif have is None:
-            self.slots[slot], self.have[slot] = value, mask.on
+            held.put(value)
+        elif held.given is NOBODY:
+            held.value, held.given = value, mask.on
         else:
-            self.slots[slot] = _where(mask.on, value, self.slots[slot], node, source)
-            if have is not True and have is not mask.on:
-                self.have[slot] = have | mask.on
+            held.value = _where(mask.on, value, held.value, node, source)
+            if held.given is not EVERYONE and held.given is not mask.on:
+                held.given = held.given | mask.on
 
-    def check_value(self, mask: Mask, slot: int, node: Any, source: Any) -> None:
+    def check_value(self, mask: Mask, held: Held, node: Any, source: Any) -> None:
         """Raises `NeverWritten` if a lane of `mask` hasn't given this name a value."""
-        have = self.have[slot]
-        if have is mask.on:
+        if held.given is mask.on:
             return
-        missing = mask.on if have is None else mask.on & ~have
+        missing = mask.on if held.given is NOBODY else mask.on & ~held.given
         if missing.any():
             raise source.wrong(
                 NeverWritten, node,

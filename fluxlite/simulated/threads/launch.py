@@ -12,7 +12,6 @@ from ..emptied import pattern_of
 from ..memory import Stored
 from ..rules import one_device
 from . import advice
-from .branches import Translation
 from .cards import card_of
 from .errors import KernelError, TooMuch
 from .figures import Costs, Figures
@@ -20,57 +19,14 @@ from .lanes import MOST_BLOCKS, WARP, Lanes, unraveled
 from .memory import Memory, Part, Ref
 from .races import Log
 from .source import Source
-from .types import ArrayType, is_number, number_as, type_of
-from .values import Value
+from .translate import Program
+from .types import ArrayType, number_as, type_of
 from .watching import Watch
 
 MOST_THREADS = 1024  # a block: CUDA C++ Programming Guide, technical specifications
 MOST_IN_GRID = (2**31 - 1, 65_535, 65_535)
 MOST_IN_BLOCK = (1024, 1024, 64)
 _AT_ONCE = 1 << 16  # lanes; more wouldn't fit into a processor's cache
-
-
-class Program:
-    """A kernel, translated for arguments of these types."""
-
-    def __init__(self, source: Source, types: Sequence[Any]) -> None:
-        self.slots = 0
-        self.sites: list[Any] = []
-        self.changed: frozenset[str] = frozenset()  # the arguments that it writes
-        self.used: list[tuple[Source, str, Any]] = []  # names from outside, as they were
-        self._functions: dict[Any, Any] = {}
-        parameters = [
-            Value(kind, _no_run, frozenset([name]) if isinstance(kind, ArrayType) else frozenset())
-            for name, kind in zip(source.parameters, types)
-        ]
-        self.run = Translation(self, source, parameters, is_device=False).body
-        self.second_axis = advice.second_axis(source.tree)
-
-    def new_slot(self) -> int:
-        self.slots += 1
-        return self.slots - 1
-
-    def function(self, source: Source, given: list[Value]) -> Translation:
-        """A function of the device, for arguments of these types. It can't call itself."""
-        key = source, tuple((value.type, value.origin) for value in given)
-        if key not in self._functions:
-            self._functions[key] = None
-            self._functions[key] = Translation(self, source, given, is_device=True)
-        if self._functions[key] is None:
-            raise source.refused(source.tree, "a function of the device can't call itself")
-        return self._functions[key]
-
-    def is_current(self) -> bool:
-        """Whether the names from outside still mean what they meant when it was translated."""
-        return all(_same(source.outside(name), found) for source, name, found in self.used)
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b or (is_number(a) and type(a) is type(b) and a == b)
-
-
-def _no_run(lanes: Lanes, mask: Any) -> Any:
-    raise AssertionError("a parameter is read by its name")
 
 
 class Launch:
@@ -167,7 +123,7 @@ class Launch:
             for first in range(0, self.blocks, at_once):
                 lanes = Lanes(self, first, min(at_once, self.blocks - first))
                 for slot, value in enumerate(self._args):
-                    lanes.slots[slot], lanes.have[slot] = value, True
+                    lanes.held[slot].put(value)
                 self.program.run(lanes, lanes.top)
                 lanes.settle()
                 cycles.append(lanes.cycles.max(1))

@@ -108,6 +108,11 @@ class Ref(NamedTuple):
     def shape(self) -> tuple[int, ...]:
         return self.part.shape[self.axis :]
 
+    @property
+    def strides(self) -> list[int]:
+        """In bytes."""
+        return [stride * self.part.flat.itemsize for stride in self.part.strides[self.axis :]]
+
 
 class Reach:
     """The elements that a mask's lanes mean, and what touching them costs."""
@@ -164,8 +169,7 @@ def _inside(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -
     """The flat position, after each index was looked at."""
     at: Any = ref.part.offset + ref.offset
     for axis, index in enumerate(indices, ref.axis):
-        index = index.astype(np.int64) if isinstance(index, np.ndarray) else int(index)
-        size = ref.part.shape[axis]
+        index, size = as_index(index), ref.part.shape[axis]
         if isinstance(index, int):
             if not 0 <= index < size:
                 raise _outside(lanes, ref, axis, index, mask.on, mask.count, site)
@@ -178,6 +182,10 @@ def _inside(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -
             index = np.where(_taking_part(mask, index), index, 0)
         at = at + index * ref.part.strides[axis]
     return at
+
+
+def as_index(x: Any) -> Any:
+    return x.astype(np.int64) if isinstance(x, np.ndarray) else int(x)
 
 
 def _taking_part(mask: Mask, index: np.ndarray) -> np.ndarray:

@@ -10,10 +10,22 @@ import numpy as np
 
 from ..surface import names
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
-from .names import Name
 from .types import BOOL, ArrayType, Pointer, Tuple, can_become, is_number, number_as, signature, type_of
 
 Run = Callable[[Lanes, Mask], Any]
+
+
+class Name:
+    """A name of cupyx.jit's, which has a meaning inside a kernel only. `names.py` has all of them."""
+
+    wanted = ""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = self.__name__ = name
+        self.__doc__ = text
+
+    def __repr__(self) -> str:
+        return f"jit.{self.name}"
 
 
 class Known(NamedTuple):
@@ -108,12 +120,11 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
     if checked and not can_become(kind, to):
         raise Problem(f"{kind} doesn't become {to} by itself", hint(kind, to))
     run = x.run
+    return Value(to, lambda lanes, mask: converted(run(lanes, mask), to))
 
-    def converted(lanes: Lanes, mask: Mask) -> Any:
-        value = run(lanes, mask)
-        return value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
 
-    return Value(to, converted)
+def converted(value: Any, to: np.dtype) -> Any:
+    return value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
 
 
 UNSIGNED = ". jit.threadIdx.x, jit.grid and their like are unsigned: write int(jit.threadIdx.x), int(jit.grid(1))"
@@ -206,7 +217,7 @@ def _applied(compute: Callable, runs: list[Run], cost: int, out: np.dtype) -> Ru
 
 
 def _typed(value: Any, out: np.dtype) -> Any:
-    return value if value.dtype == out else np.asarray(value).astype(out)[()]
+    return value if value.dtype == out else converted(value, out)
 
 
 def is_true(x: Value) -> Value:

@@ -32,7 +32,7 @@ class Watch:
         targets = getattr(statement, "targets", [getattr(statement, "target", statement)])
         found = [node.id for node in ast.walk(targets[0]) if isinstance(node, ast.Name) and _is_stored(node)]
         names = [
-            f"{name} = {self.of(lanes.slots[variables[name].slot])}"
+            f"{name} = {self.of(lanes.held[variables[name].slot].value)}"
             for name in found
             if name in variables and isinstance(variables[name].type, np.dtype)
         ]
@@ -56,7 +56,7 @@ class Watch:
         is_for = isinstance(node, ast.For)
         self._print(
             source, node,
-            [f"{node.target.id} = {self.of(lanes.slots[variables[node.target.id].slot])}" if is_for else "yes"],
+            [f"{node.target.id} = {self.of(lanes.held[variables[node.target.id].slot].value)}" if is_for else "yes"],
         )  # fmt: skip
 
     def leaves(self, node: Any, source: Any, mask: Any) -> None:
