@@ -17,15 +17,44 @@ WARP = 32
 # What a warp can be busy with. Each mask counts how often its warps did.
 OPERATION, FUNCTION, SHARED, NEAR, FAR, ATOMIC, BARRIER, SHUFFLE = range(8)
 KINDS = ("operation", "function", "shared", "near", "far", "atomic", "barrier", "shuffle")
-# A thread's accesses, counted for the busiest one.
-READS, WRITES, SHARED_READS, SHARED_WRITES = range(4)
-
 # Where a thread is, in one number: block, barriers passed, warp, warp barriers passed, lane.
 LANE_BITS, STEP_BITS, WARP_BITS, PHASE_BITS = 5, 12, 5, 20
 WARP_AT = LANE_BITS + STEP_BITS
 PHASE_AT = WARP_AT + WARP_BITS
 BLOCK_AT = PHASE_AT + PHASE_BITS
 MOST_BLOCKS = 1 << (63 - BLOCK_AT)
+
+
+def block_of(who: int) -> int:
+    return int(who) >> BLOCK_AT
+
+
+def thread_of(who: int) -> int:
+    """Its number in the block."""
+    return (int(who) >> WARP_AT & (1 << WARP_BITS) - 1) * WARP + (int(who) & WARP - 1)
+
+
+# How two of these numbers differ, ``a ^ b``, says what the two have in common.
+
+
+def same_block(differ: Any) -> Any:
+    return differ >> BLOCK_AT == 0
+
+
+def same_phase(differ: Any) -> Any:
+    """The same block, and no barrier between them."""
+    return differ >> PHASE_AT == 0
+
+
+def same_warp(differ: Any) -> Any:
+    """The same warp, and no barrier of the block between them."""
+    return differ >> WARP_AT == 0
+
+
+def same_step(differ: Any) -> Any:
+    """The same warp, and no barrier of the warp either."""
+    return differ >> LANE_BITS == 0
+
 
 _SMALL = 2048  # masks up to this size are kept, and found again
 _MOST_MASKS = 64
@@ -45,7 +74,8 @@ class Mask:
         self.is_full = self.count == on.size * each
         self.warps: Any = on.reshape(len(on), -1, WARP).any(2)
         self.warp_count = int(np.count_nonzero(self.warps)) * each
-        self.spent, self.touched, self.owes = [0] * len(KINDS), [0] * 4, False
+        self.spent, self.owes = [0] * len(KINDS), False
+        self.touched = [0] * 4  # accesses: reads, writes, the same two of shared memory
         self.known: dict = {}  # footprints, by index
         self._open, self._is_open = open_masks, False
 
@@ -206,9 +236,7 @@ class Lanes:
 
     def named(self, who: int) -> Place:
         """The block and thread of such a number."""
-        block = int(who) >> BLOCK_AT
-        warp = int(who) >> WARP_AT & (1 << WARP_BITS) - 1
-        return self.named_thread(block, warp * WARP + (int(who) & WARP - 1))
+        return self.named_thread(block_of(who), thread_of(who))
 
     def named_thread(self, block: int, thread: int) -> Place:
         return Place(unraveled(block, self.launch.grid), unraveled(thread, self.launch.block))
@@ -217,6 +245,11 @@ class Lanes:
         """The first lane of `on`."""
         row, thread = np.unravel_index(int(on.argmax()), on.shape)
         return self.named_thread(int(self.number[row]), int(thread))
+
+    def chosen(self, mask: Mask, x: Any) -> np.ndarray:
+        """`x` of each lane that takes part, in order."""
+        x = np.broadcast_to(x, self.shape)
+        return x.ravel() if mask.is_full else x[np.broadcast_to(mask.on, self.shape)]
 
     # -- time ------------------------------------------------------------------------------------
 
