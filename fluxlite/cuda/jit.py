@@ -75,15 +75,8 @@ import numpy as np
 
 from ..devices import selection
 from ..simulated.memory import Stored
-from ..simulated.threads.errors import DataRace as DataRace
-from ..simulated.threads.errors import Endless as Endless
-from ..simulated.threads.errors import KernelError as KernelError
-from ..simulated.threads.errors import NeverWritten as NeverWritten
-from ..simulated.threads.errors import OutOfBounds as OutOfBounds
-from ..simulated.threads.errors import Refused as Refused
-from ..simulated.threads.errors import StuckBarrier as StuckBarrier
-from ..simulated.threads.errors import TooMuch as TooMuch
-from ..simulated.threads.errors import without_our_lines
+from ..simulated.threads.errors import *  # noqa: F403
+from ..simulated.threads.errors import KernelError, without_our_lines
 from ..simulated.threads.figures import NoFigures
 from ..simulated.threads.names import *  # noqa: F403
 from ..simulated.threads.names import __all__ as _NAMES

@@ -40,7 +40,7 @@ def touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) 
         mask.spend(SHARED)
         return
     if log is None and not to.is_read:
-        memory.note_read(to.chosen, part.each)
+        memory.note(READ, to.chosen, part.each)
         to.is_read = True
     line.sectors += to.sectors
     line.used += to.used
@@ -212,7 +212,7 @@ def store(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, value: Any, site: Any) 
         return
     to.is_written = to.footprint is not None or not part.is_shared
     if part.written is None:
-        part.memory.note_written(to.chosen, part.each)
+        part.memory.note(WRITE, to.chosen, part.each)
     elif to.is_written:
         part.written[:, to.chosen] = True
     else:
@@ -231,7 +231,7 @@ def change(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, how: Any, values: list
     at, flat = _places(lanes, mask, part, to), part.flat.reshape(-1)
     if not part.is_shared:
         part.memory.count_atomics(in_units(part, at, at)[0], 1)
-        part.memory.note_written(at, part.each)
+        part.memory.note(WRITE, at, part.each)
         lanes.figures.atomics += mask.count
     elif not to.is_written:
         _check_written(lanes, mask, part, to, site)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .errors import Endless
+from .source import is_stored
 
 EVERY = 64  # rounds between two looks
 # Calls that give the same result for the same numbers, beside NumPy's.
@@ -80,8 +81,7 @@ def _given(part: Any) -> list[tuple[str, Any]]:
         return []
     value = part.iter if isinstance(part, ast.For) else part.value
     targets = part.targets if isinstance(part, ast.Assign) else [part.target]
-    stored = [node for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
-    return [(node.id, value) for node in stored if isinstance(node.ctx, ast.Store)]
+    return [(node.id, value) for target in targets for node in ast.walk(target) if is_stored(node)]
 
 
 def _is_pure(call: ast.Call) -> bool:

@@ -7,6 +7,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+__all__ = [
+    "KernelError", "OutOfBounds", "DataRace", "StuckBarrier", "NeverWritten", "TooMuch", "Endless", "Refused"
+]  # fmt: skip
+
 
 class Place(NamedTuple):
     """A thread of a launch, with as many axes as the launch has, so that ``kernel.watched`` takes it, too."""

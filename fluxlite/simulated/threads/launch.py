@@ -17,7 +17,7 @@ from .errors import KernelError, TooMuch
 from .figures import Costs, Figures
 from .lanes import MOST_BLOCKS, WARP, Lanes, unraveled
 from .memory import Memory, Part, Ref
-from .races import Log
+from .races import READ, WRITE, Log
 from .source import Source
 from .translate import Program
 from .types import ArrayType, number_as, type_of
@@ -141,7 +141,7 @@ class Launch:
         figures.queue = max((int(times.max(initial=0)) for times in changed), default=0)
         for part in self.parts:
             is_written = part.name in self.program.changed
-            some, size = part.among(part.memory.written if is_written else part.memory.read)
+            some, size = part.among(part.memory.touched.get(WRITE if is_written else READ))
             if is_written and some < size:
                 figures.written[part.name] = some, size
             elif 0 < some < size and not is_written:

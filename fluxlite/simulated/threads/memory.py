@@ -29,22 +29,14 @@ class Memory:
         self.near = np.zeros(-(-units * unit // SECTOR) + 1, bool)  # the sectors touched in this launch
         self.atomics: np.ndarray | None = None  # how many atomics each unit has seen
         self.units = units
-        self.written: np.ndarray | None = None  # which units this launch has written
-        self.read: np.ndarray | None = None  # which it has read, if it writes none of them
+        self.touched: dict[int, np.ndarray] = {}  # which units were written, or read if the launch writes none of them
         self.lines: dict[int, set[int]] = {READ: set(), WRITE: set(), ATOMIC: set()}
 
-    def note_written(self, at: Any, each: int) -> None:
-        """These elements were written; each is so many units."""
-        self.written = self._noted(self.written, at, each)
-
-    def note_read(self, at: Any, each: int) -> None:
-        self.read = self._noted(self.read, at, each)
-
-    def _noted(self, seen: np.ndarray | None, at: Any, each: int) -> np.ndarray:
-        seen = np.zeros(self.units, bool) if seen is None else seen
+    def note(self, way: int, at: Any, each: int) -> None:
+        """These elements were read or written; each is so many units."""
+        seen = self.touched.setdefault(way, np.zeros(0 if way in self.touched else self.units, bool))
         for k in range(each):
             seen[at * each + k] = True
-        return seen
 
     def count_atomics(self, at: np.ndarray, times: int) -> None:
         if self.atomics is None:
@@ -76,16 +68,19 @@ class Part(NamedTuple):
         """How many units an element has."""
         return self.flat.itemsize // self.memory.unit
 
-    def index_of(self, at: int) -> str:
-        """The index of a flat position, as in ``2, 3``. Only for an array whose axes lie in order."""
+    def indices_of(self, at: int) -> list[int]:
+        """The index along each axis of a flat position, as far as it can be told: 0 where all have the same."""
         at -= self.offset
-        found = []
-        for stride, size in zip(self.strides, self.shape):
-            if stride <= 0:
-                return "…"
-            found.append(min(at // stride, size - 1))
-            at -= found[-1] * stride
-        return ", ".join(map(str, found))
+        found = [0] * len(self.shape)
+        for axis in sorted(range(len(self.shape)), key=lambda axis: -self.strides[axis]):
+            if self.strides[axis] > 0:
+                found[axis] = min(at // self.strides[axis], self.shape[axis] - 1)
+                at -= found[axis] * self.strides[axis]
+        return found
+
+    def index_of(self, at: int) -> str:
+        """The same as text: ``2, 3``."""
+        return ", ".join(map(str, self.indices_of(at))) if min(self.strides, default=1) > 0 else "…"
 
     def among(self, seen: np.ndarray | None) -> tuple[int, int]:
         """How many elements are among these units of its memory, and how many there are."""

@@ -7,7 +7,7 @@ import builtins
 import inspect
 import textwrap
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..surface import names
 from .errors import KernelError, Place, Refused
@@ -68,7 +68,7 @@ class Source:
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
             raise self.refused(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
         own: list[tuple[Any, str]] = [(self.tree, name) for name in (self.name, *self.parameters)]
-        own += [(node, node.id) for node in ast.walk(self.tree) if isinstance(node, ast.Name) and _is_stored(node)]
+        own += [(node, node.id) for node in ast.walk(self.tree) if is_stored(node)]
         for node, name in own:
             if name in CPP_WORDS or (name == self.name and name in CUDAS_NAMES):
                 raise self.refused(node, f"{name} is a word of CUDA C++, which the kernel becomes: choose another name")
@@ -103,5 +103,6 @@ class Source:
         return self.wrong(Refused, node, f"{begin}{text}")
 
 
-def _is_stored(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
+def is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
+    """Whether it's a name that's given a value here."""
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

@@ -11,7 +11,6 @@ import ast
 import builtins as python
 import inspect
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +24,7 @@ from .memory import Ref, as_index, reach
 from .source import MISSING, Source
 from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Pointer, Tuple, can_become, is_number, same
 from .values import (
+    OPERATORS,
     UNSIGNED,
     Expression,
     Known,
@@ -46,17 +46,12 @@ from .values import (
 Step = Callable[[Lanes, Mask], Mask]
 Put = Callable[[Lanes, Mask, Any], None]  # stores a value
 
-OPERATORS: dict[type, tuple[str, Callable]] = {
-    ast.Add: ("add", operator.add), ast.Sub: ("subtract", operator.sub), ast.Mult: ("multiply", operator.mul),
-    ast.Div: ("true_divide", operator.truediv), ast.FloorDiv: ("floor_divide", operator.floordiv),
-    ast.Mod: ("remainder", operator.mod), ast.Pow: ("power", operator.pow),
-    ast.LShift: ("left_shift", operator.lshift), ast.RShift: ("right_shift", operator.rshift),
-    ast.BitAnd: ("bitwise_and", operator.and_), ast.BitOr: ("bitwise_or", operator.or_),
-    ast.BitXor: ("bitwise_xor", operator.xor),
-    ast.Lt: ("less", operator.lt), ast.LtE: ("less_equal", operator.le),
-    ast.Gt: ("greater", operator.gt), ast.GtE: ("greater_equal", operator.ge),
-    ast.Eq: ("equal", operator.eq), ast.NotEq: ("not_equal", operator.ne),
-    ast.USub: ("negative", operator.neg), ast.Invert: ("invert", operator.invert), ast.Not: ("not", operator.not_),
+_OPERATORS: dict[type, str] = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide", ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder", ast.Pow: "power", ast.LShift: "left_shift", ast.RShift: "right_shift",
+    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
+    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
+    ast.Eq: "equal", ast.NotEq: "not_equal", ast.USub: "negative", ast.Invert: "invert", ast.Not: "not",
 }  # fmt: skip
 _SMALLER = {"less", "less_equal", "greater", "greater_equal"}
 
@@ -701,21 +696,21 @@ class Translation:
     # -- operators -------------------------------------------------------------------------------
 
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
-        if type(op) not in OPERATORS:
+        if type(op) not in _OPERATORS:
             raise _missing(op)
-        name, python = OPERATORS[type(op)]
+        name = _OPERATORS[type(op)]
         known = _all_known(operands)
         if known is not None:
             try:
-                return Known(python(*known))
+                return Known(OPERATORS[name](*known))
             except Exception as error:
                 raise Problem(str(error)) from None
         first = operands[0]
         if isinstance(op, (ast.Add, ast.Sub)) and isinstance(first, Value) and isinstance(first.type, Pointer):
-            return self._moved(first, operands[1], python)
+            return self._moved(first, operands[1], OPERATORS[name])
         return called(name, operands, "smaller" if name in _SMALLER else "")
 
-    def _moved(self, pointer: Value, by: Expression, python: Callable) -> Value:
+    def _moved(self, pointer: Value, by: Expression, add: Callable) -> Value:
         """Shared memory plus a number: the same, from there on."""
         if scalar_type(by).kind not in "iu":
             raise Problem("only an integer can be added to shared memory")
@@ -723,7 +718,7 @@ class Translation:
 
         def moved(lanes: Lanes, mask: Mask) -> Ref:
             ref = run(lanes, mask)
-            return ref._replace(offset=python(ref.offset, as_index(steps(lanes, mask))))
+            return ref._replace(offset=add(ref.offset, as_index(steps(lanes, mask))))
 
         return Value(pointer.type, moved)
 

@@ -165,17 +165,21 @@ _ON_INTEGERS: dict[str, Callable] = {
 }  # fmt: skip
 
 
-# Python's operators compute the same, and for numbers they're ten times as fast as NumPy's functions.
-_OPERATORS: dict[str, Callable] = {
+# For numbers, Python's operators are ten times as fast as NumPy's functions.
+OPERATORS: dict[str, Callable] = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "true_divide": operator.truediv,
-    "floor_divide": operator.floordiv, "remainder": operator.mod, "less": operator.lt, "less_equal": operator.le,
-    "greater": operator.gt, "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne,
-    "negative": operator.neg, "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow,
+    "left_shift": operator.lshift, "right_shift": operator.rshift,
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
+    "equal": operator.eq, "not_equal": operator.ne,
+    "negative": operator.neg, "invert": operator.invert, "not": operator.not_,
 }  # fmt: skip
+_NUMPYS = {"power", "left_shift", "right_shift", "invert", "not"}  # what the two compute differently
 
 
 def function(name: str) -> Callable:
-    return _OTHERWISE.get(name) or _OPERATORS.get(name) or getattr(np, name)
+    return _OTHERWISE.get(name) or (name not in _NUMPYS and OPERATORS.get(name)) or getattr(np, name)
 
 
 def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
