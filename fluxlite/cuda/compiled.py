@@ -25,8 +25,7 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
         if isinstance(x, np.ndarray) or not (isinstance(x, cupy.ndarray) or np.isscalar(x)):
             raise TypeError(
                 f"kernel {kernel.name}: {name} is {type(x).__name__} on the host, and the others are on an NVIDIA "
-                f"GPU. Move "
-                f"it there first: {name} = fl.gpu({name})."
+                f"GPU. Move it there first: {name} = fl.gpu({name})."
             )
     real = _current(kernel)
     try:
@@ -48,8 +47,11 @@ def transpiled(kernel: Any, args: Sequence[Any]) -> Any:
 
     try:
         return _compile.transpile(
-            _rebuilt(kernel.function, {}), ['extern "C"', "__global__"], "cuda", tuple(map(_type, args)),
-            _cuda_types.void
+            _rebuilt(kernel.function, {}),
+            ['extern "C"', "__global__"],
+            "cuda",
+            tuple(map(_type, args)),
+            _cuda_types.void,
         )
     except Exception as error:
         raise _refused(kernel, error) from error
@@ -64,7 +66,7 @@ def _type(x: Any) -> Any:
 
 
 def _refused(kernel: Any, error: Exception) -> Refused:
-    return Refused(f"kernel {kernel.name}: cupyx.jit does not compile this\n  {type(error).__name__}: {error}")
+    return Refused("cupyx.jit does not compile this", f"{type(error).__name__}: {error}", kernel.name)
 
 
 def _three(given: Any) -> tuple[int, int, int]:
@@ -101,9 +103,7 @@ def _kernel(kernel: Any, made: dict[int, Any]) -> Any:
 def _rebuilt(function: Any, made: dict[int, Any]) -> Any:
     """The same code, where `jit` is cupyx.jit and `np` is CuPy."""
     names = set(function.__code__.co_names)
-    outside = {
-        name: _other(value, made) if name in names else value for name, value in function.__globals__.items()
-    }
+    outside = {name: _other(value, made) if name in names else value for name, value in function.__globals__.items()}
     cells = tuple(types.CellType(_other(cell.cell_contents, made)) for cell in function.__closure__ or ()) or None
     return types.FunctionType(function.__code__, outside, function.__name__, function.__defaults__, cells)
 

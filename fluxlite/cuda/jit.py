@@ -73,45 +73,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simgpu.jit.errors import DataRace as DataRace
-from simgpu.jit.errors import Endless as Endless
-from simgpu.jit.errors import KernelError as KernelError
-from simgpu.jit.errors import NeverWritten as NeverWritten
-from simgpu.jit.errors import OutOfBounds as OutOfBounds
-from simgpu.jit.errors import Refused as Refused
-from simgpu.jit.errors import StuckBarrier as StuckBarrier
-from simgpu.jit.errors import TooMuch as TooMuch
-from simgpu.jit.errors import without_our_lines
+from simgpu.jit.errors import *  # noqa: F403
+from simgpu.jit.errors import KernelError, without_our_lines
 from simgpu.jit.figures import NoFigures
-from simgpu.jit.names import (
-    atomic_add,
-    atomic_and,
-    atomic_cas,
-    atomic_dec,
-    atomic_exch,
-    atomic_inc,
-    atomic_max,
-    atomic_min,
-    atomic_or,
-    atomic_sub,
-    atomic_xor,
-    blockDim,
-    blockIdx,
-    grid,
-    gridDim,
-    gridsize,
-    laneid,
-    range,
-    shared_memory,
-    shfl_down_sync,
-    shfl_sync,
-    shfl_up_sync,
-    shfl_xor_sync,
-    syncthreads,
-    syncwarp,
-    threadIdx,
-    warpsize,
-)  # fmt: skip
+from simgpu.jit.names import *  # noqa: F403
+from simgpu.jit.names import __all__ as _NAMES
 from simgpu.jit.source import Source
 from simgpu.memory import Stored
 
@@ -121,14 +87,7 @@ if TYPE_CHECKING:
     from simgpu.jit.figures import Figures
 
 # Without the errors: `help(jit)` would say of each what any exception can do. They're jit.OutOfBounds and so on.
-__all__ = [
-    "rawkernel", "Kernel",
-    "threadIdx", "blockIdx", "blockDim", "gridDim", "warpsize", "laneid", "grid", "gridsize", "range",
-    "syncthreads", "syncwarp", "shared_memory",
-    "atomic_add", "atomic_sub", "atomic_exch", "atomic_min", "atomic_max", "atomic_inc", "atomic_dec", "atomic_cas",
-    "atomic_and", "atomic_or", "atomic_xor",
-    "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync",
-]  # fmt: skip
+__all__ = ["rawkernel", "Kernel", *_NAMES]
 
 
 class Kernel:
@@ -233,8 +192,8 @@ class Kernel:
         for name, x in zip(self.source.parameters, args):
             if hasattr(type(x), "__primitive__"):
                 raise TypeError(
-                    f"kernel {self.name}: {name} is tracked for a gradient, and a kernel has no derivative. Call it "
-                    "in a function under @fl.primitive, and give that a fl.rule."
+                    f"kernel {self.name}: {name} is tracked for a gradient, and a kernel has no derivative. Call it in "
+                    "a function under @fl.primitive, and give that a fl.rule."
                 )
             if isinstance(x, np.ndarray):
                 where = f"on {device}" if device else "on an NVIDIA GPU, or on a simulated one after fl.simulate_gpu()"
@@ -296,8 +255,8 @@ class Kernel:
         return compiled.cuda_c(self, args)
 
     def as_part_of(self, translation: Any, args: list[Any]) -> Any:
-        """Its call inside another kernel: `expressions.py` asks for it."""
-        from simgpu.jit.branches import inlined
+        """Its call inside another kernel: `translate.py` asks for it."""
+        from simgpu.jit.translate import inlined
         from simgpu.jit.values import Problem
 
         if not self.device:
@@ -366,5 +325,3 @@ def _simulated_device(name: str) -> Any:
     if device is None or device.kind_of_time != "simulated":
         raise TypeError(f"kernel {name}: give it an array on a GPU, so that it's clear where it runs")
     return device
-
-

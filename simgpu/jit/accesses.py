@@ -9,21 +9,7 @@ import numpy as np
 from . import advice
 from .errors import DataRace, NeverWritten
 from .lanes import ATOMIC as ATOMIC_TIME
-from .lanes import (
-    BLOCK_AT,
-    FAR,
-    NEAR,
-    READS,
-    SHARED,
-    SHARED_READS,
-    SHARED_WRITES,
-    WARP,
-    WARP_AT,
-    WARP_BITS,
-    WRITES,
-    Lanes,
-    Mask,
-)  # fmt: skip
+from .lanes import FAR, NEAR, SHARED, Lanes, Mask, block_of, thread_of
 from .memory import SECTOR, Part, Reach, Ref, in_units, reach
 from .races import ATOMIC, READ, WRITE, Race
 
@@ -45,20 +31,19 @@ def touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) 
         if to.noted[way] != log.serial or to.footprint is None:
             _note(lanes, mask, part, to, way, site)
     line.requests += mask.warp_count
+    mask.touched[2 * part.is_shared + (way != READ)] += 1
     if part.is_shared:
         line.conflicts += to.conflicts
         if to.waits is not None:
             lanes.cycles[...] += to.waits[..., None]
             lanes.figures.replays += to.conflicts
         mask.spend(SHARED)
-        mask.touched[SHARED_READS if way == READ else SHARED_WRITES] += 1
         return
     if log is None and not to.is_read:
-        memory.note_read(to.chosen, part.each)
+        memory.note(READ, to.chosen, part.each)
         to.is_read = True
     line.sectors += to.sectors
     line.used += to.used
-    mask.touched[READS if way == READ else WRITES] += 1
     is_near = to.is_near
     if not is_near:
         sectors = to.chosen * part.flat.itemsize // SECTOR
@@ -75,50 +60,40 @@ def _note(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) 
         found = log.footprint(lanes, to.footprint, way)
         to.noted[way] = log.serial if log.is_regular else -1
     else:
-        at = _everywhere(lanes, to, mask)
-        if part.is_shared:
-            at = at + _rows(lanes, mask, to) * part.flat.shape[1]
-        found = log.access(lanes, *in_units(part, at, _chosen(lanes.who, lanes, mask)), way)
+        found = log.access(lanes, *in_units(part, _places(lanes, mask, part, to), lanes.chosen(mask, lanes.who)), way)
     if found is not None:
         raise _race(lanes, mask, part, to, found, way, site)
 
 
-def _rows(lanes: Lanes, mask: Mask, to: Reach) -> np.ndarray:
-    return _chosen(np.arange(lanes.blocks)[:, None], lanes, mask)
-
-
-def _chosen(x: Any, lanes: Lanes, mask: Mask) -> np.ndarray:
-    """`x` of each lane that takes part, in order."""
-    x = np.broadcast_to(x, lanes.shape)
-    return x.ravel() if mask.is_full else x[np.broadcast_to(mask.on, lanes.shape)]
-
-
-def _everywhere(lanes: Lanes, to: Reach, mask: Mask) -> np.ndarray:
-    """`to.chosen`, also where one row stands for all blocks."""
-    return np.tile(to.chosen, to.times) if to.times > 1 else to.chosen
+def _places(lanes: Lanes, mask: Mask, part: Part, to: Reach) -> np.ndarray:
+    """Where each lane that takes part goes in ``part.flat.reshape(-1)``, in order."""
+    at = np.tile(to.chosen, to.times) if to.times > 1 else to.chosen  # one row may stand for all blocks
+    return at + lanes.chosen(mask, np.arange(lanes.blocks)[:, None]) * part.flat.shape[1] if part.is_shared else at
 
 
 def _race(lanes: Lanes, mask: Mask, part: Part, to: Reach, found: Race, way: int, site: Any) -> Exception:
-    at = int(_everywhere(lanes, to, mask)[found.place // part.each])
-    who = int(_chosen(lanes.who, lanes, mask)[found.place // part.each])
+    lane = found.place // part.each
+    at = int(_places(lanes, mask, part, to)[lane] % part.flat.shape[-1])
     lines = sorted(part.memory.lines[found.earlier])
     where = "several lines" if len(lines) > 3 else f"line{'s' * (len(lines) > 1)} {' and '.join(map(str, lines))}"
     too = " too" if way == found.earlier else ""
-    text = (
+    what = (
         f"this thread {DOES[way]} {part.name}[{part.index_of(at)}], which {lanes.named(found.other)} "
         f"{DOES[found.earlier]}{too} ({where}). Which of them comes first is chance: a data race "
-        f"({KINDS.get((way, found.earlier), 'atomic')}).\n  {_ends(lanes, mask, part, to, found, way, site, at)}"
+        f"({KINDS.get((way, found.earlier), 'atomic')})."
     )
-    return site.wrong(DataRace, text, lanes.named(who))
+    return site.wrong(
+        DataRace, what, _ends(lanes, part, to, found, way, site, at), lanes.named(lanes.chosen(mask, lanes.who)[lane])
+    )
 
 
-def _ends(lanes: Lanes, mask: Mask, part: Part, to: Reach, found: Race, way: int, site: Any, at: int) -> str:
+def _ends(lanes: Lanes, part: Part, to: Reach, found: Race, way: int, site: Any, at: int) -> str:
     """What ends a race."""
     is_one_line = part.memory.lines[found.earlier] == {site.line}
     add = advice.addition(site.node, site.source.tree)
     if is_one_line and add and _goes_to(lanes, to, found.other) == at:
         return f"Several threads add to one element, and each may miss what another one adds: {add}."
-    if axes := lanes.figures.axes or advice.first_axis(lanes.launch.program.second_axis, lanes.launch.block):
+    if axes := lanes.launch.lost_axis or advice.first_axis(lanes.launch.program.second_axis, lanes.launch.block):
         return axes
     if is_one_line and way == found.earlier == WRITE:
         if np.all(to.chosen == at):
@@ -138,9 +113,8 @@ def _ends(lanes: Lanes, mask: Mask, part: Part, to: Reach, found: Race, way: int
 
 def _goes_to(lanes: Lanes, to: Reach, who: int) -> int:
     """Which element the thread `who` means in this access, or -1 if it isn't among these."""
-    row = (who >> BLOCK_AT) - int(lanes.number[0])
-    thread = (who >> WARP_AT & (1 << WARP_BITS) - 1) * WARP + (who & WARP - 1)
-    return int(np.broadcast_to(to.at, lanes.shape)[row, thread]) if 0 <= row < lanes.blocks else -1
+    row = block_of(who) - int(lanes.number[0])
+    return int(np.broadcast_to(to.at, lanes.shape)[row, thread_of(who)]) if 0 <= row < lanes.blocks else -1
 
 
 def load(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Any:
@@ -171,20 +145,17 @@ def _loaded(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -> Any:
 
 def _check_written(lanes: Lanes, mask: Mask, part: Part, to: Reach, site: Any) -> None:
     written: Any = part.written
-    if to.footprint is not None:
-        seen = written[:, to.chosen].all(0)
-        to.is_written = bool(seen.all())
-    else:
-        seen = written[_rows(lanes, mask, to), to.chosen]
-    if not seen.all():
-        place = int(seen.argmin())
-        row = int(written[:, to.chosen[place]].argmin()) if to.footprint is not None else 0
-        who = int(_chosen(lanes.who, lanes, mask)[row * len(to.chosen) + place])
+    all_same = to.footprint is not None  # all blocks do the same
+    seen = written[:, to.chosen] if all_same else written.reshape(-1)[None, _places(lanes, mask, part, to)]
+    to.is_written = all_same and bool(seen.all())
+    if not to.is_written and not seen.all():
+        place = int(seen.all(0).argmin())
+        who = lanes.chosen(mask, lanes.who)[int(seen[:, place].argmin()) * len(to.chosen) + place]
         at = int(to.chosen[place])
         raise site.wrong(
             NeverWritten,
-            f"no thread has written {part.name}[{at}] yet. Shared memory begins with whatever was there before.\n  "
-            f"{_completes(lanes, part, at, who >> BLOCK_AT)}",
+            f"no thread has written {part.name}[{at}] yet. Shared memory begins with whatever was there before.",
+            _completes(lanes, part, at, block_of(who)),
             lanes.named(who),
         )
 
@@ -203,7 +174,7 @@ def _completes(lanes: Lanes, part: Part, at: int, block: int) -> str:
     return (
         "Write every element that you read. Fill the edges with 0 where the array has nothing, in every round: "
         f"`else: {part.name}[…] = {'0.0' if part.flat.dtype.kind == 'f' else 0}`."
-        f"{small * (at >= lanes.launch.threads)}{lanes.figures.axes and ' Or: '}{lanes.figures.axes}"
+        f"{small * (at >= lanes.launch.threads)}{lanes.launch.lost_axis and ' Or: '}{lanes.launch.lost_axis}"
     )
 
 
@@ -217,8 +188,8 @@ def _check_unwritten(lanes: Lanes, mask: Mask, part: Part, values: Any, to: Reac
             raise site.wrong(
                 NeverWritten,
                 f"{part.name} was made by `empty`, and nothing has written {part.name}[{part.index_of(at)}] yet: it "
-                f"holds "
-                "whatever was in memory before.\n  Write it first, or make the array with np.zeros_like.",
+                "holds whatever was in memory before.",
+                "Write it first, or make the array with np.zeros_like.",
                 lanes.first_of(bad),
             )  # fmt: skip
 
@@ -229,34 +200,23 @@ def store(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, value: Any, site: Any) 
     touch(lanes, mask, part, to, WRITE, site)
     if lanes.watch is not None:
         lanes.watch.touched(mask, part, to, value, site, True)
-    if part.is_shared:
-        if to.footprint is None:
-            rows, at = _rows(lanes, mask, to), to.chosen
-            part.flat[rows, at] = _chosen(value, lanes, mask)
-            part.written[rows, at] = True  # type: ignore[index]
-            return
-        part.flat[:, to.chosen] = _columns(value, to)
-        if not to.is_written:
-            part.written[:, to.chosen] = True  # type: ignore[index]
-            to.is_written = True
-        return
-    if not to.is_written:
-        part.memory.note_written(to.chosen, part.each)
-        to.is_written = True
-    if to.footprint is not None:  # there's one block
-        given = _columns(value, to)
-        part.flat[to.chosen] = given[0] if isinstance(given, np.ndarray) else given
-    elif mask.is_full and isinstance(to.at, np.ndarray) and to.at.shape == lanes.shape:
+    if to.footprint is not None:  # all blocks do the same
+        is_of_lanes = to.lane is not None and isinstance(value, np.ndarray) and value.shape[1] > 1
+        rows = part.flat if part.is_shared else part.flat[None]
+        rows[:, to.chosen] = value[:, to.lane] if is_of_lanes else value
+    elif mask.is_full and isinstance(to.at, np.ndarray) and to.at.shape == lanes.shape and not part.is_shared:
         part.flat[to.at] = value
     else:
-        part.flat[_everywhere(lanes, to, mask)] = _chosen(value, lanes, mask)
-
-
-def _columns(value: Any, to: Reach) -> Any:
-    """`value` of the lanes that `to` has, in each block."""
-    if to.lane is None or not isinstance(value, np.ndarray) or value.shape[1] == 1:
-        return value
-    return value[:, to.lane]
+        part.flat.reshape(-1)[_places(lanes, mask, part, to)] = lanes.chosen(mask, value)
+    if to.is_written:
+        return
+    to.is_written = to.footprint is not None or not part.is_shared
+    if part.written is None:
+        part.memory.note(WRITE, to.chosen, part.each)
+    elif to.is_written:
+        part.written[:, to.chosen] = True
+    else:
+        part.written.reshape(-1)[_places(lanes, mask, part, to)] = True
 
 
 def change(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, how: Any, values: list[Any], site: Any, is_used: bool) -> Any:
@@ -268,18 +228,14 @@ def change(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, how: Any, values: list
     touch(lanes, mask, part, to, ATOMIC, site)
     if lanes.watch is not None:
         lanes.watch.touched(mask, part, to, None, site, True)
-    at = _everywhere(lanes, to, mask)
-    flat = part.flat
-    if part.is_shared:
-        if not to.is_written:
-            _check_written(lanes, mask, part, to, site)
-        at = at + _rows(lanes, mask, to) * flat.shape[1]
-        flat = flat.reshape(-1)
-    else:
+    at, flat = _places(lanes, mask, part, to), part.flat.reshape(-1)
+    if not part.is_shared:
         part.memory.count_atomics(in_units(part, at, at)[0], 1)
-        part.memory.note_written(at, part.each)
+        part.memory.note(WRITE, at, part.each)
         lanes.figures.atomics += mask.count
-    given = [_chosen(value, lanes, mask) for value in values]
+    elif not to.is_written:
+        _check_written(lanes, mask, part, to, site)
+    given = [lanes.chosen(mask, value) for value in values]
     if isinstance(how, np.ufunc) and not is_used:
         how.at(flat, at, *given)
         return None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
-from typing import Any
+import copy
+from typing import Any, NamedTuple
 
 _UNSIGNED = {"threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid"}
 
@@ -20,7 +20,27 @@ def owner_of(node: Any) -> Any:
     return node.value if isinstance(node, ast.Subscript) else node.args[0]
 
 
-def guard(node: Any, place: int, axes: int, index: int, part: Any, launch: Any, tree: Any) -> str:
+class Signed(NamedTuple):
+    """What's unsigned in the text, and the name for it as an int: empty where it stays inside its line."""
+
+    unsigned: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} = int({self.unsigned})" if self.name else f"int({self.unsigned})"
+
+    def renamed(self, node: ast.AST) -> str:
+        """The text of `node`, with the new name where it's another one."""
+        node = copy.deepcopy(node)
+        for part in ast.walk(node):
+            if self.name and isinstance(part, ast.Name) and part.id == self.unsigned:
+                part.id = self.name
+        return ast.unparse(node)
+
+
+def guard(
+    node: Any, place: int, axes: int, index: int, part: Any, launch: Any, tree: Any, signed: Signed | None
+) -> str:
     """What keeps index number `place` of this access inside. `axes` are left of the array that it's taken of."""
     indices = indices_of(node)
     if place < len(indices) and _is_below(indices[place]):
@@ -29,7 +49,9 @@ def guard(node: Any, place: int, axes: int, index: int, part: Any, launch: Any, 
         return ""
     text, owner = ast.unparse(indices[place]), owner_of(node)
     if index < 0:
-        return "" if _stands(f"{text} >= 0", node, tree) else f" Guard the line: `if {text} >= 0:`."
+        if _stands(f"{text} >= 0", node, tree):
+            return ""
+        return f" Guard the line: `if {signed.renamed(indices[place]) if signed else text} >= 0:`."
     if part.is_shared and not isinstance(owner, ast.Name):
         return ""
     threads, is_larger = launch.threads, part.is_shared and launch.threads > part.shape[0]
@@ -71,44 +93,34 @@ def _axis_size(owner: Any, axis: int) -> str:
     return f"{ast.unparse(owner)}.shape[{axis}]"
 
 
-def signed(node: Any, tree: Any) -> str:
+def signed(node: Any, tree: Any, seen: frozenset[str] = frozenset()) -> Signed | None:
     """What makes the unsigned number in this part of the text a signed one: ``t = int(jit.threadIdx.x)``.
 
-    Empty if it isn't in the text of this function.
+    None if it isn't in the text of this function. The names of `seen` have been looked at.
     """
-    return _signed(node, tree, set())
-
-
-def renamed(text: str, write: str) -> str:
-    """The guard `text` with the new name, where `write` gives one: ``jj = int(j)``."""
-    new, _, old = write.removesuffix(")").partition(" = int(")
-    return re.sub(rf"\b{old}\b", new, text) if old.isidentifier() else text
-
-
-def _signed(node: Any, tree: Any, seen: set[str]) -> str:
     if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")).startswith("int"):
-        return ""
+        return None
     if _is_unsigned(node):
-        return f"int({ast.unparse(node)})"
+        return Signed(ast.unparse(node))
     if isinstance(node, ast.Name):
-        return "" if node.id in seen else _signed_name(node.id, tree, seen | {node.id})
-    found = (_signed(part, tree, seen) for part in ast.iter_child_nodes(node))
-    return next((text for text in found if text), "")
+        return None if node.id in seen else _signed_name(node.id, tree, seen | {node.id})
+    found = (signed(part, tree, seen) for part in ast.iter_child_nodes(node))
+    return next(filter(None, found), None)
 
 
-def _signed_name(name: str, tree: Any, seen: set[str]) -> str:
+def _signed_name(name: str, tree: Any, seen: frozenset[str]) -> Signed | None:
     for assign in ast.walk(tree):
         if not isinstance(assign, ast.Assign):
             continue
         target = assign.targets[0]
         if isinstance(target, ast.Name) and target.id == name:
             if _all_unsigned(assign.value):
-                return f"{name} = int({ast.unparse(assign.value)})"
-            if found := _signed(assign.value, tree, seen):
+                return Signed(ast.unparse(assign.value), name)
+            if found := signed(assign.value, tree, seen):
                 return found
         if isinstance(target, ast.Tuple) and name in map(ast.unparse, target.elts) and _is_unsigned(assign.value):
-            return f"{another(name)} = int({name})"
-    return ""
+            return Signed(name, another(name))
+    return None
 
 
 def _is_unsigned(node: Any) -> bool:

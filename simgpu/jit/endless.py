@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .errors import Endless
+from .source import is_stored
 
 EVERY = 64  # rounds between two looks
 # Calls that give the same result for the same numbers, beside NumPy's.
@@ -30,27 +31,27 @@ class Rounds:
     def count(self, lanes: Any, here: Any) -> None:
         """One more round, of the lanes of `here`. Raises `Endless`."""
         if self.rounds >= lanes.launch.most_rounds:
-            raise self._wrong(lanes, here, self._too_many(here))
+            raise self._wrong(lanes, here, *self._too_many(here))
         self.rounds += 1
         if self._slots is None or self.rounds % EVERY:
             return
-        now = (here.on, *(lanes.slots[slot] for slot in self._slots))
+        now = (here.on, *(lanes.held[slot].value for slot in self._slots))
         if self._before is not None and _equal(now, self._before):
-            raise self._wrong(lanes, here, _never(self.node, self.source, self.rounds))
+            raise self._wrong(lanes, here, *_never(self.node, self.source, self.rounds))
         if self.rounds & self.rounds - 1 == 0:  # ever longer circles
             self._before = now
 
-    def _wrong(self, lanes: Any, here: Any, text: str) -> Exception:
-        return self.source.wrong(Endless, self.node, text, lanes.first_of(here.on))
+    def _wrong(self, lanes: Any, here: Any, what: str, advice: str) -> Exception:
+        return self.source.wrong(Endless, self.node, what, advice, lanes.first_of(here.on))
 
-    def _too_many(self, here: Any) -> str:
+    def _too_many(self, here: Any) -> tuple[str, str]:
         who = "1 thread is" if here.count == 1 else f"{here.count:,} threads are"
-        text = (
+        what = (
             f"{self.rounds:,} rounds, and {who} still in this loop. Does it end? If it takes that long, raise the "
             "limit: kernel.most_rounds = …"
         )
         test = getattr(self.node, "test", None)
-        return f"{text}\n  {_WAITS}" if test is not None and _reads_memory(test) else text
+        return what, _WAITS if test is not None and _reads_memory(test) else ""
 
 
 _WAITS = "A thread that waits for another one's write may wait forever: only barriers wait."
@@ -80,8 +81,7 @@ def _given(part: Any) -> list[tuple[str, Any]]:
         return []
     value = part.iter if isinstance(part, ast.For) else part.value
     targets = part.targets if isinstance(part, ast.Assign) else [part.target]
-    stored = [node for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
-    return [(node.id, value) for node in stored if isinstance(node.ctx, ast.Store)]
+    return [(node.id, value) for target in targets for node in ast.walk(target) if is_stored(node)]
 
 
 def _is_pure(call: ast.Call) -> bool:
@@ -118,23 +118,24 @@ def _equal(a: Any, b: Any) -> bool:
     return isinstance(a, (np.ndarray, np.generic, int)) and np.array_equal(a, b)
 
 
-def _never(loop: ast.While, source: Any, rounds: int) -> str:
+def _never(loop: ast.While, source: Any, rounds: int) -> tuple[str, str]:
     """What an endless loop's error says, and what may be missing."""
     test = ast.unparse(loop.test)
     stored = {name for statement in loop.body for part in ast.walk(statement) for name, _ in _given(part)}
     names = [node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)]
     if not names:
-        return f"`while {test}` ends by `break` alone, and after {rounds:,} rounds no thread will come there any more."
+        end = f"after {rounds:,} rounds no thread will come there any more."
+        return f"`while {test}` ends by `break` alone, and {end}", ""
     if stored & set(names):
-        return f"round {rounds:,} begins with the same numbers as an earlier one: `while {test}` can't end."
+        return f"round {rounds:,} begins with the same numbers as an earlier one: `while {test}` can't end.", ""
     if _reads_memory(loop.test):
-        return f"nothing in this loop changes what it tests: `while {test}` can't end.\n  {_WAITS}"
+        return f"nothing in this loop changes what it tests: `while {test}` can't end.", _WAITS
     parts = _quantities(loop.test)
     shown = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
     own = {name for part in ast.walk(source.tree) for name, _ in _given(part)}
     forgot = next((name for name in names if name in own), "")
-    more = f"\n  Did you forget `{forgot} += …`?" if forgot else ""
-    return f"{shown} {'does' if len(parts) == 1 else 'do'}n't change in this loop: `while {test}` can't end.{more}"
+    what = f"{shown} {'does' if len(parts) == 1 else 'do'}n't change in this loop: `while {test}` can't end."
+    return what, f"Did you forget `{forgot} += …`?" if forgot else ""
 
 
 def _quantities(test: Any) -> list[str]:

@@ -18,15 +18,15 @@ class Explained:
     def __init__(self, source: Any, figures: Figures) -> None:
         self.figures = figures
         own = {line.line: line for line in figures.lines if line.function == source.name}
-        self.rows = [(source.first + k, text, own.get(source.first + k)) for k, text in enumerate(source.lines)]
-        self.others = [line for line in figures.lines if line.function != source.name]
+        self.rows = [(number, text, own.get(number)) for number, text in enumerate(source.lines, source.first)]
+        others = [line for line in figures.lines if line.function != source.name]
+        self.rows += [(line.line, f"{line.function}: {line.text}", line) for line in others]
 
     def __repr__(self) -> str:
         return "\n".join([*self._lines(), "", repr(self.figures)])
 
     def _lines(self) -> Iterator[str]:
         rows = [(_cells(line), f"{number:>4}  {text}") for number, text, line in self.rows]
-        rows += [(_cells(line), f"{line.line:>4}  {line.function}: {line.text}") for line in self.others]
         widths = [max(len(head), *(len(cells[k]) for cells, _ in rows)) for k, head in enumerate(_HEAD)]
         yield "  ".join(f"{head:>{width}}" for head, width in zip(_HEAD, widths)) + "  line"
         for cells, text in rows:
@@ -38,10 +38,8 @@ class Explained:
         rows = "".join(
             f"<tr>{''.join(f'<td {cell}>{html.escape(part)}</td>' for part in _cells(line))}<td {cell}>{number}</td>"
             f'<td style="text-align:left"><pre style="margin:0">{html.escape(text)}</pre></td></tr>'
-            for number, text, line in [
-                *self.rows, *((line.line, f"{line.function}: {line.text}", line) for line in self.others)
-            ]
-        )  # fmt: skip
+            for number, text, line in self.rows
+        )
         return (
             f"<table><tr>{head}<th style='text-align:left'>{html.escape(self.figures.name)}</th></tr>{rows}</table>"
             f'<pre style="word-break:normal">{html.escape(repr(self.figures))}</pre>'

@@ -78,7 +78,7 @@ class Figures:
         self.written: dict[str, tuple[int, int]] = {}
         self.read: dict[str, tuple[int, int]] = {}
         self.axes = ""
-        self.unique_sectors = 0
+        self.unique_sectors = self.sectors = self.used = self.conflicts = 0
         self.occupancy = self.resident = 0.0
         self.times: dict[str, tuple[float, ...]] = {}
 
@@ -97,18 +97,6 @@ class Figures:
     def given(self) -> dict[str, int]:
         """How many instructions of each kind the warps gave."""
         return dict(zip(KINDS, self._spent.astype(int).tolist()))
-
-    @property
-    def sectors(self) -> int:
-        return sum(line.sectors for line in self.lines)
-
-    @property
-    def used(self) -> int:
-        return sum(line.used for line in self.lines)
-
-    @property
-    def conflicts(self) -> int:
-        return sum(line.conflicts for line in self.lines)
 
     @property
     def share(self) -> float:
@@ -140,6 +128,9 @@ class Figures:
             for k, name in enumerate(Costs.__slots__):
                 sums[k] += getattr(costs, name)
         self.lines = [LineFigures(*place, *sums) for place, sums in sorted(found.items())]
+        self.sectors = sum(line.sectors for line in self.lines)
+        self.used = sum(line.used for line in self.lines)
+        self.conflicts = sum(line.conflicts for line in self.lines)
 
     def add_times(self, preset: Any, cycles: list[np.ndarray]) -> None:
         """The time of each thing that could be the slowest. `cycles` has a row for each block: least, likely, most."""
@@ -161,7 +152,9 @@ class Figures:
             # At best each sector comes once, and at worst each time that a warp asks for it. A few multiprocessors
             # can't take as much as the memory could give.
             "bandwidth": (
-                once / preset.bandwidth, max(once / preset.bandwidth, cached), max(all_of_it / preset.bandwidth, cached)
+                once / preset.bandwidth,
+                max(once / preset.bandwidth, cached),
+                max(all_of_it / preset.bandwidth, cached),
             ),
             "instructions": tuple(started / card.clock),
             "atomics in one place": tuple(self.queue * np.array(QUEUE) / card.clock),

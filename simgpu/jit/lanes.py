@@ -11,21 +11,50 @@ from typing import Any
 
 import numpy as np
 
-from .errors import NeverWritten, Refused, StuckBarrier, TooMuch
+from .errors import NeverWritten, Place, Refused, StuckBarrier, TooMuch, in_parentheses
 
 WARP = 32
 # What a warp can be busy with. Each mask counts how often its warps did.
 OPERATION, FUNCTION, SHARED, NEAR, FAR, ATOMIC, BARRIER, SHUFFLE = range(8)
 KINDS = ("operation", "function", "shared", "near", "far", "atomic", "barrier", "shuffle")
-# A thread's accesses, counted for the busiest one.
-READS, WRITES, SHARED_READS, SHARED_WRITES = range(4)
-
 # Where a thread is, in one number: block, barriers passed, warp, warp barriers passed, lane.
 LANE_BITS, STEP_BITS, WARP_BITS, PHASE_BITS = 5, 12, 5, 20
 WARP_AT = LANE_BITS + STEP_BITS
 PHASE_AT = WARP_AT + WARP_BITS
 BLOCK_AT = PHASE_AT + PHASE_BITS
 MOST_BLOCKS = 1 << (63 - BLOCK_AT)
+
+
+def block_of(who: int) -> int:
+    return int(who) >> BLOCK_AT
+
+
+def thread_of(who: int) -> int:
+    """Its number in the block."""
+    return (int(who) >> WARP_AT & (1 << WARP_BITS) - 1) * WARP + (int(who) & WARP - 1)
+
+
+# How two of these numbers differ, ``a ^ b``, says what the two have in common.
+
+
+def same_block(differ: Any) -> Any:
+    return differ >> BLOCK_AT == 0
+
+
+def same_phase(differ: Any) -> Any:
+    """The same block, and no barrier between them."""
+    return differ >> PHASE_AT == 0
+
+
+def same_warp(differ: Any) -> Any:
+    """The same warp, and no barrier of the block between them."""
+    return differ >> WARP_AT == 0
+
+
+def same_step(differ: Any) -> Any:
+    """The same warp, and no barrier of the warp either."""
+    return differ >> LANE_BITS == 0
+
 
 _SMALL = 2048  # masks up to this size are kept, and found again
 _MOST_MASKS = 64
@@ -45,7 +74,8 @@ class Mask:
         self.is_full = self.count == on.size * each
         self.warps: Any = on.reshape(len(on), -1, WARP).any(2)
         self.warp_count = int(np.count_nonzero(self.warps)) * each
-        self.spent, self.touched, self.owes = [0] * len(KINDS), [0] * 4, False
+        self.spent, self.owes = [0] * len(KINDS), False
+        self.touched = [0] * 4  # accesses: reads, writes, the same two of shared memory
         self.known: dict = {}  # footprints, by index
         self._open, self._is_open = open_masks, False
 
@@ -63,6 +93,26 @@ class Mask:
         self._is_open = False
 
 
+# Which threads have given a name its value: none, all that are left, or those of an array. In a branch, that's a mask's
+# own array, so `is` finds it again without a look at the elements.
+NOBODY: Any = None
+EVERYONE: Any = True
+
+
+class Held:
+    """What a name of the kernel's own holds."""
+
+    __slots__ = ("value", "given")
+
+    def __init__(self) -> None:
+        self.value: Any = None
+        self.given: Any = NOBODY
+
+    def put(self, value: Any) -> None:
+        """All threads give it this value."""
+        self.value, self.given = value, EVERYONE
+
+
 class Lanes:
     """Some blocks of a launch, whose threads all run together."""
 
@@ -78,8 +128,7 @@ class Lanes:
         self.alive = self.top.count
         self.exited: np.ndarray | None = None
         self.exit_lines: set[int] = set()
-        self.slots: list[Any] = [None] * launch.program.slots
-        self.have: list[Any] = [None] * launch.program.slots
+        self.held = [Held() for _ in range(launch.program.slots)]
         self.watch, self.tracer = launch.watch_for(first, blocks), launch.tracer
         self.loops: list[list[Any]] = []
         self.returns: list[Any] = []
@@ -150,28 +199,26 @@ class Lanes:
 
     def assign(self, mask: Mask, slot: int, value: Any, node: Any, source: Any) -> None:
         """Give a name its value, for the lanes of `mask`. The others keep theirs."""
-        have = self.have[slot]
+        held = self.held[slot]
         if mask.count == self.alive:
-            self.slots[slot], self.have[slot] = value, True
-        elif have is None:
-            self.slots[slot], self.have[slot] = value, mask.on
+            held.put(value)
+        elif held.given is NOBODY:
+            held.value, held.given = value, mask.on
         else:
-            self.slots[slot] = _where(mask.on, value, self.slots[slot], node, source)
-            if have is not True and have is not mask.on:
-                self.have[slot] = have | mask.on
+            held.value = _where(mask.on, value, held.value, node, source)
+            if held.given is not EVERYONE and held.given is not mask.on:
+                held.given = held.given | mask.on
 
-    def check_value(self, mask: Mask, slot: int, node: Any, source: Any) -> None:
+    def check_value(self, mask: Mask, held: Held, node: Any, source: Any) -> None:
         """Raises `NeverWritten` if a lane of `mask` hasn't given this name a value."""
-        have = self.have[slot]
-        if have is mask.on:
+        if held.given is mask.on:
             return
-        missing = mask.on if have is None else mask.on & ~have
+        missing = mask.on if held.given is NOBODY else mask.on & ~held.given
         if missing.any():
             raise source.wrong(
                 NeverWritten, node,
-                f"{node.id} has no value in this thread yet: it went past the line that assigns it.\n  Assign it "
-                f"before the "
-                "`if` or the loop.",
+                f"{node.id} has no value in this thread yet: it went past the line that assigns it.",
+                "Assign it before the `if` or the loop.",
                 self.first_of(missing),
             )  # fmt: skip
 
@@ -187,23 +234,22 @@ class Lanes:
             self._who = (self.number << BLOCK_AT)[:, None] + (self.phase << PHASE_AT)[:, None] + own + steps
         return self._who
 
-    def named(self, who: int) -> str:
-        """The block and thread of such a number, in words."""
-        block = int(who) >> BLOCK_AT
-        warp = int(who) >> WARP_AT & (1 << WARP_BITS) - 1
-        return self.named_thread(block, warp * WARP + (int(who) & WARP - 1))
+    def named(self, who: int) -> Place:
+        """The block and thread of such a number."""
+        return self.named_thread(block_of(who), thread_of(who))
 
-    def named_thread(self, block: int, thread: int) -> str:
-        return f"block {unraveled(block, self.launch.grid)}, thread {unraveled(thread, self.launch.block)}"
+    def named_thread(self, block: int, thread: int) -> Place:
+        return Place(unraveled(block, self.launch.grid), unraveled(thread, self.launch.block))
 
-    def at(self, row: int, thread: int) -> str:
-        """The block and thread of a lane of these."""
-        return self.named_thread(int(self.number[row]), thread)
-
-    def first_of(self, on: np.ndarray) -> str:
-        """The first lane of `on`, in words."""
+    def first_of(self, on: np.ndarray) -> Place:
+        """The first lane of `on`."""
         row, thread = np.unravel_index(int(on.argmax()), on.shape)
-        return self.at(int(row), int(thread))
+        return self.named_thread(int(self.number[row]), int(thread))
+
+    def chosen(self, mask: Mask, x: Any) -> np.ndarray:
+        """`x` of each lane that takes part, in order."""
+        x = np.broadcast_to(x, self.shape)
+        return x.ravel() if mask.is_full else x[np.broadcast_to(mask.on, self.shape)]
 
     # -- time ------------------------------------------------------------------------------------
 
@@ -266,16 +312,14 @@ class Lanes:
         if not stuck.any():
             return
         row = int(stuck.argmax())
-        count, first = int(missing[row].sum()), int(missing[row].argmax())
-        name = unraveled(first, self.launch.block)
+        count, first = int(missing[row].sum()), unraveled(int(missing[row].argmax()), self.launch.block)
         raise source.wrong(
             StuckBarrier, node,
             f"{count} of the block's {self.launch.threads} threads {'does' if count == 1 else 'do'} not come here, "
-            f"first "
-            f"of all thread {name}: the others would wait forever.\n  Put jit.syncthreads() where all threads pass: "
-            f"not "
-            "inside an `if` or a loop that only some of them go through.",
-            self.at(row, int(here[row].argmax())),
+            f"first of all thread {in_parentheses(first)}: the others would wait forever.",
+            "Put jit.syncthreads() where all threads pass: not inside an `if` or a loop that only some of them go "
+            "through.",
+            self.named_thread(int(self.number[row]), int(here[row].argmax())),
         )  # fmt: skip
 
     def warp_barrier(self, mask: Mask, node: Any, source: Any) -> None:
@@ -286,9 +330,9 @@ class Lanes:
         if missing.any():
             raise source.wrong(
                 StuckBarrier, node,
-                f"{self.first_of(missing)}, of the same warp, does not come here: this one would wait forever.\n  Put "
-                "jit.syncwarp() where all threads of a warp pass.",
-                self.first_of(mask.on & np.repeat((missing.reshape(len(missing), -1, WARP).any(2)), WARP, 1)),
+                f"{self.first_of(missing)}, of the same warp, does not come here: this one would wait forever.",
+                "Put jit.syncwarp() where all threads of a warp pass.",
+                self.first_of(mask.on & np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1)),
             )  # fmt: skip
         mask.spend(BARRIER)
         self._tell_logs(False)
@@ -312,8 +356,8 @@ def _where(on: np.ndarray, new: Any, old: Any, node: Any, source: Any) -> Any:
     return new._replace(offset=np.where(on, new.offset, old.offset))
 
 
-def unraveled(number: int, dim: Sequence[int]) -> str:
-    """``(3)``, ``(3, 0)`` or ``(3, 0, 1)``: as many axes as the launch has."""
+def unraveled(number: int, dim: Sequence[int]) -> tuple[int, ...]:
+    """``(3,)``, ``(3, 0)`` or ``(3, 0, 1)``: as many axes as the launch has."""
     x, y, z = dim
     parts = (number % x, number // x % y, number // x // y)
-    return f"({', '.join(map(str, parts[: 3 if z > 1 else 2 if y > 1 else 1]))})"
+    return parts[: 3 if z > 1 else 2 if y > 1 else 1]

@@ -12,65 +12,21 @@ from ..emptied import pattern_of
 from ..memory import Stored
 from ..rules import one_device
 from . import advice
-from .branches import Translation
 from .cards import card_of
 from .errors import KernelError, TooMuch
 from .figures import Costs, Figures
 from .lanes import MOST_BLOCKS, WARP, Lanes, unraveled
 from .memory import Memory, Part, Ref
-from .races import Log
+from .races import READ, WRITE, Log
 from .source import Source
-from .types import ArrayType, is_number, number_as, type_of
-from .values import Value
+from .translate import Program
+from .types import ArrayType, number_as, type_of
 from .watching import Watch
 
 MOST_THREADS = 1024  # a block: CUDA C++ Programming Guide, technical specifications
 MOST_IN_GRID = (2**31 - 1, 65_535, 65_535)
 MOST_IN_BLOCK = (1024, 1024, 64)
 _AT_ONCE = 1 << 16  # lanes; more wouldn't fit into a processor's cache
-
-
-class Program:
-    """A kernel, translated for arguments of these types."""
-
-    def __init__(self, source: Source, types: Sequence[Any]) -> None:
-        self.slots = 0
-        self.sites: list[Any] = []
-        self.changed: frozenset[str] = frozenset()  # the arguments that it writes
-        self.used: list[tuple[Source, str, Any]] = []  # names from outside, as they were
-        self._functions: dict[Any, Any] = {}
-        parameters = [
-            Value(kind, _no_run, frozenset([name]) if isinstance(kind, ArrayType) else frozenset())
-            for name, kind in zip(source.parameters, types)
-        ]
-        self.run = Translation(self, source, parameters, is_device=False).body
-        self.second_axis = advice.second_axis(source.tree)
-
-    def new_slot(self) -> int:
-        self.slots += 1
-        return self.slots - 1
-
-    def function(self, source: Source, given: list[Value]) -> Translation:
-        """A function of the device, for arguments of these types. It can't call itself."""
-        key = source, tuple((value.type, value.origin) for value in given)
-        if key not in self._functions:
-            self._functions[key] = None
-            self._functions[key] = Translation(self, source, given, is_device=True)
-        if self._functions[key] is None:
-            raise source.refused(source.tree, "a function of the device can't call itself")
-        return self._functions[key]
-
-    def is_current(self) -> bool:
-        """Whether the names from outside still mean what they meant when it was translated."""
-        return all(_same(source.outside(name), found) for source, name, found in self.used)
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b or (is_number(a) and type(a) is type(b) and a == b)
-
-
-def _no_run(lanes: Lanes, mask: Any) -> Any:
-    raise AssertionError("a parameter is read by its name")
 
 
 class Launch:
@@ -93,19 +49,20 @@ class Launch:
         self._args = self._arguments(args)
         # Those who write (256, 1) know that there's a second axis.
         is_number = not isinstance(block, (tuple, list)) or len(block) == 1
-        self.figures.axes = advice.lost_axis(self.program.second_axis, self.grid, self.block) if is_number else ""
+        self.lost_axis = advice.lost_axis(self.program.second_axis, self.grid, self.block) if is_number else ""
+        self.figures.axes = self.lost_axis
 
     def _check_size(self) -> None:
         name = self.source.name
         if self.threads > MOST_THREADS:
-            raise TooMuch(f"kernel {name}: {self.threads:,} threads a block; a block has at most {MOST_THREADS:,}")
+            raise TooMuch(f"{self.threads:,} threads a block; a block has at most {MOST_THREADS:,}", kernel=name)
         for axis, most, size in [
             *zip("xyz", MOST_IN_BLOCK, self.block), *zip("xyz", MOST_IN_GRID, self.grid)
         ]:  # fmt: skip
             if size > most:
-                raise TooMuch(f"kernel {name}: {size:,} along {axis}, and the most is {most:,}")
+                raise TooMuch(f"{size:,} along {axis}, and the most is {most:,}", kernel=name)
         if self.blocks >= MOST_BLOCKS:
-            raise TooMuch(f"kernel {name}: {self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}")
+            raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
 
     # -- arguments -------------------------------------------------------------------------------
 
@@ -143,12 +100,11 @@ class Launch:
     def _part(self, name: str, x: Any, memory: Memory, raw: np.ndarray, offset: int) -> Part:
         size, values = x.dtype.itemsize, x._values
         if offset % size or any(stride % size for stride in values.strides):
-            raise KernelError(f"kernel {self.source.name}: {name} does not lie at a multiple of its {size} bytes")
+            raise KernelError(f"{name} does not lie at a multiple of its {size} bytes", kernel=self.source.name)
         if name in self.program.changed and not values.flags.writeable:
             raise ValueError(
                 f"kernel {self.source.name} writes into {name}, which is read-only: a gradient still needs it. Let it "
-                f"write "
-                "into a new array, made with np.empty_like."
+                "write into a new array, made with np.empty_like."
             )
         flat = raw[: raw.size // size * size].view(x.dtype)
         strides = tuple(stride // size for stride in values.strides)
@@ -167,7 +123,7 @@ class Launch:
             for first in range(0, self.blocks, at_once):
                 lanes = Lanes(self, first, min(at_once, self.blocks - first))
                 for slot, value in enumerate(self._args):
-                    lanes.slots[slot], lanes.have[slot] = value, True
+                    lanes.held[slot].put(value)
                 self.program.run(lanes, lanes.top)
                 lanes.settle()
                 cycles.append(lanes.cycles.max(1))
@@ -185,7 +141,7 @@ class Launch:
         figures.queue = max((int(times.max(initial=0)) for times in changed), default=0)
         for part in self.parts:
             is_written = part.name in self.program.changed
-            some, size = part.among(part.memory.written if is_written else part.memory.read)
+            some, size = part.among(part.memory.touched.get(WRITE if is_written else READ))
             if is_written and some < size:
                 figures.written[part.name] = some, size
             elif 0 < some < size and not is_written:
@@ -227,7 +183,7 @@ def _flat(number: Any, dim: tuple[int, ...]) -> int:
 
 def _first_to_last(dim: tuple[int, ...]) -> str:
     first, last = (unraveled(number, dim) for number in (0, math.prod(dim) - 1))
-    return f"{first} to {last}" if "," in first else f"{first[1:-1]} to {last[1:-1]}"
+    return f"{first} to {last}" if len(first) > 1 else f"{first[0]} to {last[0]}"
 
 
 def _three(given: Any, what: str, name: str) -> tuple[int, int, int]:
@@ -264,5 +220,3 @@ def device_of_all(source: Source, args: Sequence[Any], device: Any) -> Any:
         if isinstance(x, Stored):
             found = one_device(found, x)
     return found or device
-
-

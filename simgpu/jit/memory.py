@@ -29,22 +29,14 @@ class Memory:
         self.near = np.zeros(-(-units * unit // SECTOR) + 1, bool)  # the sectors touched in this launch
         self.atomics: np.ndarray | None = None  # how many atomics each unit has seen
         self.units = units
-        self.written: np.ndarray | None = None  # which units this launch has written
-        self.read: np.ndarray | None = None  # which it has read, if it writes none of them
+        self.touched: dict[int, np.ndarray] = {}  # which units were written, or read if the launch writes none of them
         self.lines: dict[int, set[int]] = {READ: set(), WRITE: set(), ATOMIC: set()}
 
-    def note_written(self, at: Any, each: int) -> None:
-        """These elements were written; each is so many units."""
-        self.written = self._noted(self.written, at, each)
-
-    def note_read(self, at: Any, each: int) -> None:
-        self.read = self._noted(self.read, at, each)
-
-    def _noted(self, seen: np.ndarray | None, at: Any, each: int) -> np.ndarray:
-        seen = np.zeros(self.units, bool) if seen is None else seen
+    def note(self, way: int, at: Any, each: int) -> None:
+        """These elements were read or written; each is so many units."""
+        seen = self.touched.setdefault(way, np.zeros(0 if way in self.touched else self.units, bool))
         for k in range(each):
             seen[at * each + k] = True
-        return seen
 
     def count_atomics(self, at: np.ndarray, times: int) -> None:
         if self.atomics is None:
@@ -76,16 +68,19 @@ class Part(NamedTuple):
         """How many units an element has."""
         return self.flat.itemsize // self.memory.unit
 
-    def index_of(self, at: int) -> str:
-        """The index of a flat position, as in ``2, 3``. Only for an array whose axes lie in order."""
+    def indices_of(self, at: int) -> list[int]:
+        """The index along each axis of a flat position, as far as it can be told: 0 where all have the same."""
         at -= self.offset
-        found = []
-        for stride, size in zip(self.strides, self.shape):
-            if stride <= 0:
-                return "…"
-            found.append(min(at // stride, size - 1))
-            at -= found[-1] * stride
-        return ", ".join(map(str, found))
+        found = [0] * len(self.shape)
+        for axis in sorted(range(len(self.shape)), key=lambda axis: -self.strides[axis]):
+            if self.strides[axis] > 0:
+                found[axis] = min(at // self.strides[axis], self.shape[axis] - 1)
+                at -= found[axis] * self.strides[axis]
+        return found
+
+    def index_of(self, at: int) -> str:
+        """The same as text: ``2, 3``."""
+        return ", ".join(map(str, self.indices_of(at))) if min(self.strides, default=1) > 0 else "…"
 
     def among(self, seen: np.ndarray | None) -> tuple[int, int]:
         """How many elements are among these units of its memory, and how many there are."""
@@ -107,6 +102,11 @@ class Ref(NamedTuple):
     @property
     def shape(self) -> tuple[int, ...]:
         return self.part.shape[self.axis :]
+
+    @property
+    def strides(self) -> list[int]:
+        """In bytes."""
+        return [stride * self.part.flat.itemsize for stride in self.part.strides[self.axis :]]
 
 
 class Reach:
@@ -164,8 +164,7 @@ def _inside(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -
     """The flat position, after each index was looked at."""
     at: Any = ref.part.offset + ref.offset
     for axis, index in enumerate(indices, ref.axis):
-        index = index.astype(np.int64) if isinstance(index, np.ndarray) else int(index)
-        size = ref.part.shape[axis]
+        index, size = as_index(index), ref.part.shape[axis]
         if isinstance(index, int):
             if not 0 <= index < size:
                 raise _outside(lanes, ref, axis, index, mask.on, mask.count, site)
@@ -180,6 +179,10 @@ def _inside(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -
     return at
 
 
+def as_index(x: Any) -> Any:
+    return x.astype(np.int64) if isinstance(x, np.ndarray) else int(x)
+
+
 def _taking_part(mask: Mask, index: np.ndarray) -> np.ndarray:
     """Which elements of `index` some lane of the mask uses."""
     on: Any = mask.on
@@ -192,23 +195,23 @@ def _outside(lanes: Lanes, ref: Ref, axis: int, index: int, bad: Any, count: int
     part, place, node = ref.part, axis - ref.axis, site.node
     size = part.shape[axis]
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
-    wrapped, write, below = "", "", index
+    what, below, signed = (
+        f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside.",
+        index,
+        None,
+    )
     if index >= 2**31:
         below = -1
         parts = advice.indices_of(node)
-        write = advice.signed(parts[place] if place < len(parts) else node, site.source.tree) or "int(jit.grid(1))"
-        wrapped = f" It's a number below 0 that an unsigned type can't hold: write {write}."
+        signed = advice.signed(parts[place] if place < len(parts) else node, site.source.tree)
+        what += f" It's a number below 0 that an unsigned type can't hold: write {signed or 'int(jit.grid(1))'}."
     backwards = ", and doesn't count from the end" if below < 0 else ""
-    axes, tree, lost = len(part.shape) - ref.axis, site.source.tree, ""
-    guard = advice.guard(node, place, axes, below, part, lanes.launch, tree)
-    if lanes.figures.axes:  # where a thread's own second axis is lost, a guard would only make the numbers wrong
-        guard, lost = "" if not lanes.launch.program.second_axis[1] else guard, f"\n  {lanes.figures.axes}"
-    text = (
-        f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside.{wrapped}\n  "
-        f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
-        f"{advice.renamed(guard, write)}{lost}"
-    )
-    return site.wrong(OutOfBounds, text, lanes.first_of(bad))
+    lost, program = lanes.launch.lost_axis, lanes.launch.program
+    does = f"{count:,} {'thread does' if count == 1 else 'threads do'} this here. A GPU doesn't check{backwards}."
+    if not lost or program.second_axis[1]:  # else a guard would only make the numbers wrong
+        axes = len(part.shape) - ref.axis
+        does += advice.guard(node, place, axes, below, part, lanes.launch, site.source.tree, signed)
+    return site.wrong(OutOfBounds, what, f"{does}\n{lost}".strip(), lanes.first_of(bad))
 
 
 # ---------------------------------------------------------------------------------------------

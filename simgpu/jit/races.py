@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .lanes import BLOCK_AT, LANE_BITS, PHASE_AT, WARP_AT
+from .lanes import same_block, same_phase, same_step, same_warp
 
 READ, WRITE, ATOMIC = range(3)
 AGAINST = {READ: (WRITE, ATOMIC), WRITE: (WRITE, READ, ATOMIC), ATOMIC: (WRITE, READ)}
@@ -116,11 +116,11 @@ class Elements:
             return
         differ = latest[at] ^ who
         # Older than the latest barrier, or than the latest barrier of its own warp.
-        old = (differ >> PHASE_AT != 0) | ((differ >> WARP_AT == 0) & (differ >> LANE_BITS != 0))
+        old = ~same_phase(differ) | (same_warp(differ) & ~same_step(differ))
         latest[at[old]] = who[old]
         differ, other = latest[at] ^ who, self.other[way]
-        away = differ >> WARP_AT != 0
-        is_free = ((other[at] ^ who) >> PHASE_AT != 0) | ((other[at] ^ latest[at]) >> WARP_AT == 0)
+        away = ~same_warp(differ)
+        is_free = ~same_phase(other[at] ^ who) | same_warp(other[at] ^ latest[at])
         near = (differ != 0) & ~away & is_free
         other[at[near]] = who[near]
         other[at[away]] = who[away]
@@ -128,16 +128,15 @@ class Elements:
             first, second = self.blocks[way]
             new = first[at] < 0
             first[at[new]] = who[new]
-            away = first[at] >> BLOCK_AT != who >> BLOCK_AT
+            away = ~same_block(first[at] ^ who)
             second[at[away]] = who[away]
 
 
 def _unordered(a: np.ndarray, b: np.ndarray, crosses_blocks: bool) -> np.ndarray:
     """Whether nothing says which of two threads came first, as `Lanes.who` has them."""
     differ = a ^ b
-    warp = differ >> WARP_AT == 0
-    together = (differ >> PHASE_AT == 0) & ~(warp & (differ >> LANE_BITS != 0)) & (differ != 0)
-    return together | (differ >> BLOCK_AT != 0) if crosses_blocks else together
+    together = same_phase(differ) & ~(same_warp(differ) & ~same_step(differ)) & (differ != 0)
+    return together | ~same_block(differ) if crosses_blocks else together
 
 
 def met_twice(at: np.ndarray, who: np.ndarray) -> Race | None:

@@ -7,10 +7,10 @@ import builtins
 import inspect
 import textwrap
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..surface import names
-from .errors import KernelError, Refused
+from .errors import KernelError, Place, Refused
 
 # A kernel becomes C++, where these words mean something else.
 CPP_WORDS = names(
@@ -44,14 +44,14 @@ class Source:
             lines, first = inspect.getsourcelines(function)
         except (OSError, TypeError) as error:
             raise Refused(
-                f"kernel {self.name}: its text can't be found, and it's read from there. Write it into a file or a "
-                "notebook's cell."
+                "its text can't be found, and it's read from there. Write it into a file or a notebook's cell.",
+                kernel=self.name,
             ) from error
         self.lines = textwrap.dedent("".join(lines)).splitlines()
         self.first = max(first, 1)
         tree = ast.parse("\n".join(self.lines)).body[0]
         if not isinstance(tree, ast.FunctionDef):
-            raise Refused(f"kernel {self.name}: a kernel is made from a function that begins with def")
+            raise Refused("a kernel is made from a function that begins with def", kernel=self.name)
         self.tree = tree
         self.parameters = [argument.arg for argument in tree.args.args]
         self._cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
@@ -68,7 +68,7 @@ class Source:
         if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
             raise self.refused(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
         own: list[tuple[Any, str]] = [(self.tree, name) for name in (self.name, *self.parameters)]
-        own += [(node, node.id) for node in ast.walk(self.tree) if isinstance(node, ast.Name) and _is_stored(node)]
+        own += [(node, node.id) for node in ast.walk(self.tree) if is_stored(node)]
         for node, name in own:
             if name in CPP_WORDS or (name == self.name and name in CUDAS_NAMES):
                 raise self.refused(node, f"{name} is a word of CUDA C++, which the kernel becomes: choose another name")
@@ -93,14 +93,16 @@ class Source:
     def text(self, node: Any) -> str:
         return self.lines[node.lineno - 1].strip()
 
-    def wrong(self, kind: type[KernelError], node: Any, text: str, where: str = "") -> KernelError:
-        """An error of this kind at this line; `where` names the block and the thread."""
-        place = f"{where}, " if where else ""
-        return kind(f"kernel {self.name}, {place}line {self.line(node)}: {self.text(node)}\n  {text}")
+    def wrong(
+        self, kind: type[KernelError], node: Any, what: str, advice: str = "", place: Place | None = None
+    ) -> KernelError:
+        """An error of this kind at this line."""
+        return kind(what, advice, self.name, self.line(node), self.text(node), place)
 
     def refused(self, node: Any, text: str, begin: str = "cupyx.jit would not compile this: ") -> KernelError:
         return self.wrong(Refused, node, f"{begin}{text}")
 
 
-def _is_stored(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
+def is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
+    """Whether it's a name that's given a value here."""
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,22 +100,12 @@ class Tracer:
                 Touch(
                     site.line, site.source.text(site.node), WAYS[way],
                     part.name, part.shape, part.flat.itemsize, part.is_shared,
-                    {lane: _element(part, place) for lane, place in found.items()},
+                    {lane: _element(part.indices_of(place), part.shape) for lane, place in found.items()},
                     {lane: place * part.flat.itemsize for lane, place in found.items()},
                 )
             )  # fmt: skip
 
 
-def _element(part: Any, at: int) -> int:
+def _element(indices: list[int], shape: tuple[int, ...]) -> int:
     """The number of an element in the order of the rows."""
-    at -= part.offset
-    index = 0
-    order = sorted(range(len(part.shape)), key=lambda axis: -abs(part.strides[axis]))
-    found = dict.fromkeys(order, 0)
-    for axis in order:
-        if part.strides[axis] > 0:
-            found[axis] = min(at // part.strides[axis], part.shape[axis] - 1)
-            at -= found[axis] * part.strides[axis]
-    for axis, size in enumerate(part.shape):
-        index = index * size + found[axis]
-    return min(index, math.prod(part.shape) - 1)
+    return int(np.ravel_multi_index(indices, shape)) if shape else 0

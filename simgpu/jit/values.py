@@ -10,10 +10,22 @@ import numpy as np
 
 from ..surface import names
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
-from .names import Name
 from .types import BOOL, ArrayType, Pointer, Tuple, can_become, is_number, number_as, signature, type_of
 
 Run = Callable[[Lanes, Mask], Any]
+
+
+class Name:
+    """A name of cupyx.jit's, which has a meaning inside a kernel only. `names.py` has all of them."""
+
+    wanted = ""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = self.__name__ = name
+        self.__doc__ = text
+
+    def __repr__(self) -> str:
+        return f"jit.{self.name}"
 
 
 class Known(NamedTuple):
@@ -34,9 +46,13 @@ Expression = Known | Value
 
 
 class Problem(TypeError):
-    """Why cupyx.jit would refuse an expression. Its line is added by `Translation`."""
+    """Why cupyx.jit would refuse an expression. Its line is added by `Translation`, and better words for `UNSIGNED`."""
 
     begin = "cupyx.jit would not compile this: "
+
+    def __init__(self, text: str, hint: str = "") -> None:
+        super().__init__(text + hint)
+        self.text, self.hint = text, hint
 
 
 class LeftOut(Problem):
@@ -97,28 +113,27 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
         try:
             return as_value(Known(number_as(x.obj, to)))
         except TypeError as error:
-            raise Problem(f"{error}{hint(type_of(x.obj), to)}") from None
+            raise Problem(str(error), hint(type_of(x.obj), to)) from None
     kind = scalar_type(x)
     if kind == to:
         return x
     if checked and not can_become(kind, to):
-        raise Problem(f"{kind} doesn't become {to} by itself{hint(kind, to)}")
+        raise Problem(f"{kind} doesn't become {to} by itself", hint(kind, to))
     run = x.run
-
-    def converted(lanes: Lanes, mask: Mask) -> Any:
-        value = run(lanes, mask)
-        return value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
-
-    return Value(to, converted)
+    return Value(to, lambda lanes, mask: converted(run(lanes, mask), to))
 
 
-UNSIGNED = "jit.threadIdx.x, jit.grid and their like are unsigned: write int(jit.threadIdx.x), int(jit.grid(1))"
+def converted(value: Any, to: np.dtype) -> Any:
+    return value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
+
+
+UNSIGNED = ". jit.threadIdx.x, jit.grid and their like are unsigned: write int(jit.threadIdx.x), int(jit.grid(1))"
 
 
 def hint(kind: np.dtype, to: np.dtype) -> str:
     """What to write, where an int meets a uint."""
     if {kind.kind, to.kind} == {"i", "u"}:
-        return f". {UNSIGNED}"
+        return UNSIGNED
     return f": write {'int' if to.kind == 'i' else f'np.{to}'}(…)" if to.kind in "iuf" else ""
 
 
@@ -150,17 +165,21 @@ _ON_INTEGERS: dict[str, Callable] = {
 }  # fmt: skip
 
 
-# Python's operators compute the same, and for numbers they're ten times as fast as NumPy's functions.
-_OPERATORS: dict[str, Callable] = {
+# For numbers, Python's operators are ten times as fast as NumPy's functions.
+OPERATORS: dict[str, Callable] = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "true_divide": operator.truediv,
-    "floor_divide": operator.floordiv, "remainder": operator.mod, "less": operator.lt, "less_equal": operator.le,
-    "greater": operator.gt, "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne,
-    "negative": operator.neg, "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow,
+    "left_shift": operator.lshift, "right_shift": operator.rshift,
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
+    "equal": operator.eq, "not_equal": operator.ne,
+    "negative": operator.neg, "invert": operator.invert, "not": operator.not_,
 }  # fmt: skip
+_NUMPYS = {"power", "left_shift", "right_shift", "invert", "not"}  # what the two compute differently
 
 
 def function(name: str) -> Callable:
-    return _OTHERWISE.get(name) or _OPERATORS.get(name) or getattr(np, name)
+    return _OTHERWISE.get(name) or (name not in _NUMPYS and OPERATORS.get(name)) or getattr(np, name)
 
 
 def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
@@ -174,7 +193,7 @@ def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
         runs = [cast(x, kind).run for x, kind in zip(operands, wanted)]
     except Problem:
         if {kind.kind for kind in types} == {"i", "u"}:
-            raise Problem(f"{' and '.join(map(str, types))} don't mix. {UNSIGNED}") from None
+            raise Problem(f"{' and '.join(map(str, types))} don't mix", UNSIGNED) from None
         raise
     compute = _ON_INTEGERS.get(name, function(name)) if wanted[0].kind in "biu" else function(name)
     if wanted[0].kind == "b" and name in _ON_INTEGERS:
@@ -202,7 +221,7 @@ def _applied(compute: Callable, runs: list[Run], cost: int, out: np.dtype) -> Ru
 
 
 def _typed(value: Any, out: np.dtype) -> Any:
-    return value if value.dtype == out else np.asarray(value).astype(out)[()]
+    return value if value.dtype == out else converted(value, out)
 
 
 def is_true(x: Value) -> Value:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .source import is_stored
+
 MOST_ROUNDS = 8  # of a loop that are shown
 
 
@@ -30,9 +32,9 @@ class Watch:
         if isinstance(statement, (ast.If, ast.For, ast.While)) or not self.of(mask.on):
             return
         targets = getattr(statement, "targets", [getattr(statement, "target", statement)])
-        found = [node.id for node in ast.walk(targets[0]) if isinstance(node, ast.Name) and _is_stored(node)]
+        found = [node.id for node in ast.walk(targets[0]) if is_stored(node)]
         names = [
-            f"{name} = {self.of(lanes.slots[variables[name].slot])}"
+            f"{name} = {self.of(lanes.held[variables[name].slot].value)}"
             for name in found
             if name in variables and isinstance(variables[name].type, np.dtype)
         ]
@@ -56,7 +58,7 @@ class Watch:
         is_for = isinstance(node, ast.For)
         self._print(
             source, node,
-            [f"{node.target.id} = {self.of(lanes.slots[variables[node.target.id].slot])}" if is_for else "yes"],
+            [f"{node.target.id} = {self.of(lanes.held[variables[node.target.id].slot].value)}" if is_for else "yes"],
         )  # fmt: skip
 
     def leaves(self, node: Any, source: Any, mask: Any) -> None:
@@ -94,7 +96,3 @@ class Watch:
         if not isinstance(value, np.ndarray) or value.ndim < 2:
             return value
         return value[self.row if value.shape[0] > 1 else 0, self.thread if value.shape[1] > 1 else 0]
-
-
-def _is_stored(node: ast.Name) -> bool:
-    return isinstance(node.ctx, ast.Store)
