@@ -5,19 +5,19 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from simgpu import calibration, place
+from simgpu import calibration
 from simgpu import device as simulated
 from simgpu.array import SimulatedArray
 from simgpu.indexing import scatter_add
 from simgpu.presets import preset as preset
-from simgpu.words import WRITE
 
 from .. import arrays
 from ..arguments import explained
 from ..arrays import device_of
 from ..coming_from import OF_A_DEVICE_ARRAY, knows
 from ..tree.ties import address
-from .base import GPU, Memory, current, gpu_in_use
+from . import of_gpus as of_gpus
+from .base import GPU, Memory, current
 from .scalars import scalar_read
 
 
@@ -62,8 +62,6 @@ knows(OF_A_DEVICE_ARRAY)(SimulatedArray)
 arrays.read_only_types.add(SimulatedArray)
 arrays.add_at_for(SimulatedArray)(scatter_add)
 device_of.register(SimulatedArray, operator.attrgetter("device"))
-WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.simulate_gpu()"})
-place.in_use.append(lambda: gpu_in_use[0]())
 
 
 @address.register(SimulatedArray)

@@ -170,15 +170,13 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
 # Four threads, and what the line makes of x. `__test__` below has it run.
 _EXAMPLE = """
 
->>> from fluxlite.cuda import jit
+>>> from simgpu import asarray, jit
 >>> @jit.rawkernel()
 ... def kernel(x):
 ...     {line}
->>> with fl.simulate_gpu():
-...     x = fl.gpu(np.array([5, 7, 2, 1], np.uint32))
-...     kernel[1, 4](x)
-...     print(x)
-[ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+>>> x = asarray(np.array([5, 7, 2, 1], np.uint32))
+>>> kernel[1, 4](x)
+>>> print(x)
 {printed}
 """
 

@@ -1,4 +1,4 @@
-"""What one warp touches, access by access: where each of its lanes goes. `fluxlite.jupyter.warp` draws it."""
+"""What one warp touches, access by access: where each of its lanes goes."""
 
 from __future__ import annotations
 

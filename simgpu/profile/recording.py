@@ -14,7 +14,6 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from ..device import current, devices
 from ..events import Event, listeners
 from ..lines import place_of_call, text_of
 from ..place import estimating
@@ -74,10 +73,14 @@ class Receipt(Counts):
 
     def _devices(self) -> list[Any]:
         """The devices to watch."""
+        from ..device import devices
+
         return [estimating.get()] if estimating.get() else devices()
 
     def _device(self) -> Any:
         """The one in use, or None."""
+        from ..device import current
+
         return current()
 
     def _simulated(self, device: Any, since: int) -> None:
@@ -121,6 +124,7 @@ class Receipt(Counts):
 def receipt() -> Receipt:
     """A receipt for what happens in ``with receipt() as r:``. You can open several; each counts everything.
 
+    >>> import numpy as np
     >>> import simgpu
     >>> x = simgpu.asarray(np.ones((8, 8), np.float32))
     >>> with receipt() as r:

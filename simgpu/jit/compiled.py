@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from simgpu.jit.errors import Refused
-from simgpu.jit.names import Name
+from ..words import WRITE
+from .errors import Refused
+from .names import Name
 
-_HERE = __package__  # fluxlite.cuda
+HOMES = ["simgpu.jit"]  # the modules that a program knows as jit
 
 
 def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
@@ -25,7 +26,7 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
         if isinstance(x, np.ndarray) or not (isinstance(x, cupy.ndarray) or np.isscalar(x)):
             raise TypeError(
                 f"kernel {kernel.name}: {name} is {type(x).__name__} on the host, and the others are on an NVIDIA "
-                f"GPU. Move it there first: {name} = fl.gpu({name})."
+                f"GPU. Move it there first: {name} = {WRITE['to the GPU']}({name})."
             )
     real = _current(kernel)
     try:
@@ -119,11 +120,12 @@ def _other(value: Any, made: dict[int, Any]) -> Any:
         return _kernel(value, made)
     if isinstance(value, ModuleType):
         name = value.__name__
-        if name in (f"{_HERE}.jit", _HERE, _HERE.partition(".")[0]):
-            inside: Any = cupyx.jit
-            for part in reversed(f"{_HERE}.jit"[len(name) :].strip(".").split(".")):
-                inside = types.SimpleNamespace(**{part: inside}) if part else inside
-            return inside
+        for home in HOMES:
+            if f"{home}.".startswith(f"{name}."):
+                inside: Any = cupyx.jit
+                for part in reversed(home[len(name) :].strip(".").split(".")):
+                    inside = types.SimpleNamespace(**{part: inside}) if part else inside
+                return inside
         return cupy if value is np else value
     if isinstance(value, np.ufunc) or any(value is function for function in (np.sinc, np.i0, np.fix)):
         return getattr(cupy, value.__name__, value)
