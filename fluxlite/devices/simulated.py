@@ -9,6 +9,7 @@ from simgpu import calibration
 from simgpu import device as simulated
 from simgpu.array import SimulatedArray
 from simgpu.indexing import scatter_add
+from simgpu.memory import OutOfMemoryError as OutOfMemoryError
 from simgpu.presets import preset as preset
 
 from .. import arrays

@@ -27,7 +27,7 @@ ARROWS = house.graph(SOURCES)
 # Where fluxlite meets the simulated GPU. The course and what it draws with stand on both.
 MEETING = {
     "cuda.jit", "devices.of_gpus", "devices.simulated", "fused.simulated", "receipts.estimates", "receipts.recording",
-    "receipts.seconds", "receipts.sizes", "receipts.timelines", "simulated",
+    "receipts.seconds", "receipts.sizes", "receipts.timelines",
 }  # fmt: skip
 ON_BOTH = ("jupyter", "course")
 # What simgpu imports besides NumPy, and only where it's asked for: CuPy compiles kernels.
