@@ -647,15 +647,17 @@ class Translation:
         if len(indices) < owner.type.ndim:
             return self._view(owner, indices)
         site, run, runs = self.site(node), owner.run, [index.run for index in indices]
-        first = runs[0]
-
-        def load_of_one_axis(lanes: Lanes, mask: Mask) -> Any:  # without a loop: most elements are read here
-            return accesses.load(lanes, mask, run(lanes, mask), [first(lanes, mask)], site)
+        if len(runs) == 1:  # without a loop: most elements are read here
+            first = runs[0]
+            return Value(
+                owner.type.dtype,
+                lambda lanes, mask: accesses.load(lanes, mask, run(lanes, mask), [first(lanes, mask)], site),
+            )
 
         def load(lanes: Lanes, mask: Mask) -> Any:
             return accesses.load(lanes, mask, run(lanes, mask), [index(lanes, mask) for index in runs], site)
 
-        return Value(owner.type.dtype, load_of_one_axis if len(runs) == 1 else load)
+        return Value(owner.type.dtype, load)
 
     def _part(self, owner: Value, index: Expression) -> Value:
         if not isinstance(index, Known) or not isinstance(index.obj, int):
