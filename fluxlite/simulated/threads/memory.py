@@ -214,9 +214,7 @@ def _outside(lanes: Lanes, ref: Ref, axis: int, index: int, bad: Any, count: int
     return site.wrong(OutOfBounds, what, f"{does}\n{lost}".strip(), lanes.first_of(bad))
 
 
-# ---------------------------------------------------------------------------------------------
-# What an access costs
-# ---------------------------------------------------------------------------------------------
+# -- What an access costs -------------------------------------------------------------------------
 
 
 def _measure(lanes: Lanes, mask: Mask, part: Part, made: Reach) -> None:
