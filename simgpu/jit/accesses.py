@@ -22,7 +22,7 @@ KINDS = {
 
 def touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
     """An access of all lanes of the mask: is it allowed, and what does it cost?"""
-    memory, line = part.memory, site.costs
+    memory, line, is_shared = part.memory, site.costs, part.is_shared
     if lanes.tracer is not None:
         lanes.tracer.note(lanes, mask, part, to.at, way, site)
     log = memory.log
@@ -31,8 +31,8 @@ def touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) 
         if to.noted[way] != log.serial or to.footprint is None:
             _note(lanes, mask, part, to, way, site)
     line.requests += mask.warp_count
-    mask.touched[2 * part.is_shared + (way != READ)] += 1
-    if part.is_shared:
+    mask.touched[2 * is_shared + (way != READ)] += 1
+    if is_shared:
         line.conflicts += to.conflicts
         if to.waits is not None:
             lanes.cycles[...] += to.waits[..., None]

@@ -141,9 +141,7 @@ def another(name: str) -> str:
     return name * 2 if len(name) == 1 else f"signed_{name}"
 
 
-# ---------------------------------------------------------------------------------------------
-# Arrays where a number is needed
-# ---------------------------------------------------------------------------------------------
+# -- Arrays where a number is needed --------------------------------------------------------------
 
 
 def one_element(node: Any, axes: int) -> str:
@@ -234,9 +232,7 @@ _SIGNS = {
 }  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------
-# Races
-# ---------------------------------------------------------------------------------------------
+# -- Races ----------------------------------------------------------------------------------------
 
 
 def addition(node: Any, tree: Any) -> str:
@@ -262,9 +258,7 @@ def own_elements(node: Any) -> str:
     return f"Every thread runs the whole function. Let each do its own: {get}."
 
 
-# ---------------------------------------------------------------------------------------------
-# A launch whose blocks have other axes than the kernel counts in
-# ---------------------------------------------------------------------------------------------
+# -- A launch whose blocks have other axes than the kernel counts in ------------------------------
 
 
 def second_axis(tree: Any) -> tuple[str, str]:

@@ -75,9 +75,7 @@ def _three(given: Any) -> tuple[int, int, int]:
     return tuple([int(n) for n in (*parts, 1, 1)[:3]])  # type: ignore[return-value]
 
 
-# ---------------------------------------------------------------------------------------------
-# The function with other names around it
-# ---------------------------------------------------------------------------------------------
+# -- The function with other names around it ------------------------------------------------------
 
 
 def _current(kernel: Any) -> Any:

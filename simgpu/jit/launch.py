@@ -78,10 +78,8 @@ class Launch:
         for names in roots.values():
             parts |= self._parts({name: arrays[name] for name in names})
         self.parts = [parts[name] for name in arrays]
-        values = []
-        for name, x in zip(self.source.parameters, args):
-            values.append(Ref(parts[name]) if name in parts else number_as(x, type_of(x)))
-        return values
+        given = zip(self.source.parameters, args)
+        return [Ref(parts[name]) if name in parts else number_as(x, type_of(x)) for name, x in given]
 
     def _parts(self, arrays: dict[str, Any]) -> dict[str, Part]:
         """The arrays in one piece of memory."""

@@ -34,9 +34,10 @@ class Memory:
 
     def note(self, way: int, at: Any, each: int) -> None:
         """These elements were read or written; each is so many units."""
-        seen = self.touched.setdefault(way, np.zeros(0 if way in self.touched else self.units, bool))
+        if way not in self.touched:
+            self.touched[way] = np.zeros(self.units, bool)
         for k in range(each):
-            seen[at * each + k] = True
+            self.touched[way][at * each + k] = True
 
     def count_atomics(self, at: np.ndarray, times: int) -> None:
         if self.atomics is None:
@@ -195,11 +196,8 @@ def _outside(lanes: Lanes, ref: Ref, axis: int, index: int, bad: Any, count: int
     part, place, node = ref.part, axis - ref.axis, site.node
     size = part.shape[axis]
     along = f" along axis {axis}" if len(part.shape) > 1 else ""
-    what, below, signed = (
-        f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside.",
-        index,
-        None,
-    )
+    what = f"{part.name} has {size:,} elements{along}, 0 to {size - 1:,}; index {index:,} is outside."
+    below, signed = index, None
     if index >= 2**31:
         below = -1
         parts = advice.indices_of(node)
@@ -214,9 +212,7 @@ def _outside(lanes: Lanes, ref: Ref, axis: int, index: int, bad: Any, count: int
     return site.wrong(OutOfBounds, what, f"{does}\n{lost}".strip(), lanes.first_of(bad))
 
 
-# ---------------------------------------------------------------------------------------------
-# What an access costs
-# ---------------------------------------------------------------------------------------------
+# -- What an access costs -------------------------------------------------------------------------
 
 
 def _measure(lanes: Lanes, mask: Mask, part: Part, made: Reach) -> None:

@@ -61,9 +61,7 @@ def known(x: Expression, what: str) -> Any:
     return x.obj
 
 
-# ---------------------------------------------------------------------------------------------
-# Where a thread is
-# ---------------------------------------------------------------------------------------------
+# -- Where a thread is ----------------------------------------------------------------------------
 
 threadIdx = Dim3("threadIdx", "The number of this thread in its block (CUDA: ``threadIdx``), from 0.")
 blockIdx = Dim3("blockIdx", "The number of this thread's block in the grid (CUDA: ``blockIdx``), from 0.")
@@ -114,9 +112,7 @@ def _axes(one: Callable[[Lanes, Mask, int], Any], ndim: Expression, name: str) -
 
 range = Builtin("range", "Like Python's range, for loops; with ``unroll=4`` or ``unroll=True`` the compiler unrolls.")
 
-# ---------------------------------------------------------------------------------------------
-# Together: barriers and shared memory
-# ---------------------------------------------------------------------------------------------
+# -- Together: barriers and shared memory ---------------------------------------------------------
 
 
 @builtin
@@ -180,9 +176,7 @@ _EXAMPLE = """
 {printed}
 """
 
-# ---------------------------------------------------------------------------------------------
-# Atomics: how the new value comes from the old one, and the types that a card can do it with
-# ---------------------------------------------------------------------------------------------
+# -- Atomics: how the new value comes from the old one, and the types that a card can do it with ----
 
 _BITS = "int32 uint32 uint64"
 
@@ -250,9 +244,7 @@ atomic_or = _atomic("atomic_or", np.bitwise_or, _BITS, "sets the bits of `value`
 atomic_xor = _atomic("atomic_xor", np.bitwise_xor, _BITS, "flips the bits of `value`", "(x, 0, 4)", "[5 7 2 1]")
 
 
-# ---------------------------------------------------------------------------------------------
-# Shuffles: a value of another lane of the warp
-# ---------------------------------------------------------------------------------------------
+# -- Shuffles: a value of another lane of the warp ------------------------------------------------
 
 _SHUFFLED = "int32 uint32 int64 uint64 float16 float32 float64"
 
@@ -328,9 +320,7 @@ __all__ = [name for name, found in list(vars().items()) if isinstance(found, Nam
 # The examples in these objects' texts, for doctest, which looks at functions and classes only.
 __test__ = {name: globals()[name].__doc__ for name in __all__}
 
-# ---------------------------------------------------------------------------------------------
-# Python's own functions that a kernel knows
-# ---------------------------------------------------------------------------------------------
+# -- Python's own functions that a kernel knows ---------------------------------------------------
 
 
 def _length(t: Any, node: Any, x: Expression) -> Value:

@@ -647,6 +647,12 @@ class Translation:
         if len(indices) < owner.type.ndim:
             return self._view(owner, indices)
         site, run, runs = self.site(node), owner.run, [index.run for index in indices]
+        if len(runs) == 1:  # without a loop: most elements are read here
+            first = runs[0]
+            return Value(
+                owner.type.dtype,
+                lambda lanes, mask: accesses.load(lanes, mask, run(lanes, mask), [first(lanes, mask)], site),
+            )
 
         def load(lanes: Lanes, mask: Mask) -> Any:
             return accesses.load(lanes, mask, run(lanes, mask), [index(lanes, mask) for index in runs], site)

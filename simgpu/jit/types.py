@@ -97,9 +97,7 @@ def number_as(x: Any, dtype: np.dtype) -> Any:
         raise TypeError(f"{x} doesn't fit into {dtype}") from None
 
 
-# ---------------------------------------------------------------------------------------------
-# Functions: the types that each takes, in the order in which they're tried
-# ---------------------------------------------------------------------------------------------
+# -- Functions: the types that each takes, in the order in which they're tried --------------------
 
 
 def _each(letters: str, count: int, out: str = "") -> list[tuple[str, str]]:

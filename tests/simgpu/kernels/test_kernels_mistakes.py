@@ -175,6 +175,12 @@ def test_an_error_has_its_parts(kernel_of, capsys):
     assert "row = 4" in capsys.readouterr().out
 
 
+def test_an_element_of_a_transposed_array_is_named(kernel_of):
+    x, z = fl.gpu((np.ones(9, "f"), np.ones((4, 8), "f")))
+    with pytest.raises(jit.DataRace, match=escaped("writes z[2, 1], which")):
+        kernel_of(I + "z[2, 1] = x[i]")[1, 8](x, z.T, *[1] * 5)
+
+
 ENDING = [
     ("k = 0\nm = 0\nwhile m < 3:\n    k += 1\n    if k % 500 == 0:\n        m += 1\nout[0] = m", 3),
     ("k = 0\nwhile True:\n    k += 1\n    if k == 700:\n        break\nout[0] = k", 700),
