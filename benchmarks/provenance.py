@@ -13,7 +13,7 @@ import numpy as np
 
 import fluxlite as fl
 from fluxlite.devices.cupy.device import CupyDevice
-from fluxlite.simulated.device import SimulatedDevice
+from fluxlite.simulated import SimulatedDevice
 
 from .record_cpu import processor
 

@@ -32,7 +32,7 @@ import fluxlite as fl
 from fluxlite.course.crossing import BATCHES, SIZES, arrays
 from fluxlite.course.sine_wave import training_step
 from fluxlite.devices.cupy.device import CupyDevice
-from fluxlite.simulated.device import SimulatedDevice
+from fluxlite.simulated import SimulatedDevice
 from fluxlite.writing import write_whole
 
 from . import launches

@@ -19,8 +19,8 @@ import fluxlite as fl
 from fluxlite.course.crossing import arrays, compared, recorded
 from fluxlite.course.sine_wave import training_step
 from fluxlite.receipts.seconds import duration
-from fluxlite.simulated.presets import PRESETS, Preset, preset
 from fluxlite.writing import write_whole
+from simgpu.presets import PRESETS, Preset, preset
 
 FILE = Path(__file__).resolve().parents[1] / "notebooks" / "SIMULATED.md"
 CARD = "NVIDIA T4"

@@ -51,7 +51,9 @@ if TYPE_CHECKING:
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
     from .data.onehots import onecold, onehot, onehotbatch
+    from .devices.pretending import pretend
     from .devices.scalars import allowscalar
+    from .devices.simulated import calibrate
     from .layers.casts import f16, f32, f64
     from .layers.initializers import (
         glorot_normal, glorot_uniform, identity_init, kaiming_normal, kaiming_uniform, lecun_normal, nfan, ones32,
@@ -87,8 +89,6 @@ if TYPE_CHECKING:
     from .reports.diagnosis import doctor
     from .reports.explanation import explain
     from .schedules import cosine, exponential_decay, one_cycle, step_decay, warm_up
-    from .simulated.calibration import calibrate
-    from .simulated.pretending import pretend
     from .training import early_stopping, patience, plateau, throttle, train
 
     GPU_BACKEND: str  # what it is may change at any time
@@ -135,8 +135,8 @@ else:
             "receipts.seconds": "clock Seconds",
             "receipts.estimates": "estimate",
             "receipts.sizes": "outputsize",
-            "simulated.calibration": "calibrate",
-            "simulated.pretending": "pretend",
+            "devices.simulated": "calibrate",
+            "devices.pretending": "pretend",
             "reports.explanation": "explain",
             "reports.diagnosis": "doctor",
             "devices.scalars": "allowscalar",

@@ -19,7 +19,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # workings: its words are left out.
 _AS = (KeyError, IndexError, ValueError, RecursionError, OverflowError, MemoryError, ArithmeticError, TypeError)
 _OWNER = ("self", "cls")
-_OURS = ("fluxlite", "numpy", "cupy", "mlx", "functools")  # singledispatch is of functools
+_OURS = ("fluxlite", "simgpu", "numpy", "cupy", "mlx", "functools")  # singledispatch is of functools
 
 
 def explained(takes: str, *keep: type[Exception]) -> Callable[[Function], Function]:
@@ -71,7 +71,7 @@ def told_again(
     """
     name = _name(function, args)
     inside = error.__traceback__ and error.__traceback__.tb_next
-    if type(error).__module__.startswith("fluxlite") or not _is_ours(inside):
+    if type(error).__module__.startswith(_OURS[:2]) or not _is_ours(inside):
         return error
     try:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
@@ -141,7 +141,7 @@ def _on_purpose(traceback: TracebackType | None) -> bool:
     """Whether a ``raise`` of fluxlite's made the error, and no function that it called."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    if traceback is None or not traceback.tb_frame.f_globals.get("__name__", "").startswith("fluxlite"):
+    if traceback is None or not traceback.tb_frame.f_globals.get("__name__", "").startswith(_OURS[:2]):
         return False
     return traceback.tb_frame.f_code.co_code[traceback.tb_lasti] == opmap["RAISE_VARARGS"]
 

@@ -28,7 +28,7 @@ VENV = ROOT / ".venv-colab"
 # As a runtime of Colab in 2026 has them, with Python 3.12; what is not named here is as new as it can be.
 VERSIONS = ("ipython==7.34.0", "ipykernel==6.17.1", "ipywidgets==7.7.1", "numpy==2.0.2", "matplotlib==3.10.0",
             "safetensors", "tqdm")  # fmt: skip
-PARTS = ("fluxlite", "notebooks", "tools", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
+PARTS = ("fluxlite", "simgpu", "notebooks", "tools", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
 
 # Runs in .venv-colab: a notebook from top to bottom, and what its checks said.
 RUN = """

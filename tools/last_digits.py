@@ -55,7 +55,7 @@ def differently(run: Callable) -> Callable:
 def install() -> None:
     """From now on fluxlite computes on that processor."""
     from fluxlite.autodiff import derivatives, rules, tracked  # noqa: F401  (the first fills the table of the second)
-    from fluxlite.simulated import dispatch, quiet
+    from simgpu import dispatch, quiet
 
     different = {id(rule) for function, rule in rules.RULES.items() if function in DIFFERS}
     remember, begin = tracked.TrackedArray.__init__, quiet._Quiet.__init__

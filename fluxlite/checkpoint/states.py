@@ -12,7 +12,7 @@ from ..autodiff.tracked import TrackedArray
 from ..data import DataLoader
 from ..data.moved import MovedLoader
 from ..devices.base import Device
-from ..devices.random import CountedGenerator
+from ..devices.of_gpus import CountedGenerator
 from ..optimizers import Leaf
 from ..tensors import refuse_tensor
 from ..tree.contract import is_leaf

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
+from simgpu.presets import preset
 
 from ..receipts.seconds import Seconds, duration
-from ..simulated.presets import preset
 from .sine_wave import training_step
 from .timing import Timing
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fluxlite as fl
+from simgpu.presets import preset
 
 from ..arguments import in_words
 from ..receipts.seconds import Seconds, duration
-from ..simulated.presets import preset
 
 
 class Link(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arguments import check_whole
 from ..arrays import device_of
+from ..errors import mover
 from ..seeds import Seeding, seed_of_device, seeding
 from .moving import DEFAULT, moved
 
@@ -171,6 +172,9 @@ class Device:
     def __exit__(self, *exc_info: Any) -> None:
         _stack(self.backend).pop()
 
+    def _mover(self, exact: bool = False) -> str:
+        return f"get_device({self.backend!r}, {self.index})" if exact else mover(self)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Device):
             return NotImplemented
@@ -214,15 +218,6 @@ class DeviceList(list):
 
 # The characters of the types that GPUs lack: objects, text, raw bytes and records, dates, long doubles.
 LACKING_DTYPES = frozenset("OSUTcVMmgG")
-
-
-def check_dtype(dtype: Any) -> None:
-    """Raises `ValueError` if no GPU can hold an array of this type. None asks for none."""
-    if dtype is not None and np.dtype(dtype).char in LACKING_DTYPES:
-        raise ValueError(
-            f"a GPU holds numbers and booleans, and has no {np.dtype(dtype)!r}. Take a number's type, such as "
-            "np.float64, np.int32 or np.complex64, or compute on the host: cpu(x)"
-        )
 
 
 class GPU(Device):

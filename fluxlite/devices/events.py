@@ -1,46 +1,23 @@
-"""What happens on devices, reported to listeners. A listener is an open receipt; most of the time there's none."""
+"""What happens on real devices, reported to listeners. A listener is an open receipt; most of the time there's none.
+
+A simulated GPU has more to say, and listeners of its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-LAUNCH = "launch"
-FIRST_USE = "first use"  # the first use of an operation, which loads its kernel
-MEMSET = "memset"
 HOST_TO_DEVICE = "host to device"
 DEVICE_TO_HOST = "device to host"
 DEVICE_TO_DEVICE = "device to device"
 SYNCHRONIZE = "synchronize"
 
-
-class Event(NamedTuple):
-    """One thing that a device did.
-
-    `kind` is one of the words above and `name` the operation. `times` counts launches or copies, and `bytes` is what
-    they carried. A copy is `explicit` if the program asked for it, as ``gpu(x)`` does, and implicit if it's a side
-    effect, as in ``if loss < 1:``. `span` says when, on a device with a readable clock.
-    """
-
-    device: Any
-    kind: str
-    name: str
-    times: int = 1
-    bytes: int = 0
-    explicit: bool = True
-    span: Any = None
-    figures: Any = None  # of a kernel written by hand: what its threads did
+# Check `if listeners:` before you tell them. Then it costs next to nothing when nothing listens.
+listeners: list[Callable[..., None]] = []
 
 
-# Check `if listeners:` before you make an event. Then it costs next to nothing when nothing listens.
-listeners: list[Callable[[Event], None]] = []
-
-
-def tell(
-    device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True, span: Any = None,
-    figures: Any = None,
-) -> None:  # fmt: skip
-    """Report an event to all listeners."""
-    event = Event(device, kind, name, times, nbytes, explicit, span, figures)
+def tell(device: Any, kind: str, name: str, times: int = 1, nbytes: int = 0, explicit: bool = True) -> None:
+    """Report to all listeners: `times` copies of together `nbytes`, or so many waits."""
     for listener in list(listeners):
-        listener(event)
+        listener(device, kind, name, times, nbytes, explicit)

@@ -12,7 +12,6 @@ from ..arguments import check_bool
 from ..messages import in_notebook, notice
 from .cupy import device as cupy
 from .cupy import waits
-from .lines import users_line
 
 _READS = {
     "float": "float(x)",
@@ -21,6 +20,12 @@ _READS = {
     "bool": "a condition, such as if x:,",
     "item": "x.item()",
 }
+
+
+def _users_line() -> str:
+    from .of_gpus import users_line
+
+    return users_line()
 
 
 class _State:
@@ -72,13 +77,13 @@ def scalar_read(name: str, device: Any) -> None:
     if _State.allowed is False:
         raise RuntimeError(
             f"{_READS[name]} reads one number from {device} and waits for it, which allowscalar(False) forbids: "
-            f"{users_line()}\nKeep the number on the device and read it once, after the loop; or allow it here: "
+            f"{_users_line()}\nKeep the number on the device and read it once, after the loop; or allow it here: "
             "with allowscalar(True):"
         )
     if _State.allowed is None and in_notebook():
         notice(
             "scalar read",
-            f"{_READS[name]} reads one number from {device} and waits for everything before it ({users_line()}). "
+            f"{_READS[name]} reads one number from {device} and waits for everything before it ({_users_line()}). "
             "Said once; allowscalar(False) makes an error of it, allowscalar(True) ends this.",
         )
 
@@ -88,7 +93,7 @@ def _read_on_a_real_gpu() -> None:
     if _State.allowed is None and in_notebook():
         notice(
             "scalar read",
-            f"this line reads from the GPU and waits for everything before it ({users_line()}). Said once; "
+            f"this line reads from the GPU and waits for everything before it ({_users_line()}). Said once; "
             "allowscalar(False) makes an error of it, allowscalar(True) ends this.",
         )
 

@@ -66,8 +66,7 @@ def simulate_gpu(
 
 
 def _make(count: int, like: Any, memory: int | None) -> list[Device]:
-    from ..simulated.device import SimulatedDevice, together  # not needed with a real GPU
-    from ..simulated.presets import preset
+    from .simulated import SimulatedDevice, preset, together  # not needed with a real GPU
 
     new: list[Device] = [SimulatedDevice(index, preset(like), memory) for index in range(count)]
     return list(_State.devices) if list(map(_settings, new)) == list(map(_settings, _State.devices)) else together(new)

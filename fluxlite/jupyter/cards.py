@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..devices.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
+from simgpu.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
+from simgpu.profile.counts import Moment
+
 from ..devices.places import device_of
 from ..devices.selection import devices
 from ..messages import many
 from ..pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
-from ..receipts.counts import Moment
 from ..receipts.recording import Receipt
 from ..tree.ties import is_array
 from ..tree.walks import leaves

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from simgpu.presets import PRESETS
+
 from ..course.crossing import BATCHES, HERE, Crossover, compared, crossover, measured
 from ..course.explore.lines import alive_crossover
 from ..course.timing import Timing
-from ..simulated.presets import PRESETS
 from .alive import Alive
 from .widgets import Shown, ipywidgets, picture, said
 

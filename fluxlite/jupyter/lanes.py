@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..devices.events import HOST_TO_DEVICE, LAUNCH
+from simgpu.events import HOST_TO_DEVICE, LAUNCH
+from simgpu.profile.counts import Moment
+
 from ..pictures import BLUE, ORANGE, Picture, as_written, plots, show
-from ..receipts.counts import Moment
 from ..receipts.recording import Receipt
 from ..receipts.seconds import duration
 

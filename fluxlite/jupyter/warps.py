@@ -9,9 +9,10 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from simgpu.jit.tracing import Touch, Trace
+
 from ..messages import many
 from ..pictures import BLUE, GREY, ORANGE, Picture, plots, show
-from ..simulated.threads.tracing import Touch, Trace
 from . import widgets
 
 _WIDTH, _HEIGHT = 6.2, 7.4  # of one kernel's column, in inches

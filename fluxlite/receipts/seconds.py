@@ -1,20 +1,12 @@
-"""Times that say what kind of time they are, and the clock that a program reads.
-
-A time is `measured` on this machine, `recorded` by us on a named machine and date, `simulated`, which means computed
-by a model of a named card, or `published` by someone else, in a named source. You can't mix these.
-"""
+"""The clock that a program reads, and times that say what kind of time they are."""
 
 from __future__ import annotations
 
-from typing import Any
+from simgpu.profile.seconds import Seconds as Seconds
+from simgpu.profile.seconds import duration as duration
 
-import numpy as np
-
-from ..arguments import in_words
 from ..devices.host import CPU
 from ..devices.selection import gpu_device
-
-KINDS = ("measured", "recorded", "simulated", "published")
 
 
 def clock() -> float:
@@ -39,77 +31,6 @@ def clock() -> float:
     return (gpu_device() or CPU).clock()
 
 
-class Seconds(float):
-    """A number of seconds that knows its kind, and its card.
-
-    Adding or subtracting two kinds, or two cards, raises `TypeError`. A plain number takes on the kind.
-
-    >>> Seconds(0.83, "simulated", "NVIDIA T4") + Seconds(0.17, "simulated", "NVIDIA T4")
-    1 s simulated (NVIDIA T4)
-    >>> Seconds(0.83, "simulated", "NVIDIA T4") - Seconds(0.09, "measured")
-    Traceback (most recent call last):
-    TypeError: 0.83 s simulated (NVIDIA T4) and 90 ms measured are two kinds of time and have no sum or difference; ...
-    """
-
-    kind: str
-    card: str
-
-    def __new__(cls, value: float, kind: str, card: str = "") -> Seconds:
-        if not isinstance(kind, str) or kind not in KINDS:
-            allowed = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
-            raise ValueError(f"Seconds(value, kind): the kind of a time is {allowed}, not {in_words(kind)}")
-        if not isinstance(value, (int, float, np.number)) or isinstance(value, bool):
-            raise TypeError(f"Seconds(value, kind) takes a number of seconds, got {in_words(value)}")
-        if not isinstance(card, str):
-            raise TypeError(f"card=… is the name of a card, got {in_words(card)}")
-        self = super().__new__(cls, value)
-        self.kind, self.card = kind, card
-        return self
-
-    def __repr__(self) -> str:
-        return f"{duration(self)} {self.kind}{f' ({self.card})' if self.card else ''}"
-
-    __str__ = __repr__
-
-    def __format__(self, spec: str) -> str:
-        return format(float(self), spec) if spec else str(self)
-
-    def __reduce__(self) -> Any:
-        return Seconds, (float(self), self.kind, self.card)
-
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, float.__add__(self, other))
-
-    def __radd__(self, other: Any) -> Any:
-        return self._with(other, float.__radd__(self, other))
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, float.__sub__(self, other))
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(other, float.__rsub__(self, other))
-
-    def _with(self, other: Any, value: Any) -> Any:
-        if isinstance(other, Seconds) and (other.kind, other.card) != (self.kind, self.card):
-            raise TypeError(
-                f"{self} and {other} are two kinds of time and have no sum or difference; put them side by side, or "
-                "say with float(…) that you mean the bare numbers"
-            )
-        return value if value is NotImplemented else Seconds(value, self.kind, self.card)
-
-    def __mul__(self, factor: Any) -> Any:
-        value = float.__mul__(self, factor)
-        bare = value is NotImplemented or isinstance(factor, Seconds)  # seconds times seconds aren't seconds
-        return value if bare else Seconds(value, self.kind, self.card)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, divisor: Any) -> Any:
-        value = float.__truediv__(self, divisor)
-        bare = value is NotImplemented or isinstance(divisor, Seconds)  # a ratio
-        return value if bare else Seconds(value, self.kind, self.card)
-
-
 def clocked(seconds: float) -> Seconds:
     """The time between two readings of `clock`: simulated while a simulated GPU is in use, otherwise measured.
 
@@ -118,18 +39,3 @@ def clocked(seconds: float) -> Seconds:
     """
     device = gpu_device() or CPU
     return Seconds(seconds, device.kind_of_time, device.card)
-
-
-def duration(seconds: float) -> str:
-    """Seconds in a suitable unit, with two or three digits.
-
-    >>> [duration(x) for x in (83.04, 0.831, 0.01129, 2.87e-3, 8e-6, 5e-9, 0.0)]
-    ['83 s', '0.83 s', '11.3 ms', '2.87 ms', '8 µs', '5 ns', '0 s']
-    """
-    size = abs(seconds)
-    if size >= 100 or size == 0:
-        return f"{float(seconds):,.0f} s"
-    if size >= 0.0995:
-        return f"{float(seconds):.{3 if size >= 1 else 2}g} s"
-    factor, unit = next((f, u) for f, u in ((1e3, "ms"), (1e6, "µs"), (1e9, "ns")) if size * f >= 0.9995 or u == "ns")
-    return f"{float(seconds) * factor:.3g} {unit}"

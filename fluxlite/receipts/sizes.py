@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from simgpu.presets import preset
+from simgpu.shapes import untouched
+
 from ..arguments import check_bool, check_callable, in_words
 from ..devices import simulation
 from ..devices.moving import type_of_numbers
-from ..simulated.presets import preset
-from ..simulated.shapes import untouched
 from .estimates import EstimatedDevice
 
 _ENDLESS = preset("H200")._replace(memory=2**62)

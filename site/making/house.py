@@ -38,11 +38,13 @@ def every_file() -> str:
     """All files with their first sentence, room by room, in reading order."""
     lines = []
     for room, (text, *_) in ROOMS.items():
-        names = [name for name in modules() if name.split(".")[1:2] == [room]]
+        names = [name for name in modules() if name.split(".")[:2] == ["fluxlite", room]]
         if not names:
             continue
         lines += [f"### {room}", "", f"{text[0].upper()}{text[1:]}.", ""]
         lines += [_line(name) for name in names] + [""]
+    lines += ["### simgpu, a package of its own", "", "The simulated GPU: real values, a real GPU's rules.", ""]
+    lines += [_line(name) for name in modules() if name.partition(".")[0] == "simgpu"] + [""]
     return "\n".join(lines)
 
 
@@ -50,7 +52,7 @@ def _line(name: str) -> str:
     path = modules()[name]
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     first = re.sub(r"``(.+?)``", r"`\1`", " ".join(text.split("\n\n")[0].split()))
-    file = path.relative_to(ROOT / "fluxlite").as_posix()
+    file = path.relative_to(ROOT).as_posix().removeprefix("fluxlite/")
     return f'- <a href="{page_of_module(name)}"><code>{_raw(file)}</code></a>: {first}'
 
 

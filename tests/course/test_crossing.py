@@ -14,7 +14,7 @@ from fluxlite.course import crossing, crossover, sine_wave
 from fluxlite.course.crossing import BATCHES, SIZES, Crossover
 from fluxlite.course.timing import Timing
 from fluxlite.jupyter.crossover import LIVE, crossover_explorer
-from fluxlite.simulated.presets import preset
+from simgpu.presets import preset
 
 # The benchmarks aren't part of the installed package, so we find them next to it in the repository.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))

@@ -11,7 +11,7 @@ from fluxlite.course import crossover
 from fluxlite.course.exercises import judge
 from fluxlite.course.sine_wave import training_step
 from fluxlite.course.timing import bench
-from fluxlite.simulated.presets import preset
+from simgpu.presets import preset
 
 
 def own_bench(f, device, warm_up=True, before=True, after=True, clock=fl.clock):

@@ -108,8 +108,8 @@ def test_a_verdicts_lines_stand_below_each_other():
 
 def test_the_chip_has_the_simulators_numbers(simulated):
     from fluxlite.course import chip as drawn
-    from fluxlite.simulated.presets import PRESETS
-    from fluxlite.simulated.threads.cards import card_of
+    from simgpu.jit.cards import card_of
+    from simgpu.presets import PRESETS
 
     preset = PRESETS["NVIDIA T4"]
     card = card_of(preset)

@@ -1,6 +1,6 @@
 """The house: which room of fluxlite may import which. The picture in CONTRIBUTING.md says it, and is read here.
 
-A room is a package, or a module beside them.
+A room is a package, or a module beside them. simgpu is a house of its own, with NumPy for its ground.
 """
 
 import ast
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "fluxlite"
 PAGE = ROOT / "CONTRIBUTING.md"
 TABLE_OF_CONTENTS = "fluxlite"
 
@@ -44,17 +43,25 @@ ROOMS = drawn(PAGE.read_text(encoding="utf-8"))
 
 # Single files that may do what their room may not, and why.
 EXCEPTIONS = {
-    ("devices.simulation", "simulated"): "loads the simulated GPU when it is first asked for",
     ("jupyter.crossover", "course"): "shows what lesson 07 measures, and its notebook imports it from jupyter",
     ("jupyter.playground", "course"): "trains lesson 05's network, and its notebook imports it from jupyter",
     ("reports.diagnosis", TABLE_OF_CONTENTS): "the number of the version stands there",
 }
 
 
-def modules() -> dict[str, str]:
+def modules(package: str = "fluxlite") -> dict[str, str]:
     """Each module's source, by its dotted name."""
-    names = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in sorted(PACKAGE.rglob("*.py"))}
+    paths = sorted((ROOT / package).rglob("*.py"))
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in paths}
     return {name.removesuffix(".__init__"): path.read_text(encoding="utf-8") for name, path in names.items()}
+
+
+def libraries(source: str) -> set[str]:
+    """The packages that this source imports by name, even inside functions."""
+    nodes = list(ast.walk(ast.parse(source)))
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    return {name.partition(".")[0] for name in names}
 
 
 def imported(source: str, module: str, known: set[str], is_package: bool = False) -> set[str]:

@@ -1,4 +1,4 @@
-"""Where fluxlite keeps what isn't public. Tests take such names from here, so a move inside changes this file alone.
+"""Where fluxlite and simgpu keep what isn't public. Tests take such names from here, so a move changes this file alone.
 
 ``from inside import parameter_key`` gives `fluxlite.tree.ties.parameter_key`. Take a public name, ``fl.…``, wherever it
 shows the same.
@@ -35,15 +35,13 @@ NAMES = {
     "devices.cupy.device": "CUDADevice cuda_devices cuda_functional",
     "devices.cupy.pinned": "PinnedCopies",
     "devices.cupy.random": "CupyGenerator",
-    "devices.events": "HOST_TO_DEVICE LAUNCH listeners",
-    "devices.lines": "text_of",
     "devices.metal.device": "MetalArray MetalDevice metal_devices metal_functional",
     "devices.metal.functions": "FROM_HOST LACKING LACKING_MODULES LACKING_WAYS NEEDING_THEMSELVES ON_ARRAYS",
     "devices.metal.ufuncs": "SAME_UFUNCS UFUNCS",
     "devices.metal.values": "ON_VALUES",
     "devices.metal.views": "has_idle_ellipsis",
+    "devices.of_gpus": "CountedGenerator",
     "devices.preferences": "edited preference_file stored_backend",
-    "devices.random": "CountedGenerator",
     "distributed.__main__": "main what_happened",
     "distributed.transports": "Nccl transport",
     "errors": "ClosedError DeviceError InputError LayerError ShapeError other_device",
@@ -58,15 +56,17 @@ NAMES = {
     "outline": "Row as_html as_text",
     "receipts.estimates": "EstimatedDevice",
     "receipts.seconds": "clocked duration",
-    "simulated.clocks": "HOST HostClock Lanes",
-    "simulated.costs": "tiles",
-    "simulated.memory": "OutOfMemoryError Stored",
-    "simulated.presets": "PRESETS Preset preset",
-    "simulated.random": "SimulatedGenerator",
-    "simulated.rules": "PerformanceWarning",
-    "simulated.surface": "names",
-    "simulated.threads.races": "ATOMIC Footprint Log READ WRITE",
-    "simulated.values": "DIFFERENT",
+    "simgpu.clocks": "HOST HostClock Lanes",
+    "simgpu.costs": "tiles",
+    "simgpu.events": "Event HOST_TO_DEVICE LAUNCH listeners",
+    "simgpu.jit.races": "ATOMIC Footprint Log READ WRITE",
+    "simgpu.lines": "text_of",
+    "simgpu.memory": "OutOfMemoryError Stored",
+    "simgpu.presets": "PRESETS Preset preset",
+    "simgpu.random": "SimulatedGenerator",
+    "simgpu.rules": "PerformanceWarning",
+    "simgpu.surface": "names",
+    "simgpu.values": "DIFFERENT",
     "tensors": "is_tensor refuse_tensor tensor",
     "training": "History",
     "training.bar": "Bar",
@@ -88,19 +88,20 @@ OTHERS = {
     "device": "devices.cupy.device",
     "explanation_described": "reports.explanation:described",
     "files": "checkpoint.files",
-    "lanes": "simulated.threads.lanes",
-    "launch": "simulated.threads.launch",
+    "lanes": "simgpu.jit.lanes",
+    "launch": "simgpu.jit.launch",
     "marking": "autodiff.marking",
     "messages": "messages",
     "metal_device": "devices.metal.device",
     "package": "devices.cupy.package",
     "parts": "devices.cupy.parts",
     "pictures": "pictures",
-    "races": "simulated.threads.races",
-    "recording": "receipts.recording",
+    "real_listeners": "devices.events:listeners",
+    "races": "simgpu.jit.races",
+    "recording": "simgpu.profile.recording",
     "steps": "layers.steps",
     "timelines": "receipts.timelines",
-    "types": "simulated.threads.types",
+    "types": "simgpu.jit.types",
     "usable": "devices.cupy.usable",
     "waits": "devices.cupy.waits",
     "windows": "autodiff.derivatives.windows",
@@ -113,5 +114,5 @@ def __getattr__(name: str) -> Any:
         module, _, inside = _PLACES[name].partition(":")
     except KeyError:
         raise AttributeError(f"inside has no {name!r}: enter where it is") from None
-    found = importlib.import_module(f"fluxlite.{module}")
+    found = importlib.import_module(module if module.startswith("simgpu.") else f"fluxlite.{module}")
     return getattr(found, inside) if inside else found

@@ -18,7 +18,7 @@ from benchmarks.harness import ROOT
 from fluxlite.course import crossing
 from fluxlite.course.crossing import BATCHES, SIZES
 from fluxlite.devices.cupy.device import CUDADevice
-from fluxlite.simulated.presets import PRESETS
+from simgpu.presets import PRESETS
 
 pytestmark = pytest.mark.slow
 

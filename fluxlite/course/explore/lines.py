@@ -7,9 +7,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from simgpu.presets import PRESETS
+
 from ...jupyter.alive import Alive, Each, Knob, Part, drawing
 from ...jupyter.alive.scene import rounded
-from ...simulated.presets import PRESETS
 from ..crossing import BATCHES, SIZES, Crossover, crossover
 
 COPIES = {"x, y in and the loss out": True, "none": False}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from simgpu.profile.counts import Counts
+
 from ...jupyter.alive import Alive, Each, Knob, Part, drawing
 from ...jupyter.alive.scene import rounded
-from ...receipts.counts import Counts
 from ...receipts.seconds import Seconds
 from ..films.moments import Order, launches
 from ..films.racing import MOMENTS, instants, reached

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from simgpu.presets import preset
+
 from ...jupyter.frames import Frames, frames
 from ...pictures import BLUE, ORANGE, Picture, look, plots, show
 from ...receipts.seconds import duration
-from ...simulated.presets import preset
 
 SIZES = tuple(4**n for n in range(1, 16))
 

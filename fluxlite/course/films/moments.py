@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...devices.events import LAUNCH
-from ...receipts.counts import Counts, Moment
+from simgpu.events import LAUNCH
+from simgpu.profile.counts import Counts, Moment
 
 
 class Order(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from simgpu.profile.counts import Counts
+
 from ...jupyter.frames import Frames, frames
 from ...pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
-from ...receipts.counts import Counts
 from ...receipts.seconds import Seconds, duration
 from .moments import Order, launches
 

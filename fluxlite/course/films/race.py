@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from simgpu.profile.counts import Counts
+
 from ...jupyter.frames import Frames, frames
 from ...pictures import GREY, Picture, look, plots, show
-from ...receipts.counts import Counts
 from ...receipts.seconds import Seconds
 from ..explore.running import alive_race
 from .moments import launches

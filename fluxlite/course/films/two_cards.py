@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...devices.events import LAUNCH
+from simgpu.events import LAUNCH
+from simgpu.profile.counts import Counts
+
 from ...jupyter.frames import Frames, frames
 from ...pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
-from ...receipts.counts import Counts
 from ...receipts.seconds import duration
 
 MOMENTS = 9

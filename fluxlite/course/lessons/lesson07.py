@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
+from simgpu.presets import preset
 
 from ...messages import many
 from ...receipts.seconds import duration
-from ...simulated.presets import preset
 from ..crossing import SIZES, Crossover, crossover
 from ..exercises import NotRight, exercise
 from ..expect import number, refuse, wrong_if

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
+from simgpu.jit.errors import KernelError
 
-from ...simulated.threads.errors import KernelError
 from ..exercises import NotRight, exercise
 from ..expect import expect, same, wrong_if
 
@@ -34,11 +34,10 @@ def _ran(kernel: Any, blocks: Any, threads: Any, arrays: tuple[Any, ...], **why:
     try:
         kernel[blocks, threads](*arrays)
     except KernelError as error:
-        kind = type(error).__name__
-        lines = [line.strip() for line in str(error).splitlines()]
-        if kind in why:  # that's this exercise's advice; the error's own, in its third line, is for any kernel
-            lines = lines[:2]
-        raise NotRight(why.get(kind) or _PLAIN.get(kind, kind), "\n".join(lines)) from None
+        kind, found = type(error).__name__, f"{error.where}\n{error.what}"
+        if kind not in why:  # else that's this exercise's advice, and the error's own is for any kernel
+            found = f"{found}\n{error.advice}".strip()
+        raise NotRight(why.get(kind) or _PLAIN.get(kind, kind), found) from None
     finally:
         kernel.most_rounds = rounds
     return kernel.figures

@@ -23,7 +23,6 @@ from ..base import GPU, Device, Memory, Stopwatch
 from ..events import listeners, tell
 from . import package, waits
 from .pinned import PinnedCopies
-from .random import CupyGenerator
 from .usable import NEEDS, no_driver, why_not
 from .waits import waiting
 
@@ -94,7 +93,9 @@ class CupyDevice(GPU):
             free, capacity = _cupy().cuda.runtime.memGetInfo()
             return Memory(pool.used_bytes(), free + pool.free_bytes(), None, capacity)
 
-    def new_generator(self, seed: int | None) -> CupyGenerator:
+    def new_generator(self, seed: int | None) -> Any:
+        from .random import CupyGenerator
+
         return CupyGenerator(self, seed)
 
     def use(self) -> None:

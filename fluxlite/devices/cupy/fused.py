@@ -13,7 +13,7 @@ import numpy as np
 
 from ...arrays import device_of
 from ...fused.standin import NUMBERS, Trace, Traced
-from ..refusals import refusal
+from ..of_gpus import refusal
 
 
 def launch(fused: Any, args: tuple) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..random import CountedGenerator
+from ..of_gpus import CountedGenerator
 
 
 class CupyGenerator(CountedGenerator):

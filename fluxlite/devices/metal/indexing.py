@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import events
 from ..events import listeners, tell
-from ..refusals import one_number
+from ..of_gpus import one_number
 from . import views
 
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
@@ -76,7 +76,7 @@ def _to_write(x: Any, value: Any) -> Any:
     """What can be written to a part of `x`: an array on the same device, or one number."""
     if isinstance(value, type(x)):
         return x.device.cast(value.values, x.dtype)
-    return x.device.number(one_number(value), x.dtype)
+    return x.device.number(one_number(value, x.device), x.dtype)
 
 
 def _is_same_memory(part: Any, value: Any) -> bool:

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...receipts.counts import Counts
+from simgpu.profile.counts import Counts
+
 from ...receipts.timelines import LANES, Timeline, bars_of
 from .scene import Each, Part, drawing, rounded
 from .showing import Alive, Knob

@@ -69,7 +69,7 @@ def test_on_a_simulated_gpu_counts_and_the_simulated_time(shell, capsys):
 def test_it_waits_before_and_after(shell, monkeypatch):
     simulate_gpu()
     value(shell, "order = []")
-    from fluxlite.simulated.device import SimulatedDevice
+    from fluxlite.simulated import SimulatedDevice
 
     monkeypatch.setattr(SimulatedDevice, "synchronize", lambda device: shell.user_ns["order"].append("wait"))
     value(shell, "%device_time order.append('run')")

@@ -38,7 +38,7 @@ def test_F30_a_file_from_a_gpu_is_read_where_there_is_none(path):
         "model = fl.Chain(fl.Dense(3, 4, np.tanh), fl.Dense(4, 2))\n"
         f"fl.load({str(path)!r}, model=model)\n"
         "print(fl.device_of(model), float(model(np.ones(3, np.float32)).sum()))\n"
-        "print([name for name in ('cupy', 'mlx', 'fluxlite.simulated') if name in sys.modules])\n"
+        "print([name for name in ('cupy', 'mlx', 'simgpu.device') if name in sys.modules])\n"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     where, number = out.stdout.splitlines()[0].split()

@@ -8,7 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
-from inside import HOST_TO_DEVICE, LAUNCH, MovedLoader, PinnedCopies, device_of, listeners
+from inside import HOST_TO_DEVICE, LAUNCH, Event, MovedLoader, PinnedCopies, device_of, listeners, real_listeners
 from kinds import EVERYWHERE, GPUS
 
 import fluxlite as fl
@@ -67,9 +67,15 @@ def ways(device, data, **settings):
 def told():
     """The events of whatever device, in their order."""
     seen = []
+
+    def told_of_a_real_gpu(*event):
+        seen.append(Event(*event))
+
     listeners.append(seen.append)
+    real_listeners.append(told_of_a_real_gpu)
     yield seen
     listeners.remove(seen.append)
+    real_listeners.remove(told_of_a_real_gpu)
 
 
 def copies(told):

@@ -331,7 +331,7 @@ def test_importing_fluxlite_imports_no_GPU_library_and_not_what_only_choosing_ne
     program = (
         "import sys, fluxlite as fl\n"
         "for name in ('cupy', 'mlx', 'mlx.core', 'tomllib', 'IPython', 'fluxlite.simulated', 'fluxlite.cuda',\n"
-        "             'fluxlite.simulated.pretending', 'fluxlite.devices.metal', 'fluxlite.fused'):\n"
+        "             'fluxlite.devices.pretending', 'simgpu', 'fluxlite.devices.metal', 'fluxlite.fused'):\n"
         "    print(name, name in sys.modules)\n"
         "fl.cpu(1), fl.functional('CPU'), fl.notices(), fl.doctor, fl.supported_devices(), fl.get_device('CPU')\n"
         "import numpy as np, fluxlite.cuda\n"

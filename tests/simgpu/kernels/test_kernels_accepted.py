@@ -54,7 +54,7 @@ def test_refused_with_what_to_write_instead(body, kernels, simulated, capsys):
 
 
 def transpiled(kernel, arguments):
-    from fluxlite.cuda import compiled
+    from simgpu.jit import compiled
 
     return compiled.transpiled(kernel, arguments)
 

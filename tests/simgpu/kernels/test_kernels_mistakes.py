@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -156,6 +157,28 @@ def test_a_mistake_is_found_with_its_line_and_its_remedy(kind, body, blocks, thr
         assert f"line {first + next(k for k, line in enumerate(lines) if '# here' in line)}: " in message
     assert not any(word in message for word in never)
     assert ("too (line" in message) == ("write after write" in message)
+
+
+def test_an_error_has_its_parts(kernel_of, capsys):
+    kernel = kernel_of("column, row = jit.grid(2)\nz[row, column] = 2.0")
+    with pytest.raises(jit.OutOfBounds) as raised:
+        launched(kernel, (1, 3), (8, 2))
+    error = pickle.loads(pickle.dumps(raised.value))
+    assert (error.kernel, error.block, error.thread) == ("wrong", (0, 2), (0, 0))
+    assert (error.line, error.text) == (kernel.source.first + 3, "z[row, column] = 2.0")
+    assert error.what == "z has 4 elements along axis 0, 0 to 3; index 4 is outside."
+    assert "Guard the line" in error.advice
+    assert str(error) == str(raised.value) == f"{error.where}\n  {error.what}\n  {error.advice}"
+    kernel.watched = error.block, error.thread
+    with pytest.raises(jit.OutOfBounds):
+        launched(kernel, (1, 3), (8, 2))
+    assert "row = 4" in capsys.readouterr().out
+
+
+def test_an_element_of_a_transposed_array_is_named(kernel_of):
+    x, z = fl.gpu((np.ones(9, "f"), np.ones((4, 8), "f")))
+    with pytest.raises(jit.DataRace, match=escaped("writes z[2, 1], which")):
+        kernel_of(I + "z[2, 1] = x[i]")[1, 8](x, z.T, *[1] * 5)
 
 
 ENDING = [

@@ -14,7 +14,7 @@ from inside import Stored
 from numpy.testing.overrides import get_overridable_numpy_array_functions
 
 from fluxlite import receipt
-from fluxlite.simulated import costs, dispatch, kernels, shapes, surface
+from simgpu import costs, dispatch, kernels, shapes, surface
 
 FUNCTIONS = {surface.name_of(f): f for f in get_overridable_numpy_array_functions() if not surface.is_lacking(f)}
 FUNCTIONS = {name: f for name, f in FUNCTIONS.items() if "._" not in name}

@@ -7,7 +7,8 @@ import numpy.fft  # noqa: F401  (its functions are known to NumPy only then)
 import pytest
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
-from fluxlite.simulated import SimulatedArray, surface
+from fluxlite.simulated import SimulatedArray
+from simgpu import surface
 
 cupy = pytest.importorskip("cupy")
 

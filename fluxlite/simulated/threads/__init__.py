@@ -1,7 +1,0 @@
-"""Kernels written by hand, on the simulated GPU: all threads go through the function together, line by line.
-
-Read `types.py` and `values.py` (C's numbers), `source.py` (a kernel's text), `expressions.py`, `calls.py`,
-`statements.py` and `branches.py` (what each line does with all threads), `lanes.py` (the threads), `memory.py`,
-`accesses.py` and `races.py` (who touched what), then `launch.py`. What it costs is in `figures.py` and `cards.py`,
-what an error advises in `advice.py` and `endless.py`, and what a watched thread shows in `watching.py`.
-"""

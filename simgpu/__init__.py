@@ -1,0 +1,37 @@
+"""A GPU without a GPU: NumPy computes real values, under a real GPU's rules.
+
+>>> import numpy as np
+>>> import simgpu
+>>> x = simgpu.asarray(np.arange(3.0))
+>>> with simgpu.receipt() as r:
+...     y = x * 2 + 1
+>>> y, r.launches
+(array([1., 3., 5.])  # Simulated:0, 2)
+
+Read `array.py` and `operators.py` (the array and what you can write with it), `dispatch.py` (the path that every call
+takes) and `indexing.py`, `rules.py` and `surface.py` (what we refuse, as CuPy does), `kernels.py` (what a call
+launches) and `costs.py` (how much work that is), `clocks.py` (what runs when, and what waits), `device.py`,
+`place.py`, `memory.py`, `random.py` and `presets.py` (the device itself), `shapes.py` (computing with shapes alone)
+and `calibration.py` (a preset that fits a card's measurements). `profile/` counts what a program asks of the GPU, and
+`jit/` runs kernels written by hand.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_NAMES = {
+    "array": "SimulatedArray", "calibration": "calibrate", "device": "Card Device asarray asnumpy current devices",
+    "memory": "OutOfMemoryError", "presets": "PRESETS Preset preset",
+    "profile.estimates": "estimate", "profile.recording": "Receipt receipt", "profile.seconds": "Seconds",
+}  # fmt: skip
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("jit", "profile"):
+        return importlib.import_module(f".{name}", __name__)
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)

@@ -1,0 +1,381 @@
+"""The simulated GPU's array: NumPy's values, a GPU's behaviour.
+
+What works with a `cupy.ndarray` works with this array. What doesn't work there raises here. What costs a wait or a copy
+there is counted here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .asked import ONE, Asked
+from .atomic import scatter
+from .dispatch import array_function, array_ufunc, call, call_ufunc, put, reduction, take
+from .flat import Flat
+from .host_reads import HostReads, check_host
+from .indexing import getitem, setitem, write
+from .memory import Stored, root_of
+from .operators import Operators
+from .place import in_use
+from .quiet import quietly
+from .refusals import check_dtype
+from .rules import current_card, values_on
+from .words import WRITE
+
+Index = Any
+Axis = int | tuple[int, ...] | None
+
+
+def _each(make: Callable[[str], Any], names: str) -> Iterator[Any]:
+    """Methods that differ only by their names."""
+    for name in names.split():
+        method = make(name)
+        method.__name__, method.__qualname__ = name, f"SimulatedArray.{name}"  # errors of a call show the second
+        yield method
+
+
+def _reduced(name: str) -> Any:
+    def method(self: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        check_dtype(dtype)
+        if out is None:
+            return reduction(self, name, axis, dtype, keepdims=keepdims)
+        return self._call(getattr(np, name), axis, dtype, out=out, keepdims=keepdims)
+
+    return method
+
+
+def _spread(name: str) -> Any:
+    def method(
+        self: Any, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+    ) -> Any:
+        return self._call(getattr(np, name), axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
+
+    return method
+
+
+def _chosen(name: str) -> Any:
+    def method(self: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+        if out is None:
+            return reduction(self, name, axis, keepdims=keepdims)
+        return self._call(getattr(np, name), axis, out=out, keepdims=keepdims)
+
+    return method
+
+
+def _placed(name: str) -> Any:
+    def method(self: Any, axis: int | None = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        places = reduction(self, name, axis, keepdims=keepdims)
+        if dtype is not None:
+            places = self.device.new(places._values.astype(dtype))
+        if out is None:
+            return places
+        write(self.device, values_on(self.device, out), ..., places._values)
+        return out
+
+    return method
+
+
+def _running(name: str) -> Any:
+    def method(self: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+        return self._call(getattr(np, name), axis, dtype, out=out)
+
+    return method
+
+
+def _scattered(name: str) -> Any:
+    ufunc = {"scatter_add": np.add, "scatter_max": np.maximum, "scatter_min": np.minimum}[name]
+
+    def method(self: Any, slices: Any, value: Any) -> None:
+        warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at(x, …)", DeprecationWarning, 2)
+        scatter(ufunc, self, slices, value)
+
+    return method
+
+
+class SimulatedArray(HostReads, Operators):
+    """An array on a simulated GPU (CUDA.jl: ``CuArray``). ``device(x)`` makes one, and so do operations on them."""
+
+    __slots__ = ()
+
+    # -- NumPy calls these (NEP 13, NEP 18) ------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return array_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+        return array_function(function, types, args, kwargs, self.device)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(
+            f"this array is on {self.device}; NumPy does not copy it to the host by itself. Write "
+            f"{WRITE['to the host']}(x) to do so."
+        )
+
+    def __dlpack__(self, **keywords: Any) -> NoReturn:
+        raise BufferError(
+            f"this array is on {self.device}, in memory that no other library can read. Copy it first: "
+            f"np.from_dlpack({WRITE['to the host']}(x))"
+        )
+
+    __dlpack_device__ = __dlpack__
+
+    def _view(self, values: np.ndarray) -> SimulatedArray:
+        """Other values in the same memory."""
+        return SimulatedArray(values, self.device, self._buffer, self if self.base is None else self.base)
+
+    def _view_or_copy(self, values: np.ndarray, name: str) -> SimulatedArray:
+        """What NumPy made: a view where the memory order allows it, otherwise a copy, which takes a kernel."""
+        if root_of(values) is self._buffer.root:
+            return self._view(values)
+        device, card = self.device, current_card(self.device)
+        device.launch(name, 2 * values.nbytes)
+        made = device.new(values)
+        return made if card is device else card.copy_from(device, made)
+
+    def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        return call(function, (self, *args), kwargs and _given(**kwargs), self.device)
+
+    # -- what the host knows without waiting for the device ---------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._values.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        values = self._values.reshape(shape)
+        if root_of(values) is not self._buffer.root:
+            raise AttributeError(f"x.shape = {shape} would need a copy: x.reshape({shape}) makes one")
+        self._values = values
+
+    dtype = property(lambda self: self._values.dtype)
+    ndim = property(lambda self: self._values.ndim)
+    size = property(lambda self: self._values.size)
+    itemsize = property(lambda self: self._values.itemsize)
+    nbytes = property(lambda self: self._values.nbytes)
+    strides = property(lambda self: self._values.strides)
+    flags = property(lambda self: self._values.flags)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    # -- views, which launch no kernel ------------------------------------------------------------
+
+    T = property(lambda self: self._view(self._values.T))
+    mT = property(lambda self: self._view(self._values.mT))
+    flat = property(lambda self: Flat(self))
+
+    @property
+    def real(self) -> SimulatedArray:
+        return self._view(self._values.real) if self.dtype.kind == "c" else self
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> SimulatedArray:
+        return self._view(self._values.imag) if self.dtype.kind == "c" else np.zeros_like(self)  # type: ignore[return-value]
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError(f"an array of {self.dtype} has no imaginary part to set: x.astype(np.complex64) has one")
+        self.imag[...] = value
+
+    def __getitem__(self, index: Index) -> Any:
+        return getitem(self, index)
+
+    def __iter__(self) -> Iterator[SimulatedArray]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def view(self, dtype: Any = None) -> SimulatedArray:
+        return self._view(self._values.view() if dtype is None else self._values.view(dtype))
+
+    def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> SimulatedArray:
+        values = self._values.reshape(*shape, order=order)
+        if copy is False and root_of(values) is not self._buffer.root:
+            raise ValueError(f"x.reshape({shape}, copy=False): as x lies in memory, this takes a copy")
+        return self._view_or_copy(values.copy(order) if copy else values, "reshape")
+
+    def reduced_view(self, dtype: Any = None) -> SimulatedArray:
+        """The same elements with as few axes as possible: those that lie in one piece become one."""
+        shape: list[int] = []
+        strides: list[int] = []
+        for length, step in zip(self.shape, self.strides):
+            if strides and strides[-1] == length * step:
+                shape[-1], strides[-1] = shape[-1] * length, step
+            elif length != 1:
+                shape.append(length)
+                strides.append(step)
+        if self.flags.c_contiguous:
+            shape, strides = [self.size], [self.itemsize]
+        if dtype is None and (self.ndim < 2 or len(shape) == self.ndim):
+            return self
+        return self._view(np.lib.stride_tricks.as_strided(self._values, shape, strides)).view(dtype)
+
+    def ravel(self, order: Any = "C") -> SimulatedArray:
+        return self._view_or_copy(self._values.ravel(order), "ravel")
+
+    def transpose(self, *axes: Any) -> SimulatedArray:
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        return self._view(self._values.transpose(order))
+
+    def swapaxes(self, axis1: int, axis2: int) -> SimulatedArray:
+        return self._view(self._values.swapaxes(axis1, axis2))
+
+    def squeeze(self, axis: Axis = None) -> SimulatedArray:
+        return self._view(self._values.squeeze(axis))
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SimulatedArray:
+        return self._view(self._values.diagonal(offset, axis1, axis2))
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (self._on_host("pickle"),)
+
+    # -- copies and writes -----------------------------------------------------------------------
+
+    def __setitem__(self, index: Index, value: Any) -> None:
+        setitem(self, index, value)
+
+    def copy(self, order: str = "C") -> SimulatedArray:
+        device, flags = self.device, self._values.flags
+        if (card := current_card(device)) is device:
+            return device.copy_within(self, order)
+        # Then it's a move to the current card, of whole memory: CuPy's _core/core.pyx:861.
+        is_whole = flags.c_contiguous or order in "KA" and flags.f_contiguous
+        return card.copy_from(device, self if is_whole else device.copy_within(self, order))
+
+    def __copy__(self) -> SimulatedArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict) -> SimulatedArray:
+        return self.device.copy_within(self)  # beside the array: core.pyx:1787
+
+    def set(self, arr: np.ndarray, stream: Any = None) -> None:
+        """Fill this array, which lies in one piece, from a host array of the same type and shape."""
+        check_host("x.set(arr)", self, arr)
+        if not self.flags.forc:
+            raise RuntimeError("x.set(arr) fills an array that lies in one piece, this is a part of another")
+        write(self.device, self._values, ..., self.device.copy_in(arr)._values)
+
+    def flatten(self, order: str = "C") -> SimulatedArray:
+        return self.copy(order).ravel(order)
+
+    def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
+        if casting is not None or subok is not None:
+            raise TypeError("x.astype takes neither casting= nor subok= on a GPU (CuPy does not support them yet)")
+        order, flags = order or "K", self.flags
+        lies_so = order == "K" or flags.c_contiguous and order in "AC" or flags.f_contiguous and order in "AF"
+        same = np.dtype(dtype) == self.dtype
+        if same and lies_so and not copy:
+            return self
+        device = self.device.begin()
+        if same and (copy or lies_so):
+            return device.copy_within(self, order)
+        values = quietly(device, np.ndarray.astype, self._values, dtype, order)
+        device.launch("astype", self.nbytes + values.nbytes)
+        return device.new(values)
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def put(self, indices: Any, values: Any, mode: str = "wrap") -> None:
+        put(self, indices, values, mode)
+
+    def sort(self, axis: int = -1, kind: Any = None) -> None:
+        _check_kind(kind)
+        self._ordered("sort", axis, "stable")
+
+    def partition(self, kth: Any, axis: int = -1) -> None:
+        self._ordered("partition", kth, axis)
+
+    def _ordered(self, name: str, *args: Any) -> None:
+        """Put this array in order where it is. CuPy does that only row by row, and turns other axes round first."""
+        if not self.flags.c_contiguous:
+            raise NotImplementedError(
+                f"x.{name}() on a GPU takes an array that lies in memory row by row; np.{name}(x) makes a new one"
+            )
+        device = self.device.begin()
+        device.compute(getattr(np.ndarray, name), self._values, *args)
+        is_last = args[name == "partition"] in (-1, self.ndim - 1)
+        device.launch_function(name, [self._values], [], (), {}, ONE if is_last else Asked(3))
+
+    # -- NumPy's functions as methods -------------------------------------------------------------
+
+    sum, prod, mean = _each(_reduced, "sum prod mean")
+    var, std = _each(_spread, "var std")
+    max, min, all, any = _each(_chosen, "max min all any")
+    argmax, argmin = _each(_placed, "argmax argmin")
+    cumsum, cumprod = _each(_running, "cumsum cumprod")
+    scatter_add, scatter_max, scatter_min = _each(_scattered, "scatter_add scatter_max scatter_min")
+
+    def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
+        return self._call(np.ptp, axis, out=out, keepdims=keepdims)
+
+    def argsort(self, axis: int | None = -1, kind: Any = None) -> SimulatedArray:
+        _check_kind(kind)
+        return self._call(np.argsort, axis, "stable")
+
+    def argpartition(self, kth: Any, axis: int | None = -1) -> SimulatedArray:
+        return self._call(np.argpartition, kth, axis)
+
+    def searchsorted(self, v: Any, side: Any = "left", sorter: Any = None) -> SimulatedArray:
+        return (self if sorter is None else self.take(sorter))._call(np.searchsorted, v, side)
+
+    def dot(self, b: Any, out: Any = None) -> SimulatedArray:
+        return self._call(np.dot, b, out=out)
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> SimulatedArray:
+        return self._call(np.clip, min, max, out=out)
+
+    def round(self, decimals: int = 0, out: Any = None) -> SimulatedArray:
+        return self._call(np.round, decimals, out=out)
+
+    def take(self, indices: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
+        return take(self, indices, axis, out)
+
+    def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> SimulatedArray:
+        return self._call(np.choose, choices, out=out, mode=mode)
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
+        given = condition if isinstance(condition, Stored) else np.asarray(condition, np.int64)
+        return call(np.compress, (given, self, axis), _given(out=out), self.device)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> SimulatedArray:
+        return self._call(np.repeat, repeats, axis)
+
+    def nonzero(self) -> tuple[SimulatedArray, ...]:
+        return self._call(np.nonzero)
+
+    def trace(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    ) -> SimulatedArray:
+        return self.diagonal(offset, axis1, axis2).sum(-1, dtype, out)
+
+    def conj(self) -> SimulatedArray:
+        return call_ufunc(np.conjugate, (self,)) if self.dtype.kind == "c" else self
+
+    def conjugate(self) -> SimulatedArray:
+        return self.conj()
+
+
+def _given(**keywords: Any) -> dict[str, Any]:
+    """The keywords that ask for something."""
+    return {name: value for name, value in keywords.items() if value is not None}
+
+
+def _check_kind(kind: Any) -> None:
+    if kind not in (None, "stable"):
+        raise ValueError(f"kind={kind!r}: a GPU sorts in one way, which is stable. Leave kind out, or write 'stable'")
+
+
+def _unpickled(x: np.ndarray) -> Any:
+    """An unpickled array goes to the GPU in use, as CuPy's arrays do."""
+    return in_use[-1]().receive(x)

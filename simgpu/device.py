@@ -1,0 +1,319 @@
+"""The simulated device: memory that can run out, a random generator, and work that takes time and is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import costs, events, kernels
+from .array import SimulatedArray
+from .asked import Asked
+from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
+from .events import listeners, tell
+from .memory import Buffer, Memory, Pool, root_of
+from .place import Place, estimating, in_use
+from .presets import Preset, preset
+from .random import SimulatedGenerator
+from .refusals import check_values
+from .rules import computing_card
+
+
+class Card:
+    """What a GPU that isn't there does: its arrays hold real values, computed on the CPU under a GPU's rules.
+
+    It's one half of a device, before `Place` or another class of devices, which say which one it is.
+    """
+
+    backend = "Simulated"
+    kind_of_time = "simulated"
+
+    index: int
+    name: str
+    # Computes instead of NumPy, called like ``compute(np.add, x, y)``; None means NumPy itself.
+    instead: Callable[..., Any] | None = None
+    # All cards of this computer, if they're several: then one of them is the current one.
+    cards: tuple[Any, ...] = ()
+    # The estimate that this device belongs to. Only its own receipts see this device.
+    estimate: object = None
+
+    def __init__(
+        self,
+        index: int,
+        like: Preset,
+        memory: int | None = None,
+        host: HostClock = HOST,
+    ) -> None:
+        super().__init__(index, f"simulated {like.name}")  # type: ignore[call-arg]
+        self.settings = (like, memory)
+        self.card, self.multiprocessors = like.name, like.multiprocessors
+        self.pool = Pool(like.memory if memory is None else memory, f"{self!r} ({self.name})")
+        self.host, self.lanes = host, Lanes(like, host)
+        self._is_new = True
+
+    def __repr__(self) -> str:
+        return f"Simulated:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal if number and card are the same: a device simulated later as another card doesn't own these arrays."""
+        same = super().__eq__(other)
+        return self.settings[0] == other.settings[0] if same is True else same  # type: ignore[attr-defined]
+
+    __hash__: Any = None  # that of what it's in the place of
+
+    # -- arrays: copying and making them ---------------------------------------------------------
+
+    def upload(self, x: np.ndarray) -> SimulatedArray:
+        return self.copy_in(x)
+
+    def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
+        """A copy of a host array on this device. `explicit` means the program asked for it.
+
+        The host doesn't wait for it: it copies `x` to pinned memory, and the rest is work for the device, in order.
+        """
+        result = self._copy_of(x)
+        self._tell(events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
+        return result
+
+    def copy_in_pinned(self, x: np.ndarray, is_pinned: bool = False) -> tuple[SimulatedArray, int]:
+        """A copy of a host array by way of pinned memory, and when it will be there. The host doesn't wait for it.
+
+        It overlaps computations that follow, so call ``device.wait_for(time)`` before you use the copy (CUDA:
+        ``cudaMemcpyAsync`` on a stream of its own, ``cudaStreamWaitEvent``). `is_pinned` means that `x` is in such
+        memory already.
+        """
+        result = self._copy_of(x)
+        span = self.lanes.copy_in_pinned(x.nbytes, is_pinned)
+        self._tell(events.HOST_TO_DEVICE, "copy", span, nbytes=x.nbytes)
+        return result, span.end
+
+    def wait_for(self, time: int) -> None:
+        """Later launches wait for the time that `copy_in_pinned` returned. The host doesn't wait."""
+        self.lanes.wait_for(time)
+
+    def _copy_of(self, x: np.ndarray) -> SimulatedArray:
+        check_values(x)
+        self._begin()
+        dtype = x.dtype.newbyteorder("=")  # a card reads a number's last byte first, as nearly all computers do
+        return self._buffered(x.nbytes, lambda: self.compute(np.array, x, dtype=dtype, order="K", subok=False))
+
+    def download(self, x: SimulatedArray) -> np.ndarray:
+        return self.copy_out(x)
+
+    def copy_out(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
+        """A copy of `x` on the host, which waits until the device has finished everything that computes `x`."""
+        values = self.compute(np.array, x._values, order="K", copy=True)
+        self.wait(name, x.nbytes, explicit)
+        return values
+
+    def copy_from(self, source: Any, x: SimulatedArray) -> SimulatedArray:
+        self._begin()
+        result = self._buffered(x.nbytes, lambda: self.compute(np.array, x._values, order="K", copy=True))
+        self.count_copy_from(source, x.nbytes)
+        return result
+
+    def count_copy_from(self, source: Any, nbytes: int) -> None:
+        """Record that memory was copied here from another card, as it is."""
+        span = self.lanes.copy_from(source.lanes, nbytes)
+        self._tell(events.DEVICE_TO_DEVICE, f"copy from {source!r}", span, nbytes=nbytes)
+
+    def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
+        """A copy of `x` on this device, by a kernel."""
+        buffer = Buffer(self.pool, x._values.nbytes, None)  # as in _buffered, but faster
+        values = x._values.copy(order) if self.instead is None else self.instead(np.ndarray.copy, x._values, order)
+        buffer.root = values
+        self.launch("copy", 2 * values.nbytes)
+        return SimulatedArray(values, self, buffer, None)
+
+    def _buffered(self, nbytes: int, make: Any) -> SimulatedArray:
+        """Reserve memory first, then make the values: a copy that doesn't fit mustn't fill the host's memory."""
+        buffer = Buffer(self.pool, nbytes, None)
+        buffer.root = values = make()
+        return SimulatedArray(values, self, buffer, None)
+
+    def new(self, values: np.ndarray) -> SimulatedArray:
+        """Wrap values that were computed here."""
+        if type(values) is not np.ndarray:  # NumPy returns a number where a GPU returns an array of shape ()
+            values = np.asarray(values)
+        root = values if values.base is None else root_of(values)
+        return SimulatedArray(values, self, Buffer(self.pool, values.nbytes, root), None)
+
+    # -- events, which take time and are reported to receipts -------------------------------------
+
+    def launch(
+        self, name: str, nbytes: float, operations: float = 0.0, kind: str = "f", count: int = 1, library: bool = False
+    ) -> None:
+        """Record `count` kernels launched by the operation `name`, with their total bytes and operations."""
+        if self._is_new:
+            self._begin()
+        loaded, *span = self.lanes.launch(name, nbytes, operations, kind, count, library)
+        if listeners:
+            self._tell_launch(name, count, loaded, span)
+
+    def launch_lasting(self, name: str, seconds: float, figures: Any = None) -> None:
+        """Record one kernel that takes so long: one written by hand, with the `figures` of its launch."""
+        if self._is_new:
+            self._begin()
+        loaded, *span = self.lanes.launch_lasting(name, round(seconds * 1e9))
+        if listeners:
+            self._tell_launch(name, 1, loaded, span, figures)
+
+    def _begin(self) -> None:
+        """The first time that anything is asked for: the driver and cuBLAS start."""
+        self._is_new = False
+        span = self.lanes.start()
+        if span is not None:
+            self._tell(events.FIRST_USE, "CUDA and cuBLAS", span)
+
+    def _tell_launch(self, name: str, count: int, loaded: int, span: list[int], figures: Any = None) -> None:
+        asked, went_on, start, end = span
+        if loaded > asked:
+            tell(self, events.FIRST_USE, name, 1, 0, True, Span(asked, loaded, asked, loaded))
+        tell(self, events.LAUNCH, name, count, 0, True, Span(loaded, went_on, start, end), figures)
+
+    def launch_product(self, x: Any, y: Any, out: Any) -> None:
+        """Record a matrix product, which may be too small to use all multiprocessors."""
+        share = min(1.0, costs.tiles(x, y, out) / self.multiprocessors)
+        work = costs.of_matmul(x, y, out) / share if share else 0.0
+        asked = kernels.launches_of_product(x, y)
+        kind = "f" if out.ndim > 2 and out.dtype.char == "e" else out.dtype.char  # CuPy computes these in float32
+        nbytes = x.nbytes + y.nbytes + out.nbytes
+        if asked.kernels:
+            self.launch("matmul", nbytes, work, kind, asked.kernels, asked.library)
+        self.besides("matmul", asked, nbytes)
+
+    def launch_function(
+        self, name: str, arrays: list[np.ndarray], made: list[Any], args: Any, kwargs: dict, asked: Asked
+    ) -> None:
+        """Record the kernels of the NumPy function `name`, for the new arrays in its result."""
+        work = costs.operations(name, arrays, made, args, kwargs)
+        work /= costs.share(name, sum(result.size for result in made), self.multiprocessors)
+        kind = (made or arrays)[0].dtype.char if made or arrays else "f"
+        self.launch(name, costs.nbytes(name, arrays, made), work, kind, asked.kernels, asked.library)
+
+    def besides(self, name: str, asked: Asked, nbytes: int) -> None:
+        """Record what a call asks for besides kernels: memory of this size set to zero or copied; copies; waits."""
+        for _ in range(asked.memsets):
+            self.memset(name, nbytes)
+        for _ in range(asked.copies):
+            self.copy_on_card(nbytes)
+        for size in asked.uploads:
+            self._tell(events.HOST_TO_DEVICE, name, self.lanes.copy_in(size), nbytes=size, explicit=False)
+        for size in asked.reads:
+            self.wait(name, size)
+
+    def copy_on_card(self, nbytes: int) -> None:
+        """Record that memory was copied on the card, as it is, without a kernel."""
+        _, *span = self.lanes.launch(COPY, 2 * nbytes)
+        self._tell(events.DEVICE_TO_DEVICE, "copy", Span(*span), nbytes=nbytes)
+
+    def memset(self, name: str, nbytes: int) -> None:
+        """Record that memory was set to zero, which needs no kernel."""
+        _, *span = self.lanes.launch(MEMSET, nbytes)
+        self._tell(events.MEMSET, name, Span(*span), nbytes=nbytes)
+
+    def wait(self, name: str, nbytes: int, explicit: bool = False) -> None:
+        """The program needs `nbytes` from the device, so it waits until they're computed and copied."""
+        span = self.lanes.copy_out(nbytes)
+        self._tell(events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
+        self._tell(events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
+
+    def synchronize(self) -> None:
+        self._tell(events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
+
+    def _tell(self, kind: str, name: str, span: Span, nbytes: int = 0, explicit: bool = True) -> None:
+        if listeners:
+            tell(self, kind, name, 1, nbytes, explicit, span)
+
+    def clock(self) -> float:
+        return self.host.now / 1e9
+
+    def begin(self) -> Any:
+        """A call begins that computes with arrays of this card. Returns the card that does: the current one."""
+        return computing_card(self) if self.cards else self
+
+    def compute(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+        return (self.instead or _plainly)(function, *args, **kwargs)
+
+    # -- memory and random numbers ---------------------------------------------------------------
+
+    def memory(self) -> Any:
+        pool = self.pool
+        return Memory(pool.used, pool.capacity - pool.used, max(pool.peak, *pool.earlier_peaks, 0), pool.capacity)
+
+    def watch_peak(self) -> bool:
+        self.pool.earlier_peaks.append(self.pool.peak)
+        self.pool.peak = self.pool.used
+        return True
+
+    def watched_peak(self) -> int:
+        peak = self.pool.peak
+        self.pool.peak = max(peak, self.pool.earlier_peaks.pop())
+        return peak
+
+    def new_generator(self, seed: int | None) -> SimulatedGenerator:
+        return SimulatedGenerator(self, seed)
+
+
+class Device(Card, Place):
+    """A simulated GPU: ``device(x)`` copies an array there, and what you compute with it stays there.
+
+    `like` is the card to imitate, by name or as a preset. `memory`, in bytes, replaces that card's.
+
+    >>> device = Device()
+    >>> device(np.ones(2, np.float32)) + 1
+    array([2., 2.], dtype=float32)  # Simulated:0
+    """
+
+    __hash__ = Place.__hash__
+
+    def __init__(
+        self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None, host: HostClock = HOST
+    ) -> None:
+        super().__init__(index, preset(like), memory, host)
+
+
+def together(cards: list[Any]) -> list[Any]:
+    """Put these cards into one computer. One of several is the current one."""
+    if len(cards) > 1:
+        for card in cards:
+            card.cards = tuple(cards)
+    return cards
+
+
+def _plainly(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
+
+
+_devices: list[Device] = []
+
+
+def devices(count: int = 0, like: Any = "NVIDIA T4", memory: int | None = None) -> list[Device]:
+    """The simulated GPUs of this computer: one, until you ask for so many `like` this card.
+
+    >>> [device.name for device in devices(2, "A100")]
+    ['simulated A100', 'simulated A100']
+    """
+    if count or not _devices:
+        _devices[:] = together([Device(index, like, memory) for index in range(count or 1)])
+    return _devices
+
+
+def current() -> Device:
+    """The device in use: inside ``with device:`` that one, otherwise the first."""
+    first = devices()[0]
+    return estimating.get() or (first.current_card() if first.cards else first)
+
+
+def asarray(x: Any, dtype: Any = None) -> Any:
+    """`x` on the device in use: a host array, numbers or lists of them; an array there is the same (`cupy.asarray`)."""
+    return current()(x if isinstance(x, SimulatedArray) else np.asarray(x), dtype)
+
+
+def asnumpy(x: Any) -> np.ndarray:
+    """`x` on the host (`cupy.asnumpy`)."""
+    return x.get() if isinstance(x, SimulatedArray) else np.asarray(x)
+
+
+in_use.insert(0, current)

@@ -1,0 +1,196 @@
+"""Reading and writing at an index: views of a device array are free, index arrays launch kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import kernels
+from .memory import Stored, root_of
+from .refusals import SCALARS, one_number
+from .rules import one_device
+
+_BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
+
+
+def is_basic(index: Any) -> bool:
+    """Whether `index` has only numbers and slices, so that reading gives a view."""
+    if type(index) is tuple:
+        return all(map(is_basic, index))
+    return isinstance(index, _BASIC) and not isinstance(index, bool)
+
+
+def _ending_in_ellipsis(index: Any) -> tuple:
+    """Add an Ellipsis, so that NumPy gives a view even of a single element, as a GPU does."""
+    if type(index) is not tuple:
+        return (index,) if index is Ellipsis else (index, Ellipsis)
+    return index if Ellipsis in index else (*index, Ellipsis)
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """``x[index]``: a view for numbers and slices, a new array for a list or an array."""
+    if is_basic(index):
+        return x._view(_part(x, _ending_in_ellipsis(index)))
+    device = x.device.begin()
+    place, arrays = index_arrays(device, index, x._values.shape)
+    values = np.asarray(x._values[place])
+    if root_of(values) is x._buffer.root:  # NumPy treats an index array of shape () as a number
+        values = values.copy()
+    _count(x, "getitem", arrays, values.nbytes)
+    return device.new(values)
+
+
+def _part(x: Any, place: tuple) -> np.ndarray:
+    try:
+        return x._values[place]
+    except TypeError:
+        return x._values[in_numbers(place)]
+
+
+def in_numbers(index: Any) -> Any:
+    """`index`, with numbers of the host in slices such as ``x[:n]``. If `n` is on a device, this waits for it."""
+    if type(index) is tuple:
+        return tuple(map(in_numbers, index))
+    if type(index) is slice:
+        ends = (index.start, index.stop, index.step)
+        return slice(*(int(n) if isinstance(n, Stored) else n for n in ends))  # type: ignore[call-overload]
+    return index
+
+
+def setitem(x: Any, index: Any, value: Any) -> None:
+    """``x[index] = value``."""
+    if is_basic(index):
+        _set_part(x, _ending_in_ellipsis(index), value)
+        return
+    device = x.device.begin()
+    place, arrays = index_arrays(device, index, x._values.shape)
+    value = array_of(device, value, x._values.dtype)
+    write(device, x._values, place, value._values)
+    _count(x, "setitem", arrays, value._values.nbytes)
+
+
+def array_of(device: Any, value: Any, dtype: Any) -> Any:
+    """`value` as an array on this device: a host array is copied there, a number fills an array that's made there."""
+    if isinstance(value, Stored):
+        one_device(device, value)
+        return value
+    if not isinstance(value, SCALARS):
+        return device.copy_in(np.asarray(value, dtype), explicit=False)
+    made = np.asarray(value, dtype)
+    _fill(device, value, made)
+    return device.new(made)
+
+
+def _fill(device: Any, value: Any, part: np.ndarray) -> None:
+    """Zeros are a memset, in memory that's in one piece. Other numbers take a kernel."""
+    if value == 0 and part.flags.c_contiguous:
+        device.memset("fill", part.nbytes)
+    else:
+        device.begin().launch("setitem", part.nbytes)
+
+
+def scatter_add(x: Any, index: Any, values: Any) -> None:
+    """``x[index] += values`` with an index array. Repeated positions add up (`cupyx.scatter_add`)."""
+    device = one_device(x.device, values).begin()
+    place, arrays = index_arrays(device, index, x._values.shape)
+    if device.instead is None:
+        np.add.at(x._values, place, values._values)
+    moved = 3 * values._values.nbytes + sum(array.nbytes for array in arrays)
+    asked = kernels.asked_at(arrays, x._values)
+    device.launch("scatter_add", moved, count=asked.kernels)
+    device.besides("scatter_add", asked, values._values.nbytes)
+
+
+def write(device: Any, values: np.ndarray, place: Any, new: Any) -> None:
+    """``values[place] = new``. If only shapes are computed, there's nothing to write."""
+    if device.instead is None:
+        values[place] = new
+
+
+def _set_part(x: Any, place: tuple, value: Any) -> None:
+    """Write to a part of `x`: an array on the same device, or one number for all its elements."""
+    part = _part(x, place)
+    if not isinstance(value, Stored):
+        value = one_number(value, x.device)
+        _fill(x.device, value, part)
+        write(x.device, part, ..., value)
+        return
+    source, value = value, value._values
+    if _is_same_memory(part, value):  # x[0] += 1 ends with this assignment, which has nothing left to do
+        return
+    is_alike = _lies_alike(part, value)
+    if not is_alike:
+        one_device(x.device, source).begin()
+    write(x.device, part, ..., value)
+    if is_alike and source.device != x.device:  # no kernel, so from any card to any: CuPy's _routines_indexing.pyx:1100
+        x.device.count_copy_from(source.device, part.nbytes)
+    elif is_alike:
+        x.device.copy_on_card(part.nbytes)
+    else:
+        if np.may_share_memory(part, value):  # then CuPy copies it first
+            x.device.launch("copy", 2 * value.nbytes)
+        x.device.launch("setitem", part.nbytes + value.nbytes)
+
+
+def _lies_alike(part: np.ndarray, value: np.ndarray) -> bool:
+    """Whether `value` can be copied as it lies in memory: both in one piece, alike but for axes of length 1."""
+    while value.ndim and value.shape[0] == 1:
+        value = value[0]
+    same = value.shape == part.shape and value.strides == part.strides and value.dtype == part.dtype
+    return same and part.flags.c_contiguous
+
+
+def _is_same_memory(x: np.ndarray, y: np.ndarray) -> bool:
+    where = "__array_interface__"
+    return (
+        x.shape == y.shape and x.strides == y.strides and getattr(x, where)["data"][0] == getattr(y, where)["data"][0]
+    )
+
+
+def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, list[np.ndarray]]:
+    """`index` with NumPy arrays in place of ours and of lists, and a list of these arrays.
+
+    Lists and host arrays are copied to the device. Indices out of range wrap around, since a kernel can't raise.
+    """
+    if isinstance(index, Stored) and shape and index._values.dtype.kind in "iu":  # the usual case, made fast
+        one_device(device, index)
+        return wrapped(index._values, shape[0]), [index._values]
+    parts = [_index_part(device, part) for part in (index if type(index) is tuple else (index,))]
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    axis, taken = 0, sum(map(_axes_of, parts))
+    for i, part in enumerate(parts):
+        if isinstance(part, np.ndarray) and part.dtype.kind in "iu" and axis < len(shape):
+            parts[i] = wrapped(part, shape[axis])
+        axis += len(shape) - taken if part is Ellipsis else _axes_of(part)
+    return (tuple(parts) if type(index) is tuple else parts[0]), arrays
+
+
+def wrapped(indices: np.ndarray, length: int) -> np.ndarray:
+    """Indices into an axis of this length; those out of range wrap around."""
+    # A card counts in 8 bytes. Here, 256 isn't even a uint8.
+    return np.remainder(indices, length, dtype=np.intp, casting="unsafe") if length else indices
+
+
+def _index_part(device: Any, part: Any) -> Any:
+    if is_basic(part):
+        return in_numbers(part)
+    if isinstance(part, Stored):
+        one_device(device, part)
+        return part._values
+    is_list, part = not isinstance(part, np.ndarray), np.asarray(part)
+    # An empty list means no places. An empty array's type says what it is: a mask, or places.
+    return device.copy_in(part.astype(np.int32) if is_list and part.size == 0 else part, explicit=False)._values
+
+
+def _axes_of(part: Any) -> int:
+    """How many of the array's axes this part of an index uses."""
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if isinstance(part, np.ndarray) and part.dtype.kind == "b" else 1
+
+
+def _count(x: Any, name: str, arrays: list[np.ndarray], moved: int) -> None:
+    asked = kernels.asked_at(arrays, x._values, found=moved > 0)
+    x.device.launch(name, 2 * moved + sum(array.nbytes for array in arrays), count=asked.kernels)
+    x.device.besides(f"{name} with a mask" if asked.reads else name, asked, moved)

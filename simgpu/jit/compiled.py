@@ -1,0 +1,130 @@
+"""A kernel on an NVIDIA GPU: the same function, handed to `cupyx.jit`, which makes CUDA C of it."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..words import WRITE
+from .errors import Refused
+from .names import Name
+
+HOMES = ["simgpu.jit"]  # the modules that a program knows as jit
+
+
+def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
+    """Launch it on arrays of CuPy's. Raises `Refused` for what cupyx.jit doesn't compile, and `TypeError` for host
+    arrays."""
+    import cupy
+
+    for name, x in zip(kernel.source.parameters, args):
+        if isinstance(x, np.ndarray) or not (isinstance(x, cupy.ndarray) or np.isscalar(x)):
+            raise TypeError(
+                f"kernel {kernel.name}: {name} is {type(x).__name__} on the host, and the others are on an NVIDIA "
+                f"GPU. Move it there first: {name} = {WRITE['to the GPU']}({name})."
+            )
+    real = _current(kernel)
+    try:
+        real(_three(grid), _three(block), tuple(args))
+    except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError):
+        raise
+    except Exception as error:
+        raise _refused(kernel, error) from error
+
+
+def cuda_c(kernel: Any, args: Sequence[Any]) -> str:
+    """The CUDA C that a kernel becomes for such arguments. It needs CuPy, and no GPU."""
+    return transpiled(kernel, args).code
+
+
+def transpiled(kernel: Any, args: Sequence[Any]) -> Any:
+    """What cupyx.jit makes of a kernel, before NVIDIA's compiler sees it. Raises `Refused`."""
+    from cupyx.jit import _compile, _cuda_types
+
+    try:
+        return _compile.transpile(
+            _rebuilt(kernel.function, {}),
+            ['extern "C"', "__global__"],
+            "cuda",
+            tuple(map(_type, args)),
+            _cuda_types.void,
+        )
+    except Exception as error:
+        raise _refused(kernel, error) from error
+
+
+def _type(x: Any) -> Any:
+    from cupyx.jit import _cuda_typerules, _cuda_types
+
+    if hasattr(x, "shape") and not isinstance(x, np.generic):
+        return _cuda_types.CArray(x.dtype, x.ndim, bool(x.flags.c_contiguous), x.nbytes < 2**31)
+    return _cuda_typerules.get_ctype_from_scalar("cuda", x)
+
+
+def _refused(kernel: Any, error: Exception) -> Refused:
+    return Refused("cupyx.jit does not compile this", f"{type(error).__name__}: {error}", kernel.name)
+
+
+def _three(given: Any) -> tuple[int, int, int]:
+    parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    return tuple([int(n) for n in (*parts, 1, 1)[:3]])  # type: ignore[return-value]
+
+
+# -- The function with other names around it ------------------------------------------------------
+
+
+def _current(kernel: Any) -> Any:
+    """cupyx.jit's kernel. It's made anew if a name from outside means something else by now."""
+    function = kernel.function
+    meaning = [kernel.source.outside(name) for name in (*function.__code__.co_names, *function.__code__.co_freevars)]
+    found = kernel._real
+    if found is None or any(a is not b for a, b in zip(found[0], meaning)):
+        found = kernel._real = (meaning, _kernel(kernel, {}))
+    return found[1]
+
+
+def _kernel(kernel: Any, made: dict[int, Any]) -> Any:
+    import cupyx.jit
+
+    if id(kernel) not in made:
+        made[id(kernel)] = None  # it calls itself: cupyx.jit says so
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # cupyx.jit says that it's experimental
+            made[id(kernel)] = cupyx.jit.rawkernel(device=kernel.device)(_rebuilt(kernel.function, made))
+    return made[id(kernel)]
+
+
+def _rebuilt(function: Any, made: dict[int, Any]) -> Any:
+    """The same code, where `jit` is cupyx.jit and `np` is CuPy."""
+    names = set(function.__code__.co_names)
+    outside = {name: _other(value, made) if name in names else value for name, value in function.__globals__.items()}
+    cells = tuple(types.CellType(_other(cell.cell_contents, made)) for cell in function.__closure__ or ()) or None
+    return types.FunctionType(function.__code__, outside, function.__name__, function.__defaults__, cells)
+
+
+def _other(value: Any, made: dict[int, Any]) -> Any:
+    """What CuPy has in place of `value`."""
+    import cupy
+    import cupyx.jit
+
+    if isinstance(value, Name):
+        return getattr(cupyx.jit, value.name)
+    if hasattr(value, "as_part_of"):
+        return _kernel(value, made)
+    if isinstance(value, ModuleType):
+        name = value.__name__
+        for home in HOMES:
+            if f"{home}.".startswith(f"{name}."):
+                inside: Any = cupyx.jit
+                for part in reversed(home[len(name) :].strip(".").split(".")):
+                    inside = types.SimpleNamespace(**{part: inside}) if part else inside
+                return inside
+        return cupy if value is np else value
+    if isinstance(value, np.ufunc) or any(value is function for function in (np.sinc, np.i0, np.fix)):
+        return getattr(cupy, value.__name__, value)
+    return value

@@ -1,0 +1,255 @@
+"""What a launch did, as a receipt has it: threads, sectors, conflicts, branches, and the time that follows from
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from .cards import COMPILED, LEVEL_2_BYTES, QUEUE, Card
+from .lanes import KINDS, WARP
+from .memory import SECTOR
+
+FLOOR = "the least that any kernel takes"
+
+
+class Costs:
+    """What one place in the text has cost: requests by warps, sectors, bytes of them used, bank conflicts."""
+
+    __slots__ = ("requests", "sectors", "used", "conflicts")
+
+    def __init__(self) -> None:
+        self.requests = self.sectors = self.used = self.conflicts = 0
+
+
+class LineFigures(NamedTuple):
+    """What one line of a kernel, or of a function that it calls, has cost."""
+
+    function: str
+    line: int
+    text: str
+    requests: int
+    sectors: int
+    used: int  # bytes
+    conflicts: int
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it's about shared memory."""
+        return self.requests > 0 and (self.conflicts > 0 or not self.sectors)
+
+    @property
+    def share(self) -> float:
+        """How much of the sectors' bytes was used, 0 to 1."""
+        return self.used / (self.sectors * SECTOR) if self.sectors else 1.0
+
+
+class Figures:
+    """What a launch did. `seconds` is the likely time, `range` the least and the most that the guesses allow.
+
+    It prints as rows, and each has a name here, too:
+
+    - threads: how many ran, in `blocks` and `warps`.
+    - axes: the kernel counts a second axis, and this launch's blocks have one only.
+    - sectors: the card's memory comes in pieces of 32 bytes; `share` is how much of them the threads wanted.
+    - written: arrays where the kernel wrote some elements and not others, `written["out"]`. It may be meant so.
+    - read: the same of arrays that it only reads.
+    - busiest thread: how often it read and wrote, in the card's memory and in shared memory.
+    - bank conflicts: how often lanes of a warp had to take turns at a bank of shared memory.
+    - divergent: at how many of its branches a warp had to go both ways.
+    - atomics: how many, and how many of them had to queue for the same element.
+    - occupancy: the share of the threads that a multiprocessor could hold. The compiler's use of registers, which we
+      don't know, can make it less.
+    - time: `limit` says what decides it: latency (waiting for one number after the other), bandwidth, instructions,
+      atomics in one place, or that no kernel takes less.
+    """
+
+    def __init__(self, name: str, grid: tuple[int, ...], block: tuple[int, ...], card: Card) -> None:
+        self.name, self.grid, self.block, self.card = name, grid, block, card
+        self.blocks = int(np.prod(grid))
+        self.threads = self.blocks * int(np.prod(block))
+        self.warps = self.blocks * -(-int(np.prod(block)) // WARP)
+        self.branches = self.divergent = self.replays = self.atomics = self.queue = self.shared_bytes = 0
+        self._spent = np.zeros(len(KINDS))
+        self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
+        self.lines: list[LineFigures] = []
+        self.written: dict[str, tuple[int, int]] = {}
+        self.read: dict[str, tuple[int, int]] = {}
+        self.axes = ""
+        self.unique_sectors = self.sectors = self.used = self.conflicts = 0
+        self.occupancy = self.resident = 0.0
+        self.times: dict[str, tuple[float, ...]] = {}
+
+    def count(self, spent: np.ndarray) -> None:
+        """So many instructions of each kind."""
+        self._spent += spent
+
+    # -- sums ------------------------------------------------------------------------------------
+
+    @property
+    def instructions(self) -> int:
+        """Instructions of warps, a bank conflict being one more."""
+        return int(self._spent.sum()) + self.replays
+
+    @property
+    def given(self) -> dict[str, int]:
+        """How many instructions of each kind the warps gave."""
+        return dict(zip(KINDS, self._spent.astype(int).tolist()))
+
+    @property
+    def share(self) -> float:
+        """How much of the sectors' bytes was used, 0 to 1."""
+        return self.used / (self.sectors * SECTOR) if self.sectors else 1.0
+
+    @property
+    def seconds(self) -> float:
+        return max(time[1] for time in self.times.values())
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the most time that the guesses allow."""
+        return max(time[0] for time in self.times.values()), max(time[2] for time in self.times.values())
+
+    @property
+    def limit(self) -> str:
+        return max(self.times, key=lambda name: self.times[name][1])
+
+    # -- filling it in ---------------------------------------------------------------------------
+
+    def add_lines(self, sites: Iterable[Any]) -> None:
+        """Add up what the places in the text have cost, line by line."""
+        found: dict[tuple[str, int, str], list[int]] = {}
+        for site in sites:
+            costs = site.costs
+            place = site.source.name, site.line, site.source.text(site.node)
+            sums = found.setdefault(place, [0, 0, 0, 0])
+            for k, name in enumerate(Costs.__slots__):
+                sums[k] += getattr(costs, name)
+        self.lines = [LineFigures(*place, *sums) for place, sums in sorted(found.items())]
+        self.sectors = sum(line.sectors for line in self.lines)
+        self.used = sum(line.used for line in self.lines)
+        self.conflicts = sum(line.conflicts for line in self.lines)
+
+    def add_times(self, preset: Any, cycles: list[np.ndarray]) -> None:
+        """The time of each thing that could be the slowest. `cycles` has a row for each block: least, likely, most."""
+        card, each = self.card, int(np.prod(self.block))
+        width = -(-each // WARP) * WARP
+        resident = min(card.blocks, card.threads // width)
+        if self.shared_bytes:
+            resident = min(resident, card.shared // self.shared_bytes)
+        self.resident = resident = max(1, resident)
+        self.occupancy = resident * width / card.threads
+        busy = min(preset.multiprocessors, self.blocks)
+        blocks = np.concatenate(cycles)
+        latency = np.maximum(blocks.max(0), blocks.sum(0) / (preset.multiprocessors * resident))
+        started = self.instructions * np.array(COMPILED) / (busy * card.issue)
+        once, all_of_it = self.unique_sectors * SECTOR, self.sectors * SECTOR
+        cached = all_of_it / (LEVEL_2_BYTES * busy * card.clock)
+        self.times = {
+            "latency": tuple(latency / card.clock),
+            # At best each sector comes once, and at worst each time that a warp asks for it. A few multiprocessors
+            # can't take as much as the memory could give.
+            "bandwidth": (
+                once / preset.bandwidth,
+                max(once / preset.bandwidth, cached),
+                max(all_of_it / preset.bandwidth, cached),
+            ),
+            "instructions": tuple(started / card.clock),
+            "atomics in one place": tuple(self.queue * np.array(QUEUE) / card.clock),
+            FLOOR: (preset.floor,) * 3,
+        }
+
+    # -- as text ---------------------------------------------------------------------------------
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What a receipt says about it: names and texts."""
+        rows = [
+            ("threads", f"{self.threads:,} in {many(self.blocks, 'block')}, {many(self.warps, 'warp')}"),
+            *([("axes", self.axes)] if self.axes else []),
+            ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used"),
+        ]
+        for way, counts in (("read", self.read), ("written", self.written)):
+            if counts:
+                found = [f"{name} {some:,} of {size:,} elements" for name, (some, size) in counts.items()]
+                rows.append((way, ", ".join(found)))
+        rows.append(("busiest thread", self._busiest()))
+        if self.conflicts or self.shared_bytes:
+            rows.append(("bank conflicts", f"{self.conflicts:,}; {self.shared_bytes:,} bytes of shared memory a block"))
+        rows.append(("divergent", f"{self.divergent:,} of {self.branches:,} branches of a warp"))
+        if self.atomics:
+            rows.append(("atomics", f"{self.atomics:,}, up to {self.queue:,} on one element"))
+        there = many(int(self.resident), "block")
+        rows.append(("occupancy", f"{self.occupancy:.0%} of a multiprocessor's threads: {there}"))
+        return [*rows, ("time", self.time)]
+
+    @property
+    def summary(self) -> str:
+        """The most important figures, in one line."""
+        more = [
+            many(count, *words)
+            for count, *words in (
+                (self.conflicts, "bank conflict"), (self.divergent, "divergent branch", "divergent branches"),
+                (self.queue, "atomic on one element", "atomics on one element"),
+            )
+            if count
+        ]  # fmt: skip
+        more += [f"writes {some:,} of {size:,} elements of {name}" for name, (some, size) in self.written.items()]
+        parts = [many(self.threads, "thread"), f"{many(self.sectors, 'sector')}, {self.share:.0%} used", *more]
+        return f"{', '.join(parts)}; {duration(self.seconds)} on the card, {self._why}"
+
+    @property
+    def _why(self) -> str:
+        return FLOOR if self.limit == FLOOR else f"by {self.limit}"
+
+    def _busiest(self) -> str:
+        seen = [f"{count:,} {name[:-1] if count == 1 else name}" for name, count in self.busiest.items() if count]
+        return ", ".join(seen) or "touches no memory"
+
+    @property
+    def time(self) -> str:
+        """The likely time and its range, in words."""
+        low, high = map(duration, self.range)
+        guess = ", its figures guessed" if self.card.is_guess else ""
+        more = "" if low == high else f"; the guesses allow {low} to {high}"
+        return f"{duration(self.seconds)} simulated ({self.card.name}{guess}), {self._why}{more}"
+
+    def __repr__(self) -> str:
+        head = f"kernel {self.name}[{_dim(self.grid)}, {_dim(self.block)}]"
+        return "\n".join([head, *(f"  {name:<15} {text}" for name, text in self.rows())])
+
+
+class NoFigures:
+    __doc__ = Figures.__doc__
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def __repr__(self) -> str:
+        return self.why
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(name if name.startswith("_") else self.why)
+
+
+def _dim(dim: tuple[int, ...]) -> str:
+    parts = list(dim)
+    while len(parts) > 1 and parts[-1] == 1:
+        parts.pop()
+    return str(parts[0]) if len(parts) == 1 else str(tuple(parts))
+
+
+def many(count: int, word: str, several: str = "") -> str:
+    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
+
+
+def duration(seconds: float) -> str:
+    """A time with three digits and its unit."""
+    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
+        if seconds * factor >= 1 or unit == "µs":
+            return f"{seconds * factor:.3g} {unit}"
+    return ""

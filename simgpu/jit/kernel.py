@@ -1,0 +1,260 @@
+"""A kernel: a function that many threads run at the same time."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..memory import Stored
+from ..place import in_use
+from ..words import WRITE
+from .errors import KernelError, without_our_lines
+from .figures import NoFigures
+from .source import Source
+
+if TYPE_CHECKING:
+    from .figures import Figures
+
+
+class Kernel:
+    """A function that runs on a GPU, once for each thread: ``kernel[blocks, threads](x, out)``.
+
+    `blocks` and `threads` are numbers, or tuples of up to three: ``kernel[(4, 4), (16, 16)](…)``. The same launch is
+    ``kernel((4, 4), (16, 16), (x, out))``, as in cupyx.jit. It returns nothing; it writes into its arrays.
+
+    `figures` says what the latest launch on a simulated GPU did, if it didn't raise (``help(kernel.figures)`` says what
+    each row means).
+    ``kernel.watched = (0, 5)`` prints what thread 5 of block 0 does in each launch, line by line, and with which
+    numbers; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds`, 100,000 unless you set it, limits
+    the rounds of a loop; where it's certain that a loop can't end, it's stopped sooner. `explained` shows
+    what each line cost, `trace` what one warp touches, and ``kernel.cuda_c(x, out)`` the CUDA C that it becomes, where
+    CuPy is installed.
+    """
+
+    # What a library above this one refuses: called with the kernel's name, an argument's, and the argument.
+    checks: list[Callable[[str, str, Any], None]] = []
+
+    def __init__(self, function: Callable, device: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.name, self.function, self.device = function.__name__, function, device
+        self.figures: Figures | NoFigures = NoFigures(
+            f"kernel {self.name}: no launch on a simulated GPU has finished yet. First launch it, "
+            f"{self.name}[blocks, threads](…)"
+        )
+        self.watched: tuple[Any, Any] | None = None
+        self.most_rounds = 100_000
+        self._programs: dict[Any, Any] = {}
+        self._lock = threading.Lock()
+        self._real: Any = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        is_known = name.startswith("_") or name in self.__dict__ or hasattr(type(self), name)
+        if not is_known and "_real" in self.__dict__:  # a typing error would change nothing, in silence
+            near = difflib.get_close_matches(name, ("watched", "most_rounds"), 1)
+            more = f". Did you mean {near[0]}?" if near else ": watched and most_rounds can be set"
+            raise AttributeError(f"a kernel has no {name}{more}")
+        super().__setattr__(name, value)
+
+    @functools.cached_property
+    def source(self) -> Source:
+        """The kernel's text."""
+        return Source(self.function)
+
+    def __repr__(self) -> str:
+        return f"<{'function of the device' if self.device else 'kernel'} {self.name}>"
+
+    def __getitem__(self, blocks_threads: tuple[Any, Any]) -> Callable[..., None]:
+        if not isinstance(blocks_threads, tuple) or len(blocks_threads) != 2:
+            raise TypeError(f"write {self.name}[blocks, threads](…): how many blocks, and how many threads in each")
+        blocks, threads = blocks_threads
+
+        @without_our_lines
+        def launch(*args: Any, **keywords: Any) -> None:
+            if keywords:
+                raise TypeError(
+                    f"{self.name}[blocks, threads]({', '.join(self.source.parameters)}) takes its arguments in order, "
+                    f"without names; got {', '.join(keywords)}=…"
+                )
+            self(blocks, threads, args)
+
+        return launch
+
+    @without_our_lines
+    def __call__(self, *call: Any, **keywords: Any) -> None:
+        if self.device:
+            raise TypeError(f"{self.name} is a function of the device: only a kernel can call it")
+        if len(call) != 3 or keywords or not isinstance(call[2], (tuple, list)):
+            raise TypeError(f"launch it as {self.name}[blocks, threads](…) or {self.name}(blocks, threads, (…))")
+        grid, block, args = call
+        if any(type(x).__module__.partition(".")[0] == "cupy" for x in args):
+            from . import compiled
+
+            compiled.launch(self, grid, block, args)
+        else:
+            self._simulate(grid, block, args)
+
+    # -- on a simulated GPU ----------------------------------------------------------------------
+
+    def _simulate(self, grid: Any, block: Any, args: Sequence[Any], traced: tuple[int, int] | None = None) -> Any:
+        from . import launch, tracing
+
+        device = launch.device_of_all(self.source, args, None)
+        self._check(args, device)
+        device = device or _simulated_device(self.name)
+        try:
+            with self._lock:
+                order = launch.Launch(self.source, self._programs, device, grid, block, args)
+                order.most_rounds = self.most_rounds
+                order.watch(self.watched)
+                order.tracer = traced and tracing.Tracer(order, *traced)
+                device.begin()
+                self.figures = order.run()
+        except KernelError as error:
+            raised = f"the latest launch raised {type(error).__name__}"
+            self.figures = NoFigures(f"kernel {self.name}: {raised}, so there are no figures of it.")
+            raise error from None
+        device.launch_lasting(self.name, self.figures.seconds, self.figures)
+        return order.tracer and order.tracer.trace
+
+    def _check(self, args: Sequence[Any], device: Any) -> None:
+        """Raises `TypeError` for what a GPU can't take."""
+        for name, x in zip(self.source.parameters, args):
+            for check in self.checks:
+                check(self.name, name, x)
+            if isinstance(x, np.ndarray):
+                anywhere = f"on an NVIDIA GPU, or on a simulated one after {WRITE['for a GPU']}"
+                where = f"on {device}" if device else anywhere
+                raise TypeError(
+                    f"kernel {self.name}: {name} is on the host, an array of shape {x.shape}. A kernel runs {where}. "
+                    f"Move it there first: {name} = {WRITE['to the GPU']}({name})."
+                )
+            if not isinstance(x, (Stored, bool, int, float, complex, np.number, np.bool_)):
+                raise TypeError(
+                    f"kernel {self.name}: {name} is {type(x).__name__}; it takes numbers, and arrays on a GPU"
+                )
+
+    # -- what it does, to read -------------------------------------------------------------------
+
+    def explained(self) -> Any:
+        """The text, with what each line cost in the latest launch.
+
+        Raises `RuntimeError` before the first launch on a simulated GPU, and after one that raised.
+        """
+        from .explained import Explained
+        from .figures import Figures
+
+        if not isinstance(self.figures, Figures):
+            raise RuntimeError(repr(self.figures))
+        return Explained(self.source, self.figures)
+
+    @property
+    def trace(self) -> Trace:
+        """``kernel.trace(blocks, threads, (x, out))`` launches it, and gives what one warp touched: a list, in order.
+
+        The launch is on a simulated GPU. ``block=0, warp=0`` may follow, and name another warp.
+        Raises `ValueError` if there's no such warp.
+
+        >>> from simgpu import asarray, jit
+        >>> @jit.rawkernel()
+        ... def column(x, out):
+        ...     i = jit.grid(1)
+        ...     out[i] = x[i, 0]
+        >>> x = asarray(np.ones((32, 32), np.float32))
+        >>> column.trace(1, 32, (x, np.zeros_like(x[0])))
+        Line 4, out[i] = x[i, 0]: 32 lanes read x, in 32 sectors, 12% of their bytes used.
+        Line 4, out[i] = x[i, 0]: 32 lanes write out, in 4 sectors, 100% of their bytes used.
+        """
+        return Trace(self)
+
+    def cuda_c(self, *args: Any) -> str:
+        """The CUDA C that it becomes for such arguments, arrays of any device and numbers.
+
+        It takes CuPy, and no GPU. Raises `ImportError` without it, and `Refused` for what it doesn't compile.
+        """
+        try:
+            import cupy  # noqa: F401
+        except ImportError as error:
+            raise ImportError("CuPy makes CUDA C of it, also without a GPU: pip install cupy-cuda12x") from error
+        from . import compiled
+
+        return compiled.cuda_c(self, args)
+
+    def as_part_of(self, translation: Any, args: list[Any]) -> Any:
+        """Its call inside another kernel: `translate.py` asks for it."""
+        from .translate import inlined
+        from .values import Problem
+
+        if not self.device:
+            raise Problem(f"{self.name} is a kernel: only what's under @jit.rawkernel(device=True) can be called here")
+        return inlined(translation, self.source, args)
+
+
+class Trace:
+    """What ``kernel.trace`` is: ``kernel.trace(1, 32, (x, out))`` launches the kernel and follows one of its warps."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    def __repr__(self) -> str:
+        return f"<trace of {self._kernel.name}: {self._write(1, 32)} launches it, and gives what one warp touched>"
+
+    @without_our_lines
+    def __call__(self, blocks: Any = None, threads: Any = None, args: Any = None, block: int = 0, warp: int = 0) -> Any:
+        """What this warp of this block touched, in order. Raises `ValueError` if there's no such warp."""
+        if not isinstance(args, (tuple, list)) or not isinstance(block, int) or not isinstance(warp, int):
+            raise self._wrong(blocks, threads)
+        self._kernel._check(args, None)
+        return self._kernel._simulate(blocks, threads, args, (block, warp))
+
+    def __getitem__(self, blocks_threads: Any) -> Any:
+        pair = blocks_threads if isinstance(blocks_threads, tuple) and len(blocks_threads) == 2 else (1, 32)
+        raise self._wrong(*pair)
+
+    def _wrong(self, blocks: Any, threads: Any) -> TypeError:
+        sizes = (blocks, threads) if all(isinstance(n, (int, tuple)) for n in (blocks, threads)) else (1, 32)
+        return TypeError(f"a trace has its arguments in parentheses: write {self._write(*sizes)}")
+
+    def _write(self, blocks: Any, threads: Any) -> str:
+        args = "".join(f"{one}, " for one in self._kernel.source.parameters)
+        args = args.strip() if args.count(",") == 1 else args.strip(", ")
+        return f"{self._kernel.name}.trace({blocks}, {threads}, ({args}))"
+
+
+def rawkernel(*given: Any, mode: str = "cuda", device: bool = False) -> Callable[[Callable], Kernel]:
+    """Make a kernel of the function below: ``@jit.rawkernel()`` (CUDA.jl: a function for ``@cuda``).
+
+    With ``device=True`` it's a function that kernels can call, and that may return a value. Raises `ValueError` for
+    another `mode` than ``"cuda"``, C's rules for types.
+
+    >>> from simgpu import jit
+    >>> @jit.rawkernel(device=True)
+    ... def square(x):
+    ...     return x * x
+    >>> @jit.rawkernel()
+    ... def squares(x, out):
+    ...     i = jit.grid(1)
+    ...     out[i] = square(x[i])
+    >>> squares
+    <kernel squares>
+    """
+    if given:
+        raise TypeError("write @jit.rawkernel(), with parentheses")
+    if mode != "cuda":
+        raise ValueError(f'there is mode="cuda" alone, got {mode!r}')
+    return lambda function: Kernel(function, device)
+
+
+def _simulated_device(name: str) -> Any:
+    """The device of a launch without arrays."""
+    try:
+        device = in_use[-1]()
+    except RuntimeError:  # there's none
+        device = None
+    if getattr(device, "kind_of_time", "") != "simulated":
+        raise TypeError(f"kernel {name}: give it an array on a GPU, so that it's clear where it runs")
+    return device

@@ -1,0 +1,363 @@
+"""All threads of some blocks at once: who takes part, what each name holds, and how long each warp has been at work.
+
+A value is an array with an element for each block and thread: shape (blocks, threads). Where all threads of a block
+have the same, it's (blocks, 1), where all blocks have the same (1, threads), and where all have the same it's a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import NeverWritten, Place, Refused, StuckBarrier, TooMuch, in_parentheses
+
+WARP = 32
+# What a warp can be busy with. Each mask counts how often its warps did.
+OPERATION, FUNCTION, SHARED, NEAR, FAR, ATOMIC, BARRIER, SHUFFLE = range(8)
+KINDS = ("operation", "function", "shared", "near", "far", "atomic", "barrier", "shuffle")
+# Where a thread is, in one number: block, barriers passed, warp, warp barriers passed, lane.
+LANE_BITS, STEP_BITS, WARP_BITS, PHASE_BITS = 5, 12, 5, 20
+WARP_AT = LANE_BITS + STEP_BITS
+PHASE_AT = WARP_AT + WARP_BITS
+BLOCK_AT = PHASE_AT + PHASE_BITS
+MOST_BLOCKS = 1 << (63 - BLOCK_AT)
+
+
+def block_of(who: int) -> int:
+    return int(who) >> BLOCK_AT
+
+
+def thread_of(who: int) -> int:
+    """Its number in the block."""
+    return (int(who) >> WARP_AT & (1 << WARP_BITS) - 1) * WARP + (int(who) & WARP - 1)
+
+
+# How two of these numbers differ, ``a ^ b``, says what the two have in common.
+
+
+def same_block(differ: Any) -> Any:
+    return differ >> BLOCK_AT == 0
+
+
+def same_phase(differ: Any) -> Any:
+    """The same block, and no barrier between them."""
+    return differ >> PHASE_AT == 0
+
+
+def same_warp(differ: Any) -> Any:
+    """The same warp, and no barrier of the block between them."""
+    return differ >> WARP_AT == 0
+
+
+def same_step(differ: Any) -> Any:
+    """The same warp, and no barrier of the warp either."""
+    return differ >> LANE_BITS == 0
+
+
+_SMALL = 2048  # masks up to this size are kept, and found again
+_MOST_MASKS = 64
+
+
+class Mask:
+    """Which threads take part. `on` has shape (1, threads) if it's the same in all blocks."""
+
+    __slots__ = (
+        "on", "count", "is_full", "warps", "warp_count", "spent", "owes", "touched", "known", "_open", "_is_open",
+    )  # fmt: skip
+
+    def __init__(self, on: np.ndarray, blocks: int, open_masks: list[Mask]) -> None:
+        self.on = on
+        each = blocks // len(on)  # how many blocks each row stands for
+        self.count = int(np.count_nonzero(on)) * each
+        self.is_full = self.count == on.size * each
+        self.warps: Any = on.reshape(len(on), -1, WARP).any(2)
+        self.warp_count = int(np.count_nonzero(self.warps)) * each
+        self.spent, self.owes = [0] * len(KINDS), False
+        self.touched = [0] * 4  # accesses: reads, writes, the same two of shared memory
+        self.known: dict = {}  # footprints, by index
+        self._open, self._is_open = open_masks, False
+
+    def spend(self, kind: int) -> None:
+        """Each warp with a lane in the mask gives one instruction. It's charged later, in `Lanes.settle`."""
+        if not self.owes:
+            self.owes = True
+            if not self._is_open:
+                self._is_open = True
+                self._open.append(self)
+        self.spent[kind] += 1
+
+    def settled(self) -> None:
+        self.touched = [0] * 4
+        self._is_open = False
+
+
+# Which threads have given a name its value: none, all that are left, or those of an array. In a branch, that's a mask's
+# own array, so `is` finds it again without a look at the elements.
+NOBODY: Any = None
+EVERYONE: Any = True
+
+
+class Held:
+    """What a name of the kernel's own holds."""
+
+    __slots__ = ("value", "given")
+
+    def __init__(self) -> None:
+        self.value: Any = None
+        self.given: Any = NOBODY
+
+    def put(self, value: Any) -> None:
+        """All threads give it this value."""
+        self.value, self.given = value, EVERYONE
+
+
+class Lanes:
+    """Some blocks of a launch, whose threads all run together."""
+
+    def __init__(self, launch: Any, first: int, blocks: int) -> None:
+        self.launch, self.figures, self.blocks = launch, launch.figures, blocks
+        self.width = -(-launch.threads // WARP) * WARP  # the last warp may have lanes without a thread
+        self.shape = (blocks, self.width)
+        self.number = first + np.arange(blocks)
+        self.masks: dict[bytes, Mask] = {}
+        self.open: list[Mask] = []
+        exists = np.arange(self.width)[None] < launch.threads
+        self.top = self.mask(exists)
+        self.alive = self.top.count
+        self.exited: np.ndarray | None = None
+        self.exit_lines: set[int] = set()
+        self.held = [Held() for _ in range(launch.program.slots)]
+        self.watch, self.tracer = launch.watch_for(first, blocks), launch.tracer
+        self.loops: list[list[Any]] = []
+        self.returns: list[Any] = []
+        self.shared: dict[Any, Any] = {}  # by the place in the text that asks for it
+        self.shared_parts: dict[Any, Any] = {}
+        self.shared_bytes = 0
+        self.phase, self.step = np.zeros(blocks, np.int64), np.zeros((blocks, self.width // WARP), np.int64)
+        self._stepped, self._all_blocks = False, np.ones(blocks, bool)
+        self.cycles = np.zeros((blocks, self.width // WARP, 3))
+        self.touches = np.zeros((4, *self.shape), np.int32)
+        self._who: np.ndarray | None = None
+        self.axes = self._axes(np.arange(self.width)[None], self.number[:, None])
+
+    def _axes(self, thread: np.ndarray, block: np.ndarray) -> dict[str, list[Any]]:
+        axes = {}
+        for name, number, dim in (("threadIdx", thread, self.launch.block), ("blockIdx", block, self.launch.grid)):
+            x, y, _ = dim
+            # A single block has the same index everywhere, and is a number.
+            parts = [number % x, number // x % y, number // x // y]
+            one = name == "blockIdx" and self.blocks == 1
+            axes[name] = [np.uint32(p.item()) if one else p.astype(np.uint32) for p in parts]
+        for name, dim in (("blockDim", self.launch.block), ("gridDim", self.launch.grid)):
+            axes[name] = [np.uint32(n) for n in dim]
+        return axes
+
+    # -- masks -----------------------------------------------------------------------------------
+
+    def mask(self, on: np.ndarray) -> Mask:
+        """The mask with these lanes. The same lanes have the same mask, unless there are too many to compare."""
+        if on.size > _SMALL:
+            if len(self.open) > _MOST_MASKS:
+                self.settle()
+            return Mask(on, self.blocks, self.open)
+        key = on.tobytes()
+        mask = self.masks.get(key)
+        if mask is None:
+            if len(self.masks) > 4 * _MOST_MASKS:
+                self.masks.clear()
+            mask = self.masks[key] = Mask(on, self.blocks, self.open)
+        return mask
+
+    def split(self, mask: Mask, test: Any) -> tuple[Mask, Mask]:
+        """The lanes where `test` holds, and the others. A warp that has both is divergent."""
+        test = np.asarray(test, bool)
+        yes, no = self.mask(mask.on & test), self.mask(mask.on & ~test)
+        self.figures.branches += mask.warp_count
+        self.figures.divergent += yes.warp_count + no.warp_count - mask.warp_count
+        return yes, no
+
+    def together(self, a: Mask, b: Mask, before: Mask) -> Mask:
+        """The lanes of both, which came from `before`."""
+        if a.count + b.count == before.count:
+            return before
+        return self.mask(a.on | b.on)
+
+    @property
+    def nobody(self) -> Mask:
+        return self.mask(np.zeros((1, self.width), bool))
+
+    def exit(self, mask: Mask, line: int) -> None:
+        """These threads are done, by the `return` in this line."""
+        self.exit_lines.add(line)
+        self.alive -= mask.count
+        gone = np.zeros(self.shape, bool) if self.exited is None else self.exited
+        self.exited = gone | mask.on
+
+    # -- names -----------------------------------------------------------------------------------
+
+    def assign(self, mask: Mask, slot: int, value: Any, node: Any, source: Any) -> None:
+        """Give a name its value, for the lanes of `mask`. The others keep theirs."""
+        held = self.held[slot]
+        if mask.count == self.alive:
+            held.put(value)
+        elif held.given is NOBODY:
+            held.value, held.given = value, mask.on
+        else:
+            held.value = _where(mask.on, value, held.value, node, source)
+            if held.given is not EVERYONE and held.given is not mask.on:
+                held.given = held.given | mask.on
+
+    def check_value(self, mask: Mask, held: Held, node: Any, source: Any) -> None:
+        """Raises `NeverWritten` if a lane of `mask` hasn't given this name a value."""
+        if held.given is mask.on:
+            return
+        missing = mask.on if held.given is NOBODY else mask.on & ~held.given
+        if missing.any():
+            raise source.wrong(
+                NeverWritten, node,
+                f"{node.id} has no value in this thread yet: it went past the line that assigns it.",
+                "Assign it before the `if` or the loop.",
+                self.first_of(missing),
+            )  # fmt: skip
+
+    # -- who is who ------------------------------------------------------------------------------
+
+    @property
+    def who(self) -> np.ndarray:
+        """Each thread's place, as one number: `races.py` compares these."""
+        if self._who is None:
+            thread = np.arange(self.width)
+            own = (thread // WARP << WARP_AT) + thread % WARP
+            steps = np.repeat(self.step, WARP, 1) << LANE_BITS
+            self._who = (self.number << BLOCK_AT)[:, None] + (self.phase << PHASE_AT)[:, None] + own + steps
+        return self._who
+
+    def named(self, who: int) -> Place:
+        """The block and thread of such a number."""
+        return self.named_thread(block_of(who), thread_of(who))
+
+    def named_thread(self, block: int, thread: int) -> Place:
+        return Place(unraveled(block, self.launch.grid), unraveled(thread, self.launch.block))
+
+    def first_of(self, on: np.ndarray) -> Place:
+        """The first lane of `on`."""
+        row, thread = np.unravel_index(int(on.argmax()), on.shape)
+        return self.named_thread(int(self.number[row]), int(thread))
+
+    def chosen(self, mask: Mask, x: Any) -> np.ndarray:
+        """`x` of each lane that takes part, in order."""
+        x = np.broadcast_to(x, self.shape)
+        return x.ravel() if mask.is_full else x[np.broadcast_to(mask.on, self.shape)]
+
+    # -- time ------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Charge what the masks have counted to their warps and threads."""
+        self._charge()
+        for mask in self.open:
+            for kind, times in enumerate(mask.touched):
+                if times:
+                    self.touches[kind] += mask.on * np.int32(times)
+            mask.settled()
+        self.open.clear()
+
+    def _charge(self) -> None:
+        """All open masks at once: instructions of each kind, times the cycles of each kind."""
+        owing = [mask for mask in self.open if mask.owes]
+        if not owing:
+            return
+        spent = np.array([mask.spent for mask in owing], float)
+        self.figures.count(np.array([mask.warp_count for mask in owing]) @ spent)
+        cycles = spent @ self.launch.cycles
+        same = [len(mask.on) == 1 for mask in owing]
+        if all(same):
+            self.cycles += np.array([mask.warps[0] for mask in owing]).T @ cycles
+        else:
+            for mask, each in zip(owing, cycles):
+                self.cycles += mask.warps[..., None] * each
+        for mask in owing:
+            mask.spent, mask.owes = [0] * len(KINDS), False
+
+    def barrier(self, mask: Mask, node: Any, source: Any) -> None:
+        """All threads of each block wait for each other: those that have exited aren't waited for."""
+        if mask.count != self.alive:
+            self._check_barrier(mask, node, source)
+        mask.spend(BARRIER)
+        self._charge()
+        everywhere = mask is self.top
+        here: Any = self._all_blocks if everywhere else mask.on.any(1) & self._all_blocks
+        self._tell_logs(everywhere or bool(here.all()))
+        self.phase += here
+        if self.phase[0] >> PHASE_BITS:
+            raise source.wrong(TooMuch, node, f"more than {1 << PHASE_BITS:,} barriers in one launch")
+        if self._stepped:
+            self.step[here] = 0
+        self._who = None
+        latest = self.cycles.max(1, keepdims=True)
+        self.cycles[...] = latest if everywhere else np.where(here[:, None, None], latest, self.cycles)
+
+    def _tell_logs(self, is_everywhere: bool) -> None:
+        for memory in (*self.launch.memories, *self.shared.values()):
+            if memory.log is not None:
+                memory.log.before_barrier(self, is_everywhere)
+
+    def _check_barrier(self, mask: Mask, node: Any, source: Any) -> None:
+        here = np.broadcast_to(mask.on, self.shape)
+        missing = self.top.on & ~here
+        if self.exited is not None:
+            missing = missing & ~self.exited
+        stuck = here.any(1) & missing.any(1)
+        if not stuck.any():
+            return
+        row = int(stuck.argmax())
+        count, first = int(missing[row].sum()), unraveled(int(missing[row].argmax()), self.launch.block)
+        raise source.wrong(
+            StuckBarrier, node,
+            f"{count} of the block's {self.launch.threads} threads {'does' if count == 1 else 'do'} not come here, "
+            f"first of all thread {in_parentheses(first)}: the others would wait forever.",
+            "Put jit.syncthreads() where all threads pass: not inside an `if` or a loop that only some of them go "
+            "through.",
+            self.named_thread(int(self.number[row]), int(here[row].argmax())),
+        )  # fmt: skip
+
+    def warp_barrier(self, mask: Mask, node: Any, source: Any) -> None:
+        """The threads of each warp wait for each other."""
+        missing = self.top.on & ~mask.on & np.repeat(mask.warps, WARP, 1)
+        if self.exited is not None:
+            missing = missing & ~self.exited
+        if missing.any():
+            raise source.wrong(
+                StuckBarrier, node,
+                f"{self.first_of(missing)}, of the same warp, does not come here: this one would wait forever.",
+                "Put jit.syncwarp() where all threads of a warp pass.",
+                self.first_of(mask.on & np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1)),
+            )  # fmt: skip
+        mask.spend(BARRIER)
+        self._tell_logs(False)
+        self.step += mask.warps
+        self._stepped = True
+        if self.step.max() >> STEP_BITS:
+            raise source.wrong(TooMuch, node, f"more than {1 << STEP_BITS:,} warp barriers between two barriers")
+        self._who = None
+
+
+def _where(on: np.ndarray, new: Any, old: Any, node: Any, source: Any) -> Any:
+    """`new` where `on`, else `old`. Where they're arrays, it's their places."""
+    if isinstance(new, (np.ndarray, np.generic)):
+        return np.where(on, new, old)
+    if type(new) is tuple:
+        return tuple([_where(on, a, b, node, source) for a, b in zip(new, old)])
+    if new.part is not old.part or new.axis != old.axis:
+        raise source.wrong(
+            Refused, node, "the simulated GPU takes one array for each name: here, threads differ in which they mean."
+        )
+    return new._replace(offset=np.where(on, new.offset, old.offset))
+
+
+def unraveled(number: int, dim: Sequence[int]) -> tuple[int, ...]:
+    """``(3,)``, ``(3, 0)`` or ``(3, 0, 1)``: as many axes as the launch has."""
+    x, y, z = dim
+    parts = (number % x, number // x % y, number // x // y)
+    return parts[: 3 if z > 1 else 2 if y > 1 else 1]

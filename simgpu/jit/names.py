@@ -1,0 +1,345 @@
+"""The names that a kernel uses, as cupyx.jit has them: what each means to you, and what all threads do at it.
+
+They mean something only inside a kernel: ``jit.grid(1)``, ``jit.threadIdx.x``, ``jit.syncthreads()``. A function below
+gets the translation, the call in the text, and the arguments, and gives the value that threads compute.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from . import accesses
+from .errors import NeverWritten, TooMuch
+from .lanes import OPERATION, SHUFFLE, WARP, Lanes, Mask
+from .memory import Memory, Part, Ref, reach
+from .races import Log
+from .types import INT, SIZE, UINT, VOID, ArrayType, Pointer, Tuple
+from .values import Expression, Known, Name, Problem, Value, as_value, called, cast, scalar_type
+
+SHARED_LIMIT = 48 * 1024  # bytes a block may declare: CUDA C++ Programming Guide, technical specifications
+FULL_WARP = 0xFFFFFFFF
+_FULL, _NONE, _WARP = Known(FULL_WARP), Known(None), Known(WARP)
+
+
+class Dim3(Name):
+    """Three numbers, ``.x``, ``.y`` and ``.z``, each a uint32."""
+
+    wanted = ": write .x, .y or .z after it"
+
+    def __getattr__(self, axis: str) -> NoReturn:
+        if axis in ("x", "y", "z"):
+            raise RuntimeError(f"jit.{self.name}.{axis} has a value only inside a kernel")
+        raise AttributeError(axis)
+
+
+class Builtin(Name):
+    """A function of a kernel. `build` translates its call; a loop has its `range` without one."""
+
+    wanted = ": call it, as in jit.grid(1)"
+
+    def __init__(self, name: str, text: str, build: Callable[..., Value] | None = None) -> None:
+        super().__init__(name, text)
+        self.build = build
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(f"jit.{self.name} can be called only inside a kernel: a function under @jit.rawkernel()")
+
+
+def builtin(build: Callable[..., Value]) -> Builtin:
+    """A function of a kernel, with the name and the text of the function that translates its call."""
+    return Builtin(build.__name__, inspect.cleandoc(build.__doc__ or ""), build)
+
+
+def known(x: Expression, what: str) -> Any:
+    if not isinstance(x, Known):
+        raise Problem(f"{what} must be known before the launch")
+    return x.obj
+
+
+# -- Where a thread is ----------------------------------------------------------------------------
+
+threadIdx = Dim3("threadIdx", "The number of this thread in its block (CUDA: ``threadIdx``), from 0.")
+blockIdx = Dim3("blockIdx", "The number of this thread's block in the grid (CUDA: ``blockIdx``), from 0.")
+blockDim = Dim3("blockDim", "How many threads a block has (CUDA: ``blockDim``).")
+gridDim = Dim3("gridDim", "How many blocks the launch has (CUDA: ``gridDim``).")
+warpsize = Name("warpsize", "How many threads a warp has: 32 (CUDA: ``warpSize``).")
+
+
+@builtin
+def laneid(t: Any, node: Any) -> Value:
+    """The number of this thread in its warp, 0 to 31."""
+    return Value(UINT, lambda lanes, mask: (np.arange(lanes.width, dtype=np.uint32) % WARP)[None])
+
+
+@builtin
+def grid(t: Any, node: Any, ndim: Expression) -> Value:
+    """This thread's number in the whole launch: ``i = int(jit.grid(1))``, or ``column, row = jit.grid(2)``. Both are
+    unsigned. To subtract from them or to mix them with other ints, give new names: ``column, row = jit.grid(2);
+    i = int(row); j = int(column)``."""
+
+    def one(lanes: Lanes, mask: Mask, axis: int) -> Any:
+        mask.spend(OPERATION)
+        axes = lanes.axes
+        return axes["threadIdx"][axis] + axes["blockIdx"][axis] * axes["blockDim"][axis]
+
+    return _axes(one, ndim, "grid")
+
+
+@builtin
+def gridsize(t: Any, node: Any, ndim: Expression) -> Value:
+    """How many threads the whole launch has: ``jit.gridsize(1)``."""
+
+    def one(lanes: Lanes, mask: Mask, axis: int) -> Any:
+        return lanes.axes["blockDim"][axis] * lanes.axes["gridDim"][axis]
+
+    return _axes(one, ndim, "gridsize")
+
+
+def _axes(one: Callable[[Lanes, Mask, int], Any], ndim: Expression, name: str) -> Value:
+    count = known(ndim, f"the number of axes of jit.{name}")
+    if count not in (1, 2, 3):
+        raise Problem(f"jit.{name} takes 1, 2 or 3 axes")
+    if count == 1:
+        return Value(UINT, lambda lanes, mask: one(lanes, mask, 0))
+    axes = (0, 1, 2)[:count]
+    return Value(Tuple((UINT,) * count), lambda lanes, mask: tuple([one(lanes, mask, axis) for axis in axes]))
+
+
+range = Builtin("range", "Like Python's range, for loops; with ``unroll=4`` or ``unroll=True`` the compiler unrolls.")
+
+# -- Together: barriers and shared memory ---------------------------------------------------------
+
+
+@builtin
+def syncthreads(t: Any, node: Any) -> Value:
+    """Wait until all threads of the block are here (CUDA: ``__syncthreads()``). Threads that have returned aren't
+    waited for, here and on every card since Volta; one that's still running and doesn't come holds up all others."""
+    return Value(VOID, lambda lanes, mask: lanes.barrier(mask, node, t.source))
+
+
+@builtin
+def syncwarp(t: Any, node: Any, *, mask: Expression = _FULL) -> Value:
+    """Wait until all threads of the warp are here (CUDA: ``__syncwarp()``)."""
+    if known(mask, "the mask of jit.syncwarp") != FULL_WARP:
+        raise Problem("the simulated GPU knows jit.syncwarp() for a whole warp only")
+    return Value(VOID, lambda lanes, on: lanes.warp_barrier(on, node, t.source))
+
+
+@builtin
+def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignment: Expression = _NONE) -> Value:
+    """Memory that a block's threads share: ``part = jit.shared_memory(np.float32, 128)``. Begins with garbage. The size
+    is one number: of two axes ``T * T``, element ``(row, column)`` is ``part[row * T + column]``. A global ``T`` may
+    be used. Write it before you read it, with `syncthreads` between."""
+    if not isinstance(size, Known):
+        raise Problem("the size of shared memory must be a number in the text or a global, such as T = 32")
+    count, kind = size.obj, np.dtype(known(dtype, "the type of shared memory"))
+    known(alignment, "the alignment")
+    if count is None:
+        raise Problem("the simulated GPU knows shared memory of a fixed size only: jit.shared_memory(np.float32, 128)")
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise Problem(f"the size of shared memory is one number, got {count!r}; of two axes, row * width + column")
+    name, source = t.being_assigned or "shared memory", t.source
+
+    def run(lanes: Lanes, mask: Mask) -> Ref:
+        if node not in lanes.shared_parts:
+            lanes.shared_bytes += count * kind.itemsize
+            if lanes.shared_bytes > SHARED_LIMIT:
+                raise source.wrong(
+                    TooMuch, node, f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
+                )
+            log = Log(lanes.blocks * count, False, count)
+            memory = Memory(lanes.blocks * count, kind.itemsize, log)
+            values, written = np.zeros((lanes.blocks, count), kind), np.zeros((lanes.blocks, count), bool)
+            lanes.shared[node] = memory
+            lanes.shared_parts[node] = Ref(Part(name, memory, values, (count,), (1,), written=written))
+            lanes.figures.shared_bytes = max(lanes.figures.shared_bytes, lanes.shared_bytes)
+        return lanes.shared_parts[node]
+
+    return Value(Pointer(kind), run)
+
+
+# Four threads, and what the line makes of x. `__test__` below has it run.
+_EXAMPLE = """
+
+>>> from simgpu import asarray, jit
+>>> @jit.rawkernel()
+... def kernel(x):
+...     {line}
+>>> x = asarray(np.array([5, 7, 2, 1], np.uint32))
+>>> kernel[1, 4](x)
+>>> print(x)
+{printed}
+"""
+
+# -- Atomics: how the new value comes from the old one, and the types that a card can do it with ----
+
+_BITS = "int32 uint32 uint64"
+
+
+def _atomic(name: str, how: Callable, types: str, does: str, line: str, printed: str) -> Builtin:
+    two = name == "atomic_cas"
+
+    def build(t: Any, node: Any, array: Expression, index: Expression, *given: Expression) -> Value:
+        if not isinstance(array, Value) or not isinstance(array.type, (ArrayType, Pointer)):
+            raise Problem(f"jit.{name} takes an array, an index and a value")
+        indices = t.indices(array, index, node)
+        if len(indices) != array.type.ndim:
+            raise Problem(f"{ast.unparse(node.args[0])} has {array.type.ndim} axes: give as many indices, as in (i, j)")
+        kind = array.type.dtype
+        if kind.name not in types.split():
+            raise Problem(f"jit.{name} doesn't take {kind}, only {types.replace(' ', ', ')}")
+        if len(given) != (2 if two else 1):
+            raise Problem(f"jit.{name} takes {'two values' if two else 'one value'} after the index")
+        t.program.changed |= array.origin
+        values = [cast(x, kind).run for x in given]
+        site, is_used = t.site(node), node is not t.unused
+
+        def run(lanes: Lanes, mask: Mask) -> Any:
+            ref = array.run(lanes, mask)
+            to = reach(lanes, mask, ref, [i.run(lanes, mask) for i in indices], site)
+            return accesses.change(lanes, mask, ref, to, how, [v(lanes, mask) for v in values], site, is_used)
+
+        return Value(kind, run)
+
+    given = "value, alt_value" if two else "value"
+    what = f"{does}, in one step that no other thread gets into. It returns what was there before."
+    example = _EXAMPLE.format(line=f"jit.{name}{line}", printed=printed)
+    return Builtin(name, f"``jit.{name}(array, index, {given})`` {what}{example}", build)
+
+
+def _counted_up(old: Any, value: Any) -> Any:
+    return np.where(old >= value, 0, old + 1).astype(old.dtype)
+
+
+def _counted_down(old: Any, value: Any) -> Any:
+    return np.where((old == 0) | (old > value), value, old - 1).astype(old.dtype)
+
+
+atomic_add = _atomic(
+    "atomic_add", np.add, f"{_BITS} float16 float32 float64", "adds `value`", "(x, 0, 4)", "[21  7  2  1]"
+)
+atomic_sub = _atomic("atomic_sub", np.subtract, "int32 uint32", "subtracts `value`", "(x, 0, 1)", "[1 7 2 1]")
+atomic_exch = _atomic(
+    "atomic_exch", lambda old, value: value, f"{_BITS} float32", "puts `value` there", "(x, 0, 4)", "[4 7 2 1]"
+)
+atomic_min = _atomic("atomic_min", np.minimum, _BITS, "keeps the smaller", "(x, 0, 4)", "[4 7 2 1]")
+atomic_max = _atomic("atomic_max", np.maximum, _BITS, "keeps the larger", "(x, 0, 8)", "[8 7 2 1]")
+atomic_inc = _atomic(
+    "atomic_inc", _counted_up, "uint32", "counts up to `value`, then begins at 0", "(x, 0, 6)", "[2 7 2 1]"
+)
+atomic_dec = _atomic(
+    "atomic_dec", _counted_down, "uint32", "counts down to 0, then begins at `value`", "(x, 0, 6)", "[1 7 2 1]"
+)
+atomic_cas = _atomic(
+    "atomic_cas", lambda old, value, new: np.where(old == value, new, old), f"{_BITS} uint16",
+    "puts `alt_value` there if it holds `value`", "(x, 0, 5, 9)", "[9 7 2 1]",
+)  # fmt: skip
+atomic_and = _atomic("atomic_and", np.bitwise_and, _BITS, "keeps the bits that both have", "(x, 0, 4)", "[4 7 2 1]")
+atomic_or = _atomic("atomic_or", np.bitwise_or, _BITS, "sets the bits of `value`", "(x, 0, 2)", "[7 7 2 1]")
+atomic_xor = _atomic("atomic_xor", np.bitwise_xor, _BITS, "flips the bits of `value`", "(x, 0, 4)", "[5 7 2 1]")
+
+
+# -- Shuffles: a value of another lane of the warp ------------------------------------------------
+
+_SHUFFLED = "int32 uint32 int64 uint64 float16 float32 float64"
+
+
+def _shuffle(name: str, whose: str, printed: str, from_lane: Callable, unsigned: bool = False) -> Builtin:
+    """`from_lane` says which lane each one takes the value from: of its own number, the index, and the width."""
+
+    def build(
+        t: Any, node: Any, mask: Expression, var: Expression, by: Expression,
+        *, width: Expression = _WARP,
+    ) -> Value:  # fmt: skip
+        kind = scalar_type(var)
+        if kind.name not in _SHUFFLED.split():
+            raise Problem(f"a shuffle doesn't take {kind}, only {_SHUFFLED.replace(' ', ', ')}")
+        if not 0 <= known(mask, "the mask of a shuffle") <= FULL_WARP:
+            raise Problem("the mask of a shuffle has 32 bits")
+        size = known(width, "the width of a shuffle")
+        if size not in (2, 4, 8, 16, 32):
+            raise Problem("the width of a shuffle is 2, 4, 8, 16 or 32")
+        if unsigned and isinstance(by, Value) and scalar_type(by).kind == "i":
+            write = f"np.uint32({ast.unparse(node.args[-1])})"
+            raise Problem(f"the third argument of {name} must be unsigned: {write}")
+        value, index = as_value(var), cast(by, UINT if unsigned else INT)
+
+        def run(lanes: Lanes, on: Mask) -> Any:
+            on.spend(SHUFFLE)
+            lane = np.arange(lanes.width) % WARP
+            given = np.asarray(index.run(lanes, on)).astype(np.int64)
+            come = from_lane(lane[None], given, size) + (np.arange(lanes.width) - lane)
+            asleep = on.on & ~_of_lanes(on.on, come)
+            if asleep.any():
+                raise t.source.wrong(
+                    NeverWritten, node,
+                    "the lane that this thread takes the value from doesn't come here, so there is none.",
+                    "Put the shuffle where all threads of a warp pass.", lanes.first_of(asleep),
+                )  # fmt: skip
+            return _of_lanes(np.asarray(value.run(lanes, on)), come)
+
+        return Value(kind, run)
+
+    more = " `index` is unsigned: write ``np.uint32(step)`` of a variable." if unsigned else ""
+    about = (
+        f"``jit.{name}(0xffffffff, value, index)``: the value of {whose}, in this warp, or in each `width` of its "
+        f"lanes. The first argument is the mask of lanes that take part; 0xffffffff is all lanes.{more}"
+    )
+    line = f"i = jit.grid(1); x[i] = jit.{name}(0xF, x[i], 1, width=4)"
+    return Builtin(name, about + _EXAMPLE.format(line=line, printed=printed), build)
+
+
+def _of_lanes(x: np.ndarray, lane: np.ndarray) -> np.ndarray:
+    """What these lanes have of `x`."""
+    x, lane = np.broadcast_arrays(x, lane)
+    return np.take_along_axis(x, lane, 1)
+
+
+shfl_sync = _shuffle(
+    "shfl_sync", "the lane `index`", "[7 7 7 7]", lambda lane, by, width: lane // width * width + by % width
+)
+shfl_up_sync = _shuffle(
+    "shfl_up_sync", "the lane `index` below", "[5 5 7 2]",
+    lambda lane, by, width: np.where(lane % width >= by, lane - by, lane), unsigned=True,
+)  # fmt: skip
+shfl_down_sync = _shuffle(
+    "shfl_down_sync", "the lane `index` above", "[7 2 1 1]",
+    lambda lane, by, width: np.where(lane % width + by < width, lane + by, lane), unsigned=True,
+)  # fmt: skip
+shfl_xor_sync = _shuffle(
+    "shfl_xor_sync", "the lane whose number differs in these bits", "[7 5 1 2]",
+    lambda lane, by, width: np.where((lane ^ by) // width <= lane // width, lane ^ by, lane),
+)  # fmt: skip
+
+__all__ = [name for name, found in list(vars().items()) if isinstance(found, Name)]
+# The examples in these objects' texts, for doctest, which looks at functions and classes only.
+__test__ = {name: globals()[name].__doc__ for name in __all__}
+
+# -- Python's own functions that a kernel knows ---------------------------------------------------
+
+
+def _length(t: Any, node: Any, x: Expression) -> Value:
+    if not isinstance(x, Value) or not isinstance(x.type, ArrayType) or not x.type.ndim:
+        raise Problem("len takes an array argument")
+    run = x.run
+    return Value(SIZE, lambda lanes, mask: np.int64(run(lanes, mask).shape[0]))
+
+
+def _extreme(name: str) -> Callable[..., Expression]:
+    def build(t: Any, node: Any, *operands: Expression) -> Expression:
+        if len(operands) < 2:
+            raise Problem(f"{name[:3]} takes two numbers or more")
+        result = operands[0]
+        for other in operands[1:]:
+            result = called(name, (result, other))
+        return result
+
+    return build
+
+
+PYTHONS: dict[Any, Callable] = {len: _length, min: _extreme("minimum"), max: _extreme("maximum")}

@@ -1,0 +1,108 @@
+"""A kernel's text: its lines, its tree, and what its names mean outside of it."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any, TypeGuard
+
+from ..surface import names
+from .errors import KernelError, Place, Refused
+
+# A kernel becomes C++, where these words mean something else.
+CPP_WORDS = names(
+    """
+    alignas alignof asm auto bool break case catch char char16_t char32_t char8_t class concept const const_cast
+    constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern false float for
+    friend goto if inline int long mutable namespace new noexcept nullptr operator private protected public register
+    reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this
+    thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while
+    NAN INFINITY NULL assert
+    """
+)
+# Functions and types of CUDA's own: a kernel can't be called so.
+CUDAS_NAMES = names(
+    """
+    abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim
+    floor fma fmax fmin fmod frexp hypot isfinite isinf isnan j0 j1 jn labs ldexp lgamma log log10 log1p log2 logb max
+    min modf nearbyint nextafter norm pow remainder remquo rint round rsqrt scalbn signbit sin sincos sinh sqrt tan
+    tanh tgamma trunc y0 y1 yn malloc free printf main half dim3 warpSize std complex CArray Dim
+    """
+)
+MISSING = object()
+
+
+class Source:
+    """The text of one function, and errors that name a line of it."""
+
+    def __init__(self, function: Callable) -> None:
+        self.function, self.name = function, function.__name__
+        try:
+            lines, first = inspect.getsourcelines(function)
+        except (OSError, TypeError) as error:
+            raise Refused(
+                "its text can't be found, and it's read from there. Write it into a file or a notebook's cell.",
+                kernel=self.name,
+            ) from error
+        self.lines = textwrap.dedent("".join(lines)).splitlines()
+        self.first = max(first, 1)
+        tree = ast.parse("\n".join(self.lines)).body[0]
+        if not isinstance(tree, ast.FunctionDef):
+            raise Refused("a kernel is made from a function that begins with def", kernel=self.name)
+        self.tree = tree
+        self.parameters = [argument.arg for argument in tree.args.args]
+        self._cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        self._check_head()
+
+    @property
+    def takes(self) -> str:
+        """How many arguments, in words: ``1 argument``."""
+        return f"{len(self.parameters)} argument{'s' * (len(self.parameters) != 1)}"
+
+    def _check_head(self) -> None:
+        """cupyx.jit takes plain arguments only. NVRTC takes no name that's a word of C++."""
+        given = self.tree.args
+        if given.vararg or given.kwarg or given.kwonlyargs or given.defaults or given.posonlyargs:
+            raise self.refused(self.tree, "a kernel takes plain arguments: no *, no **, no /, no default values")
+        own: list[tuple[Any, str]] = [(self.tree, name) for name in (self.name, *self.parameters)]
+        own += [(node, node.id) for node in ast.walk(self.tree) if is_stored(node)]
+        for node, name in own:
+            if name in CPP_WORDS or (name == self.name and name in CUDAS_NAMES):
+                raise self.refused(node, f"{name} is a word of CUDA C++, which the kernel becomes: choose another name")
+            if not name.isascii():
+                raise self.refused(node, f"{name} has letters that C++ doesn't take: use a to z")
+
+    def outside(self, name: str) -> Any:
+        """What a name means that isn't the kernel's own, or `MISSING`."""
+        if name in self._cells:
+            try:
+                return self._cells[name].cell_contents
+            except ValueError:
+                return MISSING
+        return self.function.__globals__.get(name, getattr(builtins, name, MISSING))
+
+    # -- where something is ----------------------------------------------------------------------
+
+    def line(self, node: Any) -> int:
+        """The number of its line, in the file or the cell."""
+        return node.lineno + self.first - 1
+
+    def text(self, node: Any) -> str:
+        return self.lines[node.lineno - 1].strip()
+
+    def wrong(
+        self, kind: type[KernelError], node: Any, what: str, advice: str = "", place: Place | None = None
+    ) -> KernelError:
+        """An error of this kind at this line."""
+        return kind(what, advice, self.name, self.line(node), self.text(node), place)
+
+    def refused(self, node: Any, text: str, begin: str = "cupyx.jit would not compile this: ") -> KernelError:
+        return self.wrong(Refused, node, f"{begin}{text}")
+
+
+def is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
+    """Whether it's a name that's given a value here."""
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

@@ -1,0 +1,954 @@
+"""A kernel's text becomes functions that compute it for all threads: first statements, then expressions, then calls.
+
+A step, which a statement becomes, is given the threads that come to it, and gives those that go on to the next one. An
+expression becomes a `Value`, or is `Known` before the launch. The types are found before the launch too, as a compiler
+does. So a mistake is found even in a branch that no thread takes.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins as python
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import accesses, advice, names
+from .endless import Rounds, steering
+from .errors import NeverWritten, Place
+from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask
+from .memory import Ref, as_index, reach
+from .source import MISSING, Source
+from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Pointer, Tuple, can_become, is_number, same
+from .values import (
+    OPERATORS,
+    UNSIGNED,
+    Expression,
+    Known,
+    LeftOut,
+    Problem,
+    Run,
+    Value,
+    WholeArray,
+    as_value,
+    called,
+    cast,
+    converted,
+    hint,
+    is_true,
+    packed,
+    scalar_type,
+)  # fmt: skip
+
+Step = Callable[[Lanes, Mask], Mask]
+Put = Callable[[Lanes, Mask, Any], None]  # stores a value
+
+_OPERATORS: dict[type, str] = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide", ast.FloorDiv: "floor_divide",
+    ast.Mod: "remainder", ast.Pow: "power", ast.LShift: "left_shift", ast.RShift: "right_shift",
+    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
+    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
+    ast.Eq: "equal", ast.NotEq: "not_equal", ast.USub: "negative", ast.Invert: "invert", ast.Not: "not",
+}  # fmt: skip
+_SMALLER = {"less", "less_equal", "greater", "greater_equal"}
+
+# NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
+FUNCTIONS = {getattr(np, name): name for name in SIGNATURES if hasattr(np, name)}
+FUNCTIONS |= {np.abs: "absolute", np.true_divide: "true_divide", np.remainder: "remainder", np.conjugate: "conjugate"}
+# What a kernel has in place of functions that many would try.
+_INSTEAD = {
+    "where": "a if test else b", "clip": "min(max(x, low), high)", "abs": "np.abs", "round": "np.rint", "pow": "**",
+    "print": "kernel.watched = (block, thread), which shows a thread line by line", "sum": "a loop, or jit.atomic_add",
+    "dot": "a loop", "mean": "a loop", "enumerate": "range", "zip": "range", "float32": "np.float32(x) of one number",
+}  # fmt: skip
+_FUNCTIONS = "NumPy's functions of numbers, such as np.tanh, and your own under @jit.rawkernel(device=True)"
+_MISSING = {
+    "AnnAssign": "annotations", "FunctionDef": "functions inside of it: use one under @jit.rawkernel(device=True)",
+    "Try": "try", "Raise": "raise", "Assert": "assert: CuPy's compiler fails at it", "With": "with",
+    "Import": "import", "ImportFrom": "import", "Delete": "del", "Global": "global", "Nonlocal": "nonlocal",
+    "ClassDef": "classes", "Match": "match",
+    "Slice": "slices", "List": "lists: take one variable for each number",
+    "Dict": "dictionaries", "Set": "sets", "ListComp": "comprehensions",
+    "GeneratorExp": "generators", "Lambda": "lambda", "NamedExpr": ":=", "JoinedStr": "f-strings", "Starred": "*",
+    "Is": "`is`", "IsNot": "`is not`", "In": "`in`", "NotIn": "`not in`", "UAdd": "unary +", "MatMult": "@",
+    "Await": "await", "Yield": "yield",
+}  # fmt: skip
+
+
+def _missing(node: ast.AST) -> Problem:
+    name = type(node).__name__
+    return Problem(f"a kernel has no {_MISSING.get(name, name.lower())}")
+
+
+class Site:
+    """A place in the text where memory is touched, and what that costs in this launch."""
+
+    __slots__ = ("source", "node", "line", "costs")
+
+    def __init__(self, source: Source, node: Any) -> None:
+        self.source, self.node, self.line = source, node, source.line(node)
+        self.costs: Any = None
+
+    def wrong(self, kind: Any, what: str, advice: str, place: Place) -> Exception:
+        return self.source.wrong(kind, self.node, what, advice, place)
+
+
+class Variable:
+    """A name of the kernel's own: its type, and its place among all threads' values."""
+
+    __slots__ = ("type", "slot", "origin")
+
+    def __init__(self, kind: Any, slot: int, origin: frozenset[str]) -> None:
+        self.type, self.slot, self.origin = kind, slot, origin
+
+
+class Program:
+    """A kernel, translated for arguments of these types."""
+
+    def __init__(self, source: Source, types: Sequence[Any]) -> None:
+        self.slots = 0
+        self.sites: list[Site] = []
+        self.changed: frozenset[str] = frozenset()  # the arguments that it writes
+        self.used: list[tuple[Source, str, Any]] = []  # names from outside, as they were
+        self._functions: dict[Any, Any] = {}
+        parameters = [
+            Value(kind, _no_run, frozenset([name]) if isinstance(kind, ArrayType) else frozenset())
+            for name, kind in zip(source.parameters, types)
+        ]
+        self.run = Translation(self, source, parameters, is_device=False).body
+        self.second_axis = advice.second_axis(source.tree)
+
+    def new_slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+    def function(self, source: Source, given: list[Value]) -> Translation:
+        """A function of the device, for arguments of these types. It can't call itself."""
+        key = source, tuple((value.type, value.origin) for value in given)
+        if key not in self._functions:
+            self._functions[key] = None
+            self._functions[key] = Translation(self, source, given, is_device=True)
+        if self._functions[key] is None:
+            raise source.refused(source.tree, "a function of the device can't call itself")
+        return self._functions[key]
+
+    def is_current(self) -> bool:
+        """Whether the names from outside still mean what they meant when it was translated."""
+        return all(_same(source.outside(name), found) for source, name, found in self.used)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (is_number(a) and type(a) is type(b) and a == b)
+
+
+def _no_run(lanes: Lanes, mask: Any) -> Any:
+    raise AssertionError("a parameter is read by its name")
+
+
+class Translation:
+    """Translates one function, a kernel or one of its helpers, for arguments of certain types."""
+
+    def __init__(self, program: Program, source: Source, parameters: list[Value], is_device: bool) -> None:
+        self.program, self.source, self.is_device = program, source, is_device
+        self.result: Any = None  # the type that a function of the device returns
+        self.variables: dict[str, Variable] = {}
+        self.constants: dict[str, Any] = {}  # what the kernel itself calls so, such as a string
+        self.being_assigned = ""
+        self.unused: Any = None  # the call whose result is thrown away
+        self.depth = 0  # of branches and loops
+        self.in_loop = False
+        for name, value in zip(source.parameters, parameters):
+            self.variables[name] = Variable(value.type, program.new_slot(), value.origin)
+        self.body = self.block(source.tree.body)
+
+    def block(self, statements: list[ast.stmt]) -> Step:
+        """All of these, one after the other, until nobody is left."""
+        steps = [(self.translated(s), s) for s in statements if not _is_docstring(s)]
+        source = self.source
+
+        def run(lanes: Lanes, mask: Mask) -> Mask:
+            for step, statement in steps:
+                here, mask = mask, step(lanes, mask)
+                if lanes.watch is not None:
+                    lanes.watch.after(statement, source, lanes, here, self.variables)
+                if not mask.count:
+                    break
+            return mask
+
+        return run
+
+    def inner(self, statements: list[ast.stmt], in_loop: bool = False) -> Step:
+        """The body of a branch or a loop."""
+        before, self.in_loop = self.in_loop, self.in_loop or in_loop
+        self.depth += 1
+        try:
+            return self.block(statements)
+        finally:
+            self.depth, self.in_loop = self.depth - 1, before
+
+    def translated(self, node: Any) -> Any:
+        """What the method with the name of this part of the text makes of it: of a statement a `Step`, of the rest an
+        `Expression`. Raises `Refused`, with the line, where cupyx.jit wouldn't compile it."""
+        method = getattr(self, f"_{type(node).__name__}", None)
+        try:
+            if method is None:
+                raise _missing(node)
+            return method(node)
+        except Problem as problem:
+            raise self.refused(node, problem) from None
+
+    def expression(self, node: Any) -> Expression:
+        return self.translated(node)
+
+    def refused(self, node: Any, problem: Problem) -> Exception:
+        """What's wrong with this part of the text, in the words of the text."""
+        text = str(problem)
+        if isinstance(problem, WholeArray):
+            text = f"{text}, and {self._whole(node)}"
+        elif problem.hint == UNSIGNED and (write := advice.signed(node, self.source.tree)):
+            text = f"{problem.text}. {write.unsigned} is unsigned: write {write}"
+        return self.source.refused(node, text, problem.begin)
+
+    def _whole(self, node: Any) -> str:
+        """The array that stands where a number is needed, and its element."""
+        owners = set()
+        for part in ast.walk(node):
+            if isinstance(part, (ast.Name, ast.Subscript)) and isinstance(part.ctx, ast.Load) and part not in owners:
+                found = self.expression(part)
+                if isinstance(found, Value) and isinstance(found.type, (ArrayType, Pointer)):
+                    return advice.one_element(part, found.type.ndim)
+            if isinstance(part, ast.Subscript):
+                owners.add(part.value)
+        return "this is a whole array: write x[i]"
+
+    def site(self, node: Any) -> Site:
+        made = Site(self.source, node)
+        self.program.sites.append(made)
+        return made
+
+    # -- assignments -----------------------------------------------------------------------------
+
+    def _Assign(self, node: ast.Assign) -> Step:
+        if len(node.targets) != 1:
+            raise Problem("one assignment at a time, not a = b = …")
+        target = node.targets[0]
+        self.being_assigned = target.id if isinstance(target, ast.Name) else ""
+        value = self.expression(node.value)
+        self.being_assigned = ""
+        if isinstance(value, Known) and isinstance(target, ast.Name) and not is_number(value.obj):
+            if self.depth:
+                raise Problem("inside a branch or a loop, a name can only be given a number")
+            if target.id in self.variables:
+                raise Problem(f"{target.id} holds {self.variables[target.id].type} already")
+            self.constants[target.id] = value.obj
+            return _nothing
+        given = as_value(value)
+        if same(given.type, VOID):
+            raise Problem("this gives nothing that could be assigned")
+        if isinstance(target, ast.Name) and target.id in self.variables:
+            self._whole_quotient(node.value, self.variables[target.id].type, f"{target.id} = {{}}")
+        return _putting(self.assign(target, given.type, given.origin), given.run)
+
+    def assign(self, target: Any, kind: Any, origin: frozenset[str]) -> Put:
+        """What stores a value of this type under a name, in an element, or in several of them."""
+        if isinstance(target, ast.Name):
+            return self._assign_name(target, kind, origin)
+        if isinstance(target, ast.Subscript):
+            return self._assign_element(target, kind)
+        if not isinstance(target, ast.Tuple):
+            raise Problem("a value goes to a name, an element, or several of them")
+        if not isinstance(kind, Tuple) or len(kind.types) != len(target.elts):
+            raise Problem(f"{len(target.elts)} names take {len(target.elts)} values, and here is a {kind}")
+        if kind.is_shape:
+            raise Problem("NVIDIA's compiler can't take a shape apart: write n = x.shape[0]")
+        puts = [self.assign(part, one, frozenset()) for part, one in zip(target.elts, kind.types)]
+
+        def put_all(lanes: Lanes, mask: Mask, value: Any) -> None:
+            for put, one in zip(puts, value):
+                put(lanes, mask, one)
+
+        return put_all
+
+    def _assign_name(self, target: ast.Name, kind: Any, origin: frozenset[str] = frozenset()) -> Put:
+        name, source = target.id, self.source
+        if name not in self.variables:
+            self.variables[name] = Variable(kind, self.program.new_slot(), origin)
+        variable = self.variables[name]
+        variable.origin |= origin
+        convert, slot = self._converted(kind, variable.type, name), variable.slot
+
+        def put(lanes: Lanes, mask: Mask, value: Any) -> None:
+            lanes.assign(mask, slot, convert(value) if convert else value, target, source)
+
+        return put
+
+    def _assign_element(self, target: ast.Subscript, kind: Any) -> Put:
+        owner, indices, site = self._place(target)
+        if isinstance(kind, np.dtype) and not can_become(kind, owner.type.dtype):
+            raise Problem(advice.other_array(target, owner.type, kind))
+        convert = self._converted(kind, owner.type.dtype, ast.unparse(target.value))
+        run, runs = owner.run, [index.run for index in indices]
+
+        def put(lanes: Lanes, mask: Mask, value: Any) -> None:
+            ref = run(lanes, mask)
+            to = reach(lanes, mask, ref, [index(lanes, mask) for index in runs], site)
+            accesses.store(lanes, mask, ref, to, convert(value) if convert else value, site)
+
+        return put
+
+    def _place(self, target: ast.Subscript) -> tuple[Value, list[Value], Site]:
+        """The array whose element is written, and its index."""
+        owner = self.expression(target.value)
+        if not isinstance(owner, Value) or not isinstance(owner.type, (ArrayType, Pointer)):
+            raise Problem("only an array argument and shared memory have elements to write")
+        indices = self.indices(owner, self.expression(target.slice), target)
+        if len(indices) != owner.type.ndim:
+            raise Problem(advice.one_element(target, owner.type.ndim - len(indices)))
+        self.program.changed |= owner.origin
+        return owner, indices, self.site(target)
+
+    def _converted(self, kind: Any, to: Any, what: str) -> Callable[[Any], Any] | None:
+        """How a value becomes what the name or array holds. None if it is that already."""
+        new = f": {what} is an argument; take another name" if what in self.source.parameters else ""
+        if not isinstance(kind, np.dtype) or not isinstance(to, np.dtype):
+            if same(kind, to):
+                return None
+            if isinstance(to, np.dtype) and isinstance(kind, (ArrayType, Pointer)):
+                raise WholeArray(f"{what} holds one number, {to}")
+            raise Problem(f"{what} holds {to} and can't take {kind}{new}")
+        if kind == to:
+            return None
+        if not can_become(kind, to):
+            variable = self.variables.get(what)
+            is_name = variable is not None and isinstance(variable.type, np.dtype)
+            begin = f". Begin with {what} = 0.0" if is_name and (to.kind, kind.kind) == ("i", "f") else ""
+            if is_name and not new and (to.kind, kind.kind) == ("u", "i"):
+                new = f". A variable keeps its type: take a new name, {advice.another(what)} = int({what})"
+            raise Problem(f"{what} holds {to} and can't take {kind}", new or begin or hint(kind, to))
+        return lambda value: converted(value, to)
+
+    def _whole_quotient(self, value: Any, kind: Any, write: str) -> None:
+        """Raises `Problem` where ``step / 2`` is meant to stay an integer."""
+        is_quotient = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div)
+        if not is_quotient or not isinstance(kind, np.dtype) or kind.kind not in "iu":
+            return
+        if all(scalar_type(self.expression(part)).kind in "iu" for part in (value.left, value.right)):
+            whole = ast.unparse(ast.BinOp(value.left, ast.FloorDiv(), value.right))
+            raise Problem(f"/ gives a float: write {write.format(whole)}")
+
+    def _AugAssign(self, node: ast.AugAssign) -> Step:
+        given = as_value(self.expression(node.value))
+        if isinstance(node.target, ast.Subscript):
+            return self._change_element(node, node.target, given)
+        if not isinstance(node.target, ast.Name):
+            raise Problem("only a name or an element can be changed so")
+        name = node.target.id
+        loaded = ast.copy_location(ast.Name(name, ast.Load()), node.target)
+        old = self.expression(loaded)
+        if isinstance(old, Known):
+            raise Problem(f"{name} isn't the kernel's own: assign it first")
+        if isinstance(old.type, (ArrayType, Pointer)):
+            raise Problem(advice.changed_element(node, old.type.ndim))
+        kind = scalar_type(old)
+        quotient = ast.BinOp(loaded, node.op, node.value)
+        self._whole_quotient(quotient, kind, f"{name} //= {ast.unparse(node.value)}")
+        new = as_value(self.operation(node.op, [old, given]))
+        got = scalar_type(new)
+        if not can_become(got, kind):
+            more = f": begin with {name} = 0.0" if kind.kind in "iu" and got.kind == "f" else hint(got, kind)
+            raise Problem(f"{name} holds {kind}, and the result is {got}", more)
+        return _putting(self._assign_name(node.target, got), new.run)
+
+    def _change_element(self, node: ast.AugAssign, target: ast.Subscript, given: Value) -> Step:
+        owner, indices, site = self._place(target)
+        kind, run, runs = owner.type.dtype, owner.run, [index.run for index in indices]
+        slot = self.program.new_slot()  # for the old value, which has no name in the text
+        new = self.operation(node.op, [Value(kind, lambda lanes, mask: lanes.held[slot].value), given])
+        if not can_become(got := scalar_type(new), kind):
+            raise Problem(advice.other_array(target, owner.type, got))
+        compute = cast(new, kind, checked=False).run
+
+        def step(lanes: Lanes, mask: Mask) -> Mask:
+            ref = run(lanes, mask)
+            at = [index(lanes, mask) for index in runs]
+            lanes.held[slot].value = accesses.load(lanes, mask, ref, at, site)
+            value = compute(lanes, mask)
+            accesses.store(lanes, mask, ref, reach(lanes, mask, ref, at, site), value, site)
+            return mask
+
+        return step
+
+    def _Expr(self, node: ast.Expr) -> Step:
+        self.unused = node.value
+        value = self.expression(node.value)
+        self.unused = None
+        if isinstance(value, Known):
+            if isinstance(value.obj, names.Builtin):
+                text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
+                raise Problem(f"{text} does nothing without (): write {text}({axes})")
+            return _nothing
+        run = value.run
+
+        def step(lanes: Lanes, mask: Mask) -> Mask:
+            run(lanes, mask)
+            return mask
+
+        return step
+
+    def _Pass(self, node: ast.Pass) -> Step:
+        return _nothing
+
+    # -- where threads part and meet again: branches, loops, returns -----------------------------
+
+    def _If(self, node: ast.If) -> Step:
+        test = self.expression(node.test)
+        if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
+            return self.block(node.body if test.obj else node.orelse)
+        condition = is_true(test).run
+        body, orelse = self.inner(node.body), self.inner(node.orelse)
+        source = self.source
+
+        def step(lanes: Lanes, mask: Mask) -> Mask:
+            seen = condition(lanes, mask)
+            if lanes.watch is not None:
+                lanes.watch.tested(node, source, mask, seen)
+            if not isinstance(seen, np.ndarray):
+                lanes.figures.branches += mask.warp_count
+                return body(lanes, mask) if seen else orelse(lanes, mask)
+            yes, no = lanes.split(mask, seen)
+            a = body(lanes, yes) if yes.count else yes
+            b = orelse(lanes, no) if no.count else no
+            return lanes.together(a, b, mask)
+
+        return step
+
+    def _While(self, node: ast.While) -> Step:
+        if node.orelse:
+            raise Problem("a loop has no else")
+        condition = is_true(as_value(self.expression(node.test))).run
+        body = self.inner(node.body, in_loop=True)
+        return self._loop(node, lambda lanes, mask: (condition, _nothing, _nothing), body)
+
+    def _For(self, node: ast.For) -> Step:
+        if node.orelse:
+            raise Problem("a loop has no else")
+        if not isinstance(node.target, ast.Name):
+            raise Problem("a loop has one name")
+        start, stop, step = self._range(node.iter)
+        kind = scalar_type(stop)
+        name = node.target.id
+        if name in self.variables and not same(self.variables[name].type, kind):
+            raise Problem(f"{name} holds {self.variables[name].type} already, and range counts in {kind}")
+        put = self._assign_name(node.target, kind)
+        body = self.inner(node.body, in_loop=True)
+        begin, end, by = cast(start, kind, checked=False).run, as_value(stop).run, cast(step, kind, checked=False).run
+
+        def ready(lanes: Lanes, mask: Mask) -> tuple[Run, Any, Any]:
+            at, last, each = begin(lanes, mask), end(lanes, mask), by(lanes, mask)
+            falls = step.obj < 0 if isinstance(step, Known) else np.less(each, 0)
+
+            def going(lanes: Lanes, mask: Mask) -> Any:
+                mask.spend(OPERATION)
+                if isinstance(falls, np.ndarray):
+                    return np.where(falls, at > last, at < last)
+                return at > last if falls else at < last
+
+            def before(lanes: Lanes, mask: Mask) -> None:
+                put(lanes, mask, at)
+
+            def after(lanes: Lanes, mask: Mask) -> None:
+                nonlocal at
+                mask.spend(OPERATION)
+                at = at + each
+
+            return going, before, after
+
+        return self._loop(node, ready, body)
+
+    def _range(self, node: Any) -> tuple[Expression, Expression, Expression]:
+        found = self.expression(node.func) if isinstance(node, ast.Call) else None
+        if not isinstance(found, Known) or found.obj not in (python.range, names.range):
+            raise Problem("for goes over range(…) or jit.range(…) alone")
+        args = [self.expression(argument) for argument in node.args]
+        keywords = {keyword.arg: self.expression(keyword.value) for keyword in node.keywords}
+        unroll = keywords.pop("unroll", None)
+        if keywords or not 1 <= len(args) <= 3:
+            raise Problem("range takes one to three integers, and unroll=")
+        if unroll is not None and unroll != Known(None):
+            if not all(isinstance(x, Known) for x in (*args, unroll)):
+                raise Problem("a loop can only be unrolled if its range and unroll= are known before the launch")
+            if not isinstance(unroll.obj, int):  # type: ignore[union-attr]
+                raise Problem("unroll is a number, True or False")
+        for x in args:
+            if scalar_type(x).kind not in "iu":
+                raise Problem(f"range takes integers, not {scalar_type(x)}")
+        start = args[0] if len(args) > 1 else Known(0)
+        return start, args[min(1, len(args) - 1)], args[2] if len(args) > 2 else Known(1)
+
+    def _loop(self, node: Any, ready: Callable, body: Step) -> Step:
+        source, variables = self.source, self.variables
+        leaves = [type(part) for part in ast.walk(node) if isinstance(part, (ast.Break, ast.Continue))]
+        decide = steering(node) if isinstance(node, ast.While) else None
+
+        def step(lanes: Lanes, mask: Mask) -> Mask:
+            test, before, after = ready(lanes, mask)
+            here, done, watch = mask, None, lanes.watch
+            rounds = Rounds(node, source, decide, variables)
+            if watch is not None:
+                watch.enters()
+            lanes.loops.append([None, None])
+            while True:
+                here, left = _still(lanes, here, test(lanes, here))
+                done = left if done is None else done if left is None else lanes.mask(done.on | left.on)
+                if not here.count:
+                    break
+                rounds.count(lanes, here)
+                before(lanes, here)
+                if watch is not None:
+                    watch.round(node, source, lanes, here, variables)
+                here = body(lanes, here)
+                if leaves:
+                    here = _back(lanes, here)
+                if not here.count:
+                    break
+                after(lanes, here)
+            if watch is not None:
+                watch.leaves(node, source, mask)
+            broken = lanes.loops.pop()[0]
+            if broken is not None:
+                done = broken if done is None else lanes.mask(done.on | broken.on)
+            return mask if done is not None and done.count == mask.count else done or lanes.nobody
+
+        return step
+
+    def _Break(self, node: ast.Break | ast.Continue) -> Step:
+        if not self.in_loop:
+            raise Problem(f"{ast.unparse(node)} stands in a loop")
+        way = int(isinstance(node, ast.Continue))  # its place in `lanes.loops`
+
+        def step(lanes: Lanes, mask: Mask) -> Mask:
+            before = lanes.loops[-1][way]
+            lanes.loops[-1][way] = mask if before is None else lanes.mask(before.on | mask.on)
+            return lanes.nobody
+
+        return step
+
+    _Continue = _Break
+
+    def _Return(self, node: ast.Return) -> Step:
+        value = Known(None) if node.value is None else self.expression(node.value)
+        if value == Known(None):
+            if self.is_device and self.result not in (None, VOID):
+                raise Problem("this function returns a value elsewhere")
+            return self._returning(None) if self.is_device else self._exiting(self.source.line(node))
+        if not self.is_device:
+            raise Problem("a kernel returns nothing: write the result into an array")
+        given = as_value(value)
+        if self.result is None:
+            self.result = given.type
+        elif not same(self.result, given.type):
+            raise Problem(f"this function returns {self.result} elsewhere, and here {given.type}")
+        return self._returning(given.run)
+
+    def _exiting(self, line: int) -> Step:
+        def step(lanes: Lanes, mask: Mask) -> Mask:
+            lanes.exit(mask, line)
+            return lanes.nobody
+
+        return step
+
+    def _returning(self, run: Run | None) -> Step:
+        def step(lanes: Lanes, mask: Mask) -> Mask:
+            frame = lanes.returns[-1]
+            if run is not None:
+                value = run(lanes, mask)
+                frame[0] = value if frame[1] is None else _merged(mask.on, value, frame[0])
+            frame[1] = mask.on if frame[1] is None else frame[1] | mask.on
+            return lanes.nobody
+
+        return step
+
+    # -- expressions: names and attributes -------------------------------------------------------
+
+    def _Constant(self, node: ast.Constant) -> Expression:
+        return Known(node.value)
+
+    def _Tuple(self, node: ast.Tuple) -> Expression:
+        parts = [self.expression(part) for part in node.elts]
+        known = _all_known(parts)
+        return packed([as_value(part) for part in parts]) if known is None else Known(tuple(known))
+
+    def _Name(self, node: ast.Name) -> Expression:
+        if node.id in self.variables:
+            return self._variable(node, self.variables[node.id])
+        if node.id in self.constants:
+            return Known(self.constants[node.id])
+        found = self.source.outside(node.id)
+        if found is MISSING:
+            raise Problem(f"nothing is called {node.id} here")
+        self.program.used.append((self.source, node.id, found))
+        return name_of(found)
+
+    def _variable(self, node: ast.Name, variable: Variable) -> Value:
+        slot, source = variable.slot, self.source
+
+        def run(lanes: Lanes, mask: Mask) -> Any:
+            held = lanes.held[slot]
+            if held.given is not EVERYONE:
+                lanes.check_value(mask, held, node, source)
+            return held.value
+
+        return Value(variable.type, run, variable.origin)
+
+    def _Attribute(self, node: ast.Attribute) -> Expression:
+        owner = self.expression(node.value)
+        if isinstance(owner, Known):
+            if isinstance(owner.obj, names.Dim3):
+                if node.attr not in ("x", "y", "z"):
+                    raise Problem(f"{owner.obj!r} has .x, .y and .z")
+                dim, axis = owner.obj.name, "xyz".index(node.attr)
+                return Value(UINT, lambda lanes, mask: lanes.axes[dim][axis])
+            try:
+                return name_of(getattr(owner.obj, node.attr))
+            except AttributeError as error:
+                raise Problem(str(error)) from None
+        run = owner.run
+        if isinstance(owner.type, ArrayType):
+            sizes = Tuple((SIZE,) * owner.type.ndim, True)
+            if node.attr == "ndim":
+                return Known(owner.type.ndim)
+            if node.attr == "size":
+                return Value(SIZE, lambda lanes, mask: np.int64(math.prod(run(lanes, mask).shape)))
+            if node.attr == "shape":
+                return Value(sizes, lambda lanes, mask: tuple(map(np.int64, run(lanes, mask).shape)))
+            if node.attr == "strides":
+                return Value(sizes, lambda lanes, mask: tuple(map(np.int64, run(lanes, mask).strides)))
+        raise Problem(f"a {owner.type} has no .{node.attr} in a kernel; an array has .shape, .size, .ndim")
+
+    # -- elements --------------------------------------------------------------------------------
+
+    def _Subscript(self, node: ast.Subscript) -> Expression:
+        owner, index = self.expression(node.value), self.expression(node.slice)
+        if isinstance(owner, Known):
+            if not isinstance(index, Known):
+                raise Problem("only an array argument has elements that a thread chooses")
+            try:
+                return name_of(owner.obj[index.obj])
+            except (TypeError, IndexError, KeyError) as error:
+                raise Problem(str(error)) from None
+        if isinstance(owner.type, Tuple):
+            return self._part(owner, index)
+        if not isinstance(owner.type, (ArrayType, Pointer)):
+            raise Problem(f"only arrays have elements; this is a {owner.type}")
+        indices = self.indices(owner, index, node)
+        if len(indices) < owner.type.ndim:
+            return self._view(owner, indices)
+        site, run, runs = self.site(node), owner.run, [index.run for index in indices]
+        if len(runs) == 1:  # without a loop: most elements are read here
+            first = runs[0]
+            return Value(
+                owner.type.dtype,
+                lambda lanes, mask: accesses.load(lanes, mask, run(lanes, mask), [first(lanes, mask)], site),
+            )
+
+        def load(lanes: Lanes, mask: Mask) -> Any:
+            return accesses.load(lanes, mask, run(lanes, mask), [index(lanes, mask) for index in runs], site)
+
+        return Value(owner.type.dtype, load)
+
+    def _part(self, owner: Value, index: Expression) -> Value:
+        if not isinstance(index, Known) or not isinstance(index.obj, int):
+            raise Problem("which value of several is meant must be known before the launch")
+        if not 0 <= index.obj < len(owner.type.types):
+            count = len(owner.type.types)
+            raise Problem(f"there are {count} values, 0 to {count - 1}; got {index.obj}")
+        return _one_of(owner, index.obj)
+
+    def indices(self, owner: Value, index: Expression, node: Any) -> list[Value]:
+        """The index of each axis. Raises `Problem` for too many, and for what is no integer."""
+        given = as_value(index)
+        if isinstance(given.type, (ArrayType, Pointer)):
+            raise Problem("an index is one integer for each axis, not an array")
+        if isinstance(index, Known) and isinstance(index.obj, tuple):
+            parts = [as_value(Known(part)) for part in index.obj]
+        elif isinstance(given.type, Tuple):
+            parts = [_one_of(given, k) for k in range(len(given.type.types))]
+        else:
+            parts = [given]
+        if len(parts) > owner.type.ndim:
+            raise Problem(advice.too_many(node, owner.type.ndim))
+        for part in parts:
+            if scalar_type(part).kind not in "iu":
+                raise Problem(f"an index is an integer, not {part.type}; // divides to one")
+        return parts
+
+    def _view(self, owner: Value, indices: list[Value]) -> Value:
+        """``x[0]`` of an array with two axes: what's left after the first."""
+        runs, run = [index.run for index in indices], owner.run
+        if owner.type.ndim < 1:
+            raise Problem("an array of no axes has no elements to choose")
+
+        def view(lanes: Lanes, mask: Mask) -> Ref:
+            ref, offset = run(lanes, mask), 0
+            for axis, index in enumerate(runs, ref.axis):
+                offset = offset + as_index(index(lanes, mask)) * ref.part.strides[axis]
+            return Ref(ref.part, ref.axis + len(runs), ref.offset + offset)
+
+        return Value(ArrayType(owner.type.dtype, owner.type.ndim - len(indices)), view, owner.origin)
+
+    # -- operators -------------------------------------------------------------------------------
+
+    def operation(self, op: Any, operands: list[Expression]) -> Expression:
+        if type(op) not in _OPERATORS:
+            raise _missing(op)
+        name = _OPERATORS[type(op)]
+        known = _all_known(operands)
+        if known is not None:
+            try:
+                return Known(OPERATORS[name](*known))
+            except Exception as error:
+                raise Problem(str(error)) from None
+        first = operands[0]
+        if isinstance(op, (ast.Add, ast.Sub)) and isinstance(first, Value) and isinstance(first.type, Pointer):
+            return self._moved(first, operands[1], OPERATORS[name])
+        return called(name, operands, "smaller" if name in _SMALLER else "")
+
+    def _moved(self, pointer: Value, by: Expression, add: Callable) -> Value:
+        """Shared memory plus a number: the same, from there on."""
+        if scalar_type(by).kind not in "iu":
+            raise Problem("only an integer can be added to shared memory")
+        run, steps = pointer.run, as_value(by).run
+
+        def moved(lanes: Lanes, mask: Mask) -> Ref:
+            ref = run(lanes, mask)
+            return ref._replace(offset=add(ref.offset, as_index(steps(lanes, mask))))
+
+        return Value(pointer.type, moved)
+
+    def _BinOp(self, node: ast.BinOp) -> Expression:
+        if missing := advice.of_many(node):
+            raise Problem(missing)
+        return self.operation(node.op, [self.expression(node.left), self.expression(node.right)])
+
+    def _UnaryOp(self, node: ast.UnaryOp) -> Expression:
+        return self.operation(node.op, [self.expression(node.operand)])
+
+    def _Compare(self, node: ast.Compare) -> Expression:
+        if len(node.ops) > 1:
+            if any(isinstance(part, ast.BinOp) and isinstance(part.op, ast.BitAnd) for part in node.comparators):
+                raise Problem("& comes before < and >: write `and` between two tests")
+            raise Problem("compare two values at a time: 0 <= i and i < n")
+        return self.operation(node.ops[0], [self.expression(node.left), self.expression(node.comparators[0])])
+
+    def _BoolOp(self, node: ast.BoolOp) -> Expression:
+        is_and = isinstance(node.op, ast.And)
+        parts = [self.expression(part) for part in node.values]
+        result = parts[0]
+        for other in parts[1:]:
+            if isinstance(result, Known) and isinstance(other, Known):
+                result = Known((result.obj and other.obj) if is_and else (result.obj or other.obj))
+            else:
+                called("logical_and", (result, other))  # refuses what has no truth
+                result = self._short(is_true(as_value(result)), is_true(as_value(other)), is_and)
+        return result
+
+    def _short(self, first: Value, second: Value, is_and: bool) -> Value:
+        """As in C, what stands on the right is looked at only by the threads for which it matters."""
+        left, right = first.run, second.run
+
+        def run(lanes: Lanes, mask: Mask) -> Any:
+            mask.spend(OPERATION)
+            seen = left(lanes, mask)
+            if not isinstance(seen, np.ndarray):
+                return right(lanes, mask) if bool(seen) == is_and else seen
+            rest = lanes.mask(mask.on & (seen if is_and else ~seen))
+            if not rest.count:
+                return seen
+            other = right(lanes, rest)
+            return seen & other if is_and else seen | other
+
+        return Value(BOOL, run)
+
+    def _IfExp(self, node: ast.IfExp) -> Expression:
+        test, x, y = self.expression(node.test), self.expression(node.body), self.expression(node.orelse)
+        if isinstance(test, Known):
+            raise Problem("the test of `a if test else b` has to be something that threads compute; use `if` instead")
+        x, y = _like(x, y), _like(y, x)
+        if not same(x.type, y.type):
+            raise Problem(f"one side is {x.type} and the other {y.type}")
+        condition, first, second = is_true(test).run, x.run, y.run
+
+        def run(lanes: Lanes, mask: Mask) -> Any:
+            seen = condition(lanes, mask)
+            if not isinstance(seen, np.ndarray):
+                return first(lanes, mask) if seen else second(lanes, mask)
+            yes, no = lanes.split(mask, seen)
+            if not no.count:
+                return first(lanes, yes)
+            if not yes.count:
+                return second(lanes, no)
+            return np.where(seen, first(lanes, yes), second(lanes, no))
+
+        return Value(x.type, run)
+
+    # -- calls -----------------------------------------------------------------------------------
+
+    def _Call(self, node: ast.Call) -> Expression:
+        function = self.expression(node.func)
+        if not isinstance(function, Known):
+            raise Problem("this is a value, not a function")
+        if any(isinstance(x, ast.Starred) for x in node.args) or any(keyword.arg is None for keyword in node.keywords):
+            raise Problem("arguments are written out, without * and **")
+        args = [self.expression(argument) for argument in node.args]
+        keywords = {str(keyword.arg): self.expression(keyword.value) for keyword in node.keywords}
+        call = function.obj.build if isinstance(function.obj, names.Builtin) else _found(names.PYTHONS, function.obj)
+        if call is not None:
+            try:
+                inspect.signature(call).bind(self, node, *args, **keywords)
+            except TypeError as error:
+                if function.obj in (names.grid, names.gridsize) and not args:
+                    raise Problem(f"write {function.obj!r}(1), or 2 or 3 for the number of axes") from None
+                raise Problem(f"{function.obj!r}: {error}") from None
+            return call(self, node, *args, **keywords)
+        return self._other(node, function.obj, args, keywords)
+
+    def _other(self, node: Any, function: Any, args: list[Expression], keywords: dict[str, Expression]) -> Expression:
+        if hasattr(function, "as_part_of"):  # a kernel of ours
+            if keywords:
+                raise Problem("a function of the device takes no keywords")
+            return function.as_part_of(self, args)
+        name = _found(FUNCTIONS, function)
+        if name is not None:
+            dtype, count = keywords.pop("dtype", Known(None)), len(SIGNATURES[name][0][0])
+            if keywords or len(args) != count or dtype != Known(None):
+                raise Problem(f"np.{name} takes {count} {'number' if count == 1 else 'numbers'} and no keywords")
+            return called(name, args)
+        if function is print:
+            raise LeftOut(
+                f"no thread prints: cupyx.jit calls print while it compiles, or refuses it. There's {_INSTEAD['print']}"
+            )
+        known = _all_known([*args, *keywords.values()])
+        if known is not None:
+            try:
+                found = function(*known[: len(args)], **dict(zip(keywords, known[len(args) :])))
+            except Exception as error:
+                raise Problem(str(error)) from None
+            if isinstance(found, np.ndarray):
+                raise Problem(_no_arrays(found))
+            return name_of(found)
+        if inspect.isclass(function) and issubclass(function, (bool, int, float, complex, np.generic)):
+            if len(args) != 1 or keywords:
+                raise Problem(f"{function.__name__}(…) takes one number")
+            return cast(args[0], np.dtype(function), checked=False)
+        word = getattr(function, "__name__", str(function))
+        instead = _INSTEAD.get(word, f"np.{word}" if hasattr(math, word) and word in SIGNATURES else _FUNCTIONS)
+        raise Problem(f"a kernel doesn't know {word}. There's {instead}")
+
+
+def _found(table: dict[Any, Any], function: Any) -> Any:
+    return table.get(function) if function.__hash__ else None
+
+
+def _no_arrays(x: np.ndarray) -> str:
+    shared = f", or jit.shared_memory(np.{x.dtype}, {x.size})" if x.dtype.kind in "biufc" else ""
+    if shared:
+        shared += ", which all threads of the block share; a thread's own numbers are variables"
+    return f"a kernel makes no arrays: give it one as an argument{shared}"
+
+
+def inlined(caller: Translation, source: Source, args: list[Expression]) -> Value:
+    """A call of a function of the device, in `caller`: its own names, its own lines."""
+    given = [as_value(x) for x in args]
+    if len(given) != len(source.parameters):
+        raise Problem(f"{source.name} takes {source.takes}, got {len(given)}")
+    made = caller.program.function(source, given)
+    own = [variable.slot for variable in made.variables.values()]
+    runs, result = [value.run for value in given], made.result
+    parameters = own[: len(given)]
+
+    def run(lanes: Lanes, mask: Mask) -> Any:
+        values = [one(lanes, mask) for one in runs]
+        for slot in own:
+            lanes.held[slot].given = NOBODY
+        for slot, value in zip(parameters, values):
+            lanes.held[slot].put(value)
+        lanes.returns.append([None, None])
+        made.body(lanes, mask)
+        value, on = lanes.returns.pop()
+        if result not in (None, VOID) and (on is None or (mask.on & ~on).any()):
+            without = mask.on if on is None else mask.on & ~on
+            raise source.wrong(
+                NeverWritten, source.tree, "this thread gets to the end without a return.",
+                place=lanes.first_of(without),
+            )  # fmt: skip
+        return value
+
+    return Value(VOID if result is None else result, run)
+
+
+def _merged(on: np.ndarray, new: Any, old: Any) -> Any:
+    if isinstance(new, tuple):
+        return tuple([_merged(on, a, b) for a, b in zip(new, old)])
+    return np.where(on, new, old)
+
+
+def _still(lanes: Lanes, mask: Mask, seen: Any) -> tuple[Mask, Mask | None]:
+    """Those who go round once more, and those who leave."""
+    if not isinstance(seen, np.ndarray):
+        lanes.figures.branches += mask.warp_count
+        return (mask, None) if seen else (lanes.nobody, mask)
+    stay, leave = lanes.split(mask, seen)
+    return (mask, None) if not leave.count else (stay, leave)
+
+
+def _back(lanes: Lanes, here: Mask) -> Mask:
+    """After the body, those who said `continue` are back."""
+    again = lanes.loops[-1][1]
+    lanes.loops[-1][1] = None
+    return here if again is None else lanes.mask(here.on | again.on)
+
+
+def _one_of(several: Value, k: int) -> Value:
+    run = several.run
+    return Value(several.type.types[k], lambda lanes, mask: run(lanes, mask)[k])
+
+
+def _all_known(parts: Sequence[Expression]) -> list[Any] | None:
+    """What these are, if all of them are known before the launch."""
+    known = [part.obj for part in parts if isinstance(part, Known)]
+    return known if len(known) == len(parts) else None
+
+
+def name_of(found: Any) -> Expression:
+    """What a name from outside means."""
+    if isinstance(found, names.Name) and found.name == "warpsize":
+        return Value(INT, lambda lanes, mask: np.int32(32))
+    return Known(found)
+
+
+def _like(x: Expression, other: Expression) -> Value:
+    """A number written in the text takes the type of the other side."""
+    if isinstance(x, Value) or isinstance(x.obj, np.generic):
+        return as_value(x)
+    if not is_number(x.obj):
+        raise Problem("both sides are numbers")
+    return cast(x, scalar_type(other))
+
+
+def _nothing(lanes: Lanes, mask: Mask) -> Mask:
+    return mask
+
+
+def _putting(put: Put, run: Run) -> Step:
+    def step(lanes: Lanes, mask: Mask) -> Mask:
+        put(lanes, mask, run(lanes, mask))
+        return mask
+
+    return step
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -1,0 +1,170 @@
+"""C's numbers, as cupyx.jit knows them: which type a value has, and which types a function takes.
+
+A number written in a kernel is an int32, or a float32 if it has a point. Of two types, the later one in `ORDER` wins.
+An int and a uint don't mix, though: a value never changes its kind on the way, except by a cast such as ``int(i)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+ORDER = "?bBhHiIlLqQefdFD"
+BOOL, INT, UINT, SIZE = np.dtype("?"), np.dtype("i"), np.dtype("I"), np.dtype("q")
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """An array argument, or a part of one: ``x[0]`` of two axes has one."""
+
+    dtype: np.dtype
+    ndim: int
+
+    def __str__(self) -> str:
+        return f"{self.dtype} array of {self.ndim} {'axis' if self.ndim == 1 else 'axes'}"
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """Shared memory. It has elements, but it doesn't know how many."""
+
+    dtype: np.dtype
+    ndim: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.dtype} shared memory"
+
+
+@dataclass(frozen=True)
+class Tuple:
+    """Several values, such as ``jit.grid(2)``."""
+
+    types: tuple[Any, ...]
+    is_shape: bool = False
+
+    def __str__(self) -> str:
+        return f"tuple of {len(self.types)}"
+
+
+@dataclass(frozen=True)
+class Void:
+    """What a function gives that returns nothing."""
+
+    def __str__(self) -> str:
+        return "nothing"
+
+
+VOID = Void()
+
+
+def type_of(x: Any) -> np.dtype:
+    """The type of a number that's known before the launch. Raises `TypeError` for what is no number."""
+    if isinstance(x, np.generic):
+        return x.dtype
+    if isinstance(x, bool):
+        return BOOL
+    if isinstance(x, int):
+        return INT if -(2**31) <= x < 2**31 else np.dtype(np.int64)
+    if isinstance(x, float):
+        return np.dtype("f")
+    if isinstance(x, complex):
+        return np.dtype("F")
+    raise TypeError(f"{x!r} is no number")
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two types are one. (NumPy finds a dtype equal to anything that has it.)"""
+    return type(a) is type(b) and a == b
+
+
+def is_number(x: Any) -> bool:
+    return isinstance(x, (bool, int, float, complex, np.generic)) and not isinstance(x, (np.str_, np.bytes_))
+
+
+def can_become(a: np.dtype, b: np.dtype) -> bool:
+    """Whether a value of type `a` may be stored as `b`: bool, uint, int, float, complex, only upwards."""
+    return a == b or bool(np.can_cast(a, b, "same_kind"))
+
+
+def number_as(x: Any, dtype: np.dtype) -> Any:
+    """A known number as this type. Raises `TypeError` if it doesn't fit, such as -1 as uint32."""
+    try:
+        return dtype.type(x)
+    except OverflowError:
+        raise TypeError(f"{x} doesn't fit into {dtype}") from None
+
+
+# -- Functions: the types that each takes, in the order in which they're tried --------------------
+
+
+def _each(letters: str, count: int, out: str = "") -> list[tuple[str, str]]:
+    """One signature for each letter: `count` operands of that type, and a result of the same type or of `out`."""
+    return [(letter * count, out or letter) for letter in letters]
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    return [(entry[:-2], entry[-1]) for entry in text.split()]
+
+
+INTS, REALS, FLOATS = "bBhHiIlLqQ", "efd", "efdFD"
+_COMPARE = _pairs("??>? qq>? QQ>? qQ>? Qq>? ee>? ff>? dd>?")
+_TABLE: dict[str, list[tuple[str, str]]] = {
+    "arccos arccosh arcsin arcsinh arctan arctanh cos cosh exp exp2 expm1 i0 log log10 log1p log2 rint sin sinh sqrt "
+    "tan tanh": _each(FLOATS, 1),
+    "cbrt deg2rad degrees fabs rad2deg radians sinc": _each(REALS, 1),
+    "absolute": _each("?" + INTS + REALS, 1) + _pairs("F>f D>d"),
+    "ceil fix floor trunc": _each("?" + INTS + REALS, 1),
+    "negative positive": _each(INTS + FLOATS, 1),
+    "conjugate reciprocal square": _each(INTS + FLOATS, 1),
+    "sign": _each(INTS, 1),
+    "invert": _each("?" + INTS, 1),
+    "bitwise_count": _each(INTS, 1, "B"),
+    "logical_not": _each("?" + INTS + REALS, 1, "?"),
+    "not": _each("?" + INTS + FLOATS, 1, "?"),
+    "isfinite isinf isnan": _each(FLOATS, 1, "?"),
+    "signbit": _each(REALS, 1, "?"),
+    "add fmax fmin maximum minimum multiply": _each("?" + INTS + FLOATS, 2),
+    "subtract": _each(INTS + FLOATS, 2),
+    "true_divide": _pairs("qq>d qQ>d Qq>d QQ>d") + _each(FLOATS, 2),
+    "floor_divide fmod remainder": _each(INTS + REALS, 2),
+    "power": [("??", "b"), *_each(INTS + FLOATS, 2)],
+    "float_power": _pairs("dd>d FF>D DD>D"),
+    "arctan2 copysign hypot nextafter": _each(REALS, 2),
+    "bitwise_and bitwise_or bitwise_xor": _each("?" + INTS, 2),
+    "left_shift right_shift gcd lcm": _each(INTS, 2),
+    "ldexp": _pairs("ei>e fi>f el>e fl>f di>d dq>d"),
+    "greater greater_equal less less_equal": [*_COMPARE, *_each("FD", 2, "?")],
+    "equal not_equal": [*_COMPARE, *_each("FD", 2, "?")],
+    "logical_and logical_or smaller": _COMPARE,
+    "logical_xor": _each("?" + INTS + REALS, 2, "?"),
+}
+SIGNATURES = {name: signatures for names, signatures in _TABLE.items() for name in names.split()}
+# CuPy has these signatures too, and they win over later ones. But its compiler can't use them.
+_REFUSED = {"sign": FLOATS, "sinc": "FD", "negative": "?", "positive": "?", "subtract": "?", "gcd": "?", "lcm": "?"}
+
+
+def signature(name: str, types: Sequence[np.dtype]) -> tuple[list[np.dtype], np.dtype] | None:
+    """The operands' types and the result's, when the function `name` is called with these types. None if it can't be.
+
+    >>> signature("add", [np.dtype("i"), np.dtype("f")])
+    ([dtype('float32'), dtype('float32')], dtype('float32'))
+    """
+    most = [ORDER.index(dtype.char) for dtype in types]
+    for letters, out in sorted(_all(name), key=_place):
+        if len(letters) == len(most) and all(at <= ORDER.index(letter) for at, letter in zip(most, letters)):
+            refused = set(letters) <= set(_REFUSED.get(name, ""))
+            return None if refused else ([np.dtype(letter) for letter in letters], np.dtype(out))
+    return None
+
+
+def _all(name: str) -> list[tuple[str, str]]:
+    count = len(SIGNATURES[name][0][0])
+    return SIGNATURES[name] + _each(_REFUSED.get(name, ""), count)
+
+
+def _place(entry: tuple[str, str]) -> int:
+    """Only a refused signature has to find its place. Others keep theirs, since sorting is stable."""
+    return max(map(ORDER.index, entry[0])) if entry[0] in ("?", "??") else len(ORDER)

@@ -1,0 +1,227 @@
+"""What an expression of a kernel is: something known before the launch, or a value that each thread computes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..surface import names
+from .lanes import FUNCTION, OPERATION, Lanes, Mask
+from .types import BOOL, ArrayType, Pointer, Tuple, can_become, is_number, number_as, signature, type_of
+
+Run = Callable[[Lanes, Mask], Any]
+
+
+class Name:
+    """A name of cupyx.jit's, which has a meaning inside a kernel only. `names.py` has all of them."""
+
+    wanted = ""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = self.__name__ = name
+        self.__doc__ = text
+
+    def __repr__(self) -> str:
+        return f"jit.{self.name}"
+
+
+class Known(NamedTuple):
+    """A number, a module, a function: the kernel is compiled with it."""
+
+    obj: Any
+
+
+class Value(NamedTuple):
+    """What each thread computes: its type, and how to get it. `origin` names the arrays it may be a part of."""
+
+    type: Any
+    run: Run
+    origin: frozenset[str] = frozenset()
+
+
+Expression = Known | Value
+
+
+class Problem(TypeError):
+    """Why cupyx.jit would refuse an expression. Its line is added by `Translation`, and better words for `UNSIGNED`."""
+
+    begin = "cupyx.jit would not compile this: "
+
+    def __init__(self, text: str, hint: str = "") -> None:
+        super().__init__(text + hint)
+        self.text, self.hint = text, hint
+
+
+class LeftOut(Problem):
+    """What cupyx.jit takes, and no thread does."""
+
+    begin = ""
+
+
+class WholeArray(Problem):
+    """An array where a number is needed. `Translation` adds what to write."""
+
+
+def as_value(x: Expression) -> Value:
+    """`x` as something that a thread computes with. Raises `Problem` for a string, a module and the like."""
+    if isinstance(x, Value):
+        return x
+    if isinstance(x.obj, tuple):
+        return packed([as_value(Known(part)) for part in x.obj])
+    if isinstance(x.obj, Name):
+        raise Problem(f"{x.obj!r} alone is no number{x.obj.wanted}")
+    if not is_number(x.obj):
+        if isinstance(x.obj, np.ndarray):
+            raise Problem("a thread computes with one number at a time, and this is a whole array from outside")
+        raise Problem(f"{_described(x.obj)} is no number, and a thread computes with numbers only")
+    kind = type_of(x.obj)
+    number = number_as(x.obj, kind)
+    return Value(kind, lambda lanes, mask: number)
+
+
+def _described(x: Any) -> str:
+    return f"{type(x).__name__} {getattr(x, '__name__', repr(x))[:40]}"
+
+
+def packed(parts: Sequence[Value]) -> Value:
+    """Several values in one, such as the index ``i, j``."""
+    runs = [part.run for part in parts]
+    return Value(
+        Tuple(tuple(part.type for part in parts)), lambda lanes, mask: tuple([run(lanes, mask) for run in runs])
+    )
+
+
+def scalar_type(x: Expression) -> np.dtype:
+    """The type of a number. Raises `Problem` for arrays and the rest."""
+    if isinstance(x, Known):
+        return as_value(x).type
+    if isinstance(x.type, (ArrayType, Pointer)):
+        raise WholeArray("a thread computes with one number at a time")
+    if not isinstance(x.type, np.dtype):
+        raise Problem(f"a thread computes with one number at a time, and this gives {x.type}")
+    return x.type
+
+
+def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
+    """`x` as this type. Raises `Problem` if its kind would change, unless the program asked for that."""
+    if isinstance(x, Known):
+        if not is_number(x.obj):
+            raise Problem(f"{_described(x.obj)} is no number")
+        try:
+            return as_value(Known(number_as(x.obj, to)))
+        except TypeError as error:
+            raise Problem(str(error), hint(type_of(x.obj), to)) from None
+    kind = scalar_type(x)
+    if kind == to:
+        return x
+    if checked and not can_become(kind, to):
+        raise Problem(f"{kind} doesn't become {to} by itself", hint(kind, to))
+    run = x.run
+    return Value(to, lambda lanes, mask: converted(run(lanes, mask), to))
+
+
+def converted(value: Any, to: np.dtype) -> Any:
+    return value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
+
+
+UNSIGNED = ". jit.threadIdx.x, jit.grid and their like are unsigned: write int(jit.threadIdx.x), int(jit.grid(1))"
+
+
+def hint(kind: np.dtype, to: np.dtype) -> str:
+    """What to write, where an int meets a uint."""
+    if {kind.kind, to.kind} == {"i", "u"}:
+        return UNSIGNED
+    return f": write {'int' if to.kind == 'i' else f'np.{to}'}(…)" if to.kind in "iuf" else ""
+
+
+# -- Functions of numbers -------------------------------------------------------------------------
+
+_PLAIN = names(
+    """
+    add subtract multiply maximum minimum fmax fmin absolute negative positive less less_equal greater greater_equal
+    equal not_equal logical_and logical_or logical_not logical_xor invert bitwise_and bitwise_or bitwise_xor left_shift
+    right_shift square conjugate fabs sign signbit isnan isinf isfinite copysign bitwise_count floor ceil trunc rint
+    """
+)
+
+
+def _integral_power(x: Any, y: Any) -> Any:
+    return np.where(y < 0, np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0)), np.power(x, np.maximum(y, 0)))
+
+
+def _integral_reciprocal(x: Any) -> Any:
+    return np.where(x == 0, x, 1 // np.where(x == 0, 1, x))
+
+
+_OTHERWISE: dict[str, Callable] = {"not": np.logical_not, "fix": np.trunc, "i0": np.i0, "sinc": np.sinc}
+_ON_INTEGERS: dict[str, Callable] = {
+    "power": _integral_power, "reciprocal": _integral_reciprocal,
+    **dict.fromkeys(("floor", "ceil", "trunc", "fix"), np.positive),
+}  # fmt: skip
+
+
+# For numbers, Python's operators are ten times as fast as NumPy's functions.
+OPERATORS: dict[str, Callable] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "true_divide": operator.truediv,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow,
+    "left_shift": operator.lshift, "right_shift": operator.rshift,
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
+    "equal": operator.eq, "not_equal": operator.ne,
+    "negative": operator.neg, "invert": operator.invert, "not": operator.not_,
+}  # fmt: skip
+_NUMPYS = {"power", "left_shift", "right_shift", "invert", "not"}  # what the two compute differently
+
+
+def function(name: str) -> Callable:
+    return _OTHERWISE.get(name) or (name not in _NUMPYS and OPERATORS.get(name)) or getattr(np, name)
+
+
+def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
+    """The function `name` of these operands, converted to the types that it takes. `rule` has other types' name."""
+    types = [scalar_type(x) for x in operands]
+    found = signature(rule or name, types)
+    if found is None:
+        raise Problem(f"{name} doesn't take {' and '.join(map(str, types))}")
+    wanted, out = found
+    try:
+        runs = [cast(x, kind).run for x, kind in zip(operands, wanted)]
+    except Problem:
+        if {kind.kind for kind in types} == {"i", "u"}:
+            raise Problem(f"{' and '.join(map(str, types))} don't mix", UNSIGNED) from None
+        raise
+    compute = _ON_INTEGERS.get(name, function(name)) if wanted[0].kind in "biu" else function(name)
+    if wanted[0].kind == "b" and name in _ON_INTEGERS:
+        compute = np.logical_and if name == "power" else np.array
+    cost = OPERATION if name in _PLAIN or name == "not" else FUNCTION
+    return Value(out, _applied(compute, runs, cost, out))
+
+
+def _applied(compute: Callable, runs: list[Run], cost: int, out: np.dtype) -> Run:
+    if len(runs) == 1:
+        run = runs[0]
+
+        def unary(lanes: Lanes, mask: Mask) -> Any:
+            mask.spend(cost)
+            return _typed(compute(run(lanes, mask)), out)
+
+        return unary
+    first, second = runs
+
+    def binary(lanes: Lanes, mask: Mask) -> Any:
+        mask.spend(cost)
+        return _typed(compute(first(lanes, mask), second(lanes, mask)), out)
+
+    return binary
+
+
+def _typed(value: Any, out: np.dtype) -> Any:
+    return value if value.dtype == out else converted(value, out)
+
+
+def is_true(x: Value) -> Value:
+    """Whether `x` isn't 0."""
+    return cast(x, BOOL, checked=False)

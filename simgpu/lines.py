@@ -1,0 +1,64 @@
+"""Which line of the user's program is running, so that a message or a receipt can point at it."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import warnings
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+Place = tuple[str, int]  # a file, and a line number in it
+_libraries: tuple[str, ...] = ()
+
+
+def leave_out(*modules: Any) -> None:
+    """Lines in the folders of these packages are never the user's."""
+    global _libraries
+    _libraries += tuple(os.path.dirname(os.path.abspath(str(module.__file__))) + os.sep for module in modules)
+
+
+leave_out(np, sys.modules[__package__])
+
+
+def place_of_call() -> Place:
+    """The innermost line outside of the libraries; ``("", 0)`` if there's none."""
+    frame = _call()
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+
+
+def warn_at_call(message: str, category: type[Warning]) -> None:
+    """A warning that names the line `place_of_call` gives. Python shows it once for each line, not once for ours."""
+    frame = _call() or sys._getframe()
+    seen = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, registry=seen)
+
+
+def _call() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_libraries):
+        frame = frame.f_back
+    return frame
+
+
+def text_of(place: Place) -> str:
+    """``line 3 of train.py: total += float(loss)``. A notebook's cell is "the cell": its file name means nothing."""
+    path, number = place
+    if not path:
+        return "nobody's line"
+    is_cell = "ipykernel" in path or path.startswith("<ipython-input")
+    name = "the cell" if is_cell else path if path.startswith("<") else os.path.basename(path)
+    text = linecache.getline(path, number).strip().rstrip(",")
+    return f"line {number} of {name}{f': {text}' if text else ''}"
+
+
+def users_line() -> str:
+    """The line of the user's program that's running.
+
+    >>> users_line()
+    'line 1 of <doctest ...>: users_line()'
+    """
+    return text_of(place_of_call())

@@ -1,0 +1,91 @@
+"""A device's memory is limited. A buffer is a piece of it: a result owns one, and its views share it."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .refusals import LACKING_DTYPES, check_dtype
+
+UNIT = 512  # CuPy's memory pool hands out multiples of this many bytes
+
+
+class Memory(NamedTuple):
+    """A device's memory in bytes."""
+
+    used: int
+    free: int
+    peak: int
+    capacity: int
+
+
+class OutOfMemoryError(MemoryError):
+    """The device has no room for an array. Says how much is used, free and requested (CUDA.jl: OutOfGPUMemoryError)."""
+
+
+class Pool:
+    """How many bytes of a device's memory are in use."""
+
+    __slots__ = ("capacity", "used", "peak", "earlier_peaks", "device_name")
+
+    def __init__(self, capacity: int, device_name: str) -> None:
+        self.capacity, self.device_name = capacity, device_name
+        self.used = self.peak = 0
+        self.earlier_peaks: list[int] = []  # for each open receipt, `peak` at the time it was opened
+
+    def make_room(self, size: int) -> None:
+        """Raises `OutOfMemoryError` if `size` bytes don't fit."""
+        gc.collect()  # CuPy does this too: models that refer to themselves may be garbage already
+        if self.used + size > self.capacity:
+            raise OutOfMemoryError(
+                f"{self.device_name} is out of memory: {size:,} bytes asked for, {self.capacity - self.used:,} "
+                f"free, {self.used:,} used of {self.capacity:,}. Use smaller batches, or delete what is not needed."
+            )
+
+
+class Buffer:
+    """A piece of a device's memory. It's freed when the last array in it is gone."""
+
+    __slots__ = ("pool", "size", "root", "is_empty")
+
+    def __init__(self, pool: Pool, nbytes: int, root: Any) -> None:
+        self.size = 0  # in case make_room raises
+        self.pool = pool
+        size = -(-nbytes // UNIT) * UNIT
+        if pool.used + size > pool.capacity:
+            pool.make_room(size)
+        pool.used += size
+        self.size = size
+        if pool.used > pool.peak:
+            pool.peak = pool.used
+        self.root = root
+        self.is_empty = False  # whether it was made by `empty`, and holds its pattern: `emptied.py`
+
+    def __del__(self) -> None:
+        self.pool.used -= self.size
+
+
+def root_of(values: Any) -> Any:
+    """The array whose memory `values` is a view of, or `values` itself if it has its own."""
+    while (base := getattr(values, "base", None)) is not None:
+        # Between an array and its windows by strides, NumPy has an object of its own.
+        if not isinstance(base, np.ndarray) and not isinstance(getattr(base, "base", None), np.ndarray):
+            break
+        values = base
+    return values
+
+
+class Stored:
+    """Values in a buffer on a device: a simulated array's data, without its operations."""
+
+    __slots__ = ("_values", "device", "_buffer", "base", "__weakref__")
+
+    def __init__(self, values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> None:
+        if values.dtype.char in LACKING_DTYPES:
+            check_dtype(values.dtype)  # this raises; for each array, asking twice is faster than a call
+        self._values = values
+        self.device = device
+        self._buffer = buffer
+        self.base = base  # the array that this one is a view of, or None

@@ -1,0 +1,110 @@
+"""Where a simulated card stands when `simgpu` is used by itself: its number, and which of several is the current one.
+
+A library that has devices of its own puts its class in the place of `Place`, as fluxlite does.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from .memory import Stored
+from .words import WRITE
+
+# What gives the device in use, where unpickled arrays go. The last one counts.
+in_use: list[Callable[[], Any]] = []
+# The device of the `estimate` that this code runs in. Other threads don't see it.
+estimating: ContextVar[Any] = ContextVar("estimating", default=None)
+
+
+class _Entered(threading.local):
+    """The cards made current by ``with device:`` and ``device.use()``. Each thread has its own, as in CUDA."""
+
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+
+
+_entered = _Entered()
+
+
+class Place:
+    """A place for arrays: ``device(x)`` copies `x`, an array or a list, tuple or dict of arrays, there."""
+
+    backend = "Simulated"
+    cards: tuple[Any, ...] = ()
+    # The other half of a device, `Card`, has these.
+    upload: Callable[[Any], Any]
+    copy_from: Callable[[Any, Any], Any]
+    new_generator: Callable[[int | None], Any]
+
+    def __init__(self, index: int = 0, name: str = "") -> None:
+        self.index, self.name = index, name
+        self._rng: Any = None
+
+    # CuPy's names for a device's number: ``x.device.id``, ``int(x.device)``.
+    id = property(lambda self: self.index)
+
+    def __int__(self) -> int:
+        return self.index
+
+    def __call__(self, x: Any, dtype: Any = None) -> Any:
+        if isinstance(x, dict):
+            return {key: self(value, dtype) for key, value in x.items()}
+        if isinstance(x, (list, tuple)):
+            return type(x)(self(value, dtype) for value in x)
+        if not isinstance(x, (np.ndarray, Stored)):
+            return x
+        there = self.receive(x)
+        return there if dtype is None else there.astype(dtype, copy=False)
+
+    def receive(self, x: Any) -> Any:
+        """The array `x`, from the host or another card, here: `x` itself if it's here already."""
+        if not isinstance(x, Stored):
+            return self.upload(x)
+        return x if x.device == self else self.copy_from(x.device, x)
+
+    @property
+    def rng(self) -> Any:
+        """This card's generator of random numbers."""
+        if self._rng is None:
+            self.seed(None)
+        return self._rng
+
+    def seed(self, seed: int | None) -> None:
+        self._rng = self.new_generator(seed)
+
+    def use(self) -> None:
+        """Make this the current card, in this thread."""
+        _entered.stack[-1:] = [self]
+
+    def __enter__(self) -> Any:
+        _entered.stack.append(self)
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        _entered.stack.pop()
+
+    def current_card(self) -> Any:
+        """The current one of this computer's cards."""
+        return next((card for card in _entered.stack[-1:] if card in self.cards), self.cards[0])
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.index == other.index  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((self.backend, self.index))
+
+    def _mover(self, exact: bool = False) -> str:
+        """What a program writes to move an array here."""
+        return f"simgpu.devices()[{self.index}]" if exact or self.index else WRITE["to the GPU"]
+
+    def _reads(self, name: str) -> None:
+        """Called before `name` reads from an array on the host, as a side effect: a place for a check."""
+
+    def _habit(self) -> str:
+        """How a program makes the card of an array the current one."""
+        return "`with x.device:`"

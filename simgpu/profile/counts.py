@@ -1,0 +1,205 @@
+"""What a receipt holds: counts, events, lines of the program, and times.
+
+`recording.py` fills it in; `views.py` and `timelines.py` show it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from .. import events
+from ..events import Event
+from ..lines import Place, text_of
+from .seconds import Seconds
+
+MOST_KERNELS = 1_000
+
+
+@dataclass
+class Copies:
+    """Copies in one direction. The program asked for the explicit ones; the implicit ones are side effects."""
+
+    count: int = 0
+    bytes: int = 0
+    explicit: int = 0
+    implicit: int = 0
+
+    def add(self, event: Event) -> None:
+        self.count += event.times
+        self.bytes += event.bytes
+        self.explicit += event.times * event.explicit
+        self.implicit += event.times * (not event.explicit)
+
+    def __str__(self) -> str:
+        if not self.count:
+            return "none"
+        copies = "1 copy" if self.count == 1 else f"{self.count:,} copies"
+        size = "1 byte" if self.bytes == 1 else f"{self.bytes:,} bytes"
+        return f"{copies}, {size}: {self.explicit:,} explicit, {self.implicit:,} implicit"
+
+
+class Moment(NamedTuple):
+    """One event of a receipt. Times are in seconds since the receipt was opened.
+
+    `asked` is when the host requested it, and `went_on` when the host could continue. `start` and `end` are when the
+    device worked on it, in its `lane`: ``"compute"``, ``"copies in"`` or ``"copies out"``. A wait is in the lane
+    ``"host"``, and so is loading a kernel at its first use. On a real GPU we know only `asked`; the others are None.
+    `line` is the line of the program.
+    """
+
+    asked: float
+    went_on: float | None
+    start: float | None
+    end: float | None
+    lane: str
+    kind: str
+    name: str
+    times: int
+    bytes: int
+    explicit: bool
+    device: Any
+    line: str
+
+
+@dataclass
+class LineCosts:
+    """What one line of the program cost. `seconds` is how long the devices worked on it, None on a real GPU."""
+
+    line: str = ""
+    launches: int = 0
+    copies: int = 0
+    bytes: int = 0
+    waits: int = 0
+    seconds: float | None = 0.0
+
+    def add(self, event: Event) -> None:
+        self.launches += event.times * (event.kind == events.LAUNCH)
+        self.waits += event.times * (event.kind == events.SYNCHRONIZE)
+        if event.kind in _COPIES:
+            self.copies += event.times
+            self.bytes += event.bytes
+        if event.span is None:
+            self.seconds = None
+        elif self.seconds is not None and _LANES.get(event.kind) != "host":
+            self.seconds += (event.span.end - event.span.start) / 1e9
+
+
+_COPIES = (events.HOST_TO_DEVICE, events.DEVICE_TO_HOST, events.DEVICE_TO_DEVICE)
+_LANES = {events.HOST_TO_DEVICE: "copies in", events.DEVICE_TO_HOST: "copies out"}
+_LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host"}
+
+
+@dataclass(repr=False, eq=False)
+class Counts:
+    """What happened on all devices while a receipt was open; `Receipt` in `recording.py` describes the fields."""
+
+    launches: int | None = 0
+    memsets: int = 0
+    launched: Counter = field(default_factory=Counter)
+    kernels: list = field(default_factory=list)
+    host_to_device: Copies = field(default_factory=Copies)
+    device_to_host: Copies = field(default_factory=Copies)
+    device_to_device: Copies = field(default_factory=Copies)
+    synchronizations: int = 0
+    first_uses: int = 0
+    peak_memory: int | None = 0
+    events_left_out: int = 0
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._watched: list[Any] = []
+        self._invisible: list[Any] = []
+        self._events: list[tuple[Event, float, Place]] = []
+        self._lines: dict[Place, LineCosts] = {}
+        self._used: list[Any] = []  # the simulated devices that did work
+        self._host: Any = None  # the clock of a simulated GPU's host
+        self._begin = self._wall_begin = 0.0
+        self._end: tuple[float, float] | None = None  # on the host's clock, simulated or real, and on the real one
+
+    # -- time ------------------------------------------------------------------------------------
+
+    def _until(self) -> float:
+        """When all requested work is done, on the host's clock."""
+        if self._host is None:
+            return time.perf_counter()
+        return max(self._host.now, *(device.lanes.busy_until() for device in self._used))
+
+    @property
+    def seconds(self) -> Seconds:
+        """The time until all requested work is done. While the receipt is open, it's the time so far."""
+        simulated = self.simulated_seconds
+        return Seconds(self.wall_seconds, "measured") if simulated is None else simulated
+
+    @property
+    def simulated_seconds(self) -> Seconds | None:
+        """`seconds` if it's simulated, otherwise None."""
+        if self._host is None:
+            return None
+        end = self._until() if self._end is None else self._end[0]
+        return Seconds((end - self._begin) / 1e9, "simulated", self._used[0].card)
+
+    @property
+    def wall_seconds(self) -> float:
+        """The real time on this machine, in seconds."""
+        return (time.perf_counter() if self._end is None else self._end[1]) - self._wall_begin
+
+    # -- events, and lines of the program ---------------------------------------------------------
+
+    def timeline(self) -> list[Moment]:
+        """The events in order, at most 100,000. `events_left_out` says how many more there were."""
+        texts = {place: text_of(place) for place in self._lines}
+        return [self._moment(*entry, texts) for entry in self._events]
+
+    def _moment(self, event: Event, now: float, place: Place, texts: dict[Place, str]) -> Moment:
+        asked, went_on, start, end = now - self._wall_begin, None, None, None
+        if event.span is not None:
+            asked, went_on, start, end = ((time - self._begin) / 1e9 for time in event.span)
+        return Moment(
+            asked, went_on, start, end,
+            lane=_LANES.get(event.kind, "compute"), kind=event.kind, name=event.name, times=event.times,
+            bytes=event.bytes, explicit=event.explicit, device=event.device, line=texts[place],
+        )  # fmt: skip
+
+    def lines(self) -> list[LineCosts]:
+        """What each line of the program cost, most launches first."""
+        found = [replace(costs, line=text_of(place)) for place, costs in self._lines.items()]
+        return sorted(found, key=lambda costs: (-costs.launches, -costs.copies, -costs.waits, costs.line))
+
+    @property
+    def hidden_on(self) -> str:
+        """The devices that don't report their work. Empty if there are none."""
+        return ", ".join(map(repr, self._invisible))
+
+
+def _launch(counts: Counts, event: Event) -> None:
+    counts.launches = (counts.launches or 0) + event.times
+    counts.launched[event.name] += event.times
+    if event.figures is not None and len(counts.kernels) < MOST_KERNELS:
+        counts.kernels.append(event.figures)
+
+
+def _memset(counts: Counts, event: Event) -> None:
+    counts.memsets += event.times
+
+
+def _synchronize(counts: Counts, event: Event) -> None:
+    counts.synchronizations += event.times
+
+
+def _first_use(counts: Counts, event: Event) -> None:
+    counts.first_uses += event.times
+
+
+COUNT = {
+    events.LAUNCH: _launch,
+    events.MEMSET: _memset,
+    events.SYNCHRONIZE: _synchronize,
+    events.FIRST_USE: _first_use,
+    events.HOST_TO_DEVICE: lambda counts, event: counts.host_to_device.add(event),
+    events.DEVICE_TO_HOST: lambda counts, event: counts.device_to_host.add(event),
+    events.DEVICE_TO_DEVICE: lambda counts, event: counts.device_to_device.add(event),
+}

@@ -1,0 +1,137 @@
+"""`estimate`: how long something would take on a GPU, according to a simulated one. It's the same on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from ..asked import Asked
+from ..clocks import HostClock
+from ..device import Card, Device
+from ..memory import Stored
+from ..place import estimating
+from ..presets import Preset, preset
+from ..random import INTEGERS, ONE_DRAW, drawn, of_uniform
+from ..shapes import TooLargeError, outcome, untouched
+from .recording import Receipt
+from .seconds import Seconds
+
+
+class Estimate:
+    """What `estimate` found: `seconds`, the `receipt`, and the function's `result`, on the estimate's device."""
+
+    def __init__(self, receipt: Receipt, result: Any) -> None:
+        self.receipt, self.result = receipt, result
+
+    @property
+    def seconds(self) -> Seconds:
+        return self.receipt.seconds
+
+    def __repr__(self) -> str:
+        return f"{self.receipt!r}{self._remark()}"
+
+    def _repr_html_(self) -> str:
+        return f"{self.receipt._repr_html_()}{self._remark()}"
+
+    def _remark(self) -> str:
+        """A remark if nothing happened, since that's nearly always a mistake."""
+        return "" if self.receipt.timeline() else f"\n{_NOTHING}"
+
+
+_NOTHING = "Nothing ran on the GPU. Only arguments are moved to it: estimate(f, model, x), not a model that f reads."
+
+
+class Estimated(Card):
+    """Before a class of devices: for one estimate. It has its own clock, and only the estimate's receipt sees it.
+
+    Loading kernels and starting the GPU takes no time unless that `first_use` counts.
+    """
+
+    def __init__(self, like: Preset, shapes_only: bool, first_use: bool = True) -> None:
+        card = like if first_use else like._replace(first_use=0.0, start=0.0)
+        super().__init__(0, card, host=HostClock())
+        self.estimate = self
+        self.shapes_only = shapes_only
+        if shapes_only:
+            self.instead = self._outcome
+
+    def _outcome(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+        """`outcome`. What's too large for this computer is, as a rule, too large for the card, which then says so."""
+        try:
+            return outcome(function, *args, **kwargs)
+        except TooLargeError as error:
+            if self.pool.used + error.nbytes > self.pool.capacity:
+                self.pool.make_room(error.nbytes)
+            raise
+
+    def receive(self, x: Any) -> Any:
+        """A copy, even of an array that's on a simulated GPU already. It isn't reported."""
+        if not isinstance(x, Stored):
+            return super().receive(x)  # type: ignore[misc]
+        return x if x.device is self else self.copy_in(x._values)
+
+    def new_generator(self, seed: int | None) -> Any:
+        return _Unseen(self) if self.shapes_only else super().new_generator(seed)
+
+    def __repr__(self) -> str:
+        return "Simulated:0 (estimate)"
+
+
+class _Unseen:
+    """A random number generator for when values don't matter."""
+
+    def __init__(self, device: Any) -> None:
+        self._device = device
+
+    def random(self, size: Any = None, dtype: Any = np.float64) -> Any:
+        return self._made("random", size, dtype)
+
+    def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Any:
+        return self._made("standard_normal", size, dtype)
+
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
+        return self._made("uniform", size, dtype, of_uniform(low, high, dtype))
+
+    def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
+        return self._made("integers", size, dtype, INTEGERS)
+
+    def _made(self, name: str, size: Any, dtype: Any, asked: Asked = ONE_DRAW) -> Any:
+        values = untouched(() if size is None else (size,) if isinstance(size, int) else tuple(size), dtype)
+        return drawn(self._device, name, values, asked)
+
+
+class EstimatedDevice(Estimated, Device):
+    """A simulated GPU for one estimate."""
+
+
+def estimate(
+    fn: Callable, *args: Any, like: Any = "NVIDIA T4", shapes_only: bool = False, first_use: bool = False
+) -> Estimate:
+    """How long ``fn(*args)`` would take on the card `like`: see its ``.seconds``, ``.receipt`` and ``.result``.
+
+    The arguments, arrays or lists, tuples and dicts of them, are copied to a simulated GPU with a clock of its own.
+    With ``shapes_only=True``, only shapes and dtypes are computed, and all values are 0. The time to load kernels at
+    their first use counts with ``first_use=True``.
+
+    >>> x = np.ones((2048, 2048), np.float32)
+    >>> estimate(np.matmul, x, x, shapes_only=True).seconds
+    2.89 ms simulated (NVIDIA T4)
+    """
+    return estimated(EstimatedDevice(preset(like), shapes_only, first_use), estimating, Receipt, fn, args)
+
+
+def estimated(device: Any, estimating: ContextVar, receipt: Callable[[], Any], fn: Callable, args: tuple) -> Estimate:
+    """The estimate of ``fn(*args)`` on this device, which is in use meanwhile."""
+    before = estimating.set(device)
+    try:
+        # Unchanged at first: converting Float64 to Float32 where the array is would be work for the caller's GPU.
+        moved = [device(device(argument, dtype=None)) for argument in args]
+        device.synchronize()
+        with receipt() as found:
+            result = fn(*moved)
+    finally:
+        estimating.reset(before)
+    return Estimate(found, result)

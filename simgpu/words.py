@@ -1,0 +1,29 @@
+"""What errors say: what a function was given, and what a program can write instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# What a program writes to move an array. A library that stands on this one puts its own names here.
+WRITE = {"to the host": "simgpu.asnumpy", "to the GPU": "simgpu.asarray", "for a GPU": "simgpu.asarray(x)"}
+
+
+def in_words(x: Any) -> str:
+    """`x` in a few words: a number, a shape or a short text as it is, an array's shape and type, otherwise its type.
+
+    >>> in_words(-1), in_words((2, 3)), in_words([1, 2])
+    ('-1', '(2, 3)', 'a list')
+    """
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        return f"an array of {x.dtype}, shape {x.shape}"
+    if _is_plain(x) or type(x) is tuple and len(x) < 5 and all(map(_is_plain, x)):
+        text = repr(x)
+        return text if len(text) <= 40 else f"{text[:36]} …"
+    if isinstance(x, type):
+        return f"the class {x.__name__}"
+    kind = type(x).__name__
+    return f"{'an' if kind[:1].lower() in 'aeio' else 'a'} {kind}"
+
+
+def _is_plain(x: Any) -> bool:
+    return x is None or isinstance(x, (bool, float, complex, str, bytes)) or isinstance(x, int) and abs(x) < 10**20
