@@ -88,8 +88,6 @@ def _two(out_and_h: Any) -> tuple[Any, Any]:
     return out_and_h
 
 
-
-
 @exercise("05.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")
 def train_wave(train_wave: Any) -> str:
     loss = _last(train_wave(*_weights(), *_wave()), "train_wave")
