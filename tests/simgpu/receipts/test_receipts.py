@@ -340,10 +340,7 @@ def test_events_without_times_are_shown_as_such(simulated):
 
 def test_without_a_simulated_gpu_too_the_librarys_lines_arent_the_programs():
     program = (
-        "import fluxlite as fl\n"
-        "from simgpu.lines import users_line\n"
-        "fl.receipt\n"
-        "print(fl.primitive(users_line)())\n"
+        "import fluxlite as fl\nfrom simgpu.lines import users_line\nfl.receipt\nprint(fl.primitive(users_line)())\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "line 4 of <string>\n"
