@@ -22,6 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import simgpu
+
 from ..arguments import in_words
 from ..devices.simulation import simulate_gpu
 from ..messages import forgotten_afterwards, many
@@ -29,7 +31,7 @@ from . import progress
 
 RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
 LESSONS = Path(__file__).with_name("lessons")  # for each lesson, its checks and the replies to its questions
-_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+_PACKAGES = (os.path.dirname(os.path.dirname(__file__)), os.path.dirname(simgpu.__file__))
 # Keep at most this many characters of a learner's output, and of a value.
 _MOST = 2_000
 
@@ -264,7 +266,7 @@ def _where(line: str | None, exercise: Exercise) -> tuple[tuple[str, str], ...]:
 def _line_of_learner(error: BaseException) -> str | None:
     """The innermost line in the traceback that's neither ours nor a library's."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if not frame.filename.startswith((_PACKAGE, sys.prefix, sys.base_prefix, "<frozen")):
+        if not frame.filename.startswith((*_PACKAGES, sys.prefix, sys.base_prefix, "<frozen")):
             return frame.line
     return None
 

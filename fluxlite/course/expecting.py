@@ -8,9 +8,11 @@ import sys
 from collections.abc import Iterator
 from traceback import extract_tb
 
+import simgpu
+
 from ..messages import at_words
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__))
+_PACKAGES = (os.path.dirname(os.path.dirname(__file__)), os.path.dirname(simgpu.__file__))
 
 
 @contextlib.contextmanager
@@ -42,7 +44,7 @@ def expect_error(kind: type[BaseException], words: str, traceback: bool = False)
 def _way_to(error: BaseException) -> str:
     """The lines and functions that led to an error, without steps inside libraries."""
     frames = extract_tb(error.__traceback__)[1:]  # the first is the `yield` above
-    libraries = (_PACKAGE, sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
+    libraries = (*_PACKAGES, sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
     ours = [frame for frame in frames if not frame.filename.startswith(libraries)]
     lines = ["Traceback (most recent call last):"]
     for frame in ours:

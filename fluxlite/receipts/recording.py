@@ -16,6 +16,7 @@ from simgpu.events import Event
 from simgpu.profile import recording
 
 from ..devices import events
+from ..devices import of_gpus as of_gpus  # whose lines aren't the program's
 from ..devices.selection import devices, gpu_device
 from .timelines import Timeline
 

@@ -2,6 +2,7 @@
 
 import html
 import re
+import subprocess
 import sys
 import threading
 
@@ -345,3 +346,11 @@ def test_events_without_times_are_shown_as_such(simulated):
     r.launches = None
     with pytest.raises(ValueError, match="not visible on this device"):
         r.plot()
+
+
+def test_without_a_simulated_gpu_too_the_librarys_lines_arent_the_programs():
+    program = (
+        "import fluxlite as fl\nfrom simgpu.lines import users_line\nfl.receipt\nprint(fl.primitive(users_line)())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "line 4 of <string>\n"
