@@ -124,7 +124,8 @@ def choose(items: list[WorkItem], source: str, many: int) -> Iterator[tuple[Work
 def plan(copy: Path, parts: list[str]) -> dict[str, tuple[WorkItem, Change]]:
     """Find all changes, and keep a sample."""
     os.chdir(copy)  # Cosmic Ray's names are relative to where it runs
-    folders = [Path(name) for name in SETTINGS["tests"] if name.count("/") == 1]
+    listed = [Path(name) for name in SETTINGS["tests"]]
+    folders = [path for path in listed if path.is_dir() and path.parent not in listed]
     modules = sorted(path for path in find_modules(folders) if not parts or path.as_posix().startswith(tuple(parts)))
     by_file: dict[Path, list[WorkItem]] = defaultdict(list)
     with use_db("all.sqlite", WorkDB.Mode.create) as db:
@@ -227,7 +228,7 @@ def report(outcomes: list[tuple[Change, bool]]) -> tuple[str, bool]:
     missed = []
     for change, noticed in outcomes:
         what = "noticed" if noticed else "equal" if change in equal else "unnoticed"
-        for row in (change.file.split("/")[1], "all"):
+        for row in (change.file.removeprefix("fluxlite/").partition("/")[0], "all"):
             table[row].update(("planted", what))
         if what == "unnoticed":
             missed.append(change)
