@@ -20,7 +20,6 @@ from .host_reads import HostReads, check_host
 from .indexing import getitem, setitem, write
 from .memory import Stored, root_of
 from .operators import Operators
-from .place import in_use
 from .quiet import quietly
 from .refusals import check_dtype
 from .rules import current_card, values_on
@@ -237,7 +236,7 @@ class SimulatedArray(HostReads, Operators):
         return self._view(self._values.diagonal(offset, axis1, axis2))
 
     def __reduce__(self) -> Any:
-        return _unpickled, (self._on_host("pickle"),)
+        return _unpickled, (self.device.in_use, self._on_host("pickle"))
 
     # -- copies and writes -----------------------------------------------------------------------
 
@@ -376,6 +375,6 @@ def _check_kind(kind: Any) -> None:
         raise ValueError(f"kind={kind!r}: a GPU sorts in one way, which is stable. Leave kind out, or write 'stable'")
 
 
-def _unpickled(x: np.ndarray) -> Any:
+def _unpickled(in_use: Any, x: np.ndarray) -> Any:
     """An unpickled array goes to the GPU in use, as CuPy's arrays do."""
-    return in_use[-1]().receive(x)
+    return in_use().receive(x)

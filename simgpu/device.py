@@ -267,6 +267,7 @@ class Device(Card, Place):
     """
 
     __hash__ = Place.__hash__
+    in_use = property(lambda self: current)  # what says where unpickled arrays go
 
     def __init__(
         self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None, host: HostClock = HOST

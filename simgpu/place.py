@@ -15,7 +15,7 @@ import numpy as np
 from .memory import Stored
 from .words import WRITE
 
-# What gives the device in use, where unpickled arrays go. The last one counts.
+# What gives the device in use. The last one counts.
 in_use: list[Callable[[], Any]] = []
 # The device of the `estimate` that this code runs in. Other threads don't see it.
 estimating: ContextVar[Any] = ContextVar("estimating", default=None)

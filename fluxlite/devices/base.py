@@ -256,7 +256,7 @@ class _Entered(threading.local):
 _entered = _Entered()
 
 
-# Unpickled arrays go to the GPU in use. This file can't import `selection.py`, so that registers `require_gpu` here.
+# The GPU in use. This file can't import `selection.py`, so that registers `require_gpu` here.
 gpu_in_use: list[Callable[[], Device]] = []
 
 

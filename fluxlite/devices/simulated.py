@@ -18,7 +18,7 @@ from ..arrays import device_of
 from ..coming_from import OF_A_DEVICE_ARRAY, knows
 from ..tree.ties import address
 from . import of_gpus as of_gpus
-from .base import GPU, Memory, current
+from .base import GPU, Memory, current, gpu_in_use
 from .scalars import scalar_read
 
 
@@ -31,6 +31,7 @@ class SimulatedDevice(simulated.Card, GPU):
     """
 
     __hash__ = GPU.__hash__
+    in_use = property(lambda self: gpu_in_use[0])  # what says where unpickled arrays go
 
     def memory(self) -> Memory:
         return Memory(*super().memory())
