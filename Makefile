@@ -61,7 +61,7 @@ test:
 ifeq ($(strip $(ARGS)),)
 	.venv/bin/python -m ruff check .
 	.venv/bin/python -m mypy
-	.venv/bin/python -m pytest -n logical --maxprocesses=4 --dist loadfile $(NBVAL) fluxlite simgpu tests notebooks/*.ipynb
+	.venv/bin/python -m pytest -n logical --maxprocesses=4 --dist loadfile $(NBVAL) fluxlite simgpu fluxlite_course tests notebooks/*.ipynb
 else
 	.venv/bin/python -m pytest $(if $(findstring notebooks,$(ARGS))$(findstring .ipynb,$(ARGS)),$(NBVAL),-p no:nbval) $(ARGS)
 endif

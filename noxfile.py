@@ -64,7 +64,7 @@ for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")  # several processes, one thread each: otherwise they get in each other's way
 PYTEST = ["-m", "pytest", "-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadfile", "--color=no"]
 NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120"]
-EVERYTHING = ["fluxlite", "simgpu", "tests", *NOTEBOOKS]
+EVERYTHING = ["fluxlite", "simgpu", "fluxlite_course", "tests", *NOTEBOOKS]
 
 
 @nox.session(venv_backend="none")
@@ -175,7 +175,7 @@ def random_programs(session: nox.Session) -> None:
 def package(session: nox.Session) -> None:
     """Build dist/, and install what's there into fresh environments: READY, lessons found, the sdist's own tests pass.
 
-    Arguments are pytest's, for the tests that are run from the unpacked sdist: -- fluxlite simgpu tests runs all.
+    Arguments are pytest's, for the tests that are run from the unpacked sdist.
     """
     session.install("build", "twine")
     shutil.rmtree("dist", ignore_errors=True)

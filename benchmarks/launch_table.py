@@ -17,8 +17,8 @@ import numpy as np
 
 import fluxlite as fl
 from fluxlite.autodiff.derivatives import windows
-from fluxlite.course.sine_wave import problem, training_step
 from fluxlite.cuda import fuse
+from fluxlite_course.sine_wave import problem, training_step
 
 
 class Row(NamedTuple):

@@ -1,6 +1,6 @@
 """Record a GPU: the measurements for `fluxlite.calibrate`, and the times that lessons show as *recorded*.
 
-        python -m benchmarks.record [FILE] [--repeats 9]            a GPU; FILE is fluxlite/course/recorded/CARD.json
+        python -m benchmarks.record [FILE] [--repeats 9]            a GPU; FILE is fluxlite_course/recorded/CARD.json
         python -m benchmarks.record FILE --simulated "NVIDIA T4"    a simulated card, to try this program
         python -m benchmarks.record --launches                      what lines ask of a card, next to the table
 
@@ -29,11 +29,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.course.crossing import BATCHES, SIZES, arrays
-from fluxlite.course.sine_wave import training_step
 from fluxlite.devices.cupy.device import CupyDevice
 from fluxlite.simulated import SimulatedDevice
 from fluxlite.writing import write_whole
+from fluxlite_course.crossing import BATCHES, SIZES, arrays
+from fluxlite_course.sine_wave import training_step
 
 from . import launches
 from .harness import ROOT, quartiles
@@ -222,7 +222,7 @@ def _pinned(device: Any, host: np.ndarray) -> dict[str, Run]:
 
 
 def steps(device: Any, plan: Plan) -> Iterator[Entry]:
-    """A training step, as `fluxlite.course.crossing` estimates it. Copying the loss waits, so that's a single time."""
+    """A training step, as `fluxlite_course.crossing` estimates it. Copying the loss waits, so that's a single time."""
     for batch in plan.batches:
         for hidden in plan.hidden:
             host = [filled(array.shape, array.dtype) for array in arrays(hidden, batch)]

@@ -1,10 +1,10 @@
 """Record how long this machine's CPU takes for a training step. Lesson 07 and its widget draw this as *recorded*.
 
-    python -m benchmarks.record_cpu fluxlite/course/recorded/NAME.json [--threads 1] [--rounds 9] [--what waves]
+    python -m benchmarks.record_cpu fluxlite_course/recorded/NAME.json [--threads 1] [--rounds 9] [--what waves]
 
 With ``--what loop``, it's lesson 14's whole training as one loop in C, which takes gcc.
 
-The record says on which processor, when and with what it was made; `fluxlite.course.crossing` reads it. It's a list of
+The record says on which processor, when and with what it was made; `fluxlite_course.crossing` reads it. It's a list of
 measurements with all repeats, like the one for `fluxlite.calibrate`.
 """
 
@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 import fluxlite
-from fluxlite.course import sine_wave
-from fluxlite.course.crossing import BATCHES, SIZES, mean_time, prepared
+from fluxlite_course import sine_wave
+from fluxlite_course.crossing import BATCHES, SIZES, mean_time, prepared
 
 from .harness import ROOT, thread_settings
 

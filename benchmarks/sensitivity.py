@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.course.crossing import arrays, compared, recorded
-from fluxlite.course.sine_wave import training_step
 from fluxlite.receipts.seconds import duration
 from fluxlite.writing import write_whole
+from fluxlite_course.crossing import arrays, compared, recorded
+from fluxlite_course.sine_wave import training_step
 from simgpu.presets import PRESETS, Preset, preset
 
 FILE = Path(__file__).resolve().parents[1] / "notebooks" / "SIMULATED.md"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fluxlite.course import sine_wave
+from fluxlite_course import sine_wave
 
 EPOCHS, LENGTH, HIDDEN, RATE = 200, 20, 6, 0.1
 FINAL_LOSS, LEEWAY = 0.0649, 0.0005  # of the last epoch; rounding differs between libraries

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.course import digits
+from fluxlite_course import digits
 
 epochs = int(sys.argv[1]) if sys.argv[1:] else 12
 fl.seed(1)

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.course import digits
+from fluxlite_course import digits
 
 epochs = int(sys.argv[1]) if sys.argv[1:] else 25
 LATENT, HIDDEN = 8, 128

@@ -46,7 +46,7 @@ from .seeds import seed
 
 # What is loaded at first use stands twice: here for type checkers and editors, which then know it, and below.
 if TYPE_CHECKING:
-    from . import amdgpu, course, cuda, distributed, metal
+    from . import amdgpu, cuda, distributed, metal
     from .autodiff.own_rules import rule
     from .checkpoint import load, loadmodel, save, state
     from .data import CuIterator, DataLoader, batch, getobs, kfolds, mapobs, numobs, shuffleobs, splitobs, unbatch
@@ -141,8 +141,8 @@ else:
             "reports.diagnosis": "doctor",
             "devices.scalars": "allowscalar",
         },
-        modules="cuda amdgpu metal course distributed",  # fl.cuda.devices(), without importing fluxlite.cuda first
-        rooms="losses optimizers schedules data checkpoint training receipts reports simulated pictures jupyter",
+        modules="cuda amdgpu metal distributed",  # fl.cuda.devices(), without importing fluxlite.cuda first
+        rooms="losses optimizers schedules data checkpoint training receipts reports simulated pictures",
         computed={"GPU_BACKEND": ("devices.choosing", "current_backend")},
         hint=_hint,
     )
@@ -195,5 +195,4 @@ __all__ = [
     # what happens
     "receipt", "estimate", "clock", "Seconds", "explain", "doctor", "notices", "reset_notices",
     # learning
-    "course",
 ]  # fmt: skip

@@ -1,11 +1,13 @@
-"""``python -m fluxlite check``, ``lab``, ``handin`` and so on, or ``fluxlite check``: the course at the command line.
+"""``python -m fluxlite doctor``, or ``fluxlite doctor``: what you can ask without starting Python first.
 
-In a notebook the same goes with ``%run -m fluxlite handin Ada``. ``--help`` explains each command.
+Other packages add commands, by an entry point of the group ``fluxlite.commands``: a function that is given `command`,
+below. The course adds ``check``, ``lab``, ``handin`` and ``class``. ``--help`` explains each.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import io
 import os
 import sys
@@ -17,57 +19,11 @@ from . import __version__
 Command = Callable[[argparse.Namespace], int]
 
 
-def check(asked: argparse.Namespace) -> int:
-    """Whether the course can begin here."""
-    from .course.ready import READY, what_to_do
-
-    to_do = what_to_do()
-    print(to_do or READY)
-    return 1 if to_do else 0
-
-
 def doctor(asked: argparse.Namespace) -> int:
     """What devices are here, which is used, and why."""
     import fluxlite
 
     print(fluxlite.doctor())
-    return 0
-
-
-def lab(asked: argparse.Namespace) -> int:
-    """The lessons in JupyterLab."""
-    from .course.lab import lab
-
-    return lab(asked.more, hub=asked.hub)
-
-
-def handin(asked: argparse.Namespace) -> int:
-    """One zip file of what a learner did."""
-    from .course.classroom import collected, download, handin, user, what_to_say
-
-    signed = " ".join(asked.name) or user()
-    file = handin(signed)
-    print(*what_to_say(file, signed, collected(file)), sep="\n")
-    if download(file):
-        print("Your browser downloads it now.")
-    if not asked.name:
-        print("To sign it with another name: python -m fluxlite handin Ada")
-    return 0
-
-
-def look_at_class(asked: argparse.Namespace) -> int:
-    """What a class handed in: all of it, some lessons for the wall, or a table in a file."""
-    from .course.classroom import look_at_class
-
-    if asked.csv is not None and asked.lesson:
-        raise ValueError(f"--csv writes all lessons: leave out {' '.join(asked.lesson)}, or --csv")
-    seen = look_at_class(asked.folder, [" ".join(name) for name in asked.one_learner])
-    if asked.csv is not None:
-        file = Path(" ".join(asked.csv) or "class.csv")
-        seen.write_csv(file)
-        print(f"{file} is written.", *seen.notes(), sep="\n\n")
-    else:
-        print("\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in asked.lesson) or seen)
     return 0
 
 
@@ -82,41 +38,18 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"fluxlite {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    def command(name: str, run: Command, about: str, more: str = "") -> argparse.ArgumentParser:
+    def command(
+        name: str, run: Command, about: str, more: str = "", takes_the_rest: bool = False
+    ) -> argparse.ArgumentParser:
         described = f"{about[0].upper()}{about[1:]}. {more}"
         one = commands.add_parser(name, help=about, description=described, allow_abbrev=False)
-        one.set_defaults(run=run, parser=one)
+        one.set_defaults(run=run, parser=one, takes_the_rest=takes_the_rest)
         return one
 
-    command("check", check, "say READY, or the one thing to do before the course can begin here")
     command("doctor", doctor, "tell which devices are here, which one is used, and why")
-    course = command(
-        "lab", lab, "hand out the lessons into my-course and open them in JupyterLab",
-        "Nothing of yours is overwritten. All other arguments go to JupyterLab, such as --port=8889; "
-        "python -m jupyterlab --help lists them.",
-    )  # fmt: skip
-    course.usage = f"{course.prog} [-h] [--hub] [JUPYTERLAB'S ARGUMENT ...]"
-    course.add_argument("--hub", action="store_true", help="be a learner's server on a JupyterHub, which types this")
-    packing = command("handin", handin, "pack your notebooks and your progress into one zip file")
-    packing.add_argument("name", metavar="NAME", nargs="*", help="sign it with this name; else with your user name")
-    _class_command(command)
+    for others in importlib.metadata.entry_points(group="fluxlite.commands"):
+        others.load()(command)
     return top
-
-
-def _class_command(command: Callable[..., argparse.ArgumentParser]) -> None:
-    looking = command(
-        "class", look_at_class, "show who solved what, from the zip files in a folder",
-        "The overview and the table have names in them: they're for the teacher. A lesson is shown without names, for "
-        "the wall. Type fluxlite class or python -P -m fluxlite class: without the -P, Python would run a file such as "
-        "numpy.py that someone handed in, if you stand in its folder.",
-    )  # fmt: skip
-    looking.add_argument("folder", metavar="FOLDER", type=Path, help="where the zip files are")
-    looking.add_argument("lesson", metavar="LESSON", nargs="*", default=[], help="show lesson 03, say, for the wall")
-    looking.add_argument("--csv", metavar="FILE", nargs="*", help="write all of it as a table, into class.csv or FILE")
-    looking.add_argument(
-        "--one-learner", metavar="NAME", nargs="+", action="append", default=[],
-        help="take all files signed with this name together: a learner who changed computers, say",
-    )  # fmt: skip
 
 
 def main(arguments: list[str]) -> int:
@@ -128,7 +61,7 @@ def main(arguments: list[str]) -> int:
     try:
         asked, more = top.parse_known_args(arguments)
         asked.more = more
-        if more and asked.run is not lab:
+        if more and not asked.takes_the_rest:
             asked.parser.error(f"unrecognized arguments: {' '.join(more)}")
     except SystemExit as stop:  # after --help, or after telling what's wrong
         return int(stop.code or 0)

@@ -41,8 +41,10 @@ toc_object_entries_show_parents = "hide"
 
 nitpicky = True
 # Others' types. Their pages are elsewhere, and building needs no network.
-nitpick_ignore_regex = [(r"py:.*", rf"{module}(\..*)?") 
-                        for module in ("numpy", "np", "collections", "typing", "types", "functools", "os", "pathlib")]
+nitpick_ignore_regex = [
+    (r"py:.*", rf"{module}(\..*)?")
+    for module in ("numpy", "np", "collections", "typing", "types", "functools", "os", "pathlib")
+]
 nitpick_ignore_regex += [(r"py:.*", r"[A-Z_a-z]\w*")]
 
 html_theme = "sphinx_book_theme"

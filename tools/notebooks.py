@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import fluxlite  # noqa: E402
-from fluxlite.course.copies import HASH, LESSON, VERSION, fingerprint  # noqa: E402
+from fluxlite_course.kit.copies import HASH, LESSON, VERSION, fingerprint  # noqa: E402
 from tools.links import FIRST, PLACE, Place, on_binder, on_colab, on_hub, on_kaggle  # noqa: E402
 
 NOTEBOOKS = ROOT / "notebooks"

@@ -13,9 +13,9 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from fluxlite.course.crossing import crossover  # noqa: E402
-from fluxlite.course.sine_wave import predict, problem, train  # noqa: E402
-from fluxlite.jupyter import BLUE, ORANGE, plots  # noqa: E402
+from fluxlite_course.crossing import crossover  # noqa: E402
+from fluxlite_course.draw import BLUE, ORANGE, plots  # noqa: E402
+from fluxlite_course.sine_wave import predict, problem, train  # noqa: E402
 
 
 def picture():  # type: ignore[no-untyped-def]

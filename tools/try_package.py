@@ -24,12 +24,12 @@ TESTS = (
 TRY = """
 import subprocess, sys
 from pathlib import Path
-from fluxlite.course.copies import hand_out, learner_folder
+from fluxlite_course.kit.copies import hand_out, learner_folder
 assert sys.prefix in str(learner_folder()), f"the lessons are those of {learner_folder()}"
 hand_out(Path("my-course"))
 lessons = sorted(path.name for path in Path("my-course").glob("[0-9]*.ipynb"))
 assert lessons[0].startswith("00-") and len(lessons) >= 17, lessons
-program = "from fluxlite.course import start, check; start('01'); check('01.1', 1, 2, 3, 4)"
+program = "from fluxlite_course import start, check; start('01'); check('01.1', 1, 2, 3, 4)"
 subprocess.run([sys.executable, "-c", program], cwd="my-course", check=True)
 assert Path("my-course", "progress.json").exists(), "no progress was kept"
 print(len(lessons), "lessons")

@@ -41,8 +41,8 @@ def accuracy(prediction: Any, target: Any, axis: int = -1) -> Any:
 def confusion_matrix(prediction: Any, target: Any, axis: int = -1) -> np.ndarray:
     """How often each class (the row) was taken for each (the column), on the host. Arguments as for `accuracy`.
 
-    Of class numbers, the largest says how many classes there are. ``fluxlite.jupyter.confusion(matrix, labels)`` draws
-    the table. Raises what `accuracy` raises, and `ValueError` for the number of a class that isn't there.
+    Of class numbers, the largest says how many classes there are. Raises what `accuracy` raises, and `ValueError` for
+    the number of a class that isn't there.
 
     >>> scores = np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]])
     >>> confusion_matrix(scores, np.array([1, 0, 0]))

@@ -47,7 +47,7 @@ class Receipt(recording.Receipt):
 
         The lanes are the host, computing, copies in and copies out. ``only_waits=True`` shows `count` synchronizations
         instead, starting with number `first`, and leaves out the host's other steps between them. With more than about
-        200 events, the picture shows how busy each lane is in each short interval. `fluxlite.jupyter.timeline` has
+        200 events, the picture shows how busy each lane is in each short interval. `fluxlite_course.draw.timeline` has
         buttons for all of this. Raises `ValueError` if a device doesn't report times, or if there are no such events.
         """
         return Timeline(self).picture(first, count, only_waits)

@@ -7,7 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
-from fluxlite.course.explore import EXPLORE
+from fluxlite_course.pages import EXPLORE
 from tools import coming_from_page
 
 from . import lessons, reference

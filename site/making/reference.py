@@ -26,8 +26,8 @@ MODULES = {
     "fluxlite.amdgpu": "AMD GPUs",
     "fluxlite.metal": "Apple GPUs",
     "fluxlite.distributed": "Several processes and machines",
-    "fluxlite.course": "For lessons",
-    "fluxlite.jupyter": "For notebooks",
+    "fluxlite_course": "For lessons",
+    "fluxlite_course.draw": "For notebooks",
 }
 LARGE = 60  # a group with more names has a page for each room
 # `Dense` in Flux, `gelu` in NNlib, `device()` in CUDA.jl: as the docstrings say it.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fluxlite.course.exercises import judge
+from fluxlite_course.kit.exercises import judge
 
 
 def replies(word, *rows):

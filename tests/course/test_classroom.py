@@ -16,12 +16,13 @@ import pytest
 
 import fluxlite
 from fluxlite.__main__ import main
-from fluxlite.course import classroom, exercises, progress, start
-from fluxlite.course import lab as lab_module
-from fluxlite.course.asked import Asked, asked
-from fluxlite.course.classroom import Class, Handin, handin, look_at_class
-from fluxlite.course.guesses import Question
-from fluxlite.course.handins import Remark
+from fluxlite_course import start
+from fluxlite_course.kit import classroom, exercises, progress
+from fluxlite_course.kit import lab as lab_module
+from fluxlite_course.kit.asked import Asked, asked
+from fluxlite_course.kit.classroom import Class, Handin, handin, look_at_class
+from fluxlite_course.kit.guesses import Question
+from fluxlite_course.kit.handins import Remark
 
 ROOT = Path(__file__).parents[2]
 HUB_PAGE = (ROOT / "hub" / "README.md").read_text(encoding="utf-8")
@@ -94,8 +95,8 @@ def test_a_class_for_the_teacher(learner, tmp_path):
 
 def class_of(size):
     """Learners who have done every lesson, with names of all lengths."""
-    checks = {id: "right" for number in exercises.lessons() for id in exercises.exercises(number)}
-    guesses = {id: "a" for number in exercises.lessons() for id in classroom.questions(number)}
+    checks = {id: "right" for number in list(exercises.folders()) for id in exercises.exercises(number)}
+    guesses = {id: "a" for number in list(exercises.folders()) for id in classroom.questions(number)}
     names = ["陈 伟", "Zoë", "Dmitri Iwanowitsch Mendelejew", *(f"Learner {i}" for i in range(size - 3))]
     return [Handin(name, "1", checks, guesses, files=(f"{name}.zip",)) for name in names]
 
@@ -119,7 +120,7 @@ def test_thirty_learners_and_all_lessons_fit_on_one_screen():
     shown = repr(Class(class_of(30), [])).splitlines()
     assert len(shown) <= 40 and max(map(classroom._wide, shown)) <= 120
     heads, signs = shown[2], [line for line in shown if re.search(rf"\+ +{len(class_of(3)[0].checks)}$", line)]
-    assert re.findall(r"\d\d", heads) == exercises.lessons() and len(signs) == 30
+    assert re.findall(r"\d\d", heads) == list(exercises.folders()) and len(signs) == 30
     # Aligned columns: the lesson, what each learner did in it, and how many have it right, read downwards.
     assert {classroom._wide(line[: line.index("+")]) for line in signs} == {heads.index("00")}
     tens = next(line for line in shown if line.startswith("right"))
@@ -205,7 +206,7 @@ def test_a_table_for_a_spreadsheet(learner, tmp_path, monkeypatch, capsys):
     assert first["learner"] == "'=1+1" and second["learner"] == "Zoë"
     assert (second["03.1"], second["03.2"], second["03.3"], second["03-A"]) == ("right", "tried", "", "c")
     assert second["right"] == "1" and second["files"] == "ada/my-course/handin-Zoë.zip"
-    every = [id for number in exercises.lessons() for id in exercises.exercises(number)]
+    every = [id for number in list(exercises.folders()) for id in exercises.exercises(number)]
     assert [name for name in second if name in every] == every
     assert main(["class", ".", "--csv", "my", "list.csv"]) == 0 and (tmp_path / "my list.csv").exists()
     assert main(["class", ".", "--csv", "notes.txt"]) == 1 and not (tmp_path / "notes.txt").exists()
@@ -241,7 +242,7 @@ def test_a_large_class_fits_on_the_wall(one_question):
 
 
 def test_every_question_on_the_wall_is_the_one_that_the_lesson_asks():
-    for number in exercises.lessons():
+    for number in list(exercises.folders()):
         known, read = classroom.questions(number), asked(number)
         assert set(read) == set(known)
         assert {id: list(text.options) for id, text in read.items()} == {

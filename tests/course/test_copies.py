@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fluxlite.course import copies
-from fluxlite.course.copies import fingerprint, hand_out, renew
+from fluxlite_course.kit import copies
+from fluxlite_course.kit.copies import fingerprint, hand_out, renew
 
 NAME = "03-x.ipynb"
 

@@ -6,19 +6,20 @@ from pathlib import Path
 import numpy as np
 
 import fluxlite as fl
+import fluxlite_course
 
-FILE = Path(fl.__file__).parent / "course" / "digits.npz"
+FILE = Path(fluxlite_course.__file__).with_name("digits.npz")
 
 
 def test_the_digits():
-    found = fl.course.digits()
+    found = fluxlite_course.digits()
     assert found.images.shape == (1797, 64) and found.labels.shape == (1797,)
     assert found.images.dtype == found.labels.dtype == np.uint8
     assert (found.images.min(), found.images.max()) == (0, 16)
     assert np.bincount(found.labels).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
     found.images[:] = 0
-    assert fl.course.digits().images.any(), "new arrays at each call"
-    assert "CC BY 4.0" in fl.course.digits.__doc__
+    assert fluxlite_course.digits().images.any(), "new arrays at each call"
+    assert "CC BY 4.0" in fluxlite_course.digits.__doc__
 
 
 def test_the_file_says_where_it_comes_from_and_what_is_allowed():
@@ -32,7 +33,7 @@ def test_the_file_says_where_it_comes_from_and_what_is_allowed():
 
 def test_a_network_learns_to_read_digits():
     """The code that a learner would write."""
-    images, labels = fl.course.digits()
+    images, labels = fluxlite_course.digits()
     data = images.astype(np.float32) / 8 - 1, fl.onehotbatch(labels, range(10))
     train, (x_test, y_test) = fl.splitobs(data, at=0.8, shuffle=True, rng=0)
     loader = fl.DataLoader(train, batchsize=32, shuffle=True, rng=0)

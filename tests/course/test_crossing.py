@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.course import crossing, crossover, sine_wave
-from fluxlite.course.crossing import BATCHES, SIZES, Crossover
-from fluxlite.course.timing import Timing
-from fluxlite.jupyter.crossover import LIVE, crossover_explorer
+from fluxlite_course import crossing, crossover, sine_wave
+from fluxlite_course.crossing import BATCHES, SIZES, Crossover
+from fluxlite_course.lesson06.explorer import LIVE, crossover_explorer
+from fluxlite_course.timing import Timing
 from simgpu.presets import preset
 
 # The benchmarks aren't part of the installed package, so we find them next to it in the repository.
@@ -144,7 +144,7 @@ def test_a_live_line_is_measured(monkeypatch):
 
 def test_the_program_of_the_lesson_times_its_phases():
     pytest.importorskip("matplotlib")
-    command = [sys.executable, "-m", "fluxlite.course.sine_wave"]
+    command = [sys.executable, "-m", "fluxlite_course.sine_wave"]
     *_, loss, phases = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert loss == "loss 0.0649"
     assert [name for name in json.loads(phases) if name.startswith("train")] == [
@@ -178,7 +178,7 @@ def test_this_machine_is_measured_when_that_is_chosen_and_only_once_for_a_batch(
         asked.append(batch)
         return {size: Timing([fl.Seconds(1e-3, "measured")]) for size in SIZES}
 
-    monkeypatch.setattr("fluxlite.jupyter.crossover.measured", measured)
+    monkeypatch.setattr("fluxlite_course.lesson06.explorer.measured", measured)
     explorer = crossover_explorer()
     assert not asked
     explorer.cpu.value = LIVE

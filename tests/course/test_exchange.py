@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.course.exchange import (
+from fluxlite_course.lesson15.exchange import (
     LINKS,
     Link,
     OneCard,
@@ -18,9 +18,19 @@ from fluxlite.course.exchange import (
     several_cards,
     tree,
 )
-from fluxlite.course.films.hiding import BUCKETS, hidden, hiding
-from fluxlite.course.films.ring import after, ring_step, ring_steps, sends
-from fluxlite.course.scaling import WAYS, faster, kept, scaling
+from fluxlite_course.lesson15.pictures import (
+    BUCKETS,
+    WAYS,
+    after,
+    faster,
+    hidden,
+    hiding,
+    kept,
+    ring_step,
+    ring_steps,
+    scaling,
+    sends,
+)
 
 SLOW = Link("a string", bandwidth=1000.0, latency=0.5, most=64, source="made up")
 

@@ -10,8 +10,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import fluxlite as fl
-from fluxlite.course import answer, bench, check, exercises, expect_error, guess, progress, reset, start, todo
-from fluxlite.course.exercises import NotRight, exercise, judge
+from fluxlite_course import answer, bench, check, expect_error, guess, reset, start, todo
+from fluxlite_course.kit import exercises, progress
+from fluxlite_course.kit.exercises import NotRight, exercise, judge
 
 
 @pytest.fixture(autouse=True)
@@ -308,9 +309,9 @@ def test_the_id_of_the_other_kind_names_those_that_there_are():
     ],
 )
 def test_a_mistake_in_a_file_of_replies_names_the_file_and_the_question(table, words, tmp_path, monkeypatch):
-    monkeypatch.setattr(exercises, "LESSONS", tmp_path)
-    (tmp_path / "lesson03.py").touch()
-    file = tmp_path / "lesson03.toml"
+    monkeypatch.setattr(exercises, "COURSE", tmp_path)
+    (tmp_path / "lesson02").mkdir()
+    file = tmp_path / "lesson02" / "questions.toml"
     file.write_text(f"[03-A]\n{table}\n", encoding="utf-8")
     with pytest.raises(ValueError) as error:
         guess("03-A", "a")
@@ -318,10 +319,10 @@ def test_a_mistake_in_a_file_of_replies_names_the_file_and_the_question(table, w
 
 
 def test_a_file_of_replies_that_is_not_toml_is_named_with_the_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(exercises, "LESSONS", tmp_path)
-    (tmp_path / "lesson03.py").touch()
-    (tmp_path / "lesson03.toml").write_text('[03-A]\nright = "b\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"lesson03.toml: .* line 2"):
+    monkeypatch.setattr(exercises, "COURSE", tmp_path)
+    (tmp_path / "lesson02").mkdir()
+    (tmp_path / "lesson02" / "questions.toml").write_text('[03-A]\nright = "b\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"questions.toml: .* line 2"):
         guess("03-A", "a")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.course import expect_error
+from fluxlite_course import expect_error
 
 
 def divide(a, b):

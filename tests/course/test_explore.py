@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.course import crossing, crossover
-from fluxlite.course.explore import EXPLORE, programs, whole_page, write_pages
-from fluxlite.course.explore.lines import alive_crossover, place
-from fluxlite.course.explore.running import alive_race
-from fluxlite.course.films.moments import launches
-from fluxlite.course.films.race import race_at
-from fluxlite.course.films.racing import MOMENTS, instants
+from fluxlite_course import crossing, crossover
+from fluxlite_course.draw.moments import launches
+from fluxlite_course.lesson00.pictures import MOMENTS, alive_race, instants, race_at
+from fluxlite_course.lesson06.explorer import alive_crossover, place
+from fluxlite_course.pages import EXPLORE, programs, whole_page, write_pages
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LIMIT = 60_000  # bytes of a page, for a phone
@@ -170,12 +168,12 @@ def test_a_page_that_is_not_there():
 def test_the_command_writes_into_the_folder(tmp_path, monkeypatch, capsys):
     import runpy
 
-    from fluxlite.course import explore
+    from fluxlite_course import pages as explore
 
     monkeypatch.setattr(sys, "argv", ["explore", str(tmp_path / "new"), "--back", "index.html"])
     monkeypatch.setattr(explore, "EXPLORE", {"tape": EXPLORE["tape"]})
-    runpy.run_module("fluxlite.course.explore", run_name="__main__", alter_sys=False)
+    runpy.run_module("fluxlite_course.pages", run_name="__main__", alter_sys=False)
     assert re.fullmatch(r".*tape\.html: 1\d,\d{3} bytes\n", capsys.readouterr().out)
     assert 'href="index.html"' in (tmp_path / "new" / "tape.html").read_text(encoding="utf-8")
-    told = subprocess.run([sys.executable, "-m", "fluxlite.course.explore"], capture_output=True, text=True)
+    told = subprocess.run([sys.executable, "-m", "fluxlite_course.pages"], capture_output=True, text=True)
     assert told.returncode == 2 and "folder" in told.stderr

@@ -7,16 +7,16 @@ import pytest
 from matplotlib.colors import to_rgba
 
 import fluxlite as fl
-from fluxlite.course.films.ball import RATES, ball, path
-from fluxlite.course.films.copying import copy_time, copy_times
-from fluxlite.course.films.crossing_lines import crossing_lines, waves
-from fluxlite.course.films.memory import memories, memory
-from fluxlite.course.films.orders import orders
-from fluxlite.course.films.race import race, race_at
-from fluxlite.course.films.two_cards import busy, busy_at
-from fluxlite.course.sine_wave import problem, train, training_step
 from fluxlite.pictures import ORANGE, look
 from fluxlite.receipts.seconds import duration
+from fluxlite_course.lesson00.pictures import race, race_at
+from fluxlite_course.lesson01.pictures import copy_time, copy_times
+from fluxlite_course.lesson03.pictures import RATES, ball, path
+from fluxlite_course.lesson04.pictures import memories, memory
+from fluxlite_course.lesson05.pictures import orders
+from fluxlite_course.lesson07.pictures import crossing_lines, waves
+from fluxlite_course.lesson12.pictures import busy, busy_at
+from fluxlite_course.sine_wave import problem, train, training_step
 
 
 def one_step():
@@ -42,7 +42,7 @@ def test_in_the_race_the_cpu_is_through_when_the_gpu_has_begun():
 
 def test_each_lane_of_the_race_has_the_colour_of_its_kind_of_time(monkeypatch):
     drawn = []
-    monkeypatch.setattr("fluxlite.course.films.race.show", lambda figure, words: drawn.append(figure))
+    monkeypatch.setattr("fluxlite_course.lesson00.pictures.show", lambda figure, words: drawn.append(figure))
     for kind in ("recorded", "measured"):
         race_at(one_step(), fl.Seconds(40e-6, kind), 1)
         cpu, *_, gpu = drawn.pop().axes[0].patches
@@ -154,7 +154,7 @@ def test_who_is_faster_is_computed_from_both_lines():
 def test_the_picture_of_the_lines_says_the_factor_that_a_log_scale_hides(monkeypatch):
     drawn = []
     monkeypatch.setattr(
-        "fluxlite.course.films.crossing_lines.show", lambda figure, words: drawn.append((figure, words)) or words
+        "fluxlite_course.lesson07.pictures.show", lambda figure, words: drawn.append((figure, words)) or words
     )
     lines = {
         "CPU": {n: fl.Seconds(time, "recorded") for n, time in ((1, 1e-4), (4096, 4e-4), (65_536, 4e-3))},
@@ -172,7 +172,7 @@ def test_the_picture_of_the_lines_says_the_factor_that_a_log_scale_hides(monkeyp
 @pytest.mark.parametrize("slowest", [4e-3, 0.3, 4])
 def test_no_line_leaves_the_picture(monkeypatch, slowest):
     drawn = []
-    monkeypatch.setattr("fluxlite.course.films.crossing_lines.show", lambda figure, words: drawn.append(figure))
+    monkeypatch.setattr("fluxlite_course.lesson07.pictures.show", lambda figure, words: drawn.append(figure))
     lines = {
         "CPU": {n: fl.Seconds(time, "measured") for n, time in ((1, 1e-4), (4096, slowest))},
         "T4": {n: fl.Seconds(4e-4, "simulated") for n in (1, 4096)},

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from fluxlite.course.handins import Handin, by_learner, collect
+from fluxlite_course.kit.handins import Handin, by_learner, collect
 
 ROOT = Path(__file__).parents[2]
 RIGHT = {"03.1": "right"}

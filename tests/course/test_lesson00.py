@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 from answers import not_right, right
 
-from fluxlite.course.guesses import question
-from fluxlite.course.lessons.lesson00 import ONE_EPOCH
+from fluxlite_course.kit.guesses import question
+from fluxlite_course.lesson00.checks import ONE_EPOCH
 
 test_a_wrong_answer_is_not_right_and_told_why = not_right(
     ("00.1", [520], "the launches of one epoch"),

@@ -5,7 +5,7 @@ from answers import not_right, right
 
 import fluxlite as fl
 from fluxlite import cpu, cu
-from fluxlite.course.exercises import judge
+from fluxlite_course.kit.exercises import judge
 
 
 def row_by_row(x, mean, spread):

@@ -5,7 +5,7 @@ import pytest
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite.jupyter import trees
+from fluxlite_course.draw import trees
 
 
 def thrown_away(model, x):

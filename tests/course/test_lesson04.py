@@ -6,7 +6,7 @@ import numpy as np
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite.course.exercises import judge
+from fluxlite_course.kit.exercises import judge
 
 
 def mse(w, x, y):

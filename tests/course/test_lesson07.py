@@ -7,10 +7,10 @@ import pytest
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite.course import crossover
-from fluxlite.course.exercises import judge
-from fluxlite.course.sine_wave import training_step
-from fluxlite.course.timing import bench
+from fluxlite_course import crossover
+from fluxlite_course.kit.exercises import judge
+from fluxlite_course.sine_wave import training_step
+from fluxlite_course.timing import bench
 from simgpu.presets import preset
 
 

@@ -5,7 +5,7 @@ import pytest
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite.jupyter.lanes import lanes
+from fluxlite_course.lesson11.pictures import lanes
 
 
 def loss(m, x, y):

@@ -3,8 +3,8 @@
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite.course import start
-from fluxlite.course.exercises import judge
+from fluxlite_course import start
+from fluxlite_course.kit.exercises import judge
 
 
 def named(model, x):

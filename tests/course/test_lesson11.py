@@ -5,7 +5,7 @@ import pytest
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite.course.exercises import judge
+from fluxlite_course.kit.exercises import judge
 
 
 def halves(model, devices):

@@ -8,8 +8,7 @@ from answers import not_right, right
 from safetensors.numpy import save_file
 
 import fluxlite as fl
-from fluxlite.course.elsewhere import elsewhere
-from fluxlite.course.inside_a_file import inside, parts
+from fluxlite_course.lesson13.files import elsewhere, inside, parts
 
 
 def restored(hidden=None, activation=fl.relu, filled=True, given=lambda model, contents: model):

@@ -10,7 +10,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 import fluxlite as fl
 import fluxlite.autodiff.own_rules  # noqa: F401  (fills the table, before a test remembers what is in it)
 from fluxlite.autodiff.rules import RULES
-from fluxlite.course.exercises import judge
+from fluxlite_course.kit.exercises import judge
 
 
 @pytest.fixture(autouse=True)

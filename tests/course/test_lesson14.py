@@ -5,8 +5,8 @@ import numpy as np
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite.course.chip import chip, compared, halving, without_barrier
-from fluxlite.course.exercises import judge
+from fluxlite_course.kit.exercises import judge
+from fluxlite_course.lesson08.pictures import chip, compared, halving, without_barrier
 
 test_a_wrong_kernel_is_not_right_and_told_why = not_right(
     ("14.1", [learners.affine_in_place], "x has changed"),
@@ -107,7 +107,7 @@ def test_a_verdicts_lines_stand_below_each_other():
 
 
 def test_the_chip_has_the_simulators_numbers(simulated):
-    from fluxlite.course import chip as drawn
+    from fluxlite_course.lesson08 import pictures as drawn
     from simgpu.jit.cards import card_of
     from simgpu.presets import PRESETS
 

@@ -4,7 +4,7 @@ import numpy as np
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite.course.exercises import judge
+from fluxlite_course.kit.exercises import judge
 
 SHAPES = [(32, 8, 8, 4), (32, 4, 4, 4), (32, 2, 2, 6), (32, 24), (32, 10)]
 

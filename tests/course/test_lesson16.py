@@ -5,8 +5,9 @@ import pytest
 from answers import not_right, right
 
 import fluxlite as fl
-from fluxlite.course.exercises import judge
-from fluxlite.course.gates import kept
+import fluxlite_course
+from fluxlite_course.kit.exercises import judge
+from fluxlite_course.lesson10.pictures import kept
 
 
 def in_pieces(cut=fl.stop_gradient, wiped=False, out=lambda h: h, total=lambda total, new: total + new, by=None):
@@ -241,6 +242,6 @@ def test_what_a_gate_keeps_is_what_the_formula_of_the_layer_keeps():
 
 
 def test_the_story_is_plain_and_of_the_size_that_the_lesson_trains_in_seconds():
-    story = fl.course.island()
+    story = fluxlite_course.island()
     assert 9_000 < len(story) < 20_000 and len(set(story.lower())) == 30 and story.isascii()
     assert not any(line != line.strip() for line in story.splitlines())

@@ -3,7 +3,7 @@
 import numpy as np
 from answers import not_right, right
 
-from fluxlite.course.exercises import judge
+from fluxlite_course.kit.exercises import judge
 
 
 def add_up(pieces, send):

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.course.both_sides import BothSides, Row, _row, both_sides
-from fluxlite.course.digit_pictures import digit_row, filters_at_work, worst_mistakes
-from fluxlite.course.falling import falling
-from fluxlite.course.sine_wave import train_by_hand
-from fluxlite.course.time_bars import phases_figure, program_phases, time_bars
-from fluxlite.course.traps import reaching_back, trained
-from fluxlite.course.wave_pictures import TIMES, by_seed, pairs, predicted
+import fluxlite_course
+from fluxlite_course.draw.falling import falling
+from fluxlite_course.lesson04.pictures import POINTS, by_seed, pairs, predicted
+from fluxlite_course.lesson04.traps import reaching_back, trained
+from fluxlite_course.lesson06.pictures import phases_figure, program_phases, time_bars
+from fluxlite_course.lesson07.pictures import BothSides, Row, _row, both_sides
+from fluxlite_course.lesson09.pictures import digit_row, filters_at_work, worst_mistakes
+from fluxlite_course.sine_wave import train_by_hand
 
 # -- the pictures of lessons 04 and 05, and lesson 05's loop with its mistakes: what they say is computed ------------
 
@@ -36,9 +37,9 @@ def test_a_longer_reach_visits_more_steps_and_learns_more():
 
 
 def test_the_sentences_are_computed():
-    wrong = np.sin(TIMES[1:])
+    wrong = np.sin(POINTS[1:])
     wrong[4] += 0.5
-    assert "The worst is 0.50 off, at t = 4.0" in predicted(np.sin(TIMES), wrong).sentence
+    assert "The worst is 0.50 off, at t = 4.0" in predicted(np.sin(POINTS), wrong).sentence
     assert "2 of them end above the straight line's 0.1." in by_seed([0.2, 0.05, 0.3], 0.1).sentence
     said = falling({"kept": [4, 0.065]}, "epoch", {"straight line": 0.133}).sentence
     assert said == "The loss over 2 epochs. Kept: 4 to 0.065. Grey lines: straight line at 0.13."
@@ -46,8 +47,8 @@ def test_the_sentences_are_computed():
 
 def test_no_legend_lies_on_a_point_and_an_axis_without_a_meaning_says_so(monkeypatch):
     drawn = []
-    monkeypatch.setattr("fluxlite.course.wave_pictures.show", lambda figure, words: drawn.append(figure))
-    predicted(np.sin(TIMES), np.sin(TIMES[1:]) + 0.1)
+    monkeypatch.setattr("fluxlite_course.lesson04.pictures.show", lambda figure, words: drawn.append(figure))
+    predicted(np.sin(POINTS), np.sin(POINTS[1:]) + 0.1)
     by_seed([0.2, 0.05, 0.3], 0.1)
     scatter, strip = drawn
     scatter.draw_without_rendering()
@@ -138,7 +139,9 @@ def test_each_case_is_counted_estimated_and_timed():
 
 def test_a_time_is_the_shortest_of_many(monkeypatch):
     clock = iter(np.cumsum([0, 0.02, 0, 0.001, 0, 0.003, 0, 0.04, 0, 0.05]))  # another program disturbed all but one
-    monkeypatch.setattr("fluxlite.course.both_sides.time", SimpleNamespace(perf_counter=lambda: float(next(clock))))
+    monkeypatch.setattr(
+        "fluxlite_course.lesson07.pictures.time", SimpleNamespace(perf_counter=lambda: float(next(clock)))
+    )
     row = _row("tanh", np.tanh, (np.ones(2, np.float32),), "NVIDIA T4", 3)
     assert row.cpu == pytest.approx(0.001)
     assert float(next(clock)) == pytest.approx(0.064), "three runs, and one more to have enough seconds"
@@ -148,7 +151,7 @@ def test_a_time_is_the_shortest_of_many(monkeypatch):
 
 
 def test_digits_stand_under_their_titles_with_or_without_a_channel():
-    pictures = fl.course.digits().images[:2].reshape(2, 8, 8)
+    pictures = fluxlite_course.digits().images[:2].reshape(2, 8, 8)
     plain, with_channel = (digit_row(x, ["a\nb", "c"], "Two.") for x in (pictures, pictures[..., None]))
     assert plain.png == with_channel.png and repr(plain) == "Two."
     assert plain.png != digit_row(pictures[::-1], ["a\nb", "c"], "Two.").png
@@ -164,7 +167,7 @@ def test_filters_are_named_in_the_sentence():
 
 
 def test_the_worst_mistakes_are_wrong_and_sure_and_the_surest_comes_first():
-    pictures = fl.course.digits().images[:4].reshape(4, 8, 8)
+    pictures = fluxlite_course.digits().images[:4].reshape(4, 8, 8)
     scores = np.log([[0.1, 0.9], [0.99, 0.01], [0.4, 0.6], [0.7, 0.3]])  # the second is right
     labels = np.array([0, 0, 0, 1])
     told = [repr(worst_mistakes(pictures, scores, labels, count)) for count in (5, 2)]

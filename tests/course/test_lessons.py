@@ -16,9 +16,9 @@ import pytest
 from nbclient import NotebookClient
 
 from fluxlite import functional
-from fluxlite.course import exercises
-from fluxlite.course.copies import fingerprint
-from fluxlite.course.guesses import questions
+from fluxlite_course.kit import exercises
+from fluxlite_course.kit.copies import fingerprint
+from fluxlite_course.kit.guesses import questions
 from tools import notebooks as tool
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +54,7 @@ def printed(cell):
 
 
 def test_the_lessons_are_those_of_the_course():
-    assert [path.name[:2] for path in LESSONS] == exercises.lessons()
+    assert [path.name[:2] for path in LESSONS] == list(exercises.folders())
     assert [path.name for path in LESSONS] == [path.name for path in LEARNERS]
 
 
@@ -100,7 +100,7 @@ def test_every_question_is_guessed_before_it_is_answered_and_has_its_options(pat
 
 
 def test_no_letter_is_right_in_more_than_half_of_the_questions():
-    right = Counter(question.right for number in exercises.lessons() for question in questions(number).values())
+    right = Counter(question.right for number in list(exercises.folders()) for question in questions(number).values())
     assert max(right.values()) <= right.total() / 2, "learners would notice"
 
 
@@ -203,7 +203,7 @@ def shown():
 
 
 def test_the_list_and_the_lessons_agree():
-    numbers = set(exercises.lessons())
+    numbers = set(list(exercises.folders()))
     wanted = {row["id"]: {row["lesson"]} for row in listed() if row["lesson"] in numbers}
     assert shown() == wanted
 

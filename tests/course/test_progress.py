@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fluxlite.course import answer, progress, start
+from fluxlite_course import answer, start
+from fluxlite_course.kit import progress
 
 
 @pytest.fixture(autouse=True)
@@ -90,7 +91,7 @@ def test_where_a_record_ends_with_the_session(variable, place, monkeypatch):
 
 WRITE = """
 import sys
-from fluxlite.course import progress
+from fluxlite_course.kit import progress
 progress.PATIENCE = 600
 for number in range(50):
     progress.keep("checks", f"{sys.argv[1]}.{number}", "right")
@@ -107,7 +108,7 @@ def test_notebooks_that_write_at_once_lose_nothing(tmp_path):
 
 HOLD = """
 import time
-from fluxlite.course import progress
+from fluxlite_course.kit import progress
 with progress._alone(progress.path()):
     print("holds it", flush=True)
     time.sleep(60)

@@ -11,8 +11,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from fluxlite.__main__ import main
-from fluxlite.course import lab as lab_module
-from fluxlite.course import ready
+from fluxlite_course.kit import lab as lab_module
+from fluxlite_course.kit import ready
 
 ROOT = Path(__file__).parents[2]
 

@@ -4,7 +4,8 @@ import html
 
 import pytest
 
-from fluxlite.course import check, guess, progress, report
+from fluxlite_course import check, guess, report
+from fluxlite_course.kit import progress
 
 
 @pytest.fixture(autouse=True)

@@ -12,15 +12,15 @@ import pytest
 import fluxlite
 from fluxlite import messages
 from fluxlite.__main__ import main
-from fluxlite.course import exercises
-from fluxlite.course.guesses import questions
+from fluxlite_course.kit import exercises
+from fluxlite_course.kit.guesses import questions
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "notebooks"
 PAGE = (NOTEBOOKS / "TEACHING.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 PROSE = BLOCK.sub("", PAGE)
-NUMBERS = exercises.lessons()
+NUMBERS = list(exercises.folders())
 every_lesson = pytest.mark.parametrize("number", NUMBERS)
 
 

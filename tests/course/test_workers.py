@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from fluxlite.course import workers
-from fluxlite.course.workers import start_workers
+from fluxlite_course.lesson15 import workers
+from fluxlite_course.lesson15.workers import start_workers
 
 CAN = workers._missing() == ""
 needs_mpi = pytest.mark.skipif(not CAN, reason="mpi4py, ipyparallel or mpiexec is missing: make test EXTRAS=mpi")
@@ -18,7 +18,7 @@ PROGRAM = """
 import os, signal, sys
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
-from fluxlite.course.workers import start_workers
+from fluxlite_course.lesson15.workers import start_workers
 workers = start_workers(2)
 shell.run_cell_magic("px", "--local", "from mpi4py import MPI; rank = MPI.COMM_WORLD.rank")
 print("ranks", workers["rank"], "here", shell.user_ns["rank"], flush=True)

@@ -11,23 +11,21 @@ from pathlib import Path
 import pytest
 
 import fluxlite
-import fluxlite.course
 
 ROOT = Path(fluxlite.__file__).parents[1]
 
 
-@pytest.mark.parametrize("package", [fluxlite, fluxlite.course], ids=lambda package: package.__name__)
-def test_every_name_is_what_type_checkers_take_it_for(package):
-    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
+def test_every_name_is_what_type_checkers_take_it_for():
+    tree = ast.parse(Path(fluxlite.__file__).read_text(encoding="utf-8"))
     parts = [*tree.body, *next(node for node in tree.body if isinstance(node, ast.If)).body]
     imports = [node for node in parts if isinstance(node, ast.ImportFrom) and node.level]
     module_of = {alias.name: node.module for node in imports for alias in node.names}
     declared = [node.target.id for node in parts if isinstance(node, ast.AnnAssign)]
-    assert sorted([*module_of, *declared]) == sorted(package.__all__)
+    assert sorted([*module_of, *declared]) == sorted(fluxlite.__all__)
     for name, module in module_of.items():
-        expected = importlib.import_module(f"{package.__name__}.{module or name}")
-        assert getattr(package, name) is (getattr(expected, name) if module else expected), name
-    assert set(package.__all__) <= set(dir(package))
+        expected = importlib.import_module(f"{fluxlite.__name__}.{module or name}")
+        assert getattr(fluxlite, name) is (getattr(expected, name) if module else expected), name
+    assert set(fluxlite.__all__) <= set(dir(fluxlite))
 
 
 def test_a_star_brings_the_public_names_and_no_others():
@@ -47,17 +45,15 @@ def test_a_typo_is_an_error_to_mypy_and_a_name_has_its_type(tmp_path):
     pytest.importorskip("mypy")
     (tmp_path / "program.py").write_text(
         "import fluxlite as fl\n"
-        "from fluxlite.course import start\n"
         "rule: fl.Adam = fl.Adam(0.001)\n"
-        "fl.relu, fl.train, fl.cuda.devices(), fl.course.check, start, fl.GPU_BACKEND + fl.gpu_name()\n"
-        "from fluxlite.course import strat\n"
+        "fl.relu, fl.train, fl.cuda.devices(), fl.GPU_BACKEND + fl.gpu_name()\n"
         "fl.Adan(0.001)\n"
         "name: int = fl.gpu_name()\n"
     )
     settings = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache' / 'tests'}"]
     done = subprocess.run([sys.executable, "-m", "mypy", "program.py", *settings], cwd=tmp_path, capture_output=True,
                           text=True, env={**os.environ, "MYPYPATH": str(ROOT)})  # fmt: skip
-    assert re.findall(r"^program.py:(\d+): error", done.stdout, re.MULTILINE) == ["5", "6", "7"], done.stdout
+    assert re.findall(r"^program.py:(\d+): error", done.stdout, re.MULTILINE) == ["4", "5"], done.stdout
 
 
 def test_what_the_notebooks_import_is_there():

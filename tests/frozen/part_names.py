@@ -22,6 +22,8 @@ import fluxlite as fl
 
 MODULES = ("fluxlite", "fluxlite.cuda", "fluxlite.cuda.jit", "fluxlite.amdgpu", "fluxlite.metal",
            "fluxlite.distributed", "fluxlite.course", "fluxlite.jupyter")  # fmt: skip
+# What 0.2.0 had there stands here now.
+MOVED = {"fluxlite.course": "fluxlite_course", "fluxlite.jupyter": "fluxlite_course.draw"}
 
 
 def _receipt() -> Any:
@@ -139,10 +141,10 @@ def entries() -> dict[str, str]:
     found: dict[str, str] = {}
     for module in MODULES:
         try:
-            home = importlib.import_module(module)
+            home = importlib.import_module(MOVED.get(module, module))
         except ModuleNotFoundError:
             continue
-        for name in names_of(module):
+        for name in names_of(home.__name__):
             x, key = getattr(home, name), f"{module}.{name}"
             found[key] = described(x)
             if inspect.isclass(x) and (module == "fluxlite" or x is not getattr(fl, name, None)):

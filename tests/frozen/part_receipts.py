@@ -1,6 +1,6 @@
 """What the lessons' programs ask of a GPU: every `fl.estimate` and `fl.receipt` of a solved notebook.
 
-A key is the lesson, its cell's first line, and which one in that cell it is.
+A key is the lesson, its cell's first line below the imports, and which one in that cell it is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 COUNTS = re.compile(r"\b(estimate|receipt)\(")
+BELOW_IMPORTS = re.compile(r"^(?!import |from ).+", re.MULTILINE)
 
 
 def figures(receipt: Any) -> str:
@@ -58,7 +59,7 @@ def receipts_of(notebook: Path) -> dict[str, str]:
         done = shell.run_cell(source)
         if not done.success:
             raise RuntimeError(f"{notebook.name}: this cell raised {done.error_in_exec!r}:\n{source}")
-        first = source.splitlines()[0][:60] if made else ""
+        first = BELOW_IMPORTS.search(source)[0][:60] if made else ""
         for kind, one in made:
             seen[first, kind] = number = seen.get((first, kind), 0) + 1
             entries[f"{notebook.name[:2]} {first} · {kind} {number}"] = figures(one)

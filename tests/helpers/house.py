@@ -35,7 +35,7 @@ def drawn(page: str) -> dict[str, Room]:
             found[name].may_import.update(line.partition("└▶ ")[2].split(", "))
         else:
             name, what = line.split(maxsplit=1)
-            found[name] = Room(what, {TABLE_OF_CONTENTS} if name in ("course", "__main__") else set(), floor)
+            found[name] = Room(what, {TABLE_OF_CONTENTS} if name == "__main__" else set(), floor)
     return dict(sorted(found.items(), key=lambda item: item[1].floor))
 
 
@@ -43,8 +43,6 @@ ROOMS = drawn(PAGE.read_text(encoding="utf-8"))
 
 # Single files that may do what their room may not, and why.
 EXCEPTIONS = {
-    ("jupyter.crossover", "course"): "shows what lesson 07 measures, and its notebook imports it from jupyter",
-    ("jupyter.playground", "course"): "trains lesson 05's network, and its notebook imports it from jupyter",
     ("reports.diagnosis", TABLE_OF_CONTENTS): "the number of the version stands there",
 }
 

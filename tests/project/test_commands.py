@@ -295,7 +295,7 @@ class TestWhatIsRun:
     def test_test_runs_everything_in_order_and_stops_at_what_fails(self, kit):
         status, lines = run_kit(kit, "test")
         assert status == 0 and [line.split()[1] for line in lines] == ["ruff", "mypy", "pytest"]
-        assert lines[2].endswith(" fluxlite simgpu tests notebooks/00-start-here.ipynb")
+        assert lines[2].endswith(" fluxlite simgpu fluxlite_course tests notebooks/00-start-here.ipynb")
         assert "--nbval " in lines[2] and "--dist loadfile" in lines[2]
         assert "--nbval " in run_kit(kit, "test", "ARGS=notebooks/00-start-here.ipynb")[1][0]
         for number, failing in enumerate(["ruff", "mypy", "pytest"], 1):

@@ -15,9 +15,9 @@ import fluxlite as fl
 from benchmarks import launches, provenance
 from benchmarks import record as recording
 from benchmarks.harness import ROOT
-from fluxlite.course import crossing
-from fluxlite.course.crossing import BATCHES, SIZES
 from fluxlite.devices.cupy.device import CUDADevice
+from fluxlite_course import crossing
+from fluxlite_course.crossing import BATCHES, SIZES
 from simgpu.presets import PRESETS
 
 pytestmark = pytest.mark.slow

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import fluxlite as fl
 from fluxlite.__main__ import main
-from fluxlite.course import check, guess, start
+from fluxlite_course import check, guess, start
 with fl.simulate_gpu():
     model = fl.gpu(fl.Chain(fl.Dense(2, 3, np.tanh), fl.Dense(3, 1)))
     data = [(np.ones((4, 2), np.float32), np.ones((4, 1), np.float32))]
@@ -37,7 +37,7 @@ start("03")
 guess("03-A", "b")
 check("03.3", 2, 8448)
 Path("my-course").mkdir()
-from fluxlite.course.copies import hand_out
+from fluxlite_course.kit.copies import hand_out
 hand_out(Path("my-course"))
 print([main(["doctor"]), main(["check"]), main(["handin", "Ada"]), main(["class", "."]), main(["class", ".", "--csv"])])
 """
@@ -57,7 +57,7 @@ def test_nothing_is_fetched_sent_or_unpickled_and_no_file_is_left_over(tmp_path)
 
 def test_nothing_of_ours_can_unpickle_or_open_a_connection():
     forbidden = {"pickle", "marshal", "shelve", "dill", "socket", "urllib", "http", "ftplib", "requests", "ssl"}
-    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "simgpu").rglob("*.py")]:
+    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "simgpu").rglob("*.py"), *(ROOT / "fluxlite_course").rglob("*.py")]:
         # The workers of one training send each other pickles: they're processes of one program. And `x.dump` of a GPU's
         # array writes one, as CuPy's does. The page says both.
         may_pickle = path in (PACKAGE / "distributed" / "group.py", ROOT / "simgpu" / "host_reads.py")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fluxlite.course.explore import EXPLORE, programs, write_pages
-from fluxlite.course.explore.lines import alive_crossover
+from fluxlite_course.lesson06.explorer import alive_crossover
+from fluxlite_course.pages import EXPLORE, programs, write_pages
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from front_ends import ROOT, WAIT, answers, served, wait_until
 
-from fluxlite.course.lab import SETTINGS
+from fluxlite_course.kit.lab import SETTINGS
 
 pytestmark = pytest.mark.slow
 
@@ -33,8 +33,8 @@ print("stopped:", history.stopped, history.reason, history.steps > 0)
 # Reads a digit by the mean picture that's nearest, so that nothing has to be trained.
 PAD = """
 import numpy as np
-from fluxlite.course import digits
-from fluxlite.jupyter.digit_pad import draw
+from fluxlite_course import digits
+from fluxlite_course.lesson09.digit_pad import draw
 images, labels = digits()
 means = np.stack([images[labels == digit].mean(axis=0) for digit in range(10)])
 pad = draw(lambda pictures: -np.sum((pictures.reshape(1, 64) - means) ** 2, axis=1)[None] / 100)

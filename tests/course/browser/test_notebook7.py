@@ -5,8 +5,8 @@ import json
 import pytest
 from front_ends import WAIT, served, wait_until
 
-from fluxlite.course.films.ball import RATES
-from fluxlite.course.lab import SETTINGS
+from fluxlite_course.kit.lab import SETTINGS
+from fluxlite_course.lesson03.pictures import RATES
 
 pytestmark = pytest.mark.slow
 
@@ -17,7 +17,7 @@ pytest.importorskip("notebook", reason="Notebook is not installed: make test EXT
 def server(browser, tmp_path_factory):
     """The address of a Notebook 7 over a folder with a learner's copies."""
     home = tmp_path_factory.mktemp("notebook")
-    own = {"ball.ipynb": ["from fluxlite.course.films.ball import balls\n\nballs()"]}
+    own = {"ball.ipynb": ["from fluxlite_course.lesson03.pictures import balls\n\nballs()"]}
     settings = json.loads((SETTINGS / "overrides.json").read_text())
     with served("notebook", "JupyterNotebookApp", home, settings, own) as address:
         yield address

@@ -5,8 +5,8 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.errors import DeviceError
-from fluxlite.jupyter.cards import cards
-from fluxlite.jupyter.decision import STEPS, decision
+from fluxlite_course.lesson12.pictures import cards
+from fluxlite_course.lesson16.pictures import STEPS, decision
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def texts(monkeypatch):
         written.extend(text.get_text() for axes in figure.axes for text in axes.texts)
         return sentence
 
-    monkeypatch.setattr("fluxlite.jupyter.cards.show", show)
-    monkeypatch.setattr("fluxlite.jupyter.decision.show", show)
+    monkeypatch.setattr("fluxlite_course.lesson12.pictures.show", show)
+    monkeypatch.setattr("fluxlite_course.lesson16.pictures.show", show)
     return written
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.jupyter.digit_pad import EXAMPLES, draw, drawn, reading, seen
+import fluxlite_course
+from fluxlite_course.lesson09.digit_pad import EXAMPLES, draw, drawn, reading, seen
 
 
 def upper_half(pictures):
@@ -68,7 +69,7 @@ def test_what_is_seen_counts_the_ink_of_4_by_4_dots():
 
 
 def test_the_examples_look_like_the_digits_of_the_course():
-    images, labels = fl.course.digits()
+    images, labels = fluxlite_course.digits()
     for digit, strokes in EXAMPLES.items():
         points = seen(drawn(strokes)).ravel().astype(int)
         nearest = np.argsort(np.sum((images.astype(int) - points) ** 2, axis=1))[:9]

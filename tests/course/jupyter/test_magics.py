@@ -19,7 +19,7 @@ def shell(monkeypatch, tmp_path):
     config = Config()
     config.HistoryManager.enabled = False
     shell = InteractiveShell(config=config)
-    shell.run_line_magic("load_ext", "fluxlite.jupyter")
+    shell.run_line_magic("load_ext", "fluxlite_course")
     shell.run_cell("import numpy as np; import fluxlite as fl")
     return shell
 
@@ -102,14 +102,14 @@ def test_a_cell_takes_no_code_beside_the_name(shell, capsys):
     assert "takes its code from the lines below it, not 'x = 1'" in capsys.readouterr().err
 
 
-def test_an_import_inside_ipython_is_enough_and_outside_it_ipython_is_not_imported(tmp_path, monkeypatch):
+def test_a_lessons_start_inside_ipython_is_enough_and_outside_it_ipython_is_not_imported(tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     inside = (
         "from IPython.core.interactiveshell import InteractiveShell as S; from traitlets.config import Config\n"
         "s = S.instance(config=Config(HistoryManager={'enabled': False}))\n"
-        "s.run_cell('import fluxlite.jupyter'); s.run_cell('%device_time 1 + 1')"
+        "s.run_cell('from fluxlite_course import start; start(\"06\")'); s.run_cell('%device_time 1 + 1')"
     )
-    outside = "import sys, fluxlite.jupyter; print('IPython' in sys.modules)"
+    outside = "import sys, fluxlite_course.lesson05; print('IPython' in sys.modules)"
     outputs = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         for code in (inside, outside)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.jupyter import confusion, mistakes
+from fluxlite_course.draw import confusion, mistakes
 
 IRIS = np.array([[48, 2, 0], [1, 45, 4], [0, 3, 47]])
 NAMES = ["setosa", "versicolor", "virginica"]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.jupyter import monitor as of_module
-from fluxlite.jupyter.monitor import Monitor, loss_curve, monitor
 from fluxlite.training import History
+from fluxlite_course.lesson03 import training_monitor as of_module
+from fluxlite_course.lesson03.training_monitor import Monitor, loss_curve, monitor
 
 DATA = [(np.array([1.0]), np.array([2.0])), (np.array([2.0]), np.array([4.0]))]
 

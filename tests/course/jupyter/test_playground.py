@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.course.sine_wave import problem, train_by_hand
-from fluxlite.jupyter import playground as of_module
-from fluxlite.jupyter.playground import playground, rnn_demo
+from fluxlite_course.lesson04 import pictures as of_module
+from fluxlite_course.lesson04.pictures import playground, rnn_demo
+from fluxlite_course.sine_wave import problem, train_by_hand
 
 
 def controls(shown):

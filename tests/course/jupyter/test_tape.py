@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.jupyter.tape import growing_tape, tape
+from fluxlite_course.lesson14.tape import growing_tape, tape
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_only_what_is_tracked():
 def test_the_picture_has_a_column_for_each_line(w, monkeypatch):
     pytest.importorskip("matplotlib")
     seen = []
-    monkeypatch.setattr("fluxlite.jupyter.tape.show", lambda figure, sentence: seen.append(figure) or sentence)
+    monkeypatch.setattr("fluxlite_course.lesson14.tape.show", lambda figure, sentence: seen.append(figure) or sentence)
     b = fl.param(np.array(0.1))
     h = w + b
     sentence = growing_tape({"w, b": (w, b), "h = w + b": h, "np.sum(h)": np.sum(h)})

@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from fluxlite.jupyter.sequences import gap_picture, gates_picture, left_picture
-from fluxlite.jupyter.temperatures import chances, next_letter, temperatures
+from fluxlite_course.lesson10.pictures import (
+    chances,
+    gap_picture,
+    gates_picture,
+    left_picture,
+    next_letter,
+    temperatures,
+)
 
 LETTERS, SCORES = ["\n", " ", "a", "b"], np.array([-3.0, 0.0, 2.0, 1.0], np.float32)
 WRITTEN = {2.0: "b <a>\nba", 0.5: "aaaa"}
@@ -45,7 +51,7 @@ def test_the_slider_shows_what_the_plain_call_shows_and_the_text_as_text():
 def test_all_pictures_are_drawn_before_anything_moves(monkeypatch):
     shown = temperatures(LETTERS, SCORES, WRITTEN)
     assert shown.now == 0.5, "the lowest comes first"
-    monkeypatch.setattr("fluxlite.jupyter.temperatures.next_letter", None)
+    monkeypatch.setattr("fluxlite_course.lesson10.pictures.next_letter", None)
     shown.slider.value = 2.0
     assert shown.now == 2.0 and "Temperature 2:" in shown.sentence
 

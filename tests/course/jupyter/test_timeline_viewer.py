@@ -10,7 +10,7 @@ import fluxlite as fl
 pytest.importorskip("ipywidgets")
 pytest.importorskip("matplotlib")
 
-from fluxlite.jupyter.timeline_viewer import timeline  # noqa: E402
+from fluxlite_course.draw.timeline_viewer import timeline  # noqa: E402
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.jupyter import boxes, host_and_device
+from fluxlite_course.draw import boxes, host_and_device
 
 pytest.importorskip("matplotlib")
 
@@ -27,7 +27,7 @@ def drawn(monkeypatch):
         seen["arrows"] = [(arrow.get_arrowstyle().__class__.__name__, arrow.get_linestyle()) for arrow in arrows]
         return sentence
 
-    monkeypatch.setattr("fluxlite.jupyter.two_boxes.show", show)
+    monkeypatch.setattr("fluxlite_course.draw.two_boxes.show", show)
     return seen
 
 

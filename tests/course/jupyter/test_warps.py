@@ -5,12 +5,11 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.cuda import jit
-from fluxlite.jupyter import warp, warp_picture
-from fluxlite.jupyter.warps import _draw_grid
 from fluxlite.pictures import plots
+from fluxlite_course.lesson08.warps import _draw_grid, warp, warp_picture
 
 pytestmark = pytest.mark.usefixtures("simulated")
-IMPORT = "from fluxlite.jupyter import warp_picture"
+IMPORT = "from fluxlite_course.lesson08 import warp_picture"
 
 
 @jit.rawkernel()

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite.jupyter import plots, show
-from fluxlite.jupyter.digit_pad import draw, reading
-from fluxlite.jupyter.frames import frames
-from fluxlite.jupyter.monitor import monitor
-from fluxlite.jupyter.playground import playground, rnn_demo
-from fluxlite.jupyter.temperatures import next_letter, temperatures
-from fluxlite.jupyter.timeline_viewer import timeline
-from fluxlite.jupyter.widgets import Shown, ipywidgets, picture
+from fluxlite_course.draw import plots, show
+from fluxlite_course.draw.frames import frames
+from fluxlite_course.draw.timeline_viewer import timeline
+from fluxlite_course.draw.widgets import Shown, ipywidgets, picture
+from fluxlite_course.lesson03.training_monitor import monitor
+from fluxlite_course.lesson04.pictures import playground, rnn_demo
+from fluxlite_course.lesson09.digit_pad import draw, reading
+from fluxlite_course.lesson10.pictures import next_letter, temperatures
 
 # -- what the widgets share ------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.course import digits
+from fluxlite_course import digits
 
 fl.seed(1)
 images, labels = digits()

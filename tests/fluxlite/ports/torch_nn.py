@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.course import digits
+from fluxlite_course import digits
 
 epochs = int(sys.argv[1]) if sys.argv[1:] else 6
 fl.seed(1)

@@ -159,5 +159,5 @@ def test_a_learners_server_is_killed_and_what_was_saved_is_there(crowd):
     hub.spawn(name)
     assert crowd.saved()[name] == saved
     session = crowd.learners[name].open(LESSON)
-    said = session.printed("from fluxlite.course import progress; print(progress.read()['guesses'])")
+    said = session.printed("from fluxlite_course import progress; print(progress.read()['guesses'])")
     assert said == "{'05-A': 'c'}\n"

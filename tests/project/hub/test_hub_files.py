@@ -93,7 +93,7 @@ def test_what_the_image_copies_is_there_and_enough_for_the_package(tmp_path):
     assert ran.returncode == 0, ran.stderr
     (wheel,) = (tmp_path / "made").iterdir()
     names = zipfile.ZipFile(wheel).namelist()
-    assert "fluxlite/course/notebooks/05-sine-wave-rnn.ipynb" in names and "fluxlite/__main__.py" in names
+    assert "fluxlite_course/notebooks/05-sine-wave-rnn.ipynb" in names and "fluxlite/__main__.py" in names
     assert not list(tmp_path.glob("notebooks/*.ipynb"))
 
 

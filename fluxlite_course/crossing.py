@@ -1,0 +1,284 @@
+"""At which size does a GPU start to win? The same training step of the RNN, on a real CPU and on a simulated card.
+
+The CPU's times were recorded once, with ``python -m benchmarks.record_cpu``, and are in ``recorded/``. The card's times
+are estimates, computed from shapes alone. So an answer takes milliseconds, and is the same everywhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+from fluxlite.receipts.seconds import Seconds, duration
+from simgpu.presets import preset
+
+from .sine_wave import training_step
+from .timing import Timing
+
+SIZES = tuple(2**n for n in range(3, 13))
+BATCHES = (1, 4, 16, 64, 256, 1024)
+RECORD = "amd-epyc"
+HERE = "this machine, measured now."
+
+
+class Crossover:
+    """What `crossover` found: for each hidden size, a training step's time on the `cpu` and on the `gpu`."""
+
+    def __init__(
+        self, settings: Mapping[str, Any], cpu: dict[int, Timing], gpu: dict[int, Seconds], about: str
+    ) -> None:
+        self.settings, self.cpu, self.gpu, self.about = dict(settings), cpu, gpu, about
+
+    @property
+    def faster(self) -> dict[int, float]:
+        """For each hidden size, the CPU's time divided by the GPU's: above 1 the GPU is faster."""
+        return {size: float(self.cpu[size].median) / float(self.gpu[size]) for size in self.cpu}
+
+    @property
+    def smallest(self) -> int | None:
+        """The smallest hidden size in the table from which the GPU stays faster. None if there isn't one."""
+        sizes = sorted(self.cpu)
+        losses = [size for size in sizes if self.faster[size] <= 1]
+        winners = [size for size in sizes if not losses or size > losses[-1]]
+        return winners[0] if winners else None
+
+    @property
+    def crossing(self) -> float | None:
+        """The hidden size where the lines cross, possibly between two in the table. None if they don't."""
+        sizes, right = sorted(self.cpu), self.smallest
+        if right is None or right == sizes[0]:
+            return None
+        left = sizes[sizes.index(right) - 1]
+        below, above = math.log(self.faster[left]), math.log(self.faster[right])
+        return left * (right / left) ** (below / (below - above))  # straight lines on logarithmic axes
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """The kind of time for the CPU, and for the GPU."""
+        return next(iter(self.cpu.values())).median.kind, next(iter(self.gpu.values())).kind
+
+    # -- in words --------------------------------------------------------------------------------
+
+    @property
+    def conclusion(self) -> str:
+        """Where the lines cross, in words."""
+        sizes = sorted(self.cpu)
+        if self.smallest is None:
+            return f"The CPU is faster at every hidden size from {sizes[0]} to {sizes[-1]}."
+        if self.crossing is None:
+            return f"The GPU is faster at every hidden size from {sizes[0]} to {sizes[-1]}."
+        wins = f"From {self.smallest} on the GPU wins; at {sizes[-1]} it is {_times(self.faster[sizes[-1]])} as fast."
+        return f"The lines cross at a hidden size of about {self.crossing:.0f}. {wins}"
+
+    @property
+    def conditions(self) -> str:
+        """What the GPU's line includes, in words."""
+        copies, wait, card = (self.settings[name] for name in ("copies", "wait", "card"))
+        moved = "x and y copied in and the loss copied out at each step" if copies else "no copies"
+        if wait:
+            return f"{card}, simulated: {moved}, waited for."
+        if copies:
+            return f"{card}, simulated: {moved}, not waited for (but to copy the loss out waits anyway)."
+        return f"{card}, simulated: {moved}, NOT waited for: a time of ordering, not of working."
+
+    @property
+    def caption(self) -> str:
+        """What the picture shows, in words."""
+        batch = self.settings["batch"]
+        return f"One training step, batch {batch}, by hidden size. CPU: {self.about} GPU: {self.conditions}"
+
+    def __repr__(self) -> str:
+        measured, simulated = self.kinds
+        head = f"{'hidden size':>11}  {'CPU, ' + measured:>14}  {'GPU, ' + simulated:>14}  faster"
+        rows = [
+            f"{size:>11}  {duration(self.cpu[size].median):>14}  {duration(self.gpu[size]):>14}  {_winner(ratio)}"
+            for size, ratio in self.faster.items()
+        ]
+        title = f"One training step, batch {self.settings['batch']}"
+        return "\n".join([title, head, *rows, self.conclusion, f"CPU: {self.about}", f"GPU: {self.conditions}"])
+
+    # -- as a picture ----------------------------------------------------------------------------
+
+    def figure(self) -> Any:
+        """The two lines as a Matplotlib figure."""
+        from fluxlite.pictures import plots
+
+        figure, axes = plots(height=4.2)
+        self.draw(axes)
+        return figure
+
+    def draw(self, axes: Any) -> None:
+        """Draw the two lines, and where they cross, on a figure's axes."""
+        from fluxlite.pictures import GREY, as_written, look
+
+        (cpu, gpu), sizes = self.kinds, sorted(self.cpu)
+        looks = look(cpu)
+        axes.fill_between(
+            sizes, *zip(*(_micro(self.cpu[n].quartiles) for n in sizes)), color=looks["color"], alpha=0.25, linewidth=0
+        )
+        axes.plot(sizes, _micro([self.cpu[n].median for n in sizes]), label=f"CPU, {cpu}", **looks)
+        name = f"{as_written(self.settings['card'])}, {gpu}"
+        axes.plot(sizes, _micro([self.gpu[n] for n in sizes]), label=name, **look(gpu))
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xticks(sizes, list(map(str, sizes)))
+        axes.set_ylim(10, 2e6)
+        axes.set_yticks([10.0**n for n in range(1, 7)], [f"{10**n:,}" for n in range(1, 7)])
+        axes.minorticks_off()
+        axes.set(xlabel="hidden size", ylabel="µs per training step", title=f"batch {self.settings['batch']}")
+        if self.crossing is not None:
+            axes.axvline(self.crossing, ymax=0.8, color=GREY, linewidth=1)
+            axes.text(self.crossing * 1.06, 14, f"they cross at {self.crossing:.0f}", color="#1a1a1a", fontsize=12)
+        axes.legend(loc="upper left", fontsize=12, frameon=False)
+
+
+def _micro(times: Any) -> list[float]:
+    return [float(each) * 1e6 for each in times]
+
+
+def _winner(ratio: float) -> str:
+    return f"GPU, {_times(ratio)}" if ratio > 1 else f"CPU, {_times(1 / ratio)}"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f} times" if ratio < 9.95 else f"{ratio:,.0f} times"
+
+
+# -- the plain call -----------------------------------------------------------------------------------------------
+
+
+def crossover(
+    batch: int = 64, card: Any = "NVIDIA T4", copies: bool = True, wait: bool = True, live: bool = False
+) -> Crossover:
+    """From which hidden size is a card faster? One training step of lesson 05's RNN, for hidden sizes 8 to 4096.
+
+    The card's times are simulated. The CPU's are recorded; ``live=True`` measures them on this machine, which takes a
+    few seconds. `card` is a name or a preset, such as `calibrate` gives. With `copies`, x and y come from the host at
+    each step, and the loss goes back to it. Without `wait`, the clock stops when the step has been requested, not when
+    it's done. Raises `ValueError` for a card that can't be simulated, and for a `batch` that wasn't recorded.
+
+    >>> c = crossover(batch=64)
+    >>> round(c.crossing), c.smallest
+    (272, 512)
+    """
+    if live:
+        return compared(measured(batch), HERE, batch, card, copies, wait)
+    return compared(recorded(batch), described(record()), batch, card, copies, wait)
+
+
+def compared(cpu: dict[int, Timing], about: str, batch: int, card: Any, copies: bool, wait: bool) -> Crossover:
+    """Compare a CPU's times with a card's; `card` is a name or a preset."""
+    like = preset(card)
+    gpu = {size: simulated(size, batch, like, copies, wait) for size in SIZES}
+    return Crossover({"batch": batch, "card": like.name, "copies": copies, "wait": wait}, cpu, gpu, about)
+
+
+@functools.cache
+def simulated(hidden: int, batch: int, card: Any, copies: bool = True, wait: bool = True) -> Seconds:
+    """How long one step takes on a simulated card. Only shapes are computed."""
+    x, y, *model = arrays(hidden, batch)
+
+    def step(x_there: Any, y_there: Any, *model: Any) -> float:
+        start = fl.clock()
+        loss, _ = training_step(fl.gpu(x) if copies else x_there, fl.gpu(y) if copies else y_there, *model)
+        if copies:
+            fl.cpu(loss)
+        if wait:
+            fl.gpu_device().synchronize()  # type: ignore[union-attr]
+        return round(fl.clock() - start, 9)  # simulated clocks count nanoseconds
+
+    return Seconds(fl.estimate(step, x, y, *model, like=card, shapes_only=True).result, "simulated", preset(card).name)
+
+
+def arrays(hidden: int, batch: int, dtype: Any = np.float32) -> list[np.ndarray]:
+    """A step's x, y, memory, w1 and w2, all zeros: use their shapes, or fill them."""
+    shapes = (batch, 1), (batch, 1), (batch, hidden), (1 + hidden, hidden), (hidden, 1)
+    return [np.zeros(shape, dtype) for shape in shapes]
+
+
+# -- the CPU's times ----------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def record(name: str = RECORD) -> dict[str, Any]:
+    """A record that ``python -m benchmarks.record_cpu`` wrote. Raises `ValueError` for an unknown name."""
+    path = os.path.join(os.path.dirname(__file__), "recorded", f"{name}.json")
+    if not os.path.exists(path):
+        raise ValueError(f"there is no record {name!r}")
+    with open(path, encoding="utf-8") as file:
+        return dict(json.load(file))
+
+
+def described(record: Mapping[str, Any]) -> str:
+    """Where and when a record was made."""
+    threads = "1 thread" if record["threads"] == 1 else f"{record['threads']} threads"
+    return f"{record['cpu']}, {threads}, NumPy {record['numpy']}, recorded on {record['date']}."
+
+
+def times(what: str, name: str = RECORD, **settings: Any) -> Timing:
+    """The times recorded for one case, such as ``times("product", n=2048)``. The dtype is float32 unless you give one.
+
+    Raises `ValueError` for a case that wasn't recorded.
+    """
+    kept, wanted = record(name), {"dtype": "float32", "what": what, **settings}
+    for entry in kept["measurements"]:
+        if all(entry.get(key) == value for key, value in wanted.items()):
+            return Timing([Seconds(each, "recorded", f"{kept['cpu']}, {kept['date']}") for each in entry["repeats"]])
+    raise ValueError(f"{kept['cpu']}: nothing was recorded for {wanted}")
+
+
+def recorded(batch: int) -> dict[int, Timing]:
+    """The recorded times of a training step for each hidden size."""
+    if batch not in BATCHES:
+        known = ", ".join(map(str, BATCHES))
+        raise ValueError(f"the CPU was recorded with a batch of {known}, not {batch!r}; live=True measures any")
+    return {size: times("training step", hidden=size, batch=batch) for size in SIZES}
+
+
+def measured(batch: int) -> dict[int, Timing]:
+    """The times of a training step for each hidden size, measured on this machine's CPU."""
+    return {size: step_times(size, batch) for size in SIZES}
+
+
+def step_times(hidden: int, batch: int, dtype: Any = np.float32) -> Timing:
+    """The times of one training step on this machine's CPU, after a warm-up: up to 25 of them, within 0.4 s."""
+    run = prepared(hidden, batch, dtype)
+    found: list[Seconds] = []
+    end = time.perf_counter() + 0.4
+    while len(found) < 3 or (len(found) < 25 and time.perf_counter() < end):
+        # Short runs: a disturbance then spoils some of them, but not their median.
+        found.append(Seconds(mean_time(run, 3e-4), "measured"))
+    return Timing(found)
+
+
+def prepared(hidden: int, batch: int, dtype: Any = np.float32) -> Callable[[], Any]:
+    """A training step on the CPU as a function to time. It has run once already."""
+    random = np.random.default_rng(1)
+    x, y, memory, w1, w2 = arrays(hidden, batch, dtype)
+    for array in (x, y, memory, w1, w2):
+        array[...] = random.standard_normal(array.shape, np.float32) / np.sqrt(array.shape[-1])
+
+    def run() -> Any:
+        return training_step(x, y, memory, w1, w2, rate=0.0)  # a rate of 0 takes the same work, and keeps the numbers
+
+    run()
+    return run
+
+
+def mean_time(run: Callable[[], Any], at_least: float = 2e-3) -> float:
+    """The mean time of enough runs to fill this many seconds, since one run is too short for the clock."""
+    start, count = time.perf_counter(), 0
+    while True:
+        run()
+        count += 1
+        passed = time.perf_counter() - start
+        if passed >= at_least:
+            return passed / count

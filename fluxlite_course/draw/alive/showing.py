@@ -1,0 +1,178 @@
+"""HTML of a picture with knobs: for a page of its own, for a place in another page, and for a stored notebook."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import html
+import itertools
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, NamedTuple
+
+from .scene import Part, moves
+
+
+class Knob(NamedTuple):
+    """A control: buttons, or with `slider` a slider, which `ms` gives a play button (milliseconds for each step)."""
+
+    name: str
+    options: Sequence[str]
+    slider: bool = False
+    ms: int = 0
+
+
+@dataclass
+class Alive:
+    """A picture, knobs, and a sentence for each state. A state is a setting of all knobs; the last knob turns fastest.
+
+    `first` has each knob's position at first. Raises `ValueError` unless there are as many sentences as states, and as
+    many values of all that moves.
+
+    >>> from fluxlite_course.draw.alive import Each, Part, drawing
+    >>> bar = Part("rect", x=0, y=0, height=9, width=Each([10, 20]))
+    >>> sizes = Alive(drawing(30, 9, "A bar", bar), [Knob("size", ["1", "2"])], ["One wide.", "Two wide."])
+    >>> sizes.at(size="2")
+    'Two wide.'
+    """
+
+    picture: Part
+    knobs: Sequence[Knob]
+    sentences: Sequence[str]
+    first: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        self.first = list(self.first) or [0] * len(self.knobs)
+        states = math.prod(len(knob.options) for knob in self.knobs)
+        counts = {len(move.which) for move in moves(self.picture)} | {len(self.sentences)}
+        if counts != {states}:
+            found = ", ".join(map(str, sorted(counts)))
+            raise ValueError(f"the knobs have {states} states, so all that moves takes {states} values, got {found}")
+
+    @property
+    def settings(self) -> list[dict[str, str]]:
+        """Each state's setting: what each knob shows."""
+        names = [knob.name for knob in self.knobs]
+        return [dict(zip(names, chosen)) for chosen in itertools.product(*(knob.options for knob in self.knobs))]
+
+    def at(self, **setting: str) -> str:
+        """The sentence for a setting of the knobs. What you leave out is as at first."""
+        start = {knob.name: knob.options[at] for knob, at in zip(self.knobs, self.first)}
+        return self.sentences[self.settings.index({**start, **setting})]
+
+    @property
+    def state(self) -> int:
+        """The number of the first state shown."""
+        return self.settings.index({knob.name: knob.options[at] for knob, at in zip(self.knobs, self.first)})
+
+    # -- HTML ------------------------------------------------------------------------------------
+
+    def data(self) -> dict[str, Any]:
+        """What the script reads: knobs, moves, and the sentences; equal parts are written once."""
+        phrases: dict[str, int] = {}
+        says = [[phrases.setdefault(p, len(phrases)) for p in _phrases(said)] for said in self.sentences]
+        return {
+            "knobs": [[knob.name, list(knob.options), knob.slider, knob.ms] for knob in self.knobs],
+            "first": self.first,
+            "moves": moves(self.picture),
+            "phrases": list(phrases),
+            "says": says,
+        }
+
+    def html(self) -> str:
+        """For a place in a page of yours, as often as you like: style, picture, sentence, numbers and script."""
+        return (
+            f'<div class="fluxlite-alive"><style>{style()}</style>{self._shown()}'
+            f"{_json(self.data())}<script>{script()}</script></div>"
+        )
+
+    def instead_of(self, still: str) -> str:
+        """For a stored notebook: `still`, as HTML, and a script that puts the living picture in its place.
+
+        A page that keeps scripts out, as JupyterLab does with a notebook it doesn't trust, and GitHub, shows `still`.
+        All else is inside the script's data, so nothing of it is left over there.
+        """
+        shown = self._shown().replace('"', "'")  # they're all around attributes; a notebook's file would double each
+        data = {**self.data(), "style": style(), "shown": shown}
+        return f'<div class="fluxlite-alive"><div>{still}</div>{_json(data)}<script>{script()}</script></div>'
+
+    def _shown(self) -> str:
+        sentence = html.escape(self.sentences[self.state])
+        return (
+            f'<div class="fluxlite-picture">{self.picture.markup(self.state)}</div>'
+            f'<p class="fluxlite-says" role="status" aria-live="polite">{sentence}</p>'
+        )
+
+
+def page(title: str, alive: Alive, before: str = "", after: str = "", head: Mapping[str, str] | None = None) -> str:
+    """A whole page, which needs no other file: `title`, `before`, the picture, `after`. The latter two are HTML.
+
+    The page itself forbids all but its own style and script, so that nothing in it can ask a host for anything. `head`
+    are further ``<meta>``, by name.
+
+    >>> from fluxlite_course.draw.alive import Each, Part, drawing
+    >>> picture = drawing(9, 9, "Square", Part("rect", width=9, height=Each([1, 9])))
+    >>> made = page("A square", Alive(picture, [Knob("height", ["1", "9"])], ["Flat.", "High."]))
+    >>> made.startswith("<!DOCTYPE html>") and "https:" not in made
+    True
+    """
+    rules = (
+        f"default-src 'none'; style-src {_hash(style())} {_hash(_AROUND)}; script-src {_hash(script())}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    meta = "".join(f'<meta name="{name}" content="{html.escape(text)}">' for name, text in (head or {}).items())
+    name = html.escape(title)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{html.escape(rules, quote=True)}">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">{meta}<title>{name}</title>'
+        f"<style>{_AROUND}</style></head>\n<body><main><h1>{name}</h1>{before}\n{alive.html()}\n{after}</main></body>"
+        "</html>\n"
+    )
+
+
+_AROUND = (
+    ":root{color-scheme:light dark}body{margin:0;font:1.05rem/1.5 system-ui,sans-serif}"
+    "main{max-width:46rem;margin:auto;padding:.5rem 1rem 2rem}h1{font-size:1.5rem;line-height:1.25}"
+    "a{color:LinkText}a:focus-visible{outline:3px solid #D55E00;outline-offset:2px}"
+)
+
+
+@functools.cache
+def style() -> str:
+    """The style sheet, `alive.css`, without comments."""
+    return _short(_file("alive.css"))
+
+
+@functools.cache
+def script() -> str:
+    """The script, `alive.js`, without comments."""
+    return _short(_file("alive.js"))
+
+
+def _file(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _short(source: str) -> str:
+    """On one line, without comments, which stand on lines of their own."""
+    lines = re.sub(r"(?ms)^\s*/\*.*?\*/\s*$", "", source).splitlines()
+    return " ".join(line.strip() for line in lines if line.strip() and not line.strip().startswith("//"))
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json">{text}</script>'
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _phrases(sentence: str) -> list[str]:
+    return re.split(r"(?<=[.;:]) ", sentence)

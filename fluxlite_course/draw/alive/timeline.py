@@ -1,0 +1,140 @@
+"""A receipt's timeline, alive: all its events, a window over them, and what the plain call says about each window."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fluxlite.receipts.timelines import LANES, Timeline, bars_of
+from simgpu.profile.counts import Counts
+
+from .scene import Each, Part, drawing, rounded
+from .showing import Alive, Knob
+
+MOST_EVENTS = 300  # with more, a page would be too large to carry around
+EVENTS, WAITS = "all events", "only waits"
+_WINDOWS = (5, 20, 50)
+_PLACES = 20
+_WIDTH, _LEFT, _LANE, _TOP, _BAR = 620, 10, 64, 32, 30
+_BOTTOM = _TOP + _LANE * len(LANES)
+_TICKS = 4
+_NAMES = {"order": "asks", "load": "first use", "wait": "waits", "work": "works"}
+
+
+class _View(NamedTuple):
+    """A setting of the knobs: the events shown, the time from when to when, in seconds, and the sentence."""
+
+    events: tuple[int, int]
+    begin: float
+    end: float
+    waits: bool
+    sentence: str
+
+
+def alive_timeline(receipt: Counts, first: int = 0, count: int = 50, only_waits: bool = False) -> Alive:
+    """The timeline of a receipt with up to 300 events: which events, how many, from which number on.
+
+    `first`, `count` and `only_waits` choose the first view, as in ``receipt.plot(first, count, only_waits)``, as far as
+    the knobs can. Raises `ValueError` for a receipt with more events, or with none, or without a simulated GPU's times.
+
+    >>> r = fl.estimate(lambda x: float((x + x).sum()), np.ones(4, np.float32)).receipt
+    >>> alive_timeline(r, count=5).at(show="only waits")
+    'Timeline, simulated (NVIDIA T4), 1 wait: in ...'
+    """
+    timeline = Timeline(receipt)
+    number = len(timeline.moments)
+    if not 0 < number <= MOST_EVENTS or receipt.events_left_out:
+        raise ValueError(f"a living timeline takes 1 to {MOST_EVENTS} events, this receipt has {number:,}")
+    step = -(-number // _PLACES)
+    places = range(0, number, step)
+    sizes = sorted({size for size in (*_WINDOWS, count) if size < number} | {number})
+    knobs = [
+        Knob("show", [EVENTS, WAITS]),
+        Knob("how many events", [f"all {number}" if size == number else str(size) for size in sizes]),
+        Knob("from event", [str(place + 1) for place in places], slider=True),
+    ]
+    views = [_view(timeline, *setting) for setting in itertools.product((False, True), sizes, places)]
+    start = [int(only_waits), sizes.index(min(count, number)), min(first // step, len(places) - 1)]
+    return Alive(_drawing(timeline, views), knobs, [view.sentence for view in views], start)
+
+
+def _view(timeline: Timeline, only_waits: bool, count: int, first: int) -> _View:
+    last = min(first + count, len(timeline.moments)) - 1
+    begin, end = 0.0, 1e-9
+    if only_waits:  # those among these events
+        among = [number for number, wait in enumerate(timeline.waits) if first <= wait <= last]
+        if not among:
+            said = f"Events {first + 1} to {last + 1}: the host waits at none of them."
+            return _View((0, -1), begin, end, True, said)
+        first, count, last = among[0], len(among), timeline.waits[among[-1]]
+    try:
+        _, (begin, end), sentence = timeline.seen(first, count, only_waits)
+    except ValueError as error:
+        return _View((0, -1), begin, end, only_waits, f"Nothing to show: {error}.")
+    if only_waits:
+        first = timeline.waits[first - 1] + 1 if first else 0
+    return _View((first, last), begin, end, only_waits, sentence)
+
+
+def _drawing(timeline: Timeline, views: list[_View]) -> Part:
+    card = timeline.receipt.seconds.card
+    unit, factor = ("ms", 1e3) if max(view.end for view in views) > 2e-3 else ("µs", 1e6)
+    bars = Part(
+        "g", *_bars(timeline), only=Each(view.events for view in views), transform=Each(map(_zoom, views)),
+        class_=Each("waits" if view.waits else None for view in views),
+    )  # fmt: skip
+    # An SVG in an SVG lets nothing stick out, and needs no id for that.
+    inner = Part("svg", bars, x=_LEFT, y=_TOP, width=_WIDTH, height=_BOTTOM - _TOP)
+    names = [Part("text", text=lane, x=_LEFT, y=_TOP + _LANE * row + 23) for row, lane in enumerate(LANES)]
+    looks = {bar.look for moment in timeline.moments for bar in bars_of(moment) if bar.end > bar.start}
+    about = f"{unit} since the receipt was opened, simulated ({card})"
+    return drawing(
+        640, _BOTTOM + 62, f"Timeline, simulated ({card}): the host, computing, copies in and copies out, a lane each",
+        *_legend([look for look in _NAMES if look in looks]), *names, inner, *_axis(views, factor),
+        Part("text", text=about, class_="middle", x=320, y=_BOTTOM + 54),
+    )  # fmt: skip
+
+
+def _bars(timeline: Timeline) -> Iterator[Part]:
+    """A rectangle for each activity, in microseconds."""
+    for number, moment in enumerate(timeline.moments):
+        for bar in bars_of(moment):
+            if bar.end > bar.start:
+                start, end = rounded((bar.start * 1e6, bar.end * 1e6))
+                y = _LANE * LANES.index(bar.lane) + _LANE - _BAR - 4
+                yield Part(
+                    "rect", class_=f"bar {bar.look}", x=start, y=y, width=rounded([end - start])[0], height=_BAR,
+                    data_n=number,
+                )  # fmt: skip
+
+
+def _zoom(view: _View) -> str:
+    scale = _WIDTH / ((view.end - view.begin) * 1e6)
+    return f"scale({scale:.5g} 1) translate({-view.begin * 1e6:.1f} 0)"
+
+
+def _axis(views: list[_View], factor: float) -> Iterator[Part]:
+    yield Part("path", class_="axis", d=f"M{_LEFT} {_BOTTOM}h{_WIDTH}")
+    for tick in range(_TICKS + 1):
+        x = _LEFT + _WIDTH * tick // _TICKS
+        times = [view.begin + (view.end - view.begin) * tick / _TICKS for view in views]
+        text = Each(
+            None if view.events[1] < 0 else _tick(time * factor, (view.end - view.begin) * factor)
+            for time, view in zip(times, views)
+        )
+        place = "" if tick == 0 else "end" if tick == _TICKS else "middle"
+        yield Part("path", class_="axis", d=f"M{x} {_BOTTOM}v6")
+        look = f"{place} wide" if tick % 2 else place or None
+        yield Part("text", text=text, class_=look, x=x, y=_BOTTOM + 26)
+
+
+def _tick(time: float, span: float) -> str:
+    return f"{time:.0f}" if span > 40 else f"{time:.1f}" if span > 4 else f"{time:.2f}" if span > 0.4 else f"{time:.3f}"
+
+
+def _legend(looks: list[str]) -> Iterator[Part]:
+    for number, look in enumerate(looks):
+        x = _LEFT + 152 * number
+        yield Part("rect", class_=f"bar {look}", x=x, y=4, width=26, height=18)
+        yield Part("text", text=_NAMES[look], x=x + 34, y=20)

@@ -1,0 +1,106 @@
+"""The picture of a confusion matrix: which classes a classifier takes for which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fluxlite.pictures import BLUE, GREY, Picture, plots, show
+
+MOST = 25  # classes whose counts can be read in their cells
+_SAID = 3  # mistakes that the sentence names
+_TICKS = (0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1)
+
+
+def confusion(matrix: Any, labels: Sequence[Any] | None = None) -> tuple[dict[str, Any], Picture]:
+    """A confusion matrix as a picture: ``(numbers, picture)``.
+
+    `matrix` is what `fluxlite.confusion_matrix` gives: whole numbers of shape ``(classes, classes)``, a row for each
+    class and a column for what it was taken for. `labels` are the names of the classes. A cell's colour is its share of
+    the row, so that a rare class is as visible as a frequent one; the number in it is the count.
+
+    The numbers: how many ``observations``, how many of them ``right``, and the ``mistakes``, the most frequent first:
+    the right class, what it was taken for, and how often.
+
+    Raises `TypeError` for what isn't an array of whole numbers, `ValueError` for another shape, negative counts, or
+    another number of labels.
+
+    >>> numbers, picture = confusion(np.array([[5, 1], [0, 4]]), ["cat", "dog"])
+    >>> numbers
+    {'observations': 10, 'right': 9, 'mistakes': [('cat', 'dog', 1)]}
+    >>> picture
+    9 of 10 observations are recognized. The mistake: cat was taken for dog (once).
+    """
+    counts = _checked(matrix)
+    names = [str(i) for i in range(len(counts))] if labels is None else [str(label) for label in labels]
+    if len(names) != len(counts):
+        raise ValueError(f"confusion(matrix, labels): a label for each of {len(counts)} classes, got {len(names)}")
+    wrong = [(int(counts[i, j]), i, j) for i, j in np.argwhere(counts) if i != j]
+    mistakes = [(names[i], names[j], count) for count, i, j in sorted(wrong, key=lambda entry: (-entry[0], *entry[1:]))]
+    numbers = {"observations": int(counts.sum()), "right": int(np.trace(counts)), "mistakes": mistakes}
+    return numbers, show(_figure(counts, names), _sentence(numbers))
+
+
+def _checked(matrix: Any) -> np.ndarray:
+    if not isinstance(matrix, np.ndarray) or matrix.dtype.kind not in "iu":
+        got = f"one of {matrix.dtype}" if isinstance(matrix, np.ndarray) else f"a {type(matrix).__name__}"
+        raise TypeError(f"confusion(matrix) takes an array of whole numbers, as confusion_matrix gives, got {got}")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+        raise ValueError(f"confusion(matrix): the matrix has shape (classes, classes), got {matrix.shape}")
+    if matrix.dtype.kind == "i" and matrix.min() < 0:
+        raise ValueError(f"confusion(matrix): counts are at least 0, got {matrix.min()}")
+    return matrix.astype(np.int64)
+
+
+def _sentence(numbers: dict[str, Any]) -> str:
+    text = f"{numbers['right']:,} of {numbers['observations']:,} observations are recognized."
+    mistakes = numbers["mistakes"][:_SAID]
+    if not mistakes:
+        return text
+    said = ", ".join(f"{a} was taken for {b} ({'once' if n == 1 else f'{n:,} times'})" for a, b, n in mistakes)
+    all_of_them = len(mistakes) == len(numbers["mistakes"])
+    what = "The most frequent mistakes" if not all_of_them else "The mistake" if len(mistakes) == 1 else "The mistakes"
+    return f"{text} {what}: {said}."
+
+
+def _figure(counts: np.ndarray, names: list[str]) -> Any:
+    many = len(counts)
+    size = min(max(0.5 * many, 2.6), 8.5)
+    longest = max(map(len, names))
+    figure, axes = plots(height=size + 0.9 + 0.09 * longest * (longest > 3), width=size + 2.6 + 0.09 * longest)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    # With shares as they are, a mistake of 3 % would look like none: a square root shows it.
+    drawn = axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1)
+    bar = figure.colorbar(drawn, ax=axes, label="share of the row", shrink=0.8)
+    bar.set_ticks(np.sqrt(_TICKS), labels=[f"{share:.0%}" for share in _TICKS], fontsize=11)
+    every = -(-many // MOST)
+    ticks = range(0, many, every)
+    letters = 12 if many <= 12 else 9
+    axes.set_xticks(ticks, [names[i] for i in ticks], rotation=0 if longest <= 3 else 90, fontsize=letters)
+    axes.set_yticks(ticks, [names[i] for i in ticks], fontsize=letters)
+    axes.set(xlabel="taken for", ylabel="right class")
+    for edge in ("top", "right"):
+        axes.spines[edge].set_visible(True)
+    _write(axes, counts, np.sqrt(shares), 72 * size / many)
+    return figure
+
+
+def _write(axes: Any, counts: np.ndarray, shades: np.ndarray, width: float) -> None:
+    """The counts in cells of this `width`, in points, and a frame around those that are right.
+
+    So both can be seen without colours.
+    """
+    from matplotlib.patches import Rectangle
+
+    many = len(counts)
+    for i in range(many):
+        axes.add_patch(Rectangle((i - 0.5, i - 0.5), 1, 1, fill=False, edgecolor=BLUE, linewidth=1.5))
+    if many > MOST:
+        return
+    digits = len(f"{counts.max():,}")
+    letters = min(12.0, 1.35 * width / digits)
+    for i, j in np.ndindex(counts.shape):
+        colour = "white" if shades[i, j] > 0.6 else "black" if counts[i, j] else GREY
+        axes.text(j, i, f"{counts[i, j]:,}", ha="center", va="center", color=colour, fontsize=letters)

@@ -1,0 +1,1 @@
+"""What every lesson uses: start, guess, check, progress, copies, handing in, a class."""

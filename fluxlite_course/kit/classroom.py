@@ -1,0 +1,351 @@
+"""Handing in work and viewing a class's results: one zip file per learner, no server.
+
+``fluxlite handin NAME`` packs a learner's notebooks and progress. ``fluxlite class FOLDER`` shows a folder of these
+files as a table of learners and exercises. ``class FOLDER 03`` shows a lesson without names, for the wall.
+``class FOLDER --csv`` writes a table for a spreadsheet.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import datetime
+import getpass
+import io
+import json
+import os
+import re
+import textwrap
+import unicodedata
+import zipfile
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import fluxlite
+from fluxlite.messages import many
+from fluxlite.writing import write_whole
+
+from . import exercises, progress
+from .asked import Asked, asked
+from .copies import FOLDER
+from .guesses import Question, question, questions
+from .handins import ABOUT, Handin, Remark, by_learner, collect, comparable
+
+# For the last row of a room: at most this many characters per line, per option, and per bar.
+WIDTH, OPTION, LONGEST = 96, 50, 30
+# For a teacher's screen of 120 columns: at most this many characters per line of remarks and per name (the table takes
+# what its lessons need), and so many remarks.
+SCREEN, NAME, NOTES = 100, 18, 20
+SIGNS = {exercises.RIGHT: "+", exercises.NOT_RIGHT: "-", exercises.STOPPED: "-", "": "."}
+# Where a page keeps the notebook for itself: how to get a file of the session, and how the notebook.
+TO_GET = {
+    "Colab": ("click the folder at the left, then the three dots beside", "File > Download > Download .ipynb"),
+    "Kaggle": ("open Output at the right, then the three dots beside", "File > Download Notebook"),
+}
+TRIED = {exercises.RIGHT: "right", exercises.NOT_RIGHT: "tried", exercises.STOPPED: "tried"}
+
+
+def handin(name: str = "", folder: Path | None = None) -> Path:
+    """Pack the notebooks and the progress in `folder` into one zip file there; returns its path.
+
+    `name` is the learner's, by default their login name. `folder` is ``my-course`` if it exists, otherwise the current
+    folder. On Colab and Kaggle there are no notebooks to find, so the progress goes alone. Raises `ValueError` if
+    there's neither, or if the name has no letter.
+    """
+    folder = (Path(FOLDER) if Path(FOLDER).is_dir() else Path()) if folder is None else folder
+    name = name.strip() or user()
+    stem = re.sub(r"[^\w-]+", "-", name).strip("-")
+    if not stem:
+        raise ValueError(f"a name has letters in it, got {name!r}: python -m fluxlite handin Ada")
+    files = [file for file in [*sorted(folder.glob("*.ipynb")), folder / progress.FILE] if file.is_file()]
+    if not files:
+        hint = " Guess or check something first." if progress.passing() else " Hand in where your lessons are."
+        raise ValueError(f"there is no notebook and no {progress.FILE} in {folder.absolute()}.{hint}")
+    target = folder / f"handin-{stem}.zip"
+    about = {"name": name, "version": fluxlite.__version__, "time": datetime.datetime.now().isoformat(),
+             "place": progress.passing()}  # fmt: skip
+    packed = io.BytesIO()
+    # A date before 1980, as on a computer without a clock, can't be in a zip file.
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
+        archive.writestr(ABOUT, json.dumps(about))
+        for file in files:
+            archive.write(file, file.name)
+    _write_here(target, packed.getbuffer())
+    return target
+
+
+def _write_here(file: Path, content: Any) -> None:
+    """Write a file of ours. Raises `ValueError` if there's a link in its place, which leads to who knows what."""
+    if file.is_symlink():
+        raise ValueError(f"{file} is a link to another file, which would be overwritten: remove the link")
+    write_whole(file, content)
+
+
+def collected(file: Path) -> str:
+    """Put a copy of a hand-in where the teacher collects them; what to say about it. Empty if no hub says where.
+
+    FLUXLITE_HAND_INS names a folder for this learner alone, which is made. Only they, and the group that the folder
+    above it hands down, may look into it.
+    """
+    place = os.environ.get("FLUXLITE_HAND_INS", "")
+    if not place:
+        return ""
+    copy = Path(place, file.name)
+    try:
+        with contextlib.suppress(FileExistsError):
+            copy.parent.mkdir(mode=0o750)
+        _write_here(copy, file.read_bytes())
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        return f"It could not be handed in to {place}: {why}. Give this file to your teacher: {file.absolute()}"
+    return f"It's handed in: your teacher finds it in {copy.parent}. Your own copy: {file.absolute()}"
+
+
+def what_to_say(file: Path, name: str, handed: str = "") -> list[str]:
+    """What to say about a new hand-in: where it's `handed` in, what's in it, what isn't, and what's still to do."""
+    with zipfile.ZipFile(file) as archive:
+        packed = archive.namelist()
+    lines = [handed or f"Hand in this file: {file.absolute()}"]
+    if any(one.endswith(".ipynb") for one in packed):
+        lines.append(f"It is signed {name}, and has your notebooks in it as they were last saved.")
+    elif (place := progress.passing()) in TO_GET:
+        file_menu, notebook_menu = TO_GET[place]
+        lines += [
+            f"It is signed {name}, and has your guesses and checks of this session in it.",
+            f"To get it: {file_menu} {file.name}, Download.",
+            f"Your notebook is not in it, since {place} keeps it elsewhere: {notebook_menu}, and hand in both.",
+        ]
+    else:
+        lines.append(f"It is signed {name}, and has your guesses and checks in it, but no notebook: none is there.")
+    if any(one.endswith(".ipynb") for one in packed) and progress.FILE not in packed:
+        lines.append("No guess and no check is in it: none was kept in that folder yet.")
+    return lines
+
+
+def download(file: Path) -> bool:
+    """On Colab, have the browser download `file`. False anywhere else, or if Colab can't: then the words say how."""
+    if progress.passing() != "Colab":
+        return False
+    try:
+        from google.colab import files  # type: ignore[import-not-found]
+
+        files.download(str(file))
+    except Exception:  # it's Colab's own code, and asks the browser
+        return False
+    return True
+
+
+def user() -> str:
+    """The login name. Raises `ValueError` if there is none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        raise ValueError("say who you are: python -m fluxlite handin Ada") from None
+
+
+class Class:
+    """A class: the contents of a folder's zip files.
+
+    Prints as a table of names and lessons, for the teacher. `on_the_wall` shows a lesson to everyone, without names.
+    `csv` is a table for a spreadsheet.
+    """
+
+    def __init__(self, handins: list[Handin], remarks: list[Remark]) -> None:
+        self.handins, self.remarks = handins, remarks
+        shown = [comparable(_cut(one.name)) for one in handins]  # long names may only differ where they're cut
+        times, seen = Counter(shown), Counter[str]()
+        self.labels = []
+        for one, name in zip(handins, shown):
+            seen[name] += 1
+            self.labels.append(_cut(one.name, f" #{seen[name]}" if times[name] > 1 else ""))
+
+    def __repr__(self) -> str:
+        table = [self._table()] if self.handins else ["nobody has handed in"]
+        return "\n\n".join([*table, *self.notes()])
+
+    def notes(self) -> list[str]:
+        """What to say about learners and files, as one block of lines. Maybe none."""
+        said = [*self._replaced(), *self._of_one_name(), *self._taken_together(), *map(str, self.remarks[:NOTES])]
+        if others := dict.fromkeys(remark.file for remark in self.remarks[NOTES:]):
+            said.append(f"There are remarks on these, too: {', '.join(others)}")
+        wrapped = (textwrap.wrap(line, SCREEN, subsequent_indent="  ", break_on_hyphens=False) for line in said)
+        return ["\n".join(line for lines in wrapped for line in lines)] if said else []
+
+    def _replaced(self) -> list[str]:
+        """Learners with a guess that a later file answers differently, and the files."""
+        return [
+            f"{label} guessed {', '.join(one.replaced)} differently in {_files(one)}; the last counts"
+            for label, one in zip(self.labels, self.handins)
+            if one.replaced
+        ]
+
+    def _of_one_name(self) -> list[str]:
+        """Learners that share a name and can't be told apart, each with their file."""
+        files: dict[str, list[str]] = {}
+        for label, one in zip(self.labels, self.handins):
+            files.setdefault(comparable(_cut(one.name)), []).append(f"{label} is {_files(one)}")
+        # The name isn't repeated there: it's text from elsewhere, and a shell would run what is in it.
+        question = "Is it one learner? Add --one-learner and the name."
+        return [
+            f"{len(each)} learners with the same name, each counted: {'; '.join(each)}. {question}"
+            for each in files.values()
+            if len(each) > 1
+        ]
+
+    def _taken_together(self) -> list[str]:
+        """Learners who handed in more than once, and still get one row."""
+        again = "handed in more than once"
+        by_name = "handed in from Colab, Kaggle or Binder, where the name alone tells who it is"
+        labels: dict[str, list[str]] = {again: [], by_name: []}
+        for label, one in zip(self.labels, self.handins):
+            if len(one.files) > 1:
+                labels[by_name if one.place else again].append(f"{label} ({len(set(one.files))} files)")
+        return [f"{why}; taken together: {', '.join(names)}" for why, names in labels.items() if names]
+
+    # -- for the teacher ----------------------------------------------------------------------------------------------
+
+    def _table(self) -> str:
+        """One row per learner, with lessons side by side: a sign for each exercise. The last row counts those right."""
+        shown = [number for number in list(exercises.folders()) if self._begun(number)]
+        widths = [max(len(exercises.exercises(number)), len(questions(number)), 2) + 1 for number in shown]
+        rows = [("", shown, "all"), *self._rows(shown), ("", [], "")]
+        rows += _below_each_other("right: .1 .2 …", [[self._right(id) for id in _ids(n)] for n in shown])
+        rows += _below_each_other("guessed: A B …", [[self._hits(id) for id in questions(n)] for n in shown])
+        indent = max(_wide(label) for label, _, _ in rows) + 2
+        legend = "+ right, - tried, . not yet   counts: 2 above 1 is 21"
+        lines = [f"{_learners(self.handins)}   {legend}", ""]
+        for label, cells, total in rows:
+            padded = "".join(f"{cell:<{width}}" for cell, width in zip(cells, widths))
+            lines.append(f"{label}{' ' * (indent - _wide(label))}{padded}{total:>3}".rstrip())
+        return "\n".join(lines)
+
+    def _rows(self, shown: list[str]) -> list[tuple[str, list[str], str]]:
+        """For each learner: their label, the signs for each lesson, and how many are right in total."""
+        return [
+            (
+                label,
+                ["".join(SIGNS[one.checks.get(id, "")] for id in _ids(number)) for number in shown],
+                str(sum(word == exercises.RIGHT for word in one.checks.values())),
+            )
+            for label, one in zip(self.labels, self.handins)
+        ]
+
+    def _begun(self, number: str) -> bool:
+        ids = {*_ids(number), *questions(number)}
+        return any(ids & {*one.checks, *one.guesses} for one in self.handins)
+
+    def _right(self, id: str) -> int:
+        return sum(one.checks.get(id) == exercises.RIGHT for one in self.handins)
+
+    def _hits(self, id: str) -> int:
+        return self._guessed(id)[question(id).right]
+
+    def _guessed(self, id: str) -> Counter[str]:
+        return Counter(one.guesses[id] for one in self.handins if id in one.guesses)
+
+    def csv(self) -> str:
+        """One row per learner: name, number right, files, a word for each exercise, a letter for each guess."""
+        checks = [id for number in list(exercises.folders()) for id in _ids(number)]
+        guesses = [id for number in list(exercises.folders()) for id in questions(number)]
+        page = io.StringIO(newline="")
+        table = csv.writer(page)
+        table.writerow(["learner", "right", "files", *checks, *guesses])
+        for one in self.handins:
+            words = [TRIED.get(one.checks.get(id, ""), "") for id in checks]
+            letters = [one.guesses.get(id, "") for id in guesses]
+            texts = [_no_formula(text) for text in (one.name, ", ".join(one.files))]
+            table.writerow([texts[0], words.count(exercises.RIGHT), texts[1], *words, *letters])
+        return page.getvalue()
+
+    def write_csv(self, file: Path) -> None:
+        """Write `csv` into a file so that spreadsheets read its letters. Raises `ValueError` for another file type."""
+        if file.suffix.lower() != ".csv":
+            raise ValueError(f"{file} has another ending than .csv: fluxlite class FOLDER --csv class.csv")
+        _write_here(file, self.csv().encode("utf-8-sig"))
+
+    # -- for the wall -------------------------------------------------------------------------------------------------
+
+    def on_the_wall(self, number: str) -> str:
+        """A lesson's exercises, its questions, and the guesses. Raises `ValueError` for an unknown lesson."""
+        lines = [f"lesson {number}   {_learners(self.handins)}", ""]
+        for id, exercise in exercises.exercises(number).items():
+            right = self._right(id)
+            tried = sum(id in one.checks for one in self.handins) - right
+            lines.append(f"{id}  {exercise.title:<44}{right:3} right {tried:3} tried")
+        read = asked(number)
+        for id, asks in questions(number).items():
+            if counts := self._guessed(id):
+                lines += ["", *_histogram(id, asks, counts, read.get(id, Asked("", {})))]
+        return "\n".join(lines)
+
+
+def _learners(handins: list[Handin]) -> str:
+    return many(len(handins), "learner")
+
+
+def _files(one: Handin) -> str:
+    """A learner's files, at most six of them."""
+    files = list(dict.fromkeys(one.files))
+    return ", ".join(files[:6]) + (f" and {len(files) - 6} more" if len(files) > 6 else "")
+
+
+def _ids(number: str) -> list[str]:
+    return list(exercises.exercises(number))
+
+
+def _below_each_other(label: str, counts: list[list[int]]) -> list[tuple[str, list[str], str]]:
+    """Numbers in columns one character wide: the tens above the ones."""
+    height = len(str(max((count for of_lesson in counts for count in of_lesson), default=0)))
+    return [
+        (label * (row == 0), ["".join(f"{count:{height}}"[row] for count in of_lesson) for of_lesson in counts], "")
+        for row in range(height)
+    ]
+
+
+def _wide(text: str) -> int:
+    """How many terminal columns a text takes: an ideograph takes two, a combining accent none."""
+    return sum(
+        0 if unicodedata.category(letter) in ("Mn", "Me") else 1 + (unicodedata.east_asian_width(letter) in "WF")
+        for letter in text
+    )
+
+
+def _cut(name: str, end: str = "") -> str:
+    """A name with its ending, cut to NAME columns."""
+    if _wide(name + end) <= NAME:
+        return name + end
+    while _wide(f"{name}…{end}") > NAME:
+        name = name[:-1]
+    return f"{name}…{end}"
+
+
+def _no_formula(text: str) -> str:
+    """A text that a spreadsheet reads as text, even if it starts like a formula."""
+    return f"'{text}" if text.startswith(tuple("=+-@＝＋－＠")) else text
+
+
+def _histogram(id: str, question: Question, counts: Counter[str], text: Asked) -> list[str]:
+    """A question, and a bar for each option. An option's text takes as many lines as it needs."""
+    lines = textwrap.wrap(f"{id}  {text.words}", WIDTH, subsequent_indent=" " * 6)
+    scale = min(1, LONGEST / max(counts.values()))
+    for letter in question.replies:
+        mark = "right" if letter == question.right else ""
+        first, *more = textwrap.wrap(text.options.get(letter, ""), OPTION) or [""]
+        bar = "#" * round(counts[letter] * scale)
+        lines.append(f"  {letter} {mark:<6}{first:<{OPTION}}{counts[letter]:5} {bar}".rstrip())
+        lines += [" " * 10 + line for line in more]
+    return lines
+
+
+def look_at_class(folder: Path, one_learner: Collection[str] = ()) -> Class:
+    """What the learners handed in: the zip files in `folder` and below, with one learner's files combined.
+
+    All files signed with a name in `one_learner` count as one learner's. Raises `ValueError` if there's no such folder,
+    or no hand-in with such a name.
+    """
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is no folder; name the one with the files that were handed in")
+    found, remarks = collect(folder)
+    return Class(by_learner(found, one_learner), remarks)

@@ -1,0 +1,83 @@
+"""The course at the command line: ``python -m fluxlite check``, ``lab``, ``handin`` and ``class``.
+
+In a notebook the same goes with ``%run -m fluxlite handin Ada``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+
+def add(command: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the course's commands to fluxlite's own: the entry point that fluxlite finds."""
+    command("check", check, "say READY, or the one thing to do before the course can begin here")
+    course = command(
+        "lab", lab, "hand out the lessons into my-course and open them in JupyterLab",
+        "Nothing of yours is overwritten. All other arguments go to JupyterLab, such as --port=8889; "
+        "python -m jupyterlab --help lists them.", takes_the_rest=True,
+    )  # fmt: skip
+    course.usage = f"{course.prog} [-h] [--hub] [JUPYTERLAB'S ARGUMENT ...]"
+    course.add_argument("--hub", action="store_true", help="be a learner's server on a JupyterHub, which types this")
+    packing = command("handin", handin, "pack your notebooks and your progress into one zip file")
+    packing.add_argument("name", metavar="NAME", nargs="*", help="sign it with this name; else with your user name")
+    looking = command(
+        "class", look_at_class, "show who solved what, from the zip files in a folder",
+        "The overview and the table have names in them: they're for the teacher. A lesson is shown without names, for "
+        "the wall. Type fluxlite class or python -P -m fluxlite class: without the -P, Python would run a file such as "
+        "numpy.py that someone handed in, if you stand in its folder.",
+    )  # fmt: skip
+    looking.add_argument("folder", metavar="FOLDER", type=Path, help="where the zip files are")
+    looking.add_argument("lesson", metavar="LESSON", nargs="*", default=[], help="show lesson 03, say, for the wall")
+    looking.add_argument("--csv", metavar="FILE", nargs="*", help="write all of it as a table, into class.csv or FILE")
+    looking.add_argument(
+        "--one-learner", metavar="NAME", nargs="+", action="append", default=[],
+        help="take all files signed with this name together: a learner who changed computers, say",
+    )  # fmt: skip
+
+
+def check(asked: argparse.Namespace) -> int:
+    """Whether the course can begin here."""
+    from .ready import READY, what_to_do
+
+    to_do = what_to_do()
+    print(to_do or READY)
+    return 1 if to_do else 0
+
+
+def lab(asked: argparse.Namespace) -> int:
+    """The lessons in JupyterLab."""
+    from .lab import lab
+
+    return lab(asked.more, hub=asked.hub)
+
+
+def handin(asked: argparse.Namespace) -> int:
+    """One zip file of what a learner did."""
+    from .classroom import collected, download, handin, user, what_to_say
+
+    signed = " ".join(asked.name) or user()
+    file = handin(signed)
+    print(*what_to_say(file, signed, collected(file)), sep="\n")
+    if download(file):
+        print("Your browser downloads it now.")
+    if not asked.name:
+        print("To sign it with another name: python -m fluxlite handin Ada")
+    return 0
+
+
+def look_at_class(asked: argparse.Namespace) -> int:
+    """What a class handed in: all of it, some lessons for the wall, or a table in a file."""
+    from .classroom import look_at_class
+
+    if asked.csv is not None and asked.lesson:
+        raise ValueError(f"--csv writes all lessons: leave out {' '.join(asked.lesson)}, or --csv")
+    seen = look_at_class(asked.folder, [" ".join(name) for name in asked.one_learner])
+    if asked.csv is not None:
+        file = Path(" ".join(asked.csv) or "class.csv")
+        seen.write_csv(file)
+        print(f"{file} is written.", *seen.notes(), sep="\n\n")
+    else:
+        print("\n\n\n".join(seen.on_the_wall(number.zfill(2)) for number in asked.lesson) or seen)
+    return 0

@@ -1,0 +1,309 @@
+"""Exercises: the tools for writing a lesson's checks, and the verdict that a learner reads.
+
+A check takes the learner's own object, such as a function, a class or a number, and tries it on a simulated NVIDIA T4.
+It never reads the notebook or compares times, and says in words what's right and what isn't.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import inspect
+import io
+import linecache
+import os
+import re
+import sys
+import traceback
+import types
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import fluxlite
+import simgpu
+from fluxlite.arguments import in_words
+from fluxlite.devices.simulation import simulate_gpu
+from fluxlite.messages import forgotten_afterwards, many
+
+from . import progress
+
+RIGHT, NOT_RIGHT, NOT_YET, STOPPED = "right", "not right", "not yet", "stopped"
+COURSE = Path(__file__).parents[1]
+# The notebooks still have the numbers of 0.2, and the folders those that the lessons get when they're told again.
+_NOTEBOOKS = {
+    "02": "02 03", "03": "04", "04": "05", "05": "06", "06": "07", "07": "08", "08": "14", "09": "15", "10": "16",
+    "11": "09", "12": "11", "13": "12", "14": "13", "15": "17", "16": "10",
+}  # fmt: skip
+LIBRARIES = tuple(os.path.dirname(str(package.__file__)) for package in (fluxlite, simgpu)) + (str(COURSE),)
+# Keep at most this many characters of a learner's output, and of a value.
+_MOST = 2_000
+
+
+class NotRight(Exception):
+    """Raised by a check: the answer is wrong, and this is how. The message is for the learner."""
+
+    def __init__(self, message: str, yours: Any = None, expected: Any = None, look_at: str | None = None) -> None:
+        super().__init__(message)
+        self.yours, self.expected, self.look_at = yours, expected, look_at
+
+
+class NotDone(Exception):
+    """Raised by `todo` in a function that hasn't been written yet."""
+
+
+class Exercise(NamedTuple):
+    """One exercise of a lesson."""
+
+    id: str
+    title: str
+    check: Callable[..., str]
+    look_at: str
+
+
+class Verdict(NamedTuple):
+    """What a check found."""
+
+    id: str
+    word: str
+    message: str
+    rows: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.id}  {self.word:<11} {self.message}"]
+        return "\n".join([*lines, *(f"      {name:<11} {_indented(text)}" for name, text in self.rows)])
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n" + " " * 18)
+
+
+def shown(x: Any) -> str:
+    """A learner's object in few words, for `yours`: its type, and how it begins."""
+    return "None" if x is None else f"{type(x).__name__}: {x!r:.60}"
+
+
+# -- a lesson's exercises -----------------------------------------------------------------------------------------
+
+
+def exercise(id: str, title: str, look_at: str = "") -> Callable[[Callable[..., str]], Callable[..., str]]:
+    """Mark a function as the check of exercise `id`. `look_at` is where a learner can find out more.
+
+    The function takes the learner's objects. It returns what to say if they're right, and raises `NotRight` otherwise.
+    """
+
+    def register(check: Callable[..., str]) -> Callable[..., str]:
+        check.exercise = Exercise(id, title, check, look_at)  # type: ignore[attr-defined]
+        return check
+
+    return register
+
+
+def existing(number: Any) -> str:
+    """The number itself, if there's such a lesson. Raises `ValueError` if there isn't."""
+    if not isinstance(number, str) or number not in folders():
+        raise ValueError(f"there is no lesson {in_words(number)}; the lessons are {', '.join(folders())}")
+    return number
+
+
+def lesson(number: str) -> types.ModuleType:
+    """The module with a lesson's checks. Raises `ValueError` for an unknown lesson."""
+    return importlib.import_module(f"fluxlite_course.{folders()[existing(number)].name}.checks")
+
+
+def folders() -> dict[str, Path]:
+    """Where everything is that only this lesson has, by the lesson's number.
+
+    >>> folders()["05"].name
+    'lesson04'
+    """
+    found = ((path, path.name.removeprefix("lesson")) for path in COURSE.glob("lesson[0-9][0-9]"))
+    return dict(sorted((number, path) for path, own in found for number in _NOTEBOOKS.get(own, own).split()))
+
+
+def number_in(id: Any) -> str:
+    """The lesson's number in the id of an exercise or a question.
+
+    >>> number_in("03.1"), number_in("03-A")
+    ('03', '03')
+    """
+    if not isinstance(id, str):
+        raise ValueError(f'there is no exercise or question {in_words(id)}: id is text such as "03.1"')
+    return re.split("[.-]", id)[0]
+
+
+def exercises(number: str) -> dict[str, Exercise]:
+    """A lesson's exercises by id, in the order of its file."""
+    found = (getattr(value, "exercise", None) for value in vars(lesson(number)).values())
+    return {e.id: e for e in found if isinstance(e, Exercise) and e.id.startswith(number + ".")}
+
+
+# -- what a learner calls -----------------------------------------------------------------------------------------
+
+
+def todo() -> None:
+    """Stands in for lines that a learner will write.
+
+    In a function it raises, which `check` reports as *not yet*. In a cell it does nothing, so that *Run All Cells* can
+    continue.
+    """
+    caller = sys._getframe(1).f_code
+    if caller.co_flags & inspect.CO_OPTIMIZED:  # a function's own code, not a cell's or a class's
+        raise NotDone("replace todo() by your line or lines")
+
+
+def check(id: str, *answers: Any) -> None:
+    """Check the answers to exercise `id` and print: right, not right, not yet, or where the code stopped.
+
+    Never raises for a learner. If nbgrader runs the notebook, anything but *right* raises `AssertionError`.
+
+    >>> check("03.3", ..., ...)
+    03.3  not yet     put your answer in place of the three dots in the cell above
+    """
+    verdict = _of_a_failed_cell(id, answers, sys._getframe(1).f_code.co_names) or judge(id, *answers)
+    if verdict.word != NOT_YET and progress.read()["checks"].get(id) != RIGHT:  # once right, always right
+        progress.keep("checks", id, verdict.word)
+    print(f"{verdict}{_count(id) if verdict.word == RIGHT else ''}")
+    if verdict.word != RIGHT and "NBGRADER_EXECUTION" in os.environ:
+        raise AssertionError(str(verdict))
+
+
+def _of_a_failed_cell(id: str, answers: tuple, names: tuple[str, ...]) -> Verdict | None:
+    """Not yet, if the cell that ran last was to give one of `names`, and failed first: so the answer is an old one."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    last = getattr(shell, "last_execution_result", None)
+    if shell is None or last is None or last.success:
+        return None
+    cell, error = last.info.raw_cell, last.error_before_exec or last.error_in_exec
+    known = {"".join(linecache.getlines(name)).strip() for answer in answers for name in _cells(answer)}
+    if last.error_before_exec is None and shell.transform_cell(cell).strip() in known:
+        return None  # it failed later than in the function's own lines
+    for name in names:
+        if re.search(rf"^(async )?(def|class) +{name}\b|^[\w, ]*\b{name}\b[^=(\n]*=(?!=)", cell, re.MULTILINE):
+            words = f"the cell that gives {name} ended in a {type(error).__name__}: {name} is still what it was before"
+            return Verdict(id, NOT_YET, words)
+    return None
+
+
+def _count(id: str) -> str:
+    number = number_in(id)
+    ids, kept = exercises(number), progress.read()["checks"]
+    return f"   ({sum(kept.get(one) == RIGHT for one in ids)} of {len(ids)} in this lesson)"
+
+
+# -- the verdict --------------------------------------------------------------------------------------------------
+
+
+def judge(id: str, *answers: Any) -> Verdict:
+    """The verdict on the answers to exercise `id`. Raises `ValueError` for an unknown id."""
+    known = exercises(number_in(id))
+    if id not in known:
+        raise ValueError(f"there is no exercise {id!r} in this lesson; there are {', '.join(known) or 'none'}")
+    if any(answer is ... for answer in answers):
+        return Verdict(id, NOT_YET, "put your answer in place of the three dots in the cell above")
+    wanted = len(inspect.signature(known[id].check).parameters)
+    if len(answers) != wanted:
+        takes = many(wanted, "answer")
+        return Verdict(id, NOT_YET, f"this check takes {takes} behind its number, and was given {len(answers)}")
+    if any(map(_equals_everything, answers)):
+        return Verdict(id, NOT_RIGHT, "an answer that equals everything is no answer")
+    printed = _Printed()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        verdict = _tried(known[id], answers)
+    lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
+    if verdict.word != RIGHT and any(map(_is_starter, answers)):
+        return Verdict(id, NOT_YET, "todo() is still in the cell above: replace it, or delete it")
+    if verdict.word in (RIGHT, NOT_YET) or not lines:
+        return verdict
+    return verdict._replace(rows=(*verdict.rows, ("printed", "\n".join(lines[-5:])[-_MOST:])))
+
+
+class _Printed(io.StringIO):
+    """Collects what a learner's code prints: only the end if there's a lot. The learner's code can't close it."""
+
+    def write(self, text: str) -> int:
+        super().write(text)
+        if self.tell() > 100 * _MOST:  # not at every line, since cutting takes time
+            kept = self.getvalue()
+            self.seek(0)
+            self.truncate()
+            super().write(kept[-_MOST:])
+        return len(text)
+
+    def close(self) -> None:
+        pass
+
+
+def _tried(exercise: Exercise, answers: tuple) -> Verdict:
+    id = exercise.id
+    try:
+        # Off, then on again: this gives a separate card, in case the lesson is using one.
+        with forgotten_afterwards(), simulate_gpu(False), simulate_gpu(like="NVIDIA T4"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return Verdict(id, RIGHT, exercise.check(*answers))
+    except NotDone:
+        return Verdict(id, NOT_YET, "todo() is still in the cell above: replace it, or delete it")
+    except NotRight as wrong:
+        facts = [("yours", wrong.yours), ("expected", wrong.expected), ("look at", wrong.look_at or exercise.look_at)]
+        rows = [(name, _text(text)) for name, text in facts if text is not None]
+        return Verdict(id, NOT_RIGHT, str(wrong), tuple(row for row in rows if row[1]))
+    except KeyboardInterrupt:
+        return Verdict(id, STOPPED, "you interrupted it", _where(None, exercise))
+    except BaseException as error:  # even SystemExit, which would end the cell silently
+        word = f"your code raised {type(error).__name__}: {_text(error)}"
+        return Verdict(id, STOPPED, word, _where(_line_of_learner(error), exercise))
+
+
+def _text(value: Any) -> str:
+    """A value in words, even if the learner's class can't print itself, or prints too much."""
+    try:
+        text = str(value)
+    except Exception as error:
+        return f"a {type(value).__name__} that cannot be printed ({type(error).__name__})"
+    return text if len(text) <= _MOST else f"{text[:_MOST]} …"
+
+
+def _where(line: str | None, exercise: Exercise) -> tuple[tuple[str, str], ...]:
+    rows = [("your line", line), ("look at", exercise.look_at)]
+    return tuple((name, text) for name, text in rows if text)
+
+
+def _line_of_learner(error: BaseException) -> str | None:
+    """The innermost line in the traceback that's neither ours nor a library's."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith((*LIBRARIES, sys.prefix, sys.base_prefix, "<frozen")):
+            return frame.line
+    return None
+
+
+def _equals_everything(answer: Any) -> bool:
+    """Whether the answer equals even an object that nobody has seen before, as `unittest.mock.ANY` does."""
+    try:
+        return (answer == object()) is True and not isinstance(answer, type)
+    except Exception:  # arrays of several numbers can't say, and a learner's class may raise
+        return False
+
+
+def _cells(answer: Any) -> list[str]:
+    """The names of the cells that have the answer's code."""
+    cells = []
+    for function in vars(answer).values() if isinstance(answer, type) else [answer]:
+        with contextlib.suppress(Exception):  # an object may raise anything when we look for its code
+            name = inspect.unwrap(function).__code__.co_filename if callable(function) else ""
+            cells += [name] if name and not os.path.exists(name) else []
+    return cells
+
+
+def _is_starter(answer: Any) -> bool:
+    """Whether the answer's cell still has a ``todo()``. A starter can be code that runs."""
+    with contextlib.suppress(Exception):
+        return any(map(_calls_todo, _cells(answer)))
+    return False
+
+
+def _calls_todo(cell: str) -> bool:
+    """Whether a cell's code calls `todo`. A comment or a string about it doesn't count."""
+    nodes = ast.walk(ast.parse("".join(linecache.getlines(cell))))
+    return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo" for node in nodes)

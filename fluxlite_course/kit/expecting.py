@@ -1,0 +1,50 @@
+"""Deliberate errors: a lesson shows them, and fails if they don't appear."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from traceback import extract_tb
+
+from fluxlite.messages import at_words
+
+from .exercises import LIBRARIES
+
+
+@contextlib.contextmanager
+def expect_error(kind: type[BaseException], words: str, traceback: bool = False) -> Iterator[None]:
+    """The code inside must raise a `kind` whose message contains `words`. Prints the message and goes on.
+
+    With ``traceback=True`` it also prints the traceback, as Jupyter would, but without steps inside libraries. Raises
+    `AssertionError` if there's no error, or a different one.
+
+    >>> with expect_error(ZeroDivisionError, "division"):
+    ...     1 / 0
+    ZeroDivisionError: division by zero
+    """
+    try:
+        yield
+    except kind as error:
+        if words not in str(error):
+            raise AssertionError(f"the error was expected to say {words!r}; it says: {error}") from error
+        if traceback:
+            print(_way_to(error))
+        print(at_words(f"{type(error).__name__}: {error}"))
+    except Exception as error:
+        got = f"{type(error).__name__}: {error}"
+        raise AssertionError(f"expected a {kind.__name__} that says {words!r}; got {got}") from error
+    else:
+        raise AssertionError(f"expected a {kind.__name__} that says {words!r}; nothing was raised")
+
+
+def _way_to(error: BaseException) -> str:
+    """The lines and functions that led to an error, without steps inside libraries."""
+    frames = extract_tb(error.__traceback__)[1:]  # the first is the `yield` above
+    libraries = (*LIBRARIES, sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
+    ours = [frame for frame in frames if not frame.filename.startswith(libraries)]
+    lines = ["Traceback (most recent call last):"]
+    for frame in ours:
+        cell = "this cell" if frame.filename == ours[0].filename else "another cell"
+        lines += [f"  line {frame.lineno} of {cell}, in {frame.name}", f"    {frame.line}"]
+    return "\n".join([*lines, *(["  … and more, inside the library"] if len(frames) > len(ours) else [])])

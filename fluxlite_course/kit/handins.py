@@ -1,0 +1,275 @@
+"""Reading hand-ins: zip files, possibly inside zip files, from people you may not know.
+
+A learning platform packs a class's hand-ins into one zip file, and learners may zip theirs a second time. So we look
+for ``handin.json`` in any folder of any zip file. Nothing that was handed in is run, or written to the disk; what's
+larger than a hand-in can be isn't read; text is made printable before we show it. A file that can't be read is named,
+and doesn't keep us from reading the others.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import os
+import unicodedata
+import zipfile
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import exercises, progress
+from .guesses import questions
+
+ABOUT = "handin.json"
+# In bytes: what a hand-in says takes a few thousand, a learner's notebooks a few million.
+LARGEST, LARGEST_ZIP = 1_000_000, 64_000_000
+# In bytes: a zip file says itself how long its list of contents is, and that's read at once.
+LONGEST_LIST = 2_000_000
+# So many zip files are opened in one: a school's hand-ins in a platform's, one or two in a learner's. And none deeper.
+INSIDE = (2_000, 20)
+# Files that pack others, and that no zip command made.
+OTHER_PACKINGS = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
+# So many remarks about one file are enough, and about a learner's zip file inside it.
+REMARKS, REMARKS_INSIDE = 100, 3
+WORDS = (exercises.RIGHT, exercises.NOT_RIGHT, exercises.STOPPED)
+
+
+class Handin(NamedTuple):
+    """What one learner handed in, in one file or combined from several."""
+
+    name: str
+    time: str
+    checks: dict[str, str]
+    guesses: dict[str, str]
+    learner: str = ""  # the id in their record of progress
+    place: str = ""  # set if the record ends with the session: then each hand-in from there has a different id
+    files: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()  # the guesses that a later file of theirs answers differently
+
+    @property
+    def key(self) -> str:
+        """The name, however its letters are stored: one computer writes ë as one letter, another as two."""
+        return comparable(self.name)
+
+
+class Remark(NamedTuple):
+    """Something to say about a file."""
+
+    file: str
+    words: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.words}"
+
+
+def collect(folder: Path) -> tuple[list[Handin], list[Remark]]:
+    """All hand-ins in the zip files in `folder` and below, and remarks about the files."""
+    found: list[Handin] = []
+    remarks: list[Remark] = []
+    for file in _zips(folder, remarks):
+        search = _Search()
+        where = printable(file.relative_to(folder).as_posix())
+        search.try_to(search.look_at, file, where=where)
+        found += search.found
+        remarks += search.remarks[:REMARKS]
+    return found, remarks
+
+
+def _zips(folder: Path, remarks: list[Remark]) -> Iterator[Path]:
+    """All files named .zip or .ZIP, sorted by name. What looks like a hand-in but isn't a zip file is remarked on."""
+
+    def closed(error: OSError) -> None:
+        where = os.path.relpath(os.fsdecode(error.filename), folder)
+        remarks.append(Remark(printable(where), f"this folder cannot be opened ({error.strerror})"))
+
+    for place, folders, files in os.walk(folder, onerror=closed):
+        below = Path(place).relative_to(folder)
+        folders.sort()
+        if ABOUT in files:  # Safari, for one, unpacks what it downloads
+            words = "an unpacked hand-in is not counted: zip this folder again, or keep the zip file"
+            remarks.append(Remark(printable(below.as_posix()), words))
+        for name in sorted(files):
+            if name.lower().endswith(OTHER_PACKINGS):
+                words = "only zip files are read: ask for the one that fluxlite handin made"
+                remarks.append(Remark(printable((below / name).as_posix()), words))
+        yield from (Path(place, name) for name in sorted(files + folders) if name.lower().endswith(".zip"))
+
+
+# -- text from elsewhere ----------------------------------------------------------------------------------------------
+
+
+def printable(text: str) -> str:
+    """A text on one line, without characters that move a terminal's cursor; of a long one the beginning and the end.
+
+    >>> printable("Ada\\nL. \\x1b[31m")
+    'Ada L. [31m'
+    """
+    text = text if len(text) <= 100 else f"{text[:60]}…{text[-39:]}"
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def comparable(name: str) -> str:
+    """Names that should count as one name have the same text here.
+
+    >>> comparable("Zoe\u0308") == comparable("ZO\u00cb")
+    True
+    """
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+# -- one file ---------------------------------------------------------------------------------------------------------
+
+
+class _Bounded(io.BufferedReader):
+    """A file from which `zipfile` can't read a list of contents that's longer than a class's."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        content = super().read(LONGEST_LIST + 1 if size is None or size < 0 else min(size, LONGEST_LIST + 1))
+        if len(content) > LONGEST_LIST:
+            raise ValueError("its list of contents is too long")
+        return content
+
+
+class _Search:
+    """What we find in one file, and in the zip files inside it."""
+
+    def __init__(self) -> None:
+        self.found: list[Handin] = []
+        self.remarks: list[Remark] = []
+
+    def try_to(self, do: Callable[..., None], *arguments: Any, where: str) -> None:
+        """Do something. If it fails, say so and go on."""
+        try:
+            do(*arguments, where)
+        except Exception as error:  # damaged, locked by a password, or not a zip file: there are many ways
+            why = printable(str(error)) or type(error).__name__
+            self.remarks.append(Remark(where, f"cannot be read ({why}); ask for it again"))
+
+    def look_at(self, file: Path, where: str) -> None:
+        if file.is_symlink() or not file.is_file():  # opening a pipe would wait, and a link leads to who knows what
+            raise ValueError("it is no file of its own")
+        with _Bounded(io.FileIO(file)) as stream, zipfile.ZipFile(stream) as archive:
+            self.walk(archive, 0, where)
+
+    def walk(self, archive: zipfile.ZipFile, depth: int, where: str) -> None:
+        """Read all hand-ins in an archive, and in the archives inside it. Raises `ValueError` if there are none."""
+        of_moodle: dict[str, bool] = {}  # has this learner's folder or file in Moodle's zip file a hand-in?
+        opened = hand_ins = 0
+        for info in archive.infolist():
+            parts = info.filename.replace("\\", "/").split("/")
+            if any(part.startswith(".") or part == "__MACOSX" for part in parts):
+                continue
+            whose, submission, _ = parts[0].partition("_assignsubmission_")
+            is_zip = parts[-1].lower().endswith(".zip")
+            if submission:
+                of_moodle[whose] = of_moodle.get(whose, False) or is_zip or parts[-1] == ABOUT
+            if parts[-1] == ABOUT:
+                here = printable("/".join([where, *parts[:-1]]))
+                self.try_to(self.handin, archive, info, where=here)
+            elif is_zip:
+                opened += 1
+                if depth == len(INSIDE) or opened > INSIDE[depth]:
+                    raise ValueError("too many zip files inside zip files; unpack the outer one")
+                self.try_to(self.inner, archive, info, depth + 1, where=printable(f"{where}/{'/'.join(parts)}"))
+            hand_ins += is_zip or parts[-1] == ABOUT
+        if not hand_ins and not of_moodle:
+            raise ValueError(f"no {ABOUT} is in it: fluxlite handin makes one that has it")
+        for whose, something in of_moodle.items():
+            if not something:
+                self.remarks.append(Remark(printable(f"{where}/{whose}"), "no hand-in is in it"))
+
+    def inner(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, depth: int, where: str) -> None:
+        content, before = io.BytesIO(_read(archive, info, LARGEST_ZIP)), len(self.remarks)
+        with _Bounded(content) as stream, zipfile.ZipFile(stream) as inside:  # type: ignore[arg-type]
+            try:
+                self.walk(inside, depth, where)
+            finally:
+                del self.remarks[before + REMARKS_INSIDE :]
+
+    def handin(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> None:
+        about = _json(archive, info)
+        beside = archive.NameToInfo.get(info.filename.removesuffix(ABOUT) + progress.FILE)
+        kept = _json(archive, beside) if beside else {}
+        checks, guesses, learner = (kept.get(part, {}) for part in ("checks", "guesses", "learner"))
+        counted = {id: word for id, word in checks.items() if id in _exercises() and word in WORDS}
+        guessed = {id: letter for id, letter in guesses.items() if letter in _questions().get(id, ())}
+        if left_out := sorted((checks.keys() - counted) | (guesses.keys() - guessed)):
+            named = ", ".join(printable(id)[:20] for id in left_out[:5])
+            more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
+            self.remarks.append(Remark(where, f"has what no lesson writes: {named}{more}; not counted"))
+        self.found.append(
+            Handin(
+                name=printable(str(about["name"])) or Path(where).stem,
+                time=printable(str(about["time"])),
+                checks=counted,
+                guesses=guessed,
+                learner=str(learner.get("id", ""))[:100],
+                place=about["place"] if about.get("place") in progress.PASSING else "",
+                files=(where,),
+            )
+        )
+
+
+def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
+    """A member's content, at most `most` bytes. No more than that is unpacked, whatever size the archive claims."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # zipfile unpacks others without a limit
+        raise ValueError("it is packed in a way that handin does not use")
+    if info.file_size > most:
+        raise ValueError(f"{printable(info.filename)} is too large to be what it says")
+    with archive.open(info) as stream:
+        return stream.read(info.file_size)
+
+
+def _json(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> dict[str, Any]:
+    content = json.loads(_read(archive, info, LARGEST))
+    if not isinstance(content, dict):
+        raise ValueError(f"{printable(info.filename)} is not what handin writes")
+    return content
+
+
+@functools.cache
+def _exercises() -> frozenset[str]:
+    return frozenset(id for number in list(exercises.folders()) for id in exercises.exercises(number))
+
+
+@functools.cache
+def _questions() -> dict[str, list[str]]:
+    """The letters of each question."""
+    return {id: list(it.replies) for number in list(exercises.folders()) for id, it in questions(number).items()}
+
+
+# -- several files of one learner -------------------------------------------------------------------------------------
+
+
+def by_learner(handins: list[Handin], one_learner: Collection[str] = ()) -> list[Handin]:
+    """One hand-in per learner, sorted by name. Several files by one learner are combined.
+
+    Files belong together if they have the same name and come from the same record of progress. On Colab and Binder each
+    session has its own record, so there the name decides; so it does for the names in `one_learner`, for learners who
+    changed computers. Raises `ValueError` for a name there that no hand-in has.
+    """
+    known = {comparable(printable(name)): name for name in one_learner}
+    if missing := known.keys() - {one.key for one in handins}:
+        raise ValueError(f"no hand-in is signed {', '.join(repr(known[key]) for key in sorted(missing))}")
+    groups: dict[tuple[str, str], list[Handin]] = {}
+    for one in handins:
+        if one.key in known:
+            one = one._replace(place="", learner=one.key)
+        whose = one.place or one.learner or str(one.files)
+        groups.setdefault((one.key, whose), []).append(one)
+    together = [_together(sorted(group, key=lambda one: one.time)) for group in groups.values()]
+    return sorted(together, key=lambda one: (one.key, one.files))
+
+
+def _together(group: list[Handin]) -> Handin:
+    """Combine hand-ins. What was right once stays right. If guesses differ, the later one counts."""
+    checks: dict[str, str] = {}
+    guesses: dict[str, str] = {}
+    replaced: set[str] = set()
+    for one in group:
+        replaced |= {id for id, letter in one.guesses.items() if guesses.get(id, letter) != letter}
+        guesses |= one.guesses
+        checks |= {id: word for id, word in one.checks.items() if checks.get(id) != exercises.RIGHT}
+    files = tuple(file for one in group for file in one.files)
+    return group[-1]._replace(checks=checks, guesses=guesses, files=files, replaced=tuple(sorted(replaced)))

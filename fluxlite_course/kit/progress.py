@@ -1,0 +1,156 @@
+"""What a learner has guessed and solved so far, in a small file next to the notebooks."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import secrets
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fluxlite.messages import notice
+from fluxlite.writing import write_whole
+
+FILE = "progress.json"
+# How many seconds one notebook waits for others to write; and, where there are no locks, for a sign that's left over.
+PATIENCE, LEFT_OVER = 20.0, 2.0
+# `learner` holds a random id, since two people may share a name, and one person may hand in twice.
+_EMPTY: dict[str, dict[str, Any]] = {"guesses": {}, "checks": {}, "learner": {}}
+# Where the lesson began: what a lesson's own cells do to the current folder mustn't move the record.
+_home: Path | None = None
+# What isn't in the file yet, so that a lesson in a read-only folder still remembers it.
+_unwritten: dict[str, dict[str, Any]] = {}
+
+
+def path() -> Path:
+    """The file: ``progress.json`` in the folder of the notebooks, or what FLUXLITE_PROGRESS names."""
+    return (_home or Path()).absolute() / (os.environ.get("FLUXLITE_PROGRESS") or FILE)
+
+
+def stay() -> None:
+    """Keep the record in the current folder, whatever folder becomes the current one later."""
+    global _home
+    _home = Path.cwd()
+
+
+PASSING = ("Colab", "Kaggle", "Binder")
+
+
+def passing() -> str:
+    """``"Colab"``, ``"Kaggle"`` or ``"Binder"`` if we run there, where the record ends with the session; or empty."""
+    if "KAGGLE_KERNEL_RUN_TYPE" in os.environ:  # asked first: Kaggle's image is made from Colab's
+        return "Kaggle"
+    if "COLAB_RELEASE_TAG" in os.environ or "google.colab" in sys.modules:
+        return "Colab"
+    return "Binder" if "BINDER_LAUNCH_HOST" in os.environ or "BINDER_SERVICE_HOST" in os.environ else ""
+
+
+def read() -> dict[str, dict[str, Any]]:
+    """Everything stored: ``{"guesses": {"03-A": "b"}, "checks": {"03.1": "right"}}``."""
+    written: dict[str, dict[str, Any]] = {}
+    with contextlib.suppress(OSError):
+        try:
+            written = _read_file()
+        except _Unreadable:
+            with _alone(path()):
+                written = _read_file_or_begin(path())
+    known = _together(written, _unwritten)
+    return {part: known[part] for part in ("guesses", "checks")}
+
+
+def keep(part: str, key: str, value: str) -> None:
+    """Store one guess, or one check's outcome."""
+    if read()[part].get(key) == value:
+        return
+    file = path()
+    try:
+        with _alone(file):
+            known = _together(_read_file_or_begin(file), _unwritten, {part: {key: value}})  # others may have written
+            known["learner"].setdefault("id", secrets.token_hex(8))
+            write_whole(file, (json.dumps(known, indent=1, sort_keys=True) + "\n").encode("utf-8"))
+            _unwritten.clear()
+    except OSError as error:
+        _unwritten.setdefault(part, {})[key] = value
+        notice("progress", f"Your progress is kept until this kernel ends, not in {file}: {error.strerror}.")
+
+
+def _together(*records: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Combine records. If two have the same entry, the later one counts."""
+    return {name: {key: word for one in records for key, word in one.get(name, {}).items()} for name in _EMPTY}
+
+
+@contextlib.contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """One at a time: otherwise two notebooks that read and then write would lose each other's entries.
+
+    The lock is the operating system's: if a kernel is killed, its lock is free. The file that it's on stays.
+    """
+    os.stat(file.parent)  # raises if it's missing; the lock would make it
+    with contextlib.ExitStack() as locked:
+        try:
+            from filelock import FileLock  # installed with the lessons, but not in environments made before it was
+
+            lock = FileLock(file.with_name(f".{file.name}.lock"))
+            lock.acquire(timeout=PATIENCE, poll_interval=0.01)
+            locked.callback(lock.release)
+        except TimeoutError:
+            raise OSError(errno.EBUSY, "another notebook has been writing it all the time") from None
+        except (ImportError, OSError):  # some network drives have no locks
+            locked.enter_context(_with_a_file(file))
+        yield
+
+
+@contextlib.contextmanager
+def _with_a_file(file: Path) -> Iterator[None]:
+    """Where there are no locks: one at a time by a file that only one can make."""
+    mark = file.with_name(f".{file.name}.busy")
+    end = time.monotonic() + LEFT_OVER
+    while True:
+        try:
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+            break
+        except (FileExistsError, PermissionError) as error:  # on Windows also PermissionError, while it's being removed
+            if isinstance(error, PermissionError) and os.name != "nt":
+                raise
+            if time.monotonic() > end:  # a kernel was killed at that moment, and left it behind
+                break
+            time.sleep(0.01)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            mark.unlink()
+
+
+class _Unreadable(ValueError):
+    """The file isn't a record of progress."""
+
+
+def _read_file() -> dict[str, dict[str, Any]]:
+    """The file's entries, leaving out those that aren't words. Raises `OSError` if it's there but can't be opened."""
+    try:
+        known = json.loads(path().read_text(encoding="utf-8-sig"))  # Windows' Notepad may write a byte order mark
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError):  # not JSON, or not even text
+        raise _Unreadable from None
+    if not isinstance(known, dict) or not all(isinstance(known.get(part, {}), dict) for part in _EMPTY):
+        raise _Unreadable
+    return {part: {key: word for key, word in known.get(part, {}).items() if isinstance(word, str)} for part in _EMPTY}
+
+
+def _read_file_or_begin(file: Path) -> dict[str, dict[str, Any]]:
+    """The file's entries. One that isn't a record is moved aside; only call this alone, or a new record could be."""
+    try:
+        return _read_file()
+    except _Unreadable:
+        aside = file.with_name(file.stem + ".unreadable" + file.suffix)
+        with contextlib.suppress(OSError):
+            os.replace(file, aside)
+        notice(("progress", str(file)), f"{file.name} could not be read; it is now {aside.name}, and a new one begins.")
+        return {}

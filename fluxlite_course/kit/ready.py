@@ -1,0 +1,125 @@
+"""``python -m fluxlite check``: is this computer ready for the course? It prints one word, or the one thing to do.
+
+It leaves no files behind, so learners can run it anywhere, and as often as they like.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from fluxlite.messages import ipython
+
+from . import progress
+from .copies import FOLDER
+
+READY = "READY"
+# The oldest versions that work, as in pyproject.toml; and what's needed only to start JupyterLab.
+NEEDED = {"numpy": "2.0", "safetensors": "0.4.3", "tqdm": "4.60", "ipywidgets": "7.7", "matplotlib": "3.8"}
+TO_START = {"jupyterlab": "4"}
+# The loss of lesson 05's first epoch.
+FIRST_LOSS = 3.9155
+
+# This runs in a separate process, since an import may end Python, and Matplotlib's makes a folder.
+IMPORTS = """
+import importlib, sys
+for name in sys.argv[1:]:
+    print(name, flush=True)
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        sys.exit(f"{type(error).__name__}: {error}")
+"""
+
+
+def what_to_do() -> str:
+    """The one thing to do before the course can begin. Empty if it's ready.
+
+    >>> what_to_do()
+    ''
+    """
+    needed = {**NEEDED, **TO_START} if ipython() is None else NEEDED
+    return missing(needed) or broken(needed) or wrong_numbers() or not_writable()
+
+
+def missing(needed: dict[str, str]) -> str:
+    """Everything that's missing or too old, and the one command that installs it."""
+    absent, old, wanted = [], [], []
+    for name, oldest in needed.items():
+        try:
+            version = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            absent.append(name)
+        else:
+            if _numbers(version) >= _numbers(oldest):
+                continue
+            old.append(f"{name} {version}")
+        wanted.append(f"{name}>={oldest}")
+    said = [f"{_all(absent)} not installed in this Python."] * bool(absent) + [f"{_all(old)} too old."] * bool(old)
+    return " ".join([*said, _install(*wanted)]) if wanted else ""
+
+
+def _all(names: list[str]) -> str:
+    """The subject of a sentence, and its verb."""
+    return f"{', '.join(names[:-1])} and {names[-1]} are" if names[1:] else "".join(names) + " is"
+
+
+def broken(names: dict[str, str]) -> str:
+    with tempfile.TemporaryDirectory() as place:
+        environment = {**os.environ, "MPLCONFIGDIR": place, "PYTHONDONTWRITEBYTECODE": "1"}
+        # -P: not from the current folder, whatever lies there.
+        command = [sys.executable, "-P", "-c", IMPORTS, *names]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode == 0:
+        return ""
+    name = ([""] + done.stdout.split())[-1]
+    why = (done.stderr.strip().splitlines() or [f"Python ended with {done.returncode}"])[-1]
+    return f"{name} is installed and cannot be used ({why}). {_install('--force-reinstall', name)}"
+
+
+def wrong_numbers() -> str:
+    """Run one epoch of lesson 05 on the simulated GPU."""
+    from fluxlite import estimate, gpu
+
+    from ..sine_wave import problem, train
+
+    def one_epoch() -> list[float]:
+        x, y, w1, w2 = gpu(problem())
+        return train(x, y, w1, w2, epochs=[10])  # returns the loss of every tenth epoch
+
+    (loss,) = estimate(one_epoch, like="NVIDIA T4").result
+    if abs(loss - FIRST_LOSS) < 1e-3:
+        return ""
+    return f"NumPy computes wrongly: {loss:.4f} where {FIRST_LOSS} is right. {_install('--force-reinstall', 'numpy')}"
+
+
+def not_writable() -> str:
+    folder = Path(FOLDER) if Path(FOLDER).is_dir() else progress.path().parent
+    if os.access(folder, os.W_OK):
+        return ""
+    return f"Your work cannot be kept in {folder.absolute()}: it cannot be written to. Go to a folder of your own."
+
+
+def _install(*what: str) -> str:
+    words = " ".join(f'"{word}"' if ">" in word else word for word in what)
+    return f"This helps:\n    {'%pip' if ipython() is not None else f'{_python()} -m pip'} install {words}"
+
+
+def _python() -> str:
+    """How to type this Python here: ``.venv/bin/python`` if that leads to it."""
+    path = sys.executable
+    with contextlib.suppress(ValueError):  # on Windows, it may be on another drive
+        near = os.path.relpath(path)
+        path = near if os.sep in near and len(near) < len(path) else path
+    return f'"{path}"' if " " in path else path
+
+
+def _numbers(version: str) -> list[int]:
+    """The numbers in a version, for comparing: ``"4.5.0rc1"`` is [4, 5, 0]."""
+    return [int(number) for number in re.match(r"\d+(\.\d+)*", version)[0].split(".")]  # type: ignore[index]

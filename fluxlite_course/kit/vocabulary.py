@@ -1,0 +1,135 @@
+"""What the checks of all lessons ask alike: is it there, is it the right kind, shape and place, and is it right?
+
+A check says what's wanted, and what learners get instead: its slips, each with the sentence that explains it. The first
+one that fits is the reply. `expect` compares numbers, `refuse` asks questions, `quiet` reads a receipt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+from fluxlite.messages import many
+
+from .exercises import NotRight, shown
+
+Slips = Mapping[str, Any]
+
+
+def on_cpu(x: Any) -> bool:
+    """Whether `x` is an array on the CPU. False for what isn't an array.
+
+    >>> on_cpu(np.ones(2)), on_cpu(2)
+    (True, False)
+    """
+    return fl.device_of(x) == fl.get_device("CPU")
+
+
+def same(got: Any, wanted: Any, rtol: float = 1e-5, atol: float = 1e-5) -> bool:
+    """Whether both are the same numbers in the same shape, wherever they are. Never raises.
+
+    >>> same(1.0, np.float32(1)), same(np.ones(2), np.ones((1, 2))), same(None, 1)
+    (True, False, False)
+    """
+    try:
+        got, wanted = (np.asarray(fl.cpu(x), np.float64) for x in (got, wanted))
+    except (TypeError, ValueError):
+        return False
+    return got.shape == wanted.shape and np.allclose(got, wanted, rtol, atol)
+
+
+def described(x: Any) -> str:
+    """A learner's object: an array by its shape, others by type and beginning.
+
+    >>> described(np.ones(2)), described(2)
+    ('ndarray of shape (2,)', 'int: 2')
+    """
+    return f"{type(x).__name__} of shape {x.shape}" if hasattr(x, "shape") and not np.isscalar(x) else shown(x)
+
+
+def digits(x: Any) -> str:
+    """The first numbers of an array.
+
+    >>> digits(np.arange(9) / 8)
+    '[0.    0.125 0.25  0.375]'
+    """
+    return np.array2string(np.ravel(fl.cpu(x))[:4], precision=3)
+
+
+def wrong_if(made: Any, words: str, yours: Any = None, expected: Any = None, look_at: str | None = None) -> None:
+    """Raise `NotRight` with these words if a slip was made."""
+    if made:
+        raise NotRight(words, yours, expected, look_at)
+
+
+def refuse(slips: Mapping[str, Any], yours: Any = None, expected: Any = None, look_at: str | None = None) -> None:
+    """Raise `NotRight` with the words of the first slip that's true.
+
+    >>> refuse({"that's too small": False, "that's too large": True}, 3)
+    Traceback (most recent call last):
+    fluxlite_course.kit.exercises.NotRight: that's too large
+    """
+    for words, made in slips.items():
+        wrong_if(made, words, yours, expected, look_at)
+
+
+def returned(got: Any, name: str, gives: Any = None) -> Any:
+    """What the learner's function `name` returned. Raises `NotRight` for None; then `gives` says what's expected."""
+    wrong_if(got is None, f"{name} returned None", None, gives)
+    return got
+
+
+def number(got: Any, what: str, expected: Any = "a number") -> float:
+    """A learner's number, `what`. Raises `NotRight` for text, and for what has no single number in it.
+
+    >>> number(np.float32(0.5), "your answer")
+    0.5
+    """
+    wrong_if(isinstance(got, str), f"{what} is text; write a number, without quotes", repr(got), expected)
+    try:
+        return float(fl.cpu(got))
+    except (TypeError, ValueError):
+        raise NotRight(f"{what} isn't a number", described(got), expected) from None
+
+
+def is_number(x: Any) -> bool:
+    """Whether `x` is a number of Python or NumPy. A truth value isn't."""
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
+
+
+def expect(
+    got: Any, wanted: Any, otherwise: str = "the values are wrong", slips: Slips | None = None, *, name: str = "",
+    gives: Any = None, shape: str = "the result has the wrong shape", where: str = "", yours: Any = None,
+    expected: Any = None, show: Callable[[Any], Any] = digits, before: str = "", rtol: float = 1e-5, atol: float = 1e-5,
+) -> None:  # fmt: skip
+    """Raise `NotRight` unless `got` is `wanted`, in the same shape.
+
+    `name` is the function that returned it, and `gives` what it should return instead of None. `shape` has the words
+    for a wrong shape, `where` those for a result that isn't on the GPU any more (none: it may be anywhere), `otherwise`
+    those for wrong values that no slip explains, and `before` stands before these and each slip's. `show` writes the
+    values, unless `yours` and `expected` do.
+
+    >>> expect(-1.0, 1.0, slips={"the sign is wrong": -1.0, "the ½ is missing": 2.0})
+    Traceback (most recent call last):
+    fluxlite_course.kit.exercises.NotRight: the sign is wrong
+    """
+    if name:
+        returned(got, name, gives)
+    is_other = np.ndim(wanted) > 0 and getattr(got, "shape", None) != wanted.shape
+    found = f"shape {got.shape}" if hasattr(got, "shape") else shown(got)
+    wrong_if(is_other, shape, found, f"shape {np.shape(wanted)}")
+    wrong_if(where and on_cpu(got), where, "an array on the CPU", "an array on the GPU")
+    if same(got, wanted, rtol, atol):
+        return
+    fits = {before + words: same(got, slip, rtol, atol) for words, slip in (slips or {}).items()}
+    facts = (show(value) if text is None else text for value, text in ((got, yours), (wanted, expected)))
+    refuse({**fits, before + otherwise: True}, *facts)
+
+
+def quiet(r: Any, why: str = "something was read back to the host") -> None:
+    """Raise `NotRight` if receipt `r` has copies back to the host."""
+    back = r.device_to_host
+    wrong_if(back.count, why, f"{many(back.count, 'copy')}, {back.bytes:,} bytes back", "no copies back")

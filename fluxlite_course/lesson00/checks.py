@@ -1,0 +1,29 @@
+"""Lesson 00, start here: the first check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..kit.exercises import exercise
+from ..kit.vocabulary import number, refuse, wrong_if
+
+ONE_STEP = 26  # launches of lesson 00's program for each of an epoch's 20 points
+ONE_EPOCH = 20 * ONE_STEP
+
+
+@exercise("00.1", "launches of 1,000 epochs", look_at="the receipt of one epoch, in the cells above")
+def launches_of_1000_epochs(launches: Any) -> str:
+    right = 1000 * ONE_EPOCH
+    two = f"to Python, {right:,} is two numbers; write {right} or {right:_}"
+    wrong_if(isinstance(launches, tuple), two, repr(launches), "a number")
+    found = number(launches, "your answer")
+    slips = {
+        "these are the launches of one epoch": found == ONE_EPOCH,
+        f"{200 * ONE_EPOCH:,} are the launches of 200 epochs, as in the run above": found in (
+            200 * ONE_EPOCH, 200 * right
+        ),
+        f"{ONE_STEP} launches are those of one point; an epoch has 20 points": found in (ONE_STEP, 1000 * ONE_STEP),
+    }  # fmt: skip
+    refuse(slips, f"{launches:,}", "those of 1,000 epochs")
+    wrong_if(found != right, "that's not the number", f"{launches:,}", "1,000 times the launches of one epoch")
+    return f"{right:,} launches: 1,000 epochs of {ONE_EPOCH}"

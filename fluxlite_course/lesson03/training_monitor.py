@@ -1,0 +1,236 @@
+"""The training monitor: `train` in a thread of its own, its loss drawn as it falls, and a Stop button.
+
+A button is dead while a cell computes, so the training has to run beside the cells. The plain call, which shows the
+same, is ``history = train(…)``; ■ in the toolbar stops it; `loss_curve` draws its history.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from fluxlite.messages import many
+from fluxlite.pictures import BLUE, GREY, Picture, plots, show
+from fluxlite.receipts.recording import Receipt, receipt
+from fluxlite.training import History, train
+from fluxlite.training.callbacks import throttle
+
+from ..draw.widgets import Shown, ipywidgets, said
+
+PAUSE = 0.5  # seconds from one drawing to the next
+_MOST = 2000  # points of a line: more cannot be told apart
+
+
+# -- the plain call -------------------------------------------------------------------------------------------------
+
+
+def loss_curve(history: History) -> tuple[dict[str, float], Picture]:
+    """The losses of a training, which may still be going on: ``(numbers, picture)``.
+
+    The numbers: complete ``epochs``, ``steps``, the ``first``, ``last`` and ``lowest`` loss, to three digits, and how
+    often it ``rises`` from one step to the next. Raises `ValueError` if no loss has been read yet.
+
+    >>> history = History(wanted=1, losses=[4.0, 1.0, 2.0], epoch_losses=[7 / 3], steps=3)
+    >>> numbers, picture = loss_curve(history)
+    >>> numbers
+    {'epochs': 1, 'steps': 3, 'first': 4.0, 'last': 2.0, 'lowest': 1.0, 'rises': 1}
+    >>> picture
+    The loss of 3 steps: it begins at 4, ends at 2, and rises 1 time on the way; the lowest is 1, at step 2.
+    """
+    losses = list(history.losses)
+    if not losses:
+        raise ValueError("there is no loss to draw yet")
+    lowest = min(losses)
+    rises = sum(after > before for before, after in zip(losses, losses[1:]))
+    numbers: dict[str, float] = {"epochs": history.epochs, "steps": len(losses)}
+    numbers |= {name: float(f"{x:.3g}") for name, x in (("first", losses[0]), ("last", losses[-1]), ("lowest", lowest))}
+    sentence = f"The loss of the first step is {lowest:.3g}."
+    if len(losses) > 1:
+        sentence = (
+            f"The loss of {len(losses):,} steps: it begins at {losses[0]:.3g}, ends at {losses[-1]:.3g}, and rises "
+            f"{many(rises, 'time')} on the way; the lowest is {lowest:.3g}, "
+            f"at step {losses.index(lowest) + 1:,}."
+        )
+    return numbers | {"rises": rises}, show(_figure(losses, list(history.epoch_losses)), sentence)
+
+
+def _figure(losses: list[float], means: list[float]) -> Any:
+    figure, axes = plots(height=3.2)
+    every = -(-len(losses) // _MOST)
+    steps = range(1, len(losses) + 1)
+    mark = "o" if len(losses) == 1 else ""  # a line through one point can't be seen
+    axes.plot(steps[::every], losses[::every], color=BLUE, lw=0.8, marker=mark, label="each step")
+    if 1 < len(means) < len(losses):
+        # An epoch's mean stands in its middle. A last epoch that is not complete has none.
+        batches = len(losses) // len(means)
+        middles = [(i + 0.5) * batches + 0.5 for i in range(len(means))]
+        axes.plot(middles, means, color="black", lw=2.5, label="mean of an epoch")
+        axes.legend(fontsize=12, frameon=False)
+    axes.set(xlabel="step", ylabel="loss")
+    if min(losses) > 0:
+        axes.set_yscale("log")
+        axes.set_ylabel("loss (log scale)")
+    axes.grid(color=GREY, alpha=0.2)
+    return figure
+
+
+# -- the widget -----------------------------------------------------------------------------------------------------
+
+
+def monitor(
+    loss: Callable, model: Any, data: Iterable, opt_state: Any, epochs: int = 1, *, each_step: Any = None, **more: Any
+) -> Monitor:
+    """`train` with the same arguments, in a thread beside the cells, with a Stop button and a curve that grows.
+
+    Shows itself as the result of a cell. ``monitor.result()`` waits for the end and gives the `History`;
+    ``monitor.stop()`` does what the button does: the step is finished, and the model can be used. Where the model is
+    still being trained by an earlier monitor, that one is stopped first.
+
+    The launches that it shows are those of the whole program while it runs. Raises at once what `train` raises in
+    its first step, and `ImportError` without ipywidgets.
+    """
+    ipywidgets("history = train(…), and then loss_curve(history),")
+    earlier = _running.get(id(model))
+    if earlier is not None:
+        print("This model was still being trained; that training is stopped, and a new one begins.")
+        earlier.stop()
+        earlier._ended.wait()
+    options = {"progress": False, **more}
+
+    def work(watch: _Watch) -> History:
+        return train(loss, model, data, opt_state, epochs, each_step=watch, **options)
+
+    return Monitor(work, each_step, id(model))._start()
+
+
+_running: dict[int, Monitor] = {}  # by the id of the model, which the thread keeps alive
+
+
+class Monitor(Shown):
+    """What `monitor` gives: a training that is going on, or has ended."""
+
+    def __init__(self, work: Callable[[_Watch], History], each_step: Any, key: int) -> None:
+        w = ipywidgets("train(…)")
+        self._button = w.Button(description="Stop", icon="stop", tooltip="finish this step, then stop")
+        self._button.on_click(lambda button: self.stop())
+        self._status, self._view = w.HTML(said("training …")), w.HTML()
+        sentence = "A training monitor: a Stop button, and the loss as it falls, while the notebook's kernel runs."
+        super().__init__(w.VBox([self._button, self._status, self._view]), f"<p>{sentence}</p>", sentence)
+        self._watch = _Watch(self._draw, each_step)
+        self._work, self._key = work, key
+        self._history: History | None = None
+        self._error: BaseException | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="fluxlite monitor", daemon=True)
+
+    def _start(self) -> Monitor:
+        _running[self._key] = self
+        try:
+            self._thread.start()
+        except BaseException:  # there are no threads to be had: nothing runs
+            _running.pop(self._key, None)
+            raise
+        self._watch.begun.wait()
+        if self._error is not None and not self._watch.stepped:
+            raise self._error
+        return self
+
+    def stop(self) -> None:
+        """Stop after the step that is going on."""
+        self._watch.stopped = True
+
+    def result(self) -> History:
+        """Wait for the end; the history. Raises what stopped the training, if something did.
+
+        While it waits the button is dead, as for any cell that runs; ■ in the toolbar does the same.
+        """
+        try:
+            self._wait()
+        except KeyboardInterrupt:
+            self._watch.reason = "interrupted"
+            self.stop()
+            self._wait()
+        if self._error is not None:
+            raise self._error
+        assert self._history is not None
+        return self._history
+
+    def _wait(self) -> None:
+        # In short pieces: on Windows a long wait cannot be interrupted. And not by joining the thread: Python before
+        # 3.13 takes it for ended once a join was interrupted.
+        while not self._ended.wait(0.2):
+            pass
+
+    # -- in the thread ---------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            with receipt() as self._watch.seen:
+                self._history = self._work(self._watch)
+        except BaseException as error:  # raised again where the result is asked for
+            self._error = error
+        finally:
+            _running.pop(self._key, None)
+            try:
+                self._close()
+            finally:  # nobody is to wait for ever, only because a picture could not be drawn
+                self._ended.set()
+                self._watch.begun.set()
+
+    def _draw(self, history: History, text: str) -> None:
+        page = _page(history) if history.losses else ""
+        self._status.value, self._view.value = text, page  # only now: drawing takes its time, and both are to agree
+
+    def _close(self) -> None:
+        self._button.disabled = True
+        history = self._history or getattr(self._error, "history", None)
+        if history is not None and history.losses:
+            self._view.value = _page(history)
+        how = f"{type(self._error).__name__}: {self._error}" if self._error is not None else f"ended: {history!r}"
+        self._status.value = said(how)
+
+
+def _page(history: History) -> str:
+    """The curve; where it cannot be drawn, why: that is no reason to stop a training."""
+    try:
+        return loss_curve(history)[1]._repr_html_()
+    except Exception as error:
+        return said(f"There is no picture, for it cannot be drawn here: {error}")
+
+
+class _Watch:
+    """What `train` calls after each step: has it drawn from time to time, and stops it when it is asked to."""
+
+    reason = "stopped by the button"
+
+    def __init__(self, draw: Callable[[History, str], None], each_step: Callable | None) -> None:
+        self.stopped = self.stepped = False
+        self.begun = threading.Event()  # the first step has been made, or there will be none
+        self.seen: Receipt | None = None
+        self._each_step = each_step
+        self._draw = throttle(lambda history: draw(history, self._text(history)), PAUSE)
+        self._before = 0, time.perf_counter()
+
+    def __call__(self, history: History) -> bool:
+        self.stepped = True
+        self.begun.set()
+        self._draw(history)
+        if self._each_step is not None and self._each_step(history):
+            name = getattr(self._each_step, "__name__", "each_step")
+            self.reason = getattr(self._each_step, "reason", f"stopped by {name}")
+            return True
+        return self.stopped
+
+    def _text(self, history: History) -> str:
+        (steps, then), now = self._before, time.perf_counter()
+        self._before = history.steps, now
+        parts = [f"epoch {history.epochs + 1:,} of {history.wanted:,}", f"step {history.steps:,}"]
+        if history.losses:
+            parts.append(f"loss {history.losses[-1]:.4g}")
+        if steps:
+            parts.append(f"{(history.steps - steps) / (now - then):,.0f} steps per second, measured here")
+        if self.seen is not None and self.seen.launches:
+            parts.append(f"{self.seen.launches:,} launches")
+        return "; ".join(parts)

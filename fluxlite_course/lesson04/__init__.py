@@ -1,0 +1,14 @@
+"""What notebook 05, the sine-wave RNN, uses: from the kit, from `draw`, and what only this lesson has."""
+
+from ..draw.falling import falling
+from ..kit.exercises import check, todo
+from ..kit.expecting import expect_error
+from ..kit.guesses import answer, guess
+from ..kit.starting import start
+from .pictures import by_seed, memories, memory, pairs, playground, predicted, rnn_demo
+from .traps import reaching_back, trained
+
+__all__ = [
+    "answer", "by_seed", "check", "expect_error", "falling", "guess", "memories", "memory", "pairs", "playground",
+    "predicted", "reaching_back", "rnn_demo", "start", "todo", "trained",
+]  # fmt: skip

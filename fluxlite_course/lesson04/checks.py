@@ -1,0 +1,172 @@
+"""Lesson 05, the sine-wave RNN: checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+from fluxlite.autodiff.tracked import TrackedArray
+
+from .. import sine_wave
+from ..kit.exercises import NotRight, exercise
+from ..kit.vocabulary import expect, on_cpu, refuse, returned, same, wrong_if
+
+
+def _wave() -> tuple[np.ndarray, np.ndarray]:
+    """The lesson's inputs and targets."""
+    return sine_wave.problem()[:2]
+
+
+def _weights() -> tuple[np.ndarray, np.ndarray]:
+    return sine_wave.problem()[2:]
+
+
+def _empty() -> np.ndarray:
+    return np.zeros((1, 6), np.float32)
+
+
+@exercise("05.1", "one step of the network", look_at="the drawing of section 3, from left to right")
+def step(step: Any) -> str:
+    w1, w2 = _weights()
+    h = _empty()
+    for number, x in enumerate(_wave()[0][:3], 1):
+        given = h.copy()
+        out, after = _two(step(x.copy(), given, w1.copy(), w2.copy()))
+        joined = np.concatenate([x, h], axis=1)
+        slips = {
+            "row 0 of w1 belongs to the input; yours multiplies it with h[0]":
+                np.tanh(np.concatenate([h, x], axis=1) @ w1),
+            "you return the memory that you were given": h,
+            "the memory isn't bent: is a tanh missing?": joined @ w1,
+        }  # fmt: skip
+        _right(after, np.tanh(joined @ w1), "the new memory isn't right", slips, f"step {number}: h")
+        words = "step writes into the memory that it's given"
+        wrong_if(not np.array_equal(given, h), words, expected="a new array: h = np.tanh(…)")
+        slips = {
+            "outputs never exceed 1: is there a tanh too many?": np.tanh(after @ w2),
+            "the output comes from the old memory; it should come from the new one": h @ w2,
+        }
+        _right(out, after @ w2, "the memory is right, but the output isn't", slips, f"step {number}: out")
+        h = after
+    x, h, w1, w2 = fl.gpu((_wave()[0][0], _empty(), w1, w2))
+    there = "NumPy's functions, np.concatenate, np.tanh and @: they compute where the arrays are"
+    try:
+        found = step(x, h, w1, w2)
+    except (TypeError, ValueError) as error:
+        words = (
+            "right on the CPU; the check also runs it on the GPU, where your step makes or needs an array on the CPU"
+        )
+        raise NotRight(words, f"the error says: {error}", there) from None
+    words = "given arrays on the GPU, your step returns one on the CPU"
+    wrong_if(any(map(on_cpu, found)), words, expected=there)
+    return "three steps as they should be, and one on the GPU with the same lines"
+
+
+def _right(got: Any, wanted: Any, otherwise: str, slips: dict[str, Any], what: str) -> None:
+    def show(array: Any) -> str:
+        numbers = " ".join(f"{float(value):.4f}" for value in np.ravel(array)[:3])
+        return f"{what} = {numbers}{' …' if np.size(array) > 3 else ''}"
+
+    got = got if hasattr(got, "shape") else np.asarray(got)
+    expect(got, wanted, otherwise, slips, show=show, rtol=1e-4)
+
+
+def _two(out_and_h: Any) -> tuple[Any, Any]:
+    """What `step` returned, if it has the right form."""
+    returned(out_and_h, "step", "return out, h")
+    pair = isinstance(out_and_h, tuple)
+    got = f"{len(out_and_h)} things" if pair else f"one {type(out_and_h).__name__}"
+    words = "step returns two arrays: the output, and the new memory for the next step"
+    wrong_if(not pair or len(out_and_h) != 2, words, got, "return out, h")
+    shapes = tuple(map(np.shape, out_and_h))
+    wrong_if(shapes == ((1, 6), (1, 1)), "the two are in the other order", "(h, out)", "(out, h)")
+    words = "the shapes aren't the ones in the drawing"
+    wrong_if(shapes != ((1, 1), (1, 6)), words, "{} and {}".format(*shapes), "(1, 1) and (1, 6)")
+    return out_and_h
+
+
+@exercise("05.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")
+def train_wave(train_wave: Any) -> str:
+    loss = _last(train_wave(*_weights(), *_wave()), "train_wave")
+    _right_loss(loss, "do you use each gradient once, then set it to zero?")
+    return "0.0649: the memory lasts from step to step, and 4,000 updates have been made"
+
+
+@exercise("05.3", "the loop with withgradient", look_at="section 11: what goes into withgradient, and what comes out?")
+def train_again(train_again: Any) -> str:
+    arrays = (*_weights(), *_wave())
+    on_gpu = w1, w2, x, y = fl.gpu(arrays)
+    wanted, paid = fl.receipt(), fl.receipt()
+    with wanted:
+        sine_wave.train(x, y, w1.copy(), w2.copy(), epochs=[1])
+    with paid:
+        _last(train_again(*on_gpu, epochs=1), "train_again")
+    extra, tanh = round(((paid.launches or 0) - (wanted.launches or 0)) / 20), paid.launched["tanh"]
+    words = f"{extra} launches per step too many: forward ran twice"
+    out = "the new memory comes out of withgradient, beside the loss: return loss, memory"
+    wrong_if(tanh > 20, words, f"{tanh} tanh in an epoch of 20 steps", out)
+    _right_loss(_last(train_again(*arrays), "train_again"), "does each step go against the gradient, as in w1 -= …?")
+    words = "it changes the w1 and w2 that it's given, so a second call goes on from there"
+    kept = all(map(np.array_equal, arrays, _weights()))
+    wrong_if(not kept, words, "w1 -= …", "copies to train: w1, w2 = w1.copy(), w2.copy()")
+    words = f"the loss is right, with {extra} launches per step too many"
+    wrong_if(extra > 4, words, f"{paid.launches} in an epoch")
+    return f"0.0649, with {round((paid.launches or 0) / 20)} launches per step, and nothing is tracked after it"
+
+
+def _last(losses: Any, name: str) -> float:
+    """The last epoch's loss, whether that or a list of all losses was returned."""
+    last = losses[-1] if isinstance(losses, list) and losses else returned(losses, name, "return total")
+    words = "the loss that you return is still tracked, with all its steps"
+    wrong_if(isinstance(last, TrackedArray), words, expected="total + loss.data")
+    words = f"{name} returns one number"
+    wrong_if(np.size(fl.cpu(last)) != 1, words, type(last).__name__, "the loss of the last epoch")
+    return float(np.ravel(fl.cpu(last))[0])
+
+
+def _right_loss(loss: float, runaway: str) -> None:
+    known = {
+        '0.839: as good as "same value as now". What survives from step to step?': 0.8393,
+        "0.193: one update in each epoch, 200 updates instead of 4,000": 0.1925,
+        "0.0245: one gradient for a whole epoch: 20 steps are tracked at its end, 200 updates in all": 0.0245,
+        "the loss is the sum of the 20 steps; yours is their mean": 0.0649 / 20,
+        "the memory of one epoch goes on into the next: each epoch should begin with an empty one": 0.0365,
+        "3.916 is the loss of the first epoch, not of the last": 3.9155,
+        "the weights are what they were at the start: no step changed them": 5.4925,
+    }
+    yours, expected = f"a loss of {loss:.4f}", "a loss of 0.0649"
+    endless = not np.isfinite(loss) or loss > 100
+    wrong_if(endless, f"the weights grew without limit: {runaway}", yours, expected)
+    refuse({words: abs(loss - number) <= 0.01 * number for words, number in known.items()}, yours, expected)
+    wrong_if(abs(loss - 0.0649) > 0.0005, "it learns something else", yours, expected)
+
+
+@exercise("05.4", "its own wave", look_at="what is the input of the second step, and what is its memory?")
+def continue_wave(continue_wave: Any) -> str:
+    w1, w2, _ = sine_wave.train_by_hand()
+    xs = _wave()[0]
+    given = continue_wave(xs[0].copy(), 6, w1.copy(), w2.copy())
+    returned(given, "continue_wave", "a list of n values")
+    one = f"continue_wave returned one {type(given).__name__}"
+    wrong_if(not isinstance(given, Iterable), one, expected="a list of n values")
+    values = np.concatenate([np.zeros(0), *(np.ravel(fl.cpu(value)) for value in given)])
+    wanted = sine_wave.run(xs[:6], w1, w2, own=True)[0].ravel()
+    yours, expected = (" ".join(f"{float(value):.3f}" for value in six[:6]) for six in (values, wanted))
+    words = "the first value is x0 itself; it should be the prediction from it"
+    wrong_if(len(values) and same(values[0], xs[0].item(), 1e-4), words, yours, expected)
+    words = "there should be n values, one for each step"
+    wrong_if(len(values) != 6, words, f"{len(values)} values for n = 6", "6 values")
+    if same(values, wanted, 1e-4):
+        return f"it goes on by itself: {expected}"
+    true = sine_wave.run(xs[:2], w1, w2)[0][1].item()
+    forgotten = sine_wave.run(np.full((1, 1, 1), values[0], np.float32), w1, w2)[0].item()
+    slips = {
+        "step 1 already differs: it is given x0 and an empty memory": not same(values[0], wanted[0], 1e-4),
+        f"step 2: {true:.3f} is the answer to a true input": same(values[1], true, 1e-4),
+        "step 2 has forgotten step 1: its memory is empty again": same(values[1], forgotten, 1e-4),
+    }
+    refuse(slips, yours, expected)
+    raise NotRight("it begins well, then goes another way", yours, expected)

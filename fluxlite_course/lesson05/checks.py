@@ -1,0 +1,174 @@
+"""Lesson 06, waiting for the GPU: checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+from fluxlite.messages import many, put_aside
+from fluxlite.receipts.seconds import duration
+
+from ..kit.exercises import exercise, shown
+from ..kit.vocabulary import described, expect, is_number, on_cpu, refuse, same, wrong_if
+
+
+def _program(x: Any, W: Any) -> Any:
+    """The lesson's program, whose waits the learner counts."""
+    h = np.tanh(x @ W)
+    first = h[0]
+    for row in h[:3]:
+        if np.any(row > first + 0.5):
+            row[...] = 0
+    print(h.shape, len(h), f"{np.mean(h):.3f}")
+    return fl.cpu(h)
+
+
+@exercise("06.1", "hidden waits, counted", look_at="the table in section 3: who has to know a number?")
+def waits(waits: Any) -> str:
+    x = fl.gpu(np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4))
+    with fl.receipt() as r, put_aside():
+        _program(x, fl.gpu(np.ones((4, 4), np.float32)))
+    right = r.synchronizations
+    whole = isinstance(waits, (int, np.integer))
+    wrong_if(not whole, "that's not a number of waits", repr(waits), "a whole number below 10")
+    slips = {
+        "something has to wait: at the end the numbers are on the host": 0,
+        "cpu waits; but the if has to know something, too, and so does the text": 1,
+        "the if waits, too: it has to know which way to go": 2,
+        "how often does the if run? And after its loop two more lines have to know a number": 3,
+        "one is missing: three times the if, and what else has to know a number? There are two more": 4,
+        "one too many: the host knows len(h) and h.shape, and h[0] and h[:3] stay on the GPU": 6,
+    }
+    many_more = "too many: neither rows nor comparisons wait, only what has to know a number"
+    expect(waits, right, many_more, slips, yours=many(waits, "wait"), expected="")
+    return f"{right} waits: the if for each of three rows, the text with the mean in it, and cpu"
+
+
+@exercise("06.2", "a stopwatch", look_at="section 4: wait, clock, run, wait, clock")
+def time_it(time_it: Any) -> str:
+    calls: list[int] = []
+
+    def stopwatch(A: Any, B: Any) -> tuple[Any, float]:
+        def product() -> Any:
+            calls.append(1)
+            return A @ B
+
+        for _ in range(3):
+            A @ B  # launched, but nothing waits
+        found = time_it(product)
+        fl.cuda.synchronize()
+        start = fl.clock()
+        A @ B
+        fl.cuda.synchronize()
+        return found, fl.clock() - start
+
+    A = np.zeros((2048, 2048), np.float32)
+    # Only the shapes: the time of such a product doesn't depend on its values.
+    found, right = fl.estimate(stopwatch, A, A, like="NVIDIA T4", shapes_only=True).result
+    expected = f"{duration(right)} simulated (NVIDIA T4)"
+    wrong_if(not calls, "time_it didn't run f: it's a function, and f() runs it", expected=expected)
+    words = "time_it runs f() once: a second step of a training, say, would change the weights again"
+    wrong_if(len(calls) > 1, words, f"{len(calls)} runs", "1 run")
+    wrong_if(not is_number(found), "time_it returns the seconds, a number", shown(found), expected)
+    found = float(found)
+    if abs(found - right) >= 0.02 * right:
+        _wrong_time(time_it, found, right, expected)
+    return f"{duration(found)} for the product, though three others were in the queue"
+
+
+def _wrong_time(time_it: Any, found: float, right: float, expected: str) -> None:
+    names, yours = getattr(getattr(time_it, "__code__", None), "co_names", ()), duration(found)
+    here = {"perf_counter", "time", "monotonic", "process_time", "timeit"} & set(names)
+    wrong_if(here, "that's this machine's time to simulate it; fl.clock() gives the device's", yours)
+    unit = any(abs(found / factor - right) < 0.02 * right for factor in (1e3, 1e6))
+    wrong_if(unit and found > 0, "the number is right, but fl.clock() gives seconds", f"{found:.4g}", f"{right:.4g}")
+    others = abs(found - 4 * right) < 0.1 * right
+    slips = {
+        "a negative time: the second reading minus the first": found < 0,
+        f"{yours}: you timed the order, not the meal. Wait at the end, too": found < 0.1 * right,
+        f"{yours}: three earlier products are in it. Wait before you first read the clock": others,
+        "that's not the product's time": True,
+    }
+    refuse(slips, yours, expected)
+
+
+def _task() -> tuple[Any, list[tuple[Any, Any]]]:
+    """A model and forty batches on the simulated device."""
+    random = np.random.default_rng(6)
+
+    def numbers(*shape: int) -> Any:
+        return random.standard_normal(shape, dtype=np.float32)
+
+    model = fl.Chain(fl.Dense.of(numbers(8, 4), numbers(8), np.tanh), fl.Dense.of(numbers(1, 8), None))
+    sizes = [5] * 39 + [2]  # the last batch is smaller: a mean of the batches' shares isn't the share of all answers
+    return fl.gpu(model), [fl.gpu((numbers(n, 4), numbers(n, 1))) for n in sizes]
+
+
+def _evaluated(model: Any, batches: list[tuple[Any, Any]]) -> tuple[float, float]:
+    outs = [(fl.cpu(model(x)), fl.cpu(y)) for x, y in batches]
+    right = sum(int(np.sum((out > 0) == (y > 0))) for out, y in outs)
+    return right / sum(len(y) for _, y in outs), max(float(fl.mse(out, y)) for out, y in outs)
+
+
+@exercise("06.3", "the hidden waits of a loop", look_at="r.by_line() of a receipt around evaluate(model, batches)")
+def evaluate(evaluate: Any) -> str:
+    model, batches = _task()
+    share, worst = _evaluated(model, batches)
+    model(batches[0][0])
+    with fl.receipt() as r:
+        found = evaluate(model, batches)
+    pair = isinstance(found, tuple) and len(found) == 2
+    wrong_if(not pair, "evaluate returns two numbers, the share of right answers and the largest loss", shown(found))
+    for name, number in zip(("the share of right answers", "the largest loss"), found):
+        place = fl.device_of(number)
+        words = f"{name} is still on the GPU: read it once, after the loop"
+        wrong_if(place is not None and not on_cpu(number), words, f"an array on {place}", "a number")
+    found = tuple(map(float, found))
+    of_batches = sum(_evaluated(model, [batch])[0] for batch in batches) / len(batches)
+    mean = "that's the mean of the batches' shares; the last batch is smaller, and counts less"
+    slips = {
+        mean: abs(found[0] - of_batches) < 1e-6,
+        "the share of right answers has changed": abs(found[0] - share) > 1e-6,
+        "that's not the largest loss of all 40 batches": abs(found[1] - worst) > 1e-5 * worst,
+    }
+    refuse(slips, f"({found[0]:.3f}, {found[1]:.3f})", f"({share:.3f}, {worst:.3f})")
+    words = f"{r.launches} launches: it no longer runs on the GPU"
+    wrong_if((r.launches or 0) < 40 * 4, words, f"{r.device_to_host.count} copies to the CPU")
+    waits = many(r.synchronizations, "wait")
+    where = next((costs.line for costs in r.by_line() if costs.waits > 2), waits)
+    each = f"{waits}: a list of 40 arrays comes back in 40 copies, with 40 waits; make it one array with np.stack"
+    words = each if "cpu(" in where else f"{waits}: you still read a number for each batch"
+    wrong_if(r.synchronizations > 2, words, where, "2 waits at most")
+    return f"the same two numbers with {waits}, not 81"
+
+
+@exercise("06.4", "a decision without a wait", look_at="np.minimum and np.where choose on the GPU")
+def clip(clip: Any) -> str:
+    random = np.random.default_rng(6)
+    direction = random.standard_normal((3, 4)).astype(np.float32)
+    direction /= np.linalg.norm(direction)
+    waited = 0
+    for length, largest in ((4.0, 1.0), (0.5, 1.0), (5.0, 2.0)):
+        g = fl.gpu(direction * np.float32(length))
+        with fl.receipt() as r:
+            found = clip(g, largest)
+        waited += r.synchronizations
+        _clipped(found, direction, length, largest)
+    words = f"{waited} waits for three gradients: something in there still has to know a number"
+    line = next((costs.line for costs in r.by_line()), None)
+    wrong_if(waited, words, line, "0 waits", "r.by_line() of a receipt around clip(g, 1.0)")
+    return "long gradients are shortened, short ones kept, and the host never waits"
+
+
+def _clipped(found: Any, direction: np.ndarray, length: float, largest: float) -> None:
+    case = f"clip of a gradient of length {length:g} to at most {largest:g}"
+    words = f"{case} gives an array of the gradient's shape"
+    wrong_if(getattr(found, "shape", None) != direction.shape, words, described(found), "shape (3, 4)")
+    wrong_if(on_cpu(found), f"{case} is on the CPU; it stays on the GPU, where the weights are")
+    now, right = float(np.linalg.norm(fl.cpu(found))), min(length, largest)
+    why = "a short gradient should stay as it is" if length <= largest else "a long gradient should get shorter"
+    wrong_if(not abs(now - right) < 1e-4, f"{case}: {why}", f"length {now:.4g}", f"length {right:g}")
+    words = f"{case}: its direction has changed; multiply all of it by the same number"
+    wrong_if(not same(found, direction * right), words)

@@ -1,0 +1,191 @@
+"""The crossover explorer, alive: a training step's time on a CPU and on a card, for all settings of `crossover`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from simgpu.presets import PRESETS
+
+from ..crossing import BATCHES, HERE, SIZES, Crossover, compared, crossover, measured
+from ..draw.alive import Alive, Each, Knob, Part, drawing
+from ..draw.alive.scene import rounded
+from ..draw.widgets import Shown, ipywidgets, picture, said
+from ..timing import Timing
+
+COPIES = {"x, y in and the loss out": True, "none": False}
+WAITS = {"waited for": True, "not waited for": False}
+_LEFT, _RIGHT, _TOP, _BOTTOM = 92, 622, 66, 386
+_LEAST, _MOST = 10.0, 2e6  # microseconds
+_DECADES = ("10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s")
+
+
+def alive_crossover(
+    batch: int = 64, card: str = "NVIDIA T4", copies: bool = True, wait: bool = True, cards: Sequence[str] = ()
+) -> Alive:
+    """All settings of `crossover` for these `cards`, all presets by default; the others choose the first one shown.
+
+    It takes about half a second for each card. Raises `ValueError` for a card or a batch that isn't there.
+
+    >>> alive_crossover(cards=["NVIDIA T4"]).at(batch="1")
+    'One training step, batch 1, ... The lines cross at a hidden size of about 426. From 512 on the GPU wins; ...'
+    """
+    crossover(batch, card, copies, wait)  # raises with a better message than we would
+    cards = list(cards) or list(PRESETS)
+    knobs = [
+        Knob("card", cards),
+        Knob("batch", [str(size) for size in BATCHES]),
+        Knob("copies", list(COPIES)),
+        Knob("the GPU", list(WAITS)),
+    ]
+    settings = itertools.product(cards, BATCHES, COPIES.values(), WAITS.values())
+    found = [crossover(size, name, *rest) for name, size, *rest in settings]
+    first = [
+        cards.index(card), BATCHES.index(batch), list(COPIES.values()).index(copies), list(WAITS.values()).index(wait)
+    ]  # fmt: skip
+    return Alive(_drawing(found), knobs, [f"{each.caption} {each.conclusion}" for each in found], first)
+
+
+def place(size: float, micro: float) -> tuple[float, float]:
+    """Where a hidden size and a time in microseconds are in the picture, on logarithmic axes."""
+    x = math.log2(size / SIZES[0]) / math.log2(SIZES[-1] / SIZES[0])
+    y = math.log(micro / _LEAST) / math.log(_MOST / _LEAST)
+    return _LEFT + 16 + x * (_RIGHT - _LEFT - 32), _BOTTOM - y * (_BOTTOM - _TOP)
+
+
+def _drawing(found: list[Crossover]) -> Part:
+    band = Part("polygon", class_="band", points=Each(map(_band, found)))
+    marks = {"recorded": "M-5 4h10l-5-9z", "simulated": "M-4.5-4.5h9v9h-9z"}
+    lines = []
+    for device, kind in (("cpu", "recorded"), ("gpu", "simulated")):
+        heights = Each(rounded(_heights(each, device)) for each in found)
+        points = [Part("path", d=marks[kind]) for _ in SIZES]
+        xs = rounded(place(size, 1)[0] for size in SIZES)
+        lines.append(Part("g", Part("polyline"), *points, class_=kind, xs=xs, ys=heights))
+    return drawing(
+        640, 456, "Time of one training step by hidden size, on a CPU and on a GPU, both axes logarithmic",
+        *_axes(), band, *_crossing(found), *lines,
+        *_key(0, "recorded", marks["recorded"], "CPU, recorded"),
+        *_key(1, "simulated", marks["simulated"], Each(f"{each.settings['card']}, simulated" for each in found)),
+    )  # fmt: skip
+
+
+def _heights(found: Crossover, device: str) -> list[float]:
+    times = [timing.median for timing in found.cpu.values()] if device == "cpu" else found.gpu.values()
+    return [place(1, float(time) * 1e6)[1] for time in times]
+
+
+def _band(found: Crossover) -> str:
+    """The middle half of the CPU's times."""
+    low, high = zip(*(timing.quartiles for timing in found.cpu.values()))
+    there = [place(size, float(time) * 1e6) for size, time in zip(SIZES, low)]
+    back = [place(size, float(time) * 1e6) for size, time in zip(SIZES, high)][::-1]
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in there + back)
+
+
+def _axes() -> Iterator[Part]:
+    for number, label in enumerate(_DECADES, 1):
+        y = rounded([place(1, 10.0**number)[1]])[0]
+        yield Part("path", class_="grid", d=f"M{_LEFT} {y}H{_RIGHT}")
+        yield Part("text", text=label, class_="end", x=_LEFT - 7, y=y + 5)
+    yield Part("path", class_="axis", d=f"M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}")
+    for number, size in enumerate(SIZES):
+        x = rounded([place(size, 1)[0]])[0]
+        yield Part("path", class_="axis", d=f"M{x} {_BOTTOM}v6")
+        yield Part("text", text=size, class_="middle wide" if number % 2 == 0 else "middle", x=x, y=_BOTTOM + 26)
+    yield Part("text", text="hidden size", class_="middle", x=(_LEFT + _RIGHT) / 2, y=_BOTTOM + 56)
+
+
+def _crossing(found: list[Crossover]) -> Iterator[Part]:
+    """Where the lines cross: left of its words if there's more room."""
+    xs = [None if each.crossing is None else place(each.crossing, 1)[0] for each in found]
+    left = [x is not None and x > (_LEFT + _RIGHT) / 2 for x in xs]
+    line = Each(None if x is None else f"M{x:.1f} {_TOP}V{_BOTTOM}" for x in xs)
+    words = Each("" if each.crossing is None else f"they cross at {each.crossing:.0f}" for each in found)
+    at: Any = Each(None if x is None else rounded([x - 8 if before else x + 8])[0] for x, before in zip(xs, left))
+    yield Part("path", class_="axis", d=line)
+    yield Part("text", text=words, class_=Each("end" if before else None for before in left), x=at, y=_BOTTOM - 10)
+
+
+def _key(row: int, kind: str, mark: str, name: Any) -> Iterator[Part]:
+    y = 14 + 28 * row
+    line, middle = Part("polyline", points=f"108,{y} 156,{y}"), f"translate(132 {y})"
+    yield Part("g", line, Part("path", d=mark, transform=middle), class_=kind)
+    yield Part("text", text=name, x=168, y=y + 5)
+
+
+# -- the explorer --------------------------------------------------------------------------------------------------
+
+
+RECORDED, LIVE = "recorded", "this machine, measured now (takes a few seconds)"
+
+
+class Explorer(Shown):
+    """Five controls, the picture for their settings, and a sentence that says where the lines cross.
+
+    `now` is the `Crossover` shown, the same that the plain call returns for these settings.
+    """
+
+    def __init__(self, batch: int, card: str, copies: bool, wait: bool) -> None:
+        widgets = ipywidgets("crossover(batch=64)")
+        crossover(batch, card, copies, wait)  # raises with a better message than the controls would
+        style = {"description_width": "4em"}
+        self.card = widgets.Dropdown(options=list(PRESETS), value=card, description="card", style=style)
+        self.batch = widgets.ToggleButtons(options=BATCHES, value=batch, description="batch", style=style)
+        moved = [("x, y in and the loss out at each step", True), ("none", False)]
+        self.copies = widgets.ToggleButtons(options=moved, value=copies, description="copies", style=style)
+        waits = [("waited for", True), ("not waited for", False)]
+        self.wait = widgets.ToggleButtons(options=waits, value=wait, description="the GPU", style=style)
+        self.cpu = widgets.ToggleButtons(options=[RECORDED, LIVE], description="the CPU", style=style)
+        for buttons in (self.batch, self.copies, self.wait, self.cpu):
+            buttons.style.button_width = "auto"
+        self.controls = [self.card, self.batch, self.copies, self.wait, self.cpu]
+        self.picture, self.words = widgets.HTML(), widgets.HTML()
+        box = widgets.VBox([*self.controls, self.words, self.picture])
+        self._here: dict[int, dict[int, Timing]] = {}  # times measured on this machine, for each batch
+        self._lock = threading.Lock()
+        super().__init__(box, *self._drawn())
+        for control in self.controls:
+            control.observe(self.redraw, names="value")
+
+    def redraw(self, change: Any = None) -> None:
+        """Show the controls' current settings. If two threads call this, the later one finds the latest settings."""
+        self.page, self.sentence = self._drawn()
+
+    def alive(self) -> Alive | None:
+        """Batch, copies and waiting for the card shown, to choose without a kernel. None for times measured here."""
+        if self.cpu.value == LIVE:
+            return None
+        card = self.card.value
+        return alive_crossover(self.batch.value, card, self.copies.value, self.wait.value, cards=[card])
+
+    def _drawn(self) -> tuple[str, str]:
+        with self._lock:
+            self.now = self._chosen()
+            self.picture.value = picture(self.now.figure(), self.now.caption)
+            self.words.value = said(self.now.conclusion)
+            return self.picture.value, f"{self.now.caption} {self.now.conclusion}"
+
+    def _chosen(self) -> Crossover:
+        batch, *rest = self.batch.value, self.card.value, self.copies.value, self.wait.value
+        if self.cpu.value == RECORDED:
+            return crossover(batch, *rest)
+        if batch not in self._here:
+            self.words.value = said("The CPU is being measured …")
+            self._here[batch] = measured(batch)
+        return compared(self._here[batch], HERE, batch, *rest)
+
+
+def crossover_explorer(batch: int = 64, card: str = "NVIDIA T4", copies: bool = True, wait: bool = True) -> Explorer:
+    """`crossover` with buttons: choose the card, the batch, with or without copies, waiting or not.
+
+    The CPU's line is recorded, unless you choose to measure it on this machine. Raises `ImportError` without
+    ipywidgets. You can call ``crossover(batch=64)`` without it.
+
+    >>> crossover_explorer()
+    One training step, ... The lines cross at a hidden size of about 272. From 512 on the GPU wins; ...
+    """
+    return Explorer(batch, card, copies, wait)

@@ -1,0 +1,133 @@
+"""*My GPU report*: a page to keep, with a learner's guesses and checks, a receipt, and where a GPU starts to win."""
+
+from __future__ import annotations
+
+import html
+import io
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import fluxlite as fl
+from fluxlite.messages import many, notice
+from fluxlite.writing import write_whole
+
+from ..crossing import Crossover, crossover, simulated, times
+from ..kit import exercises, progress
+from ..kit.guesses import question, questions
+from ..sine_wave import problem, train
+
+NAME = "my-gpu-report"
+CARD = "NVIDIA T4"
+BATCH = 64
+
+
+class Report:
+    """The page, shown as text or as a picture in a notebook. It's also in two files, `text_file` and `picture_file`."""
+
+    def __init__(self, lines: list[str], crossing: Crossover, folder: Path) -> None:
+        self.lines, self.crossing, self.saved = lines, crossing, False
+        self.text_file, self.picture_file = folder / f"{NAME}.txt", folder / f"{NAME}.png"
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines)
+
+    def _repr_html_(self) -> str:
+        """The lines as text, which a screen reader reads and you can copy, then the picture with the last line."""
+        from fluxlite.pictures import show
+
+        title, *lines = (html.escape(line) for line in self.lines[:-1])
+        where = f"<p>You find this page in {self.picture_file.name} and, to copy, in {self.text_file.name}.</p>"
+        items = "".join(f"<li>{line}</li>" for line in lines)
+        picture = show(self.crossing.figure(), self.lines[-1])._repr_html_()
+        return f"<h3>{title}</h3><ul style='max-width:60em'>{items}</ul>{picture}{where * self.saved}"
+
+    def figure(self) -> Any:
+        """The page as a Matplotlib figure: the lines above, and below them the crossing."""
+        from matplotlib.figure import Figure
+
+        from fluxlite.pictures import as_written, plots
+
+        plots()  # for the lessons' style
+        wrapped = [textwrap.fill(line, 88) for line in self.lines[1:]]
+        rows = sum(text.count("\n") + 1.6 for text in wrapped)
+        above, below = 0.7 + 0.23 * rows, 4.2
+        figure = Figure(figsize=(9.5, above + below), layout="constrained")
+        words, axes = figure.subplots(2, 1, gridspec_kw={"height_ratios": [above, below]})
+        words.axis("off")
+        words.set_title(as_written(self.lines[0]), loc="left", fontsize=20)
+        words.text(0, 1, as_written("\n\n".join(wrapped)), va="top", fontsize=12, linespacing=1.25)
+        self.crossing.draw(axes)
+        return figure
+
+    def save(self) -> None:
+        picture = io.BytesIO()
+        self.figure().savefig(picture, format="png", dpi=110, facecolor="white")
+        write_whole(self.text_file, f"{self}\n".encode())
+        write_whole(self.picture_file, picture.getvalue())
+        self.saved = True
+
+
+def report() -> Report:
+    """Make *My GPU report* from what you guessed and solved, and store it next to your lessons, as text and picture.
+
+    Its times are simulated for an NVIDIA T4 and recorded on a CPU, so you can compare two reports.
+    """
+    crossing = crossover(batch=BATCH)
+    lines = ["My GPU report", *_progress(), *_open_question(), _receipt(), _waves(), _crossing(crossing)]
+    page = Report(lines, crossing, progress.path().parent)
+    try:
+        page.save()
+    except OSError as error:
+        notice(("report", page.text_file), f"The report is not kept in {page.text_file.parent}: {error.strerror}.")
+    return page
+
+
+def _progress() -> list[str]:
+    known = progress.read()
+    every = {number: list(exercises.exercises(number)) for number in list(exercises.folders())}
+    right = {number: sum(known["checks"].get(id) == exercises.RIGHT for id in ids) for number, ids in every.items()}
+    done = ", ".join(f"{number}: {right[number]} of {len(every[number])}" for number in every if right[number])
+    right_letters = {id: question.right for number in every for id, question in questions(number).items()}
+    guessed = {id: letter for id, letter in known["guesses"].items() if id in right_letters}
+    hits = sum(letter == right_letters[id] for id, letter in guessed.items())
+    return [
+        f"Exercises solved: {sum(right.values())}{f' (lesson {done})' if done else ''}.",
+        f"Guesses: {len(guessed)}, {hits} of them right. The wrong ones taught more.",
+    ]
+
+
+def _open_question() -> list[str]:
+    """What the learner said in lesson 00, and what the receipt says."""
+    letter = progress.read()["guesses"].get("00-A")
+    if letter is None:
+        return []
+    asked = question("00-A")
+    said = f"I said {letter}, and it is {asked.right}: {asked.replies[asked.right]}"
+    return [f"Why was the GPU slower, in 2018? {said}"]
+
+
+def _receipt() -> str:
+    arrays = problem()
+    epoch = fl.estimate(lambda x, y, w1, w2: train(x, y, w1, w2, epochs=[1]), *arrays, like=CARD)
+    assert epoch.receipt.launches is not None  # a simulated GPU always reports them
+    launches, seconds, sent = 200 * epoch.receipt.launches, 200 * epoch.seconds, sum(x.nbytes for x in arrays)
+    return (
+        f"The sine-wave RNN, 200 epochs: {launches:,} launches, {sent:,} bytes to the GPU, {seconds}. What takes "
+        "the time is the number of orders, not the bytes."
+    )
+
+
+def _waves() -> str:
+    """Lesson 08's two ends: one wave, and 65,536 at once."""
+    found = []
+    for waves in (1, 65_536):
+        cpu = times("training step", name="amd-epyc-waves", hidden=6, batch=waves).median
+        ratio = float(cpu) / float(simulated(6, waves, CARD, copies=False))
+        winner, factor = ("GPU", ratio) if ratio > 1 else ("CPU", 1 / ratio)
+        found.append(f"with {many(waves, 'wave')} the {winner} wins, {factor:.2g} times as fast")
+    return f"CPU against GPU, 6 hidden units: {'; '.join(found)}. (GPU simulated, CPU recorded.)"
+
+
+def _crossing(crossing: Crossover) -> str:
+    return f"CPU against GPU, batch {BATCH}: {crossing.conclusion} (GPU {crossing.kinds[1]}, CPU {crossing.kinds[0]}.)"

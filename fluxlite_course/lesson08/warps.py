@@ -1,0 +1,219 @@
+"""One warp of a kernel and the memory it touches, step by step, with buttons. Two kernels stand side by side."""
+
+from __future__ import annotations
+
+import html
+import itertools
+import math
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from fluxlite.messages import many
+from fluxlite.pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from simgpu.jit.tracing import Touch, Trace
+
+from ..draw import widgets
+
+_WIDTH, _HEIGHT = 6.2, 7.4  # of one kernel's column, in inches
+_MOST_ROWS, _MOST_COLUMNS = 34, 32
+_PALE = {BLUE: "#cfe4f3", ORANGE: "#fbdcc8"}
+
+
+def warp_picture(traces: Trace | Mapping[str, Trace], number: int = 0) -> Picture:
+    """A still of access `number` of a warp: where it is among all threads, and what its lanes touch in memory.
+
+    A trace comes from ``kernel.trace(blocks, threads, args)``. Several are drawn side by side: ``{"along rows": …,
+    "along columns": …}``. A cell is an element, with the number of the lane that touches it. Pale cells are the rest of
+    the sectors that come along. Of shared memory, a column is a bank. Raises `IndexError` for a number out of range.
+    """
+    columns = _columns_of(traces)
+    chosen = {title: _at(trace, number, title) for title, trace in columns.items()}
+    ratios = {"height_ratios": [1, 5]}
+    figure, axes = plots(2, len(columns), _HEIGHT, _WIDTH * len(columns), squeeze=False, gridspec_kw=ratios)
+    for k, (title, touch) in enumerate(chosen.items()):
+        _draw_grid(axes[0][k], title, columns[title])
+        _draw_memory(axes[1][k], touch)
+    many = len(columns) > 1
+    said = [f"{title}: {touch.sentence}" if many else touch.sentence for title, touch in chosen.items()]
+    return show(figure, " ".join(said))
+
+
+def _columns_of(traces: Any) -> Mapping[str, Trace]:
+    """The traces by their titles. Raises `TypeError` for a kernel, which has to be traced first."""
+    columns = traces if isinstance(traces, Mapping) else {getattr(traces, "name", ""): traces}
+    for trace in columns.values():
+        if not isinstance(trace, Trace):
+            name = getattr(trace, "name", "kernel") if hasattr(trace, "figures") else "kernel"
+            raise TypeError(
+                f"warp takes a trace, or several by their titles, got {type(trace).__name__}: "
+                f"warp({name}.trace(blocks, threads, (x, out)))"
+            )
+    return columns
+
+
+def _at(trace: Trace, number: int, title: str) -> Touch:
+    if not 0 <= number < len(trace):
+        raise IndexError(f"{title} has {len(trace)} accesses of this warp, 0 to {len(trace) - 1}; got {number}")
+    return trace[number]
+
+
+def warp(traces: Trace | Mapping[str, Trace], number: int = 0) -> Warp:
+    """What a warp touches, step by step: ``warp_picture(traces, number)`` with buttons.
+
+    ``warp(kernel.trace(1, 32, (x, out)))`` shows one kernel, ``warp({"rows": …, "columns": …})`` several.
+    Raises `IndexError` for a number that isn't there, and `ImportError` without ipywidgets.
+    """
+    return Warp(traces, number)
+
+
+class Warp(widgets.Shown):
+    """The widget that `warp` returns. Its controls are ``.before``, ``.after`` and ``.number``: set
+    ``w.number.value = 3``."""
+
+    def __init__(self, traces: Trace | Mapping[str, Trace], number: int) -> None:
+        module = widgets.ipywidgets("warp_picture(trace)")
+        self._traces, self._lock = traces, threading.RLock()
+        still = warp_picture(traces, number)  # raises before we show anything
+        steps = min(len(trace) for trace in (traces.values() if isinstance(traces, Mapping) else [traces]))
+        self.before = module.Button(description="◀ before", tooltip="the access before")
+        self.after = module.Button(description="next ▶", tooltip="the next access")
+        self.number = module.IntSlider(
+            value=number, min=0, max=max(1, steps - 1), description="Access", continuous_update=False
+        )
+        self.picture, self.code = module.HTML(), module.HTML()
+        box = module.VBox([module.HBox([self.before, self.after, self.number]), self.picture, self.code])
+        super().__init__(box, still._repr_html_(), still.sentence)
+        self._last = steps - 1
+        self._show(still)
+        self.before.on_click(lambda button: self._go(-1))
+        self.after.on_click(lambda button: self._go(1))
+        self.number.observe(self._changed, names="value")
+
+    @property
+    def call(self) -> str:
+        """The plain call for the current picture."""
+        return f"from fluxlite_course.lesson08 import warp_picture; warp_picture(trace, {self.number.value})"
+
+    def _go(self, steps: int) -> None:
+        self.number.value = min(max(self.number.value + steps, 0), self._last)
+
+    def _changed(self, change: dict[str, Any]) -> None:
+        with self._lock:  # two callbacks may run at once
+            self._show(warp_picture(self._traces, min(self.number.value, self._last)))
+
+    def _show(self, still: Picture) -> None:
+        self.page, self.sentence = still._repr_html_(), still.sentence
+        self.picture.value = self.page
+        self.code.value = f"<p>The same without buttons: <code>{html.escape(self.call)}</code></p>"
+
+
+# ---------------------------------------------------------------------------------------------
+# Drawing
+# ---------------------------------------------------------------------------------------------
+
+
+def _draw_grid(axes: Any, title: str, trace: Trace) -> None:
+    """All blocks on the left, the chosen one dark; its threads on the right, the chosen warp dark."""
+    axes.set_axis_off()
+    axes.set(xlim=(0, 10), ylim=(2.9, -0.9), aspect="auto")
+    axes.set_title(title, loc="left", fontweight="bold")
+    x, y, z = trace.grid
+    boxes = min(x, 16), min(y * z, 8)
+    _cells(axes, 0, *boxes, 4.2, 2.4, {trace.chosen % x: {trace.chosen // x}})
+    axes.text(0, -0.2, f"{_counted('block', x * y * z, *boxes)}: number {trace.chosen:,}", fontsize=11)
+    x, y, z = trace.block
+    lanes = range(trace.warp * 32, min((trace.warp + 1) * 32, x * y * z))
+    chosen: dict[int, set[int]] = {}
+    for lane in lanes:
+        chosen.setdefault(lane % x, set()).add(lane // x)
+    first = max(0, lanes[0] // x - 8)
+    shown = {column: {row - first for row in rows} for column, rows in chosen.items()}
+    boxes = min(x, 64), min(y * z, 16)
+    _cells(axes, 5.2, *boxes, 4.6, 2.4, shown)
+    axes.text(5.2, -0.2, f"its {_counted('thread', x * y * z, *boxes)}: warp {trace.warp}", fontsize=11)
+
+
+def _counted(what: str, count: int, columns: int, rows: int) -> str:
+    """How many there are, and how many of them have a box: "1,024 blocks (128 drawn)"."""
+    some = f" ({columns * rows:,} drawn)" if columns * rows < count else ""
+    return f"{many(count, what)}{some}"
+
+
+def _cells(
+    axes: Any, left: float, columns: int, rows: int, width: float, height: float, chosen: dict[int, set[int]]
+) -> None:
+    w, h = min(width / columns, 0.6), min(height / rows, 0.6)
+    colours = [
+        [BLUE if row in chosen.get(column, ()) else "#e3e8ec" for column in range(columns)] for row in range(rows)
+    ]
+    _mosaic(axes, colours, (left, left + w * columns, h * rows, 0.0), "white")
+
+
+def _mosaic(axes: Any, colours: list[list[str]], extent: tuple[float, float, float, float], between: str) -> None:
+    """Cells of these colours, with lines between them. One image is quicker to draw than a thousand rectangles."""
+    from matplotlib.colors import to_rgb
+
+    left, right, bottom, top = extent
+    axes.imshow([[to_rgb(colour) for colour in row] for row in colours], extent=extent, aspect="auto", zorder=1)
+    rows, columns = len(colours), len(colours[0])
+    thin = {"colors": between, "linewidth": 1.0, "zorder": 2}
+    axes.hlines([top + (bottom - top) * k / rows for k in range(rows + 1)], left, right, **thin)
+    axes.vlines([left + (right - left) * k / columns for k in range(columns + 1)], top, bottom, **thin)
+
+
+def _draw_memory(axes: Any, touch: Touch) -> None:
+    width, size = _columns(touch), math.prod(touch.shape)
+    lanes: dict[int, list[int]] = {}
+    for lane, element in touch.elements.items():
+        lanes.setdefault(element, []).append(lane)
+    along = set() if touch.is_shared else _sectors(touch, size)
+    first_row, first_column = _window(lanes, width, -(-size // width))
+    rows, columns = min(-(-size // width) - first_row, _MOST_ROWS), min(width - first_column, _MOST_COLUMNS)
+    colour = ORANGE if touch.way == "read" else BLUE
+    cells = [[(row + first_row) * width + column + first_column for column in range(columns)] for row in range(rows)]
+    look = {**dict.fromkeys(along, _PALE[colour]), **dict.fromkeys(lanes, colour)}
+    colours = [[look.get(element, "white" if element < size else "#d9d9d9") for element in row] for row in cells]
+    _mosaic(axes, colours, (0, columns, rows, 0), "#c9ced4")
+    for element in lanes.keys() & set(itertools.chain(*cells)):
+        place = element % width - first_column + 0.5, element // width - first_row + 0.5
+        axes.text(*place, _lanes(lanes[element]), ha="center", va="center", fontsize=8, color="white", zorder=3)
+    axes.set(xlim=(-0.1, max(columns, 8)), ylim=(max(rows, 4) + 0.1, -0.1), aspect="equal", yticks=[], xticks=[])
+    axes.set_frame_on(False)
+    axes.set_xlabel(_label(touch, rows * columns >= size, first_row, first_column), fontsize=11, color=GREY, loc="left")
+
+
+def _columns(touch: Touch) -> int:
+    """How many elements a row of the picture has: as many as the array's rows, or as there are banks."""
+    if touch.is_shared:
+        return max(1, 32 * 4 // touch.itemsize)
+    return touch.shape[-1] if len(touch.shape) > 1 else 32
+
+
+def _lanes(numbers: list[int]) -> str:
+    return str(numbers[0]) if len(numbers) == 1 else "all" if len(numbers) == 32 else "…"
+
+
+def _window(lanes: dict[int, list[int]], width: int, rows: int) -> tuple[int, int]:
+    """The first row and column to draw, so that what is touched is in view."""
+    top = min(element // width for element in lanes)
+    left = min(element % width for element in lanes)
+    row = 0 if rows <= _MOST_ROWS else min(top, rows - _MOST_ROWS)
+    return row, 0 if width <= _MOST_COLUMNS else min(left // 8 * 8, width - _MOST_COLUMNS)
+
+
+def _sectors(touch: Touch, size: int) -> set[int]:
+    """The elements that come along: those in the same sectors. Only for an array whose rows lie one after the other."""
+    each = max(1, 32 // touch.itemsize)
+    offset = next(iter(touch.addresses.values())) // touch.itemsize - next(iter(touch.elements.values()))
+    along: set[int] = set()
+    for address in touch.addresses.values():
+        begin = address // 32 * each - offset
+        along.update(element for element in range(begin, begin + each) if 0 <= element < size)
+    return along
+
+
+def _label(touch: Touch, whole: bool, row: int, column: int) -> str:
+    what = f"shared memory {touch.array}, a column for each bank" if touch.is_shared else f"{touch.array} {touch.shape}"
+    where = "" if whole else f", drawn from row {row}, column {column} on"
+    return f"{touch.text}\n{what}{where}\n{touch.cost}"

@@ -1,0 +1,238 @@
+"""Lesson 16, sequences: checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import fluxlite as fl
+
+from ..kit.exercises import NotRight, exercise
+from ..kit.vocabulary import described, expect, on_cpu, refuse, same, wrong_if
+
+
+def _numbers(seed: int, *shape: int) -> Any:
+    return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+
+
+def _pieces(rnn: Any, head: Any, x: Any, y: Any, length: int, start: Any, cut: Any, out: Any = lambda h: h) -> list:
+    """The sum of squared errors of each piece. `start` and `cut` change the state, `out` the outputs."""
+    state, sums = fl.initialstates(rnn), []
+    for begin in range(0, x.shape[1], length):
+        h, state = rnn(x[:, begin : begin + length], cut(start(state, rnn)))
+        sums.append(np.sum((head(out(h)) - y[:, begin : begin + length]) ** 2))
+    return sums
+
+
+def _goes_on(state: Any, rnn: Any) -> Any:
+    return state
+
+
+def _anew(state: Any, rnn: Any) -> Any:
+    return fl.initialstates(rnn)
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+@exercise("16.1", "a history cut short", look_at="section 4: what is handed on from piece to piece, and what isn't")
+def loss_in_pieces(loss_in_pieces: Any) -> str:
+    random = np.random.default_rng(16)
+    rnn = fl.gpu(fl.LSTM(1, 4, return_state=True, init_recurrent_kernel=fl.orthogonal, rng=random))
+    head, x, y = fl.gpu((fl.Dense(4, 1, rng=random), _numbers(1, 3, 11, 1), _numbers(2, 3, 11, 1)))
+
+    def one_number(rnn: Any, head: Any) -> Any:
+        found = loss_in_pieces(rnn, head, x, y, 4)
+        words = "loss_in_pieces returns one number, the mean squared error"
+        wrong_if(getattr(found, "shape", None) != (), words, described(found))
+        return found
+
+    try:
+        found, grads = fl.withgradient(one_number, rnn, head)
+    except AttributeError as error:
+        if "'tuple' object has no attribute 'data'" not in str(error):
+            raise
+        words = "an LSTM's state is a tuple of two arrays, so it has no data; stop_gradient cuts both"
+        raise NotRight(words, f"the error says: {error}", "stop_gradient(state)") from None
+    # by cpu: a float of an array on the GPU would print a line about waiting, as if the learner's code had waited
+    sums = [float(part) for part in fl.cpu(_pieces(rnn, head, x, y, 4, _goes_on, _same))]
+    anew = sum(float(part) for part in fl.cpu(_pieces(rnn, head, x, y, 4, _anew, _same)))
+    size, loss = 3 * 11, float(fl.cpu(found))
+    right = sum(sums) / size
+    slips = {
+        "that's the sum of the squared errors; the mean divides it by their number": sum(sums),
+        "each piece begins with an empty memory: give rnn the state that the last piece left": anew / size,
+        "only the last piece counts: add each piece's errors to total": sums[-1] / size,
+        "only the first piece counts: add each piece's errors to total": sums[0] / size,
+        "a mean of means: total sums the squared errors, and the last line divides by their number":
+            sum(part / n for part, n in zip(sums, (12, 12, 9))) / size,
+        "that's divided by the number of pieces as well; one division, by y.size, is enough": right / 3,
+    }  # fmt: skip
+    expect(loss, right, "that isn't the mean squared error over all steps", slips, yours=f"a loss of {loss:.4f}",
+           expected=f"{right:.4f}, as in one piece: only the gradient differs", rtol=1e-4, atol=1e-8)  # fmt: skip
+    _right_history(grads[0], rnn, head, x, y)
+    return "the same loss as in one go, and the gradient ends where a piece begins"
+
+
+def _right_history(found: Any, rnn: Any, head: Any, x: Any, y: Any) -> None:
+    """Is `found`, the gradient of `rnn`, that of a history cut at each piece?"""
+
+    def gradient(cut: Any) -> Any:
+        def loss(rnn: Any) -> Any:
+            return sum(_pieces(rnn, head, x, y, 4, _goes_on, cut)) / y.size
+
+        return _flat(fl.gradient(loss, rnn)[0])
+
+    right, yours = gradient(fl.stop_gradient), np.zeros(0) if found is None else _flat(found)
+    none = yours.shape != right.shape or not np.any(yours)
+    wrong_if(none, "no gradient reaches rnn: stop_gradient belongs round the state only, not round the outputs")
+    words = "the loss is right, but the gradient still goes back to the first step: cut the state's history"
+    through = "a gradient through all 11 steps", "a gradient through at most 4"
+    wrong_if(same(yours, gradient(_same), 1e-3, 1e-6) and not same(yours, right, 1e-3, 1e-6), words, *through)
+    words = "the loss is right, but not its gradient: inside a piece nothing is cut, between pieces all of the state is"
+    expect(yours, right, words, yours=f"a gradient of length {np.linalg.norm(yours):.4f}",
+           expected=f"{np.linalg.norm(right):.4f}", rtol=1e-3, atol=1e-6)  # fmt: skip
+
+
+def _flat(grads: Any) -> Any:
+    return fl.cpu(fl.destructure(grads)[0])
+
+
+@exercise("16.2", "an exploding gradient, clipped", look_at="section 5: multiply all by one factor")
+def clipped(clipped: Any) -> str:
+    random = np.random.default_rng(2)
+    model = fl.gpu(fl.Chain(fl.RNN(2, 3, rng=random), fl.Dense(3, 1, rng=random)))
+    x = fl.gpu(_numbers(3, 4, 5, 2))
+    grads = fl.gradient(lambda m: np.sum(m(x) ** 2), model)[0]
+    flat, rebuild = fl.destructure(grads)
+    direction = flat / np.sqrt(np.sum(flat**2))
+    for length, largest in ((40.0, 1.0), (0.5, 1.0), (6.0, 2.0), (0.9, 2.0)):
+        given = rebuild(direction * np.float32(length))
+        _right_length(clipped(given, largest), fl.cpu(direction), length, largest, given)
+    return "a long gradient is shortened as a whole, and a short one stays as it is"
+
+
+def _right_length(found: Any, direction: Any, length: float, largest: float, given: Any) -> None:
+    case = f"a gradient of length {length:g}, clipped to at most {largest:g}"
+    hint = ". rebuild makes one from the row" if getattr(found, "ndim", 0) == 1 else ""
+    words = f"clipped must return a tree like the one it got{hint}"
+    wrong_if(type(found) is not type(given), words, described(found), type(given).__name__)
+    values = fl.destructure(found)[0]
+    wrong_if(on_cpu(values), f"{case} is on the CPU; the weights that it changes are on the GPU")
+    values, right = fl.cpu(values), min(length, largest)
+    if same(values, direction * right, 1e-4):
+        return
+    now, factor = float(np.linalg.norm(values)), float(values @ direction)
+    elsewhere = not same(values, direction * factor, atol=1e-4 * max(1.0, now))
+    twice = abs(now - largest / length) < 1e-3 * largest / length
+    slips = {
+        "it points elsewhere now. Multiply all numbers by the same factor": elsewhere,
+        "a short gradient stays as it is": length <= largest,
+        "it's as long as before": abs(now - length) < 1e-3,
+        "the factor is largest / length, and it multiplies the gradient once": twice,
+        "its length is another one": True,
+    }
+    refuse({f"{case}: {words}": made for words, made in slips.items()}, f"length {now:.4g}", f"length {right:g}")
+
+
+def _ahead(rnn: Any, head: Any, x: Any, known: int, wiped: bool = False, own: Any = lambda p, t: p[-1]) -> Any:
+    """The right answer, or a slip: `wiped` empties the memory, `own` chooses another input for the later steps."""
+    state: Any = None
+    found: list[Any] = []
+    for t in range(len(x)):
+        h, state = rnn.cell(x[t] if t < known else own(found, t), None if wiped else state)
+        found.append(head(h))
+    return np.stack(found)
+
+
+@exercise("16.3", "on its own", look_at="section 6: read, write, and what write reads")
+def ahead(ahead: Any) -> str:
+    random = np.random.default_rng(3)
+    rnn, head, x = fl.gpu((fl.RNN(1, 4, rng=random), fl.Dense(4, 1, rng=random), _numbers(4, 8, 1)))
+    for known in (8, 3, 1):
+        found, right = ahead(rnn, head, x, known), fl.cpu(_ahead(rnn, head, x, known))
+        hidden = getattr(found, "shape", None) == (8, 4)
+        words = "h is the memory; the prediction, one number, is head(h)"
+        wrong_if(hidden, words, "shape (8, 4)", "shape (8, 1)")
+        slips = {
+            "the memory is empty at each step: hand the state on": _ahead(rnn, head, x, known, wiped=True),
+            "it still sees the true points after the known ones": _ahead(rnn, head, x, 8),
+            "one true point too many: with known=3 the steps 0, 1 and 2 see true points":
+                _ahead(rnn, head, x, known + 1),
+            "one true point too few: with known=3 the steps 0, 1 and 2 see true points":
+                _ahead(rnn, head, x, known - 1) if known > 1 else right,
+            "after the known points it sees zeros: its input is the last prediction":
+                _ahead(rnn, head, x, known, own=lambda p, t: x[t] * 0),
+            "its input stays the last true point: it's the last prediction, a new one at each step":
+                _ahead(rnn, head, x, known, own=lambda p, t: x[known - 1]),  # noqa: B023
+            "after the known points it sees the true point of the step before: it's the prediction of that step":
+                _ahead(rnn, head, x, known, own=lambda p, t: x[t - 1]),
+        }  # fmt: skip
+        words = f"from step {_first_wrong(found, right)} on the predictions are others"
+        expect(found, right, words, slips, before=f"known={known}: ",
+               shape="ahead returns one prediction for each step, also for the known ones", atol=1e-4,
+               show=lambda x: fl.cpu(x).ravel().round(2))  # fmt: skip
+    return "with known=8 that's teacher forcing, and with known=1 it's on its own from the second step"
+
+
+def _memories(cell: Any, x: Any, hoist: bool, activation: Any = np.tanh, keep: bool = True, biases: int = 1) -> Any:
+    """The right answer with and without hoisting, and with slips."""
+    h, found = np.zeros_like(x, shape=(x.shape[0], cell.Wh.shape[1])), []
+    products: Any = x @ cell.Wi.T + cell.bias if hoist else None
+    for t in range(x.shape[1]):
+        of_input = products[:, t] if hoist else x[:, t] @ cell.Wi.T + cell.bias
+        sums = of_input + h @ cell.Wh.T
+        new = activation(sums if biases == 1 else sums + (biases - 1) * cell.bias)
+        h = new if keep else h
+        found.append(new)
+    return np.stack(found, axis=1)
+
+
+def _first_wrong(found: Any, right: Any, steps: int = 0) -> int:
+    """The first step with another value than the right one. `steps` is their axis."""
+    if np.shape(found) != right.shape:
+        return 0
+    wrong = np.argwhere(~np.isclose(fl.cpu(found), right, atol=1e-4))
+    return int(wrong[:, steps].min(initial=right.shape[steps] - 1))
+
+
+class _Sealed(fl.RNNCell):
+    """A cell that refuses to be called, since the learner writes the loop."""
+
+    def __call__(self, x: Any, state: Any = None) -> Any:
+        raise NotRight("the cell was called; this time, write the loop yourself, with its Wi, Wh and bias")
+
+
+@exercise("16.4", "hoisted", look_at="section 7: step_by_step and hoisted, and r.by_line() of a receipt")
+def memories(memories: Any) -> str:
+    cell = _Sealed.of(_numbers(5, 6, 3), _numbers(6, 6, 6) / 4, _numbers(7, 6))
+    cell, x = fl.gpu((cell, _numbers(8, 4, 30, 3)))
+    right = fl.cpu(_memories(cell, x, hoist=True))
+    with fl.receipt() as r:
+        found = memories(cell, x)
+    slips = {
+        "the memory is the same at each step: h @ cell.Wh.T needs the new h, so it stays in the loop":
+            _memories(cell, x, hoist=True, keep=False),
+        "the bias is added twice": _memories(cell, x, hoist=True, biases=2),
+        "the bias is missing": _memories(cell, x, hoist=True, biases=0),
+        "tanh is missing": _memories(cell, x, hoist=True, activation=lambda s: s),
+    }  # fmt: skip
+    step = _first_wrong(found, right, steps=1)
+    words = f"other memories than before, from step {step} on"
+    expect(found, right, words, slips, shape="memories returns the memory after every step",
+           where="the result is on the CPU: compute where x is", atol=1e-4,
+           show=lambda x: fl.cpu(x)[0, step].round(2))  # fmt: skip
+    slow, quick = (_launches(cell, x, hoist) for hoist in (False, True))
+    launches = r.launches or 0
+    what = "a sum that needs only the input is" if launches < slow - 15 else "the product with Wi is"
+    words = f"the values are right, but {what} still in the loop"
+    wrong_if(launches > quick + 15, words, f"{launches} launches for 30 steps", f"{quick} or fewer")
+    return f"the same memories with {launches} launches in place of {slow}"
+
+
+def _launches(cell: Any, x: Any, hoist: bool) -> int:
+    with fl.receipt() as r:
+        _memories(cell, x, hoist)
+    return r.launches or 0

@@ -1,0 +1,205 @@
+"""Lesson 17, several machines: checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fluxlite.messages import many
+from fluxlite.receipts.seconds import duration
+
+from ..kit.exercises import NotRight, exercise, shown
+from ..kit.vocabulary import is_number, refuse, wrong_if
+from .exchange import LINKS, Link, large_network, ring, sent, several_cards
+
+
+class _Ring:
+    """The links of a ring, which count. `spoiled` is added to all that travels: then no card can have guessed it."""
+
+    def __init__(self, cards: int, spoiled: float = 0.0) -> None:
+        self.cards, self.spoiled = cards, spoiled
+        self.bytes, self.messages, self.largest = [0] * cards, [0] * cards, 0
+        self.senders: list[int] = []  # in order
+
+    def send(self, card: Any, piece: Any) -> Any:
+        whole = isinstance(card, (int, np.integer)) and not isinstance(card, bool)
+        words = f"send(card, piece): card is a number from 0 to {self.cards - 1}"
+        wrong_if(not whole or not 0 <= card < self.cards, words, f"{card!r:.60}")
+        wrong_if(not isinstance(piece, np.ndarray), "send(card, piece): piece is an array", shown(piece))
+        self.bytes[card] += piece.nbytes
+        self.messages[card] += 1
+        self.senders.append(int(card))
+        self.largest = max(self.largest, piece.size)
+        return piece + self.spoiled
+
+
+def _arrays(cards: int) -> list[np.ndarray]:
+    """Whole numbers, so that no sum depends on its order. All are positive: what's counted twice is too large."""
+    return [np.arange(1.0, 2 * cards + 1) * 10**card for card in range(cards)]
+
+
+@exercise("17.1", "an all-reduce in a ring", look_at="the picture of section 4, its second half, step by step")
+def all_reduce(all_reduce: Any) -> str:
+    for cards in (4, 3):
+        ring, arrays = _Ring(cards), _arrays(cards)
+        given = [array.copy() for array in arrays]
+        found = all_reduce(given, ring.send)
+        if found is None and not all(map(np.array_equal, given, arrays)):
+            found = given  # changed in place
+        _right_sums(found, arrays, ring)
+        _right_traffic(arrays[0], ring)
+    spoiled = _Ring(4, spoiled=0.5)
+    found = all_reduce([array.copy() for array in _arrays(4)], spoiled.send)
+    guessed = found is not None and np.array_equal(np.asarray(found)[1], sum(_arrays(4)))
+    wrong_if(guessed, "what arrived isn't used: take what send returns. A card can't look into another's memory")
+    return "4 cards: each sent 6 messages of a quarter, 96 bytes in all, and all have the sum; 3 cards as well"
+
+
+def _right_sums(found: Any, arrays: list[np.ndarray], ring: _Ring) -> None:
+    total, cards = np.sum(arrays, axis=0), ring.cards
+    one_each = isinstance(found, (list, tuple, np.ndarray)) and len(found) == cards
+    wrong_if(not one_each, f"all_reduce returns a list with an array for each of the {cards} cards", f"{found!r:.80}")
+    shapes = [np.shape(array) for array in found]
+    words = "each card gets a whole array again: np.concatenate joins the pieces"
+    wrong_if(shapes != [total.shape] * cards, words, shapes, total.shape)
+    values = np.asarray(found, np.float64)
+    words = "nothing was sent. A card has only its own array until something arrives: send(card, piece)"
+    wrong_if(not any(ring.messages), words)
+    right = (values == total).reshape(cards, cards, -1).all(axis=2)  # for each card and piece
+    one_piece = (values <= total).all() and (right.sum(axis=1) == 1).all()
+    slips = {
+        "that's the mean. An all-reduce gives the sum": np.allclose(values * cards, total),
+        "the wrong pieces are handed round: first each card sends its sum, then what it has just got":
+            one_piece and max(ring.messages) >= cards,
+        "each card has the sum of one piece: that's the first half. Now hand these round": one_piece,
+    }  # fmt: skip
+    refuse(slips if not right.all() else {}, values[0], total)
+    for card, piece in np.argwhere(~right)[:1]:
+        yours, wanted = (x.reshape(cards, -1)[piece] for x in (values[card], total))
+        slips = {
+            "something is counted more than once. When sums are handed round, they take a piece's place":
+                (yours > wanted).any(),
+            "something is missing. The card before sends it: first the sum that it has, then what it has just got":
+                True,
+        }  # fmt: skip
+        at = f"{cards} cards: card {card}, piece {'ABCD'[piece]}"
+        refuse({f"{at}: {why}": made for why, made in slips.items()}, yours, wanted)
+
+
+def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
+    cards = ring.cards
+    most, steps = int(sent(array.nbytes, cards)), 2 * (cards - 1)
+    yours = f"bytes sent by each card: {ring.bytes}"
+    words = "right sums, but whole arrays travel. Cut them into pieces, and send one piece a step"
+    wrong_if(ring.largest == array.size, words, yours, most)
+    wrong_if(max(ring.bytes) > most, "right sums, but a card sends more than it has to", yours, f"{most} each")
+    words = "right sums, but they can't all have come over the links: too little was sent"
+    wrong_if(min(ring.bytes) < most, words, yours, most)
+    words = "right sums, but in more messages than it takes, each with its latency"
+    wrong_if(max(ring.messages) > steps, words, f"{max(ring.messages)} messages from a card", steps)
+    for step in range(steps):
+        turn = ring.senders[step * cards : (step + 1) * cards]
+        words = "right sums, but one card waits for another. In each step all cards send, at the same time"
+        senders = f"step {step + 1}: cards {', '.join(map(str, turn))} send"
+        wrong_if(sorted(turn) != list(range(cards)), words, senders, f"{steps} steps in all")
+
+
+def _steps(n: int) -> float:
+    return 2 * (n - 1)
+
+
+def _share(n: int) -> float:
+    return 2 * (n - 1) / n
+
+
+# How many latencies, and how much of the gradients, one may think it takes with n cards, and what's wrong with that.
+_SLIPS: dict[str, tuple[Callable[[int], float], Callable[[int], float]]] = {
+    "the latencies are missing: there are 2 (n - 1) of them": (lambda n: 0, _share),
+    "the bytes are missing": (_steps, lambda n: 0),
+    "there are n - 1 steps to add up, and as many to hand round": (lambda n: n - 1, lambda n: (n - 1) / n),
+    "one latency isn't enough: each of the 2 (n - 1) steps waits for the one before": (lambda n: 1, _share),
+    "that's n latencies; the ring has 2 (n - 1) steps": (lambda n: n, _share),
+    "that's n - 1 latencies; the ring has 2 (n - 1) steps": (lambda n: n - 1, _share),
+    "that's 2 n latencies; the ring has 2 (n - 1) steps": (lambda n: 2 * n, _share),
+    "all gradients travel once here; a card sends 2 (n - 1) / n of them": (_steps, lambda n: 1),
+    "a card sends 2 (n - 1) / n of the gradients, a little less than twice all": (_steps, lambda n: 2),
+    "a step carries one piece, 1/n of the gradients, not all of them": (_steps, _steps),
+    "two latencies aren't enough: each of the 2 (n - 1) steps has its own": (lambda n: 2, _share),
+    "that's one message with all gradients; a ring has 2 (n - 1) steps, each with 1/n of them": (
+        lambda n: 1,
+        lambda n: 1,
+    ),
+    "that's the piece of one step; there are 2 (n - 1) steps": (_steps, lambda n: 1 / n),
+}
+
+
+@exercise("17.2", "the time of a step", look_at="section 5: the formula, with latencies and bytes")
+def step_time(step_time: Any) -> str:
+    # One card last: what's wrong with it alone says little about what else is wrong.
+    cases = [(0.012, 100e6, 8, "PCI Express"), (0.004, 100e6, 2, "NVLink"), (0.002, 8e3, 16, "Ethernet 10"),
+             (0.012, 100e6, 64, "InfiniBand"), (0.004, 100e6, 1, "NVLink")]  # fmt: skip
+    for compute, nbytes, cards, name in cases:
+        link = LINKS[name]
+        found = step_time(compute, nbytes, cards, link)
+        wrong_if(not is_number(found), "step_time returns a number of seconds", shown(found))
+        right = compute + float(ring(nbytes, cards, link))
+        if abs(found - right) > 1e-6 * right:
+            why = _slip(float(found), compute, nbytes, cards, link)
+            yours, expected = duration(float(found)), duration(right)
+            if yours == expected:  # they differ by less than three digits show
+                yours, expected = f"{1e3 * float(found):.4f} ms", f"{1e3 * right:.4f} ms"
+            raise NotRight(f"{many(cards, 'card')}, {name}: {why}", yours, expected)
+    return "1 card: nothing to exchange; 64 cards with InfiniBand: 12 ms of computing, 5.87 ms of exchange"
+
+
+def _slip(found: float, compute: float, nbytes: float, cards: int, link: Link) -> str:
+    """What's probably wrong with this time."""
+    right = float(ring(nbytes, cards, link))
+    times: dict[str, float] = {
+        "the computing is missing": right,
+        "compute is what each card takes for its own rows already: it isn't divided again": compute / cards + right,
+        "here nothing overlaps yet: first the computing, then the exchange": max(compute, right),
+        **{why: compute + latencies(cards) * link.latency + share(cards) * nbytes / link.bandwidth
+           for why, (latencies, share) in _SLIPS.items()},
+    }  # fmt: skip
+    if cards == 1:
+        return "one card has nobody to exchange anything with, so only the computing is left"
+    if found > 1e3 and link.latency < 1:
+        return "bytes divided by bytes per second are seconds; multiplied, they aren't"
+    fits = (why for why, time in times.items() if abs(found - time) <= 1e-6 * time)
+    return next(fits, "that's another time")
+
+
+_CARDS, _LINK, _MOST = 8, "Ethernet 100", 0.05
+
+
+@exercise("17.3", "hidden behind the way back", look_at="section 7: several_cards with other rows and buckets")
+def hidden_exchange(rows: Any, buckets: Any) -> str:
+    for name, x in (("rows", rows), ("buckets", buckets)):
+        whole = is_number(x) and float(x).is_integer() and x >= 1
+        wrong_if(not whole, f"{name} is a whole number, 1 or more", f"{name} = {x!r:.60}")
+    rows, buckets = int(rows), int(buckets)
+    power = not rows & (rows - 1) and 64 <= rows <= 65536
+    wrong_if(not power, "rows is a power of 2, from 64 to 65,536", f"rows = {rows:,}")
+    wrong_if(buckets > 10_000, "so many buckets would be a few numbers each", f"buckets = {buckets:,}")
+    share = _waiting(rows, buckets)
+    yours = f"{rows:,} rows, {many(buckets, 'bucket')}: {100 * share:.1f} % is waiting"
+    best = min(range(1, 65), key=lambda n: _waiting(rows, n))
+    few = "too few rows: the way back is too short for the exchange, however it's cut"
+    slips = {
+        few: _waiting(rows, best) > _MOST,
+        "with one bucket nothing can travel before the way back is over": buckets == 1,
+        "nothing hides the last bucket, so it has to be smaller": buckets < best,
+        "too many buckets: each has 14 latencies of its own": True,
+    }
+    refuse(slips if share > _MOST else {}, yours, "5 % or less")
+    half = min(_waiting(rows // 2, n) for n in range(1, 65)) <= _MOST
+    wrong_if(half, "hidden it is; but half as many rows would do, with another number of buckets", yours)
+    return f"{yours}, behind a way back of {duration(large_network(rows).back)}, simulated"
+
+
+def _waiting(rows: int, buckets: int) -> float:
+    found = several_cards(large_network(rows), _CARDS, _LINK, buckets)
+    return float(found.visible) / float(found.seconds)

@@ -1,0 +1,232 @@
+"""Lesson 17's model: what it costs several cards to exchange their gradients, before there's a second card.
+
+A card's own work is estimated with `fluxlite.estimate`. The exchange is computed from two figures of the link between
+the cards, its bandwidth and its latency. So all times are simulated. Not in the model: that exchanging takes a little
+of the cards' own bandwidth and multiprocessors, that a network is shared with others, and that some cards are late.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import fluxlite as fl
+from fluxlite.arguments import in_words
+from fluxlite.receipts.seconds import Seconds, duration
+from simgpu.presets import preset
+
+
+class Link(NamedTuple):
+    """What lies between two cards: bytes per second, one way, and seconds until the first byte is there."""
+
+    name: str
+    bandwidth: float
+    latency: float
+    most: int  # so many cards can be linked in this way
+    source: str
+
+
+# NCCL, NVIDIA's library for this, chooses its way from figures such as these. Version 2.30.7, src/graph/topo.h: 20.6
+# GB/s for each NVLink of an H100, 12 GB/s for 100 Gbit/s of a network; topo.cc: 12 GB/s for 16 lanes of PCI Express 3,
+# four times that for generation 5; tuning.cc, hwLatencies, ring, protocol "simple": the latency of each step, from
+# kernel to kernel, without the time for the bytes.
+_NCCL = "latency and share reached: NCCL 2.30.7, src/graph/tuning.cc and topo.h"
+_TCP = (
+    "latency guessed: NCCL's 14 µs for a step over a network, and about 16 µs more for TCP in the kernel (17.8 µs from "
+    "host to host, github.com/F-Stack/f-stack, issue 540)"
+)
+LINKS = {
+    link.name: link
+    for link in (
+        Link("NVLink", 18 * 20.6e9, 3.4e-6, 8,
+             f"H100 datasheet, 2023: 900 GB/s in both directions together, so 450 one way; {_NCCL}"),
+        Link("PCI Express", 48e9, 5.7e-6, 8,
+             f"PCI Express 5.0, 2019: 32 GT/s in each of 16 lanes, so 63 GB/s one way; {_NCCL}"),
+        Link("InfiniBand", 48e9, 14e-6, 1024,
+             f"InfiniBand NDR, ConnectX-7 datasheet, 2022: 400 Gbit/s, so 50 GB/s, as with 100 Gbit/s; {_NCCL}"),
+        Link("Ethernet 100", 12e9, 30e-6, 1024,
+             f"IEEE 802.3ba, 2010: 100 Gbit/s, so 12.5 GB/s; share reached: NCCL 2.30.7, src/graph/topo.h; {_TCP}"),
+        Link("Ethernet 10", 1.2e9, 30e-6, 1024,
+             f"IEEE 802.3ae, 2002: 10 Gbit/s, so 1.25 GB/s; the same share as with 100; {_TCP}"),
+    )
+}  # fmt: skip
+_WIDTH = 2048  # numbers in each layer of the large network
+
+
+def link_of(link: str | Link) -> Link:
+    """A link by its name, or a link of your own. Raises `ValueError` for an unknown name.
+
+    >>> link_of("Ethernet 10").bandwidth
+    1200000000.0
+    """
+    if isinstance(link, Link):
+        return link
+    if not isinstance(link, str) or link not in LINKS:
+        raise ValueError(f"there is no link {in_words(link)}; there are {', '.join(LINKS)}, or your own Link(…)")
+    return LINKS[link]
+
+
+# -- the exchange -------------------------------------------------------------------------------------------------
+
+
+def sent(nbytes: float, cards: int) -> float:
+    """How many bytes each of `cards` sends when `nbytes` of gradients go round in a ring.
+
+    A card sends 1/n of them in each of 2 (n - 1) steps: n - 1 to add up, n - 1 to hand the sums round.
+
+    >>> sent(100, cards=4)
+    150.0
+    """
+    return 2 * (cards - 1) / cards * nbytes
+
+
+def ring(nbytes: float, cards: int, link: str | Link) -> Seconds:
+    """How long an all-reduce in a ring takes: 2 (n - 1) latencies, and the time for the bytes that a card sends.
+
+    All cards send at the same time, each to its neighbour. Each step waits for the one before, so each has its latency:
+    Baidu's ``RingAllreduce`` has two loops of n - 1 steps, and NCCL's model counts 2 (n - 1) of them too.
+
+    >>> ring(100e6, cards=4, link="Ethernet 10")
+    0.13 s simulated (4 cards, Ethernet 10)
+    """
+    cards, link = _check_cards(cards), link_of(link)
+    return _simulated(2 * (cards - 1) * link.latency + sent(nbytes, cards) / link.bandwidth, cards, link)
+
+
+def tree(nbytes: float, cards: int, link: str | Link) -> Seconds:
+    """How long an all-reduce in two trees takes, as NCCL does it: 2 log2(n) latencies, and twice all the bytes.
+
+    Each step goes from half of the cards to the other half, so there are few. But a card sends up to twice its bytes.
+
+    >>> tree(100e6, cards=1024, link="InfiniBand") < ring(100e6, cards=1024, link="InfiniBand")
+    True
+    """
+    cards, link = _check_cards(cards), link_of(link)
+    steps = 2 * math.ceil(math.log2(cards))
+    return _simulated(steps * link.latency + (2 * nbytes if cards > 1 else 0) / link.bandwidth, cards, link)
+
+
+def _check_cards(cards: int) -> int:
+    if isinstance(cards, bool) or not isinstance(cards, (int, np.integer)) or cards < 1:
+        raise ValueError(f"cards is how many there are, 1 or more, got {in_words(cards)}")
+    return int(cards)
+
+
+def _simulated(seconds: float, cards: int, link: Link) -> Seconds:
+    return Seconds(seconds, "simulated", f"{cards:,} {'card' if cards == 1 else 'cards'}, {link.name}")
+
+
+# -- a step of training -------------------------------------------------------------------------------------------
+
+
+class OneCard(NamedTuple):
+    """A step of training on one card: its three parts, and how many bytes of gradients it makes from its rows."""
+
+    rows: int
+    forward: Seconds
+    back: Seconds
+    update: Seconds
+    nbytes: int
+
+    @property
+    def seconds(self) -> Seconds:
+        """The whole step."""
+        return self.forward + self.back + self.update
+
+
+def one_card(loss: Callable, model: Any, opt_state: Any, x: Any, y: Any, like: str = "H100") -> OneCard:
+    """How long a card `like` this one takes for a step with the rows `x` and `y`: the parts, estimated from shapes.
+
+    >>> model = fl.Chain(fl.Dense(64, 64), fl.Dense(64, 10))
+    >>> x, y = np.zeros((32, 64), np.float32), np.zeros((32, 10), np.float32)
+    >>> one_card(lambda m, x, y: fl.mse(m(x), y), model, fl.setup(fl.Adam(), model), x, y, like="NVIDIA T4").seconds
+    384 µs simulated (NVIDIA T4)
+    """
+
+    def gradient(model: Any, x: Any, y: Any) -> Any:
+        return fl.gradient(lambda m: loss(m, x, y), model)[0]
+
+    def step(model: Any, opt_state: Any, x: Any, y: Any) -> None:
+        fl.update(opt_state, model, gradient(model, x, y))
+
+    def seconds(function: Callable, *args: Any) -> Seconds:
+        return fl.estimate(function, *args, like=preset(like).name, shapes_only=True).seconds
+
+    forward, there_and_back = seconds(loss, model, x, y), seconds(gradient, model, x, y)
+    update = seconds(step, model, opt_state, x, y) - there_and_back
+    nbytes = fl.destructure(model)[0].nbytes
+    return OneCard(len(x), forward, there_and_back - forward, update, nbytes)
+
+
+@functools.cache
+def large_network(rows: int, like: str = "H100", dtype: str = "float32") -> OneCard:
+    """`one_card` for a network with 25 million weights: six layers of 2,048 numbers, with relu, trained by Adam.
+
+    In float32 it doesn't use the card's tensor cores. ``dtype="float16"`` does, and has half of the bytes.
+
+    >>> large_network(1024)
+    OneCard(rows=1024, forward=1.1 ms simulated (H100), back=1.98 ms simulated (H100), ...nbytes=100712448)
+    """
+    model, opt_state = _large(dtype)
+    x = np.zeros((rows, _WIDTH), dtype)
+    return one_card(lambda m, x, y: fl.mse(m(x), y), model, opt_state, x, x, like)
+
+
+@functools.cache
+def _large(dtype: str) -> tuple[Any, Any]:
+    weight, bias = np.zeros((_WIDTH, _WIDTH), dtype), np.zeros(_WIDTH, dtype)
+    model = fl.Chain(*(fl.Dense.of(weight.copy(), bias.copy(), fl.relu) for _ in range(6)))
+    return model, fl.setup(fl.Adam(), model)
+
+
+class SeveralCards(NamedTuple):
+    """A step on several cards, each with its own rows. `visible` is the part of the exchange that they wait for.
+
+    `on_the_link` has the begin and the end of each bucket's exchange, counted from the step's begin.
+    """
+
+    cards: int
+    link: str
+    compute: Seconds
+    visible: Seconds
+    on_the_link: tuple[tuple[float, float], ...]
+
+    @property
+    def seconds(self) -> Seconds:
+        """The whole step."""
+        return self.compute + self.visible
+
+    def __repr__(self) -> str:
+        return f"{self.seconds}: {duration(self.compute)} of computing, {duration(self.visible)} of waiting"
+
+
+def several_cards(
+    one: OneCard, cards: int, link: str | Link, buckets: int = 1, exchange: Callable[..., Seconds] = ring
+) -> SeveralCards:
+    """A step in which each of `cards` does what `one` does, and then all of them exchange their gradients.
+
+    With several `buckets`, the gradients are exchanged in as many parts, each as soon as it has been made on the way
+    back, and the one before is through. `exchange` is `ring` or `tree`. Raises `ValueError` for more cards than the
+    link can join.
+
+    >>> several_cards(OneCard(64, *[Seconds(1e-3, "simulated", "H100")] * 3, nbytes=12_000_000), 2, "Ethernet 100")
+    4.06 ms simulated (2 cards, Ethernet 100): 3 ms of computing, 1.06 ms of waiting
+    """
+    cards, link = _check_cards(cards), link_of(link)
+    if cards > link.most:
+        raise ValueError(f"{link.name} links up to {link.most:,} cards, got {cards:,}")
+    if isinstance(buckets, bool) or not isinstance(buckets, (int, np.integer)) or buckets < 1:
+        raise ValueError(f"buckets is how many parts the gradients travel in, 1 or more, got {in_words(buckets)}")
+    forward, back, each = float(one.forward), float(one.back), float(exchange(one.nbytes / buckets, cards, link))
+    done, way = 0.0, []
+    for bucket in range(1, buckets + 1):
+        made = forward + back * bucket / buckets  # as if they were made evenly along the way back
+        begin = max(done, made)
+        done = begin + each
+        way.append((begin, done))
+    compute, visible = (_simulated(x, cards, link) for x in (float(one.seconds), done - forward - back))
+    return SeveralCards(cards, link.name, compute, visible, tuple(way) if cards > 1 else ())

@@ -1,0 +1,275 @@
+"""Lesson 17's overlap: while the way back still computes, the link carries the gradients that are there already."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from fluxlite.arguments import in_words
+from fluxlite.messages import many
+from fluxlite.pictures import BLUE, GREEN, GREY, ORANGE, Picture, as_written, plots, show
+from fluxlite.receipts.seconds import Seconds, duration
+
+from ..draw.frames import Frames, frames
+from .exchange import LINKS, Link, OneCard, SeveralCards, ring, several_cards, tree
+
+BUCKETS = (1, 2, 4, 8, 16, 64, 256)
+
+
+def hidden(one: OneCard, cards: int, link: str | Link, buckets: int) -> Picture:
+    """One step of training on several cards: what each card does, and when the link is busy.
+
+    `one` is what `one_card` estimated. Raises `ValueError` as `several_cards` does.
+    """
+    found = several_cards(one, cards, link, buckets)
+    return _drawn(one, found, buckets, max(float(found.seconds), float(several_cards(one, cards, link).seconds)))
+
+
+def hiding(one: OneCard, cards: int, link: str | Link) -> Frames:
+    """`hidden` with a slider, from one bucket to 256."""
+    steps = {buckets: several_cards(one, cards, link, buckets) for buckets in BUCKETS}
+    longest = max(float(found.seconds) for found in steps.values())
+    pictures = [_drawn(one, found, buckets, longest) for buckets, found in steps.items()]
+    return frames(pictures, BUCKETS, "buckets", ms=1500)
+
+
+def _drawn(one: OneCard, found: SeveralCards, buckets: int, longest: float) -> Picture:
+    figure, axes = plots(height=2.8, width=10)
+    forward, back, update = (float(part) * 1e3 for part in (one.forward, one.back, one.update))
+    whole = float(found.seconds) * 1e3
+    for begin, width, colour, name in (
+        (0.0, forward, GREY, "forward"), (forward, back, BLUE, "way back"), (whole - update, update, GREY, "update"),
+    ):  # fmt: skip
+        axes.barh(0, width, left=begin, height=0.6, facecolor="white", edgecolor=colour, linewidth=2)
+        if width > 0.07 * longest * 1e3:
+            axes.text(begin + width / 2, 0, name, ha="center", va="center", fontsize=11)
+    for begin, end in found.on_the_link:
+        look = {"facecolor": "white", "edgecolor": ORANGE, "linewidth": 2 if buckets <= 16 else 0.5}
+        axes.barh(1, (end - begin) * 1e3, left=begin * 1e3, height=0.6, hatch="///" if buckets <= 16 else None, **look)
+    axes.axvline(whole, color=GREY, linewidth=1)
+    axes.text(whole, 0.5, f" done: {duration(found.seconds)}", va="center")
+    axes.set_yticks([0, 1], ["each card", as_written(found.link)])
+    axes.set(ylim=(1.6, -0.6), xlim=(0, longest * 1.17e3), xlabel=f"ms, simulated ({_where(found)})")
+    axes.tick_params(axis="y", length=0)
+    return show(figure, _said(found, buckets))
+
+
+def _where(found: SeveralCards) -> Any:
+    return as_written(found.seconds.card)
+
+
+def _said(found: SeveralCards, buckets: int) -> str:
+    waits = f"each card waits for {duration(found.visible)}" if found.visible else "no card waits"
+    return f"The gradients travel in {many(buckets, 'bucket')}. The step takes {found.seconds}, and {waits}."
+
+
+# -- the ring: which piece goes where, step by step ----------------------------------------------------------------
+
+
+_WIDE, _HIGH = 1.5, 0.38  # a piece's box
+# Where the middle of each card's boxes is, clockwise, for as many cards as the picture has room for.
+_PLACES = {
+    2: ((-2.5, 0.0), (2.5, 0.0)),
+    3: ((-2.7, 1.2), (2.7, 1.2), (0.0, -1.5)),
+    4: ((-2.7, 1.55), (2.7, 1.55), (2.7, -1.55), (-2.7, -1.55)),
+}
+Pieces = list[list[frozenset[int]]]  # for each card and piece: the cards whose numbers are in it
+
+
+def ring_step(step: int, cards: int = 4) -> Picture:
+    """A ring of `cards` after `step` of its 2 (n - 1) steps: what each card sent, and what each has now.
+
+    In each box stands whose numbers are added up in it. Step 0 is before the first one: then the links are grey.
+    Raises `ValueError` for a step that a ring of so many cards doesn't have, and for more than 4 cards.
+
+    >>> ring_step(1, cards=3)
+    Step 1 of 4, adding up. Card 0 sends A, card 1 sends B, card 2 sends C, each to the next card. Each card now has ...
+    """
+    if isinstance(cards, bool) or not isinstance(cards, int) or cards not in _PLACES:
+        raise ValueError(f"this picture has room for 2 to 4 cards, got {in_words(cards)}")
+    last = 2 * (cards - 1)
+    if isinstance(step, bool) or not isinstance(step, int) or not 0 <= step <= last:
+        raise ValueError(f"a ring of {cards} cards has the steps 0 to {last}, got {in_words(step)}")
+    pieces = [[frozenset([card]) for _ in range(cards)] for card in range(cards)]
+    for earlier in range(1, step + 1):
+        pieces = after(pieces, earlier)
+    figure, axes = plots(height=4.8, width=8)
+    axes.set(xlim=(-4.1, 3.8), ylim=(-2.4, 2.75))
+    axes.axis("off")
+    for card in range(cards):
+        came = sends(card - 1, step, cards) if step else None
+        _draw_card(axes, card, pieces[card], came)
+        _draw_arrow(axes, card, cards, "ABCD"[sends(card, step, cards)] if step else "")
+    return show(figure, _step_said(step, cards))
+
+
+def ring_steps(cards: int = 4) -> Frames:
+    """`ring_step` with a slider, from before the first step to the last one."""
+    numbers = range(2 * (cards - 1) + 1)
+    return frames([ring_step(step, cards) for step in numbers], list(numbers), "step", ms=1500)
+
+
+def sends(card: int, step: int, cards: int) -> int:
+    """Which piece a card sends in this step, counted from 1: the one that it got in the step before.
+
+    >>> [sends(0, step, cards=4) for step in (1, 2, 3, 4, 5, 6)]
+    [0, 3, 2, 1, 0, 3]
+    """
+    return (card - step + 1) % cards
+
+
+def after(pieces: Pieces, step: int) -> Pieces:
+    """What the cards have after this step. In the first half a piece is added, in the second it takes the place."""
+    cards = len(pieces)
+    now = [list(row) for row in pieces]
+    for card in range(cards):
+        piece, neighbour = sends(card, step, cards), (card + 1) % cards
+        arrived = pieces[card][piece]
+        now[neighbour][piece] = arrived | pieces[neighbour][piece] if step < cards else arrived
+    return now
+
+
+def _step_said(step: int, cards: int) -> str:
+    if not step:
+        return f"Before the first step: {cards} cards, each with its own gradient, cut into {cards} pieces."
+    half = "adding up" if step < cards else "handing round"
+    told = ", ".join(f"card {card} sends {'ABCDEF'[sends(card, step, cards)]}" for card in range(cards))
+    many = f"a piece with the numbers of {step + 1} cards" if step < cards - 1 else f"the sum of {_pieces(step, cards)}"
+    begin = f"Step {step} of {2 * (cards - 1)}, {half}. {told[:1].upper()}{told[1:]}"
+    return f"{begin}, each to the next card. Each card now has {many}."
+
+
+def _pieces(step: int, cards: int) -> str:
+    done = step - cards + 2
+    return "all pieces" if done == cards else f"{done} {'piece' if done == 1 else 'pieces'}"
+
+
+# -- drawing --------------------------------------------------------------------------------------------------------
+
+
+def _draw_card(axes: Any, card: int, pieces: list[frozenset[int]], came: int | None) -> None:
+    from matplotlib.patches import Rectangle
+
+    cards = len(pieces)
+    x, y = _PLACES[cards][card]
+    top = y + cards * _HIGH / 2
+    axes.text(x, top + 0.07, f"card {card}", ha="center", va="bottom", weight="bold", fontsize=12)
+    for row, whose in enumerate(pieces):
+        bottom, whole, new = top - (row + 1) * _HIGH, len(whose) == cards, row == came
+        fill = "#d5efe6" if whole else "#dce9f5" if len(whose) > 1 else "white"
+        edge: dict[str, Any] = {"edgecolor": ORANGE, "linewidth": 2.5, "zorder": 3} if new else {"edgecolor": GREY}
+        axes.add_patch(Rectangle((x - _WIDE / 2, bottom), _WIDE, _HIGH, facecolor=fill, **edge))
+        text = "sum" if whole else "+".join(map(str, sorted(whose)))
+        look = {"color": GREEN, "weight": "bold"} if whole else {"color": BLUE}
+        axes.text(x, bottom + _HIGH / 2, text, ha="center", va="center", fontsize=11, zorder=4, **look)
+        axes.text(x - _WIDE / 2 - 0.12, bottom + _HIGH / 2, "ABCD"[row], ha="right", va="center", fontsize=11)
+
+
+def _draw_arrow(axes: Any, card: int, cards: int, piece: str) -> None:
+    """An arrow from a card to the next one, with the piece that travels; without one, the link in grey."""
+    start, end = _PLACES[cards][card], _PLACES[cards][(card + 1) % cards]
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    length = math.hypot(dx, dy)
+    dx, dy = dx / length, dy / length
+    aside, reach = 0.3 if cards == 2 else 0.0, _reach(dx, dy, cards)  # two go there and back, side by side
+    begin = start[0] + dx * reach + dy * aside, start[1] + dy * reach - dx * aside
+    stop = end[0] - dx * reach + dy * aside, end[1] - dy * reach - dx * aside
+    axes.annotate("", stop, begin, arrowprops={"arrowstyle": "-|>", "lw": 2.5, "color": ORANGE if piece else "0.8"})
+    if not piece:
+        return
+    middle = (begin[0] + stop[0]) / 2, (begin[1] + stop[1]) / 2
+    box = {"boxstyle": "circle,pad=0.25", "facecolor": "white", "edgecolor": ORANGE, "linewidth": 2}
+    axes.text(*middle, piece, ha="center", va="center", color=ORANGE, weight="bold", fontsize=12, bbox=box)
+
+
+def _reach(x: float, y: float, cards: int) -> float:
+    """How far it is from the middle of a card's boxes, in this direction, to a little outside of them."""
+    wide, high = _WIDE / 2 + 0.4, cards * _HIGH / 2 + 0.3
+    return min(wide / abs(x) if x else math.inf, high / abs(y) if y else math.inf)
+
+
+# -- the large picture: 2 to 1,024 cards ---------------------------------------------------------------------------
+
+
+CARDS = tuple(2**n for n in range(11))
+
+
+class Way(NamedTuple):
+    """A line of the picture: a link, and the way in which the gradients go over it."""
+
+    name: str
+    link: str
+    exchange: Callable[..., Seconds]
+    colour: str
+
+
+WAYS = (
+    Way("InfiniBand, tree", "InfiniBand", tree, GREEN),
+    Way("InfiniBand, ring", "InfiniBand", ring, BLUE),
+    Way("Ethernet 100, ring", "Ethernet 100", ring, ORANGE),
+    Way("Ethernet 10, ring", "Ethernet 10", ring, "#6b4c9a"),
+)
+
+
+def faster(ones: Mapping[int, OneCard], rows: int, way: Way, buckets: int = 4) -> dict[int, float]:
+    """Strong scaling: `rows` rows shared by 1 to 1,024 cards. By how much is the step faster than on one card?"""
+    alone = float(ones[rows].seconds)
+    return {
+        n: alone / float(several_cards(ones[rows // n], n, way.link, buckets, way.exchange).seconds)
+        for n in CARDS
+        if n <= LINKS[way.link].most and rows // n in ones
+    }
+
+
+def kept(ones: Mapping[int, OneCard], rows: int, way: Way, buckets: int = 4) -> dict[int, float]:
+    """Weak scaling: `rows` rows for each of 1 to 1,024 cards. Which share of its time does a card compute?"""
+    alone = float(ones[rows].seconds)
+    return {
+        n: alone / float(several_cards(ones[rows], n, way.link, buckets, way.exchange).seconds)
+        for n in CARDS
+        if n <= LINKS[way.link].most
+    }
+
+
+def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 4) -> Picture:
+    """Both kinds of scaling side by side: `shared` rows for all cards together, and `each` rows for every card.
+
+    `ones` has a step of one card for every number of rows that comes up, as `one_card` estimates it. Raises
+    `ValueError` if `shared` or `each` isn't among them.
+    """
+    for name, rows in (("shared", shared), ("each", each)):
+        if rows not in ones:
+            raise ValueError(f"{name} is one of the numbers of rows that were estimated: {', '.join(map(str, ones))}")
+    figure, (left, right) = plots(1, 2, height=4.4, width=11)
+    told = []
+    for way in WAYS:
+        look: dict[str, Any] = {"color": way.colour, "linestyle": "--", "marker": "s", "markerfacecolor": "white"}
+        strong, weak = faster(ones, shared, way, buckets), kept(ones, each, way, buckets)
+        left.loglog(list(strong), list(strong.values()), label=way.name, **look)
+        right.semilogx(list(weak), [100 * share for share in weak.values()], **look)
+        best = max(strong, key=lambda n: strong[n])
+        last = max(weak)
+        told.append(
+            f"{way.name}: at most {strong[best]:.3g} times as fast, with {best:,} cards; with {last:,}, "
+            f"{100 * weak[last]:.0f} % is kept"
+        )
+    left.plot(CARDS, CARDS, color=GREY, linewidth=1)
+    left.text(9, 13, "ideal", color="0.25", ha="right", fontsize=12)
+    _axes(left, f"{shared:,} rows for all together", "times as fast as one card (log)")
+    left.set_yticks([1, 4, 16, 64, 256, 1024], ["1", "4", "16", "64", "256", "1,024"])
+    left.set_ylim(0.3, 1500)
+    right.axhline(100, color=GREY, linewidth=1)
+    _axes(right, f"{each:,} rows for each card", "% of the time that a card computes")
+    right.set_ylim(0, 106)
+    left.legend(loc="upper left", fontsize=11)
+    card = ones[shared].seconds.card
+    figure.suptitle(f"simulated ({card})", fontsize=12, color="0.25")
+    return show(figure, f"1 to 1,024 cards, simulated ({card}). {'. '.join(told)}.")
+
+
+def _axes(axes: Any, title: str, name: str) -> None:
+    axes.set_title(title, fontsize=13)
+    axes.set_xticks([1, 4, 16, 64, 256, 1024], ["1", "4", "16", "64", "256", "1,024"])
+    axes.set(xlabel="cards (log)", ylabel=name)
+    axes.minorticks_off()

@@ -1,0 +1,182 @@
+"""The sine-wave RNN of lessons 00, 05 and 08: its data, a step, its training; and as a program that times its phases.
+
+    python -m fluxlite_course.sine_wave          on the CPU
+    python -m fluxlite_course.sine_wave --gpu    on the GPU
+    nsys profile --stats=true python -m fluxlite_course.sine_wave --gpu    with NVIDIA's profiler, phases by name
+
+Its last line is JSON: each phase's seconds. It can't see the time before the first phase or after the last; for that,
+time the whole program from outside.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import time
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import fluxlite as fl
+
+TIMES = np.linspace(2, 18, 41)  # 21 points of data, and 20 more that the network never sees
+
+
+def problem(hidden: int = 6, seed: int = 1, waves: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Data and weights in Float32: x and y (20, waves, 1), w1 (1 + hidden, hidden), w2 (hidden, 1).
+
+    By itself it's what lesson 05 has. Lesson 08's other waves are moved along t.
+    """
+    wave = np.sin(TIMES[:21, None] + np.linspace(0, 5, waves)).astype(np.float32)[:, :, None]
+    random = np.random.default_rng(seed)
+    w1 = random.standard_normal((1 + hidden, hidden)) * 0.4
+    w2 = random.standard_normal((hidden, 1)) * 0.3
+    return wave[:-1].copy(), wave[1:].copy(), w1.astype(np.float32), w2.astype(np.float32)
+
+
+def step(x: Any, memory: Any, w1: Any, w2: Any) -> tuple[Any, Any]:
+    """The output (N, 1) and the new memory (N, H), from the input x (N, 1) and the memory so far (N, H)."""
+    after = np.tanh(np.concatenate([x, memory], axis=1) @ w1)
+    return after @ w2, after
+
+
+def training_step(x: Any, y: Any, memory: Any, w1: Any, w2: Any, rate: float = 0.1) -> tuple[Any, Any]:
+    """One training step, which changes `w1` and `w2` in place: returns the loss, and the memory for the next step.
+
+    x (N, 1), y (N, 1), memory (N, H), w1 (1 + H, H), w2 (H, 1), all with one dtype and on one device.
+    """
+
+    def loss(w1: Any, w2: Any) -> tuple[Any, Any]:
+        output, after = step(x, memory, w1, w2)
+        return np.sum((output - y) ** 2) / 2, after
+
+    (error, after), (g1, g2) = fl.withgradient(loss, w1, w2)
+    w1 -= rate * g1
+    w2 -= rate * g2
+    return error, after
+
+
+def train(x: Any, y: Any, w1: Any, w2: Any, epochs: Iterable[int] = range(1, 201)) -> list[float]:
+    """Train `w1` and `w2` in place, one step per point in each epoch; returns every tenth epoch's loss."""
+    history = []
+    for epoch in epochs:
+        memory, total = np.zeros_like(w2.T), 0
+        for point, target in zip(x, y):
+            error, memory = training_step(point, target, memory, w1, w2)
+            total = total + error
+        if epoch % 10 == 0:
+            history.append(float(fl.cpu(total)))
+    return history
+
+
+def run(x: Any, w1: Any, w2: Any, carry: bool = True, own: bool = False) -> tuple[Any, Any]:
+    """The outputs (T, N, 1), and the memory after each (T, N, H), for the points x (T, N, 1), where they are.
+
+    Without `carry`, the memory is empty at each step. With `own`, the network sees only the first point, and then its
+    own output.
+    """
+    empty = np.zeros_like(x, shape=(x.shape[1], w2.shape[0]))
+    output, memory, outputs, memories = x[0], empty, [], []
+    for point in x:
+        output, after = step(output if own else point, memory, w1, w2)
+        memory = after if carry else empty
+        outputs.append(output)
+        memories.append(after)
+    return np.stack(outputs), np.stack(memories)
+
+
+def predict(x: Any, w1: Any, w2: Any) -> np.ndarray:
+    """For each of the 20 points, the network's prediction of the next one, on the CPU."""
+    return fl.cpu(run(x, w1, w2)[0]).ravel()
+
+
+# -- the way back by hand -----------------------------------------------------------------------------------------
+
+
+class Trained(NamedTuple):
+    """The weights after training, and each epoch's loss: half the sum of the squared errors of 20 steps."""
+
+    w1: np.ndarray
+    w2: np.ndarray
+    losses: list[float]
+
+
+def train_by_hand(
+    hidden: int = 6, seed: int = 1, carry: bool = True, lr: float = 0.1, reach: int = 1, epochs: int = 200
+) -> Trained:
+    """The same training with the way back written by hand, five times as fast: for sliders, and for many seeds.
+
+    Without `carry`, the memory is empty at each step. The gradients go back through `reach` steps: 1 is lesson 05's.
+    """
+    x, y, w1, w2 = problem(hidden, seed)
+    empty, losses = np.zeros((1, hidden), np.float32), []
+    with np.errstate(all="ignore"):  # if the rate is too large, the loss shows it
+        for _ in range(epochs):
+            memory, total = empty, 0.0
+            steps: list[tuple[np.ndarray, np.ndarray]] = []  # what went into each, and the memory after it
+            for point, target in zip(x, y):
+                joined = np.concatenate([point, memory], axis=1)
+                memory = np.tanh(joined @ w1)
+                steps.append((joined, memory))
+                error = memory @ w2 - target
+                total += error.item() ** 2 / 2
+                g1, g2, g = np.zeros_like(w1), memory.T @ error, error @ w2.T
+                for joined, after in reversed(steps[-reach:]):
+                    g = g * (1 - after**2)  # back through tanh …
+                    g1 += joined.T @ g
+                    g = (g @ w1.T)[:, 1:]  # … and through the product, to the memory before
+                w1 -= lr * g1
+                w2 -= lr * g2
+                memory = memory if carry else empty
+            losses.append(total)
+    return Trained(w1, w2, losses)
+
+
+# -- the program --------------------------------------------------------------------------------------------------
+
+
+class Stopwatch:
+    """The seconds from each `lap` to the next."""
+
+    def __init__(self) -> None:
+        self.laps: dict[str, float] = {}
+        self.last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.laps[name] = now - self.last
+        self.last = now
+
+
+def main(arguments: list[str]) -> int:
+    watch = Stopwatch()
+    from fluxlite.pictures import plots
+
+    figure, axes = plots()
+    watch.lap("import Matplotlib")
+    device = fl.require_gpu() if "--gpu" in arguments else fl.get_device("CPU")
+    with fl.cuda.time_range("data and weights"):
+        x, y, w1, w2 = device(problem())
+    watch.lap("data and weights")
+    with fl.cuda.time_range("train: first epoch"):
+        train(x, y, w1, w2, epochs=[1])
+        device.synchronize()  # if you stop the clock before the GPU is done, the time is too short
+    watch.lap("train: first epoch")
+    with fl.cuda.time_range("train: 199 epochs"):
+        history = train(x, y, w1, w2, epochs=range(2, 201))
+        device.synchronize()
+    watch.lap("train: 199 epochs")
+    axes.plot(fl.cpu(y).ravel(), "o", label="actual")
+    axes.plot(predict(x, w1, w2), "o", markerfacecolor="none", label="predicted")
+    axes.legend()
+    figure.savefig(io.BytesIO())
+    watch.lap("predict and plot")
+    print(f"loss {history[-1]:.4f}")
+    print(json.dumps(watch.laps))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
