@@ -34,7 +34,7 @@ def test_both_hubs_give_learners_the_same():
     ada = SimpleNamespace(user=SimpleNamespace(escaped_name="ada"))
     assert littlest.environment.pop("FLUXLITE_HAND_INS")(ada) == "/srv/hand-ins/ada"
     assert LEARNERS["extraEnv"] == {"FLUXLITE_HAND_INS": "/srv/hand-in", **littlest.environment}
-    assert '"FLUXLITE_HAND_INS"' in (ROOT / "fluxlite" / "course" / "classroom.py").read_text(encoding="utf-8")
+    assert '"FLUXLITE_HAND_INS"' in (ROOT / "fluxlite_course" / "kit" / "classroom.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("kubespawner") is None, reason="kubespawner is not installed")
