@@ -221,10 +221,10 @@ def proxy(session: nox.Session) -> dict[str, str]:
 
 
 @nox.session(default=False)  # five minutes
-@nox.parametrize("jupyterhub", [nox.param("-rhub/requirements.txt", id="chart"), nox.param("jupyterhub", id="newest")])
-def hub(session: nox.Session, jupyterhub: str) -> None:
+@nox.parametrize("hub", [nox.param("-rdocs/hub/requirements.txt", id="chart"), nox.param("jupyterhub", id="newest")])
+def hub(session: nox.Session, hub: str) -> None:
     """A class of five on a real JupyterHub, in the version of the chart for Kubernetes and in the newest."""
-    session.install("-e", ".[test,hub]", jupyterhub)
+    session.install("-e", ".[test,hub]", hub)
     tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "--slow", "tests/project/hub"]
     session.run("python", *tests, *session.posargs, env=proxy(session))
 
@@ -232,7 +232,7 @@ def hub(session: nox.Session, jupyterhub: str) -> None:
 @nox.session(default=False)  # half an hour
 def hub_costs(session: nox.Session) -> None:
     """What a learner on a hub costs in memory and processor time: every lesson, or those that you name: -- 05 14."""
-    session.install("-c", "constraints.txt", "-r", "hub/requirements.txt", "-e", ".[lab,hub]")
+    session.install("-c", "constraints.txt", "-r", "docs/hub/requirements.txt", "-e", ".[lab,hub]")
     where = {"PYTHONPATH": os.pathsep.join([os.getcwd(), str(Path("tests", "project", "hub").absolute())])}
     session.run("python", "tests/project/hub/measure.py", *session.posargs, env={**where, **proxy(session)})
 
@@ -241,7 +241,7 @@ def hub_costs(session: nox.Session) -> None:
 def site(session: nox.Session) -> None:
     """The site, in build/site, and its tests: every name is there, no link is dead, axe-core finds nothing serious."""
     session.install("-e", ".[test,site,browser]")
-    session.run("python", "site/make.py")
+    session.run("python", "docs/site/make.py")
     tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "--slow", "tests/project/site"]
     session.run("python", *tests, *session.posargs, env={"FLUXLITE_SITE": "build/site/html"})
 

@@ -1,7 +1,7 @@
 """A class of five on a real JupyterHub: they run lesson 05 and hand in; hub, proxy and a server get killed.
 
 `nox -s hub` brings JupyterHub and its proxy. Where they're missing, these tests skip themselves. The file under test is
-`hub/littlest.py`, as a teacher puts it on the server.
+`docs/hub/littlest.py`, as a teacher puts it on the server.
 """
 
 import json

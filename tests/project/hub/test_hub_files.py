@@ -19,7 +19,7 @@ import yaml
 import fluxlite
 
 ROOT = Path(__file__).parents[3]
-HUB = ROOT / "hub"
+HUB = ROOT / "docs" / "hub"
 TEXTS = {path.name: path.read_text(encoding="utf-8") for path in HUB.iterdir()}
 VALUES = yaml.safe_load(TEXTS["values.yaml"])
 LEARNERS = VALUES["singleuser"]

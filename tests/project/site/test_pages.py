@@ -12,14 +12,14 @@ import pytest
 import fluxlite
 
 ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT / "site"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "docs" / "site"), str(ROOT)]
 
 from making import docstrings, lessons, links, reference  # noqa: E402
 
 from tools import notebooks  # noqa: E402
 
 LESSONS = [path.name for path in notebooks.lessons()]
-MODULES = [path.stem for path in (ROOT / "site" / "making").glob("[a-z]*.py")]
+MODULES = [path.stem for path in (ROOT / "docs" / "site" / "making").glob("[a-z]*.py")]
 
 
 @pytest.mark.parametrize("module", MODULES)
