@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -93,6 +94,8 @@ def test_what_the_image_copies_is_there_and_enough_for_the_package(tmp_path):
     assert ran.returncode == 0, ran.stderr
     (wheel,) = (tmp_path / "made").iterdir()
     names = zipfile.ZipFile(wheel).namelist()
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    assert {f"{package}/__init__.py" for package in build["targets"]["wheel"]["packages"]} <= set(names)
     assert "fluxlite/course/notebooks/05-sine-wave-rnn.ipynb" in names and "fluxlite/__main__.py" in names
     assert not list(tmp_path.glob("notebooks/*.ipynb"))
 
