@@ -72,7 +72,7 @@ bench:
 
 site:
 	$(call prepare,site)
-	@.venv/bin/python site/make.py $(ARGS)
+	@.venv/bin/python docs/site/make.py $(ARGS)
 
 exercises:
 	$(call prepare,lab)

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import settings
 
 import fluxlite
-from tools.outputs import Output
 
 # A time limit for one example says more about the machine than about the code. Where a change is judged (CI is set),
 # the examples are always the same; elsewhere, each run tries new ones.
@@ -26,11 +25,12 @@ settings.load_profile("fluxlite")
 # If you run the tests, their answers mustn't end up in your own course. That goes for the notebooks' kernels too.
 os.environ["FLUXLITE_PROGRESS"] = str(Path(tempfile.mkdtemp(prefix="fluxlite-"), "progress.json"))
 
-# What the lessons' checks reply and the examples print is compared with 0.2.0, in the tests that see it anyway.
-pytest_plugins = ["frozen.from_tests"]
+# What the lessons' checks reply and the examples print is compared with 0.2.0, in the tests that see it anyway;
+# but for `nox -s alone`, where only the library's tests are.
+pytest_plugins = ["frozen.from_tests"] if importlib.util.find_spec("frozen") else []
 
 # Programs: tests run them, and looking for docstring examples would, too.
-collect_ignore_glob = ["examples/*", "tests/fluxlite/ports/*", "tests/fluxlite/distributed/program_*"]
+collect_ignore_glob = ["examples/*", "tests/project/ports/*", "tests/fluxlite/distributed/program_*"]
 if importlib.util.find_spec("mpi4py") is None:  # which the examples there start
     collect_ignore_glob += ["fluxlite/distributed/*"]
 
@@ -64,6 +64,8 @@ def pytest_configure(config):
             rehearsal.start()
     if config.pluginmanager.hasplugin("nbval"):
         from nbval.plugin import IPyNbCell
+
+        from tools.outputs import Output
 
         sanitized = IPyNbCell.sanitize
         IPyNbCell.sanitize = lambda cell, text: Output(sanitized(cell, text)) if isinstance(text, str) else text

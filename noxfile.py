@@ -9,6 +9,7 @@
     .venv/bin/nox -s arguments -- 20000            bad arguments for every public name: every error says which it is
     .venv/bin/nox -s races            compare the detector of data races with their definition: 10,000 random traces
     .venv/bin/nox -s random_programs -- 5000       gradients of random programs, beside finite differences
+    .venv/bin/nox -s alone            fluxlite and simgpu in an empty folder, with NumPy, safetensors and tqdm
     .venv/bin/nox -s package          build both packages, and try each in a fresh environment; the sdist's tests, too
     .venv/bin/nox -s constraints      choose the versions in constraints.txt anew: for a class, its sticks, and Binder
     .venv/bin/nox -s hub              a class of five on a real JupyterHub: hub, proxy and a server get killed
@@ -149,7 +150,7 @@ def arguments(session: nox.Session) -> None:
 @nox.session(venv_backend="none", default=False)  # five minutes
 def frozen(session: nox.Session) -> None:
     """Compare with 0.2.0 (tests/frozen): the receipts of all lessons too. `make test` has the quick ones."""
-    tests = ["tests/frozen", "tests/fluxlite/test_examples.py", *sorted(glob("tests/course/test_lesson*.py"))]
+    tests = ["tests/frozen", "tests/project/test_examples.py", *sorted(glob("tests/course/test_lesson*.py"))]
     session.run(
         sys.executable, "-m", "pytest", "-p", "no:nbval", *tests, *session.posargs, env={"FLUXLITE_FROZEN": "all"}
     )
@@ -169,6 +170,23 @@ def random_programs(session: nox.Session) -> None:
     count = session.posargs[0] if session.posargs else "5000"
     tests = "tests/fluxlite/autodiff/test_random_programs.py"
     session.run(sys.executable, "-m", "pytest", "-p", "no:nbval", tests, env={"FLUXLITE_EXAMPLES": count})
+
+
+@nox.session(default=False)  # two minutes
+def alone(session: nox.Session) -> None:
+    """Copies of fluxlite, simgpu and their tests, with what pyproject.toml says they need: no course, no Jupyter."""
+    needed = nox.project.load_toml("pyproject.toml")["project"]["dependencies"]
+    session.install(*needed, "pytest", "pytest-xdist", "hypothesis")
+    folder = Path(session.virtualenv.location, "alone").absolute()
+    shutil.rmtree(folder, ignore_errors=True)
+    tests = ["tests/fluxlite", "tests/simgpu"]
+    for name in ("fluxlite", "simgpu", *tests, "tests/helpers"):
+        shutil.copytree(name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "benchmarks").mkdir()
+    for name in ("conftest.py", "pyproject.toml", "benchmarks/launch_table.py"):  # of CuPy's launches
+        shutil.copyfile(name, folder / name)
+    with session.chdir(folder):
+        session.run("python", *PYTEST, *(session.posargs or tests), env={"PYTHONPATH": str(folder)})
 
 
 @nox.session(default=False)  # three minutes
@@ -221,10 +239,10 @@ def proxy(session: nox.Session) -> dict[str, str]:
 
 
 @nox.session(default=False)  # five minutes
-@nox.parametrize("jupyterhub", [nox.param("-rhub/requirements.txt", id="chart"), nox.param("jupyterhub", id="newest")])
-def hub(session: nox.Session, jupyterhub: str) -> None:
+@nox.parametrize("hub", [nox.param("-rdocs/hub/requirements.txt", id="chart"), nox.param("jupyterhub", id="newest")])
+def hub(session: nox.Session, hub: str) -> None:
     """A class of five on a real JupyterHub, in the version of the chart for Kubernetes and in the newest."""
-    session.install("-e", ".[test,hub]", jupyterhub)
+    session.install("-e", ".[test,hub]", hub)
     tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "--slow", "tests/project/hub"]
     session.run("python", *tests, *session.posargs, env=proxy(session))
 
@@ -232,7 +250,7 @@ def hub(session: nox.Session, jupyterhub: str) -> None:
 @nox.session(default=False)  # half an hour
 def hub_costs(session: nox.Session) -> None:
     """What a learner on a hub costs in memory and processor time: every lesson, or those that you name: -- 05 14."""
-    session.install("-c", "constraints.txt", "-r", "hub/requirements.txt", "-e", ".[lab,hub]")
+    session.install("-c", "constraints.txt", "-r", "docs/hub/requirements.txt", "-e", ".[lab,hub]")
     where = {"PYTHONPATH": os.pathsep.join([os.getcwd(), str(Path("tests", "project", "hub").absolute())])}
     session.run("python", "tests/project/hub/measure.py", *session.posargs, env={**where, **proxy(session)})
 
@@ -241,7 +259,7 @@ def hub_costs(session: nox.Session) -> None:
 def site(session: nox.Session) -> None:
     """The site, in build/site, and its tests: every name is there, no link is dead, axe-core finds nothing serious."""
     session.install("-e", ".[test,site,browser]")
-    session.run("python", "site/make.py")
+    session.run("python", "docs/site/make.py")
     tests = ["-m", "pytest", "-p", "no:nbval", "-rs", "--slow", "tests/project/site"]
     session.run("python", *tests, *session.posargs, env={"FLUXLITE_SITE": "build/site/html"})
 

@@ -28,17 +28,8 @@ VENV = ROOT / ".venv-colab"
 # As a runtime of Colab in 2026 has them, with Python 3.12; what is not named here is as new as it can be.
 VERSIONS = ("ipython==7.34.0", "ipykernel==6.17.1", "ipywidgets==7.7.1", "numpy==2.0.2", "matplotlib==3.10.0",
             "safetensors", "tqdm")  # fmt: skip
-PARTS = (
-    "fluxlite",
-    "simgpu",
-    "fluxlite_course",
-    "notebooks",
-    "tools",
-    "pyproject.toml",
-    "README.md",
-    "LICENSE",
-    "CHANGELOG.md",
-)
+PARTS = ("fluxlite", "simgpu", "fluxlite_course", "notebooks", "tools", "pyproject.toml", "README.md", "LICENSE",
+         "CHANGELOG.md")  # fmt: skip
 
 # Runs in .venv-colab: a notebook from top to bottom, and what its checks said.
 RUN = """
@@ -47,7 +38,7 @@ import nbformat
 from nbclient import NotebookClient
 notebook = nbformat.read(sys.argv[1], as_version=4)
 last = notebook.cells[-1]
-guessed = 'from fluxlite_course import progress\\nprogress.keep("guesses", "00-A", "a")\\n'
+guessed = 'from fluxlite_course.kit import progress\\nprogress.keep("guesses", "00-A", "a")\\n'
 last.source = guessed + last.source.removeprefix("# ")  # and hand in
 NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
 outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]

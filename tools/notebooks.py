@@ -225,9 +225,9 @@ def teaching(place: Place | None = PLACE) -> str:
 
 
 def hub_page(place: Place | None = PLACE) -> str:
-    """hub/README.md with the link for a JupyterHub made anew."""
-    page = (ROOT / "hub" / "README.md").read_text(encoding="utf-8")
-    return with_links("hub/README.md", page, f"\n```\n{on_hub(place)}\n```\n\n")
+    """docs/hub/README.md with the link for a JupyterHub made anew."""
+    page = (ROOT / "docs" / "hub" / "README.md").read_text(encoding="utf-8")
+    return with_links("docs/hub/README.md", page, f"\n```\n{on_hub(place)}\n```\n\n")
 
 
 def with_links(name: str, page: str, links: str) -> str:
@@ -355,7 +355,7 @@ def main(arguments: list[str]) -> int:
             run(path)
     elif command == "exercises":
         pages = {NOTEBOOKS / "EXAMPLES.md": examples_page(), ROOT / "README.md": readme(),
-                 NOTEBOOKS / "TEACHING.md": teaching(), ROOT / "hub" / "README.md": hub_page()}  # fmt: skip
+                 NOTEBOOKS / "TEACHING.md": teaching(), ROOT / "docs" / "hub" / "README.md": hub_page()}  # fmt: skip
         made = {**learners(), **pages}
         (NOTEBOOKS / "learner").mkdir(exist_ok=True)
         for old in set((NOTEBOOKS / "learner").glob("*.ipynb")) - set(made):

@@ -25,7 +25,7 @@ from fluxlite_course.kit.guesses import Question
 from fluxlite_course.kit.handins import Remark
 
 ROOT = Path(__file__).parents[2]
-HUB_PAGE = (ROOT / "hub" / "README.md").read_text(encoding="utf-8")
+HUB_PAGE = (ROOT / "docs" / "hub" / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
@@ -476,7 +476,7 @@ def test_where_it_could_not_be_collected_it_is_said_and_the_file_is_there(what, 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can act as several users")
 def test_on_a_shared_folder_the_teacher_reads_everything_and_learners_only_their_own(tmp_path):
-    """The folder is as hub/README.md makes it. The numbers stand for two learners, and for the teachers' group."""
+    """The folder is as docs/hub/README.md makes it. The numbers stand for two learners, and for the teachers' group."""
     (command,) = re.findall(r"^sudo install -d -m (\d+) -g jupyterhub-admins /srv/hand-ins$", HUB_PAGE, re.MULTILINE)
     ada, bob, teacher, group = 20_001, 20_002, 20_003, 30_000
     place = Path(tempfile.mkdtemp())  # pytest's own folders are closed to others

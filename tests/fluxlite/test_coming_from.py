@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from operator import attrgetter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +12,6 @@ from inside import coming_from
 from kinds import GPUS
 
 import fluxlite as fl
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
-from coming_from_page import SECTIONS, page  # noqa: E402
 
 MODEL = fl.Chain(fl.Dense(2, 3, np.tanh), fl.Dense(3, 1))
 STATE = fl.setup(fl.Adam(), MODEL)
@@ -64,21 +60,6 @@ def test_every_hint_is_a_sentence_and_names_what_there_is(table):
         assert not said.endswith(".") and "  " not in said
         thing = re.split(r"[,;:]", said.removeprefix(". Here it is "))[0] if "Here it is" in said else ""
         assert not re.search(r"\b(gives?|says|makes?|takes?|moves?|is|are|differentiates)\b", thing), said
-
-
-def test_the_page_has_a_whole_row_for_every_entry():
-    """Each row has two cells; code is closed; and no underscores are left for Markdown to make bold."""
-    rows = [line for line in page().splitlines() if line.startswith("| `")]
-    assert [table for _, table, _ in SECTIONS] == [table for table in TABLES if table is not coming_from.LEFT_OUT]
-    assert len(rows) == sum(len(table) for _, table, _ in SECTIONS)
-    assert "| `model.cuda` | Write `model = fl.gpu(model)`, which gives a copy on the GPU |" in rows
-    for row in rows:
-        assert len(re.split(r"(?<!\\)\|", row)) == 4, row
-        plain = re.sub(r"`[^`]+`", "", row)
-        assert "`" not in plain and "__" not in plain and "(N" not in plain and "fl." not in plain, row
-        for code in re.findall(r"`([^`]+)`", row):
-            assert all(code.count(a) == code.count(b) for a, b in ("()", "[]")), row
-            assert not code.endswith((",", ";", ":", ".", " ")), row
 
 
 # -- what they type that isn't only a name ---------------------------------------------------------------------------

@@ -130,9 +130,8 @@ def test_a_link_at_the_very_name_is_not_followed(tmp_path, monkeypatch):
 
 
 def test_nothing_else_in_the_library_renames_a_file_it_has_written():
-    found = {
-        path.name: len(re.findall(r"os\.(?:replace|rename)\(", path.read_text(encoding="utf-8")))
-        for folder in ("fluxlite", "benchmarks")
-        for path in (ROOT / folder).rglob("*.py")
-    }
-    assert {name: count for name, count in found.items() if count} == {"writing.py": 1}
+    """The course's `progress.py` moves aside an unreadable record, which it didn't write."""
+    paths = [path for folder in ("fluxlite", "fluxlite_course", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    calls = {path.name: re.findall(r"os\.(?:replace|rename)\(", path.read_text(encoding="utf-8")) for path in paths}
+    found = {name: len(some) for name, some in calls.items() if some and name != "progress.py"}
+    assert found == {"writing.py": 1}

@@ -29,7 +29,7 @@ OPENED, INSTALLED = f"v{fluxlite.__version__}-x", f"v{fluxlite.__version__}"
 def made(place):
     """What `make exercises` makes for a place where the project is published, or for none: by path."""
     copies = {f"notebooks/learner/{path.name}": text for path, text in tool.learners(place).items()}
-    pages = {"README.md": tool.readme, "notebooks/TEACHING.md": tool.teaching, "hub/README.md": tool.hub_page}
+    pages = {"README.md": tool.readme, "notebooks/TEACHING.md": tool.teaching, "docs/hub/README.md": tool.hub_page}
     return copies | {name: make(place) for name, make in pages.items()}
 
 
@@ -107,7 +107,7 @@ def test_without_a_repository_nothing_leads_or_fetches_from_anywhere(unpublished
 def test_nobodys_repository_and_no_package_index_is_named():
     """Who takes a name that we don't own could run code on the computers of those who follow what we say."""
     mine = Path(__file__).name
-    folders = ("fluxlite", "notebooks", "tools", "tests", "benchmarks", "binder", "hub", ".github", ".devcontainer")
+    folders = ("fluxlite", "notebooks", "tools", "tests", "benchmarks", "binder", "docs", ".github", ".devcontainer")
     no_text = {".png", ".npz", ".pyc", ".safetensors", ".zip"}
     files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix not in no_text]
     files += [path for path in ROOT.iterdir() if path.suffix in (".md", ".py", ".toml", ".txt", ".yml", "")]
@@ -126,7 +126,7 @@ def test_one_setting_makes_every_link_and_all_lead_to_what_is_there(pages):
     assert {name: wrong(written(name, text)) for name, text in pages.items()} == dict.fromkeys(pages, [])
     opened = {link.netloc for link in links(pages["README.md"]) if target(link)[2] == FIRST}
     assert opened == {"colab.research.google.com", "kaggle.com", "mybinder.org"}
-    for name in ("notebooks/TEACHING.md", "hub/README.md"):
+    for name in ("notebooks/TEACHING.md", "docs/hub/README.md"):
         (link,) = [link for link in links(pages[name]) if link.netloc == "YOUR-HUB"]
         assert target(link) == ("a/b", None, FIRST) and parse_qs(link.query)["branch"] == ["YOUR-BRANCH"]
 

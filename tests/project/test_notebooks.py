@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-PAGES += sorted(page for folder in ("notebooks", "examples", "site/pages") for page in (ROOT / folder).rglob("*.md"))
+PAGES += sorted(page for folder in ("notebooks", "examples", "docs/site") for page in (ROOT / folder).rglob("*.md"))
 NAME = re.compile(r"(?<![\w.])(?:fl|fluxlite)\.([^\W\d]\w*)(?:\.([^\W\d]\w*))?")
 
 

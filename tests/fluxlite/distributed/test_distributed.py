@@ -12,7 +12,7 @@ import pytest
 from inside import main, what_happened
 from on_workers import needs_mpi, reports, run
 
-NAMES = re.findall(r"^def (check_\w+)", Path(on_workers.HERE, "program_checks.py").read_text("utf-8"), re.M)
+NAMES = re.findall(r"^def (check_\w+)", Path(on_workers.PROGRAMS, "program_checks.py").read_text("utf-8"), re.M)
 pytestmark = needs_mpi
 SLOW = pytest.mark.slow
 
@@ -73,7 +73,7 @@ def test_a_worker_that_leaves_ends_the_others(how, words, tmp_path):
 def test_ctrl_c_stops_all_after_the_same_step(tmp_path):
     code = "import os, sys; os.environ['LAUNCHER'] = str(os.getpid()); from fluxlite.distributed.__main__ import main; "
     code += "sys.exit(main(sys.argv[1:]))"
-    program = [str(on_workers.HERE / "program_ends.py"), "interrupted", str(tmp_path / "run.safetensors")]
+    program = [str(on_workers.PROGRAMS / "program_ends.py"), "interrupted", str(tmp_path / "run.safetensors")]
     done = subprocess.run(
         [sys.executable, "-c", code, "-n", "3", *program],
         env=on_workers.environment(), capture_output=True, text=True, timeout=on_workers.LIMIT,

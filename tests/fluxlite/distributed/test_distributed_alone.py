@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import on_workers
+import pytest
 
 
 def said_by(program, **more):
@@ -27,5 +28,6 @@ def test_an_import_starts_no_mpi():
 
 
 def test_another_mpi_than_that_of_mpiexec_is_noticed():
+    pytest.importorskip("mpi4py")
     done = said_by("import fluxlite as fl; fl.distributed.initialize()", OMPI_COMM_WORLD_SIZE="2")
     assert "another MPI" in done.stderr and "python -m fluxlite.distributed" in done.stderr

@@ -4,7 +4,6 @@ No test depends on how fast anything is: the key is pressed after a word of the 
 go on for ever.
 """
 
-import os
 import random
 import signal
 import subprocess
@@ -16,7 +15,6 @@ import numpy as np
 import pytest
 import trainings
 from inside import Interrupts
-from kernel import Kernel
 from trainings import fingerprint, make
 
 import fluxlite as fl
@@ -214,42 +212,3 @@ def test_a_step_that_does_not_end_is_left_at_the_second_press():
     out, err = process.communicate(timeout=300)
     assert out == "raised True {'w': array([1.])}\n" and process.returncode == 0
     assert "Traceback" not in err and err.splitlines()[-1].strip() == "", "the bar is taken away"
-
-
-PREPARED = """
-import fluxlite as fl
-import trainings
-from tqdm.notebook import tqdm_notebook
-shown, display = [], tqdm_notebook.display
-def noting(self, *args, **options):
-    shown.append(options)
-    return display(self, *args, **options)
-tqdm_notebook.display = noting
-model, opt_state, data = trainings.make()
-def said(history):
-    if history.steps == 3:
-        print("now", flush=True)
-fl.train(trainings.loss, model, data, opt_state)
-before = len(shown)
-"""
-
-
-@pytest.mark.filterwarnings("ignore")  # those of jupyter_client and zmq are not ours
-def test_the_stop_button_of_a_notebook(tmp_path, monkeypatch):
-    pytest.importorskip("jupyter_client")
-    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
-        monkeypatch.setenv(name, str(tmp_path))
-    kernel = Kernel(dict(os.environ), os.path.dirname(trainings.__file__))
-    try:
-        kernel.run(PREPARED)
-        cell = "history = fl.train(trainings.loss, model, data, opt_state, 10**9, each_step=said, progress=True)"
-        assert "now\n" in kernel.run(cell, pressed=lambda shown: "now" in shown)
-        cell = "history.reason, history.steps == len(history.losses) >= 3, model(data.data[0]).shape"
-        assert kernel.run(cell) == "('interrupted', True, (18, 1))"
-        # With steps missing, tqdm would leave its bar in red; and what isn't shown isn't made: a notebook stores it.
-        cell = 'before, shown[-1]["close"], any(options.get("bar_style") for options in shown)'
-        assert kernel.run(cell) == "(0, True, False)"
-        shown = kernel.run("fl.train(trainings.loss, model, data, opt_state, 2).stopped")
-        assert shown == "False", "the next training is not stopped by the last one's button"
-    finally:
-        kernel.close()

@@ -1,10 +1,10 @@
-"""What a learner costs on a hub: memory and processor time, measured on real servers, and printed for hub/README.md.
+"""What a learner costs on a hub: memory and processor time, measured on real servers, printed for docs/hub/README.md.
 
     nox -s hub_costs            every lesson; half an hour
     nox -s hub_costs -- 05 14   some
 
 One learner at a time, each lesson with its solutions, in a fresh kernel. Memory is what Linux says of the processes, in
-MB, a million bytes. Put the table and the advice into hub/README.md, and the advice into TEACHING.md.
+MB, a million bytes. Put the table and the advice into docs/hub/README.md, and the advice into TEACHING.md.
 """
 
 import math

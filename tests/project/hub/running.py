@@ -25,7 +25,7 @@ from typing import Any
 from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parents[3]
-CONFIG = ROOT / "hub" / "littlest.py"
+CONFIG = ROOT / "docs" / "hub" / "littlest.py"
 WAIT = 300  # seconds, the longest: a machine that does other work as well is slow, not wrong
 PASSWORD = "for a test on the loopback address"
 
@@ -87,7 +87,7 @@ class Hub:
     def _config(self) -> str:
         """TLJH's own settings in short, then the file that a teacher puts beside them, with the paths of this test."""
         ours = CONFIG.read_text(encoding="utf-8")
-        assert ours.count('"/srv/hand-ins') == 1, "hub/littlest.py names another folder for hand-ins"
+        assert ours.count('"/srv/hand-ins') == 1, "docs/hub/littlest.py names another folder for hand-ins"
         (self.folder / "littlest.py").write_text(ours.replace('"/srv/hand-ins', f'"{self.hand_ins}'), encoding="utf-8")
         return f"""
 c = get_config()

@@ -1,7 +1,7 @@
 """A class of five on a real JupyterHub: they run lesson 05 and hand in; hub, proxy and a server get killed.
 
 `nox -s hub` brings JupyterHub and its proxy. Where they're missing, these tests skip themselves. The file under test is
-`hub/littlest.py`, as a teacher puts it on the server.
+`docs/hub/littlest.py`, as a teacher puts it on the server.
 """
 
 import json
@@ -159,5 +159,5 @@ def test_a_learners_server_is_killed_and_what_was_saved_is_there(crowd):
     hub.spawn(name)
     assert crowd.saved()[name] == saved
     session = crowd.learners[name].open(LESSON)
-    said = session.printed("from fluxlite_course import progress; print(progress.read()['guesses'])")
+    said = session.printed("from fluxlite_course.kit import progress; print(progress.read()['guesses'])")
     assert said == "{'05-A': 'c'}\n"

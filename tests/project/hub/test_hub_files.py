@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ import yaml
 import fluxlite
 
 ROOT = Path(__file__).parents[3]
-HUB = ROOT / "hub"
+HUB = ROOT / "docs" / "hub"
 TEXTS = {path.name: path.read_text(encoding="utf-8") for path in HUB.iterdir()}
 VALUES = yaml.safe_load(TEXTS["values.yaml"])
 LEARNERS = VALUES["singleuser"]
@@ -93,6 +94,8 @@ def test_what_the_image_copies_is_there_and_enough_for_the_package(tmp_path):
     assert ran.returncode == 0, ran.stderr
     (wheel,) = (tmp_path / "made").iterdir()
     names = zipfile.ZipFile(wheel).namelist()
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    assert {f"{package}/__init__.py" for package in build["targets"]["wheel"]["packages"]} <= set(names)
     assert "fluxlite_course/notebooks/05-sine-wave-rnn.ipynb" in names and "fluxlite/__main__.py" in names
     assert not list(tmp_path.glob("notebooks/*.ipynb"))
 

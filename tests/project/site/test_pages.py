@@ -8,18 +8,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from inside import coming_from
 
 import fluxlite
 
 ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT / "site"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "docs" / "site"), str(ROOT)]
 
 from making import docstrings, lessons, links, reference  # noqa: E402
 
-from tools import notebooks  # noqa: E402
+from tools import coming_from_page, notebooks  # noqa: E402
 
 LESSONS = [path.name for path in notebooks.lessons()]
-MODULES = [path.stem for path in (ROOT / "site" / "making").glob("[a-z]*.py")]
+MODULES = [path.stem for path in (ROOT / "docs" / "site" / "making").glob("[a-z]*.py")]
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -91,6 +92,26 @@ def test_links_lead_to_the_sites_pages():
 def test_a_link_to_a_file_that_is_not_there_is_an_error():
     with pytest.raises(ValueError, match=r"README.md links to gone.md, and there is no gone.md"):
         links.on_site("[a](gone.md)", "README.md", "install.md")
+
+
+# -- names of other libraries ---------------------------------------------------------------------------------------
+
+
+def test_the_page_for_users_of_other_libraries_has_a_whole_row_for_every_entry():
+    """Each row has two cells; code is closed; and no underscores are left for Markdown to make bold."""
+    rows = [line for line in coming_from_page.page().splitlines() if line.startswith("| `")]
+    tables = [table for _, table, _ in coming_from_page.SECTIONS]
+    named = [table for name, table in vars(coming_from).items() if name.isupper() and not name.startswith("_")]
+    assert tables == [table for table in named if table is not coming_from.LEFT_OUT]
+    assert len(rows) == sum(map(len, tables))
+    assert "| `model.cuda` | Write `model = fl.gpu(model)`, which gives a copy on the GPU |" in rows
+    for row in rows:
+        assert len(re.split(r"(?<!\\)\|", row)) == 4, row
+        plain = re.sub(r"`[^`]+`", "", row)
+        assert "`" not in plain and "__" not in plain and "(N" not in plain and "fl." not in plain, row
+        for code in re.findall(r"`([^`]+)`", row):
+            assert all(code.count(a) == code.count(b) for a, b in ("()", "[]")), row
+            assert not code.endswith((",", ";", ":", ".", " ")), row
 
 
 # -- the reference ------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT / "site"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "docs" / "site"), str(ROOT)]
 
 from making import check, reference  # noqa: E402
 
@@ -36,7 +36,7 @@ def site(tmp_path_factory):
         return Path(os.environ["FLUXLITE_SITE"]).resolve()
     folder = tmp_path_factory.mktemp("site") / "made"
     nowhere = dict.fromkeys(["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"], "http://127.0.0.1:9")
-    command = [sys.executable, str(ROOT / "site" / "make.py"), str(folder)]
+    command = [sys.executable, str(ROOT / "docs" / "site" / "make.py"), str(folder)]
     environment = {**os.environ, **nowhere, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,7 +6,7 @@ import posixpath
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 # Where the repository's files are on the site.
 PAGES = {
@@ -16,7 +16,7 @@ PAGES = {
     "SECURITY.md": "security.md",
     "CODE_OF_CONDUCT.md": "code-of-conduct.md",
     "notebooks/TEACHING.md": "teaching.md",
-    "hub/README.md": "hub.md",
+    "docs/hub/README.md": "hub.md",
     "notebooks/SIMULATED.md": "simulated.md",
     "notebooks/SOURCES.md": "sources.md",
     "notebooks/EXAMPLES.md": "guide-examples.md",
@@ -39,7 +39,7 @@ def page_of(path: str) -> str:
         return path.replace("notebooks/", "lessons/")
     if re.fullmatch(r"examples/\w+\.py", path):
         return path.replace(".py", ".md")
-    raise ValueError(f"{path} has no page on the site. Give it one in PAGES of site/making/links.py, or link another")
+    raise ValueError(f"{path} has no page on the site. Give it one in PAGES of making/links.py, or link another")
 
 
 def on_site(text: str, source: str, page: str) -> str:

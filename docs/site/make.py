@@ -1,7 +1,7 @@
 """The site: its pages are written, then Sphinx makes HTML of them. It takes no network, and runs no lesson.
 
-make site                      into build/site/html
-python site/make.py FOLDER     into FOLDER/html
+    make site                          into build/site/html
+    python docs/site/make.py FOLDER    into FOLDER/html
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 OURS = ".made-by-make-site"  # a folder with this file may be emptied
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(ROOT)]
 
 
 def make(folder: Path) -> int:
@@ -42,7 +43,7 @@ def main(arguments: list[str]) -> int:
         print(f"{', '.join(missing)} isn't installed. This brings it: make site, or pip install -e '.[site]'")
         return 2
     os.environ.pop("FLUXLITE_GPU_BACKEND", None)  # a page says what's so on any computer
-    folder = Path(arguments[0] if arguments else HERE.parent / "build" / "site").resolve()
+    folder = Path(arguments[0] if arguments else ROOT / "build" / "site").resolve()
     if folder.exists() and any(folder.iterdir()) and not (folder / OURS).exists():
         print(f"{folder} has something else in it. Name a new folder, so that nothing is lost.")
         return 1

@@ -10,7 +10,7 @@ from typing import Any
 
 import fluxlite
 
-from .reference import MODULES, members, public_names
+from .reference import MODULES, OURS, members, public_names
 
 _NAME = re.compile(r"(?<![`:\w\\])`([^`\s](?:[^`\n]*[^`\s])?)`(?!`)(\w*)")
 
@@ -66,11 +66,11 @@ def _known() -> dict[str, str]:
 
 def _found(full: str) -> Any:
     """The object with a full name; None if that's not of ours."""
-    parts = full.split(".")
-    if parts[0] != "fluxlite":
+    if not full.startswith(OURS):
         return None
-    found: Any = fluxlite
-    for part in parts[1:]:
+    package, *parts = full.split(".")
+    found: Any = sys.modules[package]
+    for part in parts:
         found = getattr(found, part, None)
     return found
 
@@ -92,7 +92,7 @@ def public_target(app: Any, env: Any, node: Any, content: Any) -> Any:
     """For Sphinx: a type in a signature is named by its own module; its page has the public name, or its source."""
     target, domain = node.get("reftarget", ""), env.get_domain("py")
     module, _, name = target.rpartition(".")
-    if not module.startswith("fluxlite."):
+    if not module.startswith(OURS):
         return None
     if f"fluxlite.{name}" in domain.objects:
         return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", f"fluxlite.{name}", node, content)

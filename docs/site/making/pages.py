@@ -1,4 +1,4 @@
-"""The pages of the site that Sphinx reads: those in `site/pages`, the repository's own, the lessons, the reference."""
+"""The pages that Sphinx reads: those in `docs/site/pages`, the repository's own, the lessons, the reference."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def part(text: str, what: str) -> str:
 
 
 def own(folder: Path) -> None:
-    """Copy `site/pages`, each page with what it takes from the repository."""
+    """Copy `docs/site/pages`, each page with what it takes from the repository."""
     for path in sorted((HERE / "pages").rglob("*")):
         target = folder / path.relative_to(HERE / "pages")
         target.parent.mkdir(parents=True, exist_ok=True)

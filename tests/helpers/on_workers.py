@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ROOT / "tests" / "fluxlite" / "distributed"
 LIMIT = 60  # seconds; only against a test that hangs
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
 
@@ -24,7 +24,7 @@ needs_mpi = pytest.mark.skipif(
 
 def environment(**more: str) -> dict[str, str]:
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    path = os.pathsep.join(map(str, (ROOT, HERE, ROOT / "tests" / "helpers")))
+    path = os.pathsep.join(map(str, (ROOT, PROGRAMS, ROOT / "tests" / "helpers")))
     return {**os.environ, **threads, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1", **more}
 
 
@@ -32,7 +32,7 @@ def run(workers: int, program: str, *arguments: object, by_launcher: bool = Fals
     """The finished process, with what all workers printed. All of them are gone, also if it took too long."""
     launcher = [sys.executable, "-m", "fluxlite.distributed"] if by_launcher else [MPIEXEC]
     python = [] if by_launcher else [sys.executable]
-    command = [*launcher, "-n", str(workers), *python, str(HERE / program), *map(str, arguments)]
+    command = [*launcher, "-n", str(workers), *python, str(PROGRAMS / program), *map(str, arguments)]
     process = subprocess.Popen(
         command, env=environment(**more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,

@@ -29,6 +29,7 @@ MODULES = {
     "fluxlite_course": "For lessons",
     "fluxlite_course.draw": "For notebooks",
 }
+OURS = ("fluxlite.", "simgpu.")  # where what public functions take and return is defined
 LARGE = 60  # a group with more names has a page for each room
 # `Dense` in Flux, `gelu` in NNlib, `device()` in CUDA.jl: as the docstrings say it.
 _JULIA = "Flux NNlib Zygote Optimisers.jl Functors MLUtils ParameterSchedulers Tracker CUDA.jl CUDA AMDGPU.jl Metal.jl"
@@ -191,7 +192,7 @@ def _class_returned(function: Any) -> type | None:
     words = re.findall(r"\w+", hint) if isinstance(hint, str) else []
     for word in words:
         x = getattr(inspect.unwrap(function), "__globals__", {}).get(word)
-        if inspect.isclass(x) and x.__module__.startswith("fluxlite."):
+        if inspect.isclass(x) and x.__module__.startswith(OURS):
             return x
     return None
 
