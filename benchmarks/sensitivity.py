@@ -18,7 +18,7 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.course.crossing import arrays, compared, recorded
 from fluxlite.course.sine_wave import training_step
-from fluxlite.receipts.seconds import duration
+from fluxlite.receipts import duration
 from fluxlite.writing import write_whole
 from simgpu.presets import PRESETS, Preset, preset
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import fluxlite as fl
 from simgpu.presets import preset
 
-from ..receipts.seconds import Seconds, duration
+from ..receipts import Seconds, duration
 
 AT_LEAST = 0.05  # seconds of runs for a case: a short one needs many, or another program is in all of them
 Case = tuple[Callable[..., Any], tuple[Any, ...]]  # a function, and the arrays to call it with

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..pictures import BLUE, GREEN, GREY, ORANGE, Picture, look, plots, show
-from ..receipts.seconds import Seconds, duration
+from ..receipts import Seconds, duration
 
 # Turing architecture white paper, 2018, and the T4's datasheet, 2019: notebooks/SOURCES.md has the addresses.
 MULTIPROCESSORS, LANES, WARP = 40, 64, 32

@@ -19,7 +19,7 @@ import numpy as np
 import fluxlite as fl
 from simgpu.presets import preset
 
-from ..receipts.seconds import Seconds, duration
+from ..receipts import Seconds, duration
 from .sine_wave import training_step
 from .timing import Timing
 

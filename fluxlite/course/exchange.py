@@ -18,7 +18,7 @@ import fluxlite as fl
 from simgpu.presets import preset
 
 from ..arguments import in_words
-from ..receipts.seconds import Seconds, duration
+from ..receipts import Seconds, duration
 
 
 class Link(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ..pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
-from ..receipts.seconds import Seconds
+from ..receipts import Seconds
 from .exchange import LINKS, OneCard, ring, several_cards, tree
 
 CARDS = tuple(2**n for n in range(11))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..pictures import BLUE, GREY, as_written, look, plots
-from ..receipts.seconds import Seconds, duration
+from ..receipts import Seconds, duration
 
 
 def program_phases(*options: str) -> dict[str, Seconds]:

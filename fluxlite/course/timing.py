@@ -9,7 +9,7 @@ from typing import Any
 from ..arguments import check_whole
 from ..devices.host import CPU
 from ..devices.selection import devices, gpu_device
-from ..receipts.seconds import Seconds, clock, clocked, duration
+from ..receipts import Seconds, clock, clocked, duration
 
 
 class Timing:

@@ -12,7 +12,7 @@ from ..devices.places import device_of
 from ..devices.selection import devices
 from ..messages import many
 from ..pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
-from ..receipts.recording import Receipt
+from ..receipts import Receipt
 from ..tree.ties import is_array
 from ..tree.walks import leaves
 

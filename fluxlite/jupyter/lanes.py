@@ -8,8 +8,7 @@ from simgpu.events import HOST_TO_DEVICE, LAUNCH
 from simgpu.profile.counts import Moment
 
 from ..pictures import BLUE, ORANGE, Picture, as_written, plots, show
-from ..receipts.recording import Receipt
-from ..receipts.seconds import duration
+from ..receipts import Receipt, duration
 
 _LANES = {HOST_TO_DEVICE: "copy", LAUNCH: "compute"}
 _LOOKS = {

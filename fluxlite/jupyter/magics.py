@@ -11,8 +11,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from ..devices.selection import devices
-from ..receipts.recording import Receipt, receipt
-from ..receipts.seconds import Seconds
+from ..receipts import Receipt, Seconds, receipt
 
 _MEMORY = "--memory"
 

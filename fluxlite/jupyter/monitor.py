@@ -13,7 +13,7 @@ from typing import Any
 
 from ..messages import many
 from ..pictures import BLUE, GREY, Picture, plots, show
-from ..receipts.recording import Receipt, receipt
+from ..receipts import Receipt, receipt
 from ..training import History, train
 from ..training.callbacks import throttle
 from .widgets import Shown, ipywidgets, said

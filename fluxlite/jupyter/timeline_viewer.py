@@ -6,8 +6,9 @@ import html
 import threading
 from typing import Any
 
-from ..receipts.recording import Receipt
-from ..receipts.timelines import Timeline
+from simgpu.profile.timelines import Timeline
+
+from ..receipts import Receipt
 from . import widgets
 from .alive import Alive
 from .alive.timeline import EVENTS, MOST_EVENTS, WAITS, alive_timeline

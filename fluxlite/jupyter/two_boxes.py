@@ -11,7 +11,7 @@ from ..devices.places import device_of
 from ..devices.selection import get_device, gpu_device
 from ..messages import many
 from ..pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
-from ..receipts.recording import Receipt
+from ..receipts import Receipt
 
 MOST_ARROWS = 6
 # The layout, in arbitrary units: the boxes, and the arrows between them.

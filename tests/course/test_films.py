@@ -16,7 +16,7 @@ from fluxlite.course.films.race import race, race_at
 from fluxlite.course.films.two_cards import busy, busy_at
 from fluxlite.course.sine_wave import problem, train, training_step
 from fluxlite.pictures import ORANGE, look
-from fluxlite.receipts.seconds import duration
+from fluxlite.receipts import duration
 
 
 def one_step():

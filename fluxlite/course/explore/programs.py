@@ -12,7 +12,7 @@ import fluxlite as fl
 from ...jupyter.alive import Alive
 from ...jupyter.alive.tape import alive_tape
 from ...jupyter.alive.timeline import alive_timeline
-from ...receipts.recording import Receipt
+from ...receipts import Receipt
 from ..crossing import times
 from ..sine_wave import problem
 from .running import alive_race

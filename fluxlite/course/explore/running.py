@@ -8,7 +8,7 @@ from simgpu.profile.counts import Counts
 
 from ...jupyter.alive import Alive, Each, Knob, Part, drawing
 from ...jupyter.alive.scene import rounded
-from ...receipts.seconds import Seconds
+from ...receipts import Seconds
 from ..films.moments import Order, launches
 from ..films.racing import MOMENTS, instants, reached
 

@@ -6,7 +6,7 @@ from simgpu.presets import preset
 
 from ...jupyter.frames import Frames, frames
 from ...pictures import BLUE, ORANGE, Picture, look, plots, show
-from ...receipts.seconds import duration
+from ...receipts import duration
 
 SIZES = tuple(4**n for n in range(1, 16))
 

@@ -8,7 +8,7 @@ from typing import Any
 from ...jupyter.frames import Frames, frames
 from ...messages import many
 from ...pictures import GREY, Picture, look, plots, show
-from ...receipts.seconds import Seconds, duration
+from ...receipts import Seconds, duration
 
 Times = Mapping[int, Seconds]  # by the number of waves: how long a step takes
 

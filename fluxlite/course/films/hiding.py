@@ -7,7 +7,7 @@ from typing import Any
 from ...jupyter.frames import Frames, frames
 from ...messages import many
 from ...pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
-from ...receipts.seconds import duration
+from ...receipts import duration
 from ..exchange import Link, OneCard, SeveralCards, several_cards
 
 BUCKETS = (1, 2, 4, 8, 16, 64, 256)

@@ -6,7 +6,7 @@ from simgpu.profile.counts import Counts
 
 from ...jupyter.frames import Frames, frames
 from ...pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
-from ...receipts.seconds import Seconds, duration
+from ...receipts import Seconds, duration
 from .moments import Order, launches
 
 MOST = 24  # launches that still have room in the picture

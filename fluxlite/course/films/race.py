@@ -8,7 +8,7 @@ from simgpu.profile.counts import Counts
 
 from ...jupyter.frames import Frames, frames
 from ...pictures import GREY, Picture, look, plots, show
-from ...receipts.seconds import Seconds
+from ...receipts import Seconds
 from ..explore.running import alive_race
 from .moments import launches
 from .racing import MOMENTS, instants, reached

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...receipts.seconds import duration
+from ...receipts import duration
 from .moments import Order
 
 MOMENTS = 13

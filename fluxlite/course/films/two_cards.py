@@ -10,7 +10,7 @@ from simgpu.profile.counts import Counts
 
 from ...jupyter.frames import Frames, frames
 from ...pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
-from ...receipts.seconds import duration
+from ...receipts import duration
 
 MOMENTS = 9
 _LOOKS: tuple[dict[str, Any], ...] = ({"edgecolor": BLUE}, {"edgecolor": ORANGE, "hatch": "///"})

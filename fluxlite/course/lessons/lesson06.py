@@ -9,7 +9,7 @@ import numpy as np
 import fluxlite as fl
 
 from ...messages import many, put_aside
-from ...receipts.seconds import duration
+from ...receipts import duration
 from ..exercises import exercise, shown
 from ..expect import described, expect, is_number, on_cpu, refuse, same, wrong_if
 

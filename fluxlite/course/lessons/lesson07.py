@@ -10,7 +10,7 @@ import fluxlite as fl
 from simgpu.presets import preset
 
 from ...messages import many
-from ...receipts.seconds import duration
+from ...receipts import duration
 from ..crossing import SIZES, Crossover, crossover
 from ..exercises import NotRight, exercise
 from ..expect import number, refuse, wrong_if

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...messages import many
-from ...receipts.seconds import duration
+from ...receipts import duration
 from ..exchange import LINKS, Link, large_network, ring, sent, several_cards
 from ..exercises import NotRight, exercise, shown
 from ..expect import is_number, refuse, wrong_if

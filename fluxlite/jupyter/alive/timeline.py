@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from simgpu.profile.counts import Counts
+from simgpu.profile.timelines import LANES, Timeline, bars_of
 
-from ...receipts.timelines import LANES, Timeline, bars_of
 from .scene import Each, Part, drawing, rounded
 from .showing import Alive, Knob
 
