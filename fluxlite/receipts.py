@@ -36,6 +36,7 @@ lines.leave_out(sys.modules[__package__])  # our lines aren't the program's
 
 class Receipt(recording.Receipt):
     __doc__ = recording.Receipt.__doc__
+    _devices, _device = staticmethod(devices), staticmethod(gpu_device)
 
     def __enter__(self) -> Receipt:
         super().__enter__()
@@ -48,12 +49,6 @@ class Receipt(recording.Receipt):
 
     def _record_real(self, *event: Any) -> None:
         self._record(Event(*event))
-
-    def _devices(self) -> list[Any]:
-        return devices()
-
-    def _device(self) -> Any:
-        return gpu_device()
 
 
 def receipt() -> Receipt:

@@ -81,16 +81,21 @@ def drawn(bars: list[Bar], span: tuple[float, float], sentence: str, name: str) 
 def _boxes(look: str, floor: int, boxes: list[tuple[float, ...]], as_shares: bool = False) -> str:
     """Each box has its left end and width, and in bars how far above the lane's floor it is, and how high."""
     _, fill, edge, stripes = LOOKS[look]
-    around, along = "", ""
+    around: dict[str, str] = defaultdict(str)  # by the colour of their edges
+    along = ""
     for x, width, above, height in boxes:
-        around += f"M{x:.2f} {floor - _BAR * above:.2f}h{width:.2f}v{-_BAR * height:.2f}h{-width:.2f}z"
+        if as_shares:  # the edges of columns are stripes, too
+            stroke = edge if stripes else "none"
+        else:  # of a narrow bar, one would see the edges alone
+            stroke = edge if width > 2 or fill == "none" else fill
+        around[stroke] += f"M{x:.2f} {floor - _BAR * above:.2f}h{width:.2f}v{-_BAR * height:.2f}h{-width:.2f}z"
         along += f"M{x:.2f} {floor - _BAR * height / 2:.2f}h{width:.2f}"
-    if as_shares:  # the edges of columns are stripes, too
-        edge = edge if stripes else "none"
-        return f'<path class="{look}" d="{around}" fill="{fill}" stroke="{edge}" shape-rendering="crispEdges"/>'
-    path = f'<path class="{look}" d="{around}" fill="{fill}" stroke="{edge}" stroke-width=".8"/>'
-    dashed = f'stroke="{edge}" stroke-width="{_BAR * height:g}" stroke-dasharray="{stripes}"'
-    return f'{path}<path d="{along}" {dashed}/>' if stripes else path
+    more = 'shape-rendering="crispEdges"' if as_shares else 'stroke-width=".8"'
+    parts = [f'<path class="{look}" d="{d}" fill="{fill}" stroke="{stroke}" {more}/>' for stroke, d in around.items()]
+    if stripes and not as_shares:
+        dashes = f'stroke-width="{_BAR * height:g}" stroke-dasharray="{stripes}"'
+        parts.append(f'<path d="{along}" stroke="{edge}" {dashes}/>')
+    return "".join(parts)
 
 
 def _columns(boxes: dict[Any, list], edges: np.ndarray) -> dict[Any, list]:
