@@ -82,10 +82,7 @@ if TYPE_CHECKING:
     from .layers.normalization import BatchNorm, GroupNorm, InstanceNorm, LayerNorm
     from .layers.cells import GRUCell, LSTMCell, RNNCell, initialstates
     from .layers.recurrent import GRU, LSTM, RNN, Recurrence
-    from .receipts.estimates import estimate
-    from .receipts.recording import receipt
-    from .receipts.seconds import Seconds, clock
-    from .receipts.sizes import outputsize
+    from .receipts import Seconds, clock, estimate, outputsize, receipt
     from .reports.diagnosis import doctor
     from .reports.explanation import explain
     from .schedules import cosine, exponential_decay, one_cycle, step_decay, warm_up
@@ -131,10 +128,7 @@ else:
             "data.onehots": "onehot onehotbatch onecold",
             "training": "train throttle patience early_stopping plateau",
             "checkpoint": "save load state loadmodel",
-            "receipts.recording": "receipt",
-            "receipts.seconds": "clock Seconds",
-            "receipts.estimates": "estimate",
-            "receipts.sizes": "outputsize",
+            "receipts": "receipt estimate clock Seconds outputsize",
             "devices.simulated": "calibrate",
             "devices.pretending": "pretend",
             "reports.explanation": "explain",
@@ -142,7 +136,7 @@ else:
             "devices.scalars": "allowscalar",
         },
         modules="cuda amdgpu metal distributed",  # fl.cuda.devices(), without importing fluxlite.cuda first
-        rooms="losses optimizers schedules data checkpoint training receipts reports simulated pictures",
+        rooms="losses optimizers schedules data checkpoint training receipts reports simulated",
         computed={"GPU_BACKEND": ("devices.choosing", "current_backend")},
         hint=_hint,
     )

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.receipts.seconds import Seconds, duration
+from fluxlite.receipts import Seconds, duration
 from simgpu.presets import preset
 
 from .sine_wave import training_step
@@ -109,7 +109,7 @@ class Crossover:
 
     def figure(self) -> Any:
         """The two lines as a Matplotlib figure."""
-        from fluxlite.pictures import plots
+        from .draw.pictures import plots
 
         figure, axes = plots(height=4.2)
         self.draw(axes)
@@ -117,7 +117,7 @@ class Crossover:
 
     def draw(self, axes: Any) -> None:
         """Draw the two lines, and where they cross, on a figure's axes."""
-        from fluxlite.pictures import GREY, as_written, look
+        from .draw.pictures import GREY, as_written, look
 
         (cpu, gpu), sizes = self.kinds, sorted(self.cpu)
         looks = look(cpu)

@@ -152,7 +152,7 @@ class Stopwatch:
 
 def main(arguments: list[str]) -> int:
     watch = Stopwatch()
-    from fluxlite.pictures import plots
+    from .draw.pictures import plots
 
     figure, axes = plots()
     watch.lap("import Matplotlib")

@@ -9,7 +9,7 @@ from typing import Any
 from fluxlite.arguments import check_whole
 from fluxlite.devices.host import CPU
 from fluxlite.devices.selection import devices, gpu_device
-from fluxlite.receipts.seconds import Seconds, clock, clocked, duration
+from fluxlite.receipts import Seconds, clock, clocked, duration
 
 
 class Timing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +12,7 @@ import numpy as np
 from ..autodiff.tracked import TrackedArray
 from ..data import DataLoader
 from ..data.moved import MovedLoader
-from ..devices.base import Device
-from ..devices.of_gpus import CountedGenerator
+from ..devices.base import Device, gpu_generators
 from ..optimizers import Leaf
 from ..tensors import refuse_tensor
 from ..tree.contract import is_leaf
@@ -74,7 +74,7 @@ def kept(path: KeyPath, x: Any) -> Any:
 def _kept(x: Any, path: KeyPath) -> Any:
     generator = generator_of(x)
     if generator is not None:
-        return generator.state if isinstance(generator, CountedGenerator) else generator.bit_generator.state
+        return generator.state if _counts(generator) else generator.bit_generator.state
     if is_array(x):
         return x
     refuse_tensor(f"a state{f', at {path},' if path else ''}", x)
@@ -112,11 +112,15 @@ def _(x: TrackedArray, path: KeyPath) -> Any:
 @functools.singledispatch
 def generator_of(x: Any) -> Any:
     """The random number generator that is `x`'s state, or None. One method for each type that has one."""
-    return None
+    return x if _counts(x) else None
+
+
+def _counts(x: Any) -> bool:
+    """Whether it's a GPU's generator: its state is its seed, and how often it was asked."""
+    return isinstance(x, tuple(gpu_generators))
 
 
 @generator_of.register(np.random.Generator)
-@generator_of.register(CountedGenerator)
 def _(x: Any) -> Any:
     return x
 
@@ -135,9 +139,9 @@ def _(x: MovedLoader) -> Any:
 def resuming(path: KeyPath, x: Any, state: Any) -> Callable[[], None]:
     """A function that makes `x`'s generator continue from `state`. Raises `ValueError` now if that can't work."""
     generator = generator_of(x)
-    counted = isinstance(generator, CountedGenerator)
+    counted = _counts(generator)
     owner = generator if counted else generator.bit_generator
-    trial = CountedGenerator(0) if counted else type(owner)()
+    trial = copy.copy(owner) if counted else type(owner)()
     try:
         if not counted:
             _check_like(state, trial.state)

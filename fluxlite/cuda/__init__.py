@@ -22,7 +22,7 @@ from ..devices.base import Device, DeviceList
 from ..devices.places import device_of
 from ..devices.scalars import allowscalar as allowscalar
 from ..devices.selection import cu as cu
-from ..receipts.recording import receipt
+from ..receipts import receipt
 
 
 def functional(part: str | None = None) -> Functional:

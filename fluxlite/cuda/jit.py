@@ -73,7 +73,7 @@ from simgpu.jit import __all__ as _NAMES
 from simgpu.jit.compiled import HOMES
 from simgpu.jit.errors import *  # noqa: F403
 
-from ..devices import of_gpus as of_gpus  # it says which names of fluxlite's an error advises
+from ..devices import simulated as simulated  # it says which names of fluxlite's an error advises
 
 # Without the errors: `help(jit)` would say of each what any exception can do. They're jit.OutOfBounds and so on.
 __all__ = [*_NAMES]

@@ -232,6 +232,11 @@ class GPU(Device):
     def __int__(self) -> int:
         return self.index
 
+    def _reads(self, name: str) -> None:
+        """Called before `name` reads an array's values on the host, as a side effect."""
+        for check in checks_of_reads:
+            check(name, self)
+
     usual_dtypes = {np.dtype("float64"): np.dtype("float32"), np.dtype("complex128"): np.dtype("complex64")}
 
     @property
@@ -256,8 +261,11 @@ class _Entered(threading.local):
 _entered = _Entered()
 
 
-# The GPU in use. This file can't import `selection.py`, so that registers `require_gpu` here.
+# What this file can't import registers here: `require_gpu` of `selection.py`, `scalar_read` of `scalars.py`, and the
+# class of all GPUs' generators, when `simulated.py` is loaded.
 gpu_in_use: list[Callable[[], Device]] = []
+checks_of_reads: list[Callable[[str, Device], None]] = []
+gpu_generators: list[type] = []
 
 
 def _stack(backend: str) -> list[Device]:

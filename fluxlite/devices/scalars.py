@@ -10,6 +10,7 @@ from typing import Any
 
 from ..arguments import check_bool
 from ..messages import in_notebook, notice
+from .base import checks_of_reads
 from .cupy import device as cupy
 from .cupy import waits
 
@@ -23,7 +24,7 @@ _READS = {
 
 
 def _users_line() -> str:
-    from .of_gpus import users_line
+    from .simulated import users_line
 
     return users_line()
 
@@ -98,6 +99,7 @@ def _read_on_a_real_gpu() -> None:
         )
 
 
+checks_of_reads.append(scalar_read)
 waits.on_wait.append(_read_on_a_real_gpu)
 
 

@@ -1,25 +1,51 @@
-"""The simulated GPU as one of fluxlite's devices: what `cupy/` is for CuPy's."""
+"""The simulated GPU as one of fluxlite's devices: what `cupy/` is for CuPy's.
+
+It follows CuPy, so the other GPUs take from here what they have in common with it.
+"""
 
 from __future__ import annotations
 
+import math
 import operator
+import sys
 from typing import Any
 
-from simgpu import calibration
+import numpy as np
+
+from simgpu import calibration, lines, place
 from simgpu import device as simulated
 from simgpu.array import SimulatedArray
+from simgpu.costs import TEN_EACH
+from simgpu.host_reads import HostReads as HostReads
 from simgpu.indexing import scatter_add
+from simgpu.lines import users_line as users_line
 from simgpu.memory import OutOfMemoryError as OutOfMemoryError
+from simgpu.memory import Stored
 from simgpu.presets import preset as preset
+from simgpu.profile.estimates import Estimated
+from simgpu.profile.estimates import estimated as estimated
+from simgpu.quiet import quiet
+from simgpu.random import CountedGenerator as CountedGenerator
+from simgpu.refusals import SCALARS as SCALARS
+from simgpu.refusals import one_number as one_number
+from simgpu.refusals import refusal as refusal
+from simgpu.rules import one_device
+from simgpu.shapes import untouched as untouched
+from simgpu.words import WRITE
 
 from .. import arrays
 from ..arguments import explained
 from ..arrays import device_of
 from ..coming_from import OF_A_DEVICE_ARRAY, knows
+from ..fused.standin import NUMBERS, Trace
 from ..tree.ties import address
-from . import of_gpus as of_gpus
-from .base import GPU, Memory, current, gpu_in_use
-from .scalars import scalar_read
+from .base import GPU, Memory, current, gpu_generators, gpu_in_use
+
+# It learns fluxlite's names, and which device is in use.
+WRITE.update({"to the host": "cpu", "to the GPU": "fl.gpu", "for a GPU": "fl.simulate_gpu()"})
+place.in_use.append(lambda: gpu_in_use[0]())
+lines.leave_out(sys.modules["fluxlite"])
+gpu_generators.append(CountedGenerator)
 
 
 class SimulatedDevice(simulated.Card, GPU):
@@ -39,14 +65,15 @@ class SimulatedDevice(simulated.Card, GPU):
     def current_card(self) -> Any:
         return current(self.cards)  # type: ignore[arg-type]
 
-    def _reads(self, name: str) -> None:
-        scalar_read(name, self)
-
     def _habit(self) -> str:
         return (
             f"`with device_of(x):`, or `with cuda.using({self.index}):`. Layers, losses, gradient and update do so by "
             "themselves"
         )
+
+
+class EstimatedDevice(Estimated, SimulatedDevice):
+    """A simulated GPU for one estimate: it has its own clock, and only the estimate's receipt sees it."""
 
 
 def together(cards: list[Any]) -> list[Any]:
@@ -71,17 +98,72 @@ def _(x: SimulatedArray) -> int:
     return x._values.__array_interface__["data"][0]
 
 
-def _fused(fused: Any, args: tuple) -> Any:
-    from ..fused.simulated import launch
-
-    return launch(fused, args)
-
-
 def _recorded(result: Any) -> None:
     """The host takes time to note a call for the gradient."""
     if type(result) is SimulatedArray:
         result.device.lanes.record()
 
 
-arrays.fusing[SimulatedArray] = _fused
 arrays.on_record.append(_recorded)
+
+# -- a fused function: one launch, with the bytes of what goes in and what comes out -----------------------------------
+# For the host it's a launch as any other. With CuPy, our own Python takes some microseconds more.
+
+
+def _fused(fused: Any, args: tuple) -> Any:
+    """Call a fused function with arrays of a simulated GPU. Raises `TypeError` for host arrays.
+
+    It takes no memory for what lies between. An argument that it writes to changes when nothing has been refused.
+    """
+    device: Any = None
+    for x in args:
+        if isinstance(x, Stored):
+            device = one_device(device, x)
+    for x in args:
+        if not isinstance(x, (Stored, *NUMBERS, np.generic, type(None))):
+            raise refusal(fused, x, device)
+    trace: Any = Trace(fused, np.broadcast_shapes(*(np.shape(_plain(x)) for x in args)))
+    trace.compute = device.instead or quiet.run
+    given = {id(x): trace.argument(x, _plain(x)) for x in args if x is not None}
+    device = device.begin()
+    found, places = trace.outputs(result := fused.function(*[None if x is None else given[id(x)] for x in args]))
+    operands = {id(x): x for x in args if isinstance(x, Stored)}
+    written = [x for key, x in operands.items() if given[key].is_written]
+    _check_apart(fused, written, list(operands.values()))
+    made = [device.new(_owned(trace, x)) for x in found]
+    for x in written:
+        if device.instead is None:
+            x._values[...] = given[id(x)].values
+    read = [x._values for x in operands.values()]
+    nbytes = sum(x.nbytes for x in read) + sum(x.nbytes for x in (*made, *written))
+    kind = (made or list(operands.values()))[0].dtype.char
+    # As many as the calls would have one by one.
+    operations = math.prod(trace.shape) * sum(10 if name in TEN_EACH else 1 for name in trace.calls)
+    device.launch(fused.name, nbytes, operations, kind)
+    return tuple([made[i] for i in places]) if isinstance(result, tuple) else made[0] if made else None
+
+
+def _plain(x: Any) -> Any:
+    return x._values if isinstance(x, Stored) else x
+
+
+def _owned(trace: Any, x: Any) -> np.ndarray:
+    """The values of a result, in memory of their own, row by row."""
+    values = x.values
+    if values.base is None and x.given is None and values.flags.c_contiguous:
+        return values
+    return trace.compute(np.ndarray.copy, values)
+
+
+def _check_apart(fused: Any, written: list, arrays: list) -> None:
+    """Raises `ValueError` if another argument shares memory with one that's written to: threads have no order."""
+    for x in written:
+        for y in arrays:
+            if x is not y and np.may_share_memory(x._values, y._values):
+                raise ValueError(
+                    f"fuse, {fused.name}: it writes to an argument of shape {x.shape}, which shares memory with "
+                    f"another one, of shape {y.shape}. On a GPU, nobody knows which is first. Copy one: y.copy()"
+                )
+
+
+arrays.fusing[SimulatedArray] = _fused

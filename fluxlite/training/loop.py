@@ -22,7 +22,7 @@ from ..errors import LayerError, keywords_hinted, other_device
 from ..messages import many
 from ..optimizers.states import follow
 from ..optimizers.updating import without_gradient
-from ..receipts.seconds import Seconds, clock, clocked
+from ..receipts import Seconds, clock, clocked
 from ..tree.ties import is_array
 from ..tree.walks import leaves
 from ..unreached import say_what_is_not_trained

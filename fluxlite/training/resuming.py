@@ -23,7 +23,7 @@ from ..devices.host import CPU
 from ..messages import formatted, say
 from ..optimizers import Leaf
 from ..optimizers.states import shares
-from ..receipts.seconds import Seconds
+from ..receipts import Seconds
 from ..tree.ties import is_array
 from ..tree.walks import leaves, nodes
 from .arguments import length

@@ -1,9 +1,8 @@
 """What several lessons draw with: pictures with words, boxes and arrows, films, a timeline to browse."""
 
-from fluxlite.pictures import BLUE, GREEN, GREY, ORANGE, look, plots, projector, show
-
 from .mistakes import confusion
 from .model_trees import trees
+from .pictures import BLUE, GREEN, GREY, ORANGE, look, plots, projector, show
 from .timeline_viewer import timeline
 from .two_boxes import boxes, host_and_device
 

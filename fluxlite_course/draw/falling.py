@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fluxlite.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
+from .pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 
 _LINES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"))
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fluxlite.pictures import Picture
-
 from . import widgets
+from .pictures import Picture
 
 
 def frames(pictures: Sequence[Picture], labels: Sequence[Any], name: str, first: int = 0, ms: int = 700) -> Frames:

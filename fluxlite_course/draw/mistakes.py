@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fluxlite.pictures import BLUE, GREY, Picture, plots, show
+from .pictures import BLUE, GREY, Picture, plots, show
 
 MOST = 25  # classes whose counts can be read in their cells
 _SAID = 3  # mistakes that the sentence names

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fluxlite.outline import COLOURS, Row
-from fluxlite.pictures import GREY, as_written, plots
 from fluxlite.reports.explanation import explain
+
+from .pictures import GREY, as_written, plots
 
 MOST = 30  # leaves in a tree; with more, nothing would be readable
 _SHUT = "#c77700"

@@ -6,8 +6,8 @@ import html
 import threading
 from typing import Any
 
-from fluxlite.receipts.recording import Receipt
-from fluxlite.receipts.timelines import Timeline
+from fluxlite.receipts import Receipt
+from simgpu.profile.timelines import Timeline
 
 from . import widgets
 from .alive import Alive

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from fluxlite.devices.places import device_of
 from fluxlite.devices.selection import get_device, gpu_device
 from fluxlite.messages import many
-from fluxlite.pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
-from fluxlite.receipts.recording import Receipt
+from fluxlite.receipts import Receipt
 from simgpu.events import DEVICE_TO_HOST, HOST_TO_DEVICE
 from simgpu.profile.counts import Moment
+
+from .pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
 
 MOST_ARROWS = 6
 # The layout, in arbitrary units: the boxes, and the arrows between them.

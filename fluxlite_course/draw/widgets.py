@@ -12,9 +12,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from fluxlite.pictures import Picture
-
 from .alive import Alive
+from .pictures import Picture
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
 

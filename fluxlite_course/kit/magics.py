@@ -11,8 +11,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
 from fluxlite.devices.selection import devices
-from fluxlite.receipts.recording import Receipt, receipt
-from fluxlite.receipts.seconds import Seconds
+from fluxlite.receipts import Receipt, Seconds, receipt
 
 _MEMORY = "--memory"
 

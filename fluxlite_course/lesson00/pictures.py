@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from fluxlite.pictures import GREY, Picture, look, plots, show
-from fluxlite.receipts.seconds import Seconds, duration
+from fluxlite.receipts import Seconds, duration
 from simgpu.profile.counts import Counts
 
 from ..draw.alive import Alive, Each, Knob, Part, drawing
 from ..draw.alive.scene import rounded
 from ..draw.frames import Frames, frames
 from ..draw.moments import Order, launches
+from ..draw.pictures import GREY, Picture, look, plots, show
 
 MOMENTS = 13
 

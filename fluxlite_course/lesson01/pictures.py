@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fluxlite.pictures import BLUE, ORANGE, Picture, look, plots, show
-from fluxlite.receipts.seconds import duration
+from fluxlite.receipts import duration
 from simgpu.presets import preset
 
 from ..draw.frames import Frames, frames
+from ..draw.pictures import BLUE, ORANGE, Picture, look, plots, show
 
 SIZES = tuple(4**n for n in range(1, 16))
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fluxlite.pictures import BLUE, GREY, ORANGE, Picture, plots, show
-
 from ..draw.frames import Frames, frames
+from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
 
 STEPS, START, BOTTOM = 10, 1.0, 2.0
 RATES = (0.01, 0.02, 0.05, 0.08, 0.1, 0.11, 0.115, 0.15, 0.2)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fluxlite.messages import many
-from fluxlite.pictures import BLUE, GREY, Picture, plots, show
-from fluxlite.receipts.recording import Receipt, receipt
+from fluxlite.receipts import Receipt, receipt
 from fluxlite.training import History, train
 from fluxlite.training.callbacks import throttle
 
+from ..draw.pictures import BLUE, GREY, Picture, plots, show
 from ..draw.widgets import Shown, ipywidgets, said
 
 PAUSE = 0.5  # seconds from one drawing to the next

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from fluxlite.messages import many
-from fluxlite.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 
 from ..draw.frames import Frames, frames
+from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 from ..draw.widgets import Shown, ipywidgets, said
 from ..sine_wave import TIMES, problem, run, train_by_hand
 

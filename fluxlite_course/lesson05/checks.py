@@ -8,7 +8,7 @@ import numpy as np
 
 import fluxlite as fl
 from fluxlite.messages import many, put_aside
-from fluxlite.receipts.seconds import duration
+from fluxlite.receipts import duration
 
 from ..kit.exercises import exercise, shown
 from ..kit.vocabulary import described, expect, is_number, on_cpu, refuse, same, wrong_if

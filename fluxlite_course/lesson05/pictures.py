@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fluxlite.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
-from fluxlite.receipts.seconds import Seconds, duration
+from fluxlite.receipts import Seconds, duration
 from simgpu.profile.counts import Counts
 
 from ..draw.frames import Frames, frames
 from ..draw.moments import Order, launches
+from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 
 MOST = 24  # launches that still have room in the picture
 

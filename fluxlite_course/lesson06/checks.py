@@ -8,7 +8,7 @@ import numpy as np
 
 import fluxlite as fl
 from fluxlite.messages import many
-from fluxlite.receipts.seconds import duration
+from fluxlite.receipts import duration
 from simgpu.presets import preset
 
 from ..crossing import SIZES, Crossover, crossover

@@ -9,8 +9,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from fluxlite.pictures import BLUE, GREY, as_written, look, plots
-from fluxlite.receipts.seconds import Seconds, duration
+from fluxlite.receipts import Seconds, duration
+
+from ..draw.pictures import BLUE, GREY, as_written, look, plots
 
 
 def program_phases(*options: str) -> dict[str, Seconds]:

@@ -34,7 +34,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """The lines as text, which a screen reader reads and you can copy, then the picture with the last line."""
-        from fluxlite.pictures import show
+        from ..draw.pictures import show
 
         title, *lines = (html.escape(line) for line in self.lines[:-1])
         where = f"<p>You find this page in {self.picture_file.name} and, to copy, in {self.text_file.name}.</p>"
@@ -46,7 +46,7 @@ class Report:
         """The page as a Matplotlib figure: the lines above, and below them the crossing."""
         from matplotlib.figure import Figure
 
-        from fluxlite.pictures import as_written, plots
+        from ..draw.pictures import as_written, plots
 
         plots()  # for the lessons' style
         wrapped = [textwrap.fill(line, 88) for line in self.lines[1:]]

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import fluxlite as fl
 from fluxlite.messages import many
-from fluxlite.pictures import GREY, Picture, look, plots, show
-from fluxlite.receipts.seconds import Seconds, duration
+from fluxlite.receipts import Seconds, duration
 from simgpu.presets import preset
 
 from ..draw.frames import Frames, frames
+from ..draw.pictures import GREY, Picture, look, plots, show
 
 AT_LEAST = 0.05  # seconds of runs for a case: a short one needs many, or another program is in all of them
 Case = tuple[Callable[..., Any], tuple[Any, ...]]  # a function, and the arrays to call it with

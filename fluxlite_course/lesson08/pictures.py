@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fluxlite.pictures import BLUE, GREEN, GREY, ORANGE, Picture, look, plots, show
-from fluxlite.receipts.seconds import Seconds, duration
+from fluxlite.receipts import Seconds, duration
+
+from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, look, plots, show
 
 # Turing architecture white paper, 2018, and the T4's datasheet, 2019: notebooks/SOURCES.md has the addresses.
 MULTIPROCESSORS, LANES, WARP = 40, 64, 32

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from fluxlite.messages import many
-from fluxlite.pictures import BLUE, GREY, ORANGE, Picture, plots, show
 from simgpu.jit.tracing import Touch, Trace
 
 from ..draw import widgets
+from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
 
 _WIDTH, _HEIGHT = 6.2, 7.4  # of one kernel's column, in inches
 _MOST_ROWS, _MOST_COLUMNS = 34, 32

@@ -18,8 +18,8 @@ import numpy as np
 
 from fluxlite.activations import softmax
 from fluxlite.devices.selection import cpu
-from fluxlite.pictures import BLUE, GREY, ORANGE, Picture, plots, show
 
+from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
 from ..draw.widgets import Shown, ipywidgets, said
 
 DOTS = 32  # the pad has this many dots a side, as the forms had from which the course's digits were read

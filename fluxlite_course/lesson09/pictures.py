@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.pictures import Picture, plots, show
+
+from ..draw.pictures import Picture, plots, show
 
 
 def digit_row(pictures: Any, titles: Sequence[str], sentence: str) -> Picture:

@@ -11,8 +11,8 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.activations import softmax
 from fluxlite.messages import many
-from fluxlite.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 
+from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 from ..draw.widgets import Shown, ipywidgets, said, with_buttons
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluxlite.pictures import BLUE, ORANGE, Picture, as_written, plots, show
-from fluxlite.receipts.recording import Receipt
-from fluxlite.receipts.seconds import duration
+from fluxlite.receipts import Receipt, duration
 from simgpu.events import HOST_TO_DEVICE, LAUNCH
 from simgpu.profile.counts import Moment
+
+from ..draw.pictures import BLUE, ORANGE, Picture, as_written, plots, show
 
 _LANES = {HOST_TO_DEVICE: "copy", LAUNCH: "compute"}
 _LOOKS = {

@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 from fluxlite.devices.places import device_of
 from fluxlite.devices.selection import devices
 from fluxlite.messages import many
-from fluxlite.pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
-from fluxlite.receipts.recording import Receipt
-from fluxlite.receipts.seconds import duration
+from fluxlite.receipts import Receipt, duration
 from fluxlite.tree.ties import is_array
 from fluxlite.tree.walks import leaves
 from simgpu.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, LAUNCH
 from simgpu.profile.counts import Counts, Moment
 
 from ..draw.frames import Frames, frames
+from ..draw.pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
 
 # The layout in inches: the host's box, the cards' boxes, and the arcs between cards to their right.
 _HOST, _HOST_WIDTH = 0.0, 2.2

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fluxlite.pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
 
 
 def parts(path: str | Path) -> list[tuple[str, int]]:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from fluxlite.autodiff.rules import RULES, Rule, name_of
 from fluxlite.autodiff.tracked import TrackedArray
-from fluxlite.pictures import GREY, ORANGE, Picture, as_written, plots, show
+
+from ..draw.pictures import GREY, ORANGE, Picture, as_written, plots, show
 
 _BOX, _GAP, _HEIGHT = 1.95, 0.15, 0.35  # an entry's width, the gap, and its height, in inches
 

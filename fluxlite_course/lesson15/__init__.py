@@ -1,6 +1,6 @@
 """What notebook 17, several machines, uses: from the kit, from `draw`, and what only this lesson has."""
 
-from fluxlite.receipts.seconds import duration
+from fluxlite.receipts import duration
 
 from ..kit.exercises import check, todo
 from ..kit.guesses import answer, guess

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluxlite.messages import many
-from fluxlite.receipts.seconds import duration
+from fluxlite.receipts import duration
 
 from ..kit.exercises import NotRight, exercise, shown
 from ..kit.vocabulary import is_number, refuse, wrong_if

@@ -16,7 +16,7 @@ import numpy as np
 
 import fluxlite as fl
 from fluxlite.arguments import in_words
-from fluxlite.receipts.seconds import Seconds, duration
+from fluxlite.receipts import Seconds, duration
 from simgpu.presets import preset
 
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from fluxlite.arguments import in_words
 from fluxlite.messages import many
-from fluxlite.pictures import BLUE, GREEN, GREY, ORANGE, Picture, as_written, plots, show
-from fluxlite.receipts.seconds import Seconds, duration
+from fluxlite.receipts import Seconds, duration
 
 from ..draw.frames import Frames, frames
+from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, as_written, plots, show
 from .exchange import LINKS, Link, OneCard, SeveralCards, ring, several_cards, tree
 
 BUCKETS = (1, 2, 4, 8, 16, 64, 256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fluxlite.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
+from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 
 
 class Step(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.receipts.recording import Receipt
+from fluxlite.receipts import Receipt
 
 from ..crossing import times
 from ..draw.alive import Alive

@@ -18,6 +18,8 @@ from ..events import Event, listeners
 from ..lines import place_of_call, text_of
 from ..place import estimating
 from .counts import COUNT, Counts, LineCosts
+from .pictures import Picture
+from .timelines import Timeline
 from .views import Lines, as_html, as_text, comparison
 
 MOST_EVENTS = 100_000
@@ -119,6 +121,16 @@ class Receipt(Counts):
     def compare(self, other: Receipt) -> str:
         """A table of this receipt and another, with the differences."""
         return comparison(self, other)
+
+    def plot(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Picture:
+        """A picture of `count` events, starting with number `first`: what ran when, with one lane each.
+
+        The lanes are the host, computing, copies in and copies out. ``only_waits=True`` shows `count` synchronizations
+        instead, starting with number `first`, and leaves out the host's other steps between them. With more than about
+        200 events, the picture shows how busy each lane is in each short interval. A notebook shows it; ``.svg`` is its
+        text. Raises `ValueError` if a device doesn't report times, or if there are no such events.
+        """
+        return Timeline(self).picture(first, count, only_waits)
 
 
 def receipt() -> Receipt:

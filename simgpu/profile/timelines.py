@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..events import DEVICE_TO_HOST, FIRST_USE, SYNCHRONIZE
 from .counts import Counts, Moment
+from .pictures import LANES as LANES
+from .pictures import Bar, Picture, drawn
 from .seconds import duration
-
-LANES = ("host", "compute", "copies in", "copies out")
-
-
-class Bar(NamedTuple):
-    """One activity: from when to when, in seconds, in which lane."""
-
-    start: float
-    end: float
-    lane: str
-    look: str
 
 
 class Timeline:
@@ -34,6 +25,10 @@ class Timeline:
                 "a timeline needs events of a simulated GPU: when a real one works is not visible on this device"
             )
         self.waits = [number for number, moment in enumerate(self.moments) if moment.kind == SYNCHRONIZE]
+
+    def picture(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Picture:
+        """The picture that `Receipt.plot` returns."""
+        return drawn(*self.seen(first, count, only_waits), self.receipt.seconds.card)
 
     def seen(
         self, first: int = 0, count: int = 200, only_waits: bool = False
@@ -129,4 +124,4 @@ def bars_of(moment: Moment) -> Iterable[Bar]:
     else:
         yield Bar(asked, went_on, "host", "load" if moment.kind == FIRST_USE else "order")
     if moment.lane != "host":
-        yield Bar(start, end, moment.lane, "work")
+        yield Bar(start, end, moment.lane, "work", moment.device.index)

@@ -7,8 +7,8 @@ import pytest
 from matplotlib.colors import to_rgba
 
 import fluxlite as fl
-from fluxlite.pictures import ORANGE, look
-from fluxlite.receipts.seconds import duration
+from fluxlite.receipts import duration
+from fluxlite_course.draw.pictures import ORANGE, look
 from fluxlite_course.lesson00.pictures import race, race_at
 from fluxlite_course.lesson01.pictures import copy_time, copy_times
 from fluxlite_course.lesson03.pictures import RATES, ball, path

@@ -35,7 +35,7 @@ def test_every_picture_has_an_alternative_text_and_says_the_same_below(path):
             data = output.get("data", {})
             assert "image/png" not in data, "a bare picture: show(figure, sentence) gives it a text"
             page = data.get("text/html", "")
-            for alternative in re.findall(r'<img alt="([^"]*)"', page):
+            for alternative in re.findall(r'(?:<img alt|<figure[^>]*><svg[^>]* aria-label)="([^"]*)"', page):
                 assert alternative and f">{alternative}</figcaption>" in page
 
 

@@ -39,6 +39,8 @@ def train(x, y, w):
 with simgpu.receipt() as r:
     loss = train(simgpu.asarray(x), simgpu.asarray(y), simgpu.asarray(np.zeros(3, np.float32)))
 print(loss < 1e-6, r.launches, r.host_to_device.count, r.device_to_host.count, r.seconds.kind)
+page = r.plot(count=2000)._repr_html_()
+print(page.startswith('<figure style="margin:0"><svg '), str(r.plot()).partition(", events")[0])
 print(simgpu.estimate(train, x, y, np.zeros(3, np.float32), like="H200").receipt.launches == r.launches)
 
 @jit.rawkernel()
@@ -92,5 +94,6 @@ def test_its_examples_run(alone):
 
 def test_a_training_a_receipt_an_estimate_a_kernel_and_a_race(alone):
     assert alone(TRAINING) == [
-        "True 1203 3 1 simulated", "True", "[64.]", "DataRace", "x = simgpu.asarray(x).", ""
+        "True 1203 3 1 simulated", "True Timeline, simulated (NVIDIA T4)", "True", "[64.]", "DataRace",
+        "x = simgpu.asarray(x).", ""
     ]  # fmt: skip

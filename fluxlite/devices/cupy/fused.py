@@ -13,7 +13,6 @@ import numpy as np
 
 from ...arrays import device_of
 from ...fused.standin import NUMBERS, Trace, Traced
-from ..of_gpus import refusal
 
 
 def launch(fused: Any, args: tuple) -> Any:
@@ -29,6 +28,8 @@ def _kernel(fused: Any, args: tuple, key: Any) -> Kernel:
     arrays = [x for x in args if isinstance(x, cupy.ndarray)]
     for x in args:
         if not isinstance(x, (cupy.ndarray, *NUMBERS, np.generic, type(None))):
+            from ..simulated import refusal
+
             raise refusal(fused, x, device_of(arrays[0]))
     shape = np.broadcast_shapes(*(x.shape for x in arrays))
     kinds = [(x.dtype.char, x.ndim, x.shape == shape) if hasattr(x, "shape") else type(x) for x in args]

@@ -19,7 +19,6 @@ from .. import events
 from ..availability import Functional
 from ..base import GPU, Device, Memory
 from ..events import listeners, tell
-from ..scalars import scalar_read
 from . import dtypes as metal_dtypes
 from . import functions as metal_functions
 from . import indexing, views
@@ -51,9 +50,6 @@ class MetalDevice(GPU):
     def __init__(self, index: int = 0, name: str = "") -> None:
         super().__init__(index, name)
         self._waiting: list[weakref.ref] = []
-
-    def _reads(self, name: str) -> None:
-        scalar_read(name, self)
 
     # -- moving arrays ---------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import events
 from ..events import listeners, tell
-from ..of_gpus import one_number
+from ..simulated import one_number
 from . import views
 
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)

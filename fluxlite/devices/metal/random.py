@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..of_gpus import CountedGenerator
+from ..simulated import CountedGenerator
 from .dtypes import mlx_dtype, mx
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..of_gpus import SCALARS, refusal
+from ..simulated import SCALARS, refusal
 from .dtypes import kind, loop, mlx_dtype, mx, number, numpy_dtype
 from .indexing import write_all
 from .wrapped import Wrapped

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
-from ..of_gpus import SCALARS
+from ..simulated import SCALARS
 from .dtypes import kind, mean_dtype, mlx_dtype, mx, number, numpy_dtype, result_type, total_dtype
 from .ufuncs import names
 

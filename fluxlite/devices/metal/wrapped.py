@@ -19,7 +19,7 @@ from ...methods import ArrayMethods
 from ...tree.ties import address
 from .. import events
 from ..events import listeners, tell
-from ..of_gpus import HostReads
+from ..simulated import HostReads
 from . import indexing, views
 
 _addresses = itertools.count(1 << 44, 1 << 44)  # farther apart than any array is long

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fluxlite.receipts.timelines import LANES, Timeline, bars_of
 from simgpu.profile.counts import Counts
+from simgpu.profile.timelines import LANES, Timeline, bars_of
 
 from .scene import Each, Part, drawing, rounded
 from .showing import Alive, Knob

@@ -80,9 +80,9 @@ def test_a_receipt_without_waits_says_so_in_place_of_a_picture():
             x + x
     viewer = timeline(r)
     viewer.which.value = "only waits"
-    assert "this receipt has 0 waits" in viewer.sentence and "<img" not in viewer.picture.value
+    assert "this receipt has 0 waits" in viewer.sentence and "<svg" not in viewer.picture.value
     viewer.which.value = "all events"
-    assert "<img" in viewer.picture.value
+    assert "<svg" in viewer.picture.value
 
 
 def test_an_empty_receipt_raises_and_shows_nothing():
@@ -96,7 +96,7 @@ def test_a_stored_output_has_the_picture_and_the_sentence_beside_the_widget(rece
     viewer = timeline(receipt)
     bundle = viewer._repr_mimebundle_()
     assert bundle["text/plain"] == viewer.sentence
-    assert "<img alt=" in bundle["text/html"]
+    assert "<svg xmlns=" in bundle["text/html"]
     assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == viewer.widget.model_id
 
 

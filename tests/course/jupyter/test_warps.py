@@ -5,7 +5,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite.cuda import jit
-from fluxlite.pictures import plots
+from fluxlite_course.draw.pictures import plots
 from fluxlite_course.lesson08.warps import _draw_grid, warp, warp_picture
 
 pytestmark = pytest.mark.usefixtures("simulated")

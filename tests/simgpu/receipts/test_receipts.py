@@ -218,8 +218,7 @@ def test_times_of_two_kinds_are_not_compared(simulated):
     assert str(simulation.compare(cpu_only)).splitlines()[-1].endswith("two kinds of time")
 
 
-def test_a_page_has_a_table_with_everything_escaped(example, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)  # it's for pictures alone
+def test_a_page_has_a_table_with_everything_escaped(example):
     assert str(example) and example.compare(example)
     example.launched["<b>"] = 1
     page = example._repr_html_()
@@ -231,14 +230,14 @@ def test_a_page_has_a_table_with_everything_escaped(example, monkeypatch):
 
 
 def test_the_picture_has_lanes_and_a_sentence(example):
-    pytest.importorskip("matplotlib")
     picture = example.plot()
     assert repr(picture).startswith(
         "Timeline, simulated (NVIDIA T4), 5 events: in 83 µs the host asks for 55 µs and waits for 28 µs; the GPU "
         "computes for 6 µs, copies in for 13 µs and copies out for 13 µs. The longest wait, 28 µs, is in line "
     )
     assert repr(picture).endswith(": float(z.sum()).")
-    assert f'alt="{picture.sentence}"' in picture._repr_html_()
+    assert f'aria-label="{picture.sentence}"' in picture.svg and picture.svg in picture._repr_html_()
+    assert f">{picture.sentence}</figcaption>" in picture._repr_html_()
     assert "events 2 to 3 of 5" in repr(example.plot(first=1, count=2))
     with pytest.raises(ValueError, match="no events from number 99 on: this receipt has 5 events"):
         example.plot(first=99)
@@ -247,7 +246,6 @@ def test_the_picture_has_lanes_and_a_sentence(example):
 
 
 def test_the_picture_of_only_waits_shows_whom_the_host_waits_for(simulated):
-    pytest.importorskip("matplotlib")
     x = gpu(f32(64, 64))
     float(np.sum(x @ x))
     with receipt() as r:
@@ -263,58 +261,64 @@ def test_the_picture_of_only_waits_shows_whom_the_host_waits_for(simulated):
     assert "wait 2 of 3: in 68 µs the host waits for 28 µs; the GPU computes for 6.5 µs and copies out" in second
 
 
-@pytest.fixture
-def shown(monkeypatch):
-    """The figures that a picture would show, with their sentences."""
-    pytest.importorskip("matplotlib")
-    from inside import pictures
-
-    seen = []
-    monkeypatch.setattr(pictures, "show", lambda figure, sentence: seen.append((figure, sentence)))
-    return seen
+def boxes(picture, look):
+    """The left end, the width and the height of each box that has this look, the legend's left out."""
+    paths = re.findall(rf'class="{look}" d="(.*?)"', picture.svg)
+    found = [re.findall(r"M([\d.]+) [\d.]+h([\d.]+)v-([\d.]+)", path) for path in paths[:-1]]
+    return [tuple(map(float, box)) for path in found for box in path]
 
 
-def test_more_events_than_can_be_told_apart_are_drawn_as_shares(simulated, shown):
+def test_more_events_than_can_be_told_apart_are_drawn_as_shares(simulated):
     """All lanes together still show each time once: the columns' heights add up to what the sentence says."""
-    from inside import timelines
+    from inside import svg_pictures
 
     rng = np.random.default_rng(0)
-    edges = np.sort(rng.uniform(0, 10, 2000)).reshape(-1, 2)
-    rng.shuffle(edges)
-    shares = timelines._shares(edges, np.linspace(2, 9, 301))
-    inside = np.clip(edges, 2, 9)
+    spans = np.sort(rng.uniform(0, 10, 2000)).reshape(-1, 2)
+    rng.shuffle(spans)
+    shares = svg_pictures.shares_of(spans, np.linspace(2, 9, 301))
+    inside = np.clip(spans, 2, 9)
     assert np.isclose(np.sum(shares) * 7 / 300, np.sum(inside[:, 1] - inside[:, 0]))
-    assert shares.min() >= 0 and shares.max() <= 1
+    assert shares.min() >= 0 and shares.max() <= 1 + 1e-9
     x = gpu(f32(4))
     with receipt() as r:
         for _ in range(1000):
             x = x + 1
-    r.plot(count=1000)
-    figure, sentence = shown[0]
-    assert "1,000 of 1,001" in sentence or "1,000 events" in sentence
-    assert len(figure.axes[0].collections) < 20 and "share" in figure.axes[0].get_title(loc="left")
+    picture = r.plot(count=1000)
+    assert "1,000 of 1,001" in repr(picture) or "1,000 events" in repr(picture)
+    assert "the share of each" in picture.svg and len(picture.svg) < 20_000
+    heights = [height for look in ("load", "order") for *_, height in boxes(picture, look)]
+    assert sum(heights) == pytest.approx(150 * 28, rel=0.01)  # the host always does one or the other
 
 
-def widths(axes):
-    return [path.get_extents().width for bars in axes.collections for path in bars.get_paths()]
-
-
-def test_a_bar_that_is_short_beside_the_others_can_be_seen(simulated, shown):
+def test_a_bar_that_is_short_beside_the_others_can_be_seen(simulated):
     with receipt() as r:
         gpu(f32(2)) + 1  # half a second for the driver's start, and 3 µs for the kernel
-    r.plot()
-    assert min(widths(shown[0][0].axes[0])) == pytest.approx(1e3 * r.seconds / 2000, rel=1e-3)
+    assert min(width for _, width, _ in boxes(r.plot(), "work")) < 0.1
+    assert re.search('class="work" d="[^"]*" fill="#[^"]*" stroke="#[^"]*" stroke-width=".8"', r.plot().svg)
 
 
-def test_the_picture_shows_all_four_lanes_and_waits_by_a_pattern(example, shown):
-    example.plot()
-    (axes,) = shown[0][0].axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["host", "compute", "copies in", "copies out"]
-    bottom, top = axes.get_ylim()
-    assert bottom < 1 and top > 4
-    assert any(bar.get_hatch() for bar in axes.collections)
-    assert sum(widths(axes)) == pytest.approx(55 + 28 + 6 + 13 + 13, rel=1e-3)  # µs, as the picture's sentence says
-    assert "simulated (NVIDIA T4)" in axes.get_xlabel()
+def test_the_picture_shows_all_four_lanes_and_waits_by_stripes(example):
+    picture = example.plot()
+    texts = re.findall(r"<text .*?>(.*?)</text>", picture.svg)
+    lanes = ["host", "compute", "copies in", "copies out"]
+    assert [text for text in texts if text in lanes] == lanes
+    assert "µs since the receipt was opened, simulated (NVIDIA T4)" in texts
+    assert {"asks", "waits", "works", "0", "20", "40", "60", "80"} <= set(texts)
+    assert picture.svg.count("stroke-dasharray") == 2  # of the waits, and in the legend
+    every = [box for look in ("order", "wait", "work") for box in boxes(picture, look)]
+    whole = max(left + width for left, width, _ in every) - min(left for left, _, _ in every)
+    # µs, as the picture's sentence says
+    assert sum(width for _, width, _ in every) / whole * 83 == pytest.approx(55 + 28 + 6 + 13 + 13, rel=1e-2)
+    assert "white" not in picture.svg and "currentColor" in picture.svg
+
+
+def test_each_card_has_lanes_of_its_own():
+    with simulate_gpu(2):
+        first, second = (fl.get_device("Simulated", number) for number in (0, 1))
+        with receipt() as r:
+            first(f32(2)), second(f32(2))
+    texts = re.findall(r"<text .*?>(.*?)</text>", r.plot().svg)
+    assert {"host", "GPU 0: copies in", "GPU 1: copies in"} <= set(texts) and "copies in" not in texts
 
 
 @pytest.mark.on("CUDA")

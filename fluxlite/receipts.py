@@ -1,0 +1,171 @@
+"""What a program asks of its devices: `receipt` counts it, `estimate` and `clock` say how long it takes.
+
+    with receipt() as r:
+        y = model(gpu(x))
+    print(r)
+
+Counts on a simulated GPU are exact and the same in every run, so an exercise can be checked with them. simgpu's
+`profile/` counts, shows and draws them; a real GPU tells less, and tells it here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simgpu import lines
+from simgpu.events import Event
+from simgpu.profile import recording
+from simgpu.profile.seconds import Seconds as Seconds
+from simgpu.profile.seconds import duration as duration
+
+from .arguments import check_bool, check_callable, in_words
+from .devices import events, simulation
+from .devices.host import CPU
+from .devices.moving import type_of_numbers
+from .devices.selection import devices, gpu_device
+
+if TYPE_CHECKING:
+    from simgpu.profile.estimates import Estimate
+
+lines.leave_out(sys.modules[__package__])  # our lines aren't the program's
+
+
+class Receipt(recording.Receipt):
+    __doc__ = recording.Receipt.__doc__
+    _devices, _device = staticmethod(devices), staticmethod(gpu_device)
+
+    def __enter__(self) -> Receipt:
+        super().__enter__()
+        events.listeners.append(self._record_real)
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        events.listeners.remove(self._record_real)
+        super().__exit__(*exc_info)
+
+    def _record_real(self, *event: Any) -> None:
+        self._record(Event(*event))
+
+
+def receipt() -> Receipt:
+    """A receipt for what happens in ``with receipt() as r:``. You can open several; each counts everything.
+
+    >>> from fluxlite.devices import gpu, simulate_gpu
+    >>> with simulate_gpu(like="H200"):
+    ...     with receipt() as r:
+    ...         x = gpu(np.ones((8, 8), np.float32))
+    ...         total = float((x @ x).sum())
+    [ Info: Simulated:0, a simulated H200, stands in for a GPU.
+    >>> r
+    launches          2: matmul 1, sum 1
+    host to device    1 copy, 256 bytes: 1 explicit, 0 implicit
+    device to host    1 copy, 4 bytes: 0 explicit, 1 implicit
+    synchronizations  1
+    first uses        3
+    peak memory       1,536 bytes
+    0.54 s simulated (H200); ... of this machine's time to simulate it
+    """
+    return Receipt()
+
+
+def clock() -> float:
+    """The time in seconds, to be read twice: virtual while a simulated GPU is in use, otherwise real.
+
+    Launching a kernel takes the virtual host 15 µs, a product 20. Nothing else passes until something waits for the
+    GPU. So read it as you would on a real GPU: before and after, each time after a wait (CUDA.jl: ``CUDA.@elapsed``).
+    The program's own work costs nothing on it. `time.perf_counter` shows the time of the machine that simulates.
+
+    >>> with fl.simulate_gpu() as device:
+    ...     x = fl.gpu(np.ones((2048, 2048), np.float32))
+    ...     y = x @ x  # the first product loads the kernel
+    ...     device.synchronize()
+    ...     start = clock()
+    ...     y = x @ x
+    ...     ordered = clock() - start
+    ...     device.synchronize()
+    ...     print(f"{ordered * 1e6:.0f} µs to order it, {(clock() - start) * 1e3:.2f} ms until it is there")
+    [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
+    20 µs to order it, 2.89 ms until it is there
+    """
+    return (gpu_device() or CPU).clock()
+
+
+def clocked(seconds: float) -> Seconds:
+    """The time between two readings of `clock`: simulated while a simulated GPU is in use, otherwise measured.
+
+    >>> clocked(0.5)
+    0.5 s measured
+    """
+    device = gpu_device() or CPU
+    return Seconds(seconds, device.kind_of_time, device.card)
+
+
+def estimate(
+    fn: Callable, *args: Any, like: Any = "NVIDIA T4", shapes_only: bool = False, first_use: bool = False
+) -> Estimate:
+    """How long ``fn(*args)`` would take on the card `like`: see its ``.seconds``, ``.receipt`` and ``.result``.
+
+    `like` is a name or a preset. The arguments, arrays and models, are copied to a separate simulated GPU, as by `gpu`.
+    Yours don't change, and neither does a simulation that's on, its clock or its receipts. Inside `fn`, `gpu` and
+    `clock` mean the estimate's GPU. The time ends when all work that `fn` asked for is done. It leaves out copying
+    the arguments, starting the GPU, and loading each operation's kernel at its first use; the latter counts with
+    ``first_use=True``. What `fn` reads from outside isn't copied.
+
+    With ``shapes_only=True``, only shapes and dtypes are computed. All values are 0, in `fn` and in the result, so
+    whatever depends on them (an ``if loss < 1:``, the length of ``x[x > 0]``) behaves as it would with zeros. The
+    seconds are still those of the whole computation. A function without a shape rule is computed anyway.
+
+    Raises `ValueError` for an unknown card. CUDA.jl has no such function.
+
+    >>> x = np.ones((2048, 2048), np.float32)
+    >>> e = estimate(np.matmul, x, x)
+    >>> e.seconds, e.receipt.launches
+    (2.89 ms simulated (NVIDIA T4), 1)
+    >>> estimate(np.matmul, x, x, like="H200", shapes_only=True).seconds
+    362 µs simulated (H200)
+    """
+    check_callable("estimate(fn, …): fn", fn)
+    check_bool("shapes_only=…", shapes_only)
+    check_bool("first_use=…", first_use)
+    from .devices.simulated import EstimatedDevice, estimated, preset
+
+    device = EstimatedDevice(preset(like), shapes_only, first_use)
+    return estimated(device, simulation.estimating, Receipt, fn, args)
+
+
+def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False, dtype: Any = np.float32) -> Any:
+    """The shape of ``model(x)`` for an `x` of this shape, without computing it (Flux: ``outputsize``).
+
+    For a model of several inputs, give several shapes; several results have a tuple of shapes. ``padbatch=True`` puts
+    an axis for the observations in front of each shape, of length 1. `dtype` is that of the inputs.
+
+    The model runs on a simulated GPU that knows only shapes, so a large one takes neither time nor memory for its
+    values; your model, your devices and open receipts don't notice. What needs values sees zeros. Raises what the
+    model raises for such an input, with the layer's place, and `TypeError` for a shape that is no tuple.
+
+    >>> model = fl.Chain(fl.Conv((5, 5), 1, 6, fl.relu), fl.MaxPool((2, 2)), fl.Conv((5, 5), 6, 16))
+    >>> outputsize(model, (64, 28, 28, 1)), outputsize(model, (28, 28, 1), padbatch=True)
+    ((64, 8, 8, 16), (1, 8, 8, 16))
+    """
+    check_callable("outputsize(model)", model)
+    check_bool("outputsize(padbatch=…)", padbatch)
+    dtype = type_of_numbers(dtype)
+    for size in sizes or (None,):
+        if not isinstance(size, (tuple, list)) or not all(isinstance(n, (int, np.integer)) for n in size):
+            what = "outputsize(model, *sizes) takes the shape of the input, such as (1, 28, 28, 1)"
+            raise TypeError(f"{what}, got {in_words(size) if sizes else 'none'}")
+    from .devices.simulated import EstimatedDevice, preset, untouched
+
+    device = EstimatedDevice(preset("H200")._replace(memory=2**62), shapes_only=True)
+    before = simulation.estimating.set(device)
+    try:
+        there = device(model, dtype=None)
+        batch = (1,) if padbatch else ()
+        result = there(*(device.new(untouched((*batch, *size), dtype)) for size in sizes))
+    finally:
+        simulation.estimating.reset(before)
+    return tuple(part.shape for part in result) if isinstance(result, (tuple, list)) else result.shape

@@ -1,0 +1,135 @@
+"""A timeline as a picture: SVG text, with no ground of its own, and the letters' colour from the page around it."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .seconds import duration
+
+LANES = ("host", "compute", "copies in", "copies out")
+MOST_BARS = 400  # two for most events, the host's and the device's; with more, we draw shares
+COLUMNS = 150
+# Name, fill, edge, and the dashes that make stripes: they tell it without colour.
+LOOKS = {
+    "order": ("asks", "#f2c14e", "#8a6508", ""),
+    "load": ("first use", "#d9c8ee", "#8a63bd", "5 3"),
+    "wait": ("waits", "none", "#d0453a", "1.5 3.5"),
+    "work": ("works", "#4f83c4", "#2c5fa5", ""),
+}
+_RIGHT, _TOP, _ROW, _BAR = 700, 34, 38, 28
+
+
+class Bar(NamedTuple):
+    """One activity: from when to when, in seconds, in which lane, and on which card."""
+
+    start: float
+    end: float
+    lane: str
+    look: str
+    card: int = 0
+
+
+class Picture:
+    """A picture, `svg`, and a `sentence` that says what's in it: for screen readers, and below it for all."""
+
+    def __init__(self, svg: str, sentence: str) -> None:
+        self.svg, self.sentence = svg, sentence
+
+    def _repr_html_(self) -> str:
+        caption = f'<figcaption style="max-width:60em;color:inherit">{escape(self.sentence)}</figcaption>'
+        return f'<figure style="margin:0">{self.svg}{caption}</figure>'
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+
+def drawn(bars: list[Bar], span: tuple[float, float], sentence: str, name: str) -> Picture:
+    """These bars in this span of time. The host has one lane; each card has lanes of its own."""
+    begin, end = span
+    cards = sorted({bar.card for bar in bars if bar.lane != "host"} or {0})
+    rows = [("host", 0), *((lane, card) for card in cards for lane in LANES[1:])]
+    left, bottom = 84 if len(cards) == 1 else 136, _TOP + _ROW * len(rows)
+    scale = (_RIGHT - left) / (end - begin)
+    boxes: dict[Any, list] = defaultdict(list)
+    for bar in sorted(bars, key=lambda bar: list(LOOKS).index(bar.look)):  # so the host's parts are stacked alike
+        box = left + (bar.start - begin) * scale, (bar.end - bar.start) * scale, 0.0, 1.0
+        boxes[rows.index((bar.lane, bar.card)), bar.look].append(box)
+    about = f"since the receipt was opened, simulated ({name})"
+    if as_shares := len(bars) > MOST_BARS:
+        boxes = _columns(boxes, np.linspace(left, _RIGHT, COLUMNS + 1))
+        about += f"; height: the share of each {duration((end - begin) / COLUMNS)}"
+    parts = [_boxes(look, _TOP + _ROW * row + 33, found, as_shares) for (row, look), found in boxes.items()]
+    for row, (lane, card) in enumerate(rows):
+        lane = lane if len(cards) == 1 or not row else f"GPU {card}: {lane}"
+        parts.append(_text(left - 8, _TOP + _ROW * row + 23, lane, "end"))
+    for place, look in enumerate(dict.fromkeys(look for _, look in boxes)):
+        x = left + 105 * place
+        parts += _boxes(look, 21, [(x, 24, 0.0, 0.6)]), _text(x + 31, 18, LOOKS[look][0], "start")
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 {bottom + 46}" role="img" '
+        f'aria-label="{escape(sentence)}" style="width:100%;max-width:60em" font-family="sans-serif" font-size="13" '
+        f'fill="currentColor">{"".join(parts)}{_axis(begin, end, left, bottom, about)}</svg>'
+    )
+    return Picture(svg, sentence)
+
+
+def _boxes(look: str, floor: int, boxes: list[tuple[float, ...]], as_shares: bool = False) -> str:
+    """Each box has its left end and width, and in bars how far above the lane's floor it is, and how high."""
+    _, fill, edge, stripes = LOOKS[look]
+    around: dict[str, str] = defaultdict(str)  # by the colour of their edges
+    along = ""
+    for x, width, above, height in boxes:
+        if as_shares:  # the edges of columns are stripes, too
+            stroke = edge if stripes else "none"
+        else:  # of a narrow bar, one would see the edges alone
+            stroke = edge if width > 2 or fill == "none" else fill
+        around[stroke] += f"M{x:.2f} {floor - _BAR * above:.2f}h{width:.2f}v{-_BAR * height:.2f}h{-width:.2f}z"
+        along += f"M{x:.2f} {floor - _BAR * height / 2:.2f}h{width:.2f}"
+    more = 'shape-rendering="crispEdges"' if as_shares else 'stroke-width=".8"'
+    parts = [f'<path class="{look}" d="{d}" fill="{fill}" stroke="{stroke}" {more}/>' for stroke, d in around.items()]
+    if stripes and not as_shares:
+        dashes = f'stroke-width="{_BAR * height:g}" stroke-dasharray="{stripes}"'
+        parts.append(f'<path d="{along}" stroke="{edge}" {dashes}/>')
+    return "".join(parts)
+
+
+def _columns(boxes: dict[Any, list], edges: np.ndarray) -> dict[Any, list]:
+    """Too many to tell apart: columns between these edges, as high as each one's busy share, one look on the other."""
+    found: dict[Any, list] = {}
+    above: Any = defaultdict(lambda: np.zeros(COLUMNS))
+    for (row, look), several in boxes.items():
+        shares = shares_of([(x, x + width) for x, width, *_ in several], edges)
+        columns = zip(edges, np.diff(edges), above[row], np.maximum(shares, 0.05))  # lower ones would be invisible
+        found[row, look] = [column for column, share in zip(columns, shares) if share > 0.001]
+        above[row] = above[row] + shares
+    return found
+
+
+def shares_of(spans: list[tuple[float, float]], edges: np.ndarray) -> np.ndarray:
+    """For each column, the share that these spans cover. The spans don't overlap."""
+    ends = np.sort(np.ravel(spans))  # begin, end, begin, end
+    busy = np.cumsum(np.diff(ends, prepend=ends[0]) * (np.arange(len(ends)) % 2))
+    return np.diff(np.interp(edges, ends, busy)) / np.diff(edges)
+
+
+def _axis(begin: float, end: float, left: int, y: int, about: str) -> str:
+    """A line with at most eight round numbers, and what they are."""
+    factor, unit = (1e3, "ms") if end > 2e-3 else (1e6, "µs")
+    power = math.floor(math.log10((end - begin) * factor / 4))
+    step = next(10.0**power * n for n in (1, 2, 5) if (end - begin) * factor < 10.0**power * n * 8)
+    scale = (_RIGHT - left) / (end - begin)
+    parts = [f'<path d="M{left} {y}H{_RIGHT}" stroke="currentColor"/>']
+    for number in range(math.ceil(begin * factor / step), math.floor(end * factor / step) + 1):
+        x = left + (number * step / factor - begin) * scale
+        text = f"{number * step:,.{max(0, -power)}f}"
+        parts += f'<path d="M{x:.2f} {y}v5" stroke="currentColor"/>', _text(x, y + 20, text, "middle")
+    return "".join([*parts, _text(360, y + 40, f"{unit} {about}", "middle")])
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.2f}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
