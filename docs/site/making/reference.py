@@ -29,7 +29,7 @@ MODULES = {
     "fluxlite_course": "For lessons",
     "fluxlite_course.draw": "For notebooks",
 }
-OURS = ("fluxlite.", "simgpu.")  # where what public functions take and return is defined
+OURS = ("fluxlite.", "simgpu.", "fluxlite_course.")  # where what public functions take and return is defined
 LARGE = 60  # a group with more names has a page for each room
 # `Dense` in Flux, `gelu` in NNlib, `device()` in CUDA.jl: as the docstrings say it.
 _JULIA = "Flux NNlib Zygote Optimisers.jl Functors MLUtils ParameterSchedulers Tracker CUDA.jl CUDA AMDGPU.jl Metal.jl"

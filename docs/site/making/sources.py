@@ -20,9 +20,10 @@ from .links import ROOT
 
 @functools.cache
 def modules() -> dict[str, Path]:
-    """Every module of fluxlite and simgpu, by its name, with its file."""
+    """Every module of ours, by its name, with its file."""
     found = {}
-    for path in [*sorted((ROOT / "fluxlite").rglob("*.py")), *sorted((ROOT / "simgpu").rglob("*.py"))]:
+    packages = [ROOT / package for package in ("fluxlite", "simgpu", "fluxlite_course")]
+    for path in (path for package in packages for path in sorted(package.rglob("*.py"))):
         parts = path.relative_to(ROOT).with_suffix("").parts
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
