@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 import fluxlite
-import fluxlite_course
 from fluxlite.arguments import in_words
 from fluxlite.devices.selection import gpu_device, gpu_name
 from fluxlite.devices.simulation import is_on, simulate_gpu
@@ -89,7 +88,9 @@ def _show(lines: list[str]) -> None:
     if shell is not None:
         from IPython.display import display
 
-        fluxlite_course.load_ipython_extension(shell)
+        from .magics import DeviceMagics
+
+        shell.register_magics(DeviceMagics)
         display(_Box(lines))
     else:
         print("\n".join(lines))

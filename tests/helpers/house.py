@@ -1,49 +1,40 @@
-"""The house: which room of fluxlite may import which. The picture in CONTRIBUTING.md says it, and is read here.
+"""The three houses: which room of a package may import which. The pictures in CONTRIBUTING.md say it, and are read here.
 
-A room is a package, or a module beside them. simgpu is a house of its own, with NumPy for its ground.
+A room is a package, or a module beside them. It may import the rooms on the floors below its own.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "CONTRIBUTING.md"
-TABLE_OF_CONTENTS = "fluxlite"
-
-BEGIN, END = "<!-- the house: tests/helpers/house.py reads it -->\n```\n", "\n```\n<!-- end of the house -->"
 
 
 class Room(NamedTuple):
-    """What a room is, which others it may import, even inside functions, and the floor that it's on."""
+    """What a room is, and the floor that it's on."""
 
     what: str
-    may_import: set[str]
     floor: int
 
 
-def drawn(page: str) -> dict[str, Room]:
-    """The rooms in the picture, the ground floor first."""
-    floor, name = 0, ""
-    found: dict[str, Room] = {}
-    for line in page.partition(BEGIN)[2].partition(END)[0].splitlines():
-        words = line.split()
-        if line.startswith("floor"):
-            floor = int(words[1])
-        elif words[0] == "└▶":
-            found[name].may_import.update(line.partition("└▶ ")[2].split(", "))
-        else:
-            name, what = line.split(maxsplit=1)
-            found[name] = Room(what, {TABLE_OF_CONTENTS} if name == "__main__" else set(), floor)
+def drawn(package: str, page: str) -> dict[str, Room]:
+    """The rooms in a package's picture, the ground floor first. A line may have several: ``2  array, dispatch  what``."""
+    (picture,) = re.findall(rf"<!-- {package}: tests/helpers/house.py reads it -->\n```\n(.*?)\n```\n<!-- end -->", page, re.S)
+    lines = [re.fullmatch(r" *(\d+)  (\w+(?:, \w+)*) +(.+)", line) for line in picture.splitlines()]
+    found = {name: Room(line[3], int(line[1])) for line in lines for name in line[2].split(", ")}
     return dict(sorted(found.items(), key=lambda item: item[1].floor))
 
 
-ROOMS = drawn(PAGE.read_text(encoding="utf-8"))
+HOUSES = {package: drawn(package, PAGE.read_text(encoding="utf-8")) for package in ("fluxlite", "simgpu", "fluxlite_course")}
+ROOMS = HOUSES["fluxlite"]
 
-# Single files that may do what their room may not, and why.
+# Single files that may import their package's table of contents, and why.
 EXCEPTIONS = {
-    ("reports.diagnosis", TABLE_OF_CONTENTS): "the number of the version stands there",
+    "fluxlite.__main__": "the number of the version stands there",
+    "fluxlite.reports.diagnosis": "the number of the version stands there",
 }
 
 
@@ -70,7 +61,7 @@ def imported(source: str, module: str, known: set[str], is_package: bool = False
     """
     package = module.split(".") if is_package else module.split(".")[:-1]
     found = set()
-    for node in _nodes(ast.parse(source), module != TABLE_OF_CONTENTS):
+    for node in _nodes(ast.parse(source), "." in module):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -113,16 +104,17 @@ def circle(arrows: dict[str, set[str]]) -> list[str]:
 
 
 def room(module: str) -> str:
-    """The room that a module is in."""
-    return module.split(".")[1] if "." in module else TABLE_OF_CONTENTS
+    """The room that a module is in; the package itself for its table of contents. The lessons' folders are one room."""
+    name = module.split(".")[1] if "." in module else module
+    return re.sub(r"^lesson\d\d$", "lessons", name)
 
 
 def forbidden(module: str, others: set[str]) -> set[str]:
     """The rooms of `others` that `module` must not import from."""
-    if module == TABLE_OF_CONTENTS:
+    package, here = module.partition(".")[0], room(module)
+    if here == package:
         return set()
-    here = room(module)
-    rooms = {room(other) for other in others} - {here}
-    return {
-        other for other in rooms - ROOMS[here].may_import if (module.removeprefix("fluxlite."), other) not in EXCEPTIONS
-    }
+    rooms = HOUSES[package]
+    below = {name for name, other in rooms.items() if other.floor < rooms[here].floor}
+    found = {room(other) for other in others if other.partition(".")[0] == package} - {here}
+    return found - below - ({package} if module in EXCEPTIONS else set())
