@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from . import costs, events, kernels
+from . import dispatch, events, launches
 from .array import SimulatedArray
-from .asked import Asked
 from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .events import listeners, tell
-from .memory import Buffer, Memory, Pool, root_of
+from .launches import Asked
+from .memory import Buffer, Memory, Pool, check_values, root_of
 from .place import Place, estimating, in_use
 from .presets import Preset, preset
 from .random import SimulatedGenerator
-from .refusals import check_values
 from .rules import computing_card
 
 
@@ -174,9 +173,9 @@ class Card:
 
     def launch_product(self, x: Any, y: Any, out: Any) -> None:
         """Record a matrix product, which may be too small to use all multiprocessors."""
-        share = min(1.0, costs.tiles(x, y, out) / self.multiprocessors)
-        work = costs.of_matmul(x, y, out) / share if share else 0.0
-        asked = kernels.launches_of_product(x, y)
+        share = min(1.0, launches.tiles(x, y, out) / self.multiprocessors)
+        work = launches.of_matmul(x, y, out) / share if share else 0.0
+        asked = launches.launches_of_product(x, y)
         kind = "f" if out.ndim > 2 and out.dtype.char == "e" else out.dtype.char  # CuPy computes these in float32
         nbytes = x.nbytes + y.nbytes + out.nbytes
         if asked.kernels:
@@ -187,10 +186,10 @@ class Card:
         self, name: str, arrays: list[np.ndarray], made: list[Any], args: Any, kwargs: dict, asked: Asked
     ) -> None:
         """Record the kernels of the NumPy function `name`, for the new arrays in its result."""
-        work = costs.operations(name, arrays, made, args, kwargs)
-        work /= costs.share(name, sum(result.size for result in made), self.multiprocessors)
+        work = launches.operations(name, arrays, made, args, kwargs)
+        work /= launches.share(name, sum(result.size for result in made), self.multiprocessors)
         kind = (made or arrays)[0].dtype.char if made or arrays else "f"
-        self.launch(name, costs.nbytes(name, arrays, made), work, kind, asked.kernels, asked.library)
+        self.launch(name, launches.nbytes(name, arrays, made), work, kind, asked.kernels, asked.library)
 
     def besides(self, name: str, asked: Asked, nbytes: int) -> None:
         """Record what a call asks for besides kernels: memory of this size set to zero or copied; copies; waits."""
@@ -234,7 +233,8 @@ class Card:
         return computing_card(self) if self.cards else self
 
     def compute(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
-        return (self.instead or _plainly)(function, *args, **kwargs)
+        """What NumPy computes, without its warnings, since a GPU makes inf and NaN silently; or shapes alone."""
+        return (self.instead or dispatch.quiet.run)(function, *args, **kwargs)
 
     # -- memory and random numbers ---------------------------------------------------------------
 
@@ -281,10 +281,6 @@ def together(cards: list[Any]) -> list[Any]:
         for card in cards:
             card.cards = tuple(cards)
     return cards
-
-
-def _plainly(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    return function(*args, **kwargs)
 
 
 _devices: list[Device] = []

@@ -6,43 +6,42 @@ through ``__array_ufunc__`` (NEP 13); all others (`np.sum`, `np.concatenate`) th
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import costs, kernels, rules, surface
-from .asked import Asked
-from .atomic import add_at
-from .costs import TEN_EACH
-from .emptied import empty
-from .indexing import array_of, wrapped
-from .made import from_host
-from .memory import Stored, root_of
-from .quiet import quiet
-from .refusals import SCALARS, check_dtype, refusal
-from .rules import device_among, host_operand, is_foreign, one_device, values_on
+from . import launches, rules, surface
+from .indexing import add_at, array_of, wrapped
+from .launches import TEN_EACH, Asked
+from .made import empty, from_host
+from .memory import Stored, check_dtype, root_of
+from .rules import SCALARS, device_among, host_operand, is_foreign, one_device, refusal, values_on
 from .values import DIFFERENT, summed
+
+
+class _Quiet(threading.local):
+    """Runs a ufunc without NumPy's warnings, since a GPU makes inf and NaN silently.
+
+    `np.errstate` would do too, but entering a prepared context takes a tenth of the time.
+    """
+
+    def __init__(self) -> None:
+        context = contextvars.copy_context()
+        context.run(np.seterr, all="ignore")
+        self.run = context.run
+
+
+quiet = _Quiet()
+
 
 # ---------------------------------------------------------------------------------------------
 # Ufuncs: element by element
 # ---------------------------------------------------------------------------------------------
-
-
-def binary(ufunc: np.ufunc, x: Any, y: Any) -> Any:
-    """The operator of `ufunc` between `x`, one of our arrays, and anything."""
-    if isinstance(y, (Stored, *SCALARS)):
-        return call_ufunc(ufunc, (x, y))
-    if getattr(y, "__array_ufunc__", "none") is None:
-        return NotImplemented
-    return ufunc(x, y)  # NumPy asks both operands
-
-
-def reflected(ufunc: np.ufunc, x: Any, y: Any) -> Any:
-    """The operator of `ufunc` between anything and `x`, one of our arrays, on the right."""
-    return call_ufunc(ufunc, (y, x)) if isinstance(y, SCALARS) else ufunc(y, x)
 
 
 def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
@@ -119,7 +118,7 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             raise
         return _call_with_keywords(ufunc, inputs, values, {}, method, device)
     if type(result) is tuple:
-        return _many(device, ufunc, values, result, kernels.ONE)
+        return _many(device, ufunc, values, result, launches.ONE)
     if not result.flags.c_contiguous:  # CuPy's results lie in memory row by row, whatever the operands do
         result = result.copy()
     if ufunc is np.matmul:
@@ -156,7 +155,7 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
         copy_if_shared(inputs, given[0])
     differs = DIFFERENT.get(ufunc.__name__) if method == "__call__" else summed
     result = _computed(device, differs, getattr(ufunc, method), values, plain)
-    asked = kernels.asked_by_method(ufunc, method, values, kwargs)
+    asked = launches.asked_by_method(ufunc, method, values, kwargs)
     if not given:
         return _many(device, ufunc, values, result, asked)
     if ufunc is np.matmul:
@@ -224,9 +223,9 @@ class Plan(NamedTuple):
 @functools.cache
 def plan_of(function: Callable) -> Plan:
     name = surface.name_of(function)
-    way = _OWN.get(name) or (_on_host if name in kernels.ON_HOST else None)
-    way = from_host if name in kernels.FROM_HOST else way
-    is_simple = not costs.is_special(name)
+    way = _OWN.get(name) or (_on_host if name in launches.ON_HOST else None)
+    way = from_host if name in launches.FROM_HOST else way
+    is_simple = not launches.is_special(name)
     try:
         found = inspect.signature(function).parameters.values()
         parameters = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
@@ -234,8 +233,8 @@ def plan_of(function: Callable) -> Plan:
         parameters = ()
     out = parameters.index("out") if "out" in parameters else len(parameters)
     return Plan(
-        name, parameters[:out], parameters[out:], way, name in _CALLING_BACK, name in kernels.ABOUT_ARRAYS, is_simple,
-        name in kernels.KEEPING_ORDER, surface.is_lacking(function), surface.refused_keywords(function),
+        name, parameters[:out], parameters[out:], way, name in _CALLING_BACK, name in launches.ABOUT_ARRAYS, is_simple,
+        name in launches.KEEPING_ORDER, surface.is_lacking(function), surface.refused_keywords(function),
         DIFFERENT.get(name),
     )  # fmt: skip
 
@@ -280,7 +279,7 @@ def _computed(device: Any, differs: Callable | None, function: Callable, args: S
 
 def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwargs: dict) -> None:
     """Record the kernels of a call with these array arguments and new results, and its other effects."""
-    asked = kernels.asked_by(plan.name, args, kwargs)
+    asked = launches.asked_by(plan.name, args, kwargs)
     if asked.kernels and plan.is_simple:
         nbytes = most = 0
         for x in (*arrays, *made):
@@ -289,7 +288,7 @@ def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwarg
         device.launch(plan.name, nbytes, most, (made or arrays)[0].dtype.char, asked.kernels, asked.library)
     elif asked.kernels:
         device.launch_function(plan.name, arrays, made, args, kwargs, asked)
-    if asked[1:5] != kernels.ONE[1:5]:
+    if asked[1:5] != launches.ONE[1:5]:
         device.besides(plan.name, asked, made[0].nbytes if made else 0)
 
 
@@ -298,7 +297,7 @@ def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     device, values = x.device.begin(), x._values
     differs = DIFFERENT.get(name) if values.dtype.char == "e" else None
     result = _computed(device, differs, getattr(np.ndarray, name), (values, *args), kwargs)
-    asked = kernels.asked_by(name, (values, *args), kwargs)
+    asked = launches.asked_by(name, (values, *args), kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
     device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, asked.kernels, asked.library)
     return device.new(result)
@@ -319,9 +318,9 @@ def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -
 
 def _host_argument(function: Callable, x: np.ndarray, device: Any, found: dict[int, Stored]) -> np.ndarray:
     name = surface.name_of(function)
-    if name in kernels.HOST_INDICES:
+    if name in launches.HOST_INDICES:
         device.copy_in(x, explicit=False)
-    elif name not in kernels.HOST_PARAMETERS:
+    elif name not in launches.HOST_PARAMETERS:
         raise refusal(function, x, device)
     return x
 
@@ -372,7 +371,7 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     length = x._values.size if axis is None else x._values.shape[axis]
     device = x.device.begin()
     result = np.take_along_axis(x._values, wrapped(indices._values, length), axis)
-    asked = kernels.asked_by("take_along_axis", (x._values, indices), {})
+    asked = launches.asked_by("take_along_axis", (x._values, indices), {})
     device.launch("take_along_axis", 2 * result.nbytes + indices.nbytes, count=asked.kernels)
     device.besides("take_along_axis", asked, indices.nbytes)
     return device.new(result)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .asked import Asked
+from .launches import Asked
 
 _STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a Philox generator in so many threads
 

@@ -9,9 +9,9 @@ from simgpu import lines, place
 from simgpu.host_reads import HostReads as HostReads
 from simgpu.lines import users_line as users_line
 from simgpu.random import CountedGenerator as CountedGenerator
-from simgpu.refusals import SCALARS as SCALARS
-from simgpu.refusals import one_number as one_number
-from simgpu.refusals import refusal as refusal
+from simgpu.rules import SCALARS as SCALARS
+from simgpu.rules import one_number as one_number
+from simgpu.rules import refusal as refusal
 from simgpu.words import WRITE
 
 from .base import gpu_in_use

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from simgpu.costs import TEN_EACH
+from simgpu.dispatch import quiet
+from simgpu.launches import TEN_EACH
 from simgpu.memory import Stored
-from simgpu.quiet import quiet
-from simgpu.refusals import refusal
-from simgpu.rules import one_device
+from simgpu.rules import one_device, refusal
 
 from .standin import NUMBERS, Trace
 

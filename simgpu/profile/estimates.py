@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..asked import Asked
 from ..clocks import HostClock
 from ..device import Card, Device
+from ..launches import Asked
 from ..memory import Stored
 from ..place import estimating
 from ..presets import Preset, preset
