@@ -129,11 +129,8 @@ class SimulatedArray(HostReads, Stored):
 
     # -- NumPy calls these (NEP 13, NEP 18) ------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return array_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-        return array_function(function, types, args, kwargs, self.device)
+    __array_ufunc__ = array_ufunc
+    __array_function__ = array_function
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(
@@ -162,8 +159,10 @@ class SimulatedArray(HostReads, Stored):
         made = device.new(values)
         return made if card is device else card.copy_from(device, made)
 
-    def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        return call(function, (self, *args), kwargs and _given(**kwargs), self.device)
+    def _call(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+        """NumPy's function of this array, with the keywords that ask for something."""
+        kwargs = {name: value for name, value in kwargs.items() if value is not None}
+        return call(function, (self, *args), kwargs, self.device)
 
     # -- operators: each calls the NumPy function with the same meaning -----------------------------
 
@@ -278,8 +277,7 @@ class SimulatedArray(HostReads, Stored):
         return self._view_or_copy(self._values.ravel(order), "ravel")
 
     def transpose(self, *axes: Any) -> SimulatedArray:
-        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
-        return self._view(self._values.transpose(order))
+        return self._view(self._values.transpose(*axes))
 
     def swapaxes(self, axis1: int, axis2: int) -> SimulatedArray:
         return self._view(self._values.swapaxes(axis1, axis2))
@@ -296,7 +294,7 @@ class SimulatedArray(HostReads, Stored):
     # -- copies and writes -----------------------------------------------------------------------
 
     __setitem__ = setitem
-
+    put = put
     def copy(self, order: str = "C") -> SimulatedArray:
         device, flags = self.device, self._values.flags
         if (card := current_card(device)) is device:
@@ -305,8 +303,7 @@ class SimulatedArray(HostReads, Stored):
         is_whole = flags.c_contiguous or order in "KA" and flags.f_contiguous
         return card.copy_from(device, self if is_whole else device.copy_within(self, order))
 
-    def __copy__(self) -> SimulatedArray:
-        return self.copy()
+    __copy__ = copy
 
     def __deepcopy__(self, memo: dict) -> SimulatedArray:
         return self.device.copy_within(self)  # beside the array: core.pyx:1787
@@ -339,9 +336,6 @@ class SimulatedArray(HostReads, Stored):
     def fill(self, value: Any) -> None:
         self[...] = value
 
-    def put(self, indices: Any, values: Any, mode: str = "wrap") -> None:
-        put(self, indices, values, mode)
-
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         _check_kind(kind)
         self._ordered("sort", axis, "stable")
@@ -367,6 +361,7 @@ class SimulatedArray(HostReads, Stored):
     max, min, all, any = _each(_chosen, "max min all any")
     argmax, argmin = _each(_placed, "argmax argmin")
     cumsum, cumprod = _each(_running, "cumsum cumprod")
+    take = take
     scatter_add, scatter_max, scatter_min = _each(_scattered, "scatter_add scatter_max scatter_min")
 
     def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
@@ -391,15 +386,12 @@ class SimulatedArray(HostReads, Stored):
     def round(self, decimals: int = 0, out: Any = None) -> SimulatedArray:
         return self._call(np.round, decimals, out=out)
 
-    def take(self, indices: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
-        return take(self, indices, axis, out)
-
     def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> SimulatedArray:
         return self._call(np.choose, choices, out=out, mode=mode)
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
         given = condition if isinstance(condition, Stored) else np.asarray(condition, np.int64)
-        return call(np.compress, (given, self, axis), _given(out=out), self.device)
+        return call(np.compress, (given, self, axis), {} if out is None else {"out": out}, self.device)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> SimulatedArray:
         return self._call(np.repeat, repeats, axis)
@@ -407,21 +399,13 @@ class SimulatedArray(HostReads, Stored):
     def nonzero(self) -> tuple[SimulatedArray, ...]:
         return self._call(np.nonzero)
 
-    def trace(
-        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
-    ) -> SimulatedArray:
+    def trace(self, offset=0, axis1=0, axis2=1, dtype=None, out=None):
         return self.diagonal(offset, axis1, axis2).sum(-1, dtype, out)
 
     def conj(self) -> SimulatedArray:
         return call_ufunc(np.conjugate, (self,)) if self.dtype.kind == "c" else self
 
-    def conjugate(self) -> SimulatedArray:
-        return self.conj()
-
-
-def _given(**keywords: Any) -> dict[str, Any]:
-    """The keywords that ask for something."""
-    return {name: value for name, value in keywords.items() if value is not None}
+    conjugate = conj
 
 
 def _check_kind(kind: Any) -> None:

@@ -70,7 +70,7 @@ def copy_if_shared(inputs: Any, out: Any) -> None:
             out.device.launch("copy", 2 * x._values.nbytes)
 
 
-def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
+def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Implements ``__array_ufunc__``. NotImplemented passes the call to another operand's type."""
     for x in inputs + kwargs["out"] if "out" in kwargs else inputs:
         if not isinstance(x, Stored) and is_foreign(x):
@@ -171,7 +171,7 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
 # ---------------------------------------------------------------------------------------------
 
 
-def array_function(function: Callable, types: Sequence[type], args: tuple, kwargs: dict, device: Any) -> Any:
+def array_function(x: Any, function: Callable, types: Sequence[type], args: tuple, kwargs: dict) -> Any:
     """Implements ``__array_function__``. NotImplemented passes the call to another operand's type, or raises."""
     for kind in types:
         if not issubclass(kind, (Stored, np.ndarray)):
@@ -182,7 +182,7 @@ def array_function(function: Callable, types: Sequence[type], args: tuple, kwarg
     check_dtype(kwargs.get("dtype"))
     if kwargs and plan.refused_keywords & kwargs.keys():
         raise surface.refused(plan.name, plan.refused_keywords & kwargs.keys())
-    return call(function, args, kwargs, device)
+    return call(function, args, kwargs, x.device)
 
 
 _PLAIN = frozenset((int, float, bool, str, type, type(None)))
@@ -377,14 +377,14 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     return device.new(result)
 
 
-def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
+def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
     """`np.put`, where an index out of range wraps around too. With ``mode="raise"``, the host waits for the answer."""
-    if not isinstance(a, Stored):
-        raise refusal(np.put, a, device_among((ind, v)))
-    ind, v = array_of(a.device, ind, None), array_of(a.device, v, a._values.dtype)
-    device = a.device.begin()
-    device.compute(np.put, a._values, ind._values, v._values, mode)
-    device.launch("put", 2 * v._values.nbytes + ind._values.nbytes)
+    if not isinstance(x, Stored):
+        raise refusal(np.put, x, device_among((indices, values)))
+    indices, values = array_of(x.device, indices, None), array_of(x.device, values, x._values.dtype)
+    device = x.device.begin()
+    device.compute(np.put, x._values, indices._values, values._values, mode)
+    device.launch("put", 2 * values._values.nbytes + indices._values.nbytes)
     if mode == "raise":
         device.besides("put", Asked(0, memsets=1, reads=(1,)), 1)
 
