@@ -37,13 +37,7 @@ class Card:
     # The estimate that this device belongs to. Only its own receipts see this device.
     estimate: object = None
 
-    def __init__(
-        self,
-        index: int,
-        like: Preset,
-        memory: int | None = None,
-        host: HostClock = HOST,
-    ) -> None:
+    def __init__(self, index: int, like: Preset, memory: int | None = None, host: HostClock = HOST) -> None:
         super().__init__(index, f"simulated {like.name}")  # type: ignore[call-arg]
         self.settings = (like, memory)
         self.card, self.multiprocessors = like.name, like.multiprocessors
@@ -63,9 +57,6 @@ class Card:
 
     # -- arrays: copying and making them ---------------------------------------------------------
 
-    def upload(self, x: np.ndarray) -> SimulatedArray:
-        return self.copy_in(x)
-
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
         """A copy of a host array on this device. `explicit` means the program asked for it.
 
@@ -74,6 +65,8 @@ class Card:
         result = self._copy_of(x)
         self._tell(events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
         return result
+
+    upload = copy_in
 
     def copy_in_pinned(self, x: np.ndarray, is_pinned: bool = False) -> tuple[SimulatedArray, int]:
         """A copy of a host array by way of pinned memory, and when it will be there. The host doesn't wait for it.
@@ -94,11 +87,10 @@ class Card:
     def _copy_of(self, x: np.ndarray) -> SimulatedArray:
         check_values(x)
         self._begin()
+        buffer = Buffer(self.pool, x.nbytes, None)  # first: a copy that doesn't fit mustn't fill the host's memory
         dtype = x.dtype.newbyteorder("=")  # a card reads a number's last byte first, as nearly all computers do
-        return self._buffered(x.nbytes, lambda: self.compute(np.array, x, dtype=dtype, order="K", subok=False))
-
-    def download(self, x: SimulatedArray) -> np.ndarray:
-        return self.copy_out(x)
+        buffer.root = values = self.compute(np.array, x, dtype=dtype, order="K", subok=False)
+        return SimulatedArray(values, self, buffer, None)
 
     def copy_out(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, which waits until the device has finished everything that computes `x`."""
@@ -106,9 +98,10 @@ class Card:
         self.wait(name, x.nbytes, explicit)
         return values
 
+    download = copy_out
+
     def copy_from(self, source: Any, x: SimulatedArray) -> SimulatedArray:
-        self._begin()
-        result = self._buffered(x.nbytes, lambda: self.compute(np.array, x._values, order="K", copy=True))
+        result = self._copy_of(x._values)
         self.count_copy_from(source, x.nbytes)
         return result
 
@@ -119,16 +112,10 @@ class Card:
 
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
         """A copy of `x` on this device, by a kernel."""
-        buffer = Buffer(self.pool, x._values.nbytes, None)  # as in _buffered, but faster
+        buffer = Buffer(self.pool, x._values.nbytes, None)
         values = x._values.copy(order) if self.instead is None else self.instead(np.ndarray.copy, x._values, order)
         buffer.root = values
         self.launch("copy", 2 * values.nbytes)
-        return SimulatedArray(values, self, buffer, None)
-
-    def _buffered(self, nbytes: int, make: Any) -> SimulatedArray:
-        """Reserve memory first, then make the values: a copy that doesn't fit mustn't fill the host's memory."""
-        buffer = Buffer(self.pool, nbytes, None)
-        buffer.root = values = make()
         return SimulatedArray(values, self, buffer, None)
 
     def new(self, values: np.ndarray) -> SimulatedArray:
@@ -190,6 +177,11 @@ class Card:
         work /= launches.share(name, sum(result.size for result in made), self.multiprocessors)
         kind = (made or arrays)[0].dtype.char if made or arrays else "f"
         self.launch(name, launches.nbytes(name, arrays, made), work, kind, asked.kernels, asked.library)
+
+    def ask(self, name: str, asked: Asked, nbytes: float, size: int) -> None:
+        """Record the kernels of a call, which move so many bytes, and what else it asks for: memory of this `size`."""
+        self.launch(name, nbytes, count=asked.kernels)
+        self.besides(name, asked, size)
 
     def besides(self, name: str, asked: Asked, nbytes: int) -> None:
         """Record what a call asks for besides kernels: memory of this size set to zero or copied; copies; waits."""

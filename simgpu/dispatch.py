@@ -143,15 +143,15 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     given = kwargs.get("out") or ()
     if len(given) > 1:
         raise ValueError("a GPU's ufuncs write to one array: out= takes exactly one")
-    for x in given + tuple(filter(lambda x: isinstance(x, (np.ndarray, Stored)), (kwargs.get("where"),))):
+    where = kwargs.get("where")
+    for x in (*given, where) if isinstance(where, (np.ndarray, Stored)) else given:
         if not isinstance(x, Stored):
             raise refusal(ufunc, x, device_among(given + inputs))
         device = one_device(device, x)
     plain = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items() if name != "out"}
-    if given:
-        plain["out"] = (given[0]._values,)
     device = device.begin()
     if given:
+        plain["out"] = (given[0]._values,)
         copy_if_shared(inputs, given[0])
     differs = DIFFERENT.get(ufunc.__name__) if method == "__call__" else summed
     result = _computed(device, differs, getattr(ufunc, method), values, plain)
@@ -312,16 +312,11 @@ def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -
     if isinstance(x, (list, tuple)):
         return type(x)([_unwrap(function, part, device, found) for part in x])
     if isinstance(x, np.ndarray):
-        return _host_argument(function, x, device, found)
-    return x
-
-
-def _host_argument(function: Callable, x: np.ndarray, device: Any, found: dict[int, Stored]) -> np.ndarray:
-    name = surface.name_of(function)
-    if name in launches.HOST_INDICES:
-        device.copy_in(x, explicit=False)
-    elif name not in launches.HOST_PARAMETERS:
-        raise refusal(function, x, device)
+        name = surface.name_of(function)
+        if name in launches.HOST_INDICES:
+            device.copy_in(x, explicit=False)
+        elif name not in launches.HOST_PARAMETERS:
+            raise refusal(function, x, device)
     return x
 
 
@@ -372,8 +367,7 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     device = x.device.begin()
     result = np.take_along_axis(x._values, wrapped(indices._values, length), axis)
     asked = launches.asked_by("take_along_axis", (x._values, indices), {})
-    device.launch("take_along_axis", 2 * result.nbytes + indices.nbytes, count=asked.kernels)
-    device.besides("take_along_axis", asked, indices.nbytes)
+    device.ask("take_along_axis", asked, 2 * result.nbytes + indices.nbytes, indices.nbytes)
     return device.new(result)
 
 
@@ -391,11 +385,11 @@ def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
 
 def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values, so all values must come to the host."""
-    name = surface.name_of(function)
-    there = [
-        x.device.copy_out(x, name, explicit=False) if isinstance(x, Stored) else x for x in (*args, *kwargs.values())
-    ]
-    return function(*there[: len(args)], **dict(zip(kwargs, there[len(args) :])))
+
+    def there(x: Any) -> Any:
+        return x.device.copy_out(x, surface.name_of(function), explicit=False) if isinstance(x, Stored) else x
+
+    return function(*map(there, args), **{name: there(x) for name, x in kwargs.items()})
 
 
 def _by(ours: Callable) -> Callable:

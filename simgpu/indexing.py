@@ -99,9 +99,7 @@ def scatter_add(x: Any, index: Any, values: Any) -> None:
     if device.instead is None:
         np.add.at(x._values, place, values._values)
     moved = 3 * values._values.nbytes + sum(array.nbytes for array in arrays)
-    asked = launches.asked_at(arrays, x._values)
-    device.launch("scatter_add", moved, count=asked.kernels)
-    device.besides("scatter_add", asked, values._values.nbytes)
+    device.ask("scatter_add", launches.asked_at(arrays, x._values), moved, values._values.nbytes)
 
 
 def write(device: Any, values: np.ndarray, place: Any, new: Any) -> None:
@@ -238,9 +236,7 @@ def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
     # What's there is read and written once for each place, and what's added is read.
     places = arrays[0].size if arrays and arrays[0].dtype.kind != "b" else len(x._values)
     moved = 2 * places * x._values[:1].nbytes + sum(y.nbytes for y in added + arrays)
-    asked = launches.asked_at(arrays, x._values)
-    device.launch(f"{ufunc.__name__}.at", moved, count=asked.kernels)
-    device.besides(f"{ufunc.__name__}.at", asked, x._values.nbytes)
+    device.ask(f"{ufunc.__name__}.at", launches.asked_at(arrays, x._values), moved, x._values.nbytes)
 
 
 class Flat:
