@@ -24,9 +24,7 @@ from .words import WRITE
 Axis = int | tuple[int, ...] | None
 _OPERANDS = (Stored, *SCALARS)
 
-# ---------------------------------------------------------------------------------------------
-# Methods that differ only by their names
-# ---------------------------------------------------------------------------------------------
+# -- Methods that differ only by their names -------------------------------------------------------
 
 
 def _each(make: Callable[[str], Any], names: str) -> Iterator[Any]:

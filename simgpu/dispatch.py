@@ -11,7 +11,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -39,9 +39,7 @@ class _Quiet(threading.local):
 quiet = _Quiet()
 
 
-# ---------------------------------------------------------------------------------------------
-# Ufuncs: element by element
-# ---------------------------------------------------------------------------------------------
+# -- Ufuncs: element by element --------------------------------------------------------------------
 
 
 def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
@@ -166,9 +164,7 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     return given[0]
 
 
-# ---------------------------------------------------------------------------------------------
-# All other functions
-# ---------------------------------------------------------------------------------------------
+# -- All other functions ---------------------------------------------------------------------------
 
 
 def array_function(x: Any, function: Callable, types: Sequence[type], args: tuple, kwargs: dict) -> Any:
@@ -190,20 +186,28 @@ _PLAIN = frozenset((int, float, bool, str, type, type(None)))
 _CALLING_BACK = surface.names("apply_along_axis apply_over_axes piecewise fromfunction")
 
 
-class Plan(NamedTuple):
+class Plan:
     """What we know about one of NumPy's functions, looked up once."""
 
-    name: str
-    parameters: tuple[str, ...]  # that can be given by position, up to `out`
-    after: tuple[str, ...]  # `out`, and those after it
-    way: Callable | None  # its special path, called with the function, its arguments and the device
-    calls_back: bool
-    is_about_arrays: bool
-    is_simple: bool  # its kernels read the arguments once and write the result, nothing else
-    keeps_order: bool  # its result lies in memory as its argument does
-    is_lacking: bool  # CuPy lacks it
-    refused_keywords: frozenset[str]  # CuPy's version doesn't take them
-    differs: Callable | None  # computes CuPy's values, where they aren't NumPy's
+    def __init__(self, function: Callable) -> None:
+        self.name = name = surface.name_of(function)
+        try:
+            found = inspect.signature(function).parameters.values()
+            known = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+        except ValueError:  # before NumPy 2.4, functions written in C don't tell
+            known = ()
+        out = known.index("out") if "out" in known else len(known)
+        self.parameters = known[:out]  # that can be given by position, up to `out`
+        self.after = known[out:]  # `out`, and those after it
+        # Its special path, called with the function, its arguments and the device.
+        self.way = from_host if name in launches.FROM_HOST else _on_host if name in launches.ON_HOST else _OWN.get(name)
+        self.calls_back = name in _CALLING_BACK
+        self.is_about_arrays = name in launches.ABOUT_ARRAYS
+        self.is_simple = not launches.is_special(name)  # its kernels read the arguments once and write the result
+        self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
+        self.is_lacking = surface.is_lacking(function)  # CuPy lacks it
+        self.refused_keywords = surface.refused_keywords(function)  # CuPy's version doesn't take them
+        self.differs = DIFFERENT.get(name)  # computes CuPy's values, where they aren't NumPy's
 
     def in_one_form(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments of a call as all that follows expects them: by name only `out`, and what can't stand before it.
@@ -220,23 +224,7 @@ class Plan(NamedTuple):
         return args, kwargs
 
 
-@functools.cache
-def plan_of(function: Callable) -> Plan:
-    name = surface.name_of(function)
-    way = _OWN.get(name) or (_on_host if name in launches.ON_HOST else None)
-    way = from_host if name in launches.FROM_HOST else way
-    is_simple = not launches.is_special(name)
-    try:
-        found = inspect.signature(function).parameters.values()
-        parameters = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
-    except ValueError:  # before NumPy 2.4, functions written in C don't tell
-        parameters = ()
-    out = parameters.index("out") if "out" in parameters else len(parameters)
-    return Plan(
-        name, parameters[:out], parameters[out:], way, name in _CALLING_BACK, name in launches.ABOUT_ARRAYS, is_simple,
-        name in launches.KEEPING_ORDER, surface.is_lacking(function), surface.refused_keywords(function),
-        DIFFERENT.get(name),
-    )  # fmt: skip
+plan_of = functools.cache(Plan)
 
 
 def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
@@ -341,9 +329,7 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
     return device.new(values)
 
 
-# ---------------------------------------------------------------------------------------------
-# Functions with a path of their own
-# ---------------------------------------------------------------------------------------------
+# -- Functions with a path of their own ------------------------------------------------------------
 
 
 def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:

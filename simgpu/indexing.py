@@ -196,9 +196,7 @@ def _count(x: Any, name: str, arrays: list[np.ndarray], moved: int) -> None:
     x.device.besides(f"{name} with a mask" if asked.reads else name, asked, moved)
 
 
-# ---------------------------------------------------------------------------------------------
-# ``np.add.at`` and its like: many threads change one place, one after the other, by atomic operations
-# ---------------------------------------------------------------------------------------------
+# -- ``np.add.at`` and its like: many threads change one place, one after the other, by atomic operations
 
 # The types with atomic operations.
 _ATOMIC = {

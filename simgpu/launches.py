@@ -162,9 +162,7 @@ def _agreement(x, y, *rest, **kwargs):
     return Asked(1 + (2 if size >= _TINY else 1))
 
 
-# ---------------------------------------------------------------------------------------------
-# Pieces, places, order
-# ---------------------------------------------------------------------------------------------
+# -- Pieces, places, order -------------------------------------------------------------------------
 
 _MANY = 2 * 1024 * 1024  # bytes per array, from which CuPy copies arrays one by one, however many there are
 _CHUNK = 512  # a scan's kernels each take this many elements together
@@ -397,9 +395,7 @@ def asked_at(arrays: Sequence[np.ndarray], x: np.ndarray, found: bool = True) ->
     return ONE if len(arrays) <= 1 else Asked(len(arrays) + 1, memsets=1)
 
 
-# ---------------------------------------------------------------------------------------------
-# How much work that is. We count operations roughly: one per element, unless it's listed here.
-# ---------------------------------------------------------------------------------------------
+# -- How much work that is. We count operations roughly: one per element, unless it's listed here.
 
 # Each element of these takes a series or a division in steps, not one instruction.
 TEN_EACH = names(

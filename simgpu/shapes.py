@@ -60,9 +60,7 @@ def outcome(function: Callable, *args: Any, **kwargs: Any) -> Any:
     return function(*args, **kwargs) if rule is None else rule(function, args, kwargs)
 
 
-# ---------------------------------------------------------------------------------------------
-# Ufuncs
-# ---------------------------------------------------------------------------------------------
+# -- Ufuncs ----------------------------------------------------------------------------------------
 
 
 def _ufunc(ufunc: np.ufunc, args: tuple, kwargs: dict) -> Any:
@@ -102,9 +100,7 @@ def _method(ufunc: np.ufunc, method: str, args: tuple, kwargs: dict) -> Any:
     return _reduced(function, args, kwargs) if method == "reduce" else function(*args, **kwargs)
 
 
-# ---------------------------------------------------------------------------------------------
-# Other functions
-# ---------------------------------------------------------------------------------------------
+# -- Other functions -------------------------------------------------------------------------------
 
 
 def _reduced(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:

@@ -76,13 +76,11 @@ def name_of(function: Any) -> str:
     return f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
 
 
-@functools.cache
 def is_lacking(function: Any) -> bool:
     """Whether CuPy lacks this function."""
     return name_of(function) in LACKING or name_of(function).startswith(LACKING_MODULES)
 
 
-@functools.cache
 def refused_keywords(function: Any) -> frozenset[str]:
     """The keywords of this NumPy function that CuPy's version doesn't take."""
     return frozenset(keyword for keyword, names in _REFUSED.items() if name_of(function) in names.split())

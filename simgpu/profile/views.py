@@ -72,9 +72,7 @@ def _time(receipt: Counts) -> str:
     return f"{receipt.seconds}; {duration(receipt.wall_seconds)} of this machine's time to simulate it"
 
 
-# ---------------------------------------------------------------------------------------------
-# By line
-# ---------------------------------------------------------------------------------------------
+# -- By line ---------------------------------------------------------------------------------------
 
 
 class Lines(list):
@@ -97,9 +95,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join([*(f"{cell:>{width}}" for cell, width in zip(row, widths)), row[-1]]) for row in rows)
 
 
-# ---------------------------------------------------------------------------------------------
-# Two receipts
-# ---------------------------------------------------------------------------------------------
+# -- Two receipts ----------------------------------------------------------------------------------
 
 
 def comparison(this: Counts, other: Counts) -> Table:
