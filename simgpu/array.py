@@ -293,6 +293,7 @@ class SimulatedArray(HostReads, Stored):
 
     __setitem__ = setitem
     put = put
+
     def copy(self, order: str = "C") -> SimulatedArray:
         device, flags = self.device, self._values.flags
         if (card := current_card(device)) is device:
