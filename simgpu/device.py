@@ -27,7 +27,6 @@ class Card:
 
     backend = "Simulated"
     kind_of_time = "simulated"
-
     index: int
     name: str
     # Computes instead of NumPy, called like ``compute(np.add, x, y)``; None means NumPy itself.
@@ -261,9 +260,7 @@ class Device(Card, Place):
     __hash__ = Place.__hash__
     in_use = property(lambda self: current)  # what says where unpickled arrays go
 
-    def __init__(
-        self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None, host: HostClock = HOST
-    ) -> None:
+    def __init__(self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None, host: Any = HOST) -> None:
         super().__init__(index, preset(like), memory, host)
 
 

@@ -35,9 +35,7 @@ def from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any
     return _array(device, **_USUALLY[function] | dict(zip(("a", "dtype", "order"), args)) | kwargs)
 
 
-def _array(
-    device: Any, a: Any, dtype: Any = None, order: Any = None, copy: Any = None, subok: bool = False, ndmin: int = 0
-) -> Any:
+def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
     if subok:
         raise NotImplementedError("subok: a GPU's arrays have no subclasses")
     order = order or "K"
@@ -48,7 +46,7 @@ def _array(
         # A number fills memory on the device, without a copy.
         return device.copy_in(values) if values.ndim else array_of(device, values[()], values.dtype)
     if isinstance(a, Stored):
-        made: Any = found[0]
+        made = found[0]
     else:  # joined on the device, as by np.concatenate
         made = np.concatenate([x.reshape(1) if x.ndim == 0 else x for x in found]).reshape(shape)
         order, copy = ("F" if order == "F" else "C"), None

@@ -72,7 +72,7 @@ def _elementwise(function, args, kwargs):
     if len(args) < 2 and function is np.where:
         return function(*args, **kwargs)
     shape = np.broadcast_shapes(*(np.shape(x) for x in (*args, *kwargs.values()) if isinstance(x, np.ndarray)))
-    found = function(*map(_empty, args), **{name: _empty(x) for name, x in kwargs.items()})
+    found = function(*map(_empty, args), **{name: _empty(x) for name, x in kwargs.items() if name != "where"})
     return tuple(untouched(shape, x.dtype) for x in found) if type(found) is tuple else untouched(shape, found.dtype)
 
 
