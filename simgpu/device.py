@@ -62,7 +62,7 @@ class Card:
         The host doesn't wait for it: it copies `x` to pinned memory, and the rest is work for the device, in order.
         """
         result = self._copy_of(x)
-        self._tell(events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
+        tell(self, events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
         return result
 
     upload = copy_in
@@ -76,7 +76,7 @@ class Card:
         """
         result = self._copy_of(x)
         span = self.lanes.copy_in_pinned(x.nbytes, is_pinned)
-        self._tell(events.HOST_TO_DEVICE, "copy", span, nbytes=x.nbytes)
+        tell(self, events.HOST_TO_DEVICE, "copy", span, nbytes=x.nbytes)
         return result, span.end
 
     def wait_for(self, time: int) -> None:
@@ -107,7 +107,7 @@ class Card:
     def count_copy_from(self, source: Any, nbytes: int) -> None:
         """Record that memory was copied here from another card, as it is."""
         span = self.lanes.copy_from(source.lanes, nbytes)
-        self._tell(events.DEVICE_TO_DEVICE, f"copy from {source!r}", span, nbytes=nbytes)
+        tell(self, events.DEVICE_TO_DEVICE, f"copy from {source!r}", span, nbytes=nbytes)
 
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
         """A copy of `x` on this device, by a kernel."""
@@ -149,13 +149,13 @@ class Card:
         self._is_new = False
         span = self.lanes.start()
         if span is not None:
-            self._tell(events.FIRST_USE, "CUDA and cuBLAS", span)
+            tell(self, events.FIRST_USE, "CUDA and cuBLAS", span)
 
     def _tell_launch(self, name: str, count: int, loaded: int, span: list[int], figures: Any = None) -> None:
         asked, went_on, start, end = span
         if loaded > asked:
-            tell(self, events.FIRST_USE, name, 1, 0, True, Span(asked, loaded, asked, loaded))
-        tell(self, events.LAUNCH, name, count, 0, True, Span(loaded, went_on, start, end), figures)
+            tell(self, events.FIRST_USE, name, Span(asked, loaded, asked, loaded))
+        tell(self, events.LAUNCH, name, Span(loaded, went_on, start, end), count, figures=figures)
 
     def launch_product(self, x: Any, y: Any, out: Any) -> None:
         """Record a matrix product, which may be too small to use all multiprocessors."""
@@ -189,32 +189,28 @@ class Card:
         for _ in range(asked.copies):
             self.copy_on_card(nbytes)
         for size in asked.uploads:
-            self._tell(events.HOST_TO_DEVICE, name, self.lanes.copy_in(size), nbytes=size, explicit=False)
+            tell(self, events.HOST_TO_DEVICE, name, self.lanes.copy_in(size), nbytes=size, explicit=False)
         for size in asked.reads:
             self.wait(name, size)
 
     def copy_on_card(self, nbytes: int) -> None:
         """Record that memory was copied on the card, as it is, without a kernel."""
         _, *span = self.lanes.launch(COPY, 2 * nbytes)
-        self._tell(events.DEVICE_TO_DEVICE, "copy", Span(*span), nbytes=nbytes)
+        tell(self, events.DEVICE_TO_DEVICE, "copy", Span(*span), nbytes=nbytes)
 
     def memset(self, name: str, nbytes: int) -> None:
         """Record that memory was set to zero, which needs no kernel."""
         _, *span = self.lanes.launch(MEMSET, nbytes)
-        self._tell(events.MEMSET, name, Span(*span), nbytes=nbytes)
+        tell(self, events.MEMSET, name, Span(*span), nbytes=nbytes)
 
     def wait(self, name: str, nbytes: int, explicit: bool = False) -> None:
         """The program needs `nbytes` from the device, so it waits until they're computed and copied."""
         span = self.lanes.copy_out(nbytes)
-        self._tell(events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
-        self._tell(events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
+        tell(self, events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
+        tell(self, events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
 
     def synchronize(self) -> None:
-        self._tell(events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
-
-    def _tell(self, kind: str, name: str, span: Span, nbytes: int = 0, explicit: bool = True) -> None:
-        if listeners:
-            tell(self, kind, name, 1, nbytes, explicit, span)
+        tell(self, events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
 
     def clock(self) -> float:
         return self.host.now / 1e9

@@ -20,7 +20,7 @@ from .indexing import add_at, array_of, wrapped
 from .launches import TEN_EACH, Asked
 from .made import empty, from_host
 from .memory import Stored, check_dtype, root_of
-from .rules import SCALARS, device_among, host_operand, is_foreign, one_device, refusal, values_on
+from .rules import SCALARS, device_among, host_operand, one_device, refusal, values_on
 from .values import DIFFERENT, summed
 
 
@@ -71,8 +71,8 @@ def copy_if_shared(inputs: Any, out: Any) -> None:
 def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Implements ``__array_ufunc__``. NotImplemented passes the call to another operand's type."""
     for x in inputs + kwargs["out"] if "out" in kwargs else inputs:
-        if not isinstance(x, Stored) and is_foreign(x):
-            return NotImplemented
+        if not isinstance(x, (Stored, np.ndarray, *SCALARS)) and hasattr(x, "__array_ufunc__"):
+            return NotImplemented  # its type may know ours
     if ufunc.__name__ in surface.LACKING_UFUNCS:
         raise surface.lacking(ufunc.__name__)
     if method == "__call__" and not kwargs:

@@ -246,11 +246,8 @@ def _sorted(x, axis=-1, *rest, **kwargs):
 
 
 KERNELS: dict[str, Entry] = {
-    "zeros": Asked(0, memsets=1),  # _creation/basic.py:224
-    "zeros_like": Asked(0, memsets=1),  # _creation/basic.py:257
-    "empty": NOTHING,
-    "empty_like": NOTHING,
-    "ix_": NOTHING,
+    "zeros": Asked(0, memsets=1), "zeros_like": Asked(0, memsets=1),  # _creation/basic.py:224, :257
+    "empty": NOTHING, "empty_like": NOTHING, "ix_": NOTHING,
     # sums and their like, _core/_routines_math.pyx:88 and _core/_routines_statistics.pyx
     "sum": _total, "prod": _total, "mean": _mean,
     "average": lambda x, axis=None, weights=None, *rest, **kwargs: (
@@ -317,19 +314,15 @@ KERNELS: dict[str, Entry] = {
 
 # The results of these lie in memory as their first argument does; of all others, row by row.
 KEEPING_ORDER = names("zeros_like ones_like full_like empty_like roll pad astype sort zeros full")
-
 # These answer on the host, from what the host knows.
 ABOUT_ARRAYS = names(
     "ndim shape size result_type can_cast min_scalar_type common_type iscomplexobj isrealobj may_share_memory "
     "shares_memory"
 )
-
 # These need all values on the host.
 ON_HOST = names("array_repr array_str array2string save savez savez_compressed savetxt")
-
 # With ``like=x``, these make a device array from host values.
 FROM_HOST = names("array asarray asanyarray ascontiguousarray asfortranarray frombuffer fromiter fromstring loadtxt")
-
 # These accept host arrays: CuPy uses them on the host (parameters), or copies them (indices).
 HOST_PARAMETERS = names("split array_split hsplit vsplit dsplit pad tile reshape transpose")
 HOST_INDICES = names("take take_along_axis put_along_axis put choose compress delete")
@@ -343,13 +336,11 @@ def asked_by(name: str, args: Sequence, kwargs: dict) -> Asked:
 
 def asked_by_method(ufunc: np.ufunc, method: str, values: Sequence, kwargs: dict) -> Asked:
     """What ``np.add.reduce(x)`` and the like ask for. A ufunc that's just called is one kernel."""
-    if method == "__call__":
-        return ONE
+    axis = kwargs.get("axis", values[1] if len(values) > 1 else 0)
     if method == "outer":
         return Asked(3)  # copies of both operands, stretched
     if method == "accumulate":
-        return _running(*values[:1], kwargs.get("axis", values[1] if len(values) > 1 else 0))
-    axis = kwargs.get("axis", values[1] if len(values) > 1 else 0)
+        return _running(values[0], axis)
     return _total(values[0], axis) if method == "reduce" and ufunc.__name__ in ("add", "multiply") else ONE
 
 
@@ -463,7 +454,6 @@ _OPERATIONS: dict[str, Callable[..., float]] = {
     "sort": _compared, "argsort": _compared, "unique": _compared, "median": _compared, "partition": _compared,
 }  # fmt: skip
 _PRODUCTS = names("dot inner tensordot einsum")
-
 # These look only at their argument's shape and dtype.
 _NOT_READ = names("zeros_like ones_like full_like empty_like")
 # These read as much as they write, however large the array that they pick from.

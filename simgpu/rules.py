@@ -59,11 +59,6 @@ def one_number(value: Any, device: Any) -> Any:
     return float(value)  # an array that's tracked for a gradient refuses this, and says why
 
 
-def is_foreign(x: Any) -> bool:
-    """Whether `x` has an array type that isn't ours and may know ours. Then NumPy should ask it instead."""
-    return not isinstance(x, (Stored, np.ndarray, *SCALARS)) and hasattr(x, "__array_ufunc__")
-
-
 def host_operand(function: Any, x: Any, operands: tuple, kwargs: dict | None) -> Any:
     """`x`, an operand that isn't a device array, if that's allowed. Raises `TypeError` if not."""
     if isinstance(x, SCALARS):
