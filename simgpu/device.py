@@ -126,9 +126,7 @@ class Card:
 
     # -- events, which take time and are reported to receipts -------------------------------------
 
-    def launch(
-        self, name: str, nbytes: float, operations: float = 0.0, kind: str = "f", count: int = 1, library: bool = False
-    ) -> None:
+    def launch(self, name, nbytes, operations=0.0, kind="f", count=1, library=False):
         """Record `count` kernels launched by the operation `name`, with their total bytes and operations."""
         if self._is_new:
             self._begin()
@@ -168,9 +166,7 @@ class Card:
             self.launch("matmul", nbytes, work, kind, asked.kernels, asked.library)
         self.besides("matmul", asked, nbytes)
 
-    def launch_function(
-        self, name: str, arrays: list[np.ndarray], made: list[Any], args: Any, kwargs: dict, asked: Asked
-    ) -> None:
+    def launch_function(self, name: str, arrays: list, made: list, args: Any, kwargs: dict, asked: Asked) -> None:
         """Record the kernels of the NumPy function `name`, for the new arrays in its result."""
         work = launches.operations(name, arrays, made, args, kwargs)
         work /= launches.share(name, sum(result.size for result in made), self.multiprocessors)

@@ -35,10 +35,7 @@ class Event(NamedTuple):
 listeners: list[Callable[[Event], None]] = []
 
 
-def tell(
-    device: Any, kind: str, name: str, span: Any, times: int = 1, nbytes: int = 0, explicit: bool = True,
-    figures: Any = None,
-) -> None:  # fmt: skip
+def tell(device, kind, name, span, times=1, nbytes=0, explicit=True, figures=None):
     """Report an event to all listeners. Without any it costs next to nothing."""
     if not listeners:
         return

@@ -74,15 +74,12 @@ def _way(x: np.ndarray, axis: Any) -> str:
     flags = x.flags
     if not (flags.c_contiguous or flags.f_contiguous):
         return "other"
-    if axis is None:
-        return "all"
-    axes = sorted(i % x.ndim for i in (axis if isinstance(axis, tuple) else (axis,)))
+    axes = range(x.ndim) if axis is None else sorted(i % x.ndim for i in (axis if type(axis) is tuple else (axis,)))
     if len(axes) == x.ndim:
         return "all"
     if not axes or axes[-1] - axes[0] + 1 != len(axes):
         return "other"
-    rows = axes[-1] == x.ndim - 1 if flags.c_contiguous else axes[0] == 0
-    return "rows" if rows else "other"
+    return "rows" if (axes[-1] == x.ndim - 1 if flags.c_contiguous else axes[0] == 0) else "other"
 
 
 def _own(x, axis=None, *rest, **kwargs):
