@@ -360,7 +360,6 @@ class SimulatedArray(HostReads, Stored):
     max, min, all, any = _each(_chosen, "max min all any")
     argmax, argmin = _each(_placed, "argmax argmin")
     cumsum, cumprod = _each(_running, "cumsum cumprod")
-    take = take
     scatter_add, scatter_max, scatter_min = _each(_scattered, "scatter_add scatter_max scatter_min")
 
     def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
@@ -384,6 +383,9 @@ class SimulatedArray(HostReads, Stored):
 
     def round(self, decimals: int = 0, out: Any = None) -> SimulatedArray:
         return self._call(np.round, decimals, out=out)
+
+    def take(self, indices: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
+        return take(self, indices, axis, out)
 
     def choose(self, choices: Any, out: Any = None, mode: Any = "raise") -> SimulatedArray:
         return self._call(np.choose, choices, out=out, mode=mode)
