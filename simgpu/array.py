@@ -21,7 +21,6 @@ from .memory import Stored, check_dtype, root_of
 from .rules import SCALARS, current_card, values_on
 from .words import WRITE
 
-Axis = int | tuple[int, ...] | None
 _OPERANDS = (Stored, *SCALARS)
 
 # -- Methods that differ only by their names -------------------------------------------------------
@@ -280,7 +279,7 @@ class SimulatedArray(HostReads, Stored):
     def swapaxes(self, axis1: int, axis2: int) -> SimulatedArray:
         return self._view(self._values.swapaxes(axis1, axis2))
 
-    def squeeze(self, axis: Axis = None) -> SimulatedArray:
+    def squeeze(self, axis: Any = None) -> SimulatedArray:
         return self._view(self._values.squeeze(axis))
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SimulatedArray:
@@ -362,7 +361,7 @@ class SimulatedArray(HostReads, Stored):
     cumsum, cumprod = _each(_running, "cumsum cumprod")
     scatter_add, scatter_max, scatter_min = _each(_scattered, "scatter_add scatter_max scatter_min")
 
-    def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
+    def ptp(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
         return self._call(np.ptp, axis, out=out, keepdims=keepdims)
 
     def argsort(self, axis: int | None = -1, kind: Any = None) -> SimulatedArray:

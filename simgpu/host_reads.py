@@ -11,10 +11,6 @@ import numpy as np
 from .words import in_words
 
 
-def _read_by(name: str) -> Any:
-    return lambda self: getattr(self._on_host(name), name)()
-
-
 def _converted_to(kind: type) -> Any:
     return lambda self: kind(self._on_host(kind.__name__))
 
@@ -53,8 +49,13 @@ class HostReads:
         self.device._reads(name)
         return self.device.copy_out(self, name, explicit=False)
 
-    item, tolist = _read_by("item"), _read_by("tolist")
     __int__, __float__, __complex__, __str__ = map(_converted_to, (int, float, complex, str))
+
+    def item(self) -> Any:
+        return self._on_host("item").item()
+
+    def tolist(self) -> Any:
+        return self._on_host("tolist").tolist()
 
     def tobytes(self, order: Any = "C") -> bytes:
         return self._on_host("tobytes").tobytes(order)

@@ -53,8 +53,7 @@ def understood(default: Any, entry: Callable, *args: Any, **kwargs: Any) -> Any:
         return default
 
 
-# ---------------------------------------------------------------------------------------------
-# Sums, means and their like. CuPy has three ways:
+# -- Sums, means and their like. CuPy has three ways: ----------------------------------------------
 #
 # 1. CUB, NVIDIA's library, for whole arrays or along the last axes, of numbers of some types: one kernel, or two for a
 #    whole array that's too large for one block of threads (`cub_reduction` in CuPy's cuda/cub.pyx:446).
@@ -62,7 +61,6 @@ def understood(default: Any, entry: Callable, *args: Any, **kwargs: Any) -> Any:
 # 3. A kernel of CuPy's own, for everything else: one.
 #
 # CUB wants memory in one piece.
-# ---------------------------------------------------------------------------------------------
 
 _BLOCK = 16 * 1024  # bytes that one block of threads reduces: 256 threads with 16 numbers of 4 bytes each
 _TINY = 128  # CuPy reduces fewer elements without CUB's blocks

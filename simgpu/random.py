@@ -83,7 +83,7 @@ class SimulatedGenerator(CountedGenerator):
         if device.instead is None:
             values = np.asarray(draw(numpys))
         else:  # shapes alone
-            values = untouched(() if size is None else (size,) if isinstance(size, int) else tuple(size), dtype)
+            values = untouched(() if size is None else size, dtype)
         device.memset("generator", _STATE * device.multiprocessors)
         device.launch(name, values.nbytes, 10 * values.size, values.dtype.char, asked.kernels + 1)
         device.besides(name, asked, 8)

@@ -30,8 +30,9 @@ class TooLargeError(MemoryError):
         self.nbytes = nbytes
 
 
-def untouched(shape: tuple[int, ...], dtype: Any, like: tuple = ()) -> np.ndarray:
+def untouched(shape: Any, dtype: Any, like: tuple = ()) -> np.ndarray:
     """Zeros of this shape, in the memory order that NumPy's "K" would choose for the arrays `like`."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
     arrays = [x for x in like if isinstance(x, np.ndarray) and x.ndim == len(shape) > 1]
     columns = bool(arrays) and all(x.flags.f_contiguous and not x.flags.c_contiguous for x in arrays)
     order: Any = "F" if columns else "C"
@@ -111,11 +112,10 @@ def _reduced(function, args, kwargs):
 def _alike(function, args, kwargs):
     """``np.zeros_like`` and its kin."""
     x = args[0]
-    shape = kwargs.get("shape")
     at = {np.full_like: 2}.get(function, 1)  # type: ignore[call-overload]
     dtype = kwargs.get("dtype") or (args[at] if len(args) > at else None) or x.dtype
-    shape = x.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
-    return untouched(shape, dtype, (x,))
+    shape = kwargs.get("shape")
+    return untouched(x.shape if shape is None else shape, dtype, (x,))
 
 
 def _copied(function, args, kwargs):
