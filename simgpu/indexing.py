@@ -61,7 +61,6 @@ def in_numbers(index: Any) -> Any:
 
 
 def setitem(x: Any, index: Any, value: Any) -> None:
-    """``x[index] = value``."""
     if is_basic(index):
         _set_part(x, _ending_in_ellipsis(index), value)
         return

@@ -68,7 +68,6 @@ class Place:
 
     @property
     def rng(self) -> Any:
-        """This card's generator of random numbers."""
         if self._rng is None:
             self.seed(None)
         return self._rng

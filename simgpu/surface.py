@@ -54,7 +54,6 @@ def name_of(function: Any) -> str:
 
 
 def is_lacking(function: Any) -> bool:
-    """Whether CuPy lacks this function."""
     return name_of(function) in LACKING or name_of(function).startswith(LACKING_MODULES)
 
 
@@ -64,7 +63,6 @@ def refused_keywords(function: Any) -> frozenset[str]:
 
 
 def lacking(name: str) -> TypeError:
-    """The error for a function that CuPy lacks."""
     return TypeError(
         f"np.{name} does not exist for arrays on a GPU (CuPy has none). Build it from other functions, or use "
         f"{WRITE['to the host']}(x)."
@@ -72,7 +70,6 @@ def lacking(name: str) -> TypeError:
 
 
 def refused(name: str, keywords: Any) -> TypeError:
-    """The error for keywords that CuPy's function doesn't take."""
     if "device" in keywords and name in ("eye", "full", "ones"):  # which NumPy asks for with like=
         return TypeError(
             f"np.{name}(…, like=x) makes no array on a GPU: NumPy adds device=, which CuPy's {name} doesn't take. "
