@@ -276,7 +276,7 @@ def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwarg
         device.launch(plan.name, nbytes, most, (made or arrays)[0].dtype.char, asked.kernels, asked.library)
     elif asked.kernels:
         device.launch_function(plan.name, arrays, made, args, kwargs, asked)
-    if asked[1:5] != launches.ONE[1:5]:
+    if asked is not launches.ONE:
         device.besides(plan.name, asked, made[0].nbytes if made else 0)
 
 
