@@ -166,6 +166,7 @@ class Counts:
         )  # fmt: skip
 
     def lines(self) -> list[LineCosts]:
+        """What each line of the program cost, most launches first."""
         found = [replace(costs, line=text_of(place)) for place, costs in self._lines.items()]
         return sorted(found, key=lambda costs: (-costs.launches, -costs.copies, -costs.waits, costs.line))
 
