@@ -1,6 +1,6 @@
 """What CuPy 14.2 asks of a GPU for each of these lines: kernels, memsets, copies, waits; and where its source says so.
 
-The simulated GPU's rules (``simgpu/kernels.py``) must give the same, and so must CuPy itself: in a
+The simulated GPU's rules (``simgpu/launches.py``) must give the same, and so must CuPy itself: in a
 rehearsal on a computer without a card (``pytest -m cuda``), where it decides everything and only the kernels are acted,
 and on a card, where ``python -m benchmarks.record --launches`` counts.
 

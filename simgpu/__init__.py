@@ -8,12 +8,12 @@
 >>> y, r.launches
 (array([1., 3., 5.])  # Simulated:0, 2)
 
-Read `array.py` and `operators.py` (the array and what you can write with it), `dispatch.py` (the path that every call
-takes) and `indexing.py`, `rules.py` and `surface.py` (what we refuse, as CuPy does), `kernels.py` (what a call
-launches) and `costs.py` (how much work that is), `clocks.py` (what runs when, and what waits), `device.py`,
-`place.py`, `memory.py`, `random.py` and `presets.py` (the device itself), `shapes.py` (computing with shapes alone)
-and `calibration.py` (a preset that fits a card's measurements). `profile/` counts what a program asks of the GPU, and
-`jit/` runs kernels written by hand.
+Read `array.py` (what you can write with an array), `dispatch.py` (the path that every call takes), `indexing.py` and
+`made.py` (new arrays), `rules.py` and `surface.py` (what we refuse, as CuPy does), `launches.py` (what a call launches,
+and how much work that is), `clocks.py` (what runs when, and what waits), `device.py`, `place.py`, `memory.py`,
+`random.py` and `presets.py` (the device itself), `shapes.py` (computing with shapes alone) and `calibration.py` (a
+preset that fits a card's measurements). `profile/` counts what a program asks of the GPU, and `jit/` runs kernels
+written by hand.
 """
 
 from __future__ import annotations

@@ -6,39 +6,39 @@ there is counted here.
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
-from .asked import ONE, Asked
-from .atomic import scatter
-from .dispatch import array_function, array_ufunc, call, call_ufunc, put, reduction, take
-from .flat import Flat
+from .dispatch import array_function, array_ufunc, call, call_ufunc, in_place, put, reduction, take
 from .host_reads import HostReads, check_host
-from .indexing import getitem, setitem, write
-from .memory import Stored, root_of
-from .operators import Operators
-from .quiet import quietly
-from .refusals import check_dtype
-from .rules import current_card, values_on
+from .indexing import Flat, getitem, scatter, setitem, write
+from .launches import ONE, Asked
+from .memory import Stored, check_dtype, root_of
+from .rules import SCALARS, current_card, values_on
 from .words import WRITE
 
-Index = Any
-Axis = int | tuple[int, ...] | None
+_OPERANDS = (Stored, *SCALARS)
+
+# -- Methods that differ only by their names -------------------------------------------------------
 
 
 def _each(make: Callable[[str], Any], names: str) -> Iterator[Any]:
-    """Methods that differ only by their names."""
     for name in names.split():
         method = make(name)
         method.__name__, method.__qualname__ = name, f"SimulatedArray.{name}"  # errors of a call show the second
         yield method
 
 
-def _reduced(name: str) -> Any:
-    def method(self: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+def _known(name: str) -> property:
+    return property(operator.attrgetter(f"_values.{name}"))
+
+
+def _reduced(name):
+    def method(self, axis=None, dtype=None, out=None, keepdims=False):
         check_dtype(dtype)
         if out is None:
             return reduction(self, name, axis, dtype, keepdims=keepdims)
@@ -47,17 +47,15 @@ def _reduced(name: str) -> Any:
     return method
 
 
-def _spread(name: str) -> Any:
-    def method(
-        self: Any, axis: Axis = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
-    ) -> Any:
+def _spread(name):
+    def method(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
         return self._call(getattr(np, name), axis, dtype, out=out, ddof=ddof, keepdims=keepdims)
 
     return method
 
 
-def _chosen(name: str) -> Any:
-    def method(self: Any, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Any:
+def _chosen(name):
+    def method(self, axis=None, out=None, keepdims=False):
         if out is None:
             return reduction(self, name, axis, keepdims=keepdims)
         return self._call(getattr(np, name), axis, out=out, keepdims=keepdims)
@@ -65,8 +63,8 @@ def _chosen(name: str) -> Any:
     return method
 
 
-def _placed(name: str) -> Any:
-    def method(self: Any, axis: int | None = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def _placed(name):
+    def method(self, axis=None, out=None, dtype=None, keepdims=False):
         places = reduction(self, name, axis, keepdims=keepdims)
         if dtype is not None:
             places = self.device.new(places._values.astype(dtype))
@@ -78,35 +76,58 @@ def _placed(name: str) -> Any:
     return method
 
 
-def _running(name: str) -> Any:
-    def method(self: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+def _running(name):
+    def method(self, axis=None, dtype=None, out=None):
         return self._call(getattr(np, name), axis, dtype, out=out)
 
     return method
 
 
-def _scattered(name: str) -> Any:
+def _scattered(name):
     ufunc = {"scatter_add": np.add, "scatter_max": np.maximum, "scatter_min": np.minimum}[name]
 
-    def method(self: Any, slices: Any, value: Any) -> None:
+    def method(self, slices, value):
         warnings.warn(f"x.{name} is deprecated: use np.{ufunc.__name__}.at(x, …)", DeprecationWarning, 2)
         scatter(ufunc, self, slices, value)
 
     return method
 
 
-class SimulatedArray(HostReads, Operators):
+def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
+    """The operators ``x + y``, ``y + x`` and ``x += y``, where `x` is one of our arrays."""
+
+    def on_the_left(x, y):
+        if isinstance(y, _OPERANDS):
+            return call_ufunc(ufunc, (x, y))
+        if getattr(y, "__array_ufunc__", "none") is None:
+            return NotImplemented
+        return ufunc(x, y)  # NumPy asks both operands
+
+    def on_the_right(x, y):
+        return call_ufunc(ufunc, (y, x)) if isinstance(y, SCALARS) else ufunc(y, x)
+
+    return on_the_left, on_the_right, lambda x, y: in_place(ufunc, x, y)
+
+
+def _alone(ufunc: np.ufunc) -> Callable[[Any], Any]:
+    return lambda x: call_ufunc(ufunc, (x,))
+
+
+def _never_equal(x: Any) -> bool:
+    """An object without its own equality equals no number: `x == None` is False everywhere, as on a GPU."""
+    return x is None or type(x).__eq__ is object.__eq__  # type: ignore[comparison-overlap]
+
+
+class SimulatedArray(HostReads, Stored):
     """An array on a simulated GPU (CUDA.jl: ``CuArray``). ``device(x)`` makes one, and so do operations on them."""
 
     __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
 
     # -- NumPy calls these (NEP 13, NEP 18) ------------------------------------------------------
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return array_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-        return array_function(function, types, args, kwargs, self.device)
+    __array_ufunc__ = array_ufunc
+    __array_function__ = array_function
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(
@@ -135,8 +156,45 @@ class SimulatedArray(HostReads, Operators):
         made = device.new(values)
         return made if card is device else card.copy_from(device, made)
 
-    def _call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        return call(function, (self, *args), kwargs and _given(**kwargs), self.device)
+    def _call(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+        """NumPy's function of this array, with the keywords that ask for something."""
+        kwargs = {name: value for name, value in kwargs.items() if value is not None}
+        return call(function, (self, *args), kwargs, self.device)
+
+    # -- operators: each calls the NumPy function with the same meaning -----------------------------
+
+    __add__, __radd__, __iadd__ = _operators(np.add)
+    __sub__, __rsub__, __isub__ = _operators(np.subtract)
+    __mul__, __rmul__, __imul__ = _operators(np.multiply)
+    __truediv__, __rtruediv__, __itruediv__ = _operators(np.divide)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _operators(np.floor_divide)
+    __mod__, __rmod__, __imod__ = _operators(np.remainder)
+    __and__, __rand__, __iand__ = _operators(np.bitwise_and)
+    __or__, __ror__, __ior__ = _operators(np.bitwise_or)
+    __xor__, __rxor__, __ixor__ = _operators(np.bitwise_xor)
+    __lshift__, __rlshift__, __ilshift__ = _operators(np.left_shift)
+    __rshift__, __rrshift__, __irshift__ = _operators(np.right_shift)
+    __divmod__, __rdivmod__ = _operators(np.divmod)[:2]
+    __matmul__, __rmatmul__ = _operators(np.matmul)[:2]
+    __lt__, __le__ = _operators(np.less)[0], _operators(np.less_equal)[0]
+    __gt__, __ge__ = _operators(np.greater)[0], _operators(np.greater_equal)[0]
+    __neg__, __pos__ = _alone(np.negative), _alone(np.positive)
+    __abs__, __invert__ = _alone(np.absolute), _alone(np.invert)
+    _power, __rpow__ = _operators(np.power)[:2]
+    _equal, _not_equal = _operators(np.equal)[0], _operators(np.not_equal)[0]
+
+    def __pow__(self, other: Any) -> Any:
+        # NumPy's own ** does this too: squaring is far cheaper than a power.
+        return call_ufunc(np.square, (self,)) if type(other) is int and other == 2 else self._power(other)
+
+    def __ipow__(self, other: Any) -> Any:
+        return call_ufunc(np.power, (self, other), {"out": (self,)})
+
+    def __eq__(self, other: Any) -> Any:
+        return np.zeros_like(self, dtype=bool) if _never_equal(other) else self._equal(other)
+
+    def __ne__(self, other: Any) -> Any:
+        return np.ones_like(self, dtype=bool) if _never_equal(other) else self._not_equal(other)
 
     # -- what the host knows without waiting for the device ---------------------------------------
 
@@ -151,19 +209,15 @@ class SimulatedArray(HostReads, Operators):
             raise AttributeError(f"x.shape = {shape} would need a copy: x.reshape({shape}) makes one")
         self._values = values
 
-    dtype = property(lambda self: self._values.dtype)
-    ndim = property(lambda self: self._values.ndim)
-    size = property(lambda self: self._values.size)
-    itemsize = property(lambda self: self._values.itemsize)
-    nbytes = property(lambda self: self._values.nbytes)
-    strides = property(lambda self: self._values.strides)
-    flags = property(lambda self: self._values.flags)
+    dtype, ndim, size, itemsize = map(_known, ("dtype", "ndim", "size", "itemsize"))
+    nbytes, strides, flags = map(_known, ("nbytes", "strides", "flags"))
 
     def __len__(self) -> int:
         return len(self._values)
 
     # -- views, which launch no kernel ------------------------------------------------------------
 
+    __getitem__ = getitem
     T = property(lambda self: self._view(self._values.T))
     mT = property(lambda self: self._view(self._values.mT))
     flat = property(lambda self: Flat(self))
@@ -185,9 +239,6 @@ class SimulatedArray(HostReads, Operators):
         if self.dtype.kind != "c":
             raise TypeError(f"an array of {self.dtype} has no imaginary part to set: x.astype(np.complex64) has one")
         self.imag[...] = value
-
-    def __getitem__(self, index: Index) -> Any:
-        return getitem(self, index)
 
     def __iter__(self) -> Iterator[SimulatedArray]:
         if self.ndim == 0:
@@ -223,13 +274,12 @@ class SimulatedArray(HostReads, Operators):
         return self._view_or_copy(self._values.ravel(order), "ravel")
 
     def transpose(self, *axes: Any) -> SimulatedArray:
-        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
-        return self._view(self._values.transpose(order))
+        return self._view(self._values.transpose(*axes))
 
     def swapaxes(self, axis1: int, axis2: int) -> SimulatedArray:
         return self._view(self._values.swapaxes(axis1, axis2))
 
-    def squeeze(self, axis: Axis = None) -> SimulatedArray:
+    def squeeze(self, axis: Any = None) -> SimulatedArray:
         return self._view(self._values.squeeze(axis))
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> SimulatedArray:
@@ -240,8 +290,8 @@ class SimulatedArray(HostReads, Operators):
 
     # -- copies and writes -----------------------------------------------------------------------
 
-    def __setitem__(self, index: Index, value: Any) -> None:
-        setitem(self, index, value)
+    __setitem__ = setitem
+    put = put
 
     def copy(self, order: str = "C") -> SimulatedArray:
         device, flags = self.device, self._values.flags
@@ -251,8 +301,7 @@ class SimulatedArray(HostReads, Operators):
         is_whole = flags.c_contiguous or order in "KA" and flags.f_contiguous
         return card.copy_from(device, self if is_whole else device.copy_within(self, order))
 
-    def __copy__(self) -> SimulatedArray:
-        return self.copy()
+    __copy__ = copy
 
     def __deepcopy__(self, memo: dict) -> SimulatedArray:
         return self.device.copy_within(self)  # beside the array: core.pyx:1787
@@ -278,15 +327,12 @@ class SimulatedArray(HostReads, Operators):
         device = self.device.begin()
         if same and (copy or lies_so):
             return device.copy_within(self, order)
-        values = quietly(device, np.ndarray.astype, self._values, dtype, order)
+        values = device.compute(np.ndarray.astype, self._values, dtype, order)
         device.launch("astype", self.nbytes + values.nbytes)
         return device.new(values)
 
     def fill(self, value: Any) -> None:
         self[...] = value
-
-    def put(self, indices: Any, values: Any, mode: str = "wrap") -> None:
-        put(self, indices, values, mode)
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         _check_kind(kind)
@@ -315,7 +361,7 @@ class SimulatedArray(HostReads, Operators):
     cumsum, cumprod = _each(_running, "cumsum cumprod")
     scatter_add, scatter_max, scatter_min = _each(_scattered, "scatter_add scatter_max scatter_min")
 
-    def ptp(self, axis: Axis = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
+    def ptp(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> SimulatedArray:
         return self._call(np.ptp, axis, out=out, keepdims=keepdims)
 
     def argsort(self, axis: int | None = -1, kind: Any = None) -> SimulatedArray:
@@ -345,7 +391,7 @@ class SimulatedArray(HostReads, Operators):
 
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> SimulatedArray:
         given = condition if isinstance(condition, Stored) else np.asarray(condition, np.int64)
-        return call(np.compress, (given, self, axis), _given(out=out), self.device)
+        return call(np.compress, (given, self, axis), {} if out is None else {"out": out}, self.device)
 
     def repeat(self, repeats: Any, axis: int | None = None) -> SimulatedArray:
         return self._call(np.repeat, repeats, axis)
@@ -353,21 +399,13 @@ class SimulatedArray(HostReads, Operators):
     def nonzero(self) -> tuple[SimulatedArray, ...]:
         return self._call(np.nonzero)
 
-    def trace(
-        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
-    ) -> SimulatedArray:
+    def trace(self, offset=0, axis1=0, axis2=1, dtype=None, out=None):
         return self.diagonal(offset, axis1, axis2).sum(-1, dtype, out)
 
     def conj(self) -> SimulatedArray:
         return call_ufunc(np.conjugate, (self,)) if self.dtype.kind == "c" else self
 
-    def conjugate(self) -> SimulatedArray:
-        return self.conj()
-
-
-def _given(**keywords: Any) -> dict[str, Any]:
-    """The keywords that ask for something."""
-    return {name: value for name, value in keywords.items() if value is not None}
+    conjugate = conj
 
 
 def _check_kind(kind: Any) -> None:

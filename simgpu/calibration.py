@@ -40,17 +40,10 @@ def calibrate(recorded: dict, *, name: str | None = None, like: Any = "NVIDIA T4
     base = preset(like)
     card = str(name or recorded.get("card", base.name))
     version = PRESETS[card].version + 1 if card in PRESETS else 1
-    fitted = base._replace(
-        name=card,
-        version=version,
-        source="",
-        memory=recorded.get("memory", base.memory),
-        multiprocessors=recorded.get("multiprocessors", base.multiprocessors),
-    )
+    known = {name: recorded.get(name, getattr(base, name)) for name in ("memory", "multiprocessors")}
+    fitted = base._replace(name=card, version=version, source="", **known)
     measured = [(entry, _median(entry)) for entry in recorded["measurements"]]
-    for fit in (_fit_host, _fit_copies, _fit_kernels):
-        fitted = fit(fitted, measured)
-    return fitted
+    return _fit_kernels(_fit_copies(_fit_host(fitted, measured), measured), measured)
 
 
 Measured = list[tuple[dict, float]]
@@ -74,13 +67,11 @@ def _median(entry: dict) -> float:
 
 
 def _fit_host(card: Preset, measured: Measured) -> Preset:
-    whats = ("launch", "library", "first use")
-    times = {what: [time for entry, time in measured if entry["what"] == what] for what in whats}
-    return _with(card, {what.replace(" ", "_"): statistics.median(found) for what, found in times.items() if found})
-
-
-def _with(card: Preset, figures: dict[str, Any]) -> Preset:
-    return card._replace(**figures)
+    for what in ("launch", "library", "first use"):
+        times = [time for entry, time in measured if entry["what"] == what]
+        if times:
+            card = card._replace(**{what.replace(" ", "_"): statistics.median(times)})  # type: ignore[arg-type]
+    return card
 
 
 def _fit_copies(card: Preset, measured: Measured) -> Preset:
@@ -113,7 +104,8 @@ def _fit_kernels(card: Preset, measured: Measured) -> Preset:
 
     start = [card.floor, *(1 / getattr(card, name) for name in names[1:])]
     found = _robust(longest, [time for _, time in kernels], start)
-    return _with(card, {"floor": float(found[0]), **{name: 1 / float(x) for name, x in zip(names[1:], found[1:])}})
+    rates = {name: 1 / float(x) for name, x in zip(names[1:], found[1:])}
+    return card._replace(floor=float(found[0]), **rates)  # type: ignore[arg-type]
 
 
 def _work(entry: dict, card: Preset) -> list[float]:

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from . import costs, events, kernels
+from . import dispatch, events, launches
 from .array import SimulatedArray
-from .asked import Asked
 from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .events import listeners, tell
-from .memory import Buffer, Memory, Pool, root_of
+from .launches import Asked
+from .memory import Buffer, Memory, Pool, check_values, root_of
 from .place import Place, estimating, in_use
 from .presets import Preset, preset
 from .random import SimulatedGenerator
-from .refusals import check_values
 from .rules import computing_card
 
 
@@ -28,7 +27,6 @@ class Card:
 
     backend = "Simulated"
     kind_of_time = "simulated"
-
     index: int
     name: str
     # Computes instead of NumPy, called like ``compute(np.add, x, y)``; None means NumPy itself.
@@ -38,13 +36,7 @@ class Card:
     # The estimate that this device belongs to. Only its own receipts see this device.
     estimate: object = None
 
-    def __init__(
-        self,
-        index: int,
-        like: Preset,
-        memory: int | None = None,
-        host: HostClock = HOST,
-    ) -> None:
+    def __init__(self, index: int, like: Preset, memory: int | None = None, host: HostClock = HOST) -> None:
         super().__init__(index, f"simulated {like.name}")  # type: ignore[call-arg]
         self.settings = (like, memory)
         self.card, self.multiprocessors = like.name, like.multiprocessors
@@ -64,17 +56,16 @@ class Card:
 
     # -- arrays: copying and making them ---------------------------------------------------------
 
-    def upload(self, x: np.ndarray) -> SimulatedArray:
-        return self.copy_in(x)
-
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
         """A copy of a host array on this device. `explicit` means the program asked for it.
 
         The host doesn't wait for it: it copies `x` to pinned memory, and the rest is work for the device, in order.
         """
         result = self._copy_of(x)
-        self._tell(events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
+        tell(self, events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
         return result
+
+    upload = copy_in
 
     def copy_in_pinned(self, x: np.ndarray, is_pinned: bool = False) -> tuple[SimulatedArray, int]:
         """A copy of a host array by way of pinned memory, and when it will be there. The host doesn't wait for it.
@@ -85,7 +76,7 @@ class Card:
         """
         result = self._copy_of(x)
         span = self.lanes.copy_in_pinned(x.nbytes, is_pinned)
-        self._tell(events.HOST_TO_DEVICE, "copy", span, nbytes=x.nbytes)
+        tell(self, events.HOST_TO_DEVICE, "copy", span, nbytes=x.nbytes)
         return result, span.end
 
     def wait_for(self, time: int) -> None:
@@ -95,11 +86,10 @@ class Card:
     def _copy_of(self, x: np.ndarray) -> SimulatedArray:
         check_values(x)
         self._begin()
+        buffer = Buffer(self.pool, x.nbytes, None)  # first: a copy that doesn't fit mustn't fill the host's memory
         dtype = x.dtype.newbyteorder("=")  # a card reads a number's last byte first, as nearly all computers do
-        return self._buffered(x.nbytes, lambda: self.compute(np.array, x, dtype=dtype, order="K", subok=False))
-
-    def download(self, x: SimulatedArray) -> np.ndarray:
-        return self.copy_out(x)
+        buffer.root = values = self.compute(np.array, x, dtype=dtype, order="K", subok=False)
+        return SimulatedArray(values, self, buffer, None)
 
     def copy_out(self, x: SimulatedArray, name: str = "copy", explicit: bool = True) -> np.ndarray:
         """A copy of `x` on the host, which waits until the device has finished everything that computes `x`."""
@@ -107,29 +97,24 @@ class Card:
         self.wait(name, x.nbytes, explicit)
         return values
 
+    download = copy_out
+
     def copy_from(self, source: Any, x: SimulatedArray) -> SimulatedArray:
-        self._begin()
-        result = self._buffered(x.nbytes, lambda: self.compute(np.array, x._values, order="K", copy=True))
+        result = self._copy_of(x._values)
         self.count_copy_from(source, x.nbytes)
         return result
 
     def count_copy_from(self, source: Any, nbytes: int) -> None:
         """Record that memory was copied here from another card, as it is."""
         span = self.lanes.copy_from(source.lanes, nbytes)
-        self._tell(events.DEVICE_TO_DEVICE, f"copy from {source!r}", span, nbytes=nbytes)
+        tell(self, events.DEVICE_TO_DEVICE, f"copy from {source!r}", span, nbytes=nbytes)
 
     def copy_within(self, x: SimulatedArray, order: Any = "K") -> SimulatedArray:
         """A copy of `x` on this device, by a kernel."""
-        buffer = Buffer(self.pool, x._values.nbytes, None)  # as in _buffered, but faster
+        buffer = Buffer(self.pool, x._values.nbytes, None)
         values = x._values.copy(order) if self.instead is None else self.instead(np.ndarray.copy, x._values, order)
         buffer.root = values
         self.launch("copy", 2 * values.nbytes)
-        return SimulatedArray(values, self, buffer, None)
-
-    def _buffered(self, nbytes: int, make: Any) -> SimulatedArray:
-        """Reserve memory first, then make the values: a copy that doesn't fit mustn't fill the host's memory."""
-        buffer = Buffer(self.pool, nbytes, None)
-        buffer.root = values = make()
         return SimulatedArray(values, self, buffer, None)
 
     def new(self, values: np.ndarray) -> SimulatedArray:
@@ -141,9 +126,7 @@ class Card:
 
     # -- events, which take time and are reported to receipts -------------------------------------
 
-    def launch(
-        self, name: str, nbytes: float, operations: float = 0.0, kind: str = "f", count: int = 1, library: bool = False
-    ) -> None:
+    def launch(self, name, nbytes, operations=0.0, kind="f", count=1, library=False):
         """Record `count` kernels launched by the operation `name`, with their total bytes and operations."""
         if self._is_new:
             self._begin()
@@ -164,33 +147,36 @@ class Card:
         self._is_new = False
         span = self.lanes.start()
         if span is not None:
-            self._tell(events.FIRST_USE, "CUDA and cuBLAS", span)
+            tell(self, events.FIRST_USE, "CUDA and cuBLAS", span)
 
     def _tell_launch(self, name: str, count: int, loaded: int, span: list[int], figures: Any = None) -> None:
         asked, went_on, start, end = span
         if loaded > asked:
-            tell(self, events.FIRST_USE, name, 1, 0, True, Span(asked, loaded, asked, loaded))
-        tell(self, events.LAUNCH, name, count, 0, True, Span(loaded, went_on, start, end), figures)
+            tell(self, events.FIRST_USE, name, Span(asked, loaded, asked, loaded))
+        tell(self, events.LAUNCH, name, Span(loaded, went_on, start, end), count, figures=figures)
 
     def launch_product(self, x: Any, y: Any, out: Any) -> None:
         """Record a matrix product, which may be too small to use all multiprocessors."""
-        share = min(1.0, costs.tiles(x, y, out) / self.multiprocessors)
-        work = costs.of_matmul(x, y, out) / share if share else 0.0
-        asked = kernels.launches_of_product(x, y)
+        share = min(1.0, launches.tiles(x, y, out) / self.multiprocessors)
+        work = launches.of_matmul(x, y, out) / share if share else 0.0
+        asked = launches.launches_of_product(x, y)
         kind = "f" if out.ndim > 2 and out.dtype.char == "e" else out.dtype.char  # CuPy computes these in float32
         nbytes = x.nbytes + y.nbytes + out.nbytes
         if asked.kernels:
             self.launch("matmul", nbytes, work, kind, asked.kernels, asked.library)
         self.besides("matmul", asked, nbytes)
 
-    def launch_function(
-        self, name: str, arrays: list[np.ndarray], made: list[Any], args: Any, kwargs: dict, asked: Asked
-    ) -> None:
+    def launch_function(self, name: str, arrays: list, made: list, args: Any, kwargs: dict, asked: Asked) -> None:
         """Record the kernels of the NumPy function `name`, for the new arrays in its result."""
-        work = costs.operations(name, arrays, made, args, kwargs)
-        work /= costs.share(name, sum(result.size for result in made), self.multiprocessors)
+        work = launches.operations(name, arrays, made, args, kwargs)
+        work /= launches.share(name, sum(result.size for result in made), self.multiprocessors)
         kind = (made or arrays)[0].dtype.char if made or arrays else "f"
-        self.launch(name, costs.nbytes(name, arrays, made), work, kind, asked.kernels, asked.library)
+        self.launch(name, launches.nbytes(name, arrays, made), work, kind, asked.kernels, asked.library)
+
+    def ask(self, name: str, asked: Asked, nbytes: float, size: int) -> None:
+        """Record the kernels of a call, which move so many bytes, and what else it asks for: memory of this `size`."""
+        self.launch(name, nbytes, count=asked.kernels)
+        self.besides(name, asked, size)
 
     def besides(self, name: str, asked: Asked, nbytes: int) -> None:
         """Record what a call asks for besides kernels: memory of this size set to zero or copied; copies; waits."""
@@ -199,32 +185,28 @@ class Card:
         for _ in range(asked.copies):
             self.copy_on_card(nbytes)
         for size in asked.uploads:
-            self._tell(events.HOST_TO_DEVICE, name, self.lanes.copy_in(size), nbytes=size, explicit=False)
+            tell(self, events.HOST_TO_DEVICE, name, self.lanes.copy_in(size), nbytes=size, explicit=False)
         for size in asked.reads:
             self.wait(name, size)
 
     def copy_on_card(self, nbytes: int) -> None:
         """Record that memory was copied on the card, as it is, without a kernel."""
         _, *span = self.lanes.launch(COPY, 2 * nbytes)
-        self._tell(events.DEVICE_TO_DEVICE, "copy", Span(*span), nbytes=nbytes)
+        tell(self, events.DEVICE_TO_DEVICE, "copy", Span(*span), nbytes=nbytes)
 
     def memset(self, name: str, nbytes: int) -> None:
         """Record that memory was set to zero, which needs no kernel."""
         _, *span = self.lanes.launch(MEMSET, nbytes)
-        self._tell(events.MEMSET, name, Span(*span), nbytes=nbytes)
+        tell(self, events.MEMSET, name, Span(*span), nbytes=nbytes)
 
     def wait(self, name: str, nbytes: int, explicit: bool = False) -> None:
         """The program needs `nbytes` from the device, so it waits until they're computed and copied."""
         span = self.lanes.copy_out(nbytes)
-        self._tell(events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
-        self._tell(events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
+        tell(self, events.DEVICE_TO_HOST, name, span, nbytes=nbytes, explicit=explicit)
+        tell(self, events.SYNCHRONIZE, name, Span(span.asked, span.start, span.asked, span.start), explicit=explicit)
 
     def synchronize(self) -> None:
-        self._tell(events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
-
-    def _tell(self, kind: str, name: str, span: Span, nbytes: int = 0, explicit: bool = True) -> None:
-        if listeners:
-            tell(self, kind, name, 1, nbytes, explicit, span)
+        tell(self, events.SYNCHRONIZE, "synchronize", self.lanes.synchronize())
 
     def clock(self) -> float:
         return self.host.now / 1e9
@@ -234,7 +216,8 @@ class Card:
         return computing_card(self) if self.cards else self
 
     def compute(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
-        return (self.instead or _plainly)(function, *args, **kwargs)
+        """What NumPy computes, without its warnings, since a GPU makes inf and NaN silently; or shapes alone."""
+        return (self.instead or dispatch.quiet.run)(function, *args, **kwargs)
 
     # -- memory and random numbers ---------------------------------------------------------------
 
@@ -269,9 +252,7 @@ class Device(Card, Place):
     __hash__ = Place.__hash__
     in_use = property(lambda self: current)  # what says where unpickled arrays go
 
-    def __init__(
-        self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None, host: HostClock = HOST
-    ) -> None:
+    def __init__(self, index: int = 0, like: Any = "NVIDIA T4", memory: int | None = None, host: Any = HOST) -> None:
         super().__init__(index, preset(like), memory, host)
 
 
@@ -281,10 +262,6 @@ def together(cards: list[Any]) -> list[Any]:
         for card in cards:
             card.cards = tuple(cards)
     return cards
-
-
-def _plainly(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    return function(*args, **kwargs)
 
 
 _devices: list[Device] = []

@@ -6,43 +6,40 @@ through ``__array_ufunc__`` (NEP 13); all others (`np.sum`, `np.concatenate`) th
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from . import costs, kernels, rules, surface
-from .asked import Asked
-from .atomic import add_at
-from .costs import TEN_EACH
-from .emptied import empty
-from .indexing import array_of, wrapped
-from .made import from_host
-from .memory import Stored, root_of
-from .quiet import quiet
-from .refusals import SCALARS, check_dtype, refusal
-from .rules import device_among, host_operand, is_foreign, one_device, values_on
+from . import launches, rules, surface
+from .indexing import add_at, array_of, wrapped
+from .launches import TEN_EACH, Asked
+from .made import empty, from_host
+from .memory import Stored, check_dtype, root_of
+from .rules import SCALARS, device_among, host_operand, one_device, refusal, values_on
 from .values import DIFFERENT, summed
 
-# ---------------------------------------------------------------------------------------------
-# Ufuncs: element by element
-# ---------------------------------------------------------------------------------------------
+
+class _Quiet(threading.local):
+    """Runs a ufunc without NumPy's warnings, since a GPU makes inf and NaN silently.
+
+    `np.errstate` would do too, but entering a prepared context takes a tenth of the time.
+    """
+
+    def __init__(self) -> None:
+        context = contextvars.copy_context()
+        context.run(np.seterr, all="ignore")
+        self.run = context.run
 
 
-def binary(ufunc: np.ufunc, x: Any, y: Any) -> Any:
-    """The operator of `ufunc` between `x`, one of our arrays, and anything."""
-    if isinstance(y, (Stored, *SCALARS)):
-        return call_ufunc(ufunc, (x, y))
-    if getattr(y, "__array_ufunc__", "none") is None:
-        return NotImplemented
-    return ufunc(x, y)  # NumPy asks both operands
+quiet = _Quiet()
 
 
-def reflected(ufunc: np.ufunc, x: Any, y: Any) -> Any:
-    """The operator of `ufunc` between anything and `x`, one of our arrays, on the right."""
-    return call_ufunc(ufunc, (y, x)) if isinstance(y, SCALARS) else ufunc(y, x)
+# -- Ufuncs: element by element --------------------------------------------------------------------
 
 
 def in_place(ufunc: np.ufunc, x: Any, y: Any) -> Any:
@@ -71,11 +68,11 @@ def copy_if_shared(inputs: Any, out: Any) -> None:
             out.device.launch("copy", 2 * x._values.nbytes)
 
 
-def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
+def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Implements ``__array_ufunc__``. NotImplemented passes the call to another operand's type."""
     for x in inputs + kwargs["out"] if "out" in kwargs else inputs:
-        if not isinstance(x, Stored) and is_foreign(x):
-            return NotImplemented
+        if not isinstance(x, (Stored, np.ndarray, *SCALARS)) and hasattr(x, "__array_ufunc__"):
+            return NotImplemented  # its type may know ours
     if ufunc.__name__ in surface.LACKING_UFUNCS:
         raise surface.lacking(ufunc.__name__)
     if method == "__call__" and not kwargs:
@@ -119,7 +116,7 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, kwargs: dict | None = None, metho
             raise
         return _call_with_keywords(ufunc, inputs, values, {}, method, device)
     if type(result) is tuple:
-        return _many(device, ufunc, values, result, kernels.ONE)
+        return _many(device, ufunc, values, result, launches.ONE)
     if not result.flags.c_contiguous:  # CuPy's results lie in memory row by row, whatever the operands do
         result = result.copy()
     if ufunc is np.matmul:
@@ -144,19 +141,19 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     given = kwargs.get("out") or ()
     if len(given) > 1:
         raise ValueError("a GPU's ufuncs write to one array: out= takes exactly one")
-    for x in given + tuple(filter(lambda x: isinstance(x, (np.ndarray, Stored)), (kwargs.get("where"),))):
+    where = kwargs.get("where")
+    for x in (*given, where) if isinstance(where, (np.ndarray, Stored)) else given:
         if not isinstance(x, Stored):
             raise refusal(ufunc, x, device_among(given + inputs))
         device = one_device(device, x)
     plain = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items() if name != "out"}
-    if given:
-        plain["out"] = (given[0]._values,)
     device = device.begin()
     if given:
+        plain["out"] = (given[0]._values,)
         copy_if_shared(inputs, given[0])
     differs = DIFFERENT.get(ufunc.__name__) if method == "__call__" else summed
     result = _computed(device, differs, getattr(ufunc, method), values, plain)
-    asked = kernels.asked_by_method(ufunc, method, values, kwargs)
+    asked = launches.asked_by_method(ufunc, method, values, kwargs)
     if not given:
         return _many(device, ufunc, values, result, asked)
     if ufunc is np.matmul:
@@ -167,12 +164,10 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     return given[0]
 
 
-# ---------------------------------------------------------------------------------------------
-# All other functions
-# ---------------------------------------------------------------------------------------------
+# -- All other functions ---------------------------------------------------------------------------
 
 
-def array_function(function: Callable, types: Sequence[type], args: tuple, kwargs: dict, device: Any) -> Any:
+def array_function(x: Any, function: Callable, types: Sequence[type], args: tuple, kwargs: dict) -> Any:
     """Implements ``__array_function__``. NotImplemented passes the call to another operand's type, or raises."""
     for kind in types:
         if not issubclass(kind, (Stored, np.ndarray)):
@@ -183,7 +178,7 @@ def array_function(function: Callable, types: Sequence[type], args: tuple, kwarg
     check_dtype(kwargs.get("dtype"))
     if kwargs and plan.refused_keywords & kwargs.keys():
         raise surface.refused(plan.name, plan.refused_keywords & kwargs.keys())
-    return call(function, args, kwargs, device)
+    return call(function, args, kwargs, x.device)
 
 
 _PLAIN = frozenset((int, float, bool, str, type, type(None)))
@@ -191,20 +186,28 @@ _PLAIN = frozenset((int, float, bool, str, type, type(None)))
 _CALLING_BACK = surface.names("apply_along_axis apply_over_axes piecewise fromfunction")
 
 
-class Plan(NamedTuple):
+class Plan:
     """What we know about one of NumPy's functions, looked up once."""
 
-    name: str
-    parameters: tuple[str, ...]  # that can be given by position, up to `out`
-    after: tuple[str, ...]  # `out`, and those after it
-    way: Callable | None  # its special path, called with the function, its arguments and the device
-    calls_back: bool
-    is_about_arrays: bool
-    is_simple: bool  # its kernels read the arguments once and write the result, nothing else
-    keeps_order: bool  # its result lies in memory as its argument does
-    is_lacking: bool  # CuPy lacks it
-    refused_keywords: frozenset[str]  # CuPy's version doesn't take them
-    differs: Callable | None  # computes CuPy's values, where they aren't NumPy's
+    def __init__(self, function: Callable) -> None:
+        self.name = name = surface.name_of(function)
+        try:
+            found = inspect.signature(function).parameters.values()
+            known = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+        except ValueError:  # before NumPy 2.4, functions written in C don't tell
+            known = ()
+        out = known.index("out") if "out" in known else len(known)
+        self.parameters = known[:out]  # that can be given by position, up to `out`
+        self.after = known[out:]  # `out`, and those after it
+        # Its special path, called with the function, its arguments and the device.
+        self.way = from_host if name in launches.FROM_HOST else _on_host if name in launches.ON_HOST else _OWN.get(name)
+        self.calls_back = name in _CALLING_BACK
+        self.is_about_arrays = name in launches.ABOUT_ARRAYS
+        self.is_simple = not launches.is_special(name)  # its kernels read the arguments once and write the result
+        self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
+        self.is_lacking = surface.is_lacking(function)  # CuPy lacks it
+        self.refused_keywords = surface.refused_keywords(function)  # CuPy's version doesn't take them
+        self.differs = DIFFERENT.get(name)  # computes CuPy's values, where they aren't NumPy's
 
     def in_one_form(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments of a call as all that follows expects them: by name only `out`, and what can't stand before it.
@@ -221,23 +224,7 @@ class Plan(NamedTuple):
         return args, kwargs
 
 
-@functools.cache
-def plan_of(function: Callable) -> Plan:
-    name = surface.name_of(function)
-    way = _OWN.get(name) or (_on_host if name in kernels.ON_HOST else None)
-    way = from_host if name in kernels.FROM_HOST else way
-    is_simple = not costs.is_special(name)
-    try:
-        found = inspect.signature(function).parameters.values()
-        parameters = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
-    except ValueError:  # before NumPy 2.4, functions written in C don't tell
-        parameters = ()
-    out = parameters.index("out") if "out" in parameters else len(parameters)
-    return Plan(
-        name, parameters[:out], parameters[out:], way, name in _CALLING_BACK, name in kernels.ABOUT_ARRAYS, is_simple,
-        name in kernels.KEEPING_ORDER, surface.is_lacking(function), surface.refused_keywords(function),
-        DIFFERENT.get(name),
-    )  # fmt: skip
+plan_of = functools.cache(Plan)
 
 
 def call(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
@@ -280,7 +267,7 @@ def _computed(device: Any, differs: Callable | None, function: Callable, args: S
 
 def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwargs: dict) -> None:
     """Record the kernels of a call with these array arguments and new results, and its other effects."""
-    asked = kernels.asked_by(plan.name, args, kwargs)
+    asked = launches.asked_by(plan.name, args, kwargs)
     if asked.kernels and plan.is_simple:
         nbytes = most = 0
         for x in (*arrays, *made):
@@ -289,7 +276,7 @@ def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwarg
         device.launch(plan.name, nbytes, most, (made or arrays)[0].dtype.char, asked.kernels, asked.library)
     elif asked.kernels:
         device.launch_function(plan.name, arrays, made, args, kwargs, asked)
-    if asked[1:5] != kernels.ONE[1:5]:
+    if asked is not launches.ONE:
         device.besides(plan.name, asked, made[0].nbytes if made else 0)
 
 
@@ -298,7 +285,7 @@ def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     device, values = x.device.begin(), x._values
     differs = DIFFERENT.get(name) if values.dtype.char == "e" else None
     result = _computed(device, differs, getattr(np.ndarray, name), (values, *args), kwargs)
-    asked = kernels.asked_by(name, (values, *args), kwargs)
+    asked = launches.asked_by(name, (values, *args), kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
     device.launch(name, values.nbytes + result.nbytes, work, values.dtype.char, asked.kernels, asked.library)
     return device.new(result)
@@ -313,16 +300,11 @@ def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -
     if isinstance(x, (list, tuple)):
         return type(x)([_unwrap(function, part, device, found) for part in x])
     if isinstance(x, np.ndarray):
-        return _host_argument(function, x, device, found)
-    return x
-
-
-def _host_argument(function: Callable, x: np.ndarray, device: Any, found: dict[int, Stored]) -> np.ndarray:
-    name = surface.name_of(function)
-    if name in kernels.HOST_INDICES:
-        device.copy_in(x, explicit=False)
-    elif name not in kernels.HOST_PARAMETERS:
-        raise refusal(function, x, device)
+        name = surface.name_of(function)
+        if name in launches.HOST_INDICES:
+            device.copy_in(x, explicit=False)
+        elif name not in launches.HOST_PARAMETERS:
+            raise refusal(function, x, device)
     return x
 
 
@@ -347,9 +329,7 @@ def _wrap(result: Any, device: Any, found: dict[int, Stored], made: list[Any]) -
     return device.new(values)
 
 
-# ---------------------------------------------------------------------------------------------
-# Functions with a path of their own
-# ---------------------------------------------------------------------------------------------
+# -- Functions with a path of their own ------------------------------------------------------------
 
 
 def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
@@ -372,31 +352,30 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     length = x._values.size if axis is None else x._values.shape[axis]
     device = x.device.begin()
     result = np.take_along_axis(x._values, wrapped(indices._values, length), axis)
-    asked = kernels.asked_by("take_along_axis", (x._values, indices), {})
-    device.launch("take_along_axis", 2 * result.nbytes + indices.nbytes, count=asked.kernels)
-    device.besides("take_along_axis", asked, indices.nbytes)
+    asked = launches.asked_by("take_along_axis", (x._values, indices), {})
+    device.ask("take_along_axis", asked, 2 * result.nbytes + indices.nbytes, indices.nbytes)
     return device.new(result)
 
 
-def put(a: Any, ind: Any, v: Any, mode: str = "wrap") -> None:
+def put(x: Any, indices: Any, values: Any, mode: str = "wrap") -> None:
     """`np.put`, where an index out of range wraps around too. With ``mode="raise"``, the host waits for the answer."""
-    if not isinstance(a, Stored):
-        raise refusal(np.put, a, device_among((ind, v)))
-    ind, v = array_of(a.device, ind, None), array_of(a.device, v, a._values.dtype)
-    device = a.device.begin()
-    device.compute(np.put, a._values, ind._values, v._values, mode)
-    device.launch("put", 2 * v._values.nbytes + ind._values.nbytes)
+    if not isinstance(x, Stored):
+        raise refusal(np.put, x, device_among((indices, values)))
+    indices, values = array_of(x.device, indices, None), array_of(x.device, values, x._values.dtype)
+    device = x.device.begin()
+    device.compute(np.put, x._values, indices._values, values._values, mode)
+    device.launch("put", 2 * values._values.nbytes + indices._values.nbytes)
     if mode == "raise":
         device.besides("put", Asked(0, memsets=1, reads=(1,)), 1)
 
 
 def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values, so all values must come to the host."""
-    name = surface.name_of(function)
-    there = [
-        x.device.copy_out(x, name, explicit=False) if isinstance(x, Stored) else x for x in (*args, *kwargs.values())
-    ]
-    return function(*there[: len(args)], **dict(zip(kwargs, there[len(args) :])))
+
+    def there(x: Any) -> Any:
+        return x.device.copy_out(x, surface.name_of(function), explicit=False) if isinstance(x, Stored) else x
+
+    return function(*map(there, args), **{name: there(x) for name, x in kwargs.items()})
 
 
 def _by(ours: Callable) -> Callable:

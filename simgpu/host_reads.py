@@ -11,11 +11,14 @@ import numpy as np
 from .words import in_words
 
 
+def _converted_to(kind: type) -> Any:
+    return lambda self: kind(self._on_host(kind.__name__))
+
+
 class HostReads:
     """For our own array types, whose ``device`` can copy out. Receipts hear of each read."""
 
     __slots__ = ()
-
     device: Any
     size: Any
     flags: Any
@@ -46,6 +49,8 @@ class HostReads:
         self.device._reads(name)
         return self.device.copy_out(self, name, explicit=False)
 
+    __int__, __float__, __complex__, __str__ = map(_converted_to, (int, float, complex, str))
+
     def item(self) -> Any:
         return self._on_host("item").item()
 
@@ -74,20 +79,8 @@ class HostReads:
             raise ValueError("the truth value of an array with several elements is ambiguous: use a.any() or a.all()")
         return bool(self._on_host("bool"))
 
-    def __int__(self) -> int:
-        return int(self._on_host("int"))
-
-    def __float__(self) -> float:
-        return float(self._on_host("float"))
-
-    def __complex__(self) -> complex:
-        return complex(self._on_host("complex"))
-
     def __repr__(self) -> str:
         return f"{self._on_host('repr')!r}  # {self.device}"
-
-    def __str__(self) -> str:
-        return str(self._on_host("str"))
 
     def __format__(self, spec: str) -> str:
         return format(self._on_host("format"), spec)

@@ -1,4 +1,7 @@
-"""Reading and writing at an index: views of a device array are free, index arrays launch kernels."""
+"""Reading and writing at an index: views of a device array are free, index arrays launch kernels.
+
+Then ``np.add.at`` and its like, and ``x.flat``.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from . import kernels
+from . import launches
 from .memory import Stored, root_of
-from .refusals import SCALARS, one_number
-from .rules import one_device
+from .rules import SCALARS, one_device, one_number, values_on
 
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
@@ -59,7 +61,6 @@ def in_numbers(index: Any) -> Any:
 
 
 def setitem(x: Any, index: Any, value: Any) -> None:
-    """``x[index] = value``."""
     if is_basic(index):
         _set_part(x, _ending_in_ellipsis(index), value)
         return
@@ -97,9 +98,7 @@ def scatter_add(x: Any, index: Any, values: Any) -> None:
     if device.instead is None:
         np.add.at(x._values, place, values._values)
     moved = 3 * values._values.nbytes + sum(array.nbytes for array in arrays)
-    asked = kernels.asked_at(arrays, x._values)
-    device.launch("scatter_add", moved, count=asked.kernels)
-    device.besides("scatter_add", asked, values._values.nbytes)
+    device.ask("scatter_add", launches.asked_at(arrays, x._values), moved, values._values.nbytes)
 
 
 def write(device: Any, values: np.ndarray, place: Any, new: Any) -> None:
@@ -191,6 +190,103 @@ def _axes_of(part: Any) -> int:
 
 
 def _count(x: Any, name: str, arrays: list[np.ndarray], moved: int) -> None:
-    asked = kernels.asked_at(arrays, x._values, found=moved > 0)
+    asked = launches.asked_at(arrays, x._values, found=moved > 0)
     x.device.launch(name, 2 * moved + sum(array.nbytes for array in arrays), count=asked.kernels)
     x.device.besides(f"{name} with a mask" if asked.reads else name, asked, moved)
+
+
+# -- ``np.add.at`` and its like: many threads change one place, one after the other, by atomic operations
+
+# The types with atomic operations.
+_ATOMIC = {
+    "add": "i4 i8 u4 u8 f2 f4 f8",
+    "subtract": "i4 u4",
+    "maximum": "i4 i8 u4 u8 f4 f8",
+    "minimum": "i4 i8 u4 u8 f4 f8",
+    "bitwise_and": "i4 i8 u4 u8",
+    "bitwise_or": "i4 i8 u4 u8",
+    "bitwise_xor": "i4 i8 u4 u8",
+}
+
+
+def add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
+    """``np.add.at(x, index, y)`` and the like, which a GPU does with atomic operations."""
+    if not isinstance(index, (Stored, np.ndarray, *SCALARS)) or not isinstance(x, Stored):
+        raise TypeError(
+            f"{ufunc.__name__}.at on a GPU takes an array there and as index a number or an array, got "
+            f"{type(x).__name__} and {type(index).__name__}"
+        )
+    scatter(ufunc, x, index, *given)
+
+
+def scatter(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:
+    """The same at any index."""
+    if ufunc.__name__ not in _ATOMIC:
+        raise NotImplementedError(f"{ufunc.__name__}.at does not exist on a GPU")
+    if x._values.dtype.str[1:] not in _ATOMIC[ufunc.__name__].split():
+        raise TypeError(f"{ufunc.__name__}.at does not exist on a GPU for dtype {x._values.dtype}")
+    device = x.device.begin()
+    values = [array_of(device, value, x._values.dtype) for value in given]
+    place, arrays = index_arrays(device, index, x._values.shape)
+    added = [values_on(device, value) for value in values]
+    device.compute(ufunc.at, x._values, place, *added)
+    # What's there is read and written once for each place, and what's added is read.
+    places = arrays[0].size if arrays and arrays[0].dtype.kind != "b" else len(x._values)
+    moved = 2 * places * x._values[:1].nbytes + sum(y.nbytes for y in added + arrays)
+    device.ask(f"{ufunc.__name__}.at", launches.asked_at(arrays, x._values), moved, x._values.nbytes)
+
+
+class Flat:
+    """``x.flat``: the elements one after the other, row by row, whatever the shape.
+
+    Each read is a copy, by a kernel: ``for v in x.flat`` launches one per element, ``for v in x.ravel()`` none.
+    """
+
+    def __init__(self, base: Any) -> None:
+        self.base = base
+        self._next = 0
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> Flat:
+        return self
+
+    def __next__(self) -> Any:
+        if self._next >= len(self):
+            raise StopIteration
+        self._next += 1
+        return self[self._next - 1]
+
+    def copy(self) -> Any:
+        return self.base.flatten()
+
+    def __getitem__(self, index: Any) -> Any:
+        place, x = self._place(index), self.base
+        if type(place) is tuple:
+            return x[place].copy()
+        device = x.device.begin()
+        values = x._values.flat[place]
+        device.launch("flat", 2 * values.nbytes)
+        return device.new(values)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        place, x = self._place(index), self.base
+        if type(place) is tuple:
+            x[place] = value
+            return
+        device = x.device.begin()
+        value = array_of(device, value, x.dtype)
+        if device.instead is None:
+            x._values.flat[place] = value._values
+        device.launch("flat", 2 * x._values.itemsize * len(range(*place.indices(x.size))))
+
+    def _place(self, index: Any) -> Any:
+        """A slice as it is; a number as a place in the array. CuPy takes nothing else."""
+        if index is Ellipsis or isinstance(index, slice):
+            return slice(None) if index is Ellipsis else in_numbers(index)
+        if isinstance(index, bool) or not isinstance(index, (int, np.integer)):
+            raise IndexError(f"x.flat takes a whole number or a slice on a GPU, got {type(index).__name__}")
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is out of range: x.flat has {len(self)} elements")
+        return np.unravel_index(index % len(self), self.base.shape)

@@ -7,9 +7,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .refusals import LACKING_DTYPES, check_dtype
+from .words import WRITE
 
 UNIT = 512  # CuPy's memory pool hands out multiples of this many bytes
+# The characters of the types that GPUs lack: objects, text, raw bytes and records, dates, long doubles.
+LACKING_DTYPES = frozenset("OSUTcVMmgG")
+
+
+def check_dtype(dtype: Any) -> None:
+    """Raises `ValueError` if no GPU can hold an array of this type. None asks for none."""
+    if dtype is not None and np.dtype(dtype).char in LACKING_DTYPES:
+        raise ValueError(
+            f"a GPU holds numbers and booleans, and has no {np.dtype(dtype)!r}. Take a number's type, such as "
+            f"np.float64, np.int32 or np.complex64, or compute on the host: {WRITE['to the host']}(x)"
+        )
+
+
+def check_values(x: np.ndarray) -> None:
+    """Raises `TypeError` for a host array of a type that GPUs lack."""
+    if x.dtype.char in LACKING_DTYPES:
+        kind = type(x.flat[0]).__name__ if x.size else x.dtype.name
+        raise TypeError(f"a GPU holds numbers and booleans; this is an array of {kind} (dtype {x.dtype})")
 
 
 class Memory(NamedTuple):
@@ -61,7 +79,7 @@ class Buffer:
         if pool.used > pool.peak:
             pool.peak = pool.used
         self.root = root
-        self.is_empty = False  # whether it was made by `empty`, and holds its pattern: `emptied.py`
+        self.is_empty = False  # whether it was made by `empty`, and holds its pattern: `made.py`
 
     def __del__(self) -> None:
         self.pool.used -= self.size

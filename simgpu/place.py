@@ -36,10 +36,9 @@ class Place:
 
     backend = "Simulated"
     cards: tuple[Any, ...] = ()
-    # The other half of a device, `Card`, has these.
-    upload: Callable[[Any], Any]
-    copy_from: Callable[[Any, Any], Any]
-    new_generator: Callable[[int | None], Any]
+    upload: Any  # the other half of a device, `Card`, has these three
+    copy_from: Any
+    new_generator: Any
 
     def __init__(self, index: int = 0, name: str = "") -> None:
         self.index, self.name = index, name
@@ -69,7 +68,6 @@ class Place:
 
     @property
     def rng(self) -> Any:
-        """This card's generator of random numbers."""
         if self._rng is None:
             self.seed(None)
         return self._rng

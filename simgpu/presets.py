@@ -72,7 +72,6 @@ class Preset(NamedTuple):
         return [Figure(name, _text(name, getattr(self, name)), *kinds.get(name, share)) for name in names]
 
     def __repr__(self) -> str:
-        """A table of the figures, with the kind of each."""
         rows = "".join(f"\n{x.name:<16} {x.value:>14}  {x.kind}" for x in self.figures)
         return f"{self.name}, version {self.version}{rows}\nsources: see .figures"
 

@@ -7,30 +7,15 @@ a generator of its own, made from the seed and the number of the draw: who knows
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .asked import Asked
+from .launches import ONE, Asked
+from .shapes import untouched
 
 _STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a Philox generator in so many threads
-
-
-def drawn(device: Any, name: str, values: np.ndarray, asked: Asked) -> Any:
-    """`values`, drawn on the device. CuPy starts a generator for each draw: a memset and a kernel, before the draw."""
-    device.memset("generator", _STATE * device.multiprocessors)
-    device.launch(name, values.nbytes, 10 * values.size, values.dtype.char, asked.kernels + 1)
-    device.besides(name, asked, 8)
-    return device.new(values)
-
-
-def of_uniform(low: float, high: float, dtype: Any) -> Asked:
-    """The draw, in [0, 1); three kernels to stretch it, between two arrays of Float64; and another type, if asked."""
-    zeros = (low == 0) + (high == 0)
-    return Asked(1 + 3 + (2 - zeros) + (np.dtype(dtype) != np.float64), memsets=zeros)
-
-
-ONE_DRAW, INTEGERS = Asked(1), Asked(2)  # CuPy adds `low` to integers
 
 
 class CountedGenerator:
@@ -73,25 +58,33 @@ class SimulatedGenerator(CountedGenerator):
 
     def random(self, size: Any = None, dtype: Any = np.float64) -> Any:
         """Uniform in [0, 1)."""
-        return self._made("random", self._numpys().random, size, dtype)
+        return self._drawn("random", size, dtype, lambda numpys: numpys.random(size, dtype))
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Any:
         """Normal with mean 0 and deviation 1."""
-        return self._made("standard_normal", self._numpys().standard_normal, size, dtype)
+        return self._drawn("standard_normal", size, dtype, lambda numpys: numpys.standard_normal(size, dtype))
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
         """Uniform in [low, high)."""
-        draw = self._numpys().random
-        asked = of_uniform(low, high, dtype)
-        return self._made("uniform", lambda *args: low + (high - low) * draw(*args), size, dtype, asked)
+        zeros = (low == 0) + (high == 0)
+        # The draw, in [0, 1); three kernels to stretch it, between two arrays of Float64; and another type, if asked.
+        asked = Asked(1 + 3 + (2 - zeros) + (np.dtype(dtype) != np.float64), memsets=zeros)
+        return self._drawn(
+            "uniform", size, dtype, lambda numpys: low + (high - low) * numpys.random(size, dtype), asked
+        )
 
     def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
-        """Whole numbers in [low, high), or [0, low)."""
-        draw = self._numpys().integers
-        return self._made("integers", lambda *args: draw(low, high, *args), size, dtype, INTEGERS)
+        """Whole numbers in [low, high), or [0, low). CuPy adds `low` to what it draws."""
+        return self._drawn("integers", size, dtype, lambda numpys: numpys.integers(low, high, size, dtype), Asked(2))
 
-    def _numpys(self) -> np.random.Generator:
-        return np.random.default_rng(self._next())
-
-    def _made(self, name: str, draw: Any, size: Any, dtype: Any, asked: Asked = ONE_DRAW) -> Any:
-        return drawn(self._device, name, np.asarray(draw(size, dtype)), asked)
+    def _drawn(self, name: str, size: Any, dtype: Any, draw: Callable, asked: Asked = ONE) -> Any:
+        """CuPy starts a generator for each draw: a memset and a kernel, before the draw."""
+        device, numpys = self._device, np.random.default_rng(self._next())
+        if device.instead is None:
+            values = np.asarray(draw(numpys))
+        else:  # shapes alone
+            values = untouched(() if size is None else size, dtype)
+        device.memset("generator", _STATE * device.multiprocessors)
+        device.launch(name, values.nbytes, 10 * values.size, values.dtype.char, asked.kernels + 1)
+        device.besides(name, asked, 8)
+        return device.new(values)

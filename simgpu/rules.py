@@ -11,17 +11,52 @@ import numpy as np
 
 from .lines import warn_at_call
 from .memory import Stored
-from .refusals import SCALARS, refusal
 from .surface import names
 
-COMPARISONS = frozenset(
-    (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
-)
+SCALARS = (np.generic, int, float, complex)
+COMPARISONS = frozenset((np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal))
 
 
-def is_foreign(x: Any) -> bool:
-    """Whether `x` has an array type that isn't ours and may know ours. Then NumPy should ask it instead."""
-    return not isinstance(x, (Stored, np.ndarray, *SCALARS)) and hasattr(x, "__array_ufunc__")
+def refusal(function: Any, x: Any, device: Any) -> TypeError:
+    """The error that says why `function` can't take `x` together with an array on `device`."""
+    if isinstance(x, np.ndarray):
+        return TypeError(
+            f"{function.__name__}: one array is on {device} and another, of shape {x.shape} and dtype {x.dtype}, is on "
+            "CPU; a GPU computes only with what is in its own memory. Move it there first: x = "
+            f"{device._mover()}(x).{_made_there(x)}"
+        )
+    return TypeError(
+        f"{function.__name__}: unsupported type {type(x).__name__} beside an array on {device}; it takes arrays of "
+        f"that device and numbers. Make a list an array there first: {device._mover()}(np.array(values))."
+    )
+
+
+def _made_there(x: np.ndarray) -> str:
+    """What one makes oneself, as a first state or a mask, needn't be moved if it's made in the right place."""
+    if x.dtype.kind not in "biufc" or x.size == 0:
+        return ""
+    if not x.any():
+        call = "np.zeros_like(a, shape=…)"
+    elif x.size > 1 and x.ndim == 2 and np.array_equal(x, np.diag(np.diag(x))):
+        call = "np.identity(n, like=a)"
+    else:
+        call = "np.arange(n, like=a)" if x.size > 1 and np.array_equal(x.ravel(), np.arange(x.size)) else ""
+    return call and f" Or make it where the array a is: {call}."
+
+
+def one_number(value: Any, device: Any) -> Any:
+    """`value`, to be written to part of an array on `device`, as one number. It isn't a device array itself."""
+    if isinstance(value, SCALARS):
+        return value
+    if isinstance(value, (np.ndarray, list, tuple)):
+        value = np.asarray(value)
+        if value.shape != ():
+            raise ValueError(
+                f"a host array of shape {value.shape} cannot be written to a part of a device array; "
+                f"move it first: x[2:4] = {device._mover()}(values)"
+            )
+        return value.item()
+    return float(value)  # an array that's tracked for a gradient refuses this, and says why
 
 
 def host_operand(function: Any, x: Any, operands: tuple, kwargs: dict | None) -> Any:

@@ -17,8 +17,6 @@ import numpy as np
 from .values import DIFFERENT
 
 _LARGE = 2**16  # bytes; smaller arrays are just as fast from NumPy
-
-
 # A card may have more memory than this computer. Pages that nobody touches needn't be set aside. Python has the name
 # since 3.13.
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
@@ -32,8 +30,9 @@ class TooLargeError(MemoryError):
         self.nbytes = nbytes
 
 
-def untouched(shape: tuple[int, ...], dtype: Any, like: tuple = ()) -> np.ndarray:
+def untouched(shape: Any, dtype: Any, like: tuple = ()) -> np.ndarray:
     """Zeros of this shape, in the memory order that NumPy's "K" would choose for the arrays `like`."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
     arrays = [x for x in like if isinstance(x, np.ndarray) and x.ndim == len(shape) > 1]
     columns = bool(arrays) and all(x.flags.f_contiguous and not x.flags.c_contiguous for x in arrays)
     order: Any = "F" if columns else "C"
@@ -50,41 +49,43 @@ def untouched(shape: tuple[int, ...], dtype: Any, like: tuple = ()) -> np.ndarra
 
 def outcome(function: Callable, *args: Any, **kwargs: Any) -> Any:
     """An array with the shape and dtype of ``function(*args, **kwargs)``. Writes to nothing."""
-    method = getattr(function, "__name__", "")
-    ufunc = getattr(function, "__self__", None)
-    if isinstance(function, np.ufunc):
-        return _ufunc(function, args, kwargs)
+    rule: Callable | None = _RULES.get(function)
+    ufunc = getattr(function, "__self__", function)
     if isinstance(ufunc, np.ufunc):
-        return _ufunc(ufunc, args, kwargs) if method == "__call__" else _method(ufunc, method, args, kwargs)
-    rule = _RULES.get(function)
+        method = "__call__" if function is ufunc else function.__name__
+        if method == "at":
+            return None
+        if ufunc.signature is None:
+            rule = {"__call__": _elementwise, "reduce": _reduced}.get(method)
+        elif ufunc is np.matmul:
+            rule = _product
     return function(*args, **kwargs) if rule is None else rule(function, args, kwargs)
 
 
-# ---------------------------------------------------------------------------------------------
-# Ufuncs
-# ---------------------------------------------------------------------------------------------
+# Each rule takes a function and its arguments.
 
 
-def _ufunc(ufunc: np.ufunc, args: tuple, kwargs: dict) -> Any:
-    if ufunc.signature is not None:
-        return _product(ufunc, args, kwargs) if ufunc is np.matmul else ufunc(*args, **kwargs)
-    if kwargs.get("out"):
-        return kwargs["out"][0]
-    shape = np.broadcast_shapes(*(np.shape(x) for x in args))
-    # Tried without elements, NumPy gives the dtypes, or raises if it can't be done.
-    kinds = ufunc(*(np.empty(0, x.dtype) if isinstance(x, np.ndarray) else x for x in args), **_without(kwargs))
-    results = [untouched(shape, kind.dtype) for kind in (kinds if ufunc.nout > 1 else (kinds,))]
-    return tuple(results) if ufunc.nout > 1 else results[0]
+def _elementwise(function, args, kwargs):
+    """Tried without elements, NumPy gives the dtypes, or raises if it can't be done."""
+    out = kwargs.get("out")
+    if out is not None:
+        return out[0] if type(out) is tuple else function(*args, **kwargs)
+    if len(args) < 2 and function is np.where:
+        return function(*args, **kwargs)
+    shape = np.broadcast_shapes(*(np.shape(x) for x in (*args, *kwargs.values()) if isinstance(x, np.ndarray)))
+    found = function(*map(_empty, args), **{name: _empty(x) for name, x in kwargs.items() if name != "where"})
+    return tuple(untouched(shape, x.dtype) for x in found) if type(found) is tuple else untouched(shape, found.dtype)
 
 
-def _without(kwargs: dict) -> dict:
-    return {name: value for name, value in kwargs.items() if name not in ("out", "where")}
+def _empty(x: Any) -> Any:
+    return np.empty(0, x.dtype) if isinstance(x, np.ndarray) else x
 
 
-def _product(ufunc: np.ufunc, args: tuple, kwargs: dict) -> np.ndarray:
+def _product(function, args, kwargs):
     """Tries the product with empty rows and columns, so that NumPy checks everything else."""
     x, y = args
-    small = np.matmul(x[..., :0, :] if x.ndim > 1 else x, y[..., :0] if y.ndim > 1 else y, **_without(kwargs))
+    given = {name: value for name, value in kwargs.items() if name != "out"}
+    small = np.matmul(x[..., :0, :] if x.ndim > 1 else x, y[..., :0] if y.ndim > 1 else y, **given)
     if kwargs.get("out"):
         return kwargs["out"][0]
     shape = list(small.shape)
@@ -95,19 +96,7 @@ def _product(ufunc: np.ufunc, args: tuple, kwargs: dict) -> np.ndarray:
     return untouched(tuple(shape), small.dtype)
 
 
-def _method(ufunc: np.ufunc, method: str, args: tuple, kwargs: dict) -> Any:
-    if method == "at":
-        return None
-    function = getattr(ufunc, method)
-    return _reduced(function, args, kwargs) if method == "reduce" else function(*args, **kwargs)
-
-
-# ---------------------------------------------------------------------------------------------
-# Other functions
-# ---------------------------------------------------------------------------------------------
-
-
-def _reduced(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
+def _reduced(function, args, kwargs):
     """A function along axes, tried on one element: the remaining axes keep their lengths."""
     x, *rest = args
     default = 0 if isinstance(getattr(function, "__self__", None), np.ufunc) else None  # the default of np.add.reduce
@@ -120,39 +109,23 @@ def _reduced(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
     return untouched(tuple(1 if i in axes else n for i, n in enumerate(x.shape) if kept or i not in axes), small.dtype)
 
 
-def _elementwise(function: Callable, args: tuple, kwargs: dict) -> Any:
-    if kwargs.get("out") is not None or len(args) < 2 and function is np.where:
-        return function(*args, **kwargs)
-    given = [*args, *kwargs.values()]
-    shape = np.broadcast_shapes(*(x.shape for x in given if isinstance(x, np.ndarray)))
-    empty = [np.empty(0, x.dtype) if isinstance(x, np.ndarray) else x for x in given]
-    kind = function(*empty[: len(args)], **dict(zip(kwargs, empty[len(args) :])))
-    return untouched(shape, kind.dtype)
-
-
-def _alike(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
+def _alike(function, args, kwargs):
     """``np.zeros_like`` and its kin."""
     x = args[0]
-    shape = kwargs.get("shape")
     at = {np.full_like: 2}.get(function, 1)  # type: ignore[call-overload]
     dtype = kwargs.get("dtype") or (args[at] if len(args) > at else None) or x.dtype
-    shape = x.shape if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
-    return untouched(shape, dtype, (x,))
+    shape = kwargs.get("shape")
+    return untouched(x.shape if shape is None else shape, dtype, (x,))
 
 
-def _copied(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
+def _copied(function, args, kwargs):
     x = np.asarray(args[0])
     order = args[1] if len(args) > 1 else kwargs.get("order", "K")
     like = (x,) if order in "KA" else (np.empty((0,) * x.ndim, order=order),)
     return untouched(x.shape, kwargs.get("dtype") or x.dtype, like)
 
 
-def _retyped(function: Callable, args: tuple, kwargs: dict) -> np.ndarray:
-    x, dtype = args[:2]
-    return untouched(x.shape, dtype, (x,))
-
-
-def _joined(function: Callable, args: tuple, kwargs: dict) -> Any:
+def _joined(function, args, kwargs):
     """`np.concatenate` and `np.stack`, tried with another axis cut to length 0."""
     arrays = args[0]
     axis = args[1] if len(args) > 1 else kwargs.get("axis", 0)
@@ -171,7 +144,7 @@ def _joined(function: Callable, args: tuple, kwargs: dict) -> Any:
     return untouched(tuple(shape), small.dtype)
 
 
-def _einsum(function: Callable, args: tuple, kwargs: dict) -> Any:
+def _einsum(function, args, kwargs):
     subscripts, *arrays = args
     if not isinstance(subscripts, str) or "->" not in subscripts or "..." in subscripts:
         return function(*args, **kwargs)
@@ -183,12 +156,12 @@ def _einsum(function: Callable, args: tuple, kwargs: dict) -> Any:
     return untouched(tuple(lengths[label] for label in result), np.result_type(*arrays))
 
 
-def _dot(function: Callable, args: tuple, kwargs: dict) -> Any:
+def _dot(function, args, kwargs):
     is_matmul = len(args) == 2 and all(isinstance(x, np.ndarray) and 0 < x.ndim <= 2 for x in args)
     return _product(np.matmul, args, {}) if is_matmul else function(*args, **kwargs)
 
 
-def _picked(function: Callable, args: tuple, kwargs: dict) -> Any:
+def _picked(function, args, kwargs):
     x, index, axis, out = (*args, *(None,) * 4)[:4]
     if out is not None:
         return out
@@ -199,13 +172,9 @@ def _picked(function: Callable, args: tuple, kwargs: dict) -> Any:
     return untouched(x.shape[:axis] + np.shape(index) + x.shape[axis + 1 :], x.dtype)
 
 
-def _inverted(function: Callable, args: tuple, kwargs: dict) -> Any:
+def _inverted(function, args, kwargs):
     """Zeros have no inverse, and NumPy would raise."""
     return DIFFERENT[f"linalg.{function.__name__}"](function, *args, **kwargs)
-
-
-def _nothing(function: Callable, args: tuple, kwargs: dict) -> None:
-    """Changes its argument in place; without values there's nothing to change."""
 
 
 def _functions(text: str) -> list[Any]:
@@ -220,7 +189,9 @@ _RULES: dict[Any, Callable] = {
     **dict.fromkeys(_functions("zeros_like ones_like full_like empty_like"), _alike),
     **dict.fromkeys(_functions("array copy"), _copied),
     **dict.fromkeys(_functions("concatenate stack"), _joined),
-    np.ndarray.copy: _copied, np.ndarray.astype: _retyped, np.ndarray.sort: _nothing,
+    np.ndarray.copy: _copied,
+    np.ndarray.astype: lambda function, args, kwargs: untouched(args[0].shape, args[1], args[:1]),
+    np.ndarray.sort: lambda function, args, kwargs: None,  # it changes its argument, which has no values here
     np.einsum: _einsum, np.dot: _dot, np.take: _picked,
     **dict.fromkeys([np.linalg.inv, np.linalg.solve, np.linalg.cholesky, np.linalg.matrix_power], _inverted),
 }  # fmt: skip

@@ -55,10 +55,10 @@ def differently(run: Callable) -> Callable:
 def install() -> None:
     """From now on fluxlite computes on that processor."""
     from fluxlite.autodiff import derivatives, rules, tracked  # noqa: F401  (the first fills the table of the second)
-    from simgpu import dispatch, quiet
+    from simgpu import dispatch
 
     different = {id(rule) for function, rule in rules.RULES.items() if function in DIFFERS}
-    remember, begin = tracked.TrackedArray.__init__, quiet._Quiet.__init__
+    remember, begin = tracked.TrackedArray.__init__, dispatch._Quiet.__init__
 
     def remember_other(self: Any, value: Any, level: Any, call: Any = None) -> None:
         remember(self, other(value) if call and id(call[0]) in different else value, level, call)
@@ -68,8 +68,8 @@ def install() -> None:
         self.run = differently(self.run)
 
     tracked.TrackedArray.__init__ = remember_other  # type: ignore[method-assign]
-    quiet._Quiet.__init__ = begin_other  # type: ignore[method-assign]
-    quiet.quiet = dispatch.quiet = quiet._Quiet()
+    dispatch._Quiet.__init__ = begin_other  # type: ignore[method-assign]
+    dispatch.quiet = dispatch._Quiet()
 
 
 def kernels_too(folder: Path) -> dict[str, str]:

@@ -15,21 +15,21 @@ import numpy as np
 from simgpu import calibration, lines, place
 from simgpu import device as simulated
 from simgpu.array import SimulatedArray
-from simgpu.costs import TEN_EACH
+from simgpu.dispatch import quiet
 from simgpu.host_reads import HostReads as HostReads
 from simgpu.indexing import scatter_add
+from simgpu.launches import TEN_EACH
 from simgpu.lines import users_line as users_line
 from simgpu.memory import OutOfMemoryError as OutOfMemoryError
 from simgpu.memory import Stored
 from simgpu.presets import preset as preset
 from simgpu.profile.estimates import Estimated
 from simgpu.profile.estimates import estimated as estimated
-from simgpu.quiet import quiet
 from simgpu.random import CountedGenerator as CountedGenerator
-from simgpu.refusals import SCALARS as SCALARS
-from simgpu.refusals import one_number as one_number
-from simgpu.refusals import refusal as refusal
+from simgpu.rules import SCALARS as SCALARS
 from simgpu.rules import one_device
+from simgpu.rules import one_number as one_number
+from simgpu.rules import refusal as refusal
 from simgpu.shapes import untouched as untouched
 from simgpu.words import WRITE
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..emptied import pattern_of
+from ..made import pattern_of
 from ..memory import Stored
 from ..rules import one_device
 from . import advice

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -182,24 +183,20 @@ def _launch(counts: Counts, event: Event) -> None:
         counts.kernels.append(event.figures)
 
 
-def _memset(counts: Counts, event: Event) -> None:
-    counts.memsets += event.times
+def _times(name: str) -> Callable[[Counts, Event], None]:
+    return lambda counts, event: setattr(counts, name, getattr(counts, name) + event.times)
 
 
-def _synchronize(counts: Counts, event: Event) -> None:
-    counts.synchronizations += event.times
-
-
-def _first_use(counts: Counts, event: Event) -> None:
-    counts.first_uses += event.times
+def _copies(name: str) -> Callable[[Counts, Event], None]:
+    return lambda counts, event: getattr(counts, name).add(event)
 
 
 COUNT = {
     events.LAUNCH: _launch,
-    events.MEMSET: _memset,
-    events.SYNCHRONIZE: _synchronize,
-    events.FIRST_USE: _first_use,
-    events.HOST_TO_DEVICE: lambda counts, event: counts.host_to_device.add(event),
-    events.DEVICE_TO_HOST: lambda counts, event: counts.device_to_host.add(event),
-    events.DEVICE_TO_DEVICE: lambda counts, event: counts.device_to_device.add(event),
+    events.MEMSET: _times("memsets"),
+    events.SYNCHRONIZE: _times("synchronizations"),
+    events.FIRST_USE: _times("first_uses"),
+    events.HOST_TO_DEVICE: _copies("host_to_device"),
+    events.DEVICE_TO_HOST: _copies("device_to_host"),
+    events.DEVICE_TO_DEVICE: _copies("device_to_device"),
 }

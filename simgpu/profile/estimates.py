@@ -6,16 +6,12 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-import numpy as np
-
-from ..asked import Asked
 from ..clocks import HostClock
 from ..device import Card, Device
 from ..memory import Stored
 from ..place import estimating
 from ..presets import Preset, preset
-from ..random import INTEGERS, ONE_DRAW, drawn, of_uniform
-from ..shapes import TooLargeError, outcome, untouched
+from ..shapes import TooLargeError, outcome
 from .recording import Receipt
 from .seconds import Seconds
 
@@ -54,7 +50,6 @@ class Estimated(Card):
         card = like if first_use else like._replace(first_use=0.0, start=0.0)
         super().__init__(0, card, host=HostClock())
         self.estimate = self
-        self.shapes_only = shapes_only
         if shapes_only:
             self.instead = self._outcome
 
@@ -73,34 +68,8 @@ class Estimated(Card):
             return super().receive(x)  # type: ignore[misc]
         return x if x.device is self else self.copy_in(x._values)
 
-    def new_generator(self, seed: int | None) -> Any:
-        return _Unseen(self) if self.shapes_only else super().new_generator(seed)
-
     def __repr__(self) -> str:
         return "Simulated:0 (estimate)"
-
-
-class _Unseen:
-    """A random number generator for when values don't matter."""
-
-    def __init__(self, device: Any) -> None:
-        self._device = device
-
-    def random(self, size: Any = None, dtype: Any = np.float64) -> Any:
-        return self._made("random", size, dtype)
-
-    def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Any:
-        return self._made("standard_normal", size, dtype)
-
-    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
-        return self._made("uniform", size, dtype, of_uniform(low, high, dtype))
-
-    def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
-        return self._made("integers", size, dtype, INTEGERS)
-
-    def _made(self, name: str, size: Any, dtype: Any, asked: Asked = ONE_DRAW) -> Any:
-        values = untouched(() if size is None else (size,) if isinstance(size, int) else tuple(size), dtype)
-        return drawn(self._device, name, values, asked)
 
 
 class EstimatedDevice(Estimated, Device):
@@ -116,6 +85,7 @@ def estimate(
     With ``shapes_only=True``, only shapes and dtypes are computed, and all values are 0. The time to load kernels at
     their first use counts with ``first_use=True``.
 
+    >>> import numpy as np
     >>> x = np.ones((2048, 2048), np.float32)
     >>> estimate(np.matmul, x, x, shapes_only=True).seconds
     2.89 ms simulated (NVIDIA T4)

@@ -15,6 +15,32 @@ from ..words import in_words
 KINDS = ("measured", "recorded", "simulated", "published")
 
 
+def _added(name: str) -> Any:
+    """A sum or a difference, which has the kind of both."""
+
+    def method(self, other):
+        if isinstance(other, Seconds) and (other.kind, other.card) != (self.kind, self.card):
+            raise TypeError(
+                f"{self} and {other} are two kinds of time and have no sum or difference; put them side by side, or "
+                "say with float(…) that you mean the bare numbers"
+            )
+        value = getattr(float, name)(self, other)
+        return value if value is NotImplemented else Seconds(value, self.kind, self.card)
+
+    return method
+
+
+def _scaled(name: str) -> Any:
+    """A product or a quotient, which is a bare number if `other` is a time, too."""
+
+    def method(self, other):
+        value = getattr(float, name)(self, other)
+        bare = value is NotImplemented or isinstance(other, Seconds)
+        return value if bare else Seconds(value, self.kind, self.card)
+
+    return method
+
+
 class Seconds(float):
     """A number of seconds that knows its kind, and its card.
 
@@ -53,37 +79,10 @@ class Seconds(float):
     def __reduce__(self) -> Any:
         return Seconds, (float(self), self.kind, self.card)
 
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, float.__add__(self, other))
-
-    def __radd__(self, other: Any) -> Any:
-        return self._with(other, float.__radd__(self, other))
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, float.__sub__(self, other))
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(other, float.__rsub__(self, other))
-
-    def _with(self, other: Any, value: Any) -> Any:
-        if isinstance(other, Seconds) and (other.kind, other.card) != (self.kind, self.card):
-            raise TypeError(
-                f"{self} and {other} are two kinds of time and have no sum or difference; put them side by side, or "
-                "say with float(…) that you mean the bare numbers"
-            )
-        return value if value is NotImplemented else Seconds(value, self.kind, self.card)
-
-    def __mul__(self, factor: Any) -> Any:
-        value = float.__mul__(self, factor)
-        bare = value is NotImplemented or isinstance(factor, Seconds)  # seconds times seconds aren't seconds
-        return value if bare else Seconds(value, self.kind, self.card)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, divisor: Any) -> Any:
-        value = float.__truediv__(self, divisor)
-        bare = value is NotImplemented or isinstance(divisor, Seconds)  # a ratio
-        return value if bare else Seconds(value, self.kind, self.card)
+    __add__, __radd__ = _added("__add__"), _added("__radd__")
+    __sub__, __rsub__ = _added("__sub__"), _added("__rsub__")
+    __mul__ = __rmul__ = _scaled("__mul__")  # seconds times seconds aren't seconds
+    __truediv__ = _scaled("__truediv__")  # seconds by seconds are a ratio
 
 
 def duration(seconds: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Any
 
-from .counts import Counts, LineCosts
+from .counts import Counts
 from .seconds import Seconds, duration
 
 MOST_NAMES = 8
@@ -72,34 +72,31 @@ def _time(receipt: Counts) -> str:
     return f"{receipt.seconds}; {duration(receipt.wall_seconds)} of this machine's time to simulate it"
 
 
-# ---------------------------------------------------------------------------------------------
-# By line
-# ---------------------------------------------------------------------------------------------
+# -- By line ---------------------------------------------------------------------------------------
 
 
 class Lines(list):
     """What each line of the program cost. Prints as a table of the first twenty."""
 
     def __repr__(self) -> str:
-        rows = [("launches", "copies", "bytes", "waits", "device's time", "line"), *map(_line_row, self[:MOST_LINES])]
+        rows = [("launches", "copies", "bytes", "waits", "device's time", "line")]
+        for costs in self[:MOST_LINES]:
+            counts = [f"{number:,}" for number in (costs.launches, costs.copies, costs.bytes, costs.waits)]
+            rows.append((*counts, "not visible" if costs.seconds is None else duration(costs.seconds), costs.line))
         left = len(self) - MOST_LINES
-        return "\n".join([_columns(rows), *([f"and {left:,} more lines"] if left > 0 else [])])
+        return _aligned(rows, ">>>>>") + (f"\nand {left:,} more lines" if left > 0 else "")
 
 
-def _line_row(costs: LineCosts) -> tuple[str, ...]:
-    time = "not visible" if costs.seconds is None else duration(costs.seconds)
-    return (f"{costs.launches:,}", f"{costs.copies:,}", f"{costs.bytes:,}", f"{costs.waits:,}", time, costs.line)
+def _aligned(rows: Sequence[Sequence[str]], sides: str) -> str:
+    """Columns, each to the left or to the right ("<" or ">"), and at the end of each row a text as it is."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "\n".join(
+        "  ".join([*(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths)), row[-1]])
+        for row in rows
+    )
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> str:
-    """Align numbers to the right, and the last column, which is text, to the left."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
-    return "\n".join("  ".join([*(f"{cell:>{width}}" for cell, width in zip(row, widths)), row[-1]]) for row in rows)
-
-
-# ---------------------------------------------------------------------------------------------
-# Two receipts
-# ---------------------------------------------------------------------------------------------
+# -- Two receipts ----------------------------------------------------------------------------------
 
 
 def comparison(this: Counts, other: Counts) -> Table:
@@ -109,15 +106,13 @@ def comparison(this: Counts, other: Counts) -> Table:
         a, b = first[name], second[name]
         if a or b or name == "launches":
             rows.append((name, _figure(a), _figure(b), _difference(a, b)))
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    return Table("\n".join(f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}  {d}" for a, b, c, d in rows))
+    return Table(_aligned(rows, "<>>"))
 
 
 def _figures(receipt: Counts) -> dict[str, Any]:
-    directions = ("host_to_device", "device_to_host", "device_to_device")
     copies = {
         f"{name.replace('_', ' ')}, {part}": getattr(getattr(receipt, name), part)
-        for name in directions
+        for name in ("host_to_device", "device_to_host", "device_to_device")
         for part in ("count", "bytes", "implicit")
     }
     return {

@@ -1,4 +1,4 @@
-"""The three houses: which room of a package may import which. The pictures in CONTRIBUTING.md say it, and are read here.
+"""The three houses: which room of a package may import which. The pictures in CONTRIBUTING.md say it.
 
 A room is a package, or a module beside them. It may import the rooms on the floors below its own.
 """
@@ -21,14 +21,15 @@ class Room(NamedTuple):
 
 
 def drawn(package: str, page: str) -> dict[str, Room]:
-    """The rooms in a package's picture, the ground floor first. A line may have several: ``2  array, dispatch  what``."""
-    (picture,) = re.findall(rf"<!-- {package}: tests/helpers/house.py reads it -->\n```\n(.*?)\n```\n<!-- end -->", page, re.S)
-    lines = [re.fullmatch(r" *(\d+)  (\w+(?:, \w+)*) +(.+)", line) for line in picture.splitlines()]
-    found = {name: Room(line[3], int(line[1])) for line in lines for name in line[2].split(", ")}
+    """The rooms in a package's picture, the ground floor first. Each line has a floor, a name, and what it is."""
+    before = f"<!-- {package}: tests/helpers/house.py reads it -->\n```\n"
+    lines = page.partition(before)[2].partition("\n```\n<!-- end -->")[0].splitlines()
+    found = {name: Room(what, int(floor)) for floor, name, what in (line.split(maxsplit=2) for line in lines)}
     return dict(sorted(found.items(), key=lambda item: item[1].floor))
 
 
-HOUSES = {package: drawn(package, PAGE.read_text(encoding="utf-8")) for package in ("fluxlite", "simgpu", "fluxlite_course")}
+_TEXT = PAGE.read_text(encoding="utf-8")
+HOUSES = {package: drawn(package, _TEXT) for package in ("fluxlite", "simgpu", "fluxlite_course")}
 ROOMS = HOUSES["fluxlite"]
 
 # Single files that may import their package's table of contents, and why.

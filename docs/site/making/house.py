@@ -43,8 +43,12 @@ def every_file() -> str:
             continue
         lines += [f"### {room}", "", f"{text[0].upper()}{text[1:]}.", ""]
         lines += [_line(name) for name in names] + [""]
-    lines += ["### simgpu, a package of its own", "", "The simulated GPU: real values, a real GPU's rules.", ""]
-    lines += [_line(name) for name in modules() if name.partition(".")[0] == "simgpu"] + [""]
+    for package, text in (
+        ("simgpu", "The simulated GPU: real values, a real GPU's rules."),
+        ("fluxlite_course", "The course: what lessons share, and a folder for each."),
+    ):
+        lines += [f"### {package}, a package of its own", "", text, ""]
+        lines += [_line(name) for name in modules() if name.partition(".")[0] == package] + [""]
     return "\n".join(lines)
 
 

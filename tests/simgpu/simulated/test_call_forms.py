@@ -14,7 +14,7 @@ from inside import Stored
 from numpy.testing.overrides import get_overridable_numpy_array_functions
 
 from fluxlite import receipt
-from simgpu import costs, dispatch, kernels, shapes, surface
+from simgpu import dispatch, launches, shapes, surface
 
 FUNCTIONS = {surface.name_of(f): f for f in get_overridable_numpy_array_functions() if not surface.is_lacking(f)}
 FUNCTIONS = {name: f for name, f in FUNCTIONS.items() if "._" not in name}
@@ -227,8 +227,7 @@ def all_is_understood(monkeypatch):
     def strictly(default, entry, *args, **kwargs):
         return entry(*args, **kwargs)
 
-    monkeypatch.setattr(kernels, "understood", strictly)
-    monkeypatch.setattr(costs, "understood", strictly)
+    monkeypatch.setattr(launches, "understood", strictly)
 
 
 def counted(function, args, kwargs):
@@ -316,8 +315,8 @@ def test_accounting_never_breaks_a_call(simulated, monkeypatch):
     def confused(*args, **kwargs):
         raise TypeError("what's that?")
 
-    monkeypatch.setitem(kernels.KERNELS, "sort", confused)
-    monkeypatch.setitem(costs._OPERATIONS, "sort", confused)
+    monkeypatch.setitem(launches.KERNELS, "sort", confused)
+    monkeypatch.setitem(launches._OPERATIONS, "sort", confused)
     result, counts = counted(np.sort, (simulated(np.array([2, 1])),), {})
     assert result.get().tolist() == [1, 2] and counts[0] == {"sort": 1}
 

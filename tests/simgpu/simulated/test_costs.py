@@ -7,7 +7,7 @@ import pytest
 
 from fluxlite import receipt
 from fluxlite.devices import cpu, devices, gpu, simulate_gpu
-from simgpu import costs
+from simgpu import launches as costs
 
 
 def numbers(device, shape=(2, 3)):
