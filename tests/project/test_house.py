@@ -41,7 +41,7 @@ RARER = ["keywords", "linear_algebra", "pieces", "sequences", "spectra", "statis
 LIMIT_OF_CORE = 2230
 LIMIT_OF_PACKAGE = 24432
 LIMIT_OF_SIMGPU = 9190
-LIMIT_OF_THE_COURSE = 11970
+LIMIT_OF_THE_COURSE = 11971
 
 
 # -- what imports what -----------------------------------------------------------------------------------------------
