@@ -22,6 +22,10 @@ class Place(NamedTuple):
         return f"block {in_parentheses(self.block)}, thread {in_parentheses(self.thread)}"
 
 
+def many(count: int, word: str, several: str = "") -> str:
+    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
+
+
 def in_parentheses(numbers: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, numbers))})"
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from .cards import COMPILED, LEVEL_2_BYTES, QUEUE, Card
+from .errors import many
 from .lanes import KINDS, WARP
 from .memory import SECTOR
 
@@ -52,7 +53,6 @@ class Figures:
     It prints as rows, and each has a name here, too:
 
     - threads: how many ran, in `blocks` and `warps`.
-    - axes: the kernel counts a second axis, and this launch's blocks have one only.
     - sectors: the card's memory comes in pieces of 32 bytes; `share` is how much of them the threads wanted.
     - written: arrays where the kernel wrote some elements and not others, `written["out"]`. It may be meant so.
     - read: the same of arrays that it only reads.
@@ -77,7 +77,6 @@ class Figures:
         self.lines: list[LineFigures] = []
         self.written: dict[str, tuple[int, int]] = {}
         self.read: dict[str, tuple[int, int]] = {}
-        self.axes = ""
         self.unique_sectors = self.sectors = self.used = self.conflicts = 0
         self.occupancy = self.resident = 0.0
         self.times: dict[str, tuple[float, ...]] = {}
@@ -167,7 +166,6 @@ class Figures:
         """What a receipt says about it: names and texts."""
         rows = [
             ("threads", f"{self.threads:,} in {many(self.blocks, 'block')}, {many(self.warps, 'warp')}"),
-            *([("axes", self.axes)] if self.axes else []),
             ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used"),
         ]
         for way, counts in (("read", self.read), ("written", self.written)):
@@ -241,10 +239,6 @@ def _dim(dim: tuple[int, ...]) -> str:
     while len(parts) > 1 and parts[-1] == 1:
         parts.pop()
     return str(parts[0]) if len(parts) == 1 else str(tuple(parts))
-
-
-def many(count: int, word: str, several: str = "") -> str:
-    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
 
 
 def duration(seconds: float) -> str:

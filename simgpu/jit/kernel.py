@@ -145,8 +145,8 @@ class Kernel:
 
         Raises `RuntimeError` before the first launch on a simulated GPU, and after one that raised.
         """
-        from .explained import Explained
         from .figures import Figures
+        from .tracing import Explained
 
         if not isinstance(self.figures, Figures):
             raise RuntimeError(repr(self.figures))

@@ -11,7 +11,6 @@ import numpy as np
 from ..emptied import pattern_of
 from ..memory import Stored
 from ..rules import one_device
-from . import advice
 from .cards import card_of
 from .errors import KernelError, TooMuch
 from .figures import Costs, Figures
@@ -21,7 +20,7 @@ from .races import READ, WRITE, Log
 from .source import Source
 from .translate import Program
 from .types import ArrayType, number_as, type_of
-from .watching import Watch
+from .tracing import Watch
 
 MOST_THREADS = 1024  # a block: CUDA C++ Programming Guide, technical specifications
 MOST_IN_GRID = (2**31 - 1, 65_535, 65_535)
@@ -47,10 +46,6 @@ class Launch:
         self.watched: tuple[int, int] | None = None
         self.program = _program(source, programs, [_type(source, *given) for given in zip(source.parameters, args)])
         self._args = self._arguments(args)
-        # Those who write (256, 1) know that there's a second axis.
-        is_number = not isinstance(block, (tuple, list)) or len(block) == 1
-        self.lost_axis = advice.lost_axis(self.program.second_axis, self.grid, self.block) if is_number else ""
-        self.figures.axes = self.lost_axis
 
     def _check_size(self) -> None:
         name = self.source.name

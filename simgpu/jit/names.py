@@ -13,11 +13,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import accesses
+from . import memory
 from .errors import NeverWritten, TooMuch
 from .lanes import OPERATION, SHUFFLE, WARP, Lanes, Mask
 from .memory import Memory, Part, Ref, reach
 from .races import Log
+from .source import Site
 from .types import INT, SIZE, UINT, VOID, ArrayType, Pointer, Tuple
 from .values import Expression, Known, Name, Problem, Value, as_value, called, cast, scalar_type
 
@@ -119,7 +120,8 @@ range = Builtin("range", "Like Python's range, for loops; with ``unroll=4`` or `
 def syncthreads(t: Any, node: Any) -> Value:
     """Wait until all threads of the block are here (CUDA: ``__syncthreads()``). Threads that have returned aren't
     waited for, here and on every card since Volta; one that's still running and doesn't come holds up all others."""
-    return Value(VOID, lambda lanes, mask: lanes.barrier(mask, node, t.source))
+    site = Site(t.source, node)
+    return Value(VOID, lambda lanes, mask: lanes.barrier(mask, site))
 
 
 @builtin
@@ -127,7 +129,8 @@ def syncwarp(t: Any, node: Any, *, mask: Expression = _FULL) -> Value:
     """Wait until all threads of the warp are here (CUDA: ``__syncwarp()``)."""
     if known(mask, "the mask of jit.syncwarp") != FULL_WARP:
         raise Problem("the simulated GPU knows jit.syncwarp() for a whole warp only")
-    return Value(VOID, lambda lanes, on: lanes.warp_barrier(on, node, t.source))
+    site = Site(t.source, node)
+    return Value(VOID, lambda lanes, on: lanes.warp_barrier(on, site))
 
 
 @builtin
@@ -202,7 +205,7 @@ def _atomic(name: str, how: Callable, types: str, does: str, line: str, printed:
         def run(lanes: Lanes, mask: Mask) -> Any:
             ref = array.run(lanes, mask)
             to = reach(lanes, mask, ref, [i.run(lanes, mask) for i in indices], site)
-            return accesses.change(lanes, mask, ref, to, how, [v(lanes, mask) for v in values], site, is_used)
+            return memory.change(lanes, mask, ref, to, how, [v(lanes, mask) for v in values], site, is_used)
 
         return Value(kind, run)
 

@@ -103,6 +103,17 @@ class Source:
         return self.wrong(Refused, node, f"{begin}{text}")
 
 
+class Site:
+    """A place in the text where something can go wrong, and what memory that's touched there costs in this launch."""
+
+    def __init__(self, source: Source, node: Any) -> None:
+        self.source, self.node, self.line = source, node, source.line(node)
+        self.costs: Any = None
+
+    def wrong(self, kind: type[KernelError], what: str, advice: str = "", place: Place | None = None) -> KernelError:
+        return self.source.wrong(kind, self.node, what, advice, place)
+
+
 def is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
     """Whether it's a name that's given a value here."""
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

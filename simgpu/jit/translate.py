@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from . import accesses, advice, names
-from .endless import Rounds, steering
-from .errors import NeverWritten, Place
+from . import advice, memory, names
+from .errors import Endless, NeverWritten, many
 from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask
 from .memory import Ref, as_index, reach
-from .source import MISSING, Source
+from .source import MISSING, Site, Source
 from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Pointer, Tuple, can_become, is_number, same
 from .values import (
     OPERATORS,
@@ -45,6 +44,8 @@ from .values import (
 
 Step = Callable[[Lanes, Mask], Mask]
 Put = Callable[[Lanes, Mask, Any], None]  # stores a value
+LEFT, AGAIN = range(2)  # places in `lanes.loops`: who has left the innermost loop, and who said `continue`
+EVERY = 64  # rounds of a loop between two looks at whether it's endless
 
 _OPERATORS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide", ast.FloorDiv: "floor_divide",
@@ -70,10 +71,12 @@ _MISSING = {
     "Try": "try", "Raise": "raise", "Assert": "assert: CuPy's compiler fails at it", "With": "with",
     "Import": "import", "ImportFrom": "import", "Delete": "del", "Global": "global", "Nonlocal": "nonlocal",
     "ClassDef": "classes", "Match": "match",
-    "Slice": "slices", "List": "lists: take one variable for each number",
+    "Slice": "slices", "MatMult": "@: write a loop over k, s += A[i, k] * B[k, j]",
+    "List": "lists: take one variable for each number, or jit.shared_memory(np.float32, n), which all threads of the "
+    "block share",
     "Dict": "dictionaries", "Set": "sets", "ListComp": "comprehensions",
     "GeneratorExp": "generators", "Lambda": "lambda", "NamedExpr": ":=", "JoinedStr": "f-strings", "Starred": "*",
-    "Is": "`is`", "IsNot": "`is not`", "In": "`in`", "NotIn": "`not in`", "UAdd": "unary +", "MatMult": "@",
+    "Is": "`is`", "IsNot": "`is not`", "In": "`in`", "NotIn": "`not in`", "UAdd": "unary +",
     "Await": "await", "Yield": "yield",
 }  # fmt: skip
 
@@ -81,19 +84,6 @@ _MISSING = {
 def _missing(node: ast.AST) -> Problem:
     name = type(node).__name__
     return Problem(f"a kernel has no {_MISSING.get(name, name.lower())}")
-
-
-class Site:
-    """A place in the text where memory is touched, and what that costs in this launch."""
-
-    __slots__ = ("source", "node", "line", "costs")
-
-    def __init__(self, source: Source, node: Any) -> None:
-        self.source, self.node, self.line = source, node, source.line(node)
-        self.costs: Any = None
-
-    def wrong(self, kind: Any, what: str, advice: str, place: Place) -> Exception:
-        return self.source.wrong(kind, self.node, what, advice, place)
 
 
 class Variable:
@@ -114,12 +104,8 @@ class Program:
         self.changed: frozenset[str] = frozenset()  # the arguments that it writes
         self.used: list[tuple[Source, str, Any]] = []  # names from outside, as they were
         self._functions: dict[Any, Any] = {}
-        parameters = [
-            Value(kind, _no_run, frozenset([name]) if isinstance(kind, ArrayType) else frozenset())
-            for name, kind in zip(source.parameters, types)
-        ]
-        self.run = Translation(self, source, parameters, is_device=False).body
-        self.second_axis = advice.second_axis(source.tree)
+        origins = [frozenset([name] * isinstance(kind, ArrayType)) for name, kind in zip(source.parameters, types)]
+        self.run = Translation(self, source, list(zip(types, origins)), is_device=False).body
 
     def new_slot(self) -> int:
         self.slots += 1
@@ -127,31 +113,28 @@ class Program:
 
     def function(self, source: Source, given: list[Value]) -> Translation:
         """A function of the device, for arguments of these types. It can't call itself."""
-        key = source, tuple((value.type, value.origin) for value in given)
+        parameters = tuple((value.type, value.origin) for value in given)
+        key = source, parameters
         if key not in self._functions:
             self._functions[key] = None
-            self._functions[key] = Translation(self, source, given, is_device=True)
+            self._functions[key] = Translation(self, source, parameters, is_device=True)
         if self._functions[key] is None:
             raise source.refused(source.tree, "a function of the device can't call itself")
         return self._functions[key]
 
     def is_current(self) -> bool:
         """Whether the names from outside still mean what they meant when it was translated."""
-        return all(_same(source.outside(name), found) for source, name, found in self.used)
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b or (is_number(a) and type(a) is type(b) and a == b)
-
-
-def _no_run(lanes: Lanes, mask: Any) -> Any:
-    raise AssertionError("a parameter is read by its name")
+        for source, name, found in self.used:
+            now = source.outside(name)
+            if now is not found and not (is_number(now) and type(now) is type(found) and now == found):
+                return False
+        return True
 
 
 class Translation:
-    """Translates one function, a kernel or one of its helpers, for arguments of certain types."""
+    """Translates one function, a kernel or one of its helpers, for parameters of these types and origins."""
 
-    def __init__(self, program: Program, source: Source, parameters: list[Value], is_device: bool) -> None:
+    def __init__(self, program: Program, source: Source, parameters: Sequence[Any], is_device: bool) -> None:
         self.program, self.source, self.is_device = program, source, is_device
         self.result: Any = None  # the type that a function of the device returns
         self.variables: dict[str, Variable] = {}
@@ -160,13 +143,14 @@ class Translation:
         self.unused: Any = None  # the call whose result is thrown away
         self.depth = 0  # of branches and loops
         self.in_loop = False
-        for name, value in zip(source.parameters, parameters):
-            self.variables[name] = Variable(value.type, program.new_slot(), value.origin)
+        for name, (kind, origin) in zip(source.parameters, parameters):
+            self.variables[name] = Variable(kind, program.new_slot(), origin)
         self.body = self.block(source.tree.body)
 
     def block(self, statements: list[ast.stmt]) -> Step:
         """All of these, one after the other, until nobody is left."""
-        steps = [(self.translated(s), s) for s in statements if not _is_docstring(s)]
+        texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
+        steps = [(self.translated(s), s) for s in statements if s not in texts]
         source = self.source
 
         def run(lanes: Lanes, mask: Mask) -> Mask:
@@ -198,19 +182,15 @@ class Translation:
                 raise _missing(node)
             return method(node)
         except Problem as problem:
-            raise self.refused(node, problem) from None
+            text = str(problem)
+            if isinstance(problem, WholeArray):
+                text = f"{text}, and {self._whole(node)}"
+            elif problem.hint == UNSIGNED and (write := advice.signed(node, self.source.tree)):
+                text = f"{problem.text}. {write.unsigned} is unsigned: write {write}"
+            raise self.source.refused(node, text, problem.begin) from None
 
     def expression(self, node: Any) -> Expression:
         return self.translated(node)
-
-    def refused(self, node: Any, problem: Problem) -> Exception:
-        """What's wrong with this part of the text, in the words of the text."""
-        text = str(problem)
-        if isinstance(problem, WholeArray):
-            text = f"{text}, and {self._whole(node)}"
-        elif problem.hint == UNSIGNED and (write := advice.signed(node, self.source.tree)):
-            text = f"{problem.text}. {write.unsigned} is unsigned: write {write}"
-        return self.source.refused(node, text, problem.begin)
 
     def _whole(self, node: Any) -> str:
         """The array that stands where a number is needed, and its element."""
@@ -273,7 +253,7 @@ class Translation:
         return put_all
 
     def _assign_name(self, target: ast.Name, kind: Any, origin: frozenset[str] = frozenset()) -> Put:
-        name, source = target.id, self.source
+        name, site = target.id, Site(self.source, target)
         if name not in self.variables:
             self.variables[name] = Variable(kind, self.program.new_slot(), origin)
         variable = self.variables[name]
@@ -281,21 +261,20 @@ class Translation:
         convert, slot = self._converted(kind, variable.type, name), variable.slot
 
         def put(lanes: Lanes, mask: Mask, value: Any) -> None:
-            lanes.assign(mask, slot, convert(value) if convert else value, target, source)
+            lanes.assign(mask, slot, convert(value) if convert else value, site)
 
         return put
 
     def _assign_element(self, target: ast.Subscript, kind: Any) -> Put:
         owner, indices, site = self._place(target)
         if isinstance(kind, np.dtype) and not can_become(kind, owner.type.dtype):
-            raise Problem(advice.other_array(target, owner.type, kind))
+            raise Problem(advice.other_array(target, owner.type.dtype, kind))
         convert = self._converted(kind, owner.type.dtype, ast.unparse(target.value))
-        run, runs = owner.run, [index.run for index in indices]
 
         def put(lanes: Lanes, mask: Mask, value: Any) -> None:
-            ref = run(lanes, mask)
-            to = reach(lanes, mask, ref, [index(lanes, mask) for index in runs], site)
-            accesses.store(lanes, mask, ref, to, convert(value) if convert else value, site)
+            ref = owner.run(lanes, mask)
+            to = reach(lanes, mask, ref, [index.run(lanes, mask) for index in indices], site)
+            memory.store(lanes, mask, ref, to, convert(value) if convert else value, site)
 
         return put
 
@@ -351,7 +330,7 @@ class Translation:
         if isinstance(old, Known):
             raise Problem(f"{name} isn't the kernel's own: assign it first")
         if isinstance(old.type, (ArrayType, Pointer)):
-            raise Problem(advice.changed_element(node, old.type.ndim))
+            raise Problem(advice.one_element(node.target, old.type.ndim))
         kind = scalar_type(old)
         quotient = ast.BinOp(loaded, node.op, node.value)
         self._whole_quotient(quotient, kind, f"{name} //= {ast.unparse(node.value)}")
@@ -364,19 +343,19 @@ class Translation:
 
     def _change_element(self, node: ast.AugAssign, target: ast.Subscript, given: Value) -> Step:
         owner, indices, site = self._place(target)
-        kind, run, runs = owner.type.dtype, owner.run, [index.run for index in indices]
+        kind = owner.type.dtype
         slot = self.program.new_slot()  # for the old value, which has no name in the text
         new = self.operation(node.op, [Value(kind, lambda lanes, mask: lanes.held[slot].value), given])
         if not can_become(got := scalar_type(new), kind):
-            raise Problem(advice.other_array(target, owner.type, got))
+            raise Problem(advice.other_array(target, kind, got))
         compute = cast(new, kind, checked=False).run
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
-            ref = run(lanes, mask)
-            at = [index(lanes, mask) for index in runs]
-            lanes.held[slot].value = accesses.load(lanes, mask, ref, at, site)
+            ref = owner.run(lanes, mask)
+            at = [index.run(lanes, mask) for index in indices]
+            lanes.held[slot].value = memory.load(lanes, mask, ref, at, site)
             value = compute(lanes, mask)
-            accesses.store(lanes, mask, ref, reach(lanes, mask, ref, at, site), value, site)
+            memory.store(lanes, mask, ref, reach(lanes, mask, ref, at, site), value, site)
             return mask
 
         return step
@@ -489,20 +468,26 @@ class Translation:
         return start, args[min(1, len(args) - 1)], args[2] if len(args) > 2 else Known(1)
 
     def _loop(self, node: Any, ready: Callable, body: Step) -> Step:
-        source, variables = self.source, self.variables
-        leaves = [type(part) for part in ast.walk(node) if isinstance(part, (ast.Break, ast.Continue))]
-        decide = steering(node) if isinstance(node, ast.While) else None
+        source, variables, site = self.source, self.variables, Site(self.source, node)
+        steering = advice.steering(node) if isinstance(node, ast.While) else None
+        slots = [variables[name].slot for name in steering if name in variables] if steering is not None else None
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             test, before, after = ready(lanes, mask)
-            here, done, watch = mask, None, lanes.watch
-            rounds = Rounds(node, source, decide, variables)
+            here, watch, rounds = mask, lanes.watch, Rounds(site, slots)
             if watch is not None:
                 watch.enters()
             lanes.loops.append([None, None])
             while True:
-                here, left = _still(lanes, here, test(lanes, here))
-                done = left if done is None else done if left is None else lanes.mask(done.on | left.on)
+                seen = test(lanes, here)
+                if isinstance(seen, np.ndarray):
+                    stay, leave = lanes.split(here, seen)
+                else:
+                    lanes.figures.branches += here.warp_count
+                    stay, leave = (here, lanes.nobody) if seen else (lanes.nobody, here)
+                if leave.count:
+                    here = stay
+                    _leave(lanes, leave, LEFT)
                 if not here.count:
                     break
                 rounds.count(lanes, here)
@@ -510,31 +495,24 @@ class Translation:
                 if watch is not None:
                     watch.round(node, source, lanes, here, variables)
                 here = body(lanes, here)
-                if leaves:
-                    here = _back(lanes, here)
+                again = lanes.loops[-1][AGAIN]
+                if again is not None:
+                    here, lanes.loops[-1][AGAIN] = lanes.mask(here.on | again.on), None
                 if not here.count:
                     break
                 after(lanes, here)
             if watch is not None:
                 watch.leaves(node, source, mask)
-            broken = lanes.loops.pop()[0]
-            if broken is not None:
-                done = broken if done is None else lanes.mask(done.on | broken.on)
-            return mask if done is not None and done.count == mask.count else done or lanes.nobody
+            done = lanes.loops.pop()[LEFT] or lanes.nobody
+            return mask if done.count == mask.count else done
 
         return step
 
     def _Break(self, node: ast.Break | ast.Continue) -> Step:
         if not self.in_loop:
             raise Problem(f"{ast.unparse(node)} stands in a loop")
-        way = int(isinstance(node, ast.Continue))  # its place in `lanes.loops`
-
-        def step(lanes: Lanes, mask: Mask) -> Mask:
-            before = lanes.loops[-1][way]
-            lanes.loops[-1][way] = mask if before is None else lanes.mask(before.on | mask.on)
-            return lanes.nobody
-
-        return step
+        way = AGAIN if isinstance(node, ast.Continue) else LEFT
+        return lambda lanes, mask: _leave(lanes, mask, way)
 
     _Continue = _Break
 
@@ -543,7 +521,8 @@ class Translation:
         if value == Known(None):
             if self.is_device and self.result not in (None, VOID):
                 raise Problem("this function returns a value elsewhere")
-            return self._returning(None) if self.is_device else self._exiting(self.source.line(node))
+            line = self.source.line(node)
+            return _returning(None) if self.is_device else lambda lanes, mask: lanes.exit(mask, line)
         if not self.is_device:
             raise Problem("a kernel returns nothing: write the result into an array")
         given = as_value(value)
@@ -551,25 +530,7 @@ class Translation:
             self.result = given.type
         elif not same(self.result, given.type):
             raise Problem(f"this function returns {self.result} elsewhere, and here {given.type}")
-        return self._returning(given.run)
-
-    def _exiting(self, line: int) -> Step:
-        def step(lanes: Lanes, mask: Mask) -> Mask:
-            lanes.exit(mask, line)
-            return lanes.nobody
-
-        return step
-
-    def _returning(self, run: Run | None) -> Step:
-        def step(lanes: Lanes, mask: Mask) -> Mask:
-            frame = lanes.returns[-1]
-            if run is not None:
-                value = run(lanes, mask)
-                frame[0] = value if frame[1] is None else _merged(mask.on, value, frame[0])
-            frame[1] = mask.on if frame[1] is None else frame[1] | mask.on
-            return lanes.nobody
-
-        return step
+        return _returning(given.run)
 
     # -- expressions: names and attributes -------------------------------------------------------
 
@@ -593,12 +554,12 @@ class Translation:
         return name_of(found)
 
     def _variable(self, node: ast.Name, variable: Variable) -> Value:
-        slot, source = variable.slot, self.source
+        slot, site = variable.slot, Site(self.source, node)
 
         def run(lanes: Lanes, mask: Mask) -> Any:
             held = lanes.held[slot]
             if held.given is not EVERYONE:
-                lanes.check_value(mask, held, node, source)
+                lanes.check_value(mask, held, site)
             return held.value
 
         return Value(variable.type, run, variable.origin)
@@ -615,17 +576,15 @@ class Translation:
                 return name_of(getattr(owner.obj, node.attr))
             except AttributeError as error:
                 raise Problem(str(error)) from None
-        run = owner.run
+        run, name = owner.run, node.attr
         if isinstance(owner.type, ArrayType):
-            sizes = Tuple((SIZE,) * owner.type.ndim, True)
-            if node.attr == "ndim":
+            if name == "ndim":
                 return Known(owner.type.ndim)
-            if node.attr == "size":
+            if name == "size":
                 return Value(SIZE, lambda lanes, mask: np.int64(math.prod(run(lanes, mask).shape)))
-            if node.attr == "shape":
-                return Value(sizes, lambda lanes, mask: tuple(map(np.int64, run(lanes, mask).shape)))
-            if node.attr == "strides":
-                return Value(sizes, lambda lanes, mask: tuple(map(np.int64, run(lanes, mask).strides)))
+            if name in ("shape", "strides"):
+                sizes = Tuple((SIZE,) * owner.type.ndim, True)
+                return Value(sizes, lambda lanes, mask: tuple(map(np.int64, getattr(run(lanes, mask), name))))
         raise Problem(f"a {owner.type} has no .{node.attr} in a kernel; an array has .shape, .size, .ndim")
 
     # -- elements --------------------------------------------------------------------------------
@@ -647,15 +606,9 @@ class Translation:
         if len(indices) < owner.type.ndim:
             return self._view(owner, indices)
         site, run, runs = self.site(node), owner.run, [index.run for index in indices]
-        if len(runs) == 1:  # without a loop: most elements are read here
-            first = runs[0]
-            return Value(
-                owner.type.dtype,
-                lambda lanes, mask: accesses.load(lanes, mask, run(lanes, mask), [first(lanes, mask)], site),
-            )
 
         def load(lanes: Lanes, mask: Mask) -> Any:
-            return accesses.load(lanes, mask, run(lanes, mask), [index(lanes, mask) for index in runs], site)
+            return memory.load(lanes, mask, run(lanes, mask), [index(lanes, mask) for index in runs], site)
 
         return Value(owner.type.dtype, load)
 
@@ -679,7 +632,8 @@ class Translation:
         else:
             parts = [given]
         if len(parts) > owner.type.ndim:
-            raise Problem(advice.too_many(node, owner.type.ndim))
+            axes = many(owner.type.ndim, "axis", "axes")
+            raise Problem(f"{ast.unparse(advice.owner_of(node))} has {axes}, got {len(parts)} indices")
         for part in parts:
             if scalar_type(part).kind not in "iu":
                 raise Problem(f"an index is an integer, not {part.type}; // divides to one")
@@ -704,8 +658,7 @@ class Translation:
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
         if type(op) not in _OPERATORS:
             raise _missing(op)
-        name = _OPERATORS[type(op)]
-        known = _all_known(operands)
+        name, known = _OPERATORS[type(op)], _all_known(operands)
         if known is not None:
             try:
                 return Known(OPERATORS[name](*known))
@@ -729,8 +682,8 @@ class Translation:
         return Value(pointer.type, moved)
 
     def _BinOp(self, node: ast.BinOp) -> Expression:
-        if missing := advice.of_many(node):
-            raise Problem(missing)
+        if isinstance(node.op, ast.MatMult):  # its sides may be slices, which aren't what's wrong
+            raise _missing(node.op)
         return self.operation(node.op, [self.expression(node.left), self.expression(node.right)])
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Expression:
@@ -824,7 +777,7 @@ class Translation:
         if name is not None:
             dtype, count = keywords.pop("dtype", Known(None)), len(SIGNATURES[name][0][0])
             if keywords or len(args) != count or dtype != Known(None):
-                raise Problem(f"np.{name} takes {count} {'number' if count == 1 else 'numbers'} and no keywords")
+                raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords")
             return called(name, args)
         if function is print:
             raise LeftOut(
@@ -836,9 +789,11 @@ class Translation:
                 found = function(*known[: len(args)], **dict(zip(keywords, known[len(args) :])))
             except Exception as error:
                 raise Problem(str(error)) from None
-            if isinstance(found, np.ndarray):
-                raise Problem(_no_arrays(found))
-            return name_of(found)
+            if not isinstance(found, np.ndarray):
+                return name_of(found)
+            shared = f", or jit.shared_memory(np.{found.dtype}, {found.size}), which all threads of the block share"
+            more = f"{shared}; a thread's own numbers are variables" if found.dtype.kind in "biufc" else ""
+            raise Problem(f"a kernel makes no arrays: give it one as an argument{more}")
         if inspect.isclass(function) and issubclass(function, (bool, int, float, complex, np.generic)):
             if len(args) != 1 or keywords:
                 raise Problem(f"{function.__name__}(…) takes one number")
@@ -852,41 +807,43 @@ def _found(table: dict[Any, Any], function: Any) -> Any:
     return table.get(function) if function.__hash__ else None
 
 
-def _no_arrays(x: np.ndarray) -> str:
-    shared = f", or jit.shared_memory(np.{x.dtype}, {x.size})" if x.dtype.kind in "biufc" else ""
-    if shared:
-        shared += ", which all threads of the block share; a thread's own numbers are variables"
-    return f"a kernel makes no arrays: give it one as an argument{shared}"
-
-
 def inlined(caller: Translation, source: Source, args: list[Expression]) -> Value:
     """A call of a function of the device, in `caller`: its own names, its own lines."""
     given = [as_value(x) for x in args]
     if len(given) != len(source.parameters):
         raise Problem(f"{source.name} takes {source.takes}, got {len(given)}")
     made = caller.program.function(source, given)
-    own = [variable.slot for variable in made.variables.values()]
-    runs, result = [value.run for value in given], made.result
-    parameters = own[: len(given)]
+    own, result = [variable.slot for variable in made.variables.values()], made.result
 
     def run(lanes: Lanes, mask: Mask) -> Any:
-        values = [one(lanes, mask) for one in runs]
+        values = [one.run(lanes, mask) for one in given]
         for slot in own:
             lanes.held[slot].given = NOBODY
-        for slot, value in zip(parameters, values):
+        for slot, value in zip(own, values):  # the parameters come first
             lanes.held[slot].put(value)
-        lanes.returns.append([None, None])
+        lanes.returns.append([None, np.False_])
         made.body(lanes, mask)
         value, on = lanes.returns.pop()
-        if result not in (None, VOID) and (on is None or (mask.on & ~on).any()):
-            without = mask.on if on is None else mask.on & ~on
-            raise source.wrong(
-                NeverWritten, source.tree, "this thread gets to the end without a return.",
-                place=lanes.first_of(without),
-            )  # fmt: skip
+        if result not in (None, VOID) and (mask.on & ~on).any():
+            what = "this thread gets to the end without a return."
+            raise Site(source, source.tree).wrong(NeverWritten, what, place=lanes.first_of(mask.on & ~on))
         return value
 
     return Value(VOID if result is None else result, run)
+
+
+def _returning(run: Run | None) -> Step:
+    """The threads go back to the caller, with this value. Other threads may have come back before."""
+
+    def step(lanes: Lanes, mask: Mask) -> Mask:
+        frame = lanes.returns[-1]
+        if run is not None:
+            value = run(lanes, mask)
+            frame[0] = value if frame[0] is None else _merged(mask.on, value, frame[0])
+        frame[1] = frame[1] | mask.on
+        return lanes.nobody
+
+    return step
 
 
 def _merged(on: np.ndarray, new: Any, old: Any) -> Any:
@@ -895,20 +852,40 @@ def _merged(on: np.ndarray, new: Any, old: Any) -> Any:
     return np.where(on, new, old)
 
 
-def _still(lanes: Lanes, mask: Mask, seen: Any) -> tuple[Mask, Mask | None]:
-    """Those who go round once more, and those who leave."""
-    if not isinstance(seen, np.ndarray):
-        lanes.figures.branches += mask.warp_count
-        return (mask, None) if seen else (lanes.nobody, mask)
-    stay, leave = lanes.split(mask, seen)
-    return (mask, None) if not leave.count else (stay, leave)
+def _leave(lanes: Lanes, mask: Mask, way: int) -> Mask:
+    before = lanes.loops[-1][way]
+    lanes.loops[-1][way] = mask if before is None else lanes.mask(before.on | mask.on)
+    return lanes.nobody
 
 
-def _back(lanes: Lanes, here: Mask) -> Mask:
-    """After the body, those who said `continue` are back."""
-    again = lanes.loops[-1][1]
-    lanes.loops[-1][1] = None
-    return here if again is None else lanes.mask(here.on | again.on)
+class Rounds:
+    """The rounds of one loop, as some threads go through it. `slots` hold the numbers that decide how it goes on."""
+
+    def __init__(self, site: Site, slots: list[int] | None) -> None:
+        self.site, self.slots, self.rounds = site, slots, 0
+        self.before: list[Any] = []  # the numbers at the beginning of an earlier round
+
+    def count(self, lanes: Lanes, here: Mask) -> None:
+        """One more round, of the lanes of `here`. Raises `Endless` after too many, and if it begins as one before."""
+        node = self.site.node
+        if self.rounds >= lanes.launch.most_rounds:
+            who = "1 thread is" if here.count == 1 else f"{here.count:,} threads are"
+            what = (
+                f"{self.rounds:,} rounds, and {who} still in this loop. Does it end? If it takes that long, raise the "
+                "limit: kernel.most_rounds = …"
+            )
+            waits = isinstance(node, ast.While) and any(map(advice.is_element, ast.walk(node.test)))
+            more = "A thread that waits for another one's write may wait forever: only barriers wait." if waits else ""
+            raise self.site.wrong(Endless, what, more, lanes.first_of(here.on))
+        self.rounds += 1
+        if self.slots is None or self.rounds % EVERY:
+            return
+        now = [here.on, *(lanes.held[slot].value for slot in self.slots)]
+        if self.before and all(a is b or np.array_equal(a, b) for a, b in zip(now, self.before)):
+            what, more = advice.endless(node, self.site.source.tree, self.rounds)
+            raise self.site.wrong(Endless, what, more, lanes.first_of(here.on))
+        if self.rounds & self.rounds - 1 == 0:  # ever longer circles
+            self.before = now
 
 
 def _one_of(several: Value, k: int) -> Value:
@@ -948,7 +925,3 @@ def _putting(put: Put, run: Run) -> Step:
         return mask
 
     return step
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
