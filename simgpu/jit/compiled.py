@@ -22,6 +22,8 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
     arrays."""
     import cupy
 
+    from .launch import three
+
     for name, x in zip(kernel.source.parameters, args):
         if isinstance(x, np.ndarray) or not (isinstance(x, cupy.ndarray) or np.isscalar(x)):
             raise TypeError(
@@ -30,49 +32,31 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
             )
     real = _current(kernel)
     try:
-        real(_three(grid), _three(block), tuple(args))
+        real(three(grid, "blocks", kernel.name), three(block, "threads", kernel.name), tuple(args))
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError):
         raise
     except Exception as error:
         raise _refused(kernel, error) from error
 
 
-def cuda_c(kernel: Any, args: Sequence[Any]) -> str:
-    """The CUDA C that a kernel becomes for such arguments. It needs CuPy, and no GPU."""
-    return transpiled(kernel, args).code
-
-
 def transpiled(kernel: Any, args: Sequence[Any]) -> Any:
     """What cupyx.jit makes of a kernel, before NVIDIA's compiler sees it. Raises `Refused`."""
-    from cupyx.jit import _compile, _cuda_types
+    from cupyx.jit import _compile, _cuda_typerules, _cuda_types
 
+    def type_of(x: Any) -> Any:
+        if hasattr(x, "shape") and not isinstance(x, np.generic):
+            return _cuda_types.CArray(x.dtype, x.ndim, bool(x.flags.c_contiguous), x.nbytes < 2**31)
+        return _cuda_typerules.get_ctype_from_scalar("cuda", x)
+
+    function, types = _rebuilt(kernel.function, {}), tuple(map(type_of, args))
     try:
-        return _compile.transpile(
-            _rebuilt(kernel.function, {}),
-            ['extern "C"', "__global__"],
-            "cuda",
-            tuple(map(_type, args)),
-            _cuda_types.void,
-        )
+        return _compile.transpile(function, ['extern "C"', "__global__"], "cuda", types, _cuda_types.void)
     except Exception as error:
         raise _refused(kernel, error) from error
 
 
-def _type(x: Any) -> Any:
-    from cupyx.jit import _cuda_typerules, _cuda_types
-
-    if hasattr(x, "shape") and not isinstance(x, np.generic):
-        return _cuda_types.CArray(x.dtype, x.ndim, bool(x.flags.c_contiguous), x.nbytes < 2**31)
-    return _cuda_typerules.get_ctype_from_scalar("cuda", x)
-
-
 def _refused(kernel: Any, error: Exception) -> Refused:
     return Refused("cupyx.jit does not compile this", f"{type(error).__name__}: {error}", kernel.name)
-
-
-def _three(given: Any) -> tuple[int, int, int]:
-    parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    return tuple([int(n) for n in (*parts, 1, 1)[:3]])  # type: ignore[return-value]
 
 
 # -- The function with other names around it ------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from ..profile.seconds import duration
 from .cards import COMPILED, LEVEL_2_BYTES, QUEUE, Card
 from .errors import many
 from .lanes import KINDS, WARP
@@ -72,7 +73,7 @@ class Figures:
         self.threads = self.blocks * int(np.prod(block))
         self.warps = self.blocks * -(-int(np.prod(block)) // WARP)
         self.branches = self.divergent = self.replays = self.atomics = self.queue = self.shared_bytes = 0
-        self._spent = np.zeros(len(KINDS))
+        self.spent = np.zeros(len(KINDS))  # instructions of warps, of each kind
         self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
         self.lines: list[LineFigures] = []
         self.written: dict[str, tuple[int, int]] = {}
@@ -81,21 +82,10 @@ class Figures:
         self.occupancy = self.resident = 0.0
         self.times: dict[str, tuple[float, ...]] = {}
 
-    def count(self, spent: np.ndarray) -> None:
-        """So many instructions of each kind."""
-        self._spent += spent
-
-    # -- sums ------------------------------------------------------------------------------------
-
-    @property
-    def instructions(self) -> int:
-        """Instructions of warps, a bank conflict being one more."""
-        return int(self._spent.sum()) + self.replays
-
     @property
     def given(self) -> dict[str, int]:
         """How many instructions of each kind the warps gave."""
-        return dict(zip(KINDS, self._spent.astype(int).tolist()))
+        return dict(zip(KINDS, self.spent.astype(int).tolist()))
 
     @property
     def share(self) -> float:
@@ -109,27 +99,23 @@ class Figures:
     @property
     def range(self) -> tuple[float, float]:
         """The least and the most time that the guesses allow."""
-        return max(time[0] for time in self.times.values()), max(time[2] for time in self.times.values())
+        least, _, most = (max(times) for times in zip(*self.times.values()))
+        return least, most
 
     @property
     def limit(self) -> str:
         return max(self.times, key=lambda name: self.times[name][1])
 
-    # -- filling it in ---------------------------------------------------------------------------
-
     def add_lines(self, sites: Iterable[Any]) -> None:
         """Add up what the places in the text have cost, line by line."""
         found: dict[tuple[str, int, str], list[int]] = {}
         for site in sites:
-            costs = site.costs
-            place = site.source.name, site.line, site.source.text(site.node)
-            sums = found.setdefault(place, [0, 0, 0, 0])
+            sums = found.setdefault((site.source.name, site.line, site.source.text(site.node)), [0, 0, 0, 0])
             for k, name in enumerate(Costs.__slots__):
-                sums[k] += getattr(costs, name)
+                sums[k] += getattr(site.costs, name)
         self.lines = [LineFigures(*place, *sums) for place, sums in sorted(found.items())]
-        self.sectors = sum(line.sectors for line in self.lines)
-        self.used = sum(line.used for line in self.lines)
-        self.conflicts = sum(line.conflicts for line in self.lines)
+        for name in ("sectors", "used", "conflicts"):
+            setattr(self, name, sum(getattr(line, name) for line in self.lines))
 
     def add_times(self, preset: Any, cycles: list[np.ndarray]) -> None:
         """The time of each thing that could be the slowest. `cycles` has a row for each block: least, likely, most."""
@@ -143,36 +129,30 @@ class Figures:
         busy = min(preset.multiprocessors, self.blocks)
         blocks = np.concatenate(cycles)
         latency = np.maximum(blocks.max(0), blocks.sum(0) / (preset.multiprocessors * resident))
-        started = self.instructions * np.array(COMPILED) / (busy * card.issue)
-        once, all_of_it = self.unique_sectors * SECTOR, self.sectors * SECTOR
-        cached = all_of_it / (LEVEL_2_BYTES * busy * card.clock)
+        # Instructions of warps, a bank conflict being one more.
+        started = (int(self.spent.sum()) + self.replays) * np.array(COMPILED) / (busy * card.issue)
+        once, all_of_it = (n * SECTOR / preset.bandwidth for n in (self.unique_sectors, self.sectors))
+        cached = self.sectors * SECTOR / (LEVEL_2_BYTES * busy * card.clock)
         self.times = {
             "latency": tuple(latency / card.clock),
             # At best each sector comes once, and at worst each time that a warp asks for it. A few multiprocessors
             # can't take as much as the memory could give.
-            "bandwidth": (
-                once / preset.bandwidth,
-                max(once / preset.bandwidth, cached),
-                max(all_of_it / preset.bandwidth, cached),
-            ),
+            "bandwidth": (once, max(once, cached), max(all_of_it, cached)),
             "instructions": tuple(started / card.clock),
             "atomics in one place": tuple(self.queue * np.array(QUEUE) / card.clock),
             FLOOR: (preset.floor,) * 3,
         }
 
-    # -- as text ---------------------------------------------------------------------------------
-
     def rows(self) -> list[tuple[str, str]]:
         """What a receipt says about it: names and texts."""
-        rows = [
-            ("threads", f"{self.threads:,} in {many(self.blocks, 'block')}, {many(self.warps, 'warp')}"),
-            ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used"),
-        ]
+        threads = f"{self.threads:,} in {many(self.blocks, 'block')}, {many(self.warps, 'warp')}"
+        rows = [("threads", threads), ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used")]
         for way, counts in (("read", self.read), ("written", self.written)):
             if counts:
                 found = [f"{name} {some:,} of {size:,} elements" for name, (some, size) in counts.items()]
                 rows.append((way, ", ".join(found)))
-        rows.append(("busiest thread", self._busiest()))
+        seen = [f"{count:,} {name[:-1] if count == 1 else name}" for name, count in self.busiest.items() if count]
+        rows.append(("busiest thread", ", ".join(seen) or "touches no memory"))
         if self.conflicts or self.shared_bytes:
             rows.append(("bank conflicts", f"{self.conflicts:,}; {self.shared_bytes:,} bytes of shared memory a block"))
         rows.append(("divergent", f"{self.divergent:,} of {self.branches:,} branches of a warp"))
@@ -185,25 +165,18 @@ class Figures:
     @property
     def summary(self) -> str:
         """The most important figures, in one line."""
-        more = [
-            many(count, *words)
-            for count, *words in (
-                (self.conflicts, "bank conflict"), (self.divergent, "divergent branch", "divergent branches"),
-                (self.queue, "atomic on one element", "atomics on one element"),
-            )
-            if count
-        ]  # fmt: skip
-        more += [f"writes {some:,} of {size:,} elements of {name}" for name, (some, size) in self.written.items()]
-        parts = [many(self.threads, "thread"), f"{many(self.sectors, 'sector')}, {self.share:.0%} used", *more]
+        counts = (
+            (self.conflicts, "bank conflict"), (self.divergent, "divergent branch", "divergent branches"),
+            (self.queue, "atomic on one element", "atomics on one element"),
+        )  # fmt: skip
+        parts = [many(self.threads, "thread"), f"{many(self.sectors, 'sector')}, {self.share:.0%} used"]
+        parts += [many(count, *words) for count, *words in counts if count]
+        parts += [f"writes {some:,} of {size:,} elements of {name}" for name, (some, size) in self.written.items()]
         return f"{', '.join(parts)}; {duration(self.seconds)} on the card, {self._why}"
 
     @property
     def _why(self) -> str:
         return FLOOR if self.limit == FLOOR else f"by {self.limit}"
-
-    def _busiest(self) -> str:
-        seen = [f"{count:,} {name[:-1] if count == 1 else name}" for name, count in self.busiest.items() if count]
-        return ", ".join(seen) or "touches no memory"
 
     @property
     def time(self) -> str:
@@ -241,9 +214,3 @@ def _dim(dim: tuple[int, ...]) -> str:
     return str(parts[0]) if len(parts) == 1 else str(tuple(parts))
 
 
-def duration(seconds: float) -> str:
-    """A time with three digits and its unit."""
-    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
-        if seconds * factor >= 1 or unit == "µs":
-            return f"{seconds * factor:.3g} {unit}"
-    return ""

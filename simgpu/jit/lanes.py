@@ -126,8 +126,7 @@ class Lanes:
         self.watch, self.tracer = launch.watch_for(first, blocks), launch.tracer
         self.loops: list[list[Any]] = []
         self.returns: list[Any] = []
-        self.shared: dict[Any, Any] = {}  # by the place in the text that asks for it
-        self.shared_parts: dict[Any, Any] = {}
+        self.shared: dict[Any, Any] = {}  # references, by the place in the text that asks for it
         self.shared_bytes = 0
         self.phase, self.step = np.zeros(blocks, np.int64), np.zeros((blocks, self.width // WARP), np.int64)
         self._stepped, self._all_blocks = False, np.ones(blocks, bool)
@@ -252,9 +251,9 @@ class Lanes:
         if not owing:
             return
         spent = np.array([mask.spent for mask in owing], float)
-        self.figures.count(np.array([mask.warp_count for mask in owing]) @ spent)
-        for mask, each in zip(owing, spent @ self.launch.cycles):
-            self.cycles += mask.warps[..., None] * each
+        self.figures.spent += np.array([mask.warp_count for mask in owing]) @ spent
+        self.cycles += sum(mask.warps[..., None] * each for mask, each in zip(owing, spent @ self.launch.cycles))
+        for mask in owing:
             mask.spent = [0] * len(KINDS)
 
     def barrier(self, mask: Mask, site: Any) -> None:
@@ -276,7 +275,7 @@ class Lanes:
         self.cycles[...] = latest if everywhere else np.where(here[:, None, None], latest, self.cycles)
 
     def _tell_logs(self, is_everywhere: bool) -> None:
-        for memory in (*self.launch.memories, *self.shared.values()):
+        for memory in (*self.launch.memories, *(ref.part.memory for ref in self.shared.values())):
             if memory.log is not None:
                 memory.log.before_barrier(self, is_everywhere)
 

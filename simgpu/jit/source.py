@@ -57,11 +57,6 @@ class Source:
         self._cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         self._check_head()
 
-    @property
-    def takes(self) -> str:
-        """How many arguments, in words: ``1 argument``."""
-        return f"{len(self.parameters)} argument{'s' * (len(self.parameters) != 1)}"
-
     def _check_head(self) -> None:
         """cupyx.jit takes plain arguments only. NVRTC takes no name that's a word of C++."""
         given = self.tree.args

@@ -811,7 +811,7 @@ def inlined(caller: Translation, source: Source, args: list[Expression]) -> Valu
     """A call of a function of the device, in `caller`: its own names, its own lines."""
     given = [as_value(x) for x in args]
     if len(given) != len(source.parameters):
-        raise Problem(f"{source.name} takes {source.takes}, got {len(given)}")
+        raise Problem(f"{source.name} takes {many(len(source.parameters), 'argument')}, got {len(given)}")
     made = caller.program.function(source, given)
     own, result = [variable.slot for variable in made.variables.values()], made.result
 
