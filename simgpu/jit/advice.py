@@ -36,7 +36,20 @@ def one_element(node: Any, axes: int) -> str:
 def other_array(target: ast.Subscript, to: Any, kind: Any) -> str:
     """What to write where an array of the type `to` can't take a number of this kind."""
     write = f"{ast.unparse(target)} = {'int' if to.kind == 'i' else f'np.{to}'}(…)"
-    return f"{ast.unparse(target.value)} is an array of {to} and can't take {kind}. Make it one of {kind}, or write {write}"
+    return (
+        f"{ast.unparse(target.value)} is an array of {to} and can't take {kind}. "
+        f"Make it one of {kind}, or write {write}"
+    )
+
+
+UNSIGNED = ". jit.threadIdx.x, jit.grid and their like are unsigned: write int(jit.threadIdx.x), int(jit.grid(1))"
+
+
+def hint(kind: Any, to: Any) -> str:
+    """What to write where a number of this kind doesn't become one of the type `to`."""
+    if {kind.kind, to.kind} == {"i", "u"}:
+        return UNSIGNED
+    return f": write {'int' if to.kind == 'i' else f'np.{to}'}(…)" if to.kind in "iuf" else ""
 
 
 # -- Indices outside, and numbers below 0 that an unsigned type can't hold ------------------------
@@ -140,7 +153,8 @@ def another(name: str) -> str:
 
 def addition(node: Any, tree: Any) -> str:
     """The atomic that does what ``out[0] += x`` does, if `node` is the element that such a line changes."""
-    for change in ast.walk(tree):
+    changes: list[Any] = list(ast.walk(tree))
+    for change in changes:
         if isinstance(change, ast.AugAssign) and change.target is node and isinstance(change.op, (ast.Add, ast.Sub)):
             given = ast.unparse(change.value)
             if isinstance(change.op, ast.Sub):

@@ -88,6 +88,26 @@ class Refused(KernelError, TypeError):
     """What `cupyx.jit` wouldn't compile. The message says what to write instead."""
 
 
+class Problem(TypeError):
+    """Why cupyx.jit would refuse an expression. Its line is added by `Translation`, and better words for `UNSIGNED`."""
+
+    begin = "cupyx.jit would not compile this: "
+
+    def __init__(self, text: str, hint: str = "") -> None:
+        super().__init__(text + hint)
+        self.text, self.hint = text, hint
+
+
+class LeftOut(Problem):
+    """What cupyx.jit takes, and no thread does."""
+
+    begin = ""
+
+
+class WholeArray(Problem):
+    """An array where a number is needed. `Translation` adds what to write."""
+
+
 def without_our_lines(function: Callable) -> Callable:
     """An error about a kernel names its line: above that, show the user's launch, and no line of ours."""
 

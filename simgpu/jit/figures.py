@@ -212,5 +212,3 @@ def _dim(dim: tuple[int, ...]) -> str:
     while len(parts) > 1 and parts[-1] == 1:
         parts.pop()
     return str(parts[0]) if len(parts) == 1 else str(tuple(parts))
-
-

@@ -15,7 +15,7 @@ from ..memory import Stored
 from ..place import in_use
 from ..rules import one_device
 from ..words import WRITE
-from .errors import KernelError, many, without_our_lines
+from .errors import KernelError, Problem, many, without_our_lines
 from .figures import NoFigures
 from .source import Source
 
@@ -201,7 +201,6 @@ class Kernel:
     def as_part_of(self, translation: Any, args: list[Any]) -> Any:
         """Its call inside another kernel: `translate.py` asks for it."""
         from .translate import inlined
-        from .values import Problem
 
         if not self.device:
             raise Problem(f"{self.name} is a kernel: only what's under @jit.rawkernel(device=True) can be called here")

@@ -17,9 +17,9 @@ from .lanes import MOST_BLOCKS, WARP, Lanes, unraveled
 from .memory import Memory, Part, Ref
 from .races import READ, WRITE, Log
 from .source import Source
+from .tracing import Watch
 from .translate import Program
 from .types import ArrayType, number_as, type_of
-from .tracing import Watch
 
 MOST_THREADS = 1024  # a block: CUDA C++ Programming Guide, technical specifications
 MOST_IN_GRID = (2**31 - 1, 65_535, 65_535)
@@ -175,6 +175,7 @@ def three(given: Any, what: str, name: str) -> tuple[int, int, int]:
 def _type(source: Source, name: str, x: Any) -> Any:
     if not isinstance(x, Stored):
         return type_of(x)
-    if x.dtype.kind not in "biufc":
-        raise TypeError(f"kernel {source.name}: {name} holds {x.dtype}, which is no number")
-    return ArrayType(x.dtype, x.ndim)
+    values = x._values
+    if values.dtype.kind not in "biufc":
+        raise TypeError(f"kernel {source.name}: {name} holds {values.dtype}, which is no number")
+    return ArrayType(values.dtype, values.ndim)

@@ -14,13 +14,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import memory
-from .errors import NeverWritten, TooMuch
+from .errors import NeverWritten, Problem, TooMuch
 from .lanes import OPERATION, SHUFFLE, WARP, Lanes, Mask
 from .memory import Memory, Part, Ref, reach
 from .races import Log
 from .source import Site
 from .types import INT, SIZE, UINT, VOID, ArrayType, Pointer, Tuple
-from .values import Expression, Known, Name, Problem, Value, as_value, called, cast, scalar_type
+from .values import Expression, Known, Name, Value, as_value, called, cast, scalar_type
 
 SHARED_LIMIT = 48 * 1024  # bytes a block may declare: CUDA C++ Programming Guide, technical specifications
 FULL_WARP = 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""Looking at a launch: what a warp touches, access by access; what one thread does, line by line; what each line cost."""
+"""Looking at a launch: what a warp touches, what one thread does line by line, and what each line cost."""
 
 from __future__ import annotations
 
@@ -129,8 +129,9 @@ class Watch:
         if isinstance(statement, (ast.If, ast.For, ast.While)) or not self.of(mask.on):
             return
         targets = getattr(statement, "targets", [getattr(statement, "target", statement)])
-        found = [node.id for node in ast.walk(targets[0]) if is_stored(node) and node.id in variables]
-        numbers = [(name, variables[name]) for name in found if isinstance(variables[name].type, np.dtype)]
+        found = [node.id for node in ast.walk(targets[0]) if is_stored(node)]
+        kept = [(name, variables[name]) for name in found if name in variables]
+        numbers = [(name, one) for name, one in kept if isinstance(one.type, np.dtype)]
         self._print(source, statement, [f"{name} = {self.of(lanes.held[one.slot].value)}" for name, one in numbers])
 
     def tested(self, node: ast.If, source: Any, mask: Any, seen: Any) -> None:

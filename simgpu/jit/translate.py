@@ -17,43 +17,18 @@ from typing import Any
 import numpy as np
 
 from . import advice, memory, names
-from .errors import Endless, NeverWritten, many
+from .errors import Endless, LeftOut, NeverWritten, Problem, WholeArray, many
 from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask
 from .memory import Ref, as_index, reach
 from .source import MISSING, Site, Source
 from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Pointer, Tuple, can_become, is_number, same
-from .values import (
-    OPERATORS,
-    UNSIGNED,
-    Expression,
-    Known,
-    LeftOut,
-    Problem,
-    Run,
-    Value,
-    WholeArray,
-    as_value,
-    called,
-    cast,
-    converted,
-    hint,
-    is_true,
-    packed,
-    scalar_type,
-)  # fmt: skip
+from .values import OPERATORS, Expression, Known, Value, as_value, called, cast, converted, is_true, packed, scalar_type
 
 Step = Callable[[Lanes, Mask], Mask]
 Put = Callable[[Lanes, Mask, Any], None]  # stores a value
 LEFT, AGAIN = range(2)  # places in `lanes.loops`: who has left the innermost loop, and who said `continue`
 EVERY = 64  # rounds of a loop between two looks at whether it's endless
 
-_OPERATORS: dict[type, str] = {
-    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide", ast.FloorDiv: "floor_divide",
-    ast.Mod: "remainder", ast.Pow: "power", ast.LShift: "left_shift", ast.RShift: "right_shift",
-    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
-    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
-    ast.Eq: "equal", ast.NotEq: "not_equal", ast.USub: "negative", ast.Invert: "invert", ast.Not: "not",
-}  # fmt: skip
 _SMALLER = {"less", "less_equal", "greater", "greater_equal"}
 
 # NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
@@ -185,7 +160,7 @@ class Translation:
             text = str(problem)
             if isinstance(problem, WholeArray):
                 text = f"{text}, and {self._whole(node)}"
-            elif problem.hint == UNSIGNED and (write := advice.signed(node, self.source.tree)):
+            elif problem.hint == advice.UNSIGNED and (write := advice.signed(node, self.source.tree)):
                 text = f"{problem.text}. {write.unsigned} is unsigned: write {write}"
             raise self.source.refused(node, text, problem.begin) from None
 
@@ -306,7 +281,7 @@ class Translation:
             begin = f". Begin with {what} = 0.0" if is_name and (to.kind, kind.kind) == ("i", "f") else ""
             if is_name and not new and (to.kind, kind.kind) == ("u", "i"):
                 new = f". A variable keeps its type: take a new name, {advice.another(what)} = int({what})"
-            raise Problem(f"{what} holds {to} and can't take {kind}", new or begin or hint(kind, to))
+            raise Problem(f"{what} holds {to} and can't take {kind}", new or begin or advice.hint(kind, to))
         return lambda value: converted(value, to)
 
     def _whole_quotient(self, value: Any, kind: Any, write: str) -> None:
@@ -337,7 +312,7 @@ class Translation:
         new = as_value(self.operation(node.op, [old, given]))
         got = scalar_type(new)
         if not can_become(got, kind):
-            more = f": begin with {name} = 0.0" if kind.kind in "iu" and got.kind == "f" else hint(got, kind)
+            more = f": begin with {name} = 0.0" if kind.kind in "iu" and got.kind == "f" else advice.hint(got, kind)
             raise Problem(f"{name} holds {kind}, and the result is {got}", more)
         return _putting(self._assign_name(node.target, got), new.run)
 
@@ -425,7 +400,7 @@ class Translation:
         body = self.inner(node.body, in_loop=True)
         begin, end, by = cast(start, kind, checked=False).run, as_value(stop).run, cast(step, kind, checked=False).run
 
-        def ready(lanes: Lanes, mask: Mask) -> tuple[Run, Any, Any]:
+        def ready(lanes: Lanes, mask: Mask) -> tuple[Callable, Any, Any]:
             at, last, each = begin(lanes, mask), end(lanes, mask), by(lanes, mask)
             falls = step.obj < 0 if isinstance(step, Known) else np.less(each, 0)
 
@@ -656,17 +631,17 @@ class Translation:
     # -- operators -------------------------------------------------------------------------------
 
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
-        if type(op) not in _OPERATORS:
+        if type(op) not in OPERATORS:
             raise _missing(op)
-        name, known = _OPERATORS[type(op)], _all_known(operands)
+        (name, compute), known = OPERATORS[type(op)], _all_known(operands)
         if known is not None:
             try:
-                return Known(OPERATORS[name](*known))
+                return Known(compute(*known))
             except Exception as error:
                 raise Problem(str(error)) from None
         first = operands[0]
         if isinstance(op, (ast.Add, ast.Sub)) and isinstance(first, Value) and isinstance(first.type, Pointer):
-            return self._moved(first, operands[1], OPERATORS[name])
+            return self._moved(first, operands[1], compute)
         return called(name, operands, "smaller" if name in _SMALLER else "")
 
     def _moved(self, pointer: Value, by: Expression, add: Callable) -> Value:
@@ -832,7 +807,7 @@ def inlined(caller: Translation, source: Source, args: list[Expression]) -> Valu
     return Value(VOID if result is None else result, run)
 
 
-def _returning(run: Run | None) -> Step:
+def _returning(run: Callable | None) -> Step:
     """The threads go back to the caller, with this value. Other threads may have come back before."""
 
     def step(lanes: Lanes, mask: Mask) -> Mask:
@@ -919,7 +894,7 @@ def _nothing(lanes: Lanes, mask: Mask) -> Mask:
     return mask
 
 
-def _putting(put: Put, run: Run) -> Step:
+def _putting(put: Put, run: Callable) -> Step:
     def step(lanes: Lanes, mask: Mask) -> Mask:
         put(lanes, mask, run(lanes, mask))
         return mask

@@ -49,7 +49,6 @@ class Tuple:
         return f"tuple of {len(self.types)}"
 
 
-@dataclass(frozen=True)
 class Void:
     """What a function gives that returns nothing."""
 
@@ -153,18 +152,10 @@ def signature(name: str, types: Sequence[np.dtype]) -> tuple[list[np.dtype], np.
     ([dtype('float32'), dtype('float32')], dtype('float32'))
     """
     most = [ORDER.index(dtype.char) for dtype in types]
-    for letters, out in sorted(_all(name), key=_place):
+    refused = _each(_REFUSED.get(name, ""), len(SIGNATURES[name][0][0]))
+    # Bools come first, also refused ones. The others keep their places, since sorting is stable.
+    for letters, out in sorted([*SIGNATURES[name], *refused], key=lambda entry: entry[0] not in ("?", "??")):
         if len(letters) == len(most) and all(at <= ORDER.index(letter) for at, letter in zip(most, letters)):
-            refused = set(letters) <= set(_REFUSED.get(name, ""))
-            return None if refused else ([np.dtype(letter) for letter in letters], np.dtype(out))
+            found = [np.dtype(letter) for letter in letters], np.dtype(out)
+            return None if (letters, out) in refused else found
     return None
-
-
-def _all(name: str) -> list[tuple[str, str]]:
-    count = len(SIGNATURES[name][0][0])
-    return SIGNATURES[name] + _each(_REFUSED.get(name, ""), count)
-
-
-def _place(entry: tuple[str, str]) -> int:
-    """Only a refused signature has to find its place. Others keep theirs, since sorting is stable."""
-    return max(map(ORDER.index, entry[0])) if entry[0] in ("?", "??") else len(ORDER)
