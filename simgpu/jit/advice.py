@@ -153,9 +153,9 @@ def another(name: str) -> str:
 
 def addition(node: Any, tree: Any) -> str:
     """The atomic that does what ``out[0] += x`` does, if `node` is the element that such a line changes."""
-    changes: list[Any] = list(ast.walk(tree))
+    changes = [part for part in ast.walk(tree) if isinstance(part, ast.AugAssign) and part.target is node]
     for change in changes:
-        if isinstance(change, ast.AugAssign) and change.target is node and isinstance(change.op, (ast.Add, ast.Sub)):
+        if isinstance(change.op, (ast.Add, ast.Sub)):
             given = ast.unparse(change.value)
             if isinstance(change.op, ast.Sub):
                 given = f"-({given})" if isinstance(change.value, ast.BinOp) else f"-{given}"

@@ -91,17 +91,9 @@ class Refused(KernelError, TypeError):
 class Problem(TypeError):
     """Why cupyx.jit would refuse an expression. Its line is added by `Translation`, and better words for `UNSIGNED`."""
 
-    begin = "cupyx.jit would not compile this: "
-
-    def __init__(self, text: str, hint: str = "") -> None:
+    def __init__(self, text: str, hint: str = "", begin: str = "cupyx.jit would not compile this: ") -> None:
         super().__init__(text + hint)
-        self.text, self.hint = text, hint
-
-
-class LeftOut(Problem):
-    """What cupyx.jit takes, and no thread does."""
-
-    begin = ""
+        self.text, self.hint, self.begin = text, hint, begin
 
 
 class WholeArray(Problem):

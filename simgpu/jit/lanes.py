@@ -129,7 +129,7 @@ class Lanes:
         self.shared: dict[Any, Any] = {}  # references, by the place in the text that asks for it
         self.shared_bytes = 0
         self.phase, self.step = np.zeros(blocks, np.int64), np.zeros((blocks, self.width // WARP), np.int64)
-        self._stepped, self._all_blocks = False, np.ones(blocks, bool)
+        self._all_blocks = np.ones(blocks, bool)
         self.cycles = np.zeros((blocks, self.width // WARP, 3))
         self.touches = np.zeros((4, *self.shape), np.int32)
         self._who: np.ndarray | None = None
@@ -169,10 +169,6 @@ class Lanes:
         self.figures.divergent += yes.warp_count + no.warp_count - mask.warp_count
         return yes, no
 
-    def together(self, a: Mask, b: Mask, before: Mask) -> Mask:
-        """The lanes of both, which came from `before`."""
-        return before if a.count + b.count == before.count else self.mask(a.on | b.on)
-
     def exit(self, mask: Mask, line: int) -> Mask:
         """These threads are done, by the `return` in this line. Nobody goes on."""
         self.exit_lines.add(line)
@@ -191,7 +187,7 @@ class Lanes:
         elif held.given is NOBODY:
             held.value, held.given = value, mask.on
         else:
-            held.value = _where(mask.on, value, held.value, site)
+            held.value = where(mask.on, value, held.value, site)
             if held.given is not EVERYONE and held.given is not mask.on:
                 held.given = held.given | mask.on
 
@@ -268,8 +264,7 @@ class Lanes:
         self.phase += here
         if self.phase[0] >> PHASE_BITS:
             raise site.wrong(TooMuch, f"more than {1 << PHASE_BITS:,} barriers in one launch")
-        if self._stepped:
-            self.step[here] = 0
+        self.step[here] = 0
         self._who = None
         latest = self.cycles.max(1, keepdims=True)
         self.cycles[...] = latest if everywhere else np.where(here[:, None, None], latest, self.cycles)
@@ -311,21 +306,20 @@ class Lanes:
         mask.spend(BARRIER)
         self._tell_logs(False)
         self.step += mask.warps
-        self._stepped = True
         if self.step.max() >> STEP_BITS:
             raise site.wrong(TooMuch, f"more than {1 << STEP_BITS:,} warp barriers between two barriers")
         self._who = None
 
 
-def _where(on: np.ndarray, new: Any, old: Any, site: Any) -> Any:
+def where(on: np.ndarray, new: Any, old: Any, site: Any) -> Any:
     """`new` where `on`, else `old`. Where they're arrays, it's their places."""
     if isinstance(new, (np.ndarray, np.generic)):
         return np.where(on, new, old)
     if type(new) is tuple:
-        return tuple([_where(on, a, b, site) for a, b in zip(new, old)])
+        return tuple([where(on, a, b, site) for a, b in zip(new, old)])
     if new.part is not old.part or new.axis != old.axis:
-        what = "the simulated GPU takes one array for each name: here, threads differ in which they mean."
-        raise site.wrong(Refused, what)
+        words = "the simulated GPU takes one array for each name: here, threads differ in which they mean."
+        raise site.wrong(Refused, words)
     return new._replace(offset=np.where(on, new.offset, old.offset))
 
 

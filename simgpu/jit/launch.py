@@ -10,9 +10,8 @@ import numpy as np
 
 from ..emptied import pattern_of
 from ..memory import Stored
-from .cards import card_of
 from .errors import KernelError, TooMuch
-from .figures import Costs, Figures
+from .figures import Costs, Figures, card_of
 from .lanes import MOST_BLOCKS, WARP, Lanes, unraveled
 from .memory import Memory, Part, Ref
 from .races import READ, WRITE, Log
@@ -137,15 +136,16 @@ class Launch:
         if watched is None:
             return
         dims = self.grid, self.block
-        found = [_flat(*given) for given in zip(watched, dims)] if isinstance(watched, tuple) else []
-        if len(found) != 2 or len(watched) != 2 or -1 in found:
+        try:
+            block, thread = watched
+            self.watched = _flat(block, self.grid), _flat(thread, self.block)
+        except (TypeError, ValueError):
             ends = [[unraveled(number, dim) for number in (0, math.prod(dim) - 1)] for dim in dims]
             blocks, threads = (" to ".join(str(x if len(x) > 1 else x[0]) for x in both) for both in ends)
             raise ValueError(
                 f"kernel {self.source.name}: watched is (block, thread), such as (0, 5) or ((1, 0), (3, 2)), or None; "
                 f"this launch has blocks {blocks} and threads {threads}. Got {watched!r}."
-            )
-        self.watched = found[0], found[1]
+            ) from None
 
     def watch_for(self, first: int, blocks: int) -> Watch | None:
         """What shows the watched thread line by line, if it's among these blocks."""
@@ -154,14 +154,11 @@ class Launch:
 
 
 def _flat(number: Any, dim: tuple[int, ...]) -> int:
-    """The number of a block or a thread, which may be given as ``(x, y)``. -1 if there's none."""
-    parts = number if isinstance(number, tuple) else (number,)
-    if not 1 <= len(parts) <= 3 or not all(isinstance(part, (int, np.integer)) for part in parts):
-        return -1
-    most = (math.prod(dim),) if len(parts) == 1 else dim  # a single number counts through all axes
-    x, y, z = (*parts, 0, 0)[:3]
-    inside = all(0 <= part < size for part, size in zip(parts, most))
-    return int(x + dim[0] * (y + dim[1] * z)) if inside else -1
+    """The number of a block or a thread, which may be given as ``(x, y)``. Raises `ValueError` if there's none."""
+    if isinstance(number, tuple) and len(number) > 1:
+        return int(np.ravel_multi_index((number + (0,))[2::-1], dim[::-1]))
+    # a single number counts through all axes
+    return int(np.ravel_multi_index(number if isinstance(number, tuple) else (number,), (math.prod(dim),)))
 
 
 def three(given: Any, what: str, name: str) -> tuple[int, int, int]:

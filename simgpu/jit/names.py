@@ -7,6 +7,7 @@ gets the translation, the call in the text, and the arguments, and gives the val
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -323,10 +324,7 @@ def _extreme(name: str) -> Callable[..., Expression]:
     def build(t: Any, node: Any, *operands: Expression) -> Expression:
         if len(operands) < 2:
             raise Problem(f"{name[:3]} takes two numbers or more")
-        result = operands[0]
-        for other in operands[1:]:
-            result = called(name, (result, other))
-        return result
+        return functools.reduce(lambda x, y: called(name, (x, y)), operands)
 
     return build
 

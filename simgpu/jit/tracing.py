@@ -102,9 +102,8 @@ class Tracer:
             index = {lane: part.indices_of(place) for lane, place in places.items()}
             elements = {lane: int(np.ravel_multi_index(index[lane], shape)) if shape else 0 for lane in index}
             addresses = {lane: place * size for lane, place in places.items()}
-            text = site.source.text(site.node)
             what = part.name, shape, size, part.is_shared
-            self.trace.append(Touch(site.line, text, WAYS[way], *what, elements, addresses))
+            self.trace.append(Touch(site.line, site.text, WAYS[way], *what, elements, addresses))
 
 
 # -- What one thread does: reads and writes, which way it goes, and what each name gets -----------
@@ -147,7 +146,7 @@ class Watch:
         """The lanes of `mask` go round once more."""
         if self.of(mask.on):
             self._rounds[-1] += 1
-            name = node.target.id if isinstance(node, ast.For) else ""
+            name = getattr(node.target, "id", "") if isinstance(node, ast.For) else ""
             says = f"{name} = {self.of(lanes.held[variables[name].slot].value)}" if name else "yes"
             self._print(source, node, [says])
 

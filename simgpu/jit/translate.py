@@ -11,14 +11,16 @@ import ast
 import builtins as python
 import inspect
 import math
+import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from . import advice, memory, names
-from .errors import Endless, LeftOut, NeverWritten, Problem, WholeArray, many
-from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask
+from .errors import Endless, NeverWritten, Problem, WholeArray, many
+from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask, where
 from .memory import Ref, as_index, reach
 from .source import MISSING, Site, Source
 from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Pointer, Tuple, can_become, is_number, same
@@ -61,13 +63,13 @@ def _missing(node: ast.AST) -> Problem:
     return Problem(f"a kernel has no {_MISSING.get(name, name.lower())}")
 
 
+@dataclass
 class Variable:
     """A name of the kernel's own: its type, and its place among all threads' values."""
 
-    __slots__ = ("type", "slot", "origin")
-
-    def __init__(self, kind: Any, slot: int, origin: frozenset[str]) -> None:
-        self.type, self.slot, self.origin = kind, slot, origin
+    type: Any
+    slot: int
+    origin: frozenset[str]
 
 
 class Program:
@@ -116,8 +118,7 @@ class Translation:
         self.constants: dict[str, Any] = {}  # what the kernel itself calls so, such as a string
         self.being_assigned = ""
         self.unused: Any = None  # the call whose result is thrown away
-        self.depth = 0  # of branches and loops
-        self.in_loop = False
+        self.around: list[str] = []  # the branches and loops that this part of the text is in
         for name, (kind, origin) in zip(source.parameters, parameters):
             self.variables[name] = Variable(kind, program.new_slot(), origin)
         self.body = self.block(source.tree.body)
@@ -139,14 +140,12 @@ class Translation:
 
         return run
 
-    def inner(self, statements: list[ast.stmt], in_loop: bool = False) -> Step:
+    def inner(self, statements: list[ast.stmt], what: str) -> Step:
         """The body of a branch or a loop."""
-        before, self.in_loop = self.in_loop, self.in_loop or in_loop
-        self.depth += 1
-        try:
-            return self.block(statements)
-        finally:
-            self.depth, self.in_loop = self.depth - 1, before
+        self.around.append(what)
+        step = self.block(statements)
+        self.around.pop()
+        return step
 
     def translated(self, node: Any) -> Any:
         """What the method with the name of this part of the text makes of it: of a statement a `Step`, of the rest an
@@ -194,7 +193,7 @@ class Translation:
         value = self.expression(node.value)
         self.being_assigned = ""
         if isinstance(value, Known) and isinstance(target, ast.Name) and not is_number(value.obj):
-            if self.depth:
+            if self.around:
                 raise Problem("inside a branch or a loop, a name can only be given a number")
             if target.id in self.variables:
                 raise Problem(f"{target.id} holds {self.variables[target.id].type} already")
@@ -306,15 +305,10 @@ class Translation:
             raise Problem(f"{name} isn't the kernel's own: assign it first")
         if isinstance(old.type, (ArrayType, Pointer)):
             raise Problem(advice.one_element(node.target, old.type.ndim))
-        kind = scalar_type(old)
         quotient = ast.BinOp(loaded, node.op, node.value)
-        self._whole_quotient(quotient, kind, f"{name} //= {ast.unparse(node.value)}")
+        self._whole_quotient(quotient, scalar_type(old), f"{name} //= {ast.unparse(node.value)}")
         new = as_value(self.operation(node.op, [old, given]))
-        got = scalar_type(new)
-        if not can_become(got, kind):
-            more = f": begin with {name} = 0.0" if kind.kind in "iu" and got.kind == "f" else advice.hint(got, kind)
-            raise Problem(f"{name} holds {kind}, and the result is {got}", more)
-        return _putting(self._assign_name(node.target, got), new.run)
+        return _putting(self._assign_name(node.target, scalar_type(new)), new.run)
 
     def _change_element(self, node: ast.AugAssign, target: ast.Subscript, given: Value) -> Step:
         owner, indices, site = self._place(target)
@@ -344,13 +338,7 @@ class Translation:
                 text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
                 raise Problem(f"{text} does nothing without (): write {text}({axes})")
             return _nothing
-        run = value.run
-
-        def step(lanes: Lanes, mask: Mask) -> Mask:
-            run(lanes, mask)
-            return mask
-
-        return step
+        return _putting(lambda lanes, mask, value: None, value.run)
 
     def _Pass(self, node: ast.Pass) -> Step:
         return _nothing
@@ -362,7 +350,7 @@ class Translation:
         if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
             return self.block(node.body if test.obj else node.orelse)
         condition = is_true(test).run
-        body, orelse = self.inner(node.body), self.inner(node.orelse)
+        body, orelse = self.inner(node.body, "branch"), self.inner(node.orelse, "branch")
         source = self.source
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
@@ -375,29 +363,22 @@ class Translation:
             yes, no = lanes.split(mask, seen)
             a = body(lanes, yes) if yes.count else yes
             b = orelse(lanes, no) if no.count else no
-            return lanes.together(a, b, mask)
+            return mask if a.count + b.count == mask.count else lanes.mask(a.on | b.on)
 
         return step
 
     def _While(self, node: ast.While) -> Step:
-        if node.orelse:
-            raise Problem("a loop has no else")
         condition = is_true(as_value(self.expression(node.test))).run
-        body = self.inner(node.body, in_loop=True)
-        return self._loop(node, lambda lanes, mask: (condition, _nothing, _nothing), body)
+        return self._loop(node, lambda lanes, mask: (condition, _nothing, _nothing))
 
     def _For(self, node: ast.For) -> Step:
-        if node.orelse:
-            raise Problem("a loop has no else")
         if not isinstance(node.target, ast.Name):
             raise Problem("a loop has one name")
         start, stop, step = self._range(node.iter)
-        kind = scalar_type(stop)
-        name = node.target.id
+        kind, name = scalar_type(stop), node.target.id
         if name in self.variables and not same(self.variables[name].type, kind):
             raise Problem(f"{name} holds {self.variables[name].type} already, and range counts in {kind}")
         put = self._assign_name(node.target, kind)
-        body = self.inner(node.body, in_loop=True)
         begin, end, by = cast(start, kind, checked=False).run, as_value(stop).run, cast(step, kind, checked=False).run
 
         def ready(lanes: Lanes, mask: Mask) -> tuple[Callable, Any, Any]:
@@ -410,17 +391,14 @@ class Translation:
                     return np.where(falls, at > last, at < last)
                 return at > last if falls else at < last
 
-            def before(lanes: Lanes, mask: Mask) -> None:
-                put(lanes, mask, at)
-
             def after(lanes: Lanes, mask: Mask) -> None:
                 nonlocal at
                 mask.spend(OPERATION)
                 at = at + each
 
-            return going, before, after
+            return going, lambda lanes, mask: put(lanes, mask, at), after
 
-        return self._loop(node, ready, body)
+        return self._loop(node, ready)
 
     def _range(self, node: Any) -> tuple[Expression, Expression, Expression]:
         found = self.expression(node.func) if isinstance(node, ast.Call) else None
@@ -439,10 +417,14 @@ class Translation:
         for x in args:
             if scalar_type(x).kind not in "iu":
                 raise Problem(f"range takes integers, not {scalar_type(x)}")
-        start = args[0] if len(args) > 1 else Known(0)
-        return start, args[min(1, len(args) - 1)], args[2] if len(args) > 2 else Known(1)
+        start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
+        return start, stop, step
 
-    def _loop(self, node: Any, ready: Callable, body: Step) -> Step:
+    def _loop(self, node: Any, ready: Callable) -> Step:
+        """`ready` gives what a loop tests, and what's done before and after each round."""
+        if node.orelse:
+            raise Problem("a loop has no else")
+        body = self.inner(node.body, "loop")
         source, variables, site = self.source, self.variables, Site(self.source, node)
         steering = advice.steering(node) if isinstance(node, ast.While) else None
         slots = [variables[name].slot for name in steering if name in variables] if steering is not None else None
@@ -484,7 +466,7 @@ class Translation:
         return step
 
     def _Break(self, node: ast.Break | ast.Continue) -> Step:
-        if not self.in_loop:
+        if "loop" not in self.around:
             raise Problem(f"{ast.unparse(node)} stands in a loop")
         way = AGAIN if isinstance(node, ast.Continue) else LEFT
         return lambda lanes, mask: _leave(lanes, mask, way)
@@ -492,12 +474,11 @@ class Translation:
     _Continue = _Break
 
     def _Return(self, node: ast.Return) -> Step:
-        value = Known(None) if node.value is None else self.expression(node.value)
+        line, value = self.source.line(node), Known(None) if node.value is None else self.expression(node.value)
         if value == Known(None):
             if self.is_device and self.result not in (None, VOID):
                 raise Problem("this function returns a value elsewhere")
-            line = self.source.line(node)
-            return _returning(None) if self.is_device else lambda lanes, mask: lanes.exit(mask, line)
+            return self._returning(node, None) if self.is_device else lambda lanes, mask: lanes.exit(mask, line)
         if not self.is_device:
             raise Problem("a kernel returns nothing: write the result into an array")
         given = as_value(value)
@@ -505,7 +486,21 @@ class Translation:
             self.result = given.type
         elif not same(self.result, given.type):
             raise Problem(f"this function returns {self.result} elsewhere, and here {given.type}")
-        return _returning(given.run)
+        return self._returning(node, given.run)
+
+    def _returning(self, node: ast.Return, run: Callable | None) -> Step:
+        """The threads go back to the caller, with this value. Other threads may have come back before."""
+        site = Site(self.source, node)
+
+        def step(lanes: Lanes, mask: Mask) -> Mask:
+            frame = lanes.returns[-1]
+            if run is not None:
+                value = run(lanes, mask)
+                frame[0] = value if frame[0] is None else where(mask.on, value, frame[0], site)
+            frame[1] = frame[1] | mask.on
+            return lanes.nobody
+
+        return step
 
     # -- expressions: names and attributes -------------------------------------------------------
 
@@ -518,18 +513,16 @@ class Translation:
         return packed([as_value(part) for part in parts]) if known is None else Known(tuple(known))
 
     def _Name(self, node: ast.Name) -> Expression:
-        if node.id in self.variables:
-            return self._variable(node, self.variables[node.id])
         if node.id in self.constants:
             return Known(self.constants[node.id])
-        found = self.source.outside(node.id)
-        if found is MISSING:
-            raise Problem(f"nothing is called {node.id} here")
-        self.program.used.append((self.source, node.id, found))
-        return name_of(found)
-
-    def _variable(self, node: ast.Name, variable: Variable) -> Value:
-        slot, site = variable.slot, Site(self.source, node)
+        if node.id not in self.variables:
+            found = self.source.outside(node.id)
+            if found is MISSING:
+                raise Problem(f"nothing is called {node.id} here")
+            self.program.used.append((self.source, node.id, found))
+            return name_of(found)
+        variable, site = self.variables[node.id], Site(self.source, node)
+        slot = variable.slot
 
         def run(lanes: Lanes, mask: Mask) -> Any:
             held = lanes.held[slot]
@@ -547,10 +540,7 @@ class Translation:
                     raise Problem(f"{owner.obj!r} has .x, .y and .z")
                 dim, axis = owner.obj.name, "xyz".index(node.attr)
                 return Value(UINT, lambda lanes, mask: lanes.axes[dim][axis])
-            try:
-                return name_of(getattr(owner.obj, node.attr))
-            except AttributeError as error:
-                raise Problem(str(error)) from None
+            return name_of(_known(getattr, owner.obj, node.attr))
         run, name = owner.run, node.attr
         if isinstance(owner.type, ArrayType):
             if name == "ndim":
@@ -569,10 +559,7 @@ class Translation:
         if isinstance(owner, Known):
             if not isinstance(index, Known):
                 raise Problem("only an array argument has elements that a thread chooses")
-            try:
-                return name_of(owner.obj[index.obj])
-            except (TypeError, IndexError, KeyError) as error:
-                raise Problem(str(error)) from None
+            return name_of(_known(operator.getitem, owner.obj, index.obj))
         if isinstance(owner.type, Tuple):
             return self._part(owner, index)
         if not isinstance(owner.type, (ArrayType, Pointer)):
@@ -635,24 +622,18 @@ class Translation:
             raise _missing(op)
         (name, compute), known = OPERATORS[type(op)], _all_known(operands)
         if known is not None:
-            try:
-                return Known(compute(*known))
-            except Exception as error:
-                raise Problem(str(error)) from None
-        first = operands[0]
-        if isinstance(op, (ast.Add, ast.Sub)) and isinstance(first, Value) and isinstance(first.type, Pointer):
-            return self._moved(first, operands[1], compute)
-        return called(name, operands, "smaller" if name in _SMALLER else "")
-
-    def _moved(self, pointer: Value, by: Expression, add: Callable) -> Value:
-        """Shared memory plus a number: the same, from there on."""
-        if scalar_type(by).kind not in "iu":
+            return Known(_known(compute, *known))
+        pointer = as_value(operands[0])
+        if not isinstance(op, (ast.Add, ast.Sub)) or not isinstance(pointer.type, Pointer):
+            return called(name, operands, "smaller" if name in _SMALLER else "")
+        # Shared memory plus a number: the same, from there on.
+        if scalar_type(operands[1]).kind not in "iu":
             raise Problem("only an integer can be added to shared memory")
-        run, steps = pointer.run, as_value(by).run
+        run, steps = pointer.run, as_value(operands[1]).run
 
         def moved(lanes: Lanes, mask: Mask) -> Ref:
             ref = run(lanes, mask)
-            return ref._replace(offset=add(ref.offset, as_index(steps(lanes, mask))))
+            return ref._replace(offset=compute(ref.offset, as_index(steps(lanes, mask))))
 
         return Value(pointer.type, moved)
 
@@ -755,15 +736,12 @@ class Translation:
                 raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords")
             return called(name, args)
         if function is print:
-            raise LeftOut(
-                f"no thread prints: cupyx.jit calls print while it compiles, or refuses it. There's {_INSTEAD['print']}"
-            )
+            instead = f"There's {_INSTEAD['print']}"
+            what = f"no thread prints: cupyx.jit calls print while it compiles, or refuses it. {instead}"
+            raise Problem(what, begin="")
         known = _all_known([*args, *keywords.values()])
         if known is not None:
-            try:
-                found = function(*known[: len(args)], **dict(zip(keywords, known[len(args) :])))
-            except Exception as error:
-                raise Problem(str(error)) from None
+            found = _known(function, *known[: len(args)], **dict(zip(keywords, known[len(args) :])))
             if not isinstance(found, np.ndarray):
                 return name_of(found)
             shared = f", or jit.shared_memory(np.{found.dtype}, {found.size}), which all threads of the block share"
@@ -805,26 +783,6 @@ def inlined(caller: Translation, source: Source, args: list[Expression]) -> Valu
         return value
 
     return Value(VOID if result is None else result, run)
-
-
-def _returning(run: Callable | None) -> Step:
-    """The threads go back to the caller, with this value. Other threads may have come back before."""
-
-    def step(lanes: Lanes, mask: Mask) -> Mask:
-        frame = lanes.returns[-1]
-        if run is not None:
-            value = run(lanes, mask)
-            frame[0] = value if frame[0] is None else _merged(mask.on, value, frame[0])
-        frame[1] = frame[1] | mask.on
-        return lanes.nobody
-
-    return step
-
-
-def _merged(on: np.ndarray, new: Any, old: Any) -> Any:
-    if isinstance(new, tuple):
-        return tuple([_merged(on, a, b) for a, b in zip(new, old)])
-    return np.where(on, new, old)
 
 
 def _leave(lanes: Lanes, mask: Mask, way: int) -> Mask:
@@ -872,6 +830,14 @@ def _all_known(parts: Sequence[Expression]) -> list[Any] | None:
     """What these are, if all of them are known before the launch."""
     known = [part.obj for part in parts if isinstance(part, Known)]
     return known if len(known) == len(parts) else None
+
+
+def _known(compute: Callable, *args: Any, **keywords: Any) -> Any:
+    """What's computed before the launch."""
+    try:
+        return compute(*args, **keywords)
+    except Exception as error:
+        raise Problem(str(error)) from None
 
 
 def name_of(found: Any) -> Expression:

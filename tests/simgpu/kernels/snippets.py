@@ -171,7 +171,7 @@ NO = {
     "column, row = jit.grid(2)\nrow = int(row) - 1": "take a new name, signed_row = int(row)",
     I + "out[i] = x[i] if i < 2 else i": "one side is float32 and the other int64",
     "out[0] = 1.0 if SIZE > 3 else x[0]": "",
-    "s = 0\ns += x[0]": "begin with s = 0.0",
+    "s = 0\ns += x[0]": "s holds int32 and can't take float32. Begin with s = 0.0",
     "s = 0\ns = x[0]": "Begin with s = 0.0",
     "i = jit.grid(1)\nif i < 2:\n    a = 1\nelse:\n    a = 2.5\nout[i] = a": "Begin with a = 0.0",
     "step = 16\nstep = step / 2": "/ gives a float: write step = step // 2",
