@@ -6,6 +6,8 @@ published; the rest are guesses, and say so. A simulated time comes with the ran
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
@@ -81,13 +83,8 @@ def card_of(preset: Any) -> Card:
 # -- What a launch did ---------------------------------------------------------------------------
 
 
-class Costs:
-    """What one place in the text has cost: requests by warps, sectors, bytes of them used, bank conflicts."""
-
-    __slots__ = ("requests", "sectors", "used", "conflicts")
-
-    def __init__(self) -> None:
-        self.requests = self.sectors = self.used = self.conflicts = 0
+# What one place in the text has cost: requests by warps, sectors, bytes of them used, bank conflicts.
+COSTS = ("requests", "sectors", "used", "conflicts")
 
 
 class LineFigures(NamedTuple):
@@ -98,7 +95,7 @@ class LineFigures(NamedTuple):
     text: str
     requests: int
     sectors: int
-    used: int  # bytes
+    used: int
     conflicts: int
 
     @property
@@ -133,9 +130,8 @@ class Figures:
 
     def __init__(self, name: str, grid: tuple[int, ...], block: tuple[int, ...], card: Card) -> None:
         self.name, self.grid, self.block, self.card = name, grid, block, card
-        self.blocks = int(np.prod(grid))
-        self.threads = self.blocks * int(np.prod(block))
-        self.warps = self.blocks * -(-int(np.prod(block)) // WARP)
+        self.blocks, each = math.prod(grid), math.prod(block)
+        self.threads, self.warps = self.blocks * each, self.blocks * -(-each // WARP)
         self.branches = self.divergent = self.replays = self.atomics = self.queue = self.shared_bytes = 0
         self.spent = np.zeros(len(KINDS))  # instructions of warps, of each kind
         self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
@@ -172,19 +168,16 @@ class Figures:
 
     def add_lines(self, sites: Iterable[Any]) -> None:
         """Add up what the places in the text have cost, line by line."""
-        found: dict[tuple[str, int, str], list[int]] = {}
+        found: dict[tuple[str, int, str], Counter] = {}
         for site in sites:
-            sums = found.setdefault((site.source.name, site.line, site.source.text(site.node)), [0, 0, 0, 0])
-            for k, name in enumerate(Costs.__slots__):
-                sums[k] += getattr(site.costs, name)
-        self.lines = [LineFigures(*place, *sums) for place, sums in sorted(found.items())]
+            found.setdefault((site.source.name, site.line, site.text), Counter()).update(site.costs)
+        self.lines = [LineFigures(*place, *(found[place][name] for name in COSTS)) for place in sorted(found)]
         for name in ("sectors", "used", "conflicts"):
             setattr(self, name, sum(getattr(line, name) for line in self.lines))
 
     def add_times(self, preset: Any, cycles: list[np.ndarray]) -> None:
         """The time of each thing that could be the slowest. `cycles` has a row for each block: least, likely, most."""
-        card, each = self.card, int(np.prod(self.block))
-        width = -(-each // WARP) * WARP
+        card, width = self.card, self.warps // self.blocks * WARP
         resident = min(card.blocks, card.threads // width)
         if self.shared_bytes:
             resident = min(resident, card.shared // self.shared_bytes)

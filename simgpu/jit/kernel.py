@@ -44,13 +44,11 @@ class Kernel:
     def __init__(self, function: Callable, device: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.name, self.function, self.device = function.__name__, function, device
-        self.figures: Figures | NoFigures = NoFigures(
-            f"kernel {self.name}: no launch on a simulated GPU has finished yet. First launch it, "
-            f"{self.name}[blocks, threads](…)"
-        )
+        why = f"no launch on a simulated GPU has finished yet. First launch it, {self.name}[blocks, threads](…)"
+        self.figures: Figures | NoFigures = NoFigures(f"kernel {self.name}: {why}")
         self.watched: tuple[Any, Any] | None = None
         self.most_rounds = 100_000
-        self._programs: dict[Any, Any] = {}
+        self._programs: dict[Any, Any] = {}  # translated, by the types of the arguments
         self._lock = threading.Lock()
         self._real: Any = None
 
@@ -106,9 +104,7 @@ class Kernel:
         device = self._device_of(args)
         try:
             with self._lock:
-                order = launch.Launch(self.source, self._programs, device, grid, block, args)
-                order.most_rounds = self.most_rounds
-                order.watch(self.watched)
+                order = launch.Launch(self, device, grid, block, args)
                 order.tracer = traced and tracing.Tracer(order, *traced)
                 device.begin()
                 self.figures = order.run()
@@ -121,13 +117,11 @@ class Kernel:
 
     def _device_of(self, args: Sequence[Any]) -> Any:
         """The one that all arrays are on, or the current one. Raises `TypeError` for what a GPU can't take."""
-        parameters, device = self.source.parameters, None
+        parameters = self.source.parameters
         if len(args) != len(parameters):
             takes = f"kernel {self.name}({', '.join(parameters)}) takes {many(len(parameters), 'argument')}"
             raise TypeError(f"{takes}, got {len(args)}")
-        for x in args:
-            if isinstance(x, Stored):
-                device = one_device(device, x)
+        device = functools.reduce(one_device, (x for x in args if isinstance(x, Stored)), None)
         for name, x in zip(parameters, args):
             for check in self.checks:
                 check(self.name, name, x)
@@ -146,8 +140,6 @@ class Kernel:
         if getattr(device, "kind_of_time", "") != "simulated":
             raise TypeError(f"kernel {self.name}: give it an array on a GPU, so that it's clear where it runs")
         return device
-
-    # -- what it does, to read -------------------------------------------------------------------
 
     def explained(self) -> Any:
         """The text, with what each line cost in the latest launch.

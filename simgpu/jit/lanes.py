@@ -163,9 +163,10 @@ class Lanes:
 
     def split(self, mask: Mask, test: Any) -> tuple[Mask, Mask]:
         """The lanes where `test` holds, and the others. A warp that has both is divergent."""
-        test = np.asarray(test, bool)
-        yes, no = self.mask(mask.on & test), self.mask(mask.on & ~test)
         self.figures.branches += mask.warp_count
+        if not isinstance(test, np.ndarray):  # the same for all
+            return (mask, self.nobody) if test else (self.nobody, mask)
+        yes, no = self.mask(mask.on & test), self.mask(mask.on & ~test)
         self.figures.divergent += yes.warp_count + no.warp_count - mask.warp_count
         return yes, no
 

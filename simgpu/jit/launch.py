@@ -11,7 +11,7 @@ import numpy as np
 from ..emptied import pattern_of
 from ..memory import Stored
 from .errors import KernelError, TooMuch
-from .figures import Costs, Figures, card_of
+from .figures import COSTS, Figures, card_of
 from .lanes import MOST_BLOCKS, WARP, Lanes, unraveled
 from .memory import Memory, Part, Ref
 from .races import READ, WRITE, Log
@@ -29,22 +29,20 @@ _AT_ONCE = 1 << 16  # lanes; more wouldn't fit into a processor's cache
 class Launch:
     """One launch of a kernel on a simulated device."""
 
-    def __init__(
-        self, source: Source, programs: dict[Any, Program], device: Any, grid: Any, block: Any, args: Sequence[Any]
-    ) -> None:
-        self.source, self.device = source, device
+    def __init__(self, kernel: Any, device: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
+        source: Source = kernel.source
+        self.source, self.device, self.most_rounds = source, device, kernel.most_rounds
         self.grid, self.block = three(grid, "blocks", source.name), three(block, "threads", source.name)
         self.threads, self.blocks = math.prod(self.block), math.prod(self.grid)
         self._check_size()
         self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
-        self.most_rounds = 100_000
         self.tracer: Any = None  # notes what one warp touches: `tracing.py`
-        self.watched: tuple[int, int] | None = None
+        self.watched = self._thread(kernel.watched)
         types = [_type(source, name, x) for name, x in zip(source.parameters, args)]
         key = tuple((kind, getattr(kind, "char", "")) for kind in types)
-        if key not in programs or not programs[key].is_current():
-            programs[key] = Program(source, types)
-        self.program = programs[key]
+        if key not in kernel._programs or not kernel._programs[key].is_current():
+            kernel._programs[key] = Program(source, types)
+        self.program: Program = kernel._programs[key]
         self.memories: list[Memory] = []
         self.parts = self._parts({name: x for name, x in zip(source.parameters, args) if isinstance(x, Stored)})
         # What each parameter holds.
@@ -62,8 +60,6 @@ class Launch:
                 raise TooMuch(f"{size:,} along {axis}, and the most is {most:,}", kernel=name)
         if self.blocks >= MOST_BLOCKS:
             raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
-
-    # -- arrays ----------------------------------------------------------------------------------
 
     def _parts(self, arrays: dict[str, Any]) -> dict[str, Part]:
         """The arrays by name. Those in one memory share one log."""
@@ -97,14 +93,12 @@ class Launch:
         strides = tuple(stride // size for stride in values.strides)
         return Part(name, memory, flat, values.shape, strides, offset // size, unwritten=pattern_of(x))
 
-    # -- running ---------------------------------------------------------------------------------
-
     def run(self) -> Figures:
         """All threads, and what they did."""
         figures = self.figures
         self.cycles = figures.card.cycles(self.blocks == 1)
         for site in self.program.sites:
-            site.costs = Costs()
+            site.costs = dict.fromkeys(COSTS, 0)
         at_once = max(1, _AT_ONCE // (-(-self.threads // WARP) * WARP))
         cycles: list[np.ndarray] = []
         with np.errstate(all="ignore"):
@@ -119,8 +113,7 @@ class Launch:
                     figures.busiest[kind] = max(figures.busiest[kind], int(times))
         figures.add_lines(self.program.sites)
         figures.unique_sectors = sum(int(np.count_nonzero(memory.near)) for memory in self.memories)
-        atomics = [memory.atomics for memory in self.memories if memory.atomics is not None]
-        figures.queue = max((int(times.max(initial=0)) for times in atomics), default=0)
+        figures.queue = max((int(np.max(memory.atomics, initial=0)) for memory in self.memories), default=0)
         for name, part in self.parts.items():
             is_written = name in self.program.changed
             some, size = part.among(part.memory.touched.get(WRITE if is_written else READ))
@@ -131,14 +124,14 @@ class Launch:
         figures.add_times(self.device.settings[0], cycles)
         return figures
 
-    def watch(self, watched: Any) -> None:
-        """Show a thread line by line: ``(block, thread)``. Raises `ValueError` if it isn't one of this launch."""
+    def _thread(self, watched: Any) -> tuple[int, int]:
+        """The numbers of the watched block and thread. Raises `ValueError` if that isn't one of this launch."""
         if watched is None:
-            return
+            return -1, -1
         dims = self.grid, self.block
         try:
             block, thread = watched
-            self.watched = _flat(block, self.grid), _flat(thread, self.block)
+            return _flat(block, self.grid), _flat(thread, self.block)
         except (TypeError, ValueError):
             ends = [[unraveled(number, dim) for number in (0, math.prod(dim) - 1)] for dim in dims]
             blocks, threads = (" to ".join(str(x if len(x) > 1 else x[0]) for x in both) for both in ends)
@@ -149,7 +142,7 @@ class Launch:
 
     def watch_for(self, first: int, blocks: int) -> Watch | None:
         """What shows the watched thread line by line, if it's among these blocks."""
-        block, thread = self.watched or (-1, -1)
+        block, thread = self.watched
         return Watch(block - first, thread) if first <= block < first + blocks else None
 
 

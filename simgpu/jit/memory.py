@@ -32,7 +32,7 @@ class Memory:
     def __init__(self, units: int, unit: int, log: Log | None) -> None:
         self.unit, self.log = unit, log  # the log counts in units of so many bytes
         self.near = np.zeros(-(-units * unit // SECTOR) + 1, bool)  # the sectors touched in this launch
-        self.atomics: np.ndarray | None = None  # how many atomics each unit has seen
+        self.atomics: Any = 0  # how many each unit has seen
         self.units = units
         self.touched: dict[int, np.ndarray] = {}  # which units were written, or read if the launch writes none of them
         self.lines: dict[int, set[int]] = {READ: set(), WRITE: set(), ATOMIC: set()}
@@ -43,10 +43,6 @@ class Memory:
             self.touched[way] = np.zeros(self.units, bool)
         for k in range(each):
             self.touched[way][at * each + k] = True
-
-    def count_atomics(self, at: np.ndarray) -> None:
-        counts = np.bincount(at, minlength=self.units)
-        self.atomics = counts if self.atomics is None else self.atomics + counts
 
 
 class Part(NamedTuple):
@@ -278,10 +274,10 @@ def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any)
         memory.lines[way].add(site.line)
         if to.noted[way] != log.serial or to.footprint is None:
             _tell_log(lanes, mask, part, to, way, site)
-    costs.requests += mask.warp_count
+    costs["requests"] += mask.warp_count
     mask.touched[2 * is_shared + (way != READ)] += 1
     if is_shared:
-        costs.conflicts += to.conflicts
+        costs["conflicts"] += to.conflicts
         if to.waits is not None:
             lanes.cycles[...] += to.waits[..., None]
             lanes.figures.replays += to.conflicts
@@ -290,8 +286,8 @@ def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any)
     if log is None and not to.is_noted:
         memory.note(READ, to.chosen, part.each)
         to.is_noted = True
-    costs.sectors += to.sectors
-    costs.used += to.used
+    costs["sectors"] += to.sectors
+    costs["used"] += to.used
     is_near = to.is_near
     if not is_near:
         sectors = to.chosen * part.flat.itemsize // SECTOR
@@ -452,7 +448,7 @@ def change(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, how: Any, values: list
         lanes.watch.touched(mask, part, to, None, site, True)
     at, flat = to.places(lanes, mask, part), part.flat.reshape(-1)
     if not part.is_shared:
-        part.memory.count_atomics(part.in_units(at, at)[0])
+        part.memory.atomics += np.bincount(part.in_units(at, at)[0], minlength=part.memory.units)
         part.memory.note(WRITE, at, part.each)
         lanes.figures.atomics += mask.count
     elif not to.is_noted:

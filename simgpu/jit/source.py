@@ -77,8 +77,6 @@ class Source:
                 return MISSING
         return self.function.__globals__.get(name, getattr(builtins, name, MISSING))
 
-    # -- where something is ----------------------------------------------------------------------
-
     def line(self, node: Any) -> int:
         """The number of its line, in the file or the cell."""
         return node.lineno + self.first - 1
@@ -95,7 +93,7 @@ class Site:
 
     def __init__(self, source: Source, node: Any) -> None:
         self.source, self.node, self.line, self.text = source, node, source.line(node), source.text(node)
-        self.costs: Any = None
+        self.costs: dict[str, int] = {}
 
     def wrong(self, kind: type[KernelError], what: str, advice: str = "", place: Place | None = None) -> KernelError:
         """An error of this kind at this line."""

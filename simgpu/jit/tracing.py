@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -200,12 +200,10 @@ class Explained:
         self.rows += [(_cells(line), line.line, f"{line.function}: {line.text}") for line in others]
 
     def __repr__(self) -> str:
-        return "\n".join([*self._lines(), "", repr(self.figures)])
-
-    def _lines(self) -> Iterator[str]:
         widths = [max(len(head), *(len(cells[k]) for cells, _, _ in self.rows)) for k, head in enumerate(_HEAD)]
-        for cells, text in [(_HEAD, "line"), *((cells, f"{number:>4}  {text}") for cells, number, text in self.rows)]:
-            yield ("  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths)) + "  " + text).rstrip()
+        rows = [(*_HEAD, "line"), *((*cells, f"{number:>4}  {text}") for cells, number, text in self.rows)]
+        lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, [*widths, 0])).rstrip() for row in rows]
+        return "\n".join([*lines, "", repr(self.figures)])
 
     def _repr_html_(self) -> str:
         cell = 'style="text-align:right;padding:0 0.6em"'

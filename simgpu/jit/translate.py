@@ -357,9 +357,6 @@ class Translation:
             seen = condition(lanes, mask)
             if lanes.watch is not None:
                 lanes.watch.tested(node, source, mask, seen)
-            if not isinstance(seen, np.ndarray):
-                lanes.figures.branches += mask.warp_count
-                return body(lanes, mask) if seen else orelse(lanes, mask)
             yes, no = lanes.split(mask, seen)
             a = body(lanes, yes) if yes.count else yes
             b = orelse(lanes, no) if no.count else no
@@ -436,12 +433,7 @@ class Translation:
                 watch.enters()
             lanes.loops.append([None, None])
             while True:
-                seen = test(lanes, here)
-                if isinstance(seen, np.ndarray):
-                    stay, leave = lanes.split(here, seen)
-                else:
-                    lanes.figures.branches += here.warp_count
-                    stay, leave = (here, lanes.nobody) if seen else (lanes.nobody, here)
+                stay, leave = lanes.split(here, test(lanes, here))
                 if leave.count:
                     here = stay
                     _leave(lanes, leave, LEFT)
@@ -695,10 +687,8 @@ class Translation:
             if not isinstance(seen, np.ndarray):
                 return first(lanes, mask) if seen else second(lanes, mask)
             yes, no = lanes.split(mask, seen)
-            if not no.count:
-                return first(lanes, yes)
-            if not yes.count:
-                return second(lanes, no)
+            if not (yes.count and no.count):
+                return first(lanes, yes) if yes.count else second(lanes, no)
             return np.where(seen, first(lanes, yes), second(lanes, no))
 
         return Value(x.type, run)

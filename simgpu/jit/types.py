@@ -135,8 +135,7 @@ _TABLE: dict[str, list[tuple[str, str]]] = {
     "bitwise_and bitwise_or bitwise_xor": _each("?" + INTS, 2),
     "left_shift right_shift gcd lcm": _each(INTS, 2),
     "ldexp": _pairs("ei>e fi>f el>e fl>f di>d dq>d"),
-    "greater greater_equal less less_equal": [*_COMPARE, *_each("FD", 2, "?")],
-    "equal not_equal": [*_COMPARE, *_each("FD", 2, "?")],
+    "equal not_equal greater greater_equal less less_equal": [*_COMPARE, *_each("FD", 2, "?")],
     "logical_and logical_or smaller": _COMPARE,
     "logical_xor": _each("?" + INTS + REALS, 2, "?"),
 }
