@@ -30,9 +30,13 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
                 f"kernel {kernel.name}: {name} is {type(x).__name__} on the host, and the others are on an NVIDIA "
                 f"GPU. Move it there first: {name} = {WRITE['to the GPU']}({name})."
             )
-    real = _current(kernel)
+    function = kernel.function
+    meaning = [kernel.source.outside(name) for name in (*function.__code__.co_names, *function.__code__.co_freevars)]
+    found = kernel._real  # it's made anew if a name from outside means something else by now
+    if found is None or any(a is not b for a, b in zip(found[0], meaning)):
+        found = kernel._real = (meaning, _kernel(kernel, {}))
     try:
-        real(three(grid, "blocks", kernel.name), three(block, "threads", kernel.name), tuple(args))
+        found[1](three(grid, "blocks", kernel.name), three(block, "threads", kernel.name), tuple(args))
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError):
         raise
     except Exception as error:
@@ -59,20 +63,8 @@ def _refused(kernel: Any, error: Exception) -> Refused:
     return Refused("cupyx.jit does not compile this", f"{type(error).__name__}: {error}", kernel.name)
 
 
-# -- The function with other names around it ------------------------------------------------------
-
-
-def _current(kernel: Any) -> Any:
-    """cupyx.jit's kernel. It's made anew if a name from outside means something else by now."""
-    function = kernel.function
-    meaning = [kernel.source.outside(name) for name in (*function.__code__.co_names, *function.__code__.co_freevars)]
-    found = kernel._real
-    if found is None or any(a is not b for a, b in zip(found[0], meaning)):
-        found = kernel._real = (meaning, _kernel(kernel, {}))
-    return found[1]
-
-
 def _kernel(kernel: Any, made: dict[int, Any]) -> Any:
+    """cupyx.jit's kernel of the same function, with other names around it."""
     import cupyx.jit
 
     if id(kernel) not in made:

@@ -146,8 +146,6 @@ class Lanes:
         x, y, _ = dim
         return [part.astype(np.uint32) for part in (number % x, number // x % y, number // x // y)]
 
-    # -- masks -----------------------------------------------------------------------------------
-
     def mask(self, on: np.ndarray) -> Mask:
         """The mask with these lanes. The same lanes have the same mask, unless there are too many to compare."""
         if on.size > _SMALL:
@@ -178,8 +176,6 @@ class Lanes:
         self.exited = gone | mask.on
         return self.nobody
 
-    # -- names -----------------------------------------------------------------------------------
-
     def assign(self, mask: Mask, slot: int, value: Any, site: Any) -> None:
         """Give a name its value, for the lanes of `mask`. The others keep theirs."""
         held = self.held[slot]
@@ -200,8 +196,6 @@ class Lanes:
         if missing.any():
             what = f"{site.node.id} has no value in this thread yet: it went past the line that assigns it."
             raise site.wrong(NeverWritten, what, "Assign it before the `if` or the loop.", self.first_of(missing))
-
-    # -- who is who ------------------------------------------------------------------------------
 
     @property
     def who(self) -> np.ndarray:

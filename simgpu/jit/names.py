@@ -20,7 +20,7 @@ from .lanes import OPERATION, SHUFFLE, WARP, Lanes, Mask
 from .memory import Memory, Part, Ref, reach
 from .races import Log
 from .source import Site
-from .types import INT, SIZE, UINT, VOID, ArrayType, Pointer, Tuple
+from .types import INT, SIZE, UINT, VOID, ArrayType, Tuple
 from .values import Expression, Known, Name, Value, as_value, called, cast, scalar_type
 
 SHARED_LIMIT = 48 * 1024  # bytes a block may declare: CUDA C++ Programming Guide, technical specifications
@@ -159,7 +159,7 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
             lanes.figures.shared_bytes = max(lanes.figures.shared_bytes, lanes.shared_bytes)
         return lanes.shared[node]
 
-    return Value(Pointer(kind), run)
+    return Value(ArrayType(kind, 1, True), run)
 
 
 # Four threads, and what the line makes of x. `__test__` below has it run.
@@ -184,7 +184,7 @@ def _atomic(operation: str, how: Callable, types: str, does: str, line: str, pri
     name, count = f"atomic_{operation}", 2 if operation == "cas" else 1
 
     def build(t: Any, node: Any, array: Expression, index: Expression, *given: Expression) -> Value:
-        if not isinstance(array, Value) or not isinstance(array.type, (ArrayType, Pointer)):
+        if not isinstance(array, Value) or not isinstance(array.type, ArrayType):
             raise Problem(f"jit.{name} takes an array, an index and a value")
         indices = t.indices(array, index, node)
         if len(indices) != array.type.ndim:
@@ -314,7 +314,7 @@ __test__ = {name: globals()[name].__doc__ for name in __all__}
 
 
 def _length(t: Any, node: Any, x: Expression) -> Value:
-    if not isinstance(x, Value) or not isinstance(x.type, ArrayType) or not x.type.ndim:
+    if not isinstance(x, Value) or not isinstance(x.type, ArrayType) or x.type.is_shared or not x.type.ndim:
         raise Problem("len takes an array argument")
     run = x.run
     return Value(SIZE, lambda lanes, mask: np.int64(run(lanes, mask).shape[0]))

@@ -23,7 +23,7 @@ from .errors import Endless, NeverWritten, Problem, WholeArray, many
 from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask, where
 from .memory import Ref, as_index, reach
 from .source import MISSING, Site, Source
-from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Pointer, Tuple, can_become, is_number, same
+from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, can_become, is_number, same
 from .values import OPERATORS, Expression, Known, Value, as_value, called, cast, converted, is_true, packed, scalar_type
 
 Step = Callable[[Lanes, Mask], Mask]
@@ -172,7 +172,7 @@ class Translation:
         for part in ast.walk(node):
             if isinstance(part, (ast.Name, ast.Subscript)) and isinstance(part.ctx, ast.Load) and part not in owners:
                 found = self.expression(part)
-                if isinstance(found, Value) and isinstance(found.type, (ArrayType, Pointer)):
+                if isinstance(found, Value) and isinstance(found.type, ArrayType):
                     return advice.one_element(part, found.type.ndim)
             if isinstance(part, ast.Subscript):
                 owners.add(part.value)
@@ -255,7 +255,7 @@ class Translation:
     def _place(self, target: ast.Subscript) -> tuple[Value, list[Value], Site]:
         """The array whose element is written, and its index."""
         owner = self.expression(target.value)
-        if not isinstance(owner, Value) or not isinstance(owner.type, (ArrayType, Pointer)):
+        if not isinstance(owner, Value) or not isinstance(owner.type, ArrayType):
             raise Problem("only an array argument and shared memory have elements to write")
         indices = self.indices(owner, self.expression(target.slice), target)
         if len(indices) != owner.type.ndim:
@@ -269,7 +269,7 @@ class Translation:
         if not isinstance(kind, np.dtype) or not isinstance(to, np.dtype):
             if same(kind, to):
                 return None
-            if isinstance(to, np.dtype) and isinstance(kind, (ArrayType, Pointer)):
+            if isinstance(to, np.dtype) and isinstance(kind, ArrayType):
                 raise WholeArray(f"{what} holds one number, {to}")
             raise Problem(f"{what} holds {to} and can't take {kind}{new}")
         if kind == to:
@@ -303,7 +303,7 @@ class Translation:
         old = self.expression(loaded)
         if isinstance(old, Known):
             raise Problem(f"{name} isn't the kernel's own: assign it first")
-        if isinstance(old.type, (ArrayType, Pointer)):
+        if isinstance(old.type, ArrayType):
             raise Problem(advice.one_element(node.target, old.type.ndim))
         quotient = ast.BinOp(loaded, node.op, node.value)
         self._whole_quotient(quotient, scalar_type(old), f"{name} //= {ast.unparse(node.value)}")
@@ -534,7 +534,7 @@ class Translation:
                 return Value(UINT, lambda lanes, mask: lanes.axes[dim][axis])
             return name_of(_known(getattr, owner.obj, node.attr))
         run, name = owner.run, node.attr
-        if isinstance(owner.type, ArrayType):
+        if isinstance(owner.type, ArrayType) and not owner.type.is_shared:
             if name == "ndim":
                 return Known(owner.type.ndim)
             if name == "size":
@@ -554,7 +554,7 @@ class Translation:
             return name_of(_known(operator.getitem, owner.obj, index.obj))
         if isinstance(owner.type, Tuple):
             return self._part(owner, index)
-        if not isinstance(owner.type, (ArrayType, Pointer)):
+        if not isinstance(owner.type, ArrayType):
             raise Problem(f"only arrays have elements; this is a {owner.type}")
         indices = self.indices(owner, index, node)
         if len(indices) < owner.type.ndim:
@@ -577,7 +577,7 @@ class Translation:
     def indices(self, owner: Value, index: Expression, node: Any) -> list[Value]:
         """The index of each axis. Raises `Problem` for too many, and for what is no integer."""
         given = as_value(index)
-        if isinstance(given.type, (ArrayType, Pointer)):
+        if isinstance(given.type, ArrayType):
             raise Problem("an index is one integer for each axis, not an array")
         if isinstance(index, Known) and isinstance(index.obj, tuple):
             parts = [as_value(Known(part)) for part in index.obj]
@@ -616,7 +616,8 @@ class Translation:
         if known is not None:
             return Known(_known(compute, *known))
         pointer = as_value(operands[0])
-        if not isinstance(op, (ast.Add, ast.Sub)) or not isinstance(pointer.type, Pointer):
+        is_shared = isinstance(pointer.type, ArrayType) and pointer.type.is_shared
+        if not isinstance(op, (ast.Add, ast.Sub)) or not is_shared:
             return called(name, operands, "smaller" if name in _SMALLER else "")
         # Shared memory plus a number: the same, from there on.
         if scalar_type(operands[1]).kind not in "iu":

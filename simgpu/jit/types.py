@@ -12,30 +12,23 @@ from typing import Any
 
 import numpy as np
 
+from .errors import many
+
 ORDER = "?bBhHiIlLqQefdFD"
 BOOL, INT, UINT, SIZE = np.dtype("?"), np.dtype("i"), np.dtype("I"), np.dtype("q")
 
 
 @dataclass(frozen=True)
 class ArrayType:
-    """An array argument, or a part of one: ``x[0]`` of two axes has one."""
+    """An array argument, or a part of one: ``x[0]`` of two axes has one. Shared memory doesn't know its size."""
 
     dtype: np.dtype
     ndim: int
+    is_shared: bool = False
 
     def __str__(self) -> str:
-        return f"{self.dtype} array of {self.ndim} {'axis' if self.ndim == 1 else 'axes'}"
-
-
-@dataclass(frozen=True)
-class Pointer:
-    """Shared memory. It has elements, but it doesn't know how many."""
-
-    dtype: np.dtype
-    ndim: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.dtype} shared memory"
+        what = "shared memory" if self.is_shared else f"array of {many(self.ndim, 'axis', 'axes')}"
+        return f"{self.dtype} {what}"
 
 
 @dataclass(frozen=True)
@@ -46,32 +39,21 @@ class Tuple:
     is_shape: bool = False
 
     def __str__(self) -> str:
-        return f"tuple of {len(self.types)}"
+        return f"tuple of {len(self.types)}" if self.types else "nothing"
 
 
-class Void:
-    """What a function gives that returns nothing."""
-
-    def __str__(self) -> str:
-        return "nothing"
-
-
-VOID = Void()
+VOID = Tuple(())  # what a function gives that returns nothing
 
 
 def type_of(x: Any) -> np.dtype:
     """The type of a number that's known before the launch. Raises `TypeError` for what is no number."""
     if isinstance(x, np.generic):
         return x.dtype
-    if isinstance(x, bool):
-        return BOOL
-    if isinstance(x, int):
-        return INT if -(2**31) <= x < 2**31 else np.dtype(np.int64)
-    if isinstance(x, float):
-        return np.dtype("f")
-    if isinstance(x, complex):
-        return np.dtype("F")
-    raise TypeError(f"{x!r} is no number")
+    if isinstance(x, int) and not isinstance(x, bool):
+        return INT if -(2**31) <= x < 2**31 else SIZE
+    if not isinstance(x, (bool, float, complex)):
+        raise TypeError(f"{x!r} is no number")
+    return BOOL if isinstance(x, bool) else np.dtype("f" if isinstance(x, float) else "F")
 
 
 def same(a: Any, b: Any) -> bool:

@@ -13,7 +13,7 @@ from ..surface import names
 from .advice import UNSIGNED, hint
 from .errors import Problem, WholeArray
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
-from .types import BOOL, ArrayType, Pointer, Tuple, can_become, is_number, number_as, signature, type_of
+from .types import BOOL, ArrayType, Tuple, can_become, is_number, number_as, signature, type_of
 
 Run = Callable[[Lanes, Mask], Any]
 
@@ -81,7 +81,7 @@ def scalar_type(x: Expression) -> np.dtype:
     """The type of a number. Raises `Problem` for arrays and the rest."""
     if isinstance(x, Known):
         return as_value(x).type
-    if isinstance(x.type, (ArrayType, Pointer)):
+    if isinstance(x.type, ArrayType):
         raise WholeArray("a thread computes with one number at a time")
     if not isinstance(x.type, np.dtype):
         raise Problem(f"a thread computes with one number at a time, and this gives {x.type}")
