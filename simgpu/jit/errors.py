@@ -1,5 +1,4 @@
-"""What a GPU does in silence, or refuses to compile: each an error with the kernel, the block, the thread and the
-line."""
+"""What a GPU does in silence, or refuses to compile: errors with the kernel, the block, the thread and the line."""
 
 from __future__ import annotations
 

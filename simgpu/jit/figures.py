@@ -80,9 +80,6 @@ def card_of(preset: Any) -> Card:
     return Card(preset.name, clock, *_ARCHITECTURES[architecture], preset.name not in CLOCKS)
 
 
-# -- What a launch did ---------------------------------------------------------------------------
-
-
 # What one place in the text has cost: requests by warps, sectors, bytes of them used, bank conflicts.
 COSTS = ("requests", "sectors", "used", "conflicts")
 

@@ -7,6 +7,7 @@ have the same, it's (blocks, 1), where all blocks have the same (1, threads), an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -63,10 +64,6 @@ _MOST_MASKS = 64
 class Mask:
     """Which threads take part. `on` has shape (1, threads) if it's the same in all blocks."""
 
-    __slots__ = (
-        "on", "count", "is_full", "warps", "warp_count", "spent", "touched", "known", "open_masks", "is_open",
-    )  # fmt: skip
-
     def __init__(self, on: np.ndarray, blocks: int, open_masks: list[Mask]) -> None:
         self.on = on
         each = blocks // len(on)  # how many blocks each row stands for
@@ -93,14 +90,12 @@ NOBODY: Any = None
 EVERYONE: Any = True
 
 
+@dataclass(slots=True)
 class Held:
     """What a name of the kernel's own holds."""
 
-    __slots__ = ("value", "given")
-
-    def __init__(self) -> None:
-        self.value: Any = None
-        self.given: Any = NOBODY
+    value: Any = None
+    given: Any = NOBODY
 
     def put(self, value: Any) -> None:
         """All threads give it this value."""
@@ -129,7 +124,7 @@ class Lanes:
         self.shared: dict[Any, Any] = {}  # references, by the place in the text that asks for it
         self.shared_bytes = 0
         self.phase, self.step = np.zeros(blocks, np.int64), np.zeros((blocks, self.width // WARP), np.int64)
-        self._all_blocks = np.ones(blocks, bool)
+        self._stepped, self._all_blocks = False, np.ones(blocks, bool)
         self.cycles = np.zeros((blocks, self.width // WARP, 3))
         self.touches = np.zeros((4, *self.shape), np.int32)
         self._who: np.ndarray | None = None
@@ -224,8 +219,6 @@ class Lanes:
         x = np.broadcast_to(x, self.shape)
         return x.ravel() if mask.is_full else x[np.broadcast_to(mask.on, self.shape)]
 
-    # -- time ------------------------------------------------------------------------------------
-
     def settle(self) -> None:
         """Charge what the masks have counted to their warps and threads."""
         self._charge()
@@ -243,7 +236,12 @@ class Lanes:
             return
         spent = np.array([mask.spent for mask in owing], float)
         self.figures.spent += np.array([mask.warp_count for mask in owing]) @ spent
-        self.cycles += sum(mask.warps[..., None] * each for mask, each in zip(owing, spent @ self.launch.cycles))
+        cycles = spent @ self.launch.cycles
+        if all(len(mask.on) == 1 for mask in owing):
+            self.cycles += np.array([mask.warps[0] for mask in owing]).T @ cycles
+        else:
+            for mask, each in zip(owing, cycles):
+                self.cycles += mask.warps[..., None] * each
         for mask in owing:
             mask.spent = [0] * len(KINDS)
 
@@ -259,7 +257,8 @@ class Lanes:
         self.phase += here
         if self.phase[0] >> PHASE_BITS:
             raise site.wrong(TooMuch, f"more than {1 << PHASE_BITS:,} barriers in one launch")
-        self.step[here] = 0
+        if self._stepped:
+            self.step[here] = 0
         self._who = None
         latest = self.cycles.max(1, keepdims=True)
         self.cycles[...] = latest if everywhere else np.where(here[:, None, None], latest, self.cycles)
@@ -301,6 +300,7 @@ class Lanes:
         mask.spend(BARRIER)
         self._tell_logs(False)
         self.step += mask.warps
+        self._stepped = True
         if self.step.max() >> STEP_BITS:
             raise site.wrong(TooMuch, f"more than {1 << STEP_BITS:,} warp barriers between two barriers")
         self._who = None

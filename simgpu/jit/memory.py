@@ -124,11 +124,6 @@ class Ref(NamedTuple):
 class Reach:
     """The elements that a mask's lanes mean, and what touching them costs."""
 
-    __slots__ = (
-        "at", "chosen", "lane", "footprint", "times", "sectors", "used", "conflicts", "waits", "is_near", "is_noted",
-        "noted",
-    )  # fmt: skip
-
     def __init__(self, at: Any) -> None:
         self.at = at  # for every lane; where a lane doesn't take part, element 0
         self.chosen = at  # only of the lanes that take part, in order
@@ -143,8 +138,10 @@ class Reach:
 
     def places(self, lanes: Lanes, mask: Mask, part: Part) -> np.ndarray:
         """Where each lane that takes part goes in ``part.flat.reshape(-1)``, in order."""
-        at = np.tile(self.chosen, self.times) if self.times > 1 else self.chosen  # one row may stand for all blocks
-        return at + lanes.chosen(mask, np.arange(lanes.blocks)[:, None]) * part.shape[0] if part.is_shared else at
+        rows = np.arange(lanes.blocks)[:, None] * (part.shape[0] if part.is_shared else 0)
+        if self.times > 1:  # one row stands for all blocks
+            return (rows + self.chosen).ravel()
+        return self.chosen + lanes.chosen(mask, rows) if part.is_shared else self.chosen
 
 
 def reach(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Reach:

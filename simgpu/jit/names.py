@@ -149,9 +149,8 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
         if node not in lanes.shared:
             lanes.shared_bytes += count * kind.itemsize
             if lanes.shared_bytes > SHARED_LIMIT:
-                raise site.wrong(
-                    TooMuch, f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
-                )
+                what = f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
+                raise site.wrong(TooMuch, what)
             shape = lanes.blocks, count
             made = Memory(lanes.blocks * count, kind.itemsize, Log(lanes.blocks * count, False, count))
             part = Part(name, made, np.zeros(shape, kind), (count,), (1,), written=np.zeros(shape, bool))

@@ -146,11 +146,9 @@ class Log:
 
     def footprint(self, lanes: Any, footprint: Footprint, way: int) -> Race | None:
         """All blocks touch these elements."""
-        if not self.is_regular:
-            return self.access(lanes, *self._spread(lanes, footprint), way)
         if (footprint, way) in self._recent:
             return None
-        if len(self._recent) >= _MOST_RECENT:  # `access` gives up
+        if not self.is_regular or len(self._recent) >= _MOST_RECENT:  # `access` gives up
             return self.access(lanes, *self._spread(lanes, footprint), way)
         itself = [(footprint, WRITE)] if way == WRITE else []
         for earlier, way_before in [*self._recent, *itself]:

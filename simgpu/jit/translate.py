@@ -569,8 +569,8 @@ class Translation:
     def _part(self, owner: Value, index: Expression) -> Value:
         if not isinstance(index, Known) or not isinstance(index.obj, int):
             raise Problem("which value of several is meant must be known before the launch")
-        if not 0 <= index.obj < len(owner.type.types):
-            count = len(owner.type.types)
+        count = len(owner.type.types)
+        if not 0 <= index.obj < count:
             raise Problem(f"there are {count} values, 0 to {count - 1}; got {index.obj}")
         return _one_of(owner, index.obj)
 

@@ -72,9 +72,8 @@ def _described(x: Any) -> str:
 def packed(parts: Sequence[Value]) -> Value:
     """Several values in one, such as the index ``i, j``."""
     runs = [part.run for part in parts]
-    return Value(
-        Tuple(tuple(part.type for part in parts)), lambda lanes, mask: tuple([run(lanes, mask) for run in runs])
-    )
+    types = Tuple(tuple(part.type for part in parts))
+    return Value(types, lambda lanes, mask: tuple([run(lanes, mask) for run in runs]))
 
 
 def scalar_type(x: Expression) -> np.dtype:
