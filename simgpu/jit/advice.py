@@ -212,8 +212,20 @@ def endless(loop: Any, tree: Any, rounds: int) -> tuple[str, str]:
     own = assigned(ast.walk(tree))
     forgot = next((name for name in names if name in own and not changes), "")
     why = f"round {rounds:,} begins with the same numbers as an earlier one"
-    what = f"{why if changes else 'nothing in this loop changes what it tests'}: `while {ast.unparse(loop.test)}`"
-    return f"{what} can't end.", f"Did you forget `{forgot} += …`?" if forgot else ""
+    if not changes:
+        parts = _quantities(loop.test)
+        shown = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+        why = f"{shown} {'does' if len(parts) == 1 else 'do'}n't change in this loop"
+    advised = f"Did you forget `{forgot} += …`?" if forgot else ""
+    return f"{why}: `while {ast.unparse(loop.test)}` can't end.", advised
+
+
+def _quantities(test: Any) -> list[str]:
+    """What a test compares, as in `i` and `x.size`."""
+    if isinstance(test, (ast.Name, ast.Attribute, ast.Subscript)):
+        return [f"`{ast.unparse(test)}`"]
+    parts = test.args if isinstance(test, ast.Call) else ast.iter_child_nodes(test)
+    return list(dict.fromkeys(name for part in parts for name in _quantities(part)))
 
 
 def assigned(parts: Iterable[Any]) -> set[str]:

@@ -148,10 +148,10 @@ class Launch:
 
 def _flat(number: Any, dim: tuple[int, ...]) -> int:
     """The number of a block or a thread, which may be given as ``(x, y)``. Raises `ValueError` if there's none."""
-    if isinstance(number, tuple) and len(number) > 1:
-        return int(np.ravel_multi_index((number + (0,))[2::-1], dim[::-1]))
-    # a single number counts through all axes
-    return int(np.ravel_multi_index(number if isinstance(number, tuple) else (number,), (math.prod(dim),)))
+    parts = number if isinstance(number, tuple) else (number,)
+    if len(parts) == 1:  # it counts through all axes
+        return int(np.ravel_multi_index(parts, (math.prod(dim),)))
+    return int(np.ravel_multi_index((*parts, *(0,) * (3 - len(parts)))[::-1], dim[::-1]))
 
 
 def three(given: Any, what: str, name: str) -> tuple[int, int, int]:

@@ -127,13 +127,12 @@ class Translation:
         """All of these, one after the other, until nobody is left."""
         texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
         steps = [(self.translated(s), s) for s in statements if s not in texts]
-        source = self.source
 
         def run(lanes: Lanes, mask: Mask) -> Mask:
             for step, statement in steps:
                 here, mask = mask, step(lanes, mask)
                 if lanes.watch is not None:
-                    lanes.watch.after(statement, source, lanes, here, self.variables)
+                    lanes.watch.after(statement, self.source, lanes, here, self.variables)
                 if not mask.count:
                     break
             return mask
@@ -351,12 +350,11 @@ class Translation:
             return self.block(node.body if test.obj else node.orelse)
         condition = is_true(test).run
         body, orelse = self.inner(node.body, "branch"), self.inner(node.orelse, "branch")
-        source = self.source
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             seen = condition(lanes, mask)
             if lanes.watch is not None:
-                lanes.watch.tested(node, source, mask, seen)
+                lanes.watch.tested(node, self.source, mask, seen)
             yes, no = lanes.split(mask, seen)
             a = body(lanes, yes) if yes.count else yes
             b = orelse(lanes, no) if no.count else no
@@ -544,8 +542,6 @@ class Translation:
                 return Value(sizes, lambda lanes, mask: tuple(map(np.int64, getattr(run(lanes, mask), name))))
         raise Problem(f"a {owner.type} has no .{node.attr} in a kernel; an array has .shape, .size, .ndim")
 
-    # -- elements --------------------------------------------------------------------------------
-
     def _Subscript(self, node: ast.Subscript) -> Expression:
         owner, index = self.expression(node.value), self.expression(node.slice)
         if isinstance(owner, Known):
@@ -606,8 +602,6 @@ class Translation:
             return Ref(ref.part, ref.axis + len(runs), ref.offset + offset)
 
         return Value(ArrayType(owner.type.dtype, owner.type.ndim - len(indices)), view, owner.origin)
-
-    # -- operators -------------------------------------------------------------------------------
 
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
         if type(op) not in OPERATORS:

@@ -78,9 +78,6 @@ def number_as(x: Any, dtype: np.dtype) -> Any:
         raise TypeError(f"{x} doesn't fit into {dtype}") from None
 
 
-# -- Functions: the types that each takes, in the order in which they're tried --------------------
-
-
 def _each(letters: str, count: int, out: str = "") -> list[tuple[str, str]]:
     """One signature for each letter: `count` operands of that type, and a result of the same type or of `out`."""
     return [(letter * count, out or letter) for letter in letters]

@@ -109,8 +109,6 @@ def converted(value: Any, to: np.dtype) -> Any:
     return value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
 
 
-# -- Functions of numbers -------------------------------------------------------------------------
-
 _PLAIN = names(
     """
     add subtract multiply maximum minimum fmax fmin absolute negative positive less less_equal greater greater_equal

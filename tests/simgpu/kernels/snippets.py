@@ -178,7 +178,7 @@ NO = {
     "step = 16\nwhile step > 0:\n    step /= 2": "/ gives a float: write step //= 2",
     "step = 16\nstep = (step + 1) / (step / 2)": "Begin with step = 0.0",
     "step = 16\nstep = (step + 1) / (step - 2)": "write step = (step + 1) // (step - 2)",
-    "n_[jit.grid(1)] = x[0]": "n_ is an array of int32 and can't take float32. Make it one of float32, or write n_[jit.grid(1)] = int(…)",
+    "n_[jit.grid(1)] = x[0]": "n_ is an array of int32 and can't take float32. Make it one of float32, or write n_[",
     "m = jit.shared_memory(np.int64, 4)\nm[0] = x[0]": "Make it one of float32, or write m[0] = int(…)",
     "m = jit.shared_memory(np.int32, 4)\nm[0] += x[0]": "m is an array of int32 and can't take float32",
     "out[0] = np.sign(x[0])": "sign doesn't take float32",

@@ -119,11 +119,11 @@ TOO_MUCH = [
 # Loops that can't end are found soon, and no loop that ends is taken for one.
 ENDLESS = [
     (PART + I + "part[t] = 0.0\nwhile i < x.size:\n    part[t] += x[i]", 1, 32,
-     "nothing in this loop changes what it tests: `while i < x.size` can't end.*Did you forget `i += …`?"),
+     "`i` and `x.size` don't change in this loop: `while i < x.size` can't end.*Did you forget `i += …`?"),
     ("half = 16\nwhile half >= 0:  # here\n    half = half // 2", 1, 32,
      "begins with the same numbers as an earlier one: `while half >= 0` can't end but not forget"),
     ("k = 0\nwhile k < 5:\n    k = (k + 1) % 3", 1, 32, "begins with the same numbers but not waits for"),
-    (I + "while True:\n    if i > 99:\n        break\n    s = x[0]", 1, 32, "same numbers as an earlier one: `while True` can't end"),
+    (I + "while True:\n    if i > 99:\n        break\n    s = x[0]", 1, 32, "as an earlier one: `while True` can't"),
 ]  # fmt: skip
 KINDS = {
     jit.OutOfBounds: OUTSIDE, jit.DataRace: RACES, jit.NeverWritten: NEVER_WRITTEN, jit.StuckBarrier: STUCK,
