@@ -116,9 +116,7 @@ def signed(node: Any, tree: Any, seen: frozenset[str] = frozenset()) -> Signed |
     if not isinstance(node, ast.Name):
         return next(filter(None, (signed(part, tree, seen) for part in ast.iter_child_nodes(node))), None)
     name = node.id
-    for assign in ast.walk(tree) if name not in seen else ():
-        if not isinstance(assign, ast.Assign):
-            continue
+    for assign in [part for part in ast.walk(tree) if isinstance(part, ast.Assign) and name not in seen]:
         target = assign.targets[0]
         if isinstance(target, ast.Name) and target.id == name:
             if _is_unsigned(assign.value):

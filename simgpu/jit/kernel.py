@@ -125,6 +125,8 @@ class Kernel:
         for name, x in zip(parameters, args):
             for check in self.checks:
                 check(self.name, name, x)
+            if isinstance(x, Stored) and x._values.dtype.kind not in "biufc":
+                raise TypeError(f"kernel {self.name}: {name} holds {x._values.dtype}, which is no number")
             if isinstance(x, np.ndarray):
                 anywhere = f"on an NVIDIA GPU, or on a simulated one after {WRITE['for a GPU']}"
                 where = f"on {device}" if device else anywhere

@@ -38,7 +38,8 @@ class Launch:
         self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
         self.tracer: Any = None  # notes what one warp touches: `tracing.py`
         self.watched = self._thread(kernel.watched)
-        types = [_type(source, name, x) for name, x in zip(source.parameters, args)]
+        values = [x._values if isinstance(x, Stored) else x for x in args]
+        types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
         key = tuple((kind, getattr(kind, "char", "")) for kind in types)
         if key not in kernel._programs or not kernel._programs[key].is_current():
             kernel._programs[key] = Program(source, types)
@@ -160,12 +161,3 @@ def three(given: Any, what: str, name: str) -> tuple[int, int, int]:
     if not 1 <= len(parts) <= 3 or not all(isinstance(n, (int, np.integer)) and n > 0 for n in parts):
         raise TypeError(f"kernel {name}: {what} are one to three numbers from 1 on, got {given!r}")
     return tuple([int(n) for n in (*parts, 1, 1)[:3]])  # type: ignore[return-value]
-
-
-def _type(source: Source, name: str, x: Any) -> Any:
-    if not isinstance(x, Stored):
-        return type_of(x)
-    values = x._values
-    if values.dtype.kind not in "biufc":
-        raise TypeError(f"kernel {source.name}: {name} holds {values.dtype}, which is no number")
-    return ArrayType(values.dtype, values.ndim)

@@ -31,8 +31,6 @@ Put = Callable[[Lanes, Mask, Any], None]  # stores a value
 LEFT, AGAIN = range(2)  # places in `lanes.loops`: who has left the innermost loop, and who said `continue`
 EVERY = 64  # rounds of a loop between two looks at whether it's endless
 
-_SMALLER = {"less", "less_equal", "greater", "greater_equal"}
-
 # NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
 FUNCTIONS = {getattr(np, name): name for name in SIGNATURES if hasattr(np, name)}
 FUNCTIONS |= {np.abs: "absolute", np.true_divide: "true_divide", np.remainder: "remainder", np.conjugate: "conjugate"}
@@ -612,7 +610,7 @@ class Translation:
         pointer = as_value(operands[0])
         is_shared = isinstance(pointer.type, ArrayType) and pointer.type.is_shared
         if not isinstance(op, (ast.Add, ast.Sub)) or not is_shared:
-            return called(name, operands, "smaller" if name in _SMALLER else "")
+            return called(name, operands, "smaller" if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) else "")
         # Shared memory plus a number: the same, from there on.
         if scalar_type(operands[1]).kind not in "iu":
             raise Problem("only an integer can be added to shared memory")
