@@ -22,73 +22,49 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
     arrays."""
     import cupy
 
+    from .launch import three
+
     for name, x in zip(kernel.source.parameters, args):
         if isinstance(x, np.ndarray) or not (isinstance(x, cupy.ndarray) or np.isscalar(x)):
             raise TypeError(
                 f"kernel {kernel.name}: {name} is {type(x).__name__} on the host, and the others are on an NVIDIA "
                 f"GPU. Move it there first: {name} = {WRITE['to the GPU']}({name})."
             )
-    real = _current(kernel)
+    function = kernel.function
+    meaning = [kernel.source.outside(name) for name in (*function.__code__.co_names, *function.__code__.co_freevars)]
+    found = kernel._real  # it's made anew if a name from outside means something else by now
+    if found is None or any(a is not b for a, b in zip(found[0], meaning)):
+        found = kernel._real = (meaning, _kernel(kernel, {}))
     try:
-        real(_three(grid), _three(block), tuple(args))
+        found[1](three(grid, "blocks", kernel.name), three(block, "threads", kernel.name), tuple(args))
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError):
         raise
     except Exception as error:
         raise _refused(kernel, error) from error
 
 
-def cuda_c(kernel: Any, args: Sequence[Any]) -> str:
-    """The CUDA C that a kernel becomes for such arguments. It needs CuPy, and no GPU."""
-    return transpiled(kernel, args).code
-
-
 def transpiled(kernel: Any, args: Sequence[Any]) -> Any:
     """What cupyx.jit makes of a kernel, before NVIDIA's compiler sees it. Raises `Refused`."""
-    from cupyx.jit import _compile, _cuda_types
+    from cupyx.jit import _compile, _cuda_typerules, _cuda_types
 
+    def type_of(x: Any) -> Any:
+        if hasattr(x, "shape") and not isinstance(x, np.generic):
+            return _cuda_types.CArray(x.dtype, x.ndim, bool(x.flags.c_contiguous), x.nbytes < 2**31)
+        return _cuda_typerules.get_ctype_from_scalar("cuda", x)
+
+    function, types = _rebuilt(kernel.function, {}), tuple(map(type_of, args))
     try:
-        return _compile.transpile(
-            _rebuilt(kernel.function, {}),
-            ['extern "C"', "__global__"],
-            "cuda",
-            tuple(map(_type, args)),
-            _cuda_types.void,
-        )
+        return _compile.transpile(function, ['extern "C"', "__global__"], "cuda", types, _cuda_types.void)
     except Exception as error:
         raise _refused(kernel, error) from error
-
-
-def _type(x: Any) -> Any:
-    from cupyx.jit import _cuda_typerules, _cuda_types
-
-    if hasattr(x, "shape") and not isinstance(x, np.generic):
-        return _cuda_types.CArray(x.dtype, x.ndim, bool(x.flags.c_contiguous), x.nbytes < 2**31)
-    return _cuda_typerules.get_ctype_from_scalar("cuda", x)
 
 
 def _refused(kernel: Any, error: Exception) -> Refused:
     return Refused("cupyx.jit does not compile this", f"{type(error).__name__}: {error}", kernel.name)
 
 
-def _three(given: Any) -> tuple[int, int, int]:
-    parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    return tuple([int(n) for n in (*parts, 1, 1)[:3]])  # type: ignore[return-value]
-
-
-# -- The function with other names around it ------------------------------------------------------
-
-
-def _current(kernel: Any) -> Any:
-    """cupyx.jit's kernel. It's made anew if a name from outside means something else by now."""
-    function = kernel.function
-    meaning = [kernel.source.outside(name) for name in (*function.__code__.co_names, *function.__code__.co_freevars)]
-    found = kernel._real
-    if found is None or any(a is not b for a, b in zip(found[0], meaning)):
-        found = kernel._real = (meaning, _kernel(kernel, {}))
-    return found[1]
-
-
 def _kernel(kernel: Any, made: dict[int, Any]) -> Any:
+    """cupyx.jit's kernel of the same function, with other names around it."""
     import cupyx.jit
 
     if id(kernel) not in made:

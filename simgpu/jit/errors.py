@@ -1,5 +1,4 @@
-"""What a GPU does in silence, or refuses to compile: each an error with the kernel, the block, the thread and the
-line."""
+"""What a GPU does in silence, or refuses to compile: errors with the kernel, the block, the thread and the line."""
 
 from __future__ import annotations
 
@@ -20,6 +19,10 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return f"block {in_parentheses(self.block)}, thread {in_parentheses(self.thread)}"
+
+
+def many(count: int, word: str, several: str = "") -> str:
+    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
 
 
 def in_parentheses(numbers: tuple[int, ...]) -> str:
@@ -82,6 +85,18 @@ class Endless(KernelError):
 
 class Refused(KernelError, TypeError):
     """What `cupyx.jit` wouldn't compile. The message says what to write instead."""
+
+
+class Problem(TypeError):
+    """Why cupyx.jit would refuse an expression. Its line is added by `Translation`, and better words for `UNSIGNED`."""
+
+    def __init__(self, text: str, hint: str = "", begin: str = "cupyx.jit would not compile this: ") -> None:
+        super().__init__(text + hint)
+        self.text, self.hint, self.begin = text, hint, begin
+
+
+class WholeArray(Problem):
+    """An array where a number is needed. `Translation` adds what to write."""
 
 
 def without_our_lines(function: Callable) -> Callable:

@@ -1,27 +1,87 @@
-"""What a launch did, as a receipt has it: threads, sectors, conflicts, branches, and the time that follows from
-them."""
+"""What a launch did, as a receipt has it: threads, sectors, conflicts, branches, and the time that follows from them.
+
+Each latency comes three times: the least that's plausible, the likely one, and the most. Only some figures are
+published; the rest are guesses, and say so. A simulated time comes with the range that the guesses leave open.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from .cards import COMPILED, LEVEL_2_BYTES, QUEUE, Card
+from ..presets import CLOCKS
+from ..profile.seconds import duration
+from .errors import many
 from .lanes import KINDS, WARP
 from .memory import SECTOR
 
 FLOOR = "the least that any kernel takes"
+KB = 1024
+Range = tuple[float, float, float]
 
 
-class Costs:
-    """What one place in the text has cost: requests by warps, sectors, bytes of them used, bank conflicts."""
+class Card(NamedTuple):
+    """What a card has for threads. Latencies are in cycles, until the same warp can use the result."""
 
-    __slots__ = ("requests", "sectors", "used", "conflicts")
+    name: str
+    clock: float  # Hz, boost
+    threads: int  # a multiprocessor holds at most so many,
+    blocks: int  # so many blocks,
+    shared: int  # and so many bytes of shared memory
+    issue: float  # instructions of a warp that a multiprocessor starts in a cycle: its lanes for float32, by 32
+    shared_memory: Range
+    level_1: float  # a load that its own multiprocessor has cached
+    level_2: float  # one that the card has cached
+    far: Range  # from the card's memory
+    is_guess: bool = False  # nothing about this card is published here
 
-    def __init__(self) -> None:
-        self.requests = self.sectors = self.used = self.conflicts = 0
+    def cycles(self, is_one_block: bool) -> np.ndarray:
+        """A row for each kind of instruction in `lanes.KINDS`: least, likely, most."""
+        # What this launch has touched before is cached: by the same multiprocessor if there's only one block.
+        near = (self.level_1, self.level_1 if is_one_block else self.level_2, self.level_2)
+        return np.array([OPERATION, FUNCTION, self.shared_memory, near, self.far, ATOMIC, BARRIER, SHUFFLE])
+
+
+# An operation takes 4 cycles on Volta and all later ones: Jia et al., 2018 (arXiv 1804.06826), and the two below.
+# Guesses: two operations that don't need each other overlap, so 2; addresses take a second one, so 6.
+OPERATION: Range = (2, 4, 6)
+# Guesses, all of them: tanh, exp, division, square root; atomics that nobody else waits for; a barrier; a shuffle.
+FUNCTION: Range = (20, 40, 80)
+ATOMIC: Range = (100, 300, 600)
+BARRIER: Range = (10, 30, 50)
+SHUFFLE: Range = (10, 23, 30)
+# Guesses: how many cycles an atomic takes while others wait for the same element; instructions that the compiler makes
+# of one in the text; bytes in a cycle that a multiprocessor gets from the card's cache (1,270 GB/s on a T4, Jia 2019).
+QUEUE: Range = (0.25, 1, 4)
+COMPILED: Range = (0.5, 1, 2)
+LEVEL_2_BYTES = 20
+
+# Threads, blocks and shared memory of a multiprocessor: CUDA C++ Programming Guide, technical specifications per
+# compute capability (7.5; 8.0; 8.9; 9.0). Clocks, in `cards.toml`: the makers' boost clocks, from the pages named
+# there.
+# Latencies, the likely one of each: Turing from Jia et al., 2019 (arXiv 1903.07486): shared 19, level 1 32, level 2
+# 188, memory 296. Ampere, Ada and Hopper from Luo et al., 2024 (arXiv 2402.13499), rounded. The least and the most of
+# each are guesses: loads overlap, or miss the table of addresses.
+_ARCHITECTURES: dict[str, tuple[int, int, int, int, Range, int, int, Range]] = {
+    "Turing": (1024, 16, 64 * KB, 2, (10, 19, 25), 32, 188, (150, 296, 600)),
+    "Ampere": (2048, 32, 164 * KB, 2, (14, 29, 36), 38, 260, (230, 470, 900)),
+    "Ada": (1536, 24, 100 * KB, 4, (15, 30, 38), 43, 270, (270, 540, 1000)),
+    "Hopper": (2048, 32, 228 * KB, 4, (14, 29, 36), 41, 260, (240, 480, 900)),
+}
+
+
+def card_of(preset: Any) -> Card:
+    """What a preset's card has for threads. For one that isn't listed, it's guessed to be like a T4."""
+    clock, architecture = CLOCKS.get(preset.name, CLOCKS["NVIDIA T4"])
+    return Card(preset.name, clock, *_ARCHITECTURES[architecture], preset.name not in CLOCKS)
+
+
+# What one place in the text has cost: requests by warps, sectors, bytes of them used, bank conflicts.
+COSTS = ("requests", "sectors", "used", "conflicts")
 
 
 class LineFigures(NamedTuple):
@@ -32,7 +92,7 @@ class LineFigures(NamedTuple):
     text: str
     requests: int
     sectors: int
-    used: int  # bytes
+    used: int
     conflicts: int
 
     @property
@@ -52,7 +112,6 @@ class Figures:
     It prints as rows, and each has a name here, too:
 
     - threads: how many ran, in `blocks` and `warps`.
-    - axes: the kernel counts a second axis, and this launch's blocks have one only.
     - sectors: the card's memory comes in pieces of 32 bytes; `share` is how much of them the threads wanted.
     - written: arrays where the kernel wrote some elements and not others, `written["out"]`. It may be meant so.
     - read: the same of arrays that it only reads.
@@ -68,35 +127,22 @@ class Figures:
 
     def __init__(self, name: str, grid: tuple[int, ...], block: tuple[int, ...], card: Card) -> None:
         self.name, self.grid, self.block, self.card = name, grid, block, card
-        self.blocks = int(np.prod(grid))
-        self.threads = self.blocks * int(np.prod(block))
-        self.warps = self.blocks * -(-int(np.prod(block)) // WARP)
+        self.blocks, each = math.prod(grid), math.prod(block)
+        self.threads, self.warps = self.blocks * each, self.blocks * -(-each // WARP)
         self.branches = self.divergent = self.replays = self.atomics = self.queue = self.shared_bytes = 0
-        self._spent = np.zeros(len(KINDS))
+        self.spent = np.zeros(len(KINDS))  # instructions of warps, of each kind
         self.busiest = {"reads": 0, "writes": 0, "shared reads": 0, "shared writes": 0}
         self.lines: list[LineFigures] = []
         self.written: dict[str, tuple[int, int]] = {}
         self.read: dict[str, tuple[int, int]] = {}
-        self.axes = ""
         self.unique_sectors = self.sectors = self.used = self.conflicts = 0
         self.occupancy = self.resident = 0.0
         self.times: dict[str, tuple[float, ...]] = {}
 
-    def count(self, spent: np.ndarray) -> None:
-        """So many instructions of each kind."""
-        self._spent += spent
-
-    # -- sums ------------------------------------------------------------------------------------
-
-    @property
-    def instructions(self) -> int:
-        """Instructions of warps, a bank conflict being one more."""
-        return int(self._spent.sum()) + self.replays
-
     @property
     def given(self) -> dict[str, int]:
         """How many instructions of each kind the warps gave."""
-        return dict(zip(KINDS, self._spent.astype(int).tolist()))
+        return dict(zip(KINDS, self.spent.astype(int).tolist()))
 
     @property
     def share(self) -> float:
@@ -110,32 +156,25 @@ class Figures:
     @property
     def range(self) -> tuple[float, float]:
         """The least and the most time that the guesses allow."""
-        return max(time[0] for time in self.times.values()), max(time[2] for time in self.times.values())
+        least, _, most = (max(times) for times in zip(*self.times.values()))
+        return least, most
 
     @property
     def limit(self) -> str:
         return max(self.times, key=lambda name: self.times[name][1])
 
-    # -- filling it in ---------------------------------------------------------------------------
-
     def add_lines(self, sites: Iterable[Any]) -> None:
         """Add up what the places in the text have cost, line by line."""
-        found: dict[tuple[str, int, str], list[int]] = {}
+        found: dict[tuple[str, int, str], Counter] = {}
         for site in sites:
-            costs = site.costs
-            place = site.source.name, site.line, site.source.text(site.node)
-            sums = found.setdefault(place, [0, 0, 0, 0])
-            for k, name in enumerate(Costs.__slots__):
-                sums[k] += getattr(costs, name)
-        self.lines = [LineFigures(*place, *sums) for place, sums in sorted(found.items())]
-        self.sectors = sum(line.sectors for line in self.lines)
-        self.used = sum(line.used for line in self.lines)
-        self.conflicts = sum(line.conflicts for line in self.lines)
+            found.setdefault((site.source.name, site.line, site.text), Counter()).update(site.costs)
+        self.lines = [LineFigures(*place, *(found[place][name] for name in COSTS)) for place in sorted(found)]
+        for name in ("sectors", "used", "conflicts"):
+            setattr(self, name, sum(getattr(line, name) for line in self.lines))
 
     def add_times(self, preset: Any, cycles: list[np.ndarray]) -> None:
         """The time of each thing that could be the slowest. `cycles` has a row for each block: least, likely, most."""
-        card, each = self.card, int(np.prod(self.block))
-        width = -(-each // WARP) * WARP
+        card, width = self.card, self.warps // self.blocks * WARP
         resident = min(card.blocks, card.threads // width)
         if self.shared_bytes:
             resident = min(resident, card.shared // self.shared_bytes)
@@ -144,37 +183,30 @@ class Figures:
         busy = min(preset.multiprocessors, self.blocks)
         blocks = np.concatenate(cycles)
         latency = np.maximum(blocks.max(0), blocks.sum(0) / (preset.multiprocessors * resident))
-        started = self.instructions * np.array(COMPILED) / (busy * card.issue)
-        once, all_of_it = self.unique_sectors * SECTOR, self.sectors * SECTOR
-        cached = all_of_it / (LEVEL_2_BYTES * busy * card.clock)
+        # Instructions of warps, a bank conflict being one more.
+        started = (int(self.spent.sum()) + self.replays) * np.array(COMPILED) / (busy * card.issue)
+        once, all_of_it = (n * SECTOR / preset.bandwidth for n in (self.unique_sectors, self.sectors))
+        cached = self.sectors * SECTOR / (LEVEL_2_BYTES * busy * card.clock)
         self.times = {
             "latency": tuple(latency / card.clock),
             # At best each sector comes once, and at worst each time that a warp asks for it. A few multiprocessors
             # can't take as much as the memory could give.
-            "bandwidth": (
-                once / preset.bandwidth,
-                max(once / preset.bandwidth, cached),
-                max(all_of_it / preset.bandwidth, cached),
-            ),
+            "bandwidth": (once, max(once, cached), max(all_of_it, cached)),
             "instructions": tuple(started / card.clock),
             "atomics in one place": tuple(self.queue * np.array(QUEUE) / card.clock),
             FLOOR: (preset.floor,) * 3,
         }
 
-    # -- as text ---------------------------------------------------------------------------------
-
     def rows(self) -> list[tuple[str, str]]:
         """What a receipt says about it: names and texts."""
-        rows = [
-            ("threads", f"{self.threads:,} in {many(self.blocks, 'block')}, {many(self.warps, 'warp')}"),
-            *([("axes", self.axes)] if self.axes else []),
-            ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used"),
-        ]
+        threads = f"{self.threads:,} in {many(self.blocks, 'block')}, {many(self.warps, 'warp')}"
+        rows = [("threads", threads), ("sectors", f"{self.sectors:,} of 32 bytes, {self.share:.0%} of them used")]
         for way, counts in (("read", self.read), ("written", self.written)):
             if counts:
                 found = [f"{name} {some:,} of {size:,} elements" for name, (some, size) in counts.items()]
                 rows.append((way, ", ".join(found)))
-        rows.append(("busiest thread", self._busiest()))
+        seen = [f"{count:,} {name[:-1] if count == 1 else name}" for name, count in self.busiest.items() if count]
+        rows.append(("busiest thread", ", ".join(seen) or "touches no memory"))
         if self.conflicts or self.shared_bytes:
             rows.append(("bank conflicts", f"{self.conflicts:,}; {self.shared_bytes:,} bytes of shared memory a block"))
         rows.append(("divergent", f"{self.divergent:,} of {self.branches:,} branches of a warp"))
@@ -187,25 +219,18 @@ class Figures:
     @property
     def summary(self) -> str:
         """The most important figures, in one line."""
-        more = [
-            many(count, *words)
-            for count, *words in (
-                (self.conflicts, "bank conflict"), (self.divergent, "divergent branch", "divergent branches"),
-                (self.queue, "atomic on one element", "atomics on one element"),
-            )
-            if count
-        ]  # fmt: skip
-        more += [f"writes {some:,} of {size:,} elements of {name}" for name, (some, size) in self.written.items()]
-        parts = [many(self.threads, "thread"), f"{many(self.sectors, 'sector')}, {self.share:.0%} used", *more]
+        counts = (
+            (self.conflicts, "bank conflict"), (self.divergent, "divergent branch", "divergent branches"),
+            (self.queue, "atomic on one element", "atomics on one element"),
+        )  # fmt: skip
+        parts = [many(self.threads, "thread"), f"{many(self.sectors, 'sector')}, {self.share:.0%} used"]
+        parts += [many(count, *words) for count, *words in counts if count]
+        parts += [f"writes {some:,} of {size:,} elements of {name}" for name, (some, size) in self.written.items()]
         return f"{', '.join(parts)}; {duration(self.seconds)} on the card, {self._why}"
 
     @property
     def _why(self) -> str:
         return FLOOR if self.limit == FLOOR else f"by {self.limit}"
-
-    def _busiest(self) -> str:
-        seen = [f"{count:,} {name[:-1] if count == 1 else name}" for name, count in self.busiest.items() if count]
-        return ", ".join(seen) or "touches no memory"
 
     @property
     def time(self) -> str:
@@ -241,15 +266,3 @@ def _dim(dim: tuple[int, ...]) -> str:
     while len(parts) > 1 and parts[-1] == 1:
         parts.pop()
     return str(parts[0]) if len(parts) == 1 else str(tuple(parts))
-
-
-def many(count: int, word: str, several: str = "") -> str:
-    return f"{count:,} {word if count == 1 else several or f'{word}s'}"
-
-
-def duration(seconds: float) -> str:
-    """A time with three digits and its unit."""
-    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
-        if seconds * factor >= 1 or unit == "µs":
-            return f"{seconds * factor:.3g} {unit}"
-    return ""

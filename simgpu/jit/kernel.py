@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import threading
@@ -12,8 +13,9 @@ import numpy as np
 
 from ..memory import Stored
 from ..place import in_use
+from ..rules import one_device
 from ..words import WRITE
-from .errors import KernelError, without_our_lines
+from .errors import KernelError, Problem, many, without_our_lines
 from .figures import NoFigures
 from .source import Source
 
@@ -42,13 +44,11 @@ class Kernel:
     def __init__(self, function: Callable, device: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.name, self.function, self.device = function.__name__, function, device
-        self.figures: Figures | NoFigures = NoFigures(
-            f"kernel {self.name}: no launch on a simulated GPU has finished yet. First launch it, "
-            f"{self.name}[blocks, threads](…)"
-        )
+        why = f"no launch on a simulated GPU has finished yet. First launch it, {self.name}[blocks, threads](…)"
+        self.figures: Figures | NoFigures = NoFigures(f"kernel {self.name}: {why}")
         self.watched: tuple[Any, Any] | None = None
         self.most_rounds = 100_000
-        self._programs: dict[Any, Any] = {}
+        self._programs: dict[Any, Any] = {}  # translated, by the types of the arguments
         self._lock = threading.Lock()
         self._real: Any = None
 
@@ -98,34 +98,35 @@ class Kernel:
         else:
             self._simulate(grid, block, args)
 
-    # -- on a simulated GPU ----------------------------------------------------------------------
-
     def _simulate(self, grid: Any, block: Any, args: Sequence[Any], traced: tuple[int, int] | None = None) -> Any:
         from . import launch, tracing
 
-        device = launch.device_of_all(self.source, args, None)
-        self._check(args, device)
-        device = device or _simulated_device(self.name)
+        device = self._device_of(args)
         try:
             with self._lock:
-                order = launch.Launch(self.source, self._programs, device, grid, block, args)
-                order.most_rounds = self.most_rounds
-                order.watch(self.watched)
+                order = launch.Launch(self, device, grid, block, args)
                 order.tracer = traced and tracing.Tracer(order, *traced)
                 device.begin()
                 self.figures = order.run()
         except KernelError as error:
-            raised = f"the latest launch raised {type(error).__name__}"
-            self.figures = NoFigures(f"kernel {self.name}: {raised}, so there are no figures of it.")
+            why = f"the latest launch raised {type(error).__name__}, so there are no figures of it."
+            self.figures = NoFigures(f"kernel {self.name}: {why}")
             raise error from None
         device.launch_lasting(self.name, self.figures.seconds, self.figures)
         return order.tracer and order.tracer.trace
 
-    def _check(self, args: Sequence[Any], device: Any) -> None:
-        """Raises `TypeError` for what a GPU can't take."""
-        for name, x in zip(self.source.parameters, args):
+    def _device_of(self, args: Sequence[Any]) -> Any:
+        """The one that all arrays are on, or the current one. Raises `TypeError` for what a GPU can't take."""
+        parameters = self.source.parameters
+        if len(args) != len(parameters):
+            takes = f"kernel {self.name}({', '.join(parameters)}) takes {many(len(parameters), 'argument')}"
+            raise TypeError(f"{takes}, got {len(args)}")
+        device = functools.reduce(one_device, (x for x in args if isinstance(x, Stored)), None)
+        for name, x in zip(parameters, args):
             for check in self.checks:
                 check(self.name, name, x)
+            if isinstance(x, Stored) and x._values.dtype.kind not in "biufc":
+                raise TypeError(f"kernel {self.name}: {name} holds {x._values.dtype}, which is no number")
             if isinstance(x, np.ndarray):
                 anywhere = f"on an NVIDIA GPU, or on a simulated one after {WRITE['for a GPU']}"
                 where = f"on {device}" if device else anywhere
@@ -134,29 +135,31 @@ class Kernel:
                     f"Move it there first: {name} = {WRITE['to the GPU']}({name})."
                 )
             if not isinstance(x, (Stored, bool, int, float, complex, np.number, np.bool_)):
-                raise TypeError(
-                    f"kernel {self.name}: {name} is {type(x).__name__}; it takes numbers, and arrays on a GPU"
-                )
-
-    # -- what it does, to read -------------------------------------------------------------------
+                what = f"{name} is {type(x).__name__}; it takes numbers, and arrays on a GPU"
+                raise TypeError(f"kernel {self.name}: {what}")
+        with contextlib.suppress(RuntimeError):  # there's none
+            device = device or in_use[-1]()
+        if getattr(device, "kind_of_time", "") != "simulated":
+            raise TypeError(f"kernel {self.name}: give it an array on a GPU, so that it's clear where it runs")
+        return device
 
     def explained(self) -> Any:
         """The text, with what each line cost in the latest launch.
 
         Raises `RuntimeError` before the first launch on a simulated GPU, and after one that raised.
         """
-        from .explained import Explained
         from .figures import Figures
+        from .tracing import Explained
 
         if not isinstance(self.figures, Figures):
             raise RuntimeError(repr(self.figures))
         return Explained(self.source, self.figures)
 
-    @property
-    def trace(self) -> Trace:
+    @without_our_lines
+    def trace(self, blocks: Any = 1, threads: Any = 32, args: Any = None, block: int = 0, warp: int = 0) -> Any:
         """``kernel.trace(blocks, threads, (x, out))`` launches it, and gives what one warp touched: a list, in order.
 
-        The launch is on a simulated GPU. ``block=0, warp=0`` may follow, and name another warp.
+        The launch is on a simulated GPU. `block` and `warp` name another warp than the first.
         Raises `ValueError` if there's no such warp.
 
         >>> from simgpu import asarray, jit
@@ -169,7 +172,12 @@ class Kernel:
         Line 4, out[i] = x[i, 0]: 32 lanes read x, in 32 sectors, 12% of their bytes used.
         Line 4, out[i] = x[i, 0]: 32 lanes write out, in 4 sectors, 100% of their bytes used.
         """
-        return Trace(self)
+        if not isinstance(args, (tuple, list)) or not isinstance(block, int) or not isinstance(warp, int):
+            sizes = (blocks, threads) if all(isinstance(n, (int, tuple)) for n in (blocks, threads)) else (1, 32)
+            parameters = ", ".join(self.source.parameters) + "," * (len(self.source.parameters) == 1)
+            write = f"{self.name}.trace({sizes[0]}, {sizes[1]}, ({parameters}))"
+            raise TypeError(f"a trace has its arguments in parentheses: write {write}")
+        return self._simulate(blocks, threads, args, (block, warp))
 
     def cuda_c(self, *args: Any) -> str:
         """The CUDA C that it becomes for such arguments, arrays of any device and numbers.
@@ -182,47 +190,15 @@ class Kernel:
             raise ImportError("CuPy makes CUDA C of it, also without a GPU: pip install cupy-cuda12x") from error
         from . import compiled
 
-        return compiled.cuda_c(self, args)
+        return compiled.transpiled(self, args).code
 
     def as_part_of(self, translation: Any, args: list[Any]) -> Any:
         """Its call inside another kernel: `translate.py` asks for it."""
         from .translate import inlined
-        from .values import Problem
 
         if not self.device:
             raise Problem(f"{self.name} is a kernel: only what's under @jit.rawkernel(device=True) can be called here")
         return inlined(translation, self.source, args)
-
-
-class Trace:
-    """What ``kernel.trace`` is: ``kernel.trace(1, 32, (x, out))`` launches the kernel and follows one of its warps."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
-
-    def __repr__(self) -> str:
-        return f"<trace of {self._kernel.name}: {self._write(1, 32)} launches it, and gives what one warp touched>"
-
-    @without_our_lines
-    def __call__(self, blocks: Any = None, threads: Any = None, args: Any = None, block: int = 0, warp: int = 0) -> Any:
-        """What this warp of this block touched, in order. Raises `ValueError` if there's no such warp."""
-        if not isinstance(args, (tuple, list)) or not isinstance(block, int) or not isinstance(warp, int):
-            raise self._wrong(blocks, threads)
-        self._kernel._check(args, None)
-        return self._kernel._simulate(blocks, threads, args, (block, warp))
-
-    def __getitem__(self, blocks_threads: Any) -> Any:
-        pair = blocks_threads if isinstance(blocks_threads, tuple) and len(blocks_threads) == 2 else (1, 32)
-        raise self._wrong(*pair)
-
-    def _wrong(self, blocks: Any, threads: Any) -> TypeError:
-        sizes = (blocks, threads) if all(isinstance(n, (int, tuple)) for n in (blocks, threads)) else (1, 32)
-        return TypeError(f"a trace has its arguments in parentheses: write {self._write(*sizes)}")
-
-    def _write(self, blocks: Any, threads: Any) -> str:
-        args = "".join(f"{one}, " for one in self._kernel.source.parameters)
-        args = args.strip() if args.count(",") == 1 else args.strip(", ")
-        return f"{self._kernel.name}.trace({blocks}, {threads}, ({args}))"
 
 
 def rawkernel(*given: Any, mode: str = "cuda", device: bool = False) -> Callable[[Callable], Kernel]:
@@ -247,14 +223,3 @@ def rawkernel(*given: Any, mode: str = "cuda", device: bool = False) -> Callable
     if mode != "cuda":
         raise ValueError(f'there is mode="cuda" alone, got {mode!r}')
     return lambda function: Kernel(function, device)
-
-
-def _simulated_device(name: str) -> Any:
-    """The device of a launch without arrays."""
-    try:
-        device = in_use[-1]()
-    except RuntimeError:  # there's none
-        device = None
-    if getattr(device, "kind_of_time", "") != "simulated":
-        raise TypeError(f"kernel {name}: give it an array on a GPU, so that it's clear where it runs")
-    return device

@@ -7,6 +7,7 @@ have the same, it's (blocks, 1), where all blocks have the same (1, threads), an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -63,10 +64,6 @@ _MOST_MASKS = 64
 class Mask:
     """Which threads take part. `on` has shape (1, threads) if it's the same in all blocks."""
 
-    __slots__ = (
-        "on", "count", "is_full", "warps", "warp_count", "spent", "owes", "touched", "known", "_open", "_is_open",
-    )  # fmt: skip
-
     def __init__(self, on: np.ndarray, blocks: int, open_masks: list[Mask]) -> None:
         self.on = on
         each = blocks // len(on)  # how many blocks each row stands for
@@ -74,23 +71,17 @@ class Mask:
         self.is_full = self.count == on.size * each
         self.warps: Any = on.reshape(len(on), -1, WARP).any(2)
         self.warp_count = int(np.count_nonzero(self.warps)) * each
-        self.spent, self.owes = [0] * len(KINDS), False
+        self.spent = [0] * len(KINDS)
         self.touched = [0] * 4  # accesses: reads, writes, the same two of shared memory
         self.known: dict = {}  # footprints, by index
-        self._open, self._is_open = open_masks, False
+        self.open_masks, self.is_open = open_masks, False
 
     def spend(self, kind: int) -> None:
         """Each warp with a lane in the mask gives one instruction. It's charged later, in `Lanes.settle`."""
-        if not self.owes:
-            self.owes = True
-            if not self._is_open:
-                self._is_open = True
-                self._open.append(self)
+        if not self.is_open:
+            self.is_open = True
+            self.open_masks.append(self)
         self.spent[kind] += 1
-
-    def settled(self) -> None:
-        self.touched = [0] * 4
-        self._is_open = False
 
 
 # Which threads have given a name its value: none, all that are left, or those of an array. In a branch, that's a mask's
@@ -99,14 +90,12 @@ NOBODY: Any = None
 EVERYONE: Any = True
 
 
+@dataclass(slots=True)
 class Held:
     """What a name of the kernel's own holds."""
 
-    __slots__ = ("value", "given")
-
-    def __init__(self) -> None:
-        self.value: Any = None
-        self.given: Any = NOBODY
+    value: Any = None
+    given: Any = NOBODY
 
     def put(self, value: Any) -> None:
         """All threads give it this value."""
@@ -124,7 +113,7 @@ class Lanes:
         self.masks: dict[bytes, Mask] = {}
         self.open: list[Mask] = []
         exists = np.arange(self.width)[None] < launch.threads
-        self.top = self.mask(exists)
+        self.top, self.nobody = self.mask(exists), self.mask(np.zeros((1, self.width), bool))
         self.alive = self.top.count
         self.exited: np.ndarray | None = None
         self.exit_lines: set[int] = set()
@@ -132,29 +121,25 @@ class Lanes:
         self.watch, self.tracer = launch.watch_for(first, blocks), launch.tracer
         self.loops: list[list[Any]] = []
         self.returns: list[Any] = []
-        self.shared: dict[Any, Any] = {}  # by the place in the text that asks for it
-        self.shared_parts: dict[Any, Any] = {}
+        self.shared: dict[Any, Any] = {}  # references, by the place in the text that asks for it
         self.shared_bytes = 0
         self.phase, self.step = np.zeros(blocks, np.int64), np.zeros((blocks, self.width // WARP), np.int64)
         self._stepped, self._all_blocks = False, np.ones(blocks, bool)
         self.cycles = np.zeros((blocks, self.width // WARP, 3))
         self.touches = np.zeros((4, *self.shape), np.int32)
         self._who: np.ndarray | None = None
-        self.axes = self._axes(np.arange(self.width)[None], self.number[:, None])
+        # A single block has the same index everywhere, and is a number.
+        block = self.number[:, None] if blocks > 1 else self.number[0]
+        self.axes = {
+            "threadIdx": self._axes(np.arange(self.width)[None], launch.block),
+            "blockIdx": self._axes(block, launch.grid),
+            "blockDim": [np.uint32(n) for n in launch.block],
+            "gridDim": [np.uint32(n) for n in launch.grid],
+        }
 
-    def _axes(self, thread: np.ndarray, block: np.ndarray) -> dict[str, list[Any]]:
-        axes = {}
-        for name, number, dim in (("threadIdx", thread, self.launch.block), ("blockIdx", block, self.launch.grid)):
-            x, y, _ = dim
-            # A single block has the same index everywhere, and is a number.
-            parts = [number % x, number // x % y, number // x // y]
-            one = name == "blockIdx" and self.blocks == 1
-            axes[name] = [np.uint32(p.item()) if one else p.astype(np.uint32) for p in parts]
-        for name, dim in (("blockDim", self.launch.block), ("gridDim", self.launch.grid)):
-            axes[name] = [np.uint32(n) for n in dim]
-        return axes
-
-    # -- masks -----------------------------------------------------------------------------------
+    def _axes(self, number: Any, dim: Sequence[int]) -> list[Any]:
+        x, y, _ = dim
+        return [part.astype(np.uint32) for part in (number % x, number // x % y, number // x // y)]
 
     def mask(self, on: np.ndarray) -> Mask:
         """The mask with these lanes. The same lanes have the same mask, unless there are too many to compare."""
@@ -163,41 +148,30 @@ class Lanes:
                 self.settle()
             return Mask(on, self.blocks, self.open)
         key = on.tobytes()
-        mask = self.masks.get(key)
-        if mask is None:
+        if key not in self.masks:
             if len(self.masks) > 4 * _MOST_MASKS:
                 self.masks.clear()
-            mask = self.masks[key] = Mask(on, self.blocks, self.open)
-        return mask
+            self.masks[key] = Mask(on, self.blocks, self.open)
+        return self.masks[key]
 
     def split(self, mask: Mask, test: Any) -> tuple[Mask, Mask]:
         """The lanes where `test` holds, and the others. A warp that has both is divergent."""
-        test = np.asarray(test, bool)
-        yes, no = self.mask(mask.on & test), self.mask(mask.on & ~test)
         self.figures.branches += mask.warp_count
+        if not isinstance(test, np.ndarray):  # the same for all
+            return (mask, self.nobody) if test else (self.nobody, mask)
+        yes, no = self.mask(mask.on & test), self.mask(mask.on & ~test)
         self.figures.divergent += yes.warp_count + no.warp_count - mask.warp_count
         return yes, no
 
-    def together(self, a: Mask, b: Mask, before: Mask) -> Mask:
-        """The lanes of both, which came from `before`."""
-        if a.count + b.count == before.count:
-            return before
-        return self.mask(a.on | b.on)
-
-    @property
-    def nobody(self) -> Mask:
-        return self.mask(np.zeros((1, self.width), bool))
-
-    def exit(self, mask: Mask, line: int) -> None:
-        """These threads are done, by the `return` in this line."""
+    def exit(self, mask: Mask, line: int) -> Mask:
+        """These threads are done, by the `return` in this line. Nobody goes on."""
         self.exit_lines.add(line)
         self.alive -= mask.count
         gone = np.zeros(self.shape, bool) if self.exited is None else self.exited
         self.exited = gone | mask.on
+        return self.nobody
 
-    # -- names -----------------------------------------------------------------------------------
-
-    def assign(self, mask: Mask, slot: int, value: Any, node: Any, source: Any) -> None:
+    def assign(self, mask: Mask, slot: int, value: Any, site: Any) -> None:
         """Give a name its value, for the lanes of `mask`. The others keep theirs."""
         held = self.held[slot]
         if mask.count == self.alive:
@@ -205,24 +179,18 @@ class Lanes:
         elif held.given is NOBODY:
             held.value, held.given = value, mask.on
         else:
-            held.value = _where(mask.on, value, held.value, node, source)
+            held.value = where(mask.on, value, held.value, site)
             if held.given is not EVERYONE and held.given is not mask.on:
                 held.given = held.given | mask.on
 
-    def check_value(self, mask: Mask, held: Held, node: Any, source: Any) -> None:
+    def check_value(self, mask: Mask, held: Held, site: Any) -> None:
         """Raises `NeverWritten` if a lane of `mask` hasn't given this name a value."""
         if held.given is mask.on:
             return
         missing = mask.on if held.given is NOBODY else mask.on & ~held.given
         if missing.any():
-            raise source.wrong(
-                NeverWritten, node,
-                f"{node.id} has no value in this thread yet: it went past the line that assigns it.",
-                "Assign it before the `if` or the loop.",
-                self.first_of(missing),
-            )  # fmt: skip
-
-    # -- who is who ------------------------------------------------------------------------------
+            what = f"{site.node.id} has no value in this thread yet: it went past the line that assigns it."
+            raise site.wrong(NeverWritten, what, "Assign it before the `if` or the loop.", self.first_of(missing))
 
     @property
     def who(self) -> np.ndarray:
@@ -251,8 +219,6 @@ class Lanes:
         x = np.broadcast_to(x, self.shape)
         return x.ravel() if mask.is_full else x[np.broadcast_to(mask.on, self.shape)]
 
-    # -- time ------------------------------------------------------------------------------------
-
     def settle(self) -> None:
         """Charge what the masks have counted to their warps and threads."""
         self._charge()
@@ -260,30 +226,29 @@ class Lanes:
             for kind, times in enumerate(mask.touched):
                 if times:
                     self.touches[kind] += mask.on * np.int32(times)
-            mask.settled()
+            mask.touched, mask.is_open = [0] * 4, False
         self.open.clear()
 
     def _charge(self) -> None:
         """All open masks at once: instructions of each kind, times the cycles of each kind."""
-        owing = [mask for mask in self.open if mask.owes]
+        owing = [mask for mask in self.open if any(mask.spent)]
         if not owing:
             return
         spent = np.array([mask.spent for mask in owing], float)
-        self.figures.count(np.array([mask.warp_count for mask in owing]) @ spent)
+        self.figures.spent += np.array([mask.warp_count for mask in owing]) @ spent
         cycles = spent @ self.launch.cycles
-        same = [len(mask.on) == 1 for mask in owing]
-        if all(same):
+        if all(len(mask.on) == 1 for mask in owing):
             self.cycles += np.array([mask.warps[0] for mask in owing]).T @ cycles
         else:
             for mask, each in zip(owing, cycles):
                 self.cycles += mask.warps[..., None] * each
         for mask in owing:
-            mask.spent, mask.owes = [0] * len(KINDS), False
+            mask.spent = [0] * len(KINDS)
 
-    def barrier(self, mask: Mask, node: Any, source: Any) -> None:
+    def barrier(self, mask: Mask, site: Any) -> None:
         """All threads of each block wait for each other: those that have exited aren't waited for."""
         if mask.count != self.alive:
-            self._check_barrier(mask, node, source)
+            self._check_barrier(mask, site)
         mask.spend(BARRIER)
         self._charge()
         everywhere = mask is self.top
@@ -291,7 +256,7 @@ class Lanes:
         self._tell_logs(everywhere or bool(here.all()))
         self.phase += here
         if self.phase[0] >> PHASE_BITS:
-            raise source.wrong(TooMuch, node, f"more than {1 << PHASE_BITS:,} barriers in one launch")
+            raise site.wrong(TooMuch, f"more than {1 << PHASE_BITS:,} barriers in one launch")
         if self._stepped:
             self.step[here] = 0
         self._who = None
@@ -299,60 +264,57 @@ class Lanes:
         self.cycles[...] = latest if everywhere else np.where(here[:, None, None], latest, self.cycles)
 
     def _tell_logs(self, is_everywhere: bool) -> None:
-        for memory in (*self.launch.memories, *self.shared.values()):
+        for memory in (*self.launch.memories, *(ref.part.memory for ref in self.shared.values())):
             if memory.log is not None:
                 memory.log.before_barrier(self, is_everywhere)
 
-    def _check_barrier(self, mask: Mask, node: Any, source: Any) -> None:
+    def _missing(self, on: np.ndarray) -> np.ndarray:
+        """The threads that aren't among these, and haven't exited."""
+        missing = self.top.on & ~on
+        return missing if self.exited is None else missing & ~self.exited
+
+    def _check_barrier(self, mask: Mask, site: Any) -> None:
         here = np.broadcast_to(mask.on, self.shape)
-        missing = self.top.on & ~here
-        if self.exited is not None:
-            missing = missing & ~self.exited
+        missing = self._missing(here)
         stuck = here.any(1) & missing.any(1)
         if not stuck.any():
             return
         row = int(stuck.argmax())
         count, first = int(missing[row].sum()), unraveled(int(missing[row].argmax()), self.launch.block)
-        raise source.wrong(
-            StuckBarrier, node,
+        raise site.wrong(
+            StuckBarrier,
             f"{count} of the block's {self.launch.threads} threads {'does' if count == 1 else 'do'} not come here, "
             f"first of all thread {in_parentheses(first)}: the others would wait forever.",
             "Put jit.syncthreads() where all threads pass: not inside an `if` or a loop that only some of them go "
             "through.",
             self.named_thread(int(self.number[row]), int(here[row].argmax())),
-        )  # fmt: skip
+        )
 
-    def warp_barrier(self, mask: Mask, node: Any, source: Any) -> None:
+    def warp_barrier(self, mask: Mask, site: Any) -> None:
         """The threads of each warp wait for each other."""
-        missing = self.top.on & ~mask.on & np.repeat(mask.warps, WARP, 1)
-        if self.exited is not None:
-            missing = missing & ~self.exited
+        missing = self._missing(mask.on) & np.repeat(mask.warps, WARP, 1)
         if missing.any():
-            raise source.wrong(
-                StuckBarrier, node,
-                f"{self.first_of(missing)}, of the same warp, does not come here: this one would wait forever.",
-                "Put jit.syncwarp() where all threads of a warp pass.",
-                self.first_of(mask.on & np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1)),
-            )  # fmt: skip
+            what = f"{self.first_of(missing)}, of the same warp, does not come here: this one would wait forever."
+            here = self.first_of(mask.on & np.repeat(missing.reshape(len(missing), -1, WARP).any(2), WARP, 1))
+            raise site.wrong(StuckBarrier, what, "Put jit.syncwarp() where all threads of a warp pass.", here)
         mask.spend(BARRIER)
         self._tell_logs(False)
         self.step += mask.warps
         self._stepped = True
         if self.step.max() >> STEP_BITS:
-            raise source.wrong(TooMuch, node, f"more than {1 << STEP_BITS:,} warp barriers between two barriers")
+            raise site.wrong(TooMuch, f"more than {1 << STEP_BITS:,} warp barriers between two barriers")
         self._who = None
 
 
-def _where(on: np.ndarray, new: Any, old: Any, node: Any, source: Any) -> Any:
+def where(on: np.ndarray, new: Any, old: Any, site: Any) -> Any:
     """`new` where `on`, else `old`. Where they're arrays, it's their places."""
     if isinstance(new, (np.ndarray, np.generic)):
         return np.where(on, new, old)
     if type(new) is tuple:
-        return tuple([_where(on, a, b, node, source) for a, b in zip(new, old)])
+        return tuple([where(on, a, b, site) for a, b in zip(new, old)])
     if new.part is not old.part or new.axis != old.axis:
-        raise source.wrong(
-            Refused, node, "the simulated GPU takes one array for each name: here, threads differ in which they mean."
-        )
+        words = "the simulated GPU takes one array for each name: here, threads differ in which they mean."
+        raise site.wrong(Refused, words)
     return new._replace(offset=np.where(on, new.offset, old.offset))
 
 

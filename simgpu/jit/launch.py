@@ -10,18 +10,15 @@ import numpy as np
 
 from ..made import pattern_of
 from ..memory import Stored
-from ..rules import one_device
-from . import advice
-from .cards import card_of
 from .errors import KernelError, TooMuch
-from .figures import Costs, Figures
+from .figures import COSTS, Figures, card_of
 from .lanes import MOST_BLOCKS, WARP, Lanes, unraveled
 from .memory import Memory, Part, Ref
 from .races import READ, WRITE, Log
 from .source import Source
+from .tracing import Watch
 from .translate import Program
 from .types import ArrayType, number_as, type_of
-from .watching import Watch
 
 MOST_THREADS = 1024  # a block: CUDA C++ Programming Guide, technical specifications
 MOST_IN_GRID = (2**31 - 1, 65_535, 65_535)
@@ -32,68 +29,57 @@ _AT_ONCE = 1 << 16  # lanes; more wouldn't fit into a processor's cache
 class Launch:
     """One launch of a kernel on a simulated device."""
 
-    def __init__(
-        self, source: Source, programs: dict[Any, Program], device: Any, grid: Any, block: Any, args: Sequence[Any]
-    ) -> None:
-        self.source, self.device = source, device
-        self.grid = _three(grid, "blocks", source.name)
-        self.block = _three(block, "threads", source.name)
+    def __init__(self, kernel: Any, device: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
+        source: Source = kernel.source
+        self.source, self.device, self.most_rounds = source, device, kernel.most_rounds
+        self.grid, self.block = three(grid, "blocks", source.name), three(block, "threads", source.name)
         self.threads, self.blocks = math.prod(self.block), math.prod(self.grid)
         self._check_size()
-        preset = device.settings[0]
-        self.figures = Figures(source.name, self.grid, self.block, card_of(preset))
-        self.most_rounds = 100_000
+        self.figures = Figures(source.name, self.grid, self.block, card_of(device.settings[0]))
         self.tracer: Any = None  # notes what one warp touches: `tracing.py`
-        self.watched: tuple[int, int] | None = None
-        self.program = _program(source, programs, [_type(source, *given) for given in zip(source.parameters, args)])
-        self._args = self._arguments(args)
-        # Those who write (256, 1) know that there's a second axis.
-        is_number = not isinstance(block, (tuple, list)) or len(block) == 1
-        self.lost_axis = advice.lost_axis(self.program.second_axis, self.grid, self.block) if is_number else ""
-        self.figures.axes = self.lost_axis
+        self.watched = self._thread(kernel.watched)
+        values = [x._values if isinstance(x, Stored) else x for x in args]
+        types = [ArrayType(x.dtype, x.ndim) if isinstance(x, np.ndarray) else type_of(x) for x in values]
+        key = tuple((kind, getattr(kind, "char", "")) for kind in types)
+        if key not in kernel._programs or not kernel._programs[key].is_current():
+            kernel._programs[key] = Program(source, types)
+        self.program: Program = kernel._programs[key]
+        self.memories: list[Memory] = []
+        self.parts = self._parts({name: x for name, x in zip(source.parameters, args) if isinstance(x, Stored)})
+        # What each parameter holds.
+        self._args = [
+            Ref(self.parts[name]) if name in self.parts else number_as(x, type_of(x))
+            for name, x in zip(source.parameters, args)
+        ]
 
     def _check_size(self) -> None:
         name = self.source.name
         if self.threads > MOST_THREADS:
             raise TooMuch(f"{self.threads:,} threads a block; a block has at most {MOST_THREADS:,}", kernel=name)
-        for axis, most, size in [
-            *zip("xyz", MOST_IN_BLOCK, self.block), *zip("xyz", MOST_IN_GRID, self.grid)
-        ]:  # fmt: skip
+        for axis, most, size in zip("xyzxyz", MOST_IN_BLOCK + MOST_IN_GRID, self.block + self.grid):
             if size > most:
                 raise TooMuch(f"{size:,} along {axis}, and the most is {most:,}", kernel=name)
         if self.blocks >= MOST_BLOCKS:
             raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
 
-    # -- arguments -------------------------------------------------------------------------------
-
-    def _arguments(self, args: Sequence[Any]) -> list[Any]:
-        """What each parameter holds. Arrays in one memory share one log."""
-        self.memories: list[Memory] = []
-        self.parts: list[Part] = []
-        arrays = {name: x for name, x in zip(self.source.parameters, args) if isinstance(x, Stored)}
+    def _parts(self, arrays: dict[str, Any]) -> dict[str, Part]:
+        """The arrays by name. Those in one memory share one log."""
         roots: dict[int, list[str]] = {}
         for name, x in arrays.items():
             roots.setdefault(id(x._buffer.root), []).append(name)
         parts: dict[str, Part] = {}
         for names in roots.values():
-            parts |= self._parts({name: arrays[name] for name in names})
-        self.parts = [parts[name] for name in arrays]
-        given = zip(self.source.parameters, args)
-        return [Ref(parts[name]) if name in parts else number_as(x, type_of(x)) for name, x in given]
-
-    def _parts(self, arrays: dict[str, Any]) -> dict[str, Part]:
-        """The arrays in one piece of memory."""
-        root = next(iter(arrays.values()))._buffer.root
-        raw = root.ravel(order="K").view(np.uint8)
-        begin = root.__array_interface__["data"][0]
-        assert raw.__array_interface__["data"][0] == begin, "a device's memory has no gaps"
-        offsets = {name: x._values.__array_interface__["data"][0] - begin for name, x in arrays.items()}
-        unit = math.gcd(*(x.dtype.itemsize for x in arrays.values()), *(k for k in offsets.values()))
-        changed = self.program.changed & arrays.keys()
-        log = Log(raw.size // unit, self.blocks > 1) if changed else None
-        memory = Memory(raw.size // unit, unit, log)
-        self.memories.append(memory)
-        return {name: self._part(name, x, memory, raw, offsets[name]) for name, x in arrays.items()}
+            root = arrays[names[0]]._buffer.root
+            raw = root.ravel(order="K").view(np.uint8)
+            begin = root.__array_interface__["data"][0]
+            assert raw.__array_interface__["data"][0] == begin, "a device's memory has no gaps"
+            offsets = {name: arrays[name]._values.__array_interface__["data"][0] - begin for name in names}
+            unit = math.gcd(*(arrays[name].dtype.itemsize for name in names), *offsets.values())
+            log = Log(raw.size // unit, self.blocks > 1) if self.program.changed & set(names) else None
+            memory = Memory(raw.size // unit, unit, log)
+            self.memories.append(memory)
+            parts |= {name: self._part(name, arrays[name], memory, raw, offsets[name]) for name in names}
+        return {name: parts[name] for name in arrays}
 
     def _part(self, name: str, x: Any, memory: Memory, raw: np.ndarray, offset: int) -> Part:
         size, values = x.dtype.itemsize, x._values
@@ -108,13 +94,12 @@ class Launch:
         strides = tuple(stride // size for stride in values.strides)
         return Part(name, memory, flat, values.shape, strides, offset // size, unwritten=pattern_of(x))
 
-    # -- running ---------------------------------------------------------------------------------
-
     def run(self) -> Figures:
         """All threads, and what they did."""
-        self.cycles = self.figures.card.cycles(self.blocks == 1)
+        figures = self.figures
+        self.cycles = figures.card.cycles(self.blocks == 1)
         for site in self.program.sites:
-            site.costs = Costs()
+            site.costs = dict.fromkeys(COSTS, 0)
         at_once = max(1, _AT_ONCE // (-(-self.threads // WARP) * WARP))
         cycles: list[np.ndarray] = []
         with np.errstate(all="ignore"):
@@ -125,96 +110,54 @@ class Launch:
                 self.program.run(lanes, lanes.top)
                 lanes.settle()
                 cycles.append(lanes.cycles.max(1))
-                most = lanes.touches.reshape(4, -1).max(1)
-                for kind, times in zip(self.figures.busiest, most):
-                    self.figures.busiest[kind] = max(self.figures.busiest[kind], int(times))
-        self._finish(cycles)
-        return self.figures
-
-    def _finish(self, cycles: list[np.ndarray]) -> None:
-        figures = self.figures
+                for kind, times in zip(figures.busiest, lanes.touches.reshape(4, -1).max(1)):
+                    figures.busiest[kind] = max(figures.busiest[kind], int(times))
         figures.add_lines(self.program.sites)
         figures.unique_sectors = sum(int(np.count_nonzero(memory.near)) for memory in self.memories)
-        changed = [memory.atomics for memory in self.memories if memory.atomics is not None]
-        figures.queue = max((int(times.max(initial=0)) for times in changed), default=0)
-        for part in self.parts:
-            is_written = part.name in self.program.changed
+        figures.queue = max((int(np.max(memory.atomics, initial=0)) for memory in self.memories), default=0)
+        for name, part in self.parts.items():
+            is_written = name in self.program.changed
             some, size = part.among(part.memory.touched.get(WRITE if is_written else READ))
             if is_written and some < size:
-                figures.written[part.name] = some, size
+                figures.written[name] = some, size
             elif 0 < some < size and not is_written:
-                figures.read[part.name] = some, size
+                figures.read[name] = some, size
         figures.add_times(self.device.settings[0], cycles)
+        return figures
 
-    def watch(self, watched: Any) -> None:
-        """Show a thread line by line: ``(block, thread)``. Raises `ValueError` if it isn't one of this launch."""
+    def _thread(self, watched: Any) -> tuple[int, int]:
+        """The numbers of the watched block and thread. Raises `ValueError` if that isn't one of this launch."""
         if watched is None:
-            return
+            return -1, -1
         dims = self.grid, self.block
-        found = [_flat(*given) for given in zip(watched, dims)] if isinstance(watched, tuple) else []
-        if len(found) != 2 or len(watched) != 2 or -1 in found:
-            blocks, threads = (_first_to_last(dim) for dim in dims)
+        try:
+            block, thread = watched
+            return _flat(block, self.grid), _flat(thread, self.block)
+        except (TypeError, ValueError):
+            ends = [[unraveled(number, dim) for number in (0, math.prod(dim) - 1)] for dim in dims]
+            blocks, threads = (" to ".join(str(x if len(x) > 1 else x[0]) for x in both) for both in ends)
             raise ValueError(
                 f"kernel {self.source.name}: watched is (block, thread), such as (0, 5) or ((1, 0), (3, 2)), or None; "
                 f"this launch has blocks {blocks} and threads {threads}. Got {watched!r}."
-            )
-        self.watched = found[0], found[1]
+            ) from None
 
     def watch_for(self, first: int, blocks: int) -> Watch | None:
         """What shows the watched thread line by line, if it's among these blocks."""
-        if self.watched is None:
-            return None
         block, thread = self.watched
         return Watch(block - first, thread) if first <= block < first + blocks else None
 
 
 def _flat(number: Any, dim: tuple[int, ...]) -> int:
-    """The number of a block or a thread, which may be given as ``(x, y)``. -1 if there's none."""
+    """The number of a block or a thread, which may be given as ``(x, y)``. Raises `ValueError` if there's none."""
     parts = number if isinstance(number, tuple) else (number,)
-    if not 1 <= len(parts) <= 3 or not all(isinstance(part, (int, np.integer)) for part in parts):
-        return -1
-    x, y, z = (*parts, 0, 0)[:3]
-    most = (math.prod(dim), 1, 1) if len(parts) == 1 else dim  # a single number counts through all axes
-    inside = 0 <= x < most[0] and 0 <= y < most[1] and 0 <= z < most[2]
-    return int(x + dim[0] * (y + dim[1] * z)) if inside else -1
+    if len(parts) == 1:  # it counts through all axes
+        return int(np.ravel_multi_index(parts, (math.prod(dim),)))
+    return int(np.ravel_multi_index((*parts, *(0,) * (3 - len(parts)))[::-1], dim[::-1]))
 
 
-def _first_to_last(dim: tuple[int, ...]) -> str:
-    first, last = (unraveled(number, dim) for number in (0, math.prod(dim) - 1))
-    return f"{first} to {last}" if len(first) > 1 else f"{first[0]} to {last[0]}"
-
-
-def _three(given: Any, what: str, name: str) -> tuple[int, int, int]:
+def three(given: Any, what: str, name: str) -> tuple[int, int, int]:
+    """How many blocks or threads there are along x, y and z. Raises `TypeError` for what is no such number."""
     parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if not 1 <= len(parts) <= 3 or not all(isinstance(n, (int, np.integer)) and n > 0 for n in parts):
         raise TypeError(f"kernel {name}: {what} are one to three numbers from 1 on, got {given!r}")
     return tuple([int(n) for n in (*parts, 1, 1)[:3]])  # type: ignore[return-value]
-
-
-def _type(source: Source, name: str, x: Any) -> Any:
-    if isinstance(x, Stored):
-        values = x._values
-        if values.dtype.kind not in "biufc":
-            raise TypeError(f"kernel {source.name}: {name} holds {values.dtype}, which is no number")
-        return ArrayType(values.dtype, values.ndim)
-    return type_of(x)
-
-
-def _program(source: Source, programs: dict[Any, Program], types: list[Any]) -> Program:
-    key = tuple((kind, getattr(kind, "char", "")) for kind in types)
-    found = programs.get(key)
-    if found is None or not found.is_current():
-        found = programs[key] = Program(source, types)
-    return found
-
-
-def device_of_all(source: Source, args: Sequence[Any], device: Any) -> Any:
-    """The device that all arrays are on. Raises `TypeError` for a wrong number of arguments."""
-    if len(args) != len(source.parameters):
-        names = ", ".join(source.parameters)
-        raise TypeError(f"kernel {source.name}({names}) takes {source.takes}, got {len(args)}")
-    found: Any = None
-    for x in args:
-        if isinstance(x, Stored):
-            found = one_device(found, x)
-    return found or device

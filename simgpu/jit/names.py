@@ -7,19 +7,21 @@ gets the translation, the call in the text, and the arguments, and gives the val
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
-from . import accesses
-from .errors import NeverWritten, TooMuch
+from . import memory
+from .errors import NeverWritten, Problem, TooMuch
 from .lanes import OPERATION, SHUFFLE, WARP, Lanes, Mask
 from .memory import Memory, Part, Ref, reach
 from .races import Log
-from .types import INT, SIZE, UINT, VOID, ArrayType, Pointer, Tuple
-from .values import Expression, Known, Name, Problem, Value, as_value, called, cast, scalar_type
+from .source import Site
+from .types import INT, SIZE, UINT, VOID, ArrayType, Tuple
+from .values import Expression, Known, Name, Value, as_value, called, cast, scalar_type
 
 SHARED_LIMIT = 48 * 1024  # bytes a block may declare: CUDA C++ Programming Guide, technical specifications
 FULL_WARP = 0xFFFFFFFF
@@ -93,11 +95,7 @@ def grid(t: Any, node: Any, ndim: Expression) -> Value:
 @builtin
 def gridsize(t: Any, node: Any, ndim: Expression) -> Value:
     """How many threads the whole launch has: ``jit.gridsize(1)``."""
-
-    def one(lanes: Lanes, mask: Mask, axis: int) -> Any:
-        return lanes.axes["blockDim"][axis] * lanes.axes["gridDim"][axis]
-
-    return _axes(one, ndim, "gridsize")
+    return _axes(lambda lanes, mask, k: lanes.axes["blockDim"][k] * lanes.axes["gridDim"][k], ndim, "gridsize")
 
 
 def _axes(one: Callable[[Lanes, Mask, int], Any], ndim: Expression, name: str) -> Value:
@@ -119,7 +117,8 @@ range = Builtin("range", "Like Python's range, for loops; with ``unroll=4`` or `
 def syncthreads(t: Any, node: Any) -> Value:
     """Wait until all threads of the block are here (CUDA: ``__syncthreads()``). Threads that have returned aren't
     waited for, here and on every card since Volta; one that's still running and doesn't come holds up all others."""
-    return Value(VOID, lambda lanes, mask: lanes.barrier(mask, node, t.source))
+    site = Site(t.source, node)
+    return Value(VOID, lambda lanes, mask: lanes.barrier(mask, site))
 
 
 @builtin
@@ -127,7 +126,8 @@ def syncwarp(t: Any, node: Any, *, mask: Expression = _FULL) -> Value:
     """Wait until all threads of the warp are here (CUDA: ``__syncwarp()``)."""
     if known(mask, "the mask of jit.syncwarp") != FULL_WARP:
         raise Problem("the simulated GPU knows jit.syncwarp() for a whole warp only")
-    return Value(VOID, lambda lanes, on: lanes.warp_barrier(on, node, t.source))
+    site = Site(t.source, node)
+    return Value(VOID, lambda lanes, on: lanes.warp_barrier(on, site))
 
 
 @builtin
@@ -143,24 +143,22 @@ def shared_memory(t: Any, node: Any, dtype: Expression, size: Expression, alignm
         raise Problem("the simulated GPU knows shared memory of a fixed size only: jit.shared_memory(np.float32, 128)")
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise Problem(f"the size of shared memory is one number, got {count!r}; of two axes, row * width + column")
-    name, source = t.being_assigned or "shared memory", t.source
+    name, site = t.being_assigned or "shared memory", Site(t.source, node)
 
     def run(lanes: Lanes, mask: Mask) -> Ref:
-        if node not in lanes.shared_parts:
+        if node not in lanes.shared:
             lanes.shared_bytes += count * kind.itemsize
             if lanes.shared_bytes > SHARED_LIMIT:
-                raise source.wrong(
-                    TooMuch, node, f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
-                )
-            log = Log(lanes.blocks * count, False, count)
-            memory = Memory(lanes.blocks * count, kind.itemsize, log)
-            values, written = np.zeros((lanes.blocks, count), kind), np.zeros((lanes.blocks, count), bool)
-            lanes.shared[node] = memory
-            lanes.shared_parts[node] = Ref(Part(name, memory, values, (count,), (1,), written=written))
+                what = f"{lanes.shared_bytes:,} bytes of shared memory; a block has {SHARED_LIMIT:,}."
+                raise site.wrong(TooMuch, what)
+            shape = lanes.blocks, count
+            made = Memory(lanes.blocks * count, kind.itemsize, Log(lanes.blocks * count, False, count))
+            part = Part(name, made, np.zeros(shape, kind), (count,), (1,), written=np.zeros(shape, bool))
+            lanes.shared[node] = Ref(part)
             lanes.figures.shared_bytes = max(lanes.figures.shared_bytes, lanes.shared_bytes)
-        return lanes.shared_parts[node]
+        return lanes.shared[node]
 
-    return Value(Pointer(kind), run)
+    return Value(ArrayType(kind, 1, True), run)
 
 
 # Four threads, and what the line makes of x. `__test__` below has it run.
@@ -181,11 +179,11 @@ _EXAMPLE = """
 _BITS = "int32 uint32 uint64"
 
 
-def _atomic(name: str, how: Callable, types: str, does: str, line: str, printed: str) -> Builtin:
-    two = name == "atomic_cas"
+def _atomic(operation: str, how: Callable, types: str, does: str, line: str, printed: str) -> Builtin:
+    name, count = f"atomic_{operation}", 2 if operation == "cas" else 1
 
     def build(t: Any, node: Any, array: Expression, index: Expression, *given: Expression) -> Value:
-        if not isinstance(array, Value) or not isinstance(array.type, (ArrayType, Pointer)):
+        if not isinstance(array, Value) or not isinstance(array.type, ArrayType):
             raise Problem(f"jit.{name} takes an array, an index and a value")
         indices = t.indices(array, index, node)
         if len(indices) != array.type.ndim:
@@ -193,23 +191,22 @@ def _atomic(name: str, how: Callable, types: str, does: str, line: str, printed:
         kind = array.type.dtype
         if kind.name not in types.split():
             raise Problem(f"jit.{name} doesn't take {kind}, only {types.replace(' ', ', ')}")
-        if len(given) != (2 if two else 1):
-            raise Problem(f"jit.{name} takes {'two values' if two else 'one value'} after the index")
+        if len(given) != count:
+            raise Problem(f"jit.{name} takes {'two values' if count == 2 else 'one value'} after the index")
         t.program.changed |= array.origin
-        values = [cast(x, kind).run for x in given]
+        values = [cast(x, kind) for x in given]
         site, is_used = t.site(node), node is not t.unused
 
         def run(lanes: Lanes, mask: Mask) -> Any:
             ref = array.run(lanes, mask)
             to = reach(lanes, mask, ref, [i.run(lanes, mask) for i in indices], site)
-            return accesses.change(lanes, mask, ref, to, how, [v(lanes, mask) for v in values], site, is_used)
+            return memory.change(lanes, mask, ref, to, how, [v.run(lanes, mask) for v in values], site, is_used)
 
         return Value(kind, run)
 
-    given = "value, alt_value" if two else "value"
+    call = f"``jit.{name}(array, index, {'value, alt_value' if count == 2 else 'value'})``"
     what = f"{does}, in one step that no other thread gets into. It returns what was there before."
-    example = _EXAMPLE.format(line=f"jit.{name}{line}", printed=printed)
-    return Builtin(name, f"``jit.{name}(array, index, {given})`` {what}{example}", build)
+    return Builtin(name, f"{call} {what}{_EXAMPLE.format(line=f'jit.{name}{line}', printed=printed)}", build)
 
 
 def _counted_up(old: Any, value: Any) -> Any:
@@ -220,42 +217,35 @@ def _counted_down(old: Any, value: Any) -> Any:
     return np.where((old == 0) | (old > value), value, old - 1).astype(old.dtype)
 
 
-atomic_add = _atomic(
-    "atomic_add", np.add, f"{_BITS} float16 float32 float64", "adds `value`", "(x, 0, 4)", "[21  7  2  1]"
-)
-atomic_sub = _atomic("atomic_sub", np.subtract, "int32 uint32", "subtracts `value`", "(x, 0, 1)", "[1 7 2 1]")
-atomic_exch = _atomic(
-    "atomic_exch", lambda old, value: value, f"{_BITS} float32", "puts `value` there", "(x, 0, 4)", "[4 7 2 1]"
-)
-atomic_min = _atomic("atomic_min", np.minimum, _BITS, "keeps the smaller", "(x, 0, 4)", "[4 7 2 1]")
-atomic_max = _atomic("atomic_max", np.maximum, _BITS, "keeps the larger", "(x, 0, 8)", "[8 7 2 1]")
-atomic_inc = _atomic(
-    "atomic_inc", _counted_up, "uint32", "counts up to `value`, then begins at 0", "(x, 0, 6)", "[2 7 2 1]"
-)
-atomic_dec = _atomic(
-    "atomic_dec", _counted_down, "uint32", "counts down to 0, then begins at `value`", "(x, 0, 6)", "[1 7 2 1]"
-)
-atomic_cas = _atomic(
-    "atomic_cas", lambda old, value, new: np.where(old == value, new, old), f"{_BITS} uint16",
-    "puts `alt_value` there if it holds `value`", "(x, 0, 5, 9)", "[9 7 2 1]",
-)  # fmt: skip
-atomic_and = _atomic("atomic_and", np.bitwise_and, _BITS, "keeps the bits that both have", "(x, 0, 4)", "[4 7 2 1]")
-atomic_or = _atomic("atomic_or", np.bitwise_or, _BITS, "sets the bits of `value`", "(x, 0, 2)", "[7 7 2 1]")
-atomic_xor = _atomic("atomic_xor", np.bitwise_xor, _BITS, "flips the bits of `value`", "(x, 0, 4)", "[5 7 2 1]")
+def _swapped(old: Any, value: Any, new: Any) -> Any:
+    return np.where(old == value, new, old)
 
+
+_FLOATS = "float16 float32 float64"
+_UP, _DOWN = "counts up to `value`, then begins at 0", "counts down to 0, then begins at `value`"
+_SWAP = "puts `alt_value` there if it holds `value`"
+atomic_add = _atomic("add", np.add, f"{_BITS} {_FLOATS}", "adds `value`", "(x, 0, 4)", "[21  7  2  1]")
+atomic_sub = _atomic("sub", np.subtract, "int32 uint32", "subtracts `value`", "(x, 0, 1)", "[1 7 2 1]")
+atomic_exch = _atomic("exch", lambda old, x: x, f"{_BITS} float32", "puts `value` there", "(x, 0, 4)", "[4 7 2 1]")
+atomic_min = _atomic("min", np.minimum, _BITS, "keeps the smaller", "(x, 0, 4)", "[4 7 2 1]")
+atomic_max = _atomic("max", np.maximum, _BITS, "keeps the larger", "(x, 0, 8)", "[8 7 2 1]")
+atomic_inc = _atomic("inc", _counted_up, "uint32", _UP, "(x, 0, 6)", "[2 7 2 1]")
+atomic_dec = _atomic("dec", _counted_down, "uint32", _DOWN, "(x, 0, 6)", "[1 7 2 1]")
+atomic_cas = _atomic("cas", _swapped, f"{_BITS} uint16", _SWAP, "(x, 0, 5, 9)", "[9 7 2 1]")
+atomic_and = _atomic("and", np.bitwise_and, _BITS, "keeps the bits that both have", "(x, 0, 4)", "[4 7 2 1]")
+atomic_or = _atomic("or", np.bitwise_or, _BITS, "sets the bits of `value`", "(x, 0, 2)", "[7 7 2 1]")
+atomic_xor = _atomic("xor", np.bitwise_xor, _BITS, "flips the bits of `value`", "(x, 0, 4)", "[5 7 2 1]")
 
 # -- Shuffles: a value of another lane of the warp ------------------------------------------------
 
 _SHUFFLED = "int32 uint32 int64 uint64 float16 float32 float64"
 
 
-def _shuffle(name: str, whose: str, printed: str, from_lane: Callable, unsigned: bool = False) -> Builtin:
+def _shuffle(way: str, whose: str, printed: str, from_lane: Callable, unsigned: bool = False) -> Builtin:
     """`from_lane` says which lane each one takes the value from: of its own number, the index, and the width."""
+    name = f"shfl{way}_sync"
 
-    def build(
-        t: Any, node: Any, mask: Expression, var: Expression, by: Expression,
-        *, width: Expression = _WARP,
-    ) -> Value:  # fmt: skip
+    def build(t, node, mask, var, by, *, width=_WARP):
         kind = scalar_type(var)
         if kind.name not in _SHUFFLED.split():
             raise Problem(f"a shuffle doesn't take {kind}, only {_SHUFFLED.replace(' ', ', ')}")
@@ -267,7 +257,7 @@ def _shuffle(name: str, whose: str, printed: str, from_lane: Callable, unsigned:
         if unsigned and isinstance(by, Value) and scalar_type(by).kind == "i":
             write = f"np.uint32({ast.unparse(node.args[-1])})"
             raise Problem(f"the third argument of {name} must be unsigned: {write}")
-        value, index = as_value(var), cast(by, UINT if unsigned else INT)
+        value, index, site = as_value(var), cast(by, UINT if unsigned else INT), Site(t.source, node)
 
         def run(lanes: Lanes, on: Mask) -> Any:
             on.spend(SHUFFLE)
@@ -276,11 +266,9 @@ def _shuffle(name: str, whose: str, printed: str, from_lane: Callable, unsigned:
             come = from_lane(lane[None], given, size) + (np.arange(lanes.width) - lane)
             asleep = on.on & ~_of_lanes(on.on, come)
             if asleep.any():
-                raise t.source.wrong(
-                    NeverWritten, node,
-                    "the lane that this thread takes the value from doesn't come here, so there is none.",
-                    "Put the shuffle where all threads of a warp pass.", lanes.first_of(asleep),
-                )  # fmt: skip
+                what = "the lane that this thread takes the value from doesn't come here, so there is none."
+                advised = "Put the shuffle where all threads of a warp pass."
+                raise site.wrong(NeverWritten, what, advised, lanes.first_of(asleep))
             return _of_lanes(np.asarray(value.run(lanes, on)), come)
 
         return Value(kind, run)
@@ -300,21 +288,22 @@ def _of_lanes(x: np.ndarray, lane: np.ndarray) -> np.ndarray:
     return np.take_along_axis(x, lane, 1)
 
 
-shfl_sync = _shuffle(
-    "shfl_sync", "the lane `index`", "[7 7 7 7]", lambda lane, by, width: lane // width * width + by % width
-)
-shfl_up_sync = _shuffle(
-    "shfl_up_sync", "the lane `index` below", "[5 5 7 2]",
-    lambda lane, by, width: np.where(lane % width >= by, lane - by, lane), unsigned=True,
-)  # fmt: skip
-shfl_down_sync = _shuffle(
-    "shfl_down_sync", "the lane `index` above", "[7 2 1 1]",
-    lambda lane, by, width: np.where(lane % width + by < width, lane + by, lane), unsigned=True,
-)  # fmt: skip
-shfl_xor_sync = _shuffle(
-    "shfl_xor_sync", "the lane whose number differs in these bits", "[7 5 1 2]",
-    lambda lane, by, width: np.where((lane ^ by) // width <= lane // width, lane ^ by, lane),
-)  # fmt: skip
+def _up(lane: Any, by: Any, width: int) -> Any:
+    return np.where(lane % width >= by, lane - by, lane)
+
+
+def _down(lane: Any, by: Any, width: int) -> Any:
+    return np.where(lane % width + by < width, lane + by, lane)
+
+
+def _xor(lane: Any, by: Any, width: int) -> Any:
+    return np.where((lane ^ by) // width <= lane // width, lane ^ by, lane)
+
+
+shfl_sync = _shuffle("", "the lane `index`", "[7 7 7 7]", lambda lane, by, width: lane // width * width + by % width)
+shfl_up_sync = _shuffle("_up", "the lane `index` below", "[5 5 7 2]", _up, unsigned=True)
+shfl_down_sync = _shuffle("_down", "the lane `index` above", "[7 2 1 1]", _down, unsigned=True)
+shfl_xor_sync = _shuffle("_xor", "the lane whose number differs in these bits", "[7 5 1 2]", _xor)
 
 __all__ = [name for name, found in list(vars().items()) if isinstance(found, Name)]
 # The examples in these objects' texts, for doctest, which looks at functions and classes only.
@@ -324,7 +313,7 @@ __test__ = {name: globals()[name].__doc__ for name in __all__}
 
 
 def _length(t: Any, node: Any, x: Expression) -> Value:
-    if not isinstance(x, Value) or not isinstance(x.type, ArrayType) or not x.type.ndim:
+    if not isinstance(x, Value) or not isinstance(x.type, ArrayType) or x.type.is_shared or not x.type.ndim:
         raise Problem("len takes an array argument")
     run = x.run
     return Value(SIZE, lambda lanes, mask: np.int64(run(lanes, mask).shape[0]))
@@ -334,10 +323,7 @@ def _extreme(name: str) -> Callable[..., Expression]:
     def build(t: Any, node: Any, *operands: Expression) -> Expression:
         if len(operands) < 2:
             raise Problem(f"{name[:3]} takes two numbers or more")
-        result = operands[0]
-        for other in operands[1:]:
-            result = called(name, (result, other))
-        return result
+        return functools.reduce(lambda x, y: called(name, (x, y)), operands)
 
     return build
 

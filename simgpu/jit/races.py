@@ -10,6 +10,7 @@ again, as loops do, so nearly all of that is looked up. Otherwise `Elements` kee
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,43 +33,35 @@ class Race(NamedTuple):
 class Footprint:
     """The elements that each thread of one block touches, when all blocks do the same: `at` and `thread` in pairs."""
 
-    __slots__ = ("at", "thread", "facts", "_owners", "_met")
-
     def __init__(self, at: np.ndarray, thread: np.ndarray) -> None:
         self.at, self.thread = at, thread
-        self.facts: Any = None
-        self._owners: tuple[np.ndarray, ...] | None = None
         self._met: dict[Footprint, tuple[int, int] | None] = {}
 
+    @functools.cached_property
     def owners(self) -> tuple[np.ndarray, ...]:
         """Its elements in order, and for each the first and the last of the threads that touch it."""
-        if self._owners is None:
-            order = np.lexsort((self.thread, self.at))
-            at, thread = self.at[order], self.thread[order]
-            begins = np.concatenate(([True], at[1:] != at[:-1]))
-            ends = np.concatenate((begins[1:], [True]))
-            self._owners = at[begins], thread[begins], thread[ends]
-        return self._owners
+        order = np.lexsort((self.thread, self.at))
+        at, thread = self.at[order], self.thread[order]
+        begins = np.concatenate(([True], at[1:] != at[:-1]))
+        return at[begins], thread[begins], thread[np.concatenate((begins[1:], [True]))]
 
     def meets(self, earlier: Footprint) -> tuple[int, int] | None:
-        """A place where a thread touches what another one touched in `earlier`, and that thread. None if there's
-        none."""
+        """A place where a thread touches what another one touched in `earlier`, and that thread. Or None."""
         if earlier not in self._met:
             self._met[earlier] = self._look(earlier)
         return self._met[earlier]
 
     def _look(self, earlier: Footprint) -> tuple[int, int] | None:
-        elements, first, last = earlier.owners()
+        elements, first, last = earlier.owners
         if not elements.size or not self.at.size:
             return None
         found = np.searchsorted(elements, self.at).clip(max=elements.size - 1)
-        same = elements[found] == self.at
-        bad = same & ((first[found] != self.thread) | (last[found] != self.thread))
+        first, last = first[found], last[found]
+        bad = (elements[found] == self.at) & ((first != self.thread) | (last != self.thread))
         if not bad.any():
             return None
         place = int(bad.argmax())
-        other = first[found[place]] if first[found[place]] != self.thread[place] else last[found[place]]
-        return place, int(other)
+        return place, int(first[place] if first[place] != self.thread[place] else last[place])
 
 
 class Elements:
@@ -81,14 +74,12 @@ class Elements:
 
     def __init__(self, size: int, crosses_blocks: bool) -> None:
         self.size, self.crosses = size, crosses_blocks
-        self.latest: dict[int, np.ndarray] = {}
-        self.other: dict[int, np.ndarray] = {}
-        self.blocks: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self.logs: dict[int, list[np.ndarray]] = {}  # the latest; the other one; then the first two of two blocks
 
     def race(self, at: np.ndarray, who: np.ndarray, way: int) -> Race | None:
         """The first race of an access with what was noted, or with itself."""
         for earlier in AGAINST[way]:
-            for log in self._logs(earlier):
+            for log in self.logs.get(earlier, ()):
                 seen = log[at]
                 if seen.max(initial=-1) >= 0:
                     bad = (seen >= 0) & _unordered(seen, who, self.crosses)
@@ -97,20 +88,11 @@ class Elements:
                         return Race(place, int(seen[place]), earlier)
         return None
 
-    def _logs(self, way: int) -> list[np.ndarray]:
-        if way not in self.latest:
-            return []
-        more = [self.other[way]] if way in self.other else []
-        return [self.latest[way], *more, *self.blocks.get(way, ())]
-
     def note(self, at: np.ndarray, who: np.ndarray, way: int) -> None:
-        if way not in self.latest:
-            self.latest[way] = np.full(self.size, -1)
-            if way != WRITE:
-                self.other[way] = np.full(self.size, -1)
-                if self.crosses:
-                    self.blocks[way] = np.full(self.size, -1), np.full(self.size, -1)
-        latest = self.latest[way]
+        if way not in self.logs:
+            count = 1 if way == WRITE else 4 if self.crosses else 2
+            self.logs[way] = [np.full(self.size, -1) for _ in range(count)]
+        latest, *others = self.logs[way]
         if way == WRITE:
             latest[at] = who
             return
@@ -118,14 +100,14 @@ class Elements:
         # Older than the latest barrier, or than the latest barrier of its own warp.
         old = ~same_phase(differ) | (same_warp(differ) & ~same_step(differ))
         latest[at[old]] = who[old]
-        differ, other = latest[at] ^ who, self.other[way]
+        differ, other = latest[at] ^ who, others[0]
         away = ~same_warp(differ)
         is_free = ~same_phase(other[at] ^ who) | same_warp(other[at] ^ latest[at])
         near = (differ != 0) & ~away & is_free
         other[at[near]] = who[near]
         other[at[away]] = who[away]
         if self.crosses:
-            first, second = self.blocks[way]
+            _, first, second = others
             new = first[at] < 0
             first[at[new]] = who[new]
             away = ~same_block(first[at] ^ who)
@@ -164,23 +146,17 @@ class Log:
 
     def footprint(self, lanes: Any, footprint: Footprint, way: int) -> Race | None:
         """All blocks touch these elements."""
-        if not self.is_regular:
-            return self.access(lanes, *self._spread(lanes, footprint), way)
         if (footprint, way) in self._recent:
             return None
-        if len(self._recent) >= _MOST_RECENT:
-            self._give_up(lanes)
+        if not self.is_regular or len(self._recent) >= _MOST_RECENT:  # `access` gives up
             return self.access(lanes, *self._spread(lanes, footprint), way)
-        for earlier, way_before in self._recent:
+        itself = [(footprint, WRITE)] if way == WRITE else []
+        for earlier, way_before in [*self._recent, *itself]:
             if way_before in AGAINST[way] and (found := footprint.meets(earlier)):
-                return self._named(lanes, *found, way_before)
+                place, thread = found
+                return Race(place, int(lanes.who[0, thread]), way_before)
         self._recent[footprint, way] = None
-        if way == WRITE and (found := footprint.meets(footprint)):
-            return self._named(lanes, *found, WRITE)
         return None
-
-    def _named(self, lanes: Any, place: int, thread: int, way: int) -> Race:
-        return Race(place, int(lanes.who[0, thread]), way)
 
     def access(self, lanes: Any, at: np.ndarray, who: np.ndarray, way: int) -> Race | None:
         """Any access: an element for each thread."""

@@ -43,10 +43,8 @@ class Source:
         try:
             lines, first = inspect.getsourcelines(function)
         except (OSError, TypeError) as error:
-            raise Refused(
-                "its text can't be found, and it's read from there. Write it into a file or a notebook's cell.",
-                kernel=self.name,
-            ) from error
+            what = "its text can't be found, and it's read from there. Write it into a file or a notebook's cell."
+            raise Refused(what, kernel=self.name) from error
         self.lines = textwrap.dedent("".join(lines)).splitlines()
         self.first = max(first, 1)
         tree = ast.parse("\n".join(self.lines)).body[0]
@@ -56,11 +54,6 @@ class Source:
         self.parameters = [argument.arg for argument in tree.args.args]
         self._cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         self._check_head()
-
-    @property
-    def takes(self) -> str:
-        """How many arguments, in words: ``1 argument``."""
-        return f"{len(self.parameters)} argument{'s' * (len(self.parameters) != 1)}"
 
     def _check_head(self) -> None:
         """cupyx.jit takes plain arguments only. NVRTC takes no name that's a word of C++."""
@@ -84,8 +77,6 @@ class Source:
                 return MISSING
         return self.function.__globals__.get(name, getattr(builtins, name, MISSING))
 
-    # -- where something is ----------------------------------------------------------------------
-
     def line(self, node: Any) -> int:
         """The number of its line, in the file or the cell."""
         return node.lineno + self.first - 1
@@ -93,14 +84,20 @@ class Source:
     def text(self, node: Any) -> str:
         return self.lines[node.lineno - 1].strip()
 
-    def wrong(
-        self, kind: type[KernelError], node: Any, what: str, advice: str = "", place: Place | None = None
-    ) -> KernelError:
-        """An error of this kind at this line."""
-        return kind(what, advice, self.name, self.line(node), self.text(node), place)
-
     def refused(self, node: Any, text: str, begin: str = "cupyx.jit would not compile this: ") -> KernelError:
-        return self.wrong(Refused, node, f"{begin}{text}")
+        return Site(self, node).wrong(Refused, f"{begin}{text}")
+
+
+class Site:
+    """A place in the text where something can go wrong, and what memory that's touched there costs in this launch."""
+
+    def __init__(self, source: Source, node: Any) -> None:
+        self.source, self.node, self.line, self.text = source, node, source.line(node), source.text(node)
+        self.costs: dict[str, int] = {}
+
+    def wrong(self, kind: type[KernelError], what: str, advice: str = "", place: Place | None = None) -> KernelError:
+        """An error of this kind at this line."""
+        return kind(what, advice, self.source.name, self.line, self.text, place)
 
 
 def is_stored(node: ast.AST) -> TypeGuard[ast.Name]:

@@ -11,49 +11,25 @@ import ast
 import builtins as python
 import inspect
 import math
+import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from . import accesses, advice, names
-from .endless import Rounds, steering
-from .errors import NeverWritten, Place
-from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask
+from . import advice, memory, names
+from .errors import Endless, NeverWritten, Problem, WholeArray, many
+from .lanes import EVERYONE, NOBODY, OPERATION, Lanes, Mask, where
 from .memory import Ref, as_index, reach
-from .source import MISSING, Source
-from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Pointer, Tuple, can_become, is_number, same
-from .values import (
-    OPERATORS,
-    UNSIGNED,
-    Expression,
-    Known,
-    LeftOut,
-    Problem,
-    Run,
-    Value,
-    WholeArray,
-    as_value,
-    called,
-    cast,
-    converted,
-    hint,
-    is_true,
-    packed,
-    scalar_type,
-)  # fmt: skip
+from .source import MISSING, Site, Source
+from .types import BOOL, INT, SIGNATURES, SIZE, UINT, VOID, ArrayType, Tuple, can_become, is_number, same
+from .values import OPERATORS, Expression, Known, Value, as_value, called, cast, converted, is_true, packed, scalar_type
 
 Step = Callable[[Lanes, Mask], Mask]
 Put = Callable[[Lanes, Mask, Any], None]  # stores a value
-
-_OPERATORS: dict[type, str] = {
-    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "true_divide", ast.FloorDiv: "floor_divide",
-    ast.Mod: "remainder", ast.Pow: "power", ast.LShift: "left_shift", ast.RShift: "right_shift",
-    ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or", ast.BitXor: "bitwise_xor",
-    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal",
-    ast.Eq: "equal", ast.NotEq: "not_equal", ast.USub: "negative", ast.Invert: "invert", ast.Not: "not",
-}  # fmt: skip
-_SMALLER = {"less", "less_equal", "greater", "greater_equal"}
+LEFT, AGAIN = range(2)  # places in `lanes.loops`: who has left the innermost loop, and who said `continue`
+EVERY = 64  # rounds of a loop between two looks at whether it's endless
 
 # NumPy's functions that a thread can compute. Some of CuPy's are no ufuncs in NumPy.
 FUNCTIONS = {getattr(np, name): name for name in SIGNATURES if hasattr(np, name)}
@@ -70,10 +46,12 @@ _MISSING = {
     "Try": "try", "Raise": "raise", "Assert": "assert: CuPy's compiler fails at it", "With": "with",
     "Import": "import", "ImportFrom": "import", "Delete": "del", "Global": "global", "Nonlocal": "nonlocal",
     "ClassDef": "classes", "Match": "match",
-    "Slice": "slices", "List": "lists: take one variable for each number",
+    "Slice": "slices", "MatMult": "@: write a loop over k, s += A[i, k] * B[k, j]",
+    "List": "lists: take one variable for each number, or jit.shared_memory(np.float32, n), which all threads of the "
+    "block share",
     "Dict": "dictionaries", "Set": "sets", "ListComp": "comprehensions",
     "GeneratorExp": "generators", "Lambda": "lambda", "NamedExpr": ":=", "JoinedStr": "f-strings", "Starred": "*",
-    "Is": "`is`", "IsNot": "`is not`", "In": "`in`", "NotIn": "`not in`", "UAdd": "unary +", "MatMult": "@",
+    "Is": "`is`", "IsNot": "`is not`", "In": "`in`", "NotIn": "`not in`", "UAdd": "unary +",
     "Await": "await", "Yield": "yield",
 }  # fmt: skip
 
@@ -83,26 +61,13 @@ def _missing(node: ast.AST) -> Problem:
     return Problem(f"a kernel has no {_MISSING.get(name, name.lower())}")
 
 
-class Site:
-    """A place in the text where memory is touched, and what that costs in this launch."""
-
-    __slots__ = ("source", "node", "line", "costs")
-
-    def __init__(self, source: Source, node: Any) -> None:
-        self.source, self.node, self.line = source, node, source.line(node)
-        self.costs: Any = None
-
-    def wrong(self, kind: Any, what: str, advice: str, place: Place) -> Exception:
-        return self.source.wrong(kind, self.node, what, advice, place)
-
-
+@dataclass
 class Variable:
     """A name of the kernel's own: its type, and its place among all threads' values."""
 
-    __slots__ = ("type", "slot", "origin")
-
-    def __init__(self, kind: Any, slot: int, origin: frozenset[str]) -> None:
-        self.type, self.slot, self.origin = kind, slot, origin
+    type: Any
+    slot: int
+    origin: frozenset[str]
 
 
 class Program:
@@ -114,12 +79,8 @@ class Program:
         self.changed: frozenset[str] = frozenset()  # the arguments that it writes
         self.used: list[tuple[Source, str, Any]] = []  # names from outside, as they were
         self._functions: dict[Any, Any] = {}
-        parameters = [
-            Value(kind, _no_run, frozenset([name]) if isinstance(kind, ArrayType) else frozenset())
-            for name, kind in zip(source.parameters, types)
-        ]
-        self.run = Translation(self, source, parameters, is_device=False).body
-        self.second_axis = advice.second_axis(source.tree)
+        origins = [frozenset([name] * isinstance(kind, ArrayType)) for name, kind in zip(source.parameters, types)]
+        self.run = Translation(self, source, list(zip(types, origins)), is_device=False).body
 
     def new_slot(self) -> int:
         self.slots += 1
@@ -127,67 +88,61 @@ class Program:
 
     def function(self, source: Source, given: list[Value]) -> Translation:
         """A function of the device, for arguments of these types. It can't call itself."""
-        key = source, tuple((value.type, value.origin) for value in given)
+        parameters = tuple((value.type, value.origin) for value in given)
+        key = source, parameters
         if key not in self._functions:
             self._functions[key] = None
-            self._functions[key] = Translation(self, source, given, is_device=True)
+            self._functions[key] = Translation(self, source, parameters, is_device=True)
         if self._functions[key] is None:
             raise source.refused(source.tree, "a function of the device can't call itself")
         return self._functions[key]
 
     def is_current(self) -> bool:
         """Whether the names from outside still mean what they meant when it was translated."""
-        return all(_same(source.outside(name), found) for source, name, found in self.used)
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b or (is_number(a) and type(a) is type(b) and a == b)
-
-
-def _no_run(lanes: Lanes, mask: Any) -> Any:
-    raise AssertionError("a parameter is read by its name")
+        for source, name, found in self.used:
+            now = source.outside(name)
+            if now is not found and not (is_number(now) and type(now) is type(found) and now == found):
+                return False
+        return True
 
 
 class Translation:
-    """Translates one function, a kernel or one of its helpers, for arguments of certain types."""
+    """Translates one function, a kernel or one of its helpers, for parameters of these types and origins."""
 
-    def __init__(self, program: Program, source: Source, parameters: list[Value], is_device: bool) -> None:
+    def __init__(self, program: Program, source: Source, parameters: Sequence[Any], is_device: bool) -> None:
         self.program, self.source, self.is_device = program, source, is_device
         self.result: Any = None  # the type that a function of the device returns
         self.variables: dict[str, Variable] = {}
         self.constants: dict[str, Any] = {}  # what the kernel itself calls so, such as a string
         self.being_assigned = ""
         self.unused: Any = None  # the call whose result is thrown away
-        self.depth = 0  # of branches and loops
-        self.in_loop = False
-        for name, value in zip(source.parameters, parameters):
-            self.variables[name] = Variable(value.type, program.new_slot(), value.origin)
+        self.around: list[str] = []  # the branches and loops that this part of the text is in
+        for name, (kind, origin) in zip(source.parameters, parameters):
+            self.variables[name] = Variable(kind, program.new_slot(), origin)
         self.body = self.block(source.tree.body)
 
     def block(self, statements: list[ast.stmt]) -> Step:
         """All of these, one after the other, until nobody is left."""
-        steps = [(self.translated(s), s) for s in statements if not _is_docstring(s)]
-        source = self.source
+        texts = [s for s in statements if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)]
+        steps = [(self.translated(s), s) for s in statements if s not in texts]
 
         def run(lanes: Lanes, mask: Mask) -> Mask:
             for step, statement in steps:
                 here, mask = mask, step(lanes, mask)
                 if lanes.watch is not None:
-                    lanes.watch.after(statement, source, lanes, here, self.variables)
+                    lanes.watch.after(statement, self.source, lanes, here, self.variables)
                 if not mask.count:
                     break
             return mask
 
         return run
 
-    def inner(self, statements: list[ast.stmt], in_loop: bool = False) -> Step:
+    def inner(self, statements: list[ast.stmt], what: str) -> Step:
         """The body of a branch or a loop."""
-        before, self.in_loop = self.in_loop, self.in_loop or in_loop
-        self.depth += 1
-        try:
-            return self.block(statements)
-        finally:
-            self.depth, self.in_loop = self.depth - 1, before
+        self.around.append(what)
+        step = self.block(statements)
+        self.around.pop()
+        return step
 
     def translated(self, node: Any) -> Any:
         """What the method with the name of this part of the text makes of it: of a statement a `Step`, of the rest an
@@ -198,19 +153,15 @@ class Translation:
                 raise _missing(node)
             return method(node)
         except Problem as problem:
-            raise self.refused(node, problem) from None
+            text = str(problem)
+            if isinstance(problem, WholeArray):
+                text = f"{text}, and {self._whole(node)}"
+            elif problem.hint == advice.UNSIGNED and (write := advice.signed(node, self.source.tree)):
+                text = f"{problem.text}. {write.unsigned} is unsigned: write {write}"
+            raise self.source.refused(node, text, problem.begin) from None
 
     def expression(self, node: Any) -> Expression:
         return self.translated(node)
-
-    def refused(self, node: Any, problem: Problem) -> Exception:
-        """What's wrong with this part of the text, in the words of the text."""
-        text = str(problem)
-        if isinstance(problem, WholeArray):
-            text = f"{text}, and {self._whole(node)}"
-        elif problem.hint == UNSIGNED and (write := advice.signed(node, self.source.tree)):
-            text = f"{problem.text}. {write.unsigned} is unsigned: write {write}"
-        return self.source.refused(node, text, problem.begin)
 
     def _whole(self, node: Any) -> str:
         """The array that stands where a number is needed, and its element."""
@@ -218,7 +169,7 @@ class Translation:
         for part in ast.walk(node):
             if isinstance(part, (ast.Name, ast.Subscript)) and isinstance(part.ctx, ast.Load) and part not in owners:
                 found = self.expression(part)
-                if isinstance(found, Value) and isinstance(found.type, (ArrayType, Pointer)):
+                if isinstance(found, Value) and isinstance(found.type, ArrayType):
                     return advice.one_element(part, found.type.ndim)
             if isinstance(part, ast.Subscript):
                 owners.add(part.value)
@@ -239,7 +190,7 @@ class Translation:
         value = self.expression(node.value)
         self.being_assigned = ""
         if isinstance(value, Known) and isinstance(target, ast.Name) and not is_number(value.obj):
-            if self.depth:
+            if self.around:
                 raise Problem("inside a branch or a loop, a name can only be given a number")
             if target.id in self.variables:
                 raise Problem(f"{target.id} holds {self.variables[target.id].type} already")
@@ -273,7 +224,7 @@ class Translation:
         return put_all
 
     def _assign_name(self, target: ast.Name, kind: Any, origin: frozenset[str] = frozenset()) -> Put:
-        name, source = target.id, self.source
+        name, site = target.id, Site(self.source, target)
         if name not in self.variables:
             self.variables[name] = Variable(kind, self.program.new_slot(), origin)
         variable = self.variables[name]
@@ -281,28 +232,27 @@ class Translation:
         convert, slot = self._converted(kind, variable.type, name), variable.slot
 
         def put(lanes: Lanes, mask: Mask, value: Any) -> None:
-            lanes.assign(mask, slot, convert(value) if convert else value, target, source)
+            lanes.assign(mask, slot, convert(value) if convert else value, site)
 
         return put
 
     def _assign_element(self, target: ast.Subscript, kind: Any) -> Put:
         owner, indices, site = self._place(target)
         if isinstance(kind, np.dtype) and not can_become(kind, owner.type.dtype):
-            raise Problem(advice.other_array(target, owner.type, kind))
+            raise Problem(advice.other_array(target, owner.type.dtype, kind))
         convert = self._converted(kind, owner.type.dtype, ast.unparse(target.value))
-        run, runs = owner.run, [index.run for index in indices]
 
         def put(lanes: Lanes, mask: Mask, value: Any) -> None:
-            ref = run(lanes, mask)
-            to = reach(lanes, mask, ref, [index(lanes, mask) for index in runs], site)
-            accesses.store(lanes, mask, ref, to, convert(value) if convert else value, site)
+            ref = owner.run(lanes, mask)
+            to = reach(lanes, mask, ref, [index.run(lanes, mask) for index in indices], site)
+            memory.store(lanes, mask, ref, to, convert(value) if convert else value, site)
 
         return put
 
     def _place(self, target: ast.Subscript) -> tuple[Value, list[Value], Site]:
         """The array whose element is written, and its index."""
         owner = self.expression(target.value)
-        if not isinstance(owner, Value) or not isinstance(owner.type, (ArrayType, Pointer)):
+        if not isinstance(owner, Value) or not isinstance(owner.type, ArrayType):
             raise Problem("only an array argument and shared memory have elements to write")
         indices = self.indices(owner, self.expression(target.slice), target)
         if len(indices) != owner.type.ndim:
@@ -316,7 +266,7 @@ class Translation:
         if not isinstance(kind, np.dtype) or not isinstance(to, np.dtype):
             if same(kind, to):
                 return None
-            if isinstance(to, np.dtype) and isinstance(kind, (ArrayType, Pointer)):
+            if isinstance(to, np.dtype) and isinstance(kind, ArrayType):
                 raise WholeArray(f"{what} holds one number, {to}")
             raise Problem(f"{what} holds {to} and can't take {kind}{new}")
         if kind == to:
@@ -327,7 +277,7 @@ class Translation:
             begin = f". Begin with {what} = 0.0" if is_name and (to.kind, kind.kind) == ("i", "f") else ""
             if is_name and not new and (to.kind, kind.kind) == ("u", "i"):
                 new = f". A variable keeps its type: take a new name, {advice.another(what)} = int({what})"
-            raise Problem(f"{what} holds {to} and can't take {kind}", new or begin or hint(kind, to))
+            raise Problem(f"{what} holds {to} and can't take {kind}", new or begin or advice.hint(kind, to))
         return lambda value: converted(value, to)
 
     def _whole_quotient(self, value: Any, kind: Any, write: str) -> None:
@@ -350,33 +300,28 @@ class Translation:
         old = self.expression(loaded)
         if isinstance(old, Known):
             raise Problem(f"{name} isn't the kernel's own: assign it first")
-        if isinstance(old.type, (ArrayType, Pointer)):
-            raise Problem(advice.changed_element(node, old.type.ndim))
-        kind = scalar_type(old)
+        if isinstance(old.type, ArrayType):
+            raise Problem(advice.one_element(node.target, old.type.ndim))
         quotient = ast.BinOp(loaded, node.op, node.value)
-        self._whole_quotient(quotient, kind, f"{name} //= {ast.unparse(node.value)}")
+        self._whole_quotient(quotient, scalar_type(old), f"{name} //= {ast.unparse(node.value)}")
         new = as_value(self.operation(node.op, [old, given]))
-        got = scalar_type(new)
-        if not can_become(got, kind):
-            more = f": begin with {name} = 0.0" if kind.kind in "iu" and got.kind == "f" else hint(got, kind)
-            raise Problem(f"{name} holds {kind}, and the result is {got}", more)
-        return _putting(self._assign_name(node.target, got), new.run)
+        return _putting(self._assign_name(node.target, scalar_type(new)), new.run)
 
     def _change_element(self, node: ast.AugAssign, target: ast.Subscript, given: Value) -> Step:
         owner, indices, site = self._place(target)
-        kind, run, runs = owner.type.dtype, owner.run, [index.run for index in indices]
+        kind = owner.type.dtype
         slot = self.program.new_slot()  # for the old value, which has no name in the text
         new = self.operation(node.op, [Value(kind, lambda lanes, mask: lanes.held[slot].value), given])
         if not can_become(got := scalar_type(new), kind):
-            raise Problem(advice.other_array(target, owner.type, got))
+            raise Problem(advice.other_array(target, kind, got))
         compute = cast(new, kind, checked=False).run
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
-            ref = run(lanes, mask)
-            at = [index(lanes, mask) for index in runs]
-            lanes.held[slot].value = accesses.load(lanes, mask, ref, at, site)
+            ref = owner.run(lanes, mask)
+            at = [index.run(lanes, mask) for index in indices]
+            lanes.held[slot].value = memory.load(lanes, mask, ref, at, site)
             value = compute(lanes, mask)
-            accesses.store(lanes, mask, ref, reach(lanes, mask, ref, at, site), value, site)
+            memory.store(lanes, mask, ref, reach(lanes, mask, ref, at, site), value, site)
             return mask
 
         return step
@@ -390,13 +335,7 @@ class Translation:
                 text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
                 raise Problem(f"{text} does nothing without (): write {text}({axes})")
             return _nothing
-        run = value.run
-
-        def step(lanes: Lanes, mask: Mask) -> Mask:
-            run(lanes, mask)
-            return mask
-
-        return step
+        return _putting(lambda lanes, mask, value: None, value.run)
 
     def _Pass(self, node: ast.Pass) -> Step:
         return _nothing
@@ -408,45 +347,34 @@ class Translation:
         if isinstance(test, Known):  # decided before the launch: the other side isn't even compiled
             return self.block(node.body if test.obj else node.orelse)
         condition = is_true(test).run
-        body, orelse = self.inner(node.body), self.inner(node.orelse)
-        source = self.source
+        body, orelse = self.inner(node.body, "branch"), self.inner(node.orelse, "branch")
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             seen = condition(lanes, mask)
             if lanes.watch is not None:
-                lanes.watch.tested(node, source, mask, seen)
-            if not isinstance(seen, np.ndarray):
-                lanes.figures.branches += mask.warp_count
-                return body(lanes, mask) if seen else orelse(lanes, mask)
+                lanes.watch.tested(node, self.source, mask, seen)
             yes, no = lanes.split(mask, seen)
             a = body(lanes, yes) if yes.count else yes
             b = orelse(lanes, no) if no.count else no
-            return lanes.together(a, b, mask)
+            return mask if a.count + b.count == mask.count else lanes.mask(a.on | b.on)
 
         return step
 
     def _While(self, node: ast.While) -> Step:
-        if node.orelse:
-            raise Problem("a loop has no else")
         condition = is_true(as_value(self.expression(node.test))).run
-        body = self.inner(node.body, in_loop=True)
-        return self._loop(node, lambda lanes, mask: (condition, _nothing, _nothing), body)
+        return self._loop(node, lambda lanes, mask: (condition, _nothing, _nothing))
 
     def _For(self, node: ast.For) -> Step:
-        if node.orelse:
-            raise Problem("a loop has no else")
         if not isinstance(node.target, ast.Name):
             raise Problem("a loop has one name")
         start, stop, step = self._range(node.iter)
-        kind = scalar_type(stop)
-        name = node.target.id
+        kind, name = scalar_type(stop), node.target.id
         if name in self.variables and not same(self.variables[name].type, kind):
             raise Problem(f"{name} holds {self.variables[name].type} already, and range counts in {kind}")
         put = self._assign_name(node.target, kind)
-        body = self.inner(node.body, in_loop=True)
         begin, end, by = cast(start, kind, checked=False).run, as_value(stop).run, cast(step, kind, checked=False).run
 
-        def ready(lanes: Lanes, mask: Mask) -> tuple[Run, Any, Any]:
+        def ready(lanes: Lanes, mask: Mask) -> tuple[Callable, Any, Any]:
             at, last, each = begin(lanes, mask), end(lanes, mask), by(lanes, mask)
             falls = step.obj < 0 if isinstance(step, Known) else np.less(each, 0)
 
@@ -456,17 +384,14 @@ class Translation:
                     return np.where(falls, at > last, at < last)
                 return at > last if falls else at < last
 
-            def before(lanes: Lanes, mask: Mask) -> None:
-                put(lanes, mask, at)
-
             def after(lanes: Lanes, mask: Mask) -> None:
                 nonlocal at
                 mask.spend(OPERATION)
                 at = at + each
 
-            return going, before, after
+            return going, lambda lanes, mask: put(lanes, mask, at), after
 
-        return self._loop(node, ready, body)
+        return self._loop(node, ready)
 
     def _range(self, node: Any) -> tuple[Expression, Expression, Expression]:
         found = self.expression(node.func) if isinstance(node, ast.Call) else None
@@ -485,24 +410,29 @@ class Translation:
         for x in args:
             if scalar_type(x).kind not in "iu":
                 raise Problem(f"range takes integers, not {scalar_type(x)}")
-        start = args[0] if len(args) > 1 else Known(0)
-        return start, args[min(1, len(args) - 1)], args[2] if len(args) > 2 else Known(1)
+        start, stop, step = [*[Known(0)] * (len(args) == 1), *args, Known(1)][:3]
+        return start, stop, step
 
-    def _loop(self, node: Any, ready: Callable, body: Step) -> Step:
-        source, variables = self.source, self.variables
-        leaves = [type(part) for part in ast.walk(node) if isinstance(part, (ast.Break, ast.Continue))]
-        decide = steering(node) if isinstance(node, ast.While) else None
+    def _loop(self, node: Any, ready: Callable) -> Step:
+        """`ready` gives what a loop tests, and what's done before and after each round."""
+        if node.orelse:
+            raise Problem("a loop has no else")
+        body = self.inner(node.body, "loop")
+        source, variables, site = self.source, self.variables, Site(self.source, node)
+        steering = advice.steering(node) if isinstance(node, ast.While) else None
+        slots = [variables[name].slot for name in steering if name in variables] if steering is not None else None
 
         def step(lanes: Lanes, mask: Mask) -> Mask:
             test, before, after = ready(lanes, mask)
-            here, done, watch = mask, None, lanes.watch
-            rounds = Rounds(node, source, decide, variables)
+            here, watch, rounds = mask, lanes.watch, Rounds(site, slots)
             if watch is not None:
                 watch.enters()
             lanes.loops.append([None, None])
             while True:
-                here, left = _still(lanes, here, test(lanes, here))
-                done = left if done is None else done if left is None else lanes.mask(done.on | left.on)
+                stay, leave = lanes.split(here, test(lanes, here))
+                if leave.count:
+                    here = stay
+                    _leave(lanes, leave, LEFT)
                 if not here.count:
                     break
                 rounds.count(lanes, here)
@@ -510,40 +440,33 @@ class Translation:
                 if watch is not None:
                     watch.round(node, source, lanes, here, variables)
                 here = body(lanes, here)
-                if leaves:
-                    here = _back(lanes, here)
+                again = lanes.loops[-1][AGAIN]
+                if again is not None:
+                    here, lanes.loops[-1][AGAIN] = lanes.mask(here.on | again.on), None
                 if not here.count:
                     break
                 after(lanes, here)
             if watch is not None:
                 watch.leaves(node, source, mask)
-            broken = lanes.loops.pop()[0]
-            if broken is not None:
-                done = broken if done is None else lanes.mask(done.on | broken.on)
-            return mask if done is not None and done.count == mask.count else done or lanes.nobody
+            done = lanes.loops.pop()[LEFT] or lanes.nobody
+            return mask if done.count == mask.count else done
 
         return step
 
     def _Break(self, node: ast.Break | ast.Continue) -> Step:
-        if not self.in_loop:
+        if "loop" not in self.around:
             raise Problem(f"{ast.unparse(node)} stands in a loop")
-        way = int(isinstance(node, ast.Continue))  # its place in `lanes.loops`
-
-        def step(lanes: Lanes, mask: Mask) -> Mask:
-            before = lanes.loops[-1][way]
-            lanes.loops[-1][way] = mask if before is None else lanes.mask(before.on | mask.on)
-            return lanes.nobody
-
-        return step
+        way = AGAIN if isinstance(node, ast.Continue) else LEFT
+        return lambda lanes, mask: _leave(lanes, mask, way)
 
     _Continue = _Break
 
     def _Return(self, node: ast.Return) -> Step:
-        value = Known(None) if node.value is None else self.expression(node.value)
+        line, value = self.source.line(node), Known(None) if node.value is None else self.expression(node.value)
         if value == Known(None):
             if self.is_device and self.result not in (None, VOID):
                 raise Problem("this function returns a value elsewhere")
-            return self._returning(None) if self.is_device else self._exiting(self.source.line(node))
+            return self._returning(node, None) if self.is_device else lambda lanes, mask: lanes.exit(mask, line)
         if not self.is_device:
             raise Problem("a kernel returns nothing: write the result into an array")
         given = as_value(value)
@@ -551,22 +474,18 @@ class Translation:
             self.result = given.type
         elif not same(self.result, given.type):
             raise Problem(f"this function returns {self.result} elsewhere, and here {given.type}")
-        return self._returning(given.run)
+        return self._returning(node, given.run)
 
-    def _exiting(self, line: int) -> Step:
-        def step(lanes: Lanes, mask: Mask) -> Mask:
-            lanes.exit(mask, line)
-            return lanes.nobody
+    def _returning(self, node: ast.Return, run: Callable | None) -> Step:
+        """The threads go back to the caller, with this value. Other threads may have come back before."""
+        site = Site(self.source, node)
 
-        return step
-
-    def _returning(self, run: Run | None) -> Step:
         def step(lanes: Lanes, mask: Mask) -> Mask:
             frame = lanes.returns[-1]
             if run is not None:
                 value = run(lanes, mask)
-                frame[0] = value if frame[1] is None else _merged(mask.on, value, frame[0])
-            frame[1] = mask.on if frame[1] is None else frame[1] | mask.on
+                frame[0] = value if frame[0] is None else where(mask.on, value, frame[0], site)
+            frame[1] = frame[1] | mask.on
             return lanes.nobody
 
         return step
@@ -582,23 +501,21 @@ class Translation:
         return packed([as_value(part) for part in parts]) if known is None else Known(tuple(known))
 
     def _Name(self, node: ast.Name) -> Expression:
-        if node.id in self.variables:
-            return self._variable(node, self.variables[node.id])
         if node.id in self.constants:
             return Known(self.constants[node.id])
-        found = self.source.outside(node.id)
-        if found is MISSING:
-            raise Problem(f"nothing is called {node.id} here")
-        self.program.used.append((self.source, node.id, found))
-        return name_of(found)
-
-    def _variable(self, node: ast.Name, variable: Variable) -> Value:
-        slot, source = variable.slot, self.source
+        if node.id not in self.variables:
+            found = self.source.outside(node.id)
+            if found is MISSING:
+                raise Problem(f"nothing is called {node.id} here")
+            self.program.used.append((self.source, node.id, found))
+            return name_of(found)
+        variable, site = self.variables[node.id], Site(self.source, node)
+        slot = variable.slot
 
         def run(lanes: Lanes, mask: Mask) -> Any:
             held = lanes.held[slot]
             if held.given is not EVERYONE:
-                lanes.check_value(mask, held, node, source)
+                lanes.check_value(mask, held, site)
             return held.value
 
         return Value(variable.type, run, variable.origin)
@@ -611,66 +528,50 @@ class Translation:
                     raise Problem(f"{owner.obj!r} has .x, .y and .z")
                 dim, axis = owner.obj.name, "xyz".index(node.attr)
                 return Value(UINT, lambda lanes, mask: lanes.axes[dim][axis])
-            try:
-                return name_of(getattr(owner.obj, node.attr))
-            except AttributeError as error:
-                raise Problem(str(error)) from None
-        run = owner.run
-        if isinstance(owner.type, ArrayType):
-            sizes = Tuple((SIZE,) * owner.type.ndim, True)
-            if node.attr == "ndim":
+            return name_of(_known(getattr, owner.obj, node.attr))
+        run, name = owner.run, node.attr
+        if isinstance(owner.type, ArrayType) and not owner.type.is_shared:
+            if name == "ndim":
                 return Known(owner.type.ndim)
-            if node.attr == "size":
+            if name == "size":
                 return Value(SIZE, lambda lanes, mask: np.int64(math.prod(run(lanes, mask).shape)))
-            if node.attr == "shape":
-                return Value(sizes, lambda lanes, mask: tuple(map(np.int64, run(lanes, mask).shape)))
-            if node.attr == "strides":
-                return Value(sizes, lambda lanes, mask: tuple(map(np.int64, run(lanes, mask).strides)))
+            if name in ("shape", "strides"):
+                sizes = Tuple((SIZE,) * owner.type.ndim, True)
+                return Value(sizes, lambda lanes, mask: tuple(map(np.int64, getattr(run(lanes, mask), name))))
         raise Problem(f"a {owner.type} has no .{node.attr} in a kernel; an array has .shape, .size, .ndim")
-
-    # -- elements --------------------------------------------------------------------------------
 
     def _Subscript(self, node: ast.Subscript) -> Expression:
         owner, index = self.expression(node.value), self.expression(node.slice)
         if isinstance(owner, Known):
             if not isinstance(index, Known):
                 raise Problem("only an array argument has elements that a thread chooses")
-            try:
-                return name_of(owner.obj[index.obj])
-            except (TypeError, IndexError, KeyError) as error:
-                raise Problem(str(error)) from None
+            return name_of(_known(operator.getitem, owner.obj, index.obj))
         if isinstance(owner.type, Tuple):
             return self._part(owner, index)
-        if not isinstance(owner.type, (ArrayType, Pointer)):
+        if not isinstance(owner.type, ArrayType):
             raise Problem(f"only arrays have elements; this is a {owner.type}")
         indices = self.indices(owner, index, node)
         if len(indices) < owner.type.ndim:
             return self._view(owner, indices)
         site, run, runs = self.site(node), owner.run, [index.run for index in indices]
-        if len(runs) == 1:  # without a loop: most elements are read here
-            first = runs[0]
-            return Value(
-                owner.type.dtype,
-                lambda lanes, mask: accesses.load(lanes, mask, run(lanes, mask), [first(lanes, mask)], site),
-            )
 
         def load(lanes: Lanes, mask: Mask) -> Any:
-            return accesses.load(lanes, mask, run(lanes, mask), [index(lanes, mask) for index in runs], site)
+            return memory.load(lanes, mask, run(lanes, mask), [index(lanes, mask) for index in runs], site)
 
         return Value(owner.type.dtype, load)
 
     def _part(self, owner: Value, index: Expression) -> Value:
         if not isinstance(index, Known) or not isinstance(index.obj, int):
             raise Problem("which value of several is meant must be known before the launch")
-        if not 0 <= index.obj < len(owner.type.types):
-            count = len(owner.type.types)
+        count = len(owner.type.types)
+        if not 0 <= index.obj < count:
             raise Problem(f"there are {count} values, 0 to {count - 1}; got {index.obj}")
         return _one_of(owner, index.obj)
 
     def indices(self, owner: Value, index: Expression, node: Any) -> list[Value]:
         """The index of each axis. Raises `Problem` for too many, and for what is no integer."""
         given = as_value(index)
-        if isinstance(given.type, (ArrayType, Pointer)):
+        if isinstance(given.type, ArrayType):
             raise Problem("an index is one integer for each axis, not an array")
         if isinstance(index, Known) and isinstance(index.obj, tuple):
             parts = [as_value(Known(part)) for part in index.obj]
@@ -679,7 +580,8 @@ class Translation:
         else:
             parts = [given]
         if len(parts) > owner.type.ndim:
-            raise Problem(advice.too_many(node, owner.type.ndim))
+            axes = many(owner.type.ndim, "axis", "axes")
+            raise Problem(f"{ast.unparse(advice.owner_of(node))} has {axes}, got {len(parts)} indices")
         for part in parts:
             if scalar_type(part).kind not in "iu":
                 raise Problem(f"an index is an integer, not {part.type}; // divides to one")
@@ -699,38 +601,30 @@ class Translation:
 
         return Value(ArrayType(owner.type.dtype, owner.type.ndim - len(indices)), view, owner.origin)
 
-    # -- operators -------------------------------------------------------------------------------
-
     def operation(self, op: Any, operands: list[Expression]) -> Expression:
-        if type(op) not in _OPERATORS:
+        if type(op) not in OPERATORS:
             raise _missing(op)
-        name = _OPERATORS[type(op)]
-        known = _all_known(operands)
+        (name, compute), known = OPERATORS[type(op)], _all_known(operands)
         if known is not None:
-            try:
-                return Known(OPERATORS[name](*known))
-            except Exception as error:
-                raise Problem(str(error)) from None
-        first = operands[0]
-        if isinstance(op, (ast.Add, ast.Sub)) and isinstance(first, Value) and isinstance(first.type, Pointer):
-            return self._moved(first, operands[1], OPERATORS[name])
-        return called(name, operands, "smaller" if name in _SMALLER else "")
-
-    def _moved(self, pointer: Value, by: Expression, add: Callable) -> Value:
-        """Shared memory plus a number: the same, from there on."""
-        if scalar_type(by).kind not in "iu":
+            return Known(_known(compute, *known))
+        pointer = as_value(operands[0])
+        is_shared = isinstance(pointer.type, ArrayType) and pointer.type.is_shared
+        if not isinstance(op, (ast.Add, ast.Sub)) or not is_shared:
+            return called(name, operands, "smaller" if isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) else "")
+        # Shared memory plus a number: the same, from there on.
+        if scalar_type(operands[1]).kind not in "iu":
             raise Problem("only an integer can be added to shared memory")
-        run, steps = pointer.run, as_value(by).run
+        run, steps = pointer.run, as_value(operands[1]).run
 
         def moved(lanes: Lanes, mask: Mask) -> Ref:
             ref = run(lanes, mask)
-            return ref._replace(offset=add(ref.offset, as_index(steps(lanes, mask))))
+            return ref._replace(offset=compute(ref.offset, as_index(steps(lanes, mask))))
 
         return Value(pointer.type, moved)
 
     def _BinOp(self, node: ast.BinOp) -> Expression:
-        if missing := advice.of_many(node):
-            raise Problem(missing)
+        if isinstance(node.op, ast.MatMult):  # its sides may be slices, which aren't what's wrong
+            raise _missing(node.op)
         return self.operation(node.op, [self.expression(node.left), self.expression(node.right)])
 
     def _UnaryOp(self, node: ast.UnaryOp) -> Expression:
@@ -786,10 +680,8 @@ class Translation:
             if not isinstance(seen, np.ndarray):
                 return first(lanes, mask) if seen else second(lanes, mask)
             yes, no = lanes.split(mask, seen)
-            if not no.count:
-                return first(lanes, yes)
-            if not yes.count:
-                return second(lanes, no)
+            if not (yes.count and no.count):
+                return first(lanes, yes) if yes.count else second(lanes, no)
             return np.where(seen, first(lanes, yes), second(lanes, no))
 
         return Value(x.type, run)
@@ -824,21 +716,20 @@ class Translation:
         if name is not None:
             dtype, count = keywords.pop("dtype", Known(None)), len(SIGNATURES[name][0][0])
             if keywords or len(args) != count or dtype != Known(None):
-                raise Problem(f"np.{name} takes {count} {'number' if count == 1 else 'numbers'} and no keywords")
+                raise Problem(f"np.{name} takes {many(count, 'number')} and no keywords")
             return called(name, args)
         if function is print:
-            raise LeftOut(
-                f"no thread prints: cupyx.jit calls print while it compiles, or refuses it. There's {_INSTEAD['print']}"
-            )
+            instead = f"There's {_INSTEAD['print']}"
+            what = f"no thread prints: cupyx.jit calls print while it compiles, or refuses it. {instead}"
+            raise Problem(what, begin="")
         known = _all_known([*args, *keywords.values()])
         if known is not None:
-            try:
-                found = function(*known[: len(args)], **dict(zip(keywords, known[len(args) :])))
-            except Exception as error:
-                raise Problem(str(error)) from None
-            if isinstance(found, np.ndarray):
-                raise Problem(_no_arrays(found))
-            return name_of(found)
+            found = _known(function, *known[: len(args)], **dict(zip(keywords, known[len(args) :])))
+            if not isinstance(found, np.ndarray):
+                return name_of(found)
+            shared = f", or jit.shared_memory(np.{found.dtype}, {found.size}), which all threads of the block share"
+            more = f"{shared}; a thread's own numbers are variables" if found.dtype.kind in "biufc" else ""
+            raise Problem(f"a kernel makes no arrays: give it one as an argument{more}")
         if inspect.isclass(function) and issubclass(function, (bool, int, float, complex, np.generic)):
             if len(args) != 1 or keywords:
                 raise Problem(f"{function.__name__}(…) takes one number")
@@ -852,63 +743,65 @@ def _found(table: dict[Any, Any], function: Any) -> Any:
     return table.get(function) if function.__hash__ else None
 
 
-def _no_arrays(x: np.ndarray) -> str:
-    shared = f", or jit.shared_memory(np.{x.dtype}, {x.size})" if x.dtype.kind in "biufc" else ""
-    if shared:
-        shared += ", which all threads of the block share; a thread's own numbers are variables"
-    return f"a kernel makes no arrays: give it one as an argument{shared}"
-
-
 def inlined(caller: Translation, source: Source, args: list[Expression]) -> Value:
     """A call of a function of the device, in `caller`: its own names, its own lines."""
     given = [as_value(x) for x in args]
     if len(given) != len(source.parameters):
-        raise Problem(f"{source.name} takes {source.takes}, got {len(given)}")
+        raise Problem(f"{source.name} takes {many(len(source.parameters), 'argument')}, got {len(given)}")
     made = caller.program.function(source, given)
-    own = [variable.slot for variable in made.variables.values()]
-    runs, result = [value.run for value in given], made.result
-    parameters = own[: len(given)]
+    own, result = [variable.slot for variable in made.variables.values()], made.result
 
     def run(lanes: Lanes, mask: Mask) -> Any:
-        values = [one(lanes, mask) for one in runs]
+        values = [one.run(lanes, mask) for one in given]
         for slot in own:
             lanes.held[slot].given = NOBODY
-        for slot, value in zip(parameters, values):
+        for slot, value in zip(own, values):  # the parameters come first
             lanes.held[slot].put(value)
-        lanes.returns.append([None, None])
+        lanes.returns.append([None, np.False_])
         made.body(lanes, mask)
         value, on = lanes.returns.pop()
-        if result not in (None, VOID) and (on is None or (mask.on & ~on).any()):
-            without = mask.on if on is None else mask.on & ~on
-            raise source.wrong(
-                NeverWritten, source.tree, "this thread gets to the end without a return.",
-                place=lanes.first_of(without),
-            )  # fmt: skip
+        if result not in (None, VOID) and (mask.on & ~on).any():
+            what = "this thread gets to the end without a return."
+            raise Site(source, source.tree).wrong(NeverWritten, what, place=lanes.first_of(mask.on & ~on))
         return value
 
     return Value(VOID if result is None else result, run)
 
 
-def _merged(on: np.ndarray, new: Any, old: Any) -> Any:
-    if isinstance(new, tuple):
-        return tuple([_merged(on, a, b) for a, b in zip(new, old)])
-    return np.where(on, new, old)
+def _leave(lanes: Lanes, mask: Mask, way: int) -> Mask:
+    before = lanes.loops[-1][way]
+    lanes.loops[-1][way] = mask if before is None else lanes.mask(before.on | mask.on)
+    return lanes.nobody
 
 
-def _still(lanes: Lanes, mask: Mask, seen: Any) -> tuple[Mask, Mask | None]:
-    """Those who go round once more, and those who leave."""
-    if not isinstance(seen, np.ndarray):
-        lanes.figures.branches += mask.warp_count
-        return (mask, None) if seen else (lanes.nobody, mask)
-    stay, leave = lanes.split(mask, seen)
-    return (mask, None) if not leave.count else (stay, leave)
+class Rounds:
+    """The rounds of one loop, as some threads go through it. `slots` hold the numbers that decide how it goes on."""
 
+    def __init__(self, site: Site, slots: list[int] | None) -> None:
+        self.site, self.slots, self.rounds = site, slots, 0
+        self.before: list[Any] = []  # the numbers at the beginning of an earlier round
 
-def _back(lanes: Lanes, here: Mask) -> Mask:
-    """After the body, those who said `continue` are back."""
-    again = lanes.loops[-1][1]
-    lanes.loops[-1][1] = None
-    return here if again is None else lanes.mask(here.on | again.on)
+    def count(self, lanes: Lanes, here: Mask) -> None:
+        """One more round, of the lanes of `here`. Raises `Endless` after too many, and if it begins as one before."""
+        node = self.site.node
+        if self.rounds >= lanes.launch.most_rounds:
+            who = "1 thread is" if here.count == 1 else f"{here.count:,} threads are"
+            what = (
+                f"{self.rounds:,} rounds, and {who} still in this loop. Does it end? If it takes that long, raise the "
+                "limit: kernel.most_rounds = …"
+            )
+            waits = isinstance(node, ast.While) and any(map(advice.is_element, ast.walk(node.test)))
+            more = "A thread that waits for another one's write may wait forever: only barriers wait." if waits else ""
+            raise self.site.wrong(Endless, what, more, lanes.first_of(here.on))
+        self.rounds += 1
+        if self.slots is None or self.rounds % EVERY:
+            return
+        now = [here.on, *(lanes.held[slot].value for slot in self.slots)]
+        if self.before and all(a is b or np.array_equal(a, b) for a, b in zip(now, self.before)):
+            what, more = advice.endless(node, self.site.source.tree, self.rounds)
+            raise self.site.wrong(Endless, what, more, lanes.first_of(here.on))
+        if self.rounds & self.rounds - 1 == 0:  # ever longer circles
+            self.before = now
 
 
 def _one_of(several: Value, k: int) -> Value:
@@ -920,6 +813,14 @@ def _all_known(parts: Sequence[Expression]) -> list[Any] | None:
     """What these are, if all of them are known before the launch."""
     known = [part.obj for part in parts if isinstance(part, Known)]
     return known if len(known) == len(parts) else None
+
+
+def _known(compute: Callable, *args: Any, **keywords: Any) -> Any:
+    """What's computed before the launch."""
+    try:
+        return compute(*args, **keywords)
+    except Exception as error:
+        raise Problem(str(error)) from None
 
 
 def name_of(found: Any) -> Expression:
@@ -942,13 +843,9 @@ def _nothing(lanes: Lanes, mask: Mask) -> Mask:
     return mask
 
 
-def _putting(put: Put, run: Run) -> Step:
+def _putting(put: Put, run: Callable) -> Step:
     def step(lanes: Lanes, mask: Mask) -> Mask:
         put(lanes, mask, run(lanes, mask))
         return mask
 
     return step
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

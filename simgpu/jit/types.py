@@ -12,30 +12,23 @@ from typing import Any
 
 import numpy as np
 
+from .errors import many
+
 ORDER = "?bBhHiIlLqQefdFD"
 BOOL, INT, UINT, SIZE = np.dtype("?"), np.dtype("i"), np.dtype("I"), np.dtype("q")
 
 
 @dataclass(frozen=True)
 class ArrayType:
-    """An array argument, or a part of one: ``x[0]`` of two axes has one."""
+    """An array argument, or a part of one: ``x[0]`` of two axes has one. Shared memory doesn't know its size."""
 
     dtype: np.dtype
     ndim: int
+    is_shared: bool = False
 
     def __str__(self) -> str:
-        return f"{self.dtype} array of {self.ndim} {'axis' if self.ndim == 1 else 'axes'}"
-
-
-@dataclass(frozen=True)
-class Pointer:
-    """Shared memory. It has elements, but it doesn't know how many."""
-
-    dtype: np.dtype
-    ndim: int = 1
-
-    def __str__(self) -> str:
-        return f"{self.dtype} shared memory"
+        what = "shared memory" if self.is_shared else f"array of {many(self.ndim, 'axis', 'axes')}"
+        return f"{self.dtype} {what}"
 
 
 @dataclass(frozen=True)
@@ -46,33 +39,21 @@ class Tuple:
     is_shape: bool = False
 
     def __str__(self) -> str:
-        return f"tuple of {len(self.types)}"
+        return f"tuple of {len(self.types)}" if self.types else "nothing"
 
 
-@dataclass(frozen=True)
-class Void:
-    """What a function gives that returns nothing."""
-
-    def __str__(self) -> str:
-        return "nothing"
-
-
-VOID = Void()
+VOID = Tuple(())  # what a function gives that returns nothing
 
 
 def type_of(x: Any) -> np.dtype:
     """The type of a number that's known before the launch. Raises `TypeError` for what is no number."""
     if isinstance(x, np.generic):
         return x.dtype
-    if isinstance(x, bool):
-        return BOOL
-    if isinstance(x, int):
-        return INT if -(2**31) <= x < 2**31 else np.dtype(np.int64)
-    if isinstance(x, float):
-        return np.dtype("f")
-    if isinstance(x, complex):
-        return np.dtype("F")
-    raise TypeError(f"{x!r} is no number")
+    if isinstance(x, int) and not isinstance(x, bool):
+        return INT if -(2**31) <= x < 2**31 else SIZE
+    if not isinstance(x, (bool, float, complex)):
+        raise TypeError(f"{x!r} is no number")
+    return BOOL if isinstance(x, bool) else np.dtype("f" if isinstance(x, float) else "F")
 
 
 def same(a: Any, b: Any) -> bool:
@@ -95,9 +76,6 @@ def number_as(x: Any, dtype: np.dtype) -> Any:
         return dtype.type(x)
     except OverflowError:
         raise TypeError(f"{x} doesn't fit into {dtype}") from None
-
-
-# -- Functions: the types that each takes, in the order in which they're tried --------------------
 
 
 def _each(letters: str, count: int, out: str = "") -> list[tuple[str, str]]:
@@ -136,8 +114,7 @@ _TABLE: dict[str, list[tuple[str, str]]] = {
     "bitwise_and bitwise_or bitwise_xor": _each("?" + INTS, 2),
     "left_shift right_shift gcd lcm": _each(INTS, 2),
     "ldexp": _pairs("ei>e fi>f el>e fl>f di>d dq>d"),
-    "greater greater_equal less less_equal": [*_COMPARE, *_each("FD", 2, "?")],
-    "equal not_equal": [*_COMPARE, *_each("FD", 2, "?")],
+    "equal not_equal greater greater_equal less less_equal": [*_COMPARE, *_each("FD", 2, "?")],
     "logical_and logical_or smaller": _COMPARE,
     "logical_xor": _each("?" + INTS + REALS, 2, "?"),
 }
@@ -153,18 +130,10 @@ def signature(name: str, types: Sequence[np.dtype]) -> tuple[list[np.dtype], np.
     ([dtype('float32'), dtype('float32')], dtype('float32'))
     """
     most = [ORDER.index(dtype.char) for dtype in types]
-    for letters, out in sorted(_all(name), key=_place):
+    refused = _each(_REFUSED.get(name, ""), len(SIGNATURES[name][0][0]))
+    # Bools come first, also refused ones. The others keep their places, since sorting is stable.
+    for letters, out in sorted([*SIGNATURES[name], *refused], key=lambda entry: entry[0] not in ("?", "??")):
         if len(letters) == len(most) and all(at <= ORDER.index(letter) for at, letter in zip(most, letters)):
-            refused = set(letters) <= set(_REFUSED.get(name, ""))
-            return None if refused else ([np.dtype(letter) for letter in letters], np.dtype(out))
+            found = [np.dtype(letter) for letter in letters], np.dtype(out)
+            return None if (letters, out) in refused else found
     return None
-
-
-def _all(name: str) -> list[tuple[str, str]]:
-    count = len(SIGNATURES[name][0][0])
-    return SIGNATURES[name] + _each(_REFUSED.get(name, ""), count)
-
-
-def _place(entry: tuple[str, str]) -> int:
-    """Only a refused signature has to find its place. Others keep theirs, since sorting is stable."""
-    return max(map(ORDER.index, entry[0])) if entry[0] in ("?", "??") else len(ORDER)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -9,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..surface import names
+from .advice import UNSIGNED, hint
+from .errors import Problem, WholeArray
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
-from .types import BOOL, ArrayType, Pointer, Tuple, can_become, is_number, number_as, signature, type_of
+from .types import BOOL, ArrayType, Tuple, can_become, is_number, number_as, signature, type_of
 
 Run = Callable[[Lanes, Mask], Any]
 
@@ -45,26 +48,6 @@ class Value(NamedTuple):
 Expression = Known | Value
 
 
-class Problem(TypeError):
-    """Why cupyx.jit would refuse an expression. Its line is added by `Translation`, and better words for `UNSIGNED`."""
-
-    begin = "cupyx.jit would not compile this: "
-
-    def __init__(self, text: str, hint: str = "") -> None:
-        super().__init__(text + hint)
-        self.text, self.hint = text, hint
-
-
-class LeftOut(Problem):
-    """What cupyx.jit takes, and no thread does."""
-
-    begin = ""
-
-
-class WholeArray(Problem):
-    """An array where a number is needed. `Translation` adds what to write."""
-
-
 def as_value(x: Expression) -> Value:
     """`x` as something that a thread computes with. Raises `Problem` for a string, a module and the like."""
     if isinstance(x, Value):
@@ -89,16 +72,15 @@ def _described(x: Any) -> str:
 def packed(parts: Sequence[Value]) -> Value:
     """Several values in one, such as the index ``i, j``."""
     runs = [part.run for part in parts]
-    return Value(
-        Tuple(tuple(part.type for part in parts)), lambda lanes, mask: tuple([run(lanes, mask) for run in runs])
-    )
+    types = Tuple(tuple(part.type for part in parts))
+    return Value(types, lambda lanes, mask: tuple([run(lanes, mask) for run in runs]))
 
 
 def scalar_type(x: Expression) -> np.dtype:
     """The type of a number. Raises `Problem` for arrays and the rest."""
     if isinstance(x, Known):
         return as_value(x).type
-    if isinstance(x.type, (ArrayType, Pointer)):
+    if isinstance(x.type, ArrayType):
         raise WholeArray("a thread computes with one number at a time")
     if not isinstance(x.type, np.dtype):
         raise Problem(f"a thread computes with one number at a time, and this gives {x.type}")
@@ -127,18 +109,6 @@ def converted(value: Any, to: np.dtype) -> Any:
     return value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
 
 
-UNSIGNED = ". jit.threadIdx.x, jit.grid and their like are unsigned: write int(jit.threadIdx.x), int(jit.grid(1))"
-
-
-def hint(kind: np.dtype, to: np.dtype) -> str:
-    """What to write, where an int meets a uint."""
-    if {kind.kind, to.kind} == {"i", "u"}:
-        return UNSIGNED
-    return f": write {'int' if to.kind == 'i' else f'np.{to}'}(…)" if to.kind in "iuf" else ""
-
-
-# -- Functions of numbers -------------------------------------------------------------------------
-
 _PLAIN = names(
     """
     add subtract multiply maximum minimum fmax fmin absolute negative positive less less_equal greater greater_equal
@@ -156,28 +126,27 @@ def _integral_reciprocal(x: Any) -> Any:
     return np.where(x == 0, x, 1 // np.where(x == 0, 1, x))
 
 
-_OTHERWISE: dict[str, Callable] = {"not": np.logical_not, "fix": np.trunc, "i0": np.i0, "sinc": np.sinc}
+# For numbers, Python's operators are ten times as fast as NumPy's functions.
+OPERATORS: dict[type, tuple[str, Callable]] = {
+    ast.Add: ("add", operator.add), ast.Sub: ("subtract", operator.sub), ast.Mult: ("multiply", operator.mul),
+    ast.Div: ("true_divide", operator.truediv), ast.FloorDiv: ("floor_divide", operator.floordiv),
+    ast.Mod: ("remainder", operator.mod), ast.Pow: ("power", operator.pow),
+    ast.LShift: ("left_shift", operator.lshift), ast.RShift: ("right_shift", operator.rshift),
+    ast.BitAnd: ("bitwise_and", operator.and_), ast.BitOr: ("bitwise_or", operator.or_),
+    ast.BitXor: ("bitwise_xor", operator.xor), ast.Lt: ("less", operator.lt), ast.LtE: ("less_equal", operator.le),
+    ast.Gt: ("greater", operator.gt), ast.GtE: ("greater_equal", operator.ge), ast.Eq: ("equal", operator.eq),
+    ast.NotEq: ("not_equal", operator.ne), ast.USub: ("negative", operator.neg),
+    ast.Invert: ("invert", operator.invert), ast.Not: ("not", operator.not_),
+}  # fmt: skip
+_FUNCTIONS: dict[str, Callable] = {
+    **dict(OPERATORS.values()), "not": np.logical_not, "fix": np.trunc, "i0": np.i0, "sinc": np.sinc,
+    # what the two compute differently
+    "power": np.power, "left_shift": np.left_shift, "right_shift": np.right_shift, "invert": np.invert,
+}  # fmt: skip
 _ON_INTEGERS: dict[str, Callable] = {
     "power": _integral_power, "reciprocal": _integral_reciprocal,
     **dict.fromkeys(("floor", "ceil", "trunc", "fix"), np.positive),
 }  # fmt: skip
-
-
-# For numbers, Python's operators are ten times as fast as NumPy's functions.
-OPERATORS: dict[str, Callable] = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "true_divide": operator.truediv,
-    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow,
-    "left_shift": operator.lshift, "right_shift": operator.rshift,
-    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
-    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
-    "equal": operator.eq, "not_equal": operator.ne,
-    "negative": operator.neg, "invert": operator.invert, "not": operator.not_,
-}  # fmt: skip
-_NUMPYS = {"power", "left_shift", "right_shift", "invert", "not"}  # what the two compute differently
-
-
-def function(name: str) -> Callable:
-    return _OTHERWISE.get(name) or (name not in _NUMPYS and OPERATORS.get(name)) or getattr(np, name)
 
 
 def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
@@ -193,33 +162,24 @@ def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
         if {kind.kind for kind in types} == {"i", "u"}:
             raise Problem(f"{' and '.join(map(str, types))} don't mix", UNSIGNED) from None
         raise
-    compute = _ON_INTEGERS.get(name, function(name)) if wanted[0].kind in "biu" else function(name)
-    if wanted[0].kind == "b" and name in _ON_INTEGERS:
-        compute = np.logical_and if name == "power" else np.array
+    compute = _FUNCTIONS.get(name) or getattr(np, name)
+    if name in _ON_INTEGERS and wanted[0].kind in "biu":
+        compute = _ON_INTEGERS[name]
+        if wanted[0].kind == "b":
+            compute = np.logical_and if name == "power" else np.array
     cost = OPERATION if name in _PLAIN or name == "not" else FUNCTION
-    return Value(out, _applied(compute, runs, cost, out))
 
-
-def _applied(compute: Callable, runs: list[Run], cost: int, out: np.dtype) -> Run:
-    if len(runs) == 1:
-        run = runs[0]
-
-        def unary(lanes: Lanes, mask: Mask) -> Any:
-            mask.spend(cost)
-            return _typed(compute(run(lanes, mask)), out)
-
-        return unary
-    first, second = runs
+    def unary(lanes: Lanes, mask: Mask) -> Any:
+        mask.spend(cost)
+        value = compute(runs[0](lanes, mask))
+        return value if value.dtype == out else converted(value, out)
 
     def binary(lanes: Lanes, mask: Mask) -> Any:
         mask.spend(cost)
-        return _typed(compute(first(lanes, mask), second(lanes, mask)), out)
+        value = compute(runs[0](lanes, mask), runs[1](lanes, mask))
+        return value if value.dtype == out else converted(value, out)
 
-    return binary
-
-
-def _typed(value: Any, out: np.dtype) -> Any:
-    return value if value.dtype == out else converted(value, out)
+    return Value(out, unary if len(runs) == 1 else binary)
 
 
 def is_true(x: Value) -> Value:

@@ -108,7 +108,7 @@ def test_a_verdicts_lines_stand_below_each_other():
 
 def test_the_chip_has_the_simulators_numbers(simulated):
     from fluxlite_course.lesson08 import pictures as drawn
-    from simgpu.jit.cards import card_of
+    from simgpu.jit.figures import card_of
     from simgpu.presets import PRESETS
 
     preset = PRESETS["NVIDIA T4"]
