@@ -18,7 +18,7 @@ import numpy as np
 
 import fluxlite as fl
 from fluxlite.receipts import Seconds, duration
-from simgpu.presets import preset
+from simgpu import preset
 
 from .sine_wave import training_step
 from .timing import Timing

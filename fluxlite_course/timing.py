@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import statistics
 from collections.abc import Callable
 from typing import Any
 
-from fluxlite.arguments import check_whole
-from fluxlite.devices.host import CPU
-from fluxlite.devices.selection import devices, gpu_device
+from fluxlite import gpu_device
+from fluxlite.devices import CPU, devices
 from fluxlite.receipts import Seconds, clock, clocked, duration
 
 
@@ -55,7 +55,8 @@ def bench(f: Callable[[], Any], repeats: int = 7) -> Timing:
     """
     if not callable(f):
         raise TypeError(f"bench takes a function, to call it itself: bench(lambda: …); got a {type(f).__name__}")
-    check_whole("repeats", repeats, 1)
+    if operator.index(repeats) < 1:
+        raise ValueError(f"repeats is at least 1, got {repeats}")
     f()
     return Timing([_once(f) for _ in range(repeats)])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from fluxlite import explain
 from fluxlite.outline import COLOURS, Row
-from fluxlite.reports.explanation import explain
 
 from .pictures import GREY, as_written, plots
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from simgpu.events import LAUNCH
-from simgpu.profile.counts import Counts, Moment
+from simgpu.profile import Counts, Moment
 
 
 class Order(NamedTuple):

@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from fluxlite.receipts import Receipt
-from simgpu.profile.timelines import Timeline
+from simgpu.profile import Timeline
 
 from . import widgets
 from .alive import Alive

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fluxlite.devices.places import device_of
-from fluxlite.devices.selection import get_device, gpu_device
+from fluxlite import device_of, get_device, gpu_device
 from fluxlite.messages import many
 from fluxlite.receipts import Receipt
 from simgpu.events import DEVICE_TO_HOST, HOST_TO_DEVICE
-from simgpu.profile.counts import Moment
+from simgpu.profile import Moment
 
 from .pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
 

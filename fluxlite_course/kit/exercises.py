@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import fluxlite
 import simgpu
-from fluxlite.arguments import in_words
-from fluxlite.devices.simulation import simulate_gpu
+from fluxlite import simulate_gpu
 from fluxlite.messages import forgotten_afterwards, many
+from simgpu.words import in_words
 
 from . import progress
 

@@ -10,8 +10,8 @@ import re
 import tomllib
 from typing import Any
 
-from fluxlite.arguments import in_words
 from fluxlite.messages import at_words
+from simgpu.words import in_words
 
 from . import exercises, progress
 

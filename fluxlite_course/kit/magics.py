@@ -10,7 +10,7 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 
-from fluxlite.devices.selection import devices
+from fluxlite.devices import devices
 from fluxlite.receipts import Receipt, Seconds, receipt
 
 _MEMORY = "--memory"

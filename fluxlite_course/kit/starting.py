@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 import fluxlite
-from fluxlite.arguments import in_words
-from fluxlite.devices.selection import gpu_device, gpu_name
-from fluxlite.devices.simulation import is_on, simulate_gpu
+from fluxlite import gpu_device, gpu_name, simulate_gpu
 from fluxlite.messages import ipython, put_aside
+from fluxlite.simulated import SimulatedDevice
+from simgpu.words import in_words
 
 from . import copies, exercises, progress
 
@@ -53,7 +53,7 @@ def _gpu_line(simulated: bool = True) -> str:
             f"GPU: none in use, and none is needed. A simulated {CARD} stands in: wherever it does, you see the word "
             "simulated. fl.doctor() says more."
         )
-    if is_on():
+    if isinstance(gpu_device(), SimulatedDevice):
         return f"GPU: {gpu_device().name}"  # type: ignore[union-attr]
     return f"GPU: {gpu_device().name}, a real one ({gpu_name()})"  # type: ignore[union-attr]
 

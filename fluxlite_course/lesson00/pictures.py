@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from fluxlite.receipts import Seconds, duration
-from simgpu.profile.counts import Counts
+from simgpu.profile import Counts
 
 from ..draw.alive import Alive, Each, Knob, Part, drawing
 from ..draw.alive.scene import rounded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fluxlite.receipts import duration
-from simgpu.presets import preset
+from simgpu import preset
 
 from ..draw.frames import Frames, frames
 from ..draw.pictures import BLUE, ORANGE, Picture, look, plots, show

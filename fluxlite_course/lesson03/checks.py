@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.autodiff.tracked import TrackedArray
+from fluxlite import TrackedArray
 from fluxlite.messages import many
 
 from ..kit.exercises import NotRight, exercise

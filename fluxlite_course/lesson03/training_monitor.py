@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from fluxlite import throttle, train
 from fluxlite.messages import many
 from fluxlite.receipts import Receipt, receipt
-from fluxlite.training import History, train
-from fluxlite.training.callbacks import throttle
+from fluxlite.training import History
 
 from ..draw.pictures import BLUE, GREY, Picture, plots, show
 from ..draw.widgets import Shown, ipywidgets, said

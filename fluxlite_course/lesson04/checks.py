@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.autodiff.tracked import TrackedArray
+from fluxlite import TrackedArray
 
 from .. import sine_wave
 from ..kit.exercises import NotRight, exercise

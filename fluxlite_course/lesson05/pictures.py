@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fluxlite.receipts import Seconds, duration
-from simgpu.profile.counts import Counts
+from simgpu.profile import Counts
 
 from ..draw.frames import Frames, frames
 from ..draw.moments import Order, launches

@@ -9,7 +9,7 @@ import numpy as np
 import fluxlite as fl
 from fluxlite.messages import many
 from fluxlite.receipts import duration
-from simgpu.presets import preset
+from simgpu import preset
 
 from ..crossing import SIZES, Crossover, crossover
 from ..kit.exercises import NotRight, exercise

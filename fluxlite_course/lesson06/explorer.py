@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simgpu.presets import PRESETS
+from simgpu import PRESETS
 
 from ..crossing import BATCHES, HERE, SIZES, Crossover, compared, crossover, measured
 from ..draw.alive import Alive, Each, Knob, Part, drawing

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import fluxlite as fl
 from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
-from simgpu.presets import preset
+from simgpu import preset
 
 from ..draw.frames import Frames, frames
 from ..draw.pictures import GREY, Picture, look, plots, show

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from simgpu.jit.errors import KernelError
+from fluxlite.cuda.jit import KernelError
 
 from ..kit.exercises import NotRight, exercise
 from ..kit.vocabulary import expect, same, wrong_if

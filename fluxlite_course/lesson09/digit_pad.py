@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fluxlite.activations import softmax
-from fluxlite.devices.selection import cpu
+from fluxlite import cpu, softmax
 
 from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
 from ..draw.widgets import Shown, ipywidgets, said

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.activations import softmax
+from fluxlite import softmax
 from fluxlite.messages import many
 
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show

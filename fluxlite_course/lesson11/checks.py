@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.devices.simulation import simulate_gpu
+from fluxlite import simulate_gpu
 
 from ..kit.exercises import NotRight, exercise
 from ..kit.vocabulary import expect, number, on_cpu, refuse, returned, wrong_if

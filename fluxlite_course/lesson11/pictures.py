@@ -6,7 +6,7 @@ from typing import Any
 
 from fluxlite.receipts import Receipt, duration
 from simgpu.events import HOST_TO_DEVICE, LAUNCH
-from simgpu.profile.counts import Moment
+from simgpu.profile import Moment
 
 from ..draw.pictures import BLUE, ORANGE, Picture, as_written, plots, show
 

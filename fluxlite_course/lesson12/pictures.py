@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from fluxlite.devices.places import device_of
-from fluxlite.devices.selection import devices
+from fluxlite import device_of, leaves
+from fluxlite.devices import devices
 from fluxlite.messages import many
 from fluxlite.receipts import Receipt, duration
 from fluxlite.tree.ties import is_array
-from fluxlite.tree.walks import leaves
 from simgpu.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, LAUNCH
-from simgpu.profile.counts import Counts, Moment
+from simgpu.profile import Counts, Moment
 
 from ..draw.frames import Frames, frames
 from ..draw.pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show

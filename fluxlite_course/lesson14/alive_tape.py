@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fluxlite.autodiff.tracked import TrackedArray
+from fluxlite import TrackedArray
 from fluxlite.messages import many
 
 from ..draw.alive.scene import Each, Part, drawing

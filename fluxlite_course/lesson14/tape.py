@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from fluxlite import TrackedArray
 from fluxlite.autodiff.rules import RULES, Rule, name_of
-from fluxlite.autodiff.tracked import TrackedArray
 
 from ..draw.pictures import GREY, ORANGE, Picture, as_written, plots, show
 

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fluxlite as fl
-from fluxlite.arguments import in_words
 from fluxlite.receipts import Seconds, duration
-from simgpu.presets import preset
+from simgpu import preset
+from simgpu.words import in_words
 
 
 class Link(NamedTuple):

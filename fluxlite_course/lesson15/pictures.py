@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from fluxlite.arguments import in_words
 from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
+from simgpu.words import in_words
 
 from ..draw.frames import Frames, frames
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, as_written, plots, show

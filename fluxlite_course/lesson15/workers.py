@@ -15,8 +15,8 @@ import sys
 import tempfile
 from typing import Any
 
-from fluxlite.arguments import in_words
 from fluxlite.distributed.world import INSTALL, find_mpiexec, threads_each
+from simgpu.words import in_words
 
 _NOTHING = "There are no workers here, so there's nothing to see."
 _LONGEST = 60  # seconds until all workers have to be there

@@ -99,6 +99,30 @@ def test_every_exception_is_needed(module):
     assert module.partition(".")[0] in ARROWS[module]
 
 
+# What the course may use of the other two: names from these modules.
+FOR_ALL = {
+    "fluxlite", "fluxlite.cuda", "fluxlite.cuda.jit", "fluxlite.devices", "fluxlite.distributed", "fluxlite.messages",
+    "fluxlite.receipts", "fluxlite.simulated", "fluxlite.training", "fluxlite.writing",
+    "simgpu", "simgpu.events", "simgpu.jit", "simgpu.jit.tracing", "simgpu.lines", "simgpu.profile", "simgpu.words",
+}  # fmt: skip
+# Files of the course that need a name from the inside, and why.
+FROM_INSIDE = {
+    "lesson14.checks": "asks the table of derivative rules: the lesson is about them",
+    "lesson14.tape": "shows the derivative rules as they're called",
+    "draw.model_trees": "has the colours of `explain`",
+}
+
+
+def test_the_course_stands_on_public_names():
+    found = {}
+    for module, source in COURSE.items():
+        nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and not node.level]
+        names = {node.module for node in nodes if node.module.partition(".")[0] in ("fluxlite", "simgpu")}
+        if names - FOR_ALL:
+            found[module.removeprefix("fluxlite_course.")] = names - FOR_ALL
+    assert set(found) == set(FROM_INSIDE), found
+
+
 def test_no_modules_import_each_other_in_a_circle():
     found = house.circle(ARROWS)
     assert found == [], "also inside functions: nothing of it can be read without all of it"

@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from simgpu.profile.counts import Counts
-from simgpu.profile.timelines import LANES, Timeline, bars_of
+from simgpu.profile import LANES, Counts, Timeline, bars_of
 
 from .scene import Each, Part, drawing, rounded
 from .showing import Alive, Knob
