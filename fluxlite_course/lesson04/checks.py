@@ -1,9 +1,6 @@
 """Lesson 05, the sine-wave RNN: checks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +26,7 @@ def _empty() -> np.ndarray:
 
 
 @exercise("05.1", "one step of the network", look_at="the drawing of section 3, from left to right")
-def step(step: Any) -> str:
+def step(step):
     w1, w2 = _weights()
     h = _empty()
     for number, x in enumerate(_wave()[0][:3], 1):
@@ -65,8 +62,8 @@ def step(step: Any) -> str:
     return "three steps as they should be, and one on the GPU with the same lines"
 
 
-def _right(got: Any, wanted: Any, otherwise: str, slips: dict[str, Any], what: str) -> None:
-    def show(array: Any) -> str:
+def _right(got, wanted, otherwise, slips, what):
+    def show(array):
         numbers = " ".join(f"{float(value):.4f}" for value in np.ravel(array)[:3])
         return f"{what} = {numbers}{' …' if np.size(array) > 3 else ''}"
 
@@ -74,7 +71,7 @@ def _right(got: Any, wanted: Any, otherwise: str, slips: dict[str, Any], what: s
     expect(got, wanted, otherwise, slips, show=show, rtol=1e-4)
 
 
-def _two(out_and_h: Any) -> tuple[Any, Any]:
+def _two(out_and_h):
     """What `step` returned, if it has the right form."""
     returned(out_and_h, "step", "return out, h")
     pair = isinstance(out_and_h, tuple)
@@ -89,14 +86,14 @@ def _two(out_and_h: Any) -> tuple[Any, Any]:
 
 
 @exercise("05.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")
-def train_wave(train_wave: Any) -> str:
+def train_wave(train_wave):
     loss = _last(train_wave(*_weights(), *_wave()), "train_wave")
     _right_loss(loss, "do you use each gradient once, then set it to zero?")
     return "0.0649: the memory lasts from step to step, and 4,000 updates have been made"
 
 
 @exercise("05.3", "the loop with withgradient", look_at="section 11: what goes into withgradient, and what comes out?")
-def train_again(train_again: Any) -> str:
+def train_again(train_again):
     arrays = (*_weights(), *_wave())
     on_gpu = w1, w2, x, y = fl.gpu(arrays)
     wanted, paid = fl.receipt(), fl.receipt()
@@ -117,7 +114,7 @@ def train_again(train_again: Any) -> str:
     return f"0.0649, with {round((paid.launches or 0) / 20)} launches per step, and nothing is tracked after it"
 
 
-def _last(losses: Any, name: str) -> float:
+def _last(losses, name):
     """The last epoch's loss, whether that or a list of all losses was returned."""
     last = losses[-1] if isinstance(losses, list) and losses else returned(losses, name, "return total")
     words = "the loss that you return is still tracked, with all its steps"
@@ -145,7 +142,7 @@ def _right_loss(loss: float, runaway: str) -> None:
 
 
 @exercise("05.4", "its own wave", look_at="what is the input of the second step, and what is its memory?")
-def continue_wave(continue_wave: Any) -> str:
+def continue_wave(continue_wave):
     w1, w2, _ = sine_wave.train_by_hand()
     xs = _wave()[0]
     given = continue_wave(xs[0].copy(), 6, w1.copy(), w2.copy())

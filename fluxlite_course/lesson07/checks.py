@@ -1,9 +1,5 @@
 """Lesson 08, making the GPU win: checks."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 import fluxlite as fl
@@ -25,11 +21,11 @@ def _weights() -> tuple[np.ndarray, np.ndarray]:
     return problem()[2:]
 
 
-def _loss(w1: Any, w2: Any, x: Any, y: Any) -> Any:
+def _loss(w1, w2, x, y):
     return np.sum(np.mean((run(x, w1, w2)[0] - y) ** 2, axis=1)) / 2
 
 
-_NEAR: dict[str, Any] = {"rtol": 2e-3, "atol": 2e-5}
+_NEAR: dict = {"rtol": 2e-3, "atol": 2e-5}
 
 
 def _of_waves(n: int) -> str:
@@ -37,7 +33,7 @@ def _of_waves(n: int) -> str:
 
 
 @exercise("08.1", "one loop less", look_at="for point in x: what is the shape of point?")
-def predict(predict: Any) -> str:
+def predict(predict):
     w1, w2 = fl.gpu(_weights())
     counts = {}
     for n in (1, 64):
@@ -53,7 +49,7 @@ def predict(predict: Any) -> str:
     return f"{counts[64]} launches for 64 waves, and so for 1,024; {counts[1]} for 1"
 
 
-def _predictions(predict: Any, x: Any, w1: Any, w2: Any) -> Any:
+def _predictions(predict, x, w1, w2):
     try:
         return predict(x, w1, w2)
     except ValueError as error:
@@ -67,7 +63,7 @@ def _predictions(predict: Any, x: Any, w1: Any, w2: Any) -> Any:
         ) from None
 
 
-def _right_predictions(found: Any, x: np.ndarray) -> None:
+def _right_predictions(found, x):
     n, shape = x.shape[1], f"shape {x.shape}"
     if isinstance(found, (list, tuple)):
         word = f"predict returns a {type(found).__name__} of {len(found)}: np.stack makes one array of it"
@@ -89,7 +85,7 @@ def _right_predictions(found: Any, x: np.ndarray) -> None:
 @exercise(
     "08.2", "a loss for any number of waves", look_at="section 3: the gradient of a sum of 16 is 16 times as long"
 )
-def batch_loss(batch_loss: Any) -> str:
+def batch_loss(batch_loss):
     random = np.random.default_rng(8)
     out, target = random.standard_normal((2, 1, 1), dtype=np.float32)
     right = float(np.sum((out - target) ** 2)) / 2
@@ -110,7 +106,7 @@ def batch_loss(batch_loss: Any) -> str:
     return "for 16 waves as for one: the learning rate keeps its meaning"
 
 
-def _one_number(x: Any) -> float:
+def _one_number(x):
     alone = "return the loss alone: the check asks for its gradient"
     wrong_if(isinstance(x, tuple), alone, type(x).__name__, "one number")
     wrong_if(x is None or np.shape(x) != (), "a loss is one number", described(x), "shape ()")
@@ -118,7 +114,7 @@ def _one_number(x: Any) -> float:
 
 
 @exercise("08.3", "out of the loop", look_at="what does the next step need, and what could wait?")
-def sequence_loss(sequence_loss: Any) -> str:
+def sequence_loss(sequence_loss):
     for n in (1, 3):
         x, y = _waves(n)
         with fl.receipt() as r:
@@ -150,12 +146,12 @@ def sequence_loss(sequence_loss: Any) -> str:
     return f"the same loss and gradient with {launches} launches, not 307"
 
 
-def _with_gradients(loss: Any, w1: Any, w2: Any, x: Any, y: Any) -> Any:
+def _with_gradients(loss, w1, w2, x, y):
     return fl.withgradient(lambda w1, w2: loss(w1, w2, x, y), w1, w2)
 
 
 @exercise("08.4", "move once", look_at="which lines of a receipt's by_line() have copies?")
-def train_on_gpu(train_on_gpu: Any) -> str:
+def train_on_gpu(train_on_gpu):
     epochs, given = 6, (*_waves(8), *_weights())
     handed = tuple(array.copy() for array in given)
     with fl.receipt() as r:
@@ -185,7 +181,7 @@ def train_on_gpu(train_on_gpu: Any) -> str:
     return f"{into} copies there, {back} back, for {epochs} epochs as for 200"
 
 
-def _right_training(found: Any, given: tuple, epochs: int) -> None:
+def _right_training(found, given, epochs):
     x, y, w1, w2 = given
     losses = []
     for _ in range(epochs):
