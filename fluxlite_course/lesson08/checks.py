@@ -213,11 +213,7 @@ def by_tiles(by_tiles):
         words = f"{what} is right, but lanes of a warp take turns at the banks of shared memory"
         asked = sum(line.requests for line in figures.lines if line.is_shared)
         turns = f"{figures.conflicts:,} bank conflicts in {asked:,} requests"
-        wrong_if(
-            figures.conflicts > asked / 2,
-            words,
-            turns,
-            "none: let tx, which differs from lane to lane, be the last index",
-        )
+        none = "none: let tx, which differs from lane to lane, be the last index"
+        wrong_if(figures.conflicts > asked / 2, words, turns, none)
     reads = f"{par} reads, 1 write, {2 * inner} shared reads, {par} shared writes"
     return _score("both products, tile by tile", figures, reads)
