@@ -28,10 +28,6 @@ def _loss(w1, w2, x, y):
 _NEAR: dict = {"rtol": 2e-3, "atol": 2e-5}
 
 
-def _of_waves(n: int) -> str:
-    return many(n, "wave")
-
-
 @exercise("08.1", "one loop less", look_at="for point in x: what is the shape of point?")
 def predict(predict):
     w1, w2 = fl.gpu(_weights())
@@ -68,7 +64,7 @@ def _right_predictions(found, x):
     if isinstance(found, (list, tuple)):
         word = f"predict returns a {type(found).__name__} of {len(found)}: np.stack makes one array of it"
         raise NotRight(word, expected=shape)
-    words = f"the predictions for {_of_waves(n)} have the shape of x"
+    words = f"the predictions for {many(n, 'wave')} have the shape of x"
     wrong_if(getattr(found, "shape", None) != x.shape, words, described(found), shape)
     wrong_if(on_cpu(found), "the predictions are on the CPU; x was on the GPU", described(found))
     wanted, values = run(x, *_weights())[0][..., 0], fl.cpu(found)[..., 0]
@@ -127,8 +123,9 @@ def sequence_loss(sequence_loss):
             "you sum over the waves: see section 3": n * wanted,
         }
         loss = _one_number(found)
-        expect(loss, wanted, "that's not the loss that one_loss gives", slips, yours=f"{loss:.4f} for {_of_waves(n)}",
-               expected=f"{wanted:.4f}", rtol=1e-3, atol=1e-8)  # fmt: skip
+        yours = f"{loss:.4f} for {many(n, 'wave')}"
+        expect(loss, wanted, "that's not the loss that one_loss gives", slips, yours=yours, expected=f"{wanted:.4f}",
+               rtol=1e-3, atol=1e-8)  # fmt: skip
         for name, got, want in zip(("w1", "w2"), grads, wanted_grads):
             words = f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps"
             hint = "inside the loop h stays what step made it: no .data, no new zeros"
