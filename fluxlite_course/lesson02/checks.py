@@ -92,19 +92,15 @@ def _arrays(tree):
 def _check_dtypes(arrays):
     lost = [f"{path} is None" for path, array in arrays.items() if array is None]
     words = "your function of a leaf returns nothing where there's nothing to shorten"
-    wrong_if(lost, words, _first(lost), "return leaf, for every leaf that you leave as it is")
+    wrong_if(lost, words, lost and lost[0], "return leaf, for every leaf that you leave as it is")
     kind = arrays["classes"].dtype
     wrong_if(kind.kind != "i", "an array of integers was changed", kind, "the same dtype as before")
     floats = {path: array.dtype for path, array in arrays.items() if array.dtype.kind == "f"}
     long = [f"{path} is {dtype}" for path, dtype in floats.items() if dtype != np.float16]
     words = 'only float32 was converted, but float64 is a floating-point type, too: ask for dtype.kind == "f"'
-    wrong_if(long == ["scale is float64"], words, _first(long), "float16")
-    words = f"{len(long)} of {len(floats)} floating-point arrays are not float16: {_first(long)}"
-    wrong_if(long, words, _first(long), "float16")
-
-
-def _first(words: list[str]) -> str:
-    return words[0] if words else ""
+    wrong_if(long == ["scale is float64"], words, long and long[0], "float16")
+    words = f"{len(long)} of {len(floats)} floating-point arrays are not float16: {long and long[0]}"
+    wrong_if(long, words, long and long[0], "float16")
 
 
 @exercise("02.3", "copies and bytes, predicted", look_at="section 5: what counts as one array")

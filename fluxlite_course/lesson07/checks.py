@@ -12,15 +12,6 @@ from ..sine_wave import problem, run
 LAUNCHES = 260  # for exercise 08.3
 
 
-def _waves(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The inputs and targets of n different waves. The first is the lesson's."""
-    return problem(waves=n)[:2]
-
-
-def _weights() -> tuple[np.ndarray, np.ndarray]:
-    return problem()[2:]
-
-
 def _loss(w1, w2, x, y):
     return np.sum(np.mean((run(x, w1, w2)[0] - y) ** 2, axis=1)) / 2
 
@@ -30,10 +21,10 @@ _NEAR: dict = {"rtol": 2e-3, "atol": 2e-5}
 
 @exercise("08.1", "one loop less", look_at="for point in x: what is the shape of point?")
 def predict(predict):
-    w1, w2 = fl.gpu(_weights())
+    w1, w2 = fl.gpu(problem()[2:])
     counts = {}
     for n in (1, 64):
-        x, _ = _waves(n)
+        x, _ = problem(waves=n)[:2]
         with fl.receipt() as r:
             found = _predictions(predict, fl.gpu(x), w1, w2)
         counts[n] = r.launches or 0
@@ -67,7 +58,7 @@ def _right_predictions(found, x):
     words = f"the predictions for {many(n, 'wave')} have the shape of x"
     wrong_if(getattr(found, "shape", None) != x.shape, words, described(found), shape)
     wrong_if(on_cpu(found), "the predictions are on the CPU; x was on the GPU", described(found))
-    wanted, values = run(x, *_weights())[0][..., 0], fl.cpu(found)[..., 0]
+    wanted, values = run(x, *problem()[2:])[0][..., 0], fl.cpu(found)[..., 0]
     wrong = np.argwhere(~np.isclose(values, wanted, **_NEAR).T)
     for i, at in wrong[:1]:
         raise NotRight(
@@ -112,10 +103,10 @@ def _one_number(x):
 @exercise("08.3", "out of the loop", look_at="what does the next step need, and what could wait?")
 def sequence_loss(sequence_loss):
     for n in (1, 3):
-        x, y = _waves(n)
+        x, y = problem(waves=n)[:2]
         with fl.receipt() as r:
-            found, grads = _with_gradients(sequence_loss, *fl.gpu(_weights()), *fl.gpu((x, y)))
-        wanted, wanted_grads = _with_gradients(_loss, *_weights(), x, y)
+            found, grads = _with_gradients(sequence_loss, *fl.gpu(problem()[2:]), *fl.gpu((x, y)))
+        wanted, wanted_grads = _with_gradients(_loss, *problem()[2:], x, y)
         slips = {
             "you also take the mean over the 20 steps: sum them": wanted / 20,
             "the ½ is missing": 2 * wanted,
@@ -149,7 +140,7 @@ def _with_gradients(loss, w1, w2, x, y):
 
 @exercise("08.4", "move once", look_at="which lines of a receipt's by_line() have copies?")
 def train_on_gpu(train_on_gpu):
-    epochs, given = 6, (*_waves(8), *_weights())
+    epochs, given = 6, (*problem(waves=8)[:2], *problem()[2:])
     handed = tuple(array.copy() for array in given)
     with fl.receipt() as r:
         found = train_on_gpu(*handed, epochs)
