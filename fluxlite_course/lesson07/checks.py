@@ -24,7 +24,7 @@ def predict(predict):
     w1, w2 = fl.gpu(problem()[2:])
     counts = {}
     for n in (1, 64):
-        x, _ = problem(waves=n)[:2]
+        x = problem(waves=n)[0]
         with fl.receipt() as r:
             found = _predictions(predict, fl.gpu(x), w1, w2)
         counts[n] = r.launches or 0
@@ -103,10 +103,10 @@ def _one_number(x):
 @exercise("08.3", "out of the loop", look_at="what does the next step need, and what could wait?")
 def sequence_loss(sequence_loss):
     for n in (1, 3):
-        x, y = problem(waves=n)[:2]
+        x, y, *weights = problem(waves=n)
         with fl.receipt() as r:
-            found, grads = _with_gradients(sequence_loss, *fl.gpu(problem()[2:]), *fl.gpu((x, y)))
-        wanted, wanted_grads = _with_gradients(_loss, *problem()[2:], x, y)
+            found, grads = _with_gradients(sequence_loss, *fl.gpu((*weights, x, y)))
+        wanted, wanted_grads = _with_gradients(_loss, *weights, x, y)
         slips = {
             "you also take the mean over the 20 steps: sum them": wanted / 20,
             "the ½ is missing": 2 * wanted,
@@ -140,7 +140,7 @@ def _with_gradients(loss, w1, w2, x, y):
 
 @exercise("08.4", "move once", look_at="which lines of a receipt's by_line() have copies?")
 def train_on_gpu(train_on_gpu):
-    epochs, given = 6, (*problem(waves=8)[:2], *problem()[2:])
+    epochs, given = 6, problem(waves=8)
     handed = tuple(array.copy() for array in given)
     with fl.receipt() as r:
         found = train_on_gpu(*handed, epochs)
