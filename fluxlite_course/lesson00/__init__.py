@@ -1,10 +1,7 @@
 """What notebook 00, start here, uses: from the kit, from `draw`, and what only this lesson has."""
 
-from .. import crossing
+from .. import check, crossing, guess, start, todo
 from ..draw import BLUE, ORANGE, host_and_device, plots, show
-from ..kit.exercises import check, todo
-from ..kit.guesses import guess
-from ..kit.starting import start
 from .pictures import race, race_at
 
 __all__ = [

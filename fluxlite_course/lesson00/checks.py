@@ -1,9 +1,5 @@
 """Lesson 00, start here: the first check."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from ..kit.exercises import exercise
 from ..kit.vocabulary import number, refuse, wrong_if
 
@@ -12,7 +8,7 @@ ONE_EPOCH = 20 * ONE_STEP
 
 
 @exercise("00.1", "launches of 1,000 epochs", look_at="the receipt of one epoch, in the cells above")
-def launches_of_1000_epochs(launches: Any) -> str:
+def launches_of_1000_epochs(launches):
     right = 1000 * ONE_EPOCH
     two = f"to Python, {right:,} is two numbers; write {right} or {right:_}"
     wrong_if(isinstance(launches, tuple), two, repr(launches), "a number")

@@ -1,9 +1,6 @@
 """Lesson 01, arrays on a GPU: checks."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 import numpy as np
 
@@ -14,11 +11,11 @@ from ..kit.exercises import NotRight, exercise
 from ..kit.vocabulary import described, digits, expect, number, on_cpu, quiet, refuse, returned, same, wrong_if
 
 
-def _on_device(x: Any) -> bool:
+def _on_device(x):
     return hasattr(x, "dtype") and not isinstance(x, (np.ndarray, np.generic))
 
 
-def _count(copies: Any) -> str:
+def _count(copies):
     return f"{many(copies.count, 'copy')}, {copies.bytes:,} bytes"
 
 
@@ -32,7 +29,7 @@ def program() -> None:
 
 
 @exercise("01.1", "copies and bytes of a program", look_at="which lines say cu, and which line looks at a value?")
-def copies_of_a_program(there: Any, there_bytes: Any, back: Any, back_bytes: Any) -> str:
+def copies_of_a_program(there, there_bytes, back, back_bytes):
     with fl.receipt() as r, put_aside():
         program()
     right = (r.host_to_device.count, r.host_to_device.bytes, r.device_to_host.count, r.device_to_host.bytes)
@@ -61,7 +58,7 @@ def copies_of_a_program(there: Any, there_bytes: Any, back: Any, back_bytes: Any
 
 
 @exercise("01.2", "a function that mixes host and device", look_at="fl.device_of(…) of each array in the line")
-def standardize(standardize: Any) -> str:
+def standardize(standardize):
     values = np.arange(3000, dtype=np.float32).reshape(1000, 3)
     mean, spread = np.array([1.0, 2.0, 4.0]), np.array([2.0, 2.0, 8.0])
     x = fl.cu(values)
@@ -91,7 +88,7 @@ def standardize(standardize: Any) -> str:
 
 
 @exercise("01.3", "predict, for one vector and for a batch", look_at="the shapes of x, W.T and b, in that order")
-def predict_any(predict_any: Any) -> str:
+def predict_any(predict_any):
     W, b, batch = _layer(0, (4, 4), (4,), (4, 4))
     wanted = batch @ W.T + b
     args = fl.cu((W, b, batch))
@@ -119,7 +116,7 @@ def _layer(seed: int, *shapes: tuple[int, ...]) -> list[np.ndarray]:
     return [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
 
 
-def _called(predict: Any, args: Any, what: str) -> Any:
+def _called(predict, args, what):
     W, b, x = args
     try:
         return returned(predict(W, b, x), "predict_any", "the prediction must be returned")
@@ -131,7 +128,7 @@ def _called(predict: Any, args: Any, what: str) -> Any:
         ) from None
 
 
-def _right(result: Any, wanted: np.ndarray, what: str) -> None:
+def _right(result, wanted, what):
     expect(result, wanted, f"for {what} the values are wrong", shape=f"for {what} the result has the wrong shape",
            atol=1e-4)  # fmt: skip
     place = "an array on the GPU, where W, b and x are"
@@ -139,7 +136,7 @@ def _right(result: Any, wanted: np.ndarray, what: str) -> None:
 
 
 @exercise("01.4", "one copy back instead of one per step", look_at="boxes(r): which line copies?")
-def run(run: Any) -> str:
+def run(run):
     steps = 25
     now, W = _layer(2, (8, 4), (4, 4))
     x_gpu, W_gpu = fl.cu((now, W))
@@ -162,7 +159,7 @@ def run(run: Any) -> str:
     return f"1 copy back instead of {steps}, and the host waits only once"
 
 
-def _sizes(sizes: Any, wanted: Any, steps: int) -> None:
+def _sizes(sizes, wanted, steps):
     returned(sizes, "the function", f"{steps} numbers")
     end = "one copy back to the host, at the end"
     wrong_if(_on_device(sizes), "the numbers are still on the GPU", "an array on the GPU", end)

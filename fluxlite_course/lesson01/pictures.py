@@ -29,15 +29,18 @@ def copy_time(nbytes: int, card: str = "NVIDIA T4") -> Picture:
     left.set_yticks([10, 1_000, 100_000], ["10", "1,000", "100,000"])
     left.minorticks_off()
     left.set_xlim(1, 2**33)  # so that "1 GB" keeps its distance from the other half
-    for row, (name, part, colour, hatch) in enumerate(
-        [("transfer", transfer, BLUE, ""), ("latency", latency, ORANGE, "///")]
-    ):
+    bars = (("transfer", transfer, BLUE, ""), ("latency", latency, ORANGE, "///"))
+    for row, (name, part, colour, hatch) in enumerate(bars):
         share = part / (latency + transfer)
         right.barh(row, 100 * share, height=0.6, facecolor="white", edgecolor=colour, hatch=hatch, linewidth=2)
         beside = 100 * share + 2 if share < 0.5 else 3  # in a long bar, its words stand inside
         right.text(beside, row, f"{name}: {duration(part)}", va="center")
     right.set(xlabel="% of the copy's time", xlim=(0, 105), yticks=[])
-    return show(figure, _said(nbytes, latency, transfer, card))
+    time = latency + transfer
+    much = f"{100 * latency / time:.0f} % of it is latency"
+    if latency < transfer:
+        much = f"{100 * transfer / time:.0f} % of it is the transfer: now the link's bandwidth counts"
+    return show(figure, f"{nbytes:,} bytes, simulated ({card}): {duration(time)}, and {much}.")
 
 
 def _parts(nbytes: int, card: str) -> tuple[float, float]:
@@ -45,21 +48,8 @@ def _parts(nbytes: int, card: str) -> tuple[float, float]:
     return costs.launch + costs.latency, nbytes / costs.pageable
 
 
-def _said(nbytes: int, latency: float, transfer: float, card: str) -> str:
-    time = latency + transfer
-    much = f"{100 * latency / time:.0f} % of it is latency"
-    if latency < transfer:
-        much = f"{100 * transfer / time:.0f} % of it is the transfer: now the link's bandwidth counts"
-    return f"{nbytes:,} bytes, simulated ({card}): {duration(time)}, and {much}."
-
-
 def copy_times(card: str = "NVIDIA T4") -> Frames:
     """`copy_time` with a slider, from 4 bytes to 1 GB."""
-    return frames([copy_time(size, card) for size in SIZES], [_short(size) for size in SIZES], "bytes")
-
-
-def _short(nbytes: int) -> str:
-    for unit, size in (("GB", 2**30), ("MB", 2**20), ("kB", 2**10)):
-        if nbytes >= size:
-            return f"{nbytes // size} {unit}"
-    return f"{nbytes} bytes"
+    scale = (" GB", 2**30), (" MB", 2**20), (" kB", 2**10), (" bytes", 1)
+    labels = [next(f"{size // one}{unit}" for unit, one in scale if size >= one) for size in SIZES]
+    return frames([copy_time(size, card) for size in SIZES], labels, "bytes")

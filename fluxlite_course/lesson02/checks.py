@@ -1,10 +1,7 @@
 """Checks of notebooks 02, models and fmap, and 03, your own model."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +13,7 @@ from ..kit.vocabulary import expect, on_cpu, refuse, returned, same, wrong_if
 
 
 @exercise("02.1", "a model that really runs on the GPU", look_at="section 3: the two traps")
-def predict(predict: Any) -> str:
+def predict(predict):
     model = fl.Chain(fl.Dense(4, 3, np.tanh, rng=np.random.default_rng(1)), fl.Dense(3, 2))
     x = np.linspace(-1, 1, 20, dtype=np.float32).reshape(5, 4)
     wanted = model(x)
@@ -48,7 +45,7 @@ def predict(predict: Any) -> str:
 
 
 @exercise("02.2", "half precision with fmap", look_at="section 6: zeros, a function of one leaf")
-def half(half: Any) -> str:
+def half(half):
     made = fl.Chain(fl.Dense(3, 4, np.tanh, rng=np.random.default_rng(2)), fl.Dense(4, 2), fl.softmax)
     tree = {"model": made, "classes": np.arange(3), "table": made[0].weight.T, "scale": np.ones(2)}  # float64
     before = {path: array.copy() for path, array in _arrays(tree).items()}
@@ -83,7 +80,7 @@ def half(half: Any) -> str:
     return "every floating-point array is float16, on its own device; integers, functions and ties are kept"
 
 
-def _arrays(tree: Any) -> dict[str, Any]:
+def _arrays(tree):
     """The arrays of a tree by path, written as in the tree's own code."""
     layers = tree["model"].layers if isinstance(tree["model"], fl.Chain) else ()
     found = {f"{i}.{name}": getattr(layers[i], name) for i in range(min(2, len(layers))) for name in ("weight", "bias")}
@@ -92,26 +89,22 @@ def _arrays(tree: Any) -> dict[str, Any]:
     }
 
 
-def _check_dtypes(arrays: dict[str, Any]) -> None:
+def _check_dtypes(arrays):
     lost = [f"{path} is None" for path, array in arrays.items() if array is None]
     words = "your function of a leaf returns nothing where there's nothing to shorten"
-    wrong_if(lost, words, _first(lost), "return leaf, for every leaf that you leave as it is")
+    wrong_if(lost, words, lost and lost[0], "return leaf, for every leaf that you leave as it is")
     kind = arrays["classes"].dtype
     wrong_if(kind.kind != "i", "an array of integers was changed", kind, "the same dtype as before")
     floats = {path: array.dtype for path, array in arrays.items() if array.dtype.kind == "f"}
     long = [f"{path} is {dtype}" for path, dtype in floats.items() if dtype != np.float16]
     words = 'only float32 was converted, but float64 is a floating-point type, too: ask for dtype.kind == "f"'
-    wrong_if(long == ["scale is float64"], words, _first(long), "float16")
-    words = f"{len(long)} of {len(floats)} floating-point arrays are not float16: {_first(long)}"
-    wrong_if(long, words, _first(long), "float16")
-
-
-def _first(words: list[str]) -> str:
-    return words[0] if words else ""
+    wrong_if(long == ["scale is float64"], words, long and long[0], "float16")
+    words = f"{len(long)} of {len(floats)} floating-point arrays are not float16: {long and long[0]}"
+    wrong_if(long, words, long and long[0], "float16")
 
 
 @exercise("02.3", "copies and bytes, predicted", look_at="section 5: what counts as one array")
-def copies_and_bytes(copies: Any, nbytes: Any) -> str:
+def copies_and_bytes(copies, nbytes):
     layer, x = fl.Dense(8, 8), np.ones((100, 8), np.float32)
     # Messages about this move, which concern x and a part of it, aren't for the learner.
     with fl.receipt() as r, put_aside():
@@ -134,7 +127,7 @@ def copies_and_bytes(copies: Any, nbytes: Any) -> str:
 class _Sealed(fl.Dense):
     """A layer that refuses to be called, since the learner computes by hand."""
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x):
         raise NotRight("a layer was called; this time, compute with its weight, bias and activation yourself")
 
 
@@ -142,7 +135,7 @@ fl.functor(_Sealed)
 
 
 @exercise("02.4", "a forward pass by hand", look_at="section 1: the layer, computed by hand")
-def forward(forward: Any) -> str:
+def forward(forward):
     rng = np.random.default_rng(4)
     first = _Sealed.of(rng.standard_normal((3, 3)).astype(np.float32), np.ones(3, np.float32), np.tanh)
     last = _Sealed.of(rng.standard_normal((2, 3)).astype(np.float32))
@@ -173,7 +166,7 @@ def forward(forward: Any) -> str:
     return f"as the model does it: one layer, three, a single observation, and on the GPU ({r.launches} launches)"
 
 
-def _compare(y: Any, wanted: Any, slips: Any = None) -> None:
+def _compare(y, wanted, slips=None):
     words = "not what the model gives"
     if slips and np.shape(y) == wanted.shape:
         expect(y, wanted, words, slips, show=lambda y: y[0])
@@ -185,7 +178,7 @@ def _compare(y: Any, wanted: Any, slips: Any = None) -> None:
 
 
 @exercise("03.1", "a class whose arrays all move", look_at="explain(TwoHeads(…)): which box is shut?")
-def two_heads(TwoHeads: Any) -> str:
+def two_heads(TwoHeads):
     with fl.receipt() as built:
         model = TwoHeads(fl.Dense(4, 3), [fl.Dense(3, 2), fl.Dense(3, 1)], "two heads")
     words = f"building the model already made {many(built.host_to_device.count, 'copy')}"
@@ -203,7 +196,7 @@ def two_heads(TwoHeads: Any) -> str:
     return "6 of 6 arrays moved, the name is kept, and the original is untouched"
 
 
-def _two_heads_arrays(model: Any) -> list[tuple[str, Any]]:
+def _two_heads_arrays(model):
     """A TwoHeads' arrays with their paths, however it's registered."""
     layers = [("body", model.body), *((f"heads[{i}]", head) for i, head in enumerate(model.heads))]
     return [(f"{path}.{name}", getattr(layer, name)) for path, layer in layers for name in ("weight", "bias")]
@@ -211,18 +204,18 @@ def _two_heads_arrays(model: Any) -> list[tuple[str, Any]]:
 
 @dataclass
 class _ActorCritic:
-    actor: Any
-    critic: Any
+    actor: object
+    critic: object
 
 
 fl.functor(_ActorCritic)
 
 
 @exercise("03.2", "fmap in five lines", look_at="functor(m): which two things does it give?")
-def my_fmap(my_fmap: Any) -> str:
-    seen: list[Any] = []
+def my_fmap(my_fmap):
+    seen: list = []
 
-    def double(x: Any) -> Any:
+    def double(x):
         wrong_if(_fmap_is_calling(), "that calls fmap itself; write your own walk, with functor")
         seen.append(x)
         name = type(x).__name__.lstrip("_")
@@ -230,7 +223,7 @@ def my_fmap(my_fmap: Any) -> str:
         wrong_if(whole, f"f was called with a whole {name}; call f for leaves only", f"f({name}(…))", "f(array)")
         return 2 * x if isinstance(x, np.ndarray) else x
 
-    def tree(n: int = 1) -> Any:
+    def tree(n=1):
         return _ActorCritic(n * np.ones((2, 2)), {"a": n * np.ones(2), "b": [n * np.ones(1), 3]})
 
     model, wanted = tree(), tree(2)
@@ -269,7 +262,7 @@ def _fmap_is_calling() -> bool:
     "copies and bytes, predicted",
     look_at="the receipt of gpu((encoder, decoder)), and what gpu does to float64",
 )
-def copies_of_two_heads(copies: Any, nbytes: Any) -> str:
+def copies_of_two_heads(copies, nbytes):
     weight = np.ones((64, 32))
     encoder = {"weight": weight}
     decoder = {"weight": weight.T, "bias": np.zeros(32, np.int64)}
@@ -290,7 +283,7 @@ def copies_of_two_heads(copies: Any, nbytes: Any) -> str:
 
 
 @exercise("03.4", "frozen, but not left behind", look_at="functor says what moves, trainable says what trains")
-def agent(Agent: Any) -> str:
+def agent(Agent):
     model = fl.gpu(Agent(fl.Dense(3, 4, np.tanh), fl.Dense(4, 2)))
     x = fl.gpu(np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3))
     arrays = {f"{part}.{name}": getattr(getattr(model, part), name)

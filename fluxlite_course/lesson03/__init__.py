@@ -1,10 +1,7 @@
 """What notebook 04, gradients and training, uses: from the kit, from `draw`, and what only this lesson has."""
 
+from .. import answer, check, expect_error, guess, start, todo
 from ..draw.falling import falling
-from ..kit.exercises import check, todo
-from ..kit.expecting import expect_error
-from ..kit.guesses import answer, guess
-from ..kit.starting import start
 from .pictures import ball, balls
 from .training_monitor import loss_curve, monitor
 

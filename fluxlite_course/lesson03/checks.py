@@ -1,9 +1,5 @@
 """Lesson 04, gradients and training: checks."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 import fluxlite as fl
@@ -17,7 +13,7 @@ _NOTHING = "a gradient is None: the function that you differentiate doesn't use 
 
 
 @exercise("04.1", "one step of gradient descent", look_at="section 1: w - 0.05 * g")
-def step(step: Any) -> str:
+def step(step):
     rng = np.random.default_rng(5)
     w, x, y = (rng.standard_normal(shape).astype(np.float32) for shape in ((3, 1), (8, 3), (8, 1)))
     given, rate = w.copy(), 0.15  # a rate that no learner writes down for the argument
@@ -65,7 +61,7 @@ _SAID = {  # what an error says -> what it means here
 
 
 @exercise("04.2", "a loop that learns", look_at="section 3, and the explicit loop in section 4")
-def fit(fit: Any) -> str:
+def fit(fit):
     model, x, y = _product()
     before = float(fl.mse(model(x), y))
     with fl.receipt() as r:
@@ -113,7 +109,7 @@ def _product() -> tuple[fl.Chain, np.ndarray, np.ndarray]:
 MOST_STEPS = 200
 
 
-def _model(trained: Any, name: str) -> None:
+def _model(trained, name):
     returned(trained, name, "the trained model")
     wrong_if(not callable(trained), "what came back isn't a model", type(trained).__name__, "the trained model")
 
@@ -123,11 +119,11 @@ def _model(trained: Any, name: str) -> None:
     "a loss of your own",
     look_at="section 6: train; and a loss is one number, smallest when every answer is right",
 )
-def learn_xor(learn_xor: Any) -> str:
+def learn_xor(learn_xor):
     rng = np.random.default_rng(6)
     steps: set[int] = set()  # the gradient calls in which the model was used
 
-    def seen(x: Any) -> Any:
+    def seen(x):
         steps.update([x.level.number] if isinstance(x, TrackedArray) else [])
         return x
 
@@ -149,7 +145,7 @@ def learn_xor(learn_xor: Any) -> str:
 
 
 @exercise("04.4", "a loop that waits once", look_at="with fl.receipt() as r: …, then r.synchronizations")
-def fit_quietly(fit_quietly: Any) -> str:
+def fit_quietly(fit_quietly):
     model, x, y = fl.gpu(_product())
     wanted = _losses(fl.gpu(model), x, y, 50)
     model = fl.gpu(_product()[0])
@@ -167,7 +163,7 @@ def fit_quietly(fit_quietly: Any) -> str:
     return f"50 losses, {waits}, {r.launches:,} launches"
 
 
-def _losses(model: Any, x: Any, y: Any, steps: int) -> np.ndarray:
+def _losses(model, x, y, steps):
     opt_state, values = fl.setup(fl.Momentum(0.1), model), []
     for _ in range(steps):
         value, (grads,) = fl.withgradient(lambda m: fl.mse(m(x), y), model)

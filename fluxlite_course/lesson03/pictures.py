@@ -33,7 +33,8 @@ def ball(rate: float) -> Picture:
         raise ValueError(f"the learning rate of this picture is above 0 and below 1, got {rate}")
     way = path(rate)
     reach = 1.3 if np.abs(way - BOTTOM).max() < 1.3 else 3.0  # where the ball runs away, we step back once
-    seen = way[: _gone(way, reach)]
+    outside = np.abs(way - BOTTOM) > reach
+    seen = way[: int(outside.argmax()) if outside.any() else len(way)]
     figure, axes = plots(height=3.6, width=8)
     bowl = np.linspace(BOTTOM - reach, BOTTOM + reach, 200)
     axes.plot(bowl, _loss(bowl), color=GREY)
@@ -53,31 +54,19 @@ def _loss(w: np.ndarray | float) -> np.ndarray | float:
     return (w * 3 - 6) ** 2
 
 
-def _gone(way: np.ndarray, reach: float) -> int:
-    """How many of the points are in the picture, up to the first that isn't."""
-    outside = np.abs(way - BOTTOM) > reach
-    return int(outside.argmax()) if outside.any() else len(way)
-
-
 def _said(way: np.ndarray, seen: int) -> str:
     first, last = float(_loss(way[0])), float(_loss(way[-1]))
+    end = f"{last:.2g}" if last >= 1e-4 else "below 0.0001"
     if last > first:
         leaves = f" Step {seen} leaves the picture." if seen < len(way) else ""
-        return (
-            f"each step jumps over the bottom, and farther up.{leaves} After {STEPS} steps the loss is {last:,.0f}; "
-            f"it was {first:.0f}."
-        )
-    if way[1] > BOTTOM + 1e-9:
-        how = "each step jumps over the bottom, but not as far up"
+        how, end = f"each step jumps over the bottom, and farther up.{leaves}", f"{last:,.0f}"
+    elif way[1] > BOTTOM + 1e-9:
+        how = "each step jumps over the bottom, but not as far up."
     elif last > 1e-3:
-        how = "small steps, and the ball is still on its way"
+        how = "small steps, and the ball is still on its way."
     else:
-        how = "the ball reaches the bottom"
-    return f"{how}. After {STEPS} steps the loss is {_short(last)}; it was {first:.0f}."
-
-
-def _short(loss: float) -> str:
-    return f"{loss:.2g}" if loss >= 1e-4 else "below 0.0001"
+        how = "the ball reaches the bottom."
+    return f"{how} After {STEPS} steps the loss is {end}; it was {first:.0f}."
 
 
 def balls() -> Frames:

@@ -6,6 +6,7 @@ same, is ``history = train(…)``; ■ in the toolbar stops it; `loss_curve` dra
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -50,8 +51,7 @@ def loss_curve(history: History) -> tuple[dict[str, float], Picture]:
     if len(losses) > 1:
         sentence = (
             f"The loss of {len(losses):,} steps: it begins at {losses[0]:.3g}, ends at {losses[-1]:.3g}, and rises "
-            f"{many(rises, 'time')} on the way; the lowest is {lowest:.3g}, "
-            f"at step {losses.index(lowest) + 1:,}."
+            f"{many(rises, 'time')} on the way; the lowest is {lowest:.3g}, at step {losses.index(lowest) + 1:,}."
         )
     return numbers | {"rises": rises}, show(_figure(losses, list(history.epoch_losses)), sentence)
 
@@ -91,55 +91,56 @@ def monitor(
     The launches that it shows are those of the whole program while it runs. Raises at once what `train` raises in
     its first step, and `ImportError` without ipywidgets.
     """
-    ipywidgets("history = train(…), and then loss_curve(history),")
+    work = functools.partial(train, loss, model, data, opt_state, epochs, **{"progress": False, **more})
+    shown = Monitor(work, each_step)
     earlier = _running.get(id(model))
     if earlier is not None:
         print("This model was still being trained; that training is stopped, and a new one begins.")
         earlier.stop()
         earlier._ended.wait()
-    options = {"progress": False, **more}
-
-    def work(watch: _Watch) -> History:
-        return train(loss, model, data, opt_state, epochs, each_step=watch, **options)
-
-    return Monitor(work, each_step, id(model))._start()
+    return shown._start(id(model))
 
 
 _running: dict[int, Monitor] = {}  # by the id of the model, which the thread keeps alive
 
 
 class Monitor(Shown):
-    """What `monitor` gives: a training that is going on, or has ended."""
+    """What `monitor` gives: a training that is going on, or has ended. `train` calls it after each step."""
 
-    def __init__(self, work: Callable[[_Watch], History], each_step: Any, key: int) -> None:
-        w = ipywidgets("train(…)")
+    reason = "stopped by the button"
+
+    def __init__(self, work: Callable[..., History], each_step: Any) -> None:
+        w = ipywidgets("history = train(…), and then loss_curve(history),")
         self._button = w.Button(description="Stop", icon="stop", tooltip="finish this step, then stop")
         self._button.on_click(lambda button: self.stop())
         self._status, self._view = w.HTML(said("training …")), w.HTML()
         sentence = "A training monitor: a Stop button, and the loss as it falls, while the notebook's kernel runs."
         super().__init__(w.VBox([self._button, self._status, self._view]), f"<p>{sentence}</p>", sentence)
-        self._watch = _Watch(self._draw, each_step)
-        self._work, self._key = work, key
+        self._work, self._each_step = work, each_step
+        self._stopped = self._stepped = False
+        self._seen: Receipt | None = None
         self._history: History | None = None
         self._error: BaseException | None = None
+        self._begun = threading.Event()  # the first step has been made, or there will be none
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="fluxlite monitor", daemon=True)
+        self._draw = throttle(lambda history: self._show(history, self._text(history)), PAUSE)
+        self._before = 0, time.perf_counter()
 
-    def _start(self) -> Monitor:
-        _running[self._key] = self
+    def _start(self, key: int) -> Monitor:
+        _running[key] = self
         try:
-            self._thread.start()
+            threading.Thread(target=self._run, args=(key,), name="fluxlite monitor", daemon=True).start()
         except BaseException:  # there are no threads to be had: nothing runs
-            _running.pop(self._key, None)
+            _running.pop(key, None)
             raise
-        self._watch.begun.wait()
-        if self._error is not None and not self._watch.stepped:
+        self._begun.wait()
+        if self._error is not None and not self._stepped:
             raise self._error
         return self
 
     def stop(self) -> None:
         """Stop after the step that is going on."""
-        self._watch.stopped = True
+        self._stopped = True
 
     def result(self) -> History:
         """Wait for the end; the history. Raises what stopped the training, if something did.
@@ -149,7 +150,7 @@ class Monitor(Shown):
         try:
             self._wait()
         except KeyboardInterrupt:
-            self._watch.reason = "interrupted"
+            self.reason = "interrupted"
             self.stop()
             self._wait()
         if self._error is not None:
@@ -165,63 +166,43 @@ class Monitor(Shown):
 
     # -- in the thread ---------------------------------------------------------------------------
 
-    def _run(self) -> None:
+    def _run(self, key: int) -> None:
         try:
-            with receipt() as self._watch.seen:
-                self._history = self._work(self._watch)
+            with receipt() as self._seen:
+                self._history = self._work(each_step=self)
         except BaseException as error:  # raised again where the result is asked for
             self._error = error
         finally:
-            _running.pop(self._key, None)
+            _running.pop(key, None)
             try:
-                self._close()
+                self._button.disabled = True
+                how = f"ended: {self._history!r}"
+                if self._error is not None:
+                    how = f"{type(self._error).__name__}: {self._error}"
+                self._show(self._history or getattr(self._error, "history", None), said(how))
             finally:  # nobody is to wait for ever, only because a picture could not be drawn
                 self._ended.set()
-                self._watch.begun.set()
-
-    def _draw(self, history: History, text: str) -> None:
-        page = _page(history) if history.losses else ""
-        self._status.value, self._view.value = text, page  # only now: drawing takes its time, and both are to agree
-
-    def _close(self) -> None:
-        self._button.disabled = True
-        history = self._history or getattr(self._error, "history", None)
-        if history is not None and history.losses:
-            self._view.value = _page(history)
-        how = f"{type(self._error).__name__}: {self._error}" if self._error is not None else f"ended: {history!r}"
-        self._status.value = said(how)
-
-
-def _page(history: History) -> str:
-    """The curve; where it cannot be drawn, why: that is no reason to stop a training."""
-    try:
-        return loss_curve(history)[1]._repr_html_()
-    except Exception as error:
-        return said(f"There is no picture, for it cannot be drawn here: {error}")
-
-
-class _Watch:
-    """What `train` calls after each step: has it drawn from time to time, and stops it when it is asked to."""
-
-    reason = "stopped by the button"
-
-    def __init__(self, draw: Callable[[History, str], None], each_step: Callable | None) -> None:
-        self.stopped = self.stepped = False
-        self.begun = threading.Event()  # the first step has been made, or there will be none
-        self.seen: Receipt | None = None
-        self._each_step = each_step
-        self._draw = throttle(lambda history: draw(history, self._text(history)), PAUSE)
-        self._before = 0, time.perf_counter()
+                self._begun.set()
 
     def __call__(self, history: History) -> bool:
-        self.stepped = True
-        self.begun.set()
+        """Draw from time to time, and say whether to stop."""
+        self._stepped = True
+        self._begun.set()
         self._draw(history)
         if self._each_step is not None and self._each_step(history):
             name = getattr(self._each_step, "__name__", "each_step")
             self.reason = getattr(self._each_step, "reason", f"stopped by {name}")
             return True
-        return self.stopped
+        return self._stopped
+
+    def _show(self, history: History | None, status: str) -> None:
+        page = self._view.value
+        if history is not None and history.losses:
+            try:
+                page = loss_curve(history)[1]._repr_html_()
+            except Exception as error:  # that is no reason to stop a training
+                page = said(f"There is no picture, for it cannot be drawn here: {error}")
+        self._status.value, self._view.value = status, page  # only now: drawing takes its time, and both are to agree
 
     def _text(self, history: History) -> str:
         (steps, then), now = self._before, time.perf_counter()
@@ -231,6 +212,6 @@ class _Watch:
             parts.append(f"loss {history.losses[-1]:.4g}")
         if steps:
             parts.append(f"{(history.steps - steps) / (now - then):,.0f} steps per second, measured here")
-        if self.seen is not None and self.seen.launches:
-            parts.append(f"{self.seen.launches:,} launches")
+        if self._seen is not None and self._seen.launches:
+            parts.append(f"{self._seen.launches:,} launches")
         return "; ".join(parts)

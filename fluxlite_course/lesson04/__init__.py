@@ -1,10 +1,7 @@
 """What notebook 05, the sine-wave RNN, uses: from the kit, from `draw`, and what only this lesson has."""
 
+from .. import answer, check, expect_error, guess, start, todo
 from ..draw.falling import falling
-from ..kit.exercises import check, todo
-from ..kit.expecting import expect_error
-from ..kit.guesses import answer, guess
-from ..kit.starting import start
 from .pictures import by_seed, memories, memory, pairs, playground, predicted, rnn_demo
 from .traps import reaching_back, trained
 

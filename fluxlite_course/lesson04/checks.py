@@ -1,9 +1,6 @@
 """Lesson 05, the sine-wave RNN: checks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -15,24 +12,11 @@ from ..kit.exercises import NotRight, exercise
 from ..kit.vocabulary import expect, on_cpu, refuse, returned, same, wrong_if
 
 
-def _wave() -> tuple[np.ndarray, np.ndarray]:
-    """The lesson's inputs and targets."""
-    return sine_wave.problem()[:2]
-
-
-def _weights() -> tuple[np.ndarray, np.ndarray]:
-    return sine_wave.problem()[2:]
-
-
-def _empty() -> np.ndarray:
-    return np.zeros((1, 6), np.float32)
-
-
 @exercise("05.1", "one step of the network", look_at="the drawing of section 3, from left to right")
-def step(step: Any) -> str:
-    w1, w2 = _weights()
-    h = _empty()
-    for number, x in enumerate(_wave()[0][:3], 1):
+def step(step):
+    xs, _, w1, w2 = sine_wave.problem()
+    h = empty = np.zeros((1, 6), np.float32)
+    for number, x in enumerate(xs[:3], 1):
         given = h.copy()
         out, after = _two(step(x.copy(), given, w1.copy(), w2.copy()))
         joined = np.concatenate([x, h], axis=1)
@@ -51,22 +35,20 @@ def step(step: Any) -> str:
         }
         _right(out, after @ w2, "the memory is right, but the output isn't", slips, f"step {number}: out")
         h = after
-    x, h, w1, w2 = fl.gpu((_wave()[0][0], _empty(), w1, w2))
+    x, h, w1, w2 = fl.gpu((xs[0], empty, w1, w2))
     there = "NumPy's functions, np.concatenate, np.tanh and @: they compute where the arrays are"
     try:
         found = step(x, h, w1, w2)
     except (TypeError, ValueError) as error:
-        words = (
-            "right on the CPU; the check also runs it on the GPU, where your step makes or needs an array on the CPU"
-        )
-        raise NotRight(words, f"the error says: {error}", there) from None
+        words = "the check also runs it on the GPU, where your step makes or needs an array on the CPU"
+        raise NotRight(f"right on the CPU; {words}", f"the error says: {error}", there) from None
     words = "given arrays on the GPU, your step returns one on the CPU"
     wrong_if(any(map(on_cpu, found)), words, expected=there)
     return "three steps as they should be, and one on the GPU with the same lines"
 
 
-def _right(got: Any, wanted: Any, otherwise: str, slips: dict[str, Any], what: str) -> None:
-    def show(array: Any) -> str:
+def _right(got, wanted, otherwise, slips, what):
+    def show(array):
         numbers = " ".join(f"{float(value):.4f}" for value in np.ravel(array)[:3])
         return f"{what} = {numbers}{' …' if np.size(array) > 3 else ''}"
 
@@ -74,7 +56,7 @@ def _right(got: Any, wanted: Any, otherwise: str, slips: dict[str, Any], what: s
     expect(got, wanted, otherwise, slips, show=show, rtol=1e-4)
 
 
-def _two(out_and_h: Any) -> tuple[Any, Any]:
+def _two(out_and_h):
     """What `step` returned, if it has the right form."""
     returned(out_and_h, "step", "return out, h")
     pair = isinstance(out_and_h, tuple)
@@ -89,15 +71,16 @@ def _two(out_and_h: Any) -> tuple[Any, Any]:
 
 
 @exercise("05.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")
-def train_wave(train_wave: Any) -> str:
-    loss = _last(train_wave(*_weights(), *_wave()), "train_wave")
-    _right_loss(loss, "do you use each gradient once, then set it to zero?")
+def train_wave(train_wave):
+    x, y, w1, w2 = sine_wave.problem()
+    _right_loss(_last(train_wave(w1, w2, x, y), "train_wave"), "do you use each gradient once, then set it to zero?")
     return "0.0649: the memory lasts from step to step, and 4,000 updates have been made"
 
 
 @exercise("05.3", "the loop with withgradient", look_at="section 11: what goes into withgradient, and what comes out?")
-def train_again(train_again: Any) -> str:
-    arrays = (*_weights(), *_wave())
+def train_again(train_again):
+    x, y, *weights = sine_wave.problem()
+    arrays = (*weights, x, y)
     on_gpu = w1, w2, x, y = fl.gpu(arrays)
     wanted, paid = fl.receipt(), fl.receipt()
     with wanted:
@@ -110,14 +93,14 @@ def train_again(train_again: Any) -> str:
     wrong_if(tanh > 20, words, f"{tanh} tanh in an epoch of 20 steps", out)
     _right_loss(_last(train_again(*arrays), "train_again"), "does each step go against the gradient, as in w1 -= …?")
     words = "it changes the w1 and w2 that it's given, so a second call goes on from there"
-    kept = all(map(np.array_equal, arrays, _weights()))
+    kept = all(map(np.array_equal, weights, sine_wave.problem()[2:]))
     wrong_if(not kept, words, "w1 -= …", "copies to train: w1, w2 = w1.copy(), w2.copy()")
     words = f"the loss is right, with {extra} launches per step too many"
     wrong_if(extra > 4, words, f"{paid.launches} in an epoch")
     return f"0.0649, with {round((paid.launches or 0) / 20)} launches per step, and nothing is tracked after it"
 
 
-def _last(losses: Any, name: str) -> float:
+def _last(losses, name):
     """The last epoch's loss, whether that or a list of all losses was returned."""
     last = losses[-1] if isinstance(losses, list) and losses else returned(losses, name, "return total")
     words = "the loss that you return is still tracked, with all its steps"
@@ -145,9 +128,9 @@ def _right_loss(loss: float, runaway: str) -> None:
 
 
 @exercise("05.4", "its own wave", look_at="what is the input of the second step, and what is its memory?")
-def continue_wave(continue_wave: Any) -> str:
+def continue_wave(continue_wave):
     w1, w2, _ = sine_wave.train_by_hand()
-    xs = _wave()[0]
+    xs = sine_wave.problem()[0]
     given = continue_wave(xs[0].copy(), 6, w1.copy(), w2.copy())
     returned(given, "continue_wave", "a list of n values")
     one = f"continue_wave returned one {type(given).__name__}"

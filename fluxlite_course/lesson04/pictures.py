@@ -1,4 +1,4 @@
-"""Lesson 05's pictures of the sine wave: the task, the predictions, and how lucky a start can be."""
+"""Lesson 05's pictures of the sine wave: the task, the predictions, how lucky a start can be; and the playground."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from ..draw.widgets import Shown, ipywidgets, said
 from ..sine_wave import TIMES, problem, run, train_by_hand
 
 POINTS = TIMES[:21]
+WAVE = np.sin(TIMES).astype(np.float32)[:, None, None]
+RATES = (0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 def pairs(data: Any) -> Picture:
@@ -30,10 +32,8 @@ def pairs(data: Any) -> Picture:
     arrow = {"arrowstyle": "->", "lw": 2, "shrinkA": 6, "shrinkB": 9}
     axes.annotate("", (POINTS[1], data[1]), (POINTS[0], data[0]), arrowprops=arrow)
     _wave(axes)
-    return show(
-        figure,
-        "A sine wave of 21 points. An arrow leads from the first point, an input, to the second, which is its target.",
-    )
+    words = "An arrow leads from the first point, an input, to the second, which is its target."
+    return show(figure, f"A sine wave of 21 points. {words}")
 
 
 def predicted(data: Any, predictions: Any) -> Picture:
@@ -48,12 +48,9 @@ def predicted(data: Any, predictions: Any) -> Picture:
     axes.plot(POINTS[1:], predictions, "o", mfc="none", mec=ORANGE, ms=12, mew=2, label="predicted")
     _wave(axes, "upper center")
     off = np.abs(predictions - data[1:])
-    worst = int(off.argmax())
-    return show(
-        figure,
-        f"Twenty predictions beside the wave. The worst is {off[worst]:.2f} off, at t = {POINTS[worst + 1]:.1f}; "
-        f"half of them are less than {np.median(off):.2f} off.",
-    )
+    worst = f"The worst is {off.max():.2f} off, at t = {POINTS[off.argmax() + 1]:.1f}"
+    half = f"half of them are less than {np.median(off):.2f} off"
+    return show(figure, f"Twenty predictions beside the wave. {worst}; {half}.")
 
 
 def by_seed(final: Any, line: float) -> Picture:
@@ -71,12 +68,9 @@ def by_seed(final: Any, line: float) -> Picture:
     axes.text(line * 1.04, 0.62, "straight line", color="0.25", fontsize=12)
     axes.set(xlabel="loss after 200 epochs (log scale)", ylabel="(height means\nnothing)", yticks=[], ylim=(-0.6, 0.9))
     axes.set_xticks([0.01, 0.1], ["0.01", "0.1"])
-    lost = int(np.sum(final > line))
-    return show(
-        figure,
-        f"Final losses of {len(final)} seeds, a dot each: from {final.min():.1g} to {final.max():.1g}. "
-        f"{lost} of them {'ends' if lost == 1 else 'end'} above the straight line's {line:.2g}.",
-    )
+    lost, spread = int(np.sum(final > line)), f"from {final.min():.1g} to {final.max():.1g}"
+    above = f"{lost} of them {'ends' if lost == 1 else 'end'} above the straight line's {line:.2g}"
+    return show(figure, f"Final losses of {len(final)} seeds, a dot each: {spread}. {above}.")
 
 
 def _points(values: Any, count: int) -> np.ndarray:
@@ -100,7 +94,7 @@ def memory(w1: Any, w2: Any, step: int) -> Picture:
     if not 1 <= step <= len(points):
         raise ValueError(f"step is a number from 1 to {len(points)}, got {step!r}")
     outputs, kept = (part[:, 0] for part in run(points, w1, w2))
-    x, y, outputs = points.ravel(), targets.ravel(), outputs.ravel()
+    x, y, outputs = map(np.ravel, (points, targets, outputs))
     figure, (left, right) = plots(1, 2, height=3.2, width=10, width_ratios=[2, 1])
     left.plot(np.arange(1, 21), x, color=GREY, linewidth=1)
     left.plot(np.arange(1, step + 1), x[:step], "o", color=BLUE, label="points seen")
@@ -123,14 +117,7 @@ def memories(w1: Any, w2: Any) -> Frames:
     return frames([memory(w1, w2, step) for step in steps], steps, "point", first=5, ms=500)
 
 
-# -- the playground ------------------------------------------------------------------------------------------------
-
-
-RATES = (0.01, 0.03, 0.1, 0.3, 1.0)
-WAVE = np.sin(TIMES).astype(np.float32)[:, None, None]
-
-
-# -- the plain call -------------------------------------------------------------------------------------------------
+# -- the playground: the plain call ----------------------------------------------------------------------------------
 
 
 def rnn_demo(
@@ -167,31 +154,25 @@ def rnn_demo(
 
 
 def _sentence(numbers: dict[str, float], hidden: int, seed: int, carry: bool, closed_loop: bool, lr: float) -> str:
+    lost, one_step, own, own_later = numbers.values()
     memory = f"{many(hidden, 'number')}, {'kept' if carry else 'wiped at each step'}"
     said = f"Memory of {memory}; seed {seed}, learning rate {lr:g}: "
-    if not np.isfinite(numbers["loss"]):
+    if not np.isfinite(lost):
         return said + "the weights grew beyond all bounds. Take a smaller learning rate."
-    lost, line = numbers["loss"], baselines()["straight line"]
+    line = baselines()["straight line"]
     said += f"the loss ends at {lost}, {'above' if lost > line else 'below'} the straight line's {line:.3g}."
     if not closed_loop:
-        return f"{said} One step ahead it misses by {numbers['one_step']} (mean squared error)."
-    return (
-        f"{said} Fed with its own output it misses by {numbers['own']} (mean squared error) up to t = 10, and by "
-        f"{numbers['own_later']} after it; one step ahead, by {numbers['one_step']}."
-    )
+        return f"{said} One step ahead it misses by {one_step} (mean squared error)."
+    both = f"{own} (mean squared error) up to t = 10, and by {own_later} after it"
+    return f"{said} Fed with its own output it misses by {both}; one step ahead, by {one_step}."
 
 
 def baselines() -> dict[str, float]:
     """The losses of two predictions that need no learning."""
     now, target = WAVE[:20], WAVE[1:21]
     line = np.concatenate([now[:1], 2 * now[1:] - now[:-1]])
-    return {
-        "same value": float(np.sum((now - target) ** 2) / 2),
-        "straight line": float(np.sum((line - target) ** 2) / 2),
-    }
-
-
-# -- the picture ----------------------------------------------------------------------------------------------------
+    found = {"same value": now, "straight line": line}
+    return {name: float(np.sum((values - target) ** 2) / 2) for name, values in found.items()}
 
 
 def _figure(losses: list[float], ahead: tuple[Any, Any], own: tuple[Any, Any] | None) -> Any:
@@ -200,10 +181,8 @@ def _figure(losses: list[float], ahead: tuple[Any, Any], own: tuple[Any, Any] | 
     axes[0, 1].set_subplotspec(axes[0, 1].get_gridspec()[:, 1])
     axes[1, 0].sharex(axes[0, 0])
     axes[0, 0].tick_params(labelbottom=False)
-    shown = ahead if own is None else own
-    times = TIMES[1 : 1 + len(shown[0])]
     _draw_wave(axes[0, 0], ahead[0].ravel(), None if own is None else own[0].ravel())
-    _draw_memory(axes[1, 0], times, shown[1][:, 0])
+    _draw_memory(axes[1, 0], (own or ahead)[1][:, 0])
     _draw_loss(axes[0, 1], losses)
     return figure
 
@@ -221,10 +200,10 @@ def _draw_wave(axes: Any, ahead: np.ndarray, own: np.ndarray | None) -> None:
     axes.legend(loc="upper center", ncol=3, fontsize=11, frameon=False, columnspacing=1, handletextpad=0.3)
 
 
-def _draw_memory(axes: Any, times: np.ndarray, memories: np.ndarray) -> None:
+def _draw_memory(axes: Any, memories: np.ndarray) -> None:
     """A row for each number in the memory: a bar points up for a positive value, down for a negative one."""
     memories = np.nan_to_num(memories)
-    longest = float(np.abs(memories).max())
+    times, longest = TIMES[1 : 1 + len(memories)], float(np.abs(memories).max())
     bar = 180 / len(times)  # the bar's width in points
     for row, values in enumerate(memories.T):
         axes.axhline(-row, color="0.85", lw=0.8)
@@ -261,31 +240,24 @@ def playground() -> Shown:
         "carry": w.Dropdown(options=kept, description="memory", **wide),
         "closed_loop": w.Dropdown(options=fed, description="fed with", **wide),
     }
-    status, view = w.HTML(), w.HTML()
-    drawing = _Drawing(controls, status, view)
-    drawing.redraw()
-    for control in controls.values():
-        control.observe(drawing.redraw, names="value")
-    return Shown(w.VBox([*controls.values(), status, view]), view.value, drawing.sentence)
+    status, view, lock = w.HTML(), w.HTML(), threading.Lock()  # changes may come from several threads
+    shown = Shown(w.VBox([*controls.values(), status, view]), "", "")
+    drawn: dict[str, Any] = {}
 
-
-class _Drawing:
-    """Keeps the picture in step with the controls."""
-
-    def __init__(self, controls: dict[str, Any], status: Any, view: Any) -> None:
-        self.controls, self.status, self.view = controls, status, view
-        self.drawn: dict[str, Any] | None = None
-        self.sentence = ""
-        self.lock = threading.Lock()  # changes may come from several threads
-
-    def redraw(self, change: Any = None) -> None:
-        """Train with the controls' current settings. A thread that waited may find it done: the latest setting wins."""
-        with self.lock:
-            wanted = {name: control.value for name, control in self.controls.items()}
-            if wanted == self.drawn:
+    def redraw(change: Any = None) -> None:
+        """Train with the current settings. A thread that waited may find it done: the latest setting wins."""
+        with lock:
+            wanted = {name: control.value for name, control in controls.items()}
+            if wanted == drawn:
                 return
-            self.status.value = said("training …")
+            status.value = said("training …")
             numbers, picture = rnn_demo(**wanted)
-            self.drawn, self.sentence = wanted, repr(picture)
-            self.view.value = picture._repr_html_()
-            self.status.value = said(f"trained: loss {numbers['loss']}")
+            drawn.update(wanted)
+            view.value = shown.page = picture._repr_html_()
+            shown.sentence = picture.sentence
+            status.value = said(f"trained: loss {numbers['loss']}")
+
+    redraw()
+    for control in controls.values():
+        control.observe(redraw, names="value")
+    return shown

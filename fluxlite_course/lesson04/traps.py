@@ -28,17 +28,15 @@ def trained(
     (3.92, 3.81)
     """
     x, y, *start = problem()
-    targets = x if same_point else y
+    targets, empty = x if same_point else y, np.zeros((1, 6), np.float32)
     weights: list[Any] = [fl.param(w) for w in start]  # a gradient is None until the first back
-    empty = np.zeros((1, 6), np.float32)
     w1, w2 = weights
     losses = []
     with np.errstate(all="ignore"):  # with the gradients kept, the numbers overflow
         for _ in range(epochs):
             total, memory = 0.0, empty
             for point, target in zip(x, targets):
-                before = empty if wipe_memory else memory
-                output, after = step(point, before, w1, w2)
+                output, after = step(point, empty if wipe_memory else memory, w1, w2)
                 loss = np.sum((output - target) ** 2) / 2
                 fl.back(loss)
                 for w in weights:

@@ -1,9 +1,5 @@
 """Lesson 06, waiting for the GPU: checks."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 import fluxlite as fl
@@ -14,7 +10,7 @@ from ..kit.exercises import exercise, shown
 from ..kit.vocabulary import described, expect, is_number, on_cpu, refuse, same, wrong_if
 
 
-def _program(x: Any, W: Any) -> Any:
+def _program(x, W):
     """The lesson's program, whose waits the learner counts."""
     h = np.tanh(x @ W)
     first = h[0]
@@ -26,7 +22,7 @@ def _program(x: Any, W: Any) -> Any:
 
 
 @exercise("06.1", "hidden waits, counted", look_at="the table in section 3: who has to know a number?")
-def waits(waits: Any) -> str:
+def waits(waits):
     x = fl.gpu(np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4))
     with fl.receipt() as r, put_aside():
         _program(x, fl.gpu(np.ones((4, 4), np.float32)))
@@ -47,11 +43,11 @@ def waits(waits: Any) -> str:
 
 
 @exercise("06.2", "a stopwatch", look_at="section 4: wait, clock, run, wait, clock")
-def time_it(time_it: Any) -> str:
+def time_it(time_it):
     calls: list[int] = []
 
-    def stopwatch(A: Any, B: Any) -> tuple[Any, float]:
-        def product() -> Any:
+    def stopwatch(A, B):
+        def product():
             calls.append(1)
             return A @ B
 
@@ -78,7 +74,7 @@ def time_it(time_it: Any) -> str:
     return f"{duration(found)} for the product, though three others were in the queue"
 
 
-def _wrong_time(time_it: Any, found: float, right: float, expected: str) -> None:
+def _wrong_time(time_it, found, right, expected):
     names, yours = getattr(getattr(time_it, "__code__", None), "co_names", ()), duration(found)
     here = {"perf_counter", "time", "monotonic", "process_time", "timeit"} & set(names)
     wrong_if(here, "that's this machine's time to simulate it; fl.clock() gives the device's", yours)
@@ -94,11 +90,11 @@ def _wrong_time(time_it: Any, found: float, right: float, expected: str) -> None
     refuse(slips, yours, expected)
 
 
-def _task() -> tuple[Any, list[tuple[Any, Any]]]:
+def _task():
     """A model and forty batches on the simulated device."""
     random = np.random.default_rng(6)
 
-    def numbers(*shape: int) -> Any:
+    def numbers(*shape):
         return random.standard_normal(shape, dtype=np.float32)
 
     model = fl.Chain(fl.Dense.of(numbers(8, 4), numbers(8), np.tanh), fl.Dense.of(numbers(1, 8), None))
@@ -106,14 +102,14 @@ def _task() -> tuple[Any, list[tuple[Any, Any]]]:
     return fl.gpu(model), [fl.gpu((numbers(n, 4), numbers(n, 1))) for n in sizes]
 
 
-def _evaluated(model: Any, batches: list[tuple[Any, Any]]) -> tuple[float, float]:
+def _evaluated(model, batches):
     outs = [(fl.cpu(model(x)), fl.cpu(y)) for x, y in batches]
     right = sum(int(np.sum((out > 0) == (y > 0))) for out, y in outs)
     return right / sum(len(y) for _, y in outs), max(float(fl.mse(out, y)) for out, y in outs)
 
 
 @exercise("06.3", "the hidden waits of a loop", look_at="r.by_line() of a receipt around evaluate(model, batches)")
-def evaluate(evaluate: Any) -> str:
+def evaluate(evaluate):
     model, batches = _task()
     share, worst = _evaluated(model, batches)
     model(batches[0][0])
@@ -145,7 +141,7 @@ def evaluate(evaluate: Any) -> str:
 
 
 @exercise("06.4", "a decision without a wait", look_at="np.minimum and np.where choose on the GPU")
-def clip(clip: Any) -> str:
+def clip(clip):
     random = np.random.default_rng(6)
     direction = random.standard_normal((3, 4)).astype(np.float32)
     direction /= np.linalg.norm(direction)
@@ -162,7 +158,7 @@ def clip(clip: Any) -> str:
     return "long gradients are shortened, short ones kept, and the host never waits"
 
 
-def _clipped(found: Any, direction: np.ndarray, length: float, largest: float) -> None:
+def _clipped(found, direction, length, largest):
     case = f"clip of a gradient of length {length:g} to at most {largest:g}"
     words = f"{case} gives an array of the gradient's shape"
     wrong_if(getattr(found, "shape", None) != direction.shape, words, described(found), "shape (3, 4)")

@@ -6,7 +6,7 @@ from fluxlite.receipts import Seconds, duration
 from simgpu.profile import Counts
 
 from ..draw.frames import Frames, frames
-from ..draw.moments import Order, launches
+from ..draw.moments import launches
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 
 MOST = 24  # launches that still have room in the picture
@@ -20,16 +20,16 @@ def order_at(receipt: Counts, seconds: float) -> Picture:
     orders = launches(receipt)
     if len(orders) > MOST:
         raise ValueError(f"this picture has room for {MOST} launches, got {len(orders)}: take fewer")
-    now = orders[0].asked + seconds
-    waiting, working, done = _places(orders, now)
+    now, numbered = orders[0].asked + seconds, list(enumerate(orders, 1))
+    asked = [number for number, order in numbered if order.went_on > now][:1]
+    waiting = [number for number, order in numbered if order.went_on <= now < order.start]
+    working = [number for number, order in numbered if order.start <= now < order.end]
+    done = [number for number, order in numbered if order.end <= now]
+    columns = (
+        ("the host gives orders", GREY, asked), ("the queue", ORANGE, waiting),
+        ("the GPU works on", BLUE, working), ("done", GREEN, done),
+    )  # fmt: skip
     figure, axes = plots(height=1.1 + 0.35 * ((len(orders) + 3) // 4), width=10)
-    asked = [number for number, order in enumerate(orders, 1) if order.went_on > now][:1]
-    columns = [
-        ("the host gives orders", GREY, asked),
-        ("the queue", ORANGE, waiting),
-        ("the GPU works on", BLUE, working),
-        ("done", GREEN, done),
-    ]
     for column, (title, colour, numbers) in enumerate(columns):
         axes.text(column * 5 + 2, 4.4, title, ha="center", fontsize=13, weight="bold")
         box = {"boxstyle": "round", "facecolor": "white", "edgecolor": colour, "linewidth": 2}
@@ -39,22 +39,11 @@ def order_at(receipt: Counts, seconds: float) -> Picture:
     axes.set(xlim=(-0.5, 19.5), ylim=(3.2 - 0.7 * ((len(orders) - 1) // 4), 5))
     axes.set_axis_off()
     time = Seconds(seconds, receipt.seconds.kind, receipt.seconds.card)
-    return show(figure, _said(time, len(orders), now >= orders[-1].went_on, waiting, working, done))
-
-
-def _places(orders: list[Order], now: float) -> tuple[list[int], list[int], list[int]]:
-    """The numbers of the launches that wait, that the GPU works on, and that are done."""
-    numbered = list(enumerate(orders, 1))
-    waiting = [i for i, order in numbered if order.went_on <= now < order.start]
-    working = [i for i, order in numbered if order.start <= now < order.end]
-    return waiting, working, [i for i, order in numbered if order.end <= now]
-
-
-def _said(time: Seconds, number: int, given: bool, waiting: list[int], working: list[int], done: list[int]) -> str:
-    host = f"the host has given all {number} orders" if given else "the host is still giving orders"
+    host = "the host is still giving orders" if asked else f"the host has given all {len(orders)} orders"
     gpu = f"the GPU works on number {working[0]}" if working else "the GPU has nothing to do"
     queue = f"{len(waiting)} {'waits' if len(waiting) == 1 else 'wait'} in the queue"
-    return f"After {time}: {host}, {queue}, {gpu}, {len(done)} {'is' if len(done) == 1 else 'are'} done."
+    ready = f"{len(done)} {'is' if len(done) == 1 else 'are'} done"
+    return show(figure, f"After {time}: {host}, {queue}, {gpu}, {ready}.")
 
 
 def orders(receipt: Counts) -> Frames:

@@ -1,13 +1,7 @@
 """What notebook 07, CPU against GPU, uses: from the kit, from `draw`, and what only this lesson has."""
 
-from .. import crossing, sine_wave
-from ..crossing import crossover
+from .. import answer, bench, check, crossing, crossover, expect_error, guess, sine_wave, start, todo
 from ..draw import plots, show
-from ..kit.exercises import check, todo
-from ..kit.expecting import expect_error
-from ..kit.guesses import answer, guess
-from ..kit.starting import start
-from ..timing import bench
 from .explorer import crossover_explorer
 from .pictures import phases_figure, program_phases, time_bars
 

@@ -1,9 +1,5 @@
 """Lesson 07, CPU against GPU: checks."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 import fluxlite as fl
@@ -25,7 +21,7 @@ LAUNCHES, COPIES, BYTES = 28 * 4_000, 24, 432
 
 
 @exercise("07.1", "from a receipt to seconds", look_at="the five bars: which is the longest, and what runs meanwhile?")
-def seconds_by_hand(seconds: Any) -> str:
+def seconds_by_hand(seconds):
     given, t4 = number(seconds, "seconds"), preset("NVIDIA T4")
     launches, work = LAUNCHES * t4.launch, LAUNCHES * t4.floor
     copies = COPIES * t4.latency + BYTES / t4.pageable
@@ -55,7 +51,7 @@ _TOLERANCE = 0.02
 
 
 @exercise("07.2", "a bench of your own", look_at="the traps of this section: which of them is still in it?")
-def own_bench(bench: Any) -> str:
+def own_bench(bench):
     x, smaller = (np.zeros((side, side), np.float32) for side in _SIDES)
     once, quick = (float(fl.estimate(np.matmul, a, a, shapes_only=True).seconds) for a in (x, smaller))
     given = _bench_of_product(bench, x, first_use=False)
@@ -72,10 +68,10 @@ def own_bench(bench: Any) -> str:
     return f"{duration(once)} for the product, also after three others, and also for the first of its kind"
 
 
-def _bench_of_product(bench: Any, x: np.ndarray, first_use: bool) -> float:
+def _bench_of_product(bench, x, first_use):
     """What a learner's `bench` reports for a product launched after three others. Only shapes are computed."""
 
-    def run(x: Any) -> Any:
+    def run(x):
         device = fl.gpu_device()
         for _ in range(0 if first_use else 3):
             x @ x
@@ -88,7 +84,7 @@ def _bench_of_product(bench: Any, x: np.ndarray, first_use: bool) -> float:
     return number(getattr(given, "median", given), "what bench returns")
 
 
-def _wrong_bench(bench: Any, given: float, once: float) -> None:
+def _wrong_bench(bench, given, once):
     yours, expected = duration(given), f"{duration(once)} for the product"
     names = getattr(getattr(bench, "__code__", None), "co_names", ())
     order, words = _near(given, preset("NVIDIA T4").library), f"{yours}: you timed the order, not the meal"
@@ -113,7 +109,7 @@ FEWEST, MOST = 25 * STEPS, 27 * STEPS  # launches: 26 per step, and one of these
 @exercise(
     "07.3", "a loop that waits too often", look_at="the receipt's line 'synchronizations', and what float(…) does"
 )
-def fewer_waits(train: Any) -> str:
+def fewer_waits(train):
     _losses(train(*problem()))
     e = fl.estimate(train, *problem(), EPOCHS, like="NVIDIA T4")
     launches, waits = e.receipt.launches or 0, e.receipt.synchronizations
@@ -129,7 +125,7 @@ def fewer_waits(train: Any) -> str:
     return f"loss 0.0649 as before, {counted} in {EPOCHS} epochs instead of {STEPS}"
 
 
-def _losses(history: Any) -> None:
+def _losses(history):
     """Check that a history holds the losses of 200 epochs, one in ten."""
     no_list = not hasattr(history, "__len__")
     wrong_if(no_list, "train returns no list of losses", repr(history), "the history: 20 losses")
@@ -147,7 +143,7 @@ BATCH = 1024
 @exercise(
     "07.4", "read off the crossing", look_at="crossover(1024, …): which copies and which wait does the program have?"
 )
-def read_off(size: Any, times: Any) -> str:
+def read_off(size, times):
     size, times, right = number(size, "size"), number(times, "times"), crossover(BATCH)
     most, yours = right.faster[SIZES[-1]], f"{size:g}, {times:g} times"
     unwaited = times > 2 * most and _near(times, crossover(BATCH, copies=False, wait=False).faster[SIZES[-1]])

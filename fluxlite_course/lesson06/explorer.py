@@ -35,17 +35,11 @@ def alive_crossover(
     """
     crossover(batch, card, copies, wait)  # raises with a better message than we would
     cards = list(cards) or list(PRESETS)
-    knobs = [
-        Knob("card", cards),
-        Knob("batch", [str(size) for size in BATCHES]),
-        Knob("copies", list(COPIES)),
-        Knob("the GPU", list(WAITS)),
-    ]
-    settings = itertools.product(cards, BATCHES, COPIES.values(), WAITS.values())
-    found = [crossover(size, name, *rest) for name, size, *rest in settings]
-    first = [
-        cards.index(card), BATCHES.index(batch), list(COPIES.values()).index(copies), list(WAITS.values()).index(wait)
-    ]  # fmt: skip
+    labels: Any = {"card": cards, "batch": BATCHES, "copies": COPIES, "the GPU": WAITS}
+    values: Any = cards, BATCHES, COPIES.values(), WAITS.values()
+    found = [crossover(size, name, *rest) for name, size, *rest in itertools.product(*values)]
+    first = [list(some).index(value) for some, value in zip(values, (card, batch, copies, wait))]
+    knobs = [Knob(name, list(map(str, some))) for name, some in labels.items()]
     return Alive(_drawing(found), knobs, [f"{each.caption} {each.conclusion}" for each in found], first)
 
 
@@ -60,10 +54,10 @@ def _drawing(found: list[Crossover]) -> Part:
     band = Part("polygon", class_="band", points=Each(map(_band, found)))
     marks = {"recorded": "M-5 4h10l-5-9z", "simulated": "M-4.5-4.5h9v9h-9z"}
     lines = []
-    for device, kind in (("cpu", "recorded"), ("gpu", "simulated")):
-        heights = Each(rounded(_heights(each, device)) for each in found)
-        points = [Part("path", d=marks[kind]) for _ in SIZES]
+    for kind, mark in marks.items():
+        heights = Each(rounded(place(1, float(time) * 1e6)[1] for time in _times(each, kind)) for each in found)
         xs = rounded(place(size, 1)[0] for size in SIZES)
+        points = [Part("path", d=mark) for _ in SIZES]
         lines.append(Part("g", Part("polyline"), *points, class_=kind, xs=xs, ys=heights))
     return drawing(
         640, 456, "Time of one training step by hidden size, on a CPU and on a GPU, both axes logarithmic",
@@ -73,17 +67,15 @@ def _drawing(found: list[Crossover]) -> Part:
     )  # fmt: skip
 
 
-def _heights(found: Crossover, device: str) -> list[float]:
-    times = [timing.median for timing in found.cpu.values()] if device == "cpu" else found.gpu.values()
-    return [place(1, float(time) * 1e6)[1] for time in times]
+def _times(found: Crossover, kind: str) -> Any:
+    return found.gpu.values() if kind == "simulated" else [timing.median for timing in found.cpu.values()]
 
 
 def _band(found: Crossover) -> str:
     """The middle half of the CPU's times."""
-    low, high = zip(*(timing.quartiles for timing in found.cpu.values()))
-    there = [place(size, float(time) * 1e6) for size, time in zip(SIZES, low)]
-    back = [place(size, float(time) * 1e6) for size, time in zip(SIZES, high)][::-1]
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in there + back)
+    both = zip(*(timing.quartiles for timing in found.cpu.values()))
+    low, high = ([place(size, float(time) * 1e6) for size, time in zip(SIZES, times)] for times in both)
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in low + high[::-1])
 
 
 def _axes() -> Iterator[Part]:
@@ -134,26 +126,32 @@ class Explorer(Shown):
         crossover(batch, card, copies, wait)  # raises with a better message than the controls would
         style = {"description_width": "4em"}
         self.card = widgets.Dropdown(options=list(PRESETS), value=card, description="card", style=style)
-        self.batch = widgets.ToggleButtons(options=BATCHES, value=batch, description="batch", style=style)
         moved = [("x, y in and the loss out at each step", True), ("none", False)]
-        self.copies = widgets.ToggleButtons(options=moved, value=copies, description="copies", style=style)
-        waits = [("waited for", True), ("not waited for", False)]
-        self.wait = widgets.ToggleButtons(options=waits, value=wait, description="the GPU", style=style)
-        self.cpu = widgets.ToggleButtons(options=[RECORDED, LIVE], description="the CPU", style=style)
-        for buttons in (self.batch, self.copies, self.wait, self.cpu):
-            buttons.style.button_width = "auto"
-        self.controls = [self.card, self.batch, self.copies, self.wait, self.cpu]
+        self.batch, self.copies, self.wait, self.cpu = buttons = [
+            widgets.ToggleButtons(options=options, value=value, description=name, style=style)
+            for name, options, value in (
+                ("batch", BATCHES, batch), ("copies", moved, copies), ("the GPU", list(WAITS.items()), wait),
+                ("the CPU", [RECORDED, LIVE], RECORDED),
+            )
+        ]  # fmt: skip
+        for each in buttons:
+            each.style.button_width = "auto"
+        self.controls = [self.card, *buttons]
         self.picture, self.words = widgets.HTML(), widgets.HTML()
-        box = widgets.VBox([*self.controls, self.words, self.picture])
+        super().__init__(widgets.VBox([*self.controls, self.words, self.picture]), "", "")
         self._here: dict[int, dict[int, Timing]] = {}  # times measured on this machine, for each batch
         self._lock = threading.Lock()
-        super().__init__(box, *self._drawn())
+        self.redraw()
         for control in self.controls:
             control.observe(self.redraw, names="value")
 
     def redraw(self, change: Any = None) -> None:
         """Show the controls' current settings. If two threads call this, the later one finds the latest settings."""
-        self.page, self.sentence = self._drawn()
+        with self._lock:
+            self.now = self._chosen()
+            self.page = self.picture.value = picture(self.now.figure(), self.now.caption)
+            self.words.value = said(self.now.conclusion)
+            self.sentence = f"{self.now.caption} {self.now.conclusion}"
 
     def alive(self) -> Alive | None:
         """Batch, copies and waiting for the card shown, to choose without a kernel. None for times measured here."""
@@ -161,13 +159,6 @@ class Explorer(Shown):
             return None
         card = self.card.value
         return alive_crossover(self.batch.value, card, self.copies.value, self.wait.value, cards=[card])
-
-    def _drawn(self) -> tuple[str, str]:
-        with self._lock:
-            self.now = self._chosen()
-            self.picture.value = picture(self.now.figure(), self.now.caption)
-            self.words.value = said(self.now.conclusion)
-            return self.picture.value, f"{self.now.caption} {self.now.conclusion}"
 
     def _chosen(self) -> Crossover:
         batch, *rest = self.batch.value, self.card.value, self.copies.value, self.wait.value

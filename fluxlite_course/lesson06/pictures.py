@@ -55,31 +55,17 @@ def time_bars(times: Mapping[str, Seconds], log: bool = False, notes: Mapping[st
     figure, axes = plots(height=0.9 + 0.62 * len(times))
     least, most = min(map(float, times.values())), max(map(float, times.values()))
     for name, seconds in times.items():
-        colour = look(seconds.kind)["color"]
+        colour, at = look(seconds.kind)["color"], (float(seconds), as_written(name))
         hollow = {"color": "white", "edgecolor": colour, "linestyle": "--", "linewidth": 2}
-        axes.barh(
-            as_written(name),
-            float(seconds),
-            height=0.6,
-            **(hollow if seconds.kind == "simulated" else {"color": colour}),
-        )
+        axes.barh(at[1], at[0], height=0.6, **(hollow if seconds.kind == "simulated" else {"color": colour}))
         said = f"{duration(seconds)} {seconds.kind}" + (f", {notes[name]}" if notes and name in notes else "")
-        axes.annotate(
-            as_written(said),
-            (float(seconds), as_written(name)),
-            (6, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=12,
-        )
+        axes.annotate(as_written(said), at, (6, 0), textcoords="offset points", va="center", fontsize=12)
     axes.invert_yaxis()
+    axes.set(xlim=(0, 1.45 * most), xlabel="time")
     if log:
-        decades = most / least
-        axes.set(xscale="log", xlim=(least / 3, most * max(30.0, decades**0.9)))
-    else:
-        axes.set(xlim=(0, 1.45 * most))
+        axes.set(xscale="log", xlim=(least / 3, most * max(30.0, (most / least) ** 0.9)))
+        axes.set(xlabel="time, on a log scale: each bar says its value")
     axes.set_xticks([])
     axes.minorticks_off()
     axes.spines["bottom"].set_visible(False)
-    axes.set(xlabel="time, on a log scale: each bar says its value" if log else "time")
     return figure

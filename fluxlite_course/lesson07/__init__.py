@@ -1,10 +1,6 @@
 """What notebook 08, making the GPU win, uses: from the kit, from `draw`, and what only this lesson has."""
 
-from .. import crossing
-from ..kit.exercises import check, todo
-from ..kit.expecting import expect_error
-from ..kit.guesses import answer, guess
-from ..kit.starting import start
+from .. import answer, check, crossing, expect_error, guess, start, todo
 from .my_report import report
 from .pictures import both_sides, crossing_lines
 from .pictures import waves as at_once

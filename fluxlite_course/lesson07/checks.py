@@ -1,9 +1,5 @@
 """Lesson 08, making the GPU win: checks."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 import fluxlite as fl
@@ -16,32 +12,19 @@ from ..sine_wave import problem, run
 LAUNCHES = 260  # for exercise 08.3
 
 
-def _waves(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The inputs and targets of n different waves. The first is the lesson's."""
-    return problem(waves=n)[:2]
-
-
-def _weights() -> tuple[np.ndarray, np.ndarray]:
-    return problem()[2:]
-
-
-def _loss(w1: Any, w2: Any, x: Any, y: Any) -> Any:
+def _loss(w1, w2, x, y):
     return np.sum(np.mean((run(x, w1, w2)[0] - y) ** 2, axis=1)) / 2
 
 
-_NEAR: dict[str, Any] = {"rtol": 2e-3, "atol": 2e-5}
-
-
-def _of_waves(n: int) -> str:
-    return many(n, "wave")
+_NEAR: dict = {"rtol": 2e-3, "atol": 2e-5}
 
 
 @exercise("08.1", "one loop less", look_at="for point in x: what is the shape of point?")
-def predict(predict: Any) -> str:
-    w1, w2 = fl.gpu(_weights())
+def predict(predict):
+    w1, w2 = fl.gpu(problem()[2:])
     counts = {}
     for n in (1, 64):
-        x, _ = _waves(n)
+        x = problem(waves=n)[0]
         with fl.receipt() as r:
             found = _predictions(predict, fl.gpu(x), w1, w2)
         counts[n] = r.launches or 0
@@ -53,7 +36,7 @@ def predict(predict: Any) -> str:
     return f"{counts[64]} launches for 64 waves, and so for 1,024; {counts[1]} for 1"
 
 
-def _predictions(predict: Any, x: Any, w1: Any, w2: Any) -> Any:
+def _predictions(predict, x, w1, w2):
     try:
         return predict(x, w1, w2)
     except ValueError as error:
@@ -67,15 +50,15 @@ def _predictions(predict: Any, x: Any, w1: Any, w2: Any) -> Any:
         ) from None
 
 
-def _right_predictions(found: Any, x: np.ndarray) -> None:
+def _right_predictions(found, x):
     n, shape = x.shape[1], f"shape {x.shape}"
     if isinstance(found, (list, tuple)):
         word = f"predict returns a {type(found).__name__} of {len(found)}: np.stack makes one array of it"
         raise NotRight(word, expected=shape)
-    words = f"the predictions for {_of_waves(n)} have the shape of x"
+    words = f"the predictions for {many(n, 'wave')} have the shape of x"
     wrong_if(getattr(found, "shape", None) != x.shape, words, described(found), shape)
     wrong_if(on_cpu(found), "the predictions are on the CPU; x was on the GPU", described(found))
-    wanted, values = run(x, *_weights())[0][..., 0], fl.cpu(found)[..., 0]
+    wanted, values = run(x, *problem()[2:])[0][..., 0], fl.cpu(found)[..., 0]
     wrong = np.argwhere(~np.isclose(values, wanted, **_NEAR).T)
     for i, at in wrong[:1]:
         raise NotRight(
@@ -89,7 +72,7 @@ def _right_predictions(found: Any, x: np.ndarray) -> None:
 @exercise(
     "08.2", "a loss for any number of waves", look_at="section 3: the gradient of a sum of 16 is 16 times as long"
 )
-def batch_loss(batch_loss: Any) -> str:
+def batch_loss(batch_loss):
     random = np.random.default_rng(8)
     out, target = random.standard_normal((2, 1, 1), dtype=np.float32)
     right = float(np.sum((out - target) ** 2)) / 2
@@ -110,7 +93,7 @@ def batch_loss(batch_loss: Any) -> str:
     return "for 16 waves as for one: the learning rate keeps its meaning"
 
 
-def _one_number(x: Any) -> float:
+def _one_number(x):
     alone = "return the loss alone: the check asks for its gradient"
     wrong_if(isinstance(x, tuple), alone, type(x).__name__, "one number")
     wrong_if(x is None or np.shape(x) != (), "a loss is one number", described(x), "shape ()")
@@ -118,12 +101,12 @@ def _one_number(x: Any) -> float:
 
 
 @exercise("08.3", "out of the loop", look_at="what does the next step need, and what could wait?")
-def sequence_loss(sequence_loss: Any) -> str:
+def sequence_loss(sequence_loss):
     for n in (1, 3):
-        x, y = _waves(n)
+        x, y, w1, w2 = problem(waves=n)
         with fl.receipt() as r:
-            found, grads = _with_gradients(sequence_loss, *fl.gpu(_weights()), *fl.gpu((x, y)))
-        wanted, wanted_grads = _with_gradients(_loss, *_weights(), x, y)
+            found, grads = _with_gradients(sequence_loss, *fl.gpu((w1, w2, x, y)))
+        wanted, wanted_grads = _with_gradients(_loss, w1, w2, x, y)
         slips = {
             "you also take the mean over the 20 steps: sum them": wanted / 20,
             "the ½ is missing": 2 * wanted,
@@ -131,8 +114,9 @@ def sequence_loss(sequence_loss: Any) -> str:
             "you sum over the waves: see section 3": n * wanted,
         }
         loss = _one_number(found)
-        expect(loss, wanted, "that's not the loss that one_loss gives", slips, yours=f"{loss:.4f} for {_of_waves(n)}",
-               expected=f"{wanted:.4f}", rtol=1e-3, atol=1e-8)  # fmt: skip
+        yours = f"{loss:.4f} for {many(n, 'wave')}"
+        expect(loss, wanted, "that's not the loss that one_loss gives", slips, yours=yours, expected=f"{wanted:.4f}",
+               rtol=1e-3, atol=1e-8)  # fmt: skip
         for name, got, want in zip(("w1", "w2"), grads, wanted_grads):
             words = f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps"
             hint = "inside the loop h stays what step made it: no .data, no new zeros"
@@ -150,13 +134,13 @@ def sequence_loss(sequence_loss: Any) -> str:
     return f"the same loss and gradient with {launches} launches, not 307"
 
 
-def _with_gradients(loss: Any, w1: Any, w2: Any, x: Any, y: Any) -> Any:
+def _with_gradients(loss, w1, w2, x, y):
     return fl.withgradient(lambda w1, w2: loss(w1, w2, x, y), w1, w2)
 
 
 @exercise("08.4", "move once", look_at="which lines of a receipt's by_line() have copies?")
-def train_on_gpu(train_on_gpu: Any) -> str:
-    epochs, given = 6, (*_waves(8), *_weights())
+def train_on_gpu(train_on_gpu):
+    epochs, given = 6, problem(waves=8)
     handed = tuple(array.copy() for array in given)
     with fl.receipt() as r:
         found = train_on_gpu(*handed, epochs)
@@ -185,7 +169,7 @@ def train_on_gpu(train_on_gpu: Any) -> str:
     return f"{into} copies there, {back} back, for {epochs} epochs as for 200"
 
 
-def _right_training(found: Any, given: tuple, epochs: int) -> None:
+def _right_training(found, given, epochs):
     x, y, w1, w2 = given
     losses = []
     for _ in range(epochs):

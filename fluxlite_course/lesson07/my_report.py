@@ -13,11 +13,11 @@ from fluxlite.messages import many, notice
 from fluxlite.writing import write_whole
 
 from ..crossing import Crossover, crossover, simulated, times
+from ..draw.pictures import as_written, plots, show
 from ..kit import exercises, progress
 from ..kit.guesses import question, questions
 from ..sine_wave import problem, train
 
-NAME = "my-gpu-report"
 CARD = "NVIDIA T4"
 BATCH = 64
 
@@ -27,15 +27,13 @@ class Report:
 
     def __init__(self, lines: list[str], crossing: Crossover, folder: Path) -> None:
         self.lines, self.crossing, self.saved = lines, crossing, False
-        self.text_file, self.picture_file = folder / f"{NAME}.txt", folder / f"{NAME}.png"
+        self.text_file, self.picture_file = folder / "my-gpu-report.txt", folder / "my-gpu-report.png"
 
     def __repr__(self) -> str:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
         """The lines as text, which a screen reader reads and you can copy, then the picture with the last line."""
-        from ..draw.pictures import show
-
         title, *lines = (html.escape(line) for line in self.lines[:-1])
         where = f"<p>You find this page in {self.picture_file.name} and, to copy, in {self.text_file.name}.</p>"
         items = "".join(f"<li>{line}</li>" for line in lines)
@@ -44,16 +42,10 @@ class Report:
 
     def figure(self) -> Any:
         """The page as a Matplotlib figure: the lines above, and below them the crossing."""
-        from matplotlib.figure import Figure
-
-        from ..draw.pictures import as_written, plots
-
-        plots()  # for the lessons' style
         wrapped = [textwrap.fill(line, 88) for line in self.lines[1:]]
         rows = sum(text.count("\n") + 1.6 for text in wrapped)
         above, below = 0.7 + 0.23 * rows, 4.2
-        figure = Figure(figsize=(9.5, above + below), layout="constrained")
-        words, axes = figure.subplots(2, 1, gridspec_kw={"height_ratios": [above, below]})
+        figure, (words, axes) = plots(2, 1, above + below, 9.5, height_ratios=[above, below])
         words.axis("off")
         words.set_title(as_written(self.lines[0]), loc="left", fontsize=20)
         words.text(0, 1, as_written("\n\n".join(wrapped)), va="top", fontsize=12, linespacing=1.25)
@@ -74,7 +66,9 @@ def report() -> Report:
     Its times are simulated for an NVIDIA T4 and recorded on a CPU, so you can compare two reports.
     """
     crossing = crossover(batch=BATCH)
-    lines = ["My GPU report", *_progress(), *_open_question(), _receipt(), _waves(), _crossing(crossing)]
+    kinds = "(GPU {1}, CPU {0}.)".format(*crossing.kinds)
+    last = f"CPU against GPU, batch {BATCH}: {crossing.conclusion} {kinds}"
+    lines = ["My GPU report", *_progress(), *_open_question(), _receipt(), _waves(), last]
     page = Report(lines, crossing, progress.path().parent)
     try:
         page.save()
@@ -85,12 +79,12 @@ def report() -> Report:
 
 def _progress() -> list[str]:
     known = progress.read()
-    every = {number: list(exercises.exercises(number)) for number in list(exercises.folders())}
+    every = {number: list(exercises.exercises(number)) for number in exercises.folders()}
     right = {number: sum(known["checks"].get(id) == exercises.RIGHT for id in ids) for number, ids in every.items()}
     done = ", ".join(f"{number}: {right[number]} of {len(every[number])}" for number in every if right[number])
-    right_letters = {id: question.right for number in every for id, question in questions(number).items()}
-    guessed = {id: letter for id, letter in known["guesses"].items() if id in right_letters}
-    hits = sum(letter == right_letters[id] for id, letter in guessed.items())
+    letters = {id: question.right for number in every for id, question in questions(number).items()}
+    guessed = {id: letter for id, letter in known["guesses"].items() if id in letters}
+    hits = sum(letter == letters[id] for id, letter in guessed.items())
     return [
         f"Exercises solved: {sum(right.values())}{f' (lesson {done})' if done else ''}.",
         f"Guesses: {len(guessed)}, {hits} of them right. The wrong ones taught more.",
@@ -112,10 +106,8 @@ def _receipt() -> str:
     epoch = fl.estimate(lambda x, y, w1, w2: train(x, y, w1, w2, epochs=[1]), *arrays, like=CARD)
     assert epoch.receipt.launches is not None  # a simulated GPU always reports them
     launches, seconds, sent = 200 * epoch.receipt.launches, 200 * epoch.seconds, sum(x.nbytes for x in arrays)
-    return (
-        f"The sine-wave RNN, 200 epochs: {launches:,} launches, {sent:,} bytes to the GPU, {seconds}. What takes "
-        "the time is the number of orders, not the bytes."
-    )
+    numbers = f"{launches:,} launches, {sent:,} bytes to the GPU, {seconds}"
+    return f"The sine-wave RNN, 200 epochs: {numbers}. What takes the time is the number of orders, not the bytes."
 
 
 def _waves() -> str:
@@ -127,7 +119,3 @@ def _waves() -> str:
         winner, factor = ("GPU", ratio) if ratio > 1 else ("CPU", 1 / ratio)
         found.append(f"with {many(waves, 'wave')} the {winner} wins, {factor:.2g} times as fast")
     return f"CPU against GPU, 6 hidden units: {'; '.join(found)}. (GPU simulated, CPU recorded.)"
-
-
-def _crossing(crossing: Crossover) -> str:
-    return f"CPU against GPU, batch {BATCH}: {crossing.conclusion} (GPU {crossing.kinds[1]}, CPU {crossing.kinds[0]}.)"

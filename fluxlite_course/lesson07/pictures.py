@@ -1,4 +1,4 @@
-"""Lesson 08's last table: the same work on this machine's CPU and on a simulated card, side by side in each row."""
+"""Lesson 08's lines of time by the number of waves, and its table: the same work on this CPU and a simulated card."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Row(NamedTuple):
         return f"{name}, {times:.1f} times" if times < 9.95 else f"{name}, {times:,.0f} times"
 
 
-class BothSides:
+class BothSides(NamedTuple):
     """What `both_sides` found, as a table with a `Row` for each case."""
 
-    def __init__(self, rows: list[Row], card: str) -> None:
-        self.rows, self.card = rows, card
+    rows: list[Row]
+    card: str
 
     def __repr__(self) -> str:
         gpu, wide = f"{self.card}, simulated", max(len(row.name) for row in self.rows)
@@ -76,9 +76,8 @@ def both_sides(cases: Mapping[str, Case], card: str = "NVIDIA T4", repeats: int 
     (1, 'measured', 23 µs simulated (NVIDIA T4))
     """
     if not cases or repeats < 1:
-        raise ValueError(
-            f"both_sides takes at least one case and one repeat, got {len(cases)} cases, {repeats} repeats"
-        )
+        got = f"{len(cases)} cases, {repeats} repeats"
+        raise ValueError(f"both_sides takes at least one case and one repeat, got {got}")
     card = preset(card).name
     return BothSides([_row(name, run, arrays, card, repeats) for name, (run, arrays) in cases.items()], card)
 
@@ -135,11 +134,10 @@ def _marked(axes: Any, on_cpu: Seconds, on_gpu: Seconds, at: int) -> None:
 def _said(on_cpu: Seconds, on_gpu: Seconds, at: int, cpu: str, gpu: str) -> str:
     times = f"The {cpu} takes {duration(on_cpu)} ({on_cpu.kind}), the {gpu} {duration(on_gpu)} ({on_gpu.kind})."
     ratio = float(on_cpu) / float(on_gpu)
+    winner, factor = (gpu, ratio) if ratio > 1 else (cpu, 1 / ratio)
+    verdict = f"The {winner} is faster, by a factor of about {factor:.2g}."
     if 0.8 < ratio < 1.25:
         verdict = "That's about the same."
-    else:
-        winner, times_faster = (gpu, ratio) if ratio > 1 else (cpu, 1 / ratio)
-        verdict = f"The {winner} is faster, by a factor of about {times_faster:.2g}."
     return f"{many(at, 'wave')} at once. {times} {verdict}"
 
 

@@ -1,10 +1,6 @@
 """What notebook 14, inside a GPU, uses: from the kit, from `draw`, and what only this lesson has."""
 
-from .. import crossing, sine_wave
-from ..kit.exercises import check, todo
-from ..kit.expecting import expect_error
-from ..kit.guesses import answer, guess
-from ..kit.starting import start
+from .. import answer, check, crossing, expect_error, guess, sine_wave, start, todo
 from .pictures import chip, compared, halving, without_barrier
 from .warps import warp, warp_picture
 

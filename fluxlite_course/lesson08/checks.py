@@ -1,9 +1,5 @@
 """Lesson 14, inside a GPU: checks."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 import fluxlite as fl
@@ -25,7 +21,7 @@ _PLAIN = {
 }
 
 
-def _ran(kernel: Any, blocks: Any, threads: Any, arrays: tuple[Any, ...], **why: str) -> Any:
+def _ran(kernel, blocks, threads, arrays, **why):
     """The figures of a launch. `why` says what each kind of error means in this exercise."""
     is_kernel = hasattr(kernel, "figures") and not getattr(kernel, "device", False)
     what = getattr(kernel, "__name__", None) or type(kernel).__name__
@@ -47,11 +43,11 @@ def _numbers(*shape: int, seed: int = 14) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
 
 
-def _like(x: Any, *shape: int) -> Any:
+def _like(x, *shape):
     return fl.gpu(np.zeros(shape, np.float32)) if shape else fl.gpu(np.zeros_like(x))
 
 
-def _same(out: Any, right: np.ndarray, name: str = "out") -> None:
+def _same(out, right, name="out"):
     """Raises `NotRight` for the first element that differs."""
     found = fl.cpu(out)
     wrong = np.argwhere(~np.isclose(found, right, rtol=1e-4, atol=1e-3))
@@ -61,17 +57,17 @@ def _same(out: Any, right: np.ndarray, name: str = "out") -> None:
         raise NotRight(words, f"{found[first]:.4g}", f"{right[first]:.4g}")
 
 
-def _busiest(figures: Any) -> str:
+def _busiest(figures):
     return ", ".join(f"{n:,} {name[:-1] if n == 1 else name}" for name, n in figures.busiest.items() if n)
 
 
-def _score(what: str, figures: Any, par: str) -> str:
+def _score(what, figures, par):
     """As in golf: what the busiest thread reads and writes, below what's right about it."""
     rows = ("your score", _busiest(figures)), ("par", par)
     return "\n".join([what, *(f"      {name:<11} {text}" for name, text in rows)])
 
 
-def _together(figures: Any, what: str) -> None:
+def _together(figures, what):
     """Raises `NotRight` if one thread does what all of a block could share."""
     alone = max(figures.busiest["reads"], figures.busiest["shared reads"])
     words = f"{what}, but one thread reads {alone:,} numbers, and the others watch: add by halves"
@@ -79,7 +75,7 @@ def _together(figures: Any, what: str) -> None:
 
 
 @exercise("14.1", "a map", look_at="twice in section 2: one thread, one element")
-def affine(affine: Any) -> str:
+def affine(affine):
     x = _numbers(1024)
     there, out, right = fl.gpu(x), _like(x), 3 * x + 1
     figures = _ran(
@@ -98,7 +94,7 @@ def affine(affine: Any) -> str:
 
 
 @exercise("14.2", "a guard", look_at="section 3: if i < x.size")
-def pairs(pairs: Any) -> str:
+def pairs(pairs):
     for size, blocks, threads in ((1000, 4, 256), (77, 1, 128), (1024, 4, 256)):
         x = _numbers(size)
         right = x.copy()
@@ -120,7 +116,7 @@ def pairs(pairs: Any) -> str:
 
 
 @exercise("14.3", "neighbours read neighbours", look_at="what do lanes 0 and 1 of a warp read at the same moment?")
-def eight_each(eight_each: Any) -> str:
+def eight_each(eight_each):
     for blocks, threads in ((8, 128), (2, 64)):
         x = _numbers(8 * blocks * threads)
         out = _like(x)
@@ -147,7 +143,7 @@ def eight_each(eight_each: Any) -> str:
 
 
 @exercise("14.4", "a sum by halves", look_at="between which two lines must everyone have finished?")
-def block_sum(block_sum: Any) -> str:
+def block_sum(block_sum):
     x = _numbers(1024)
     out = _like(x, 4)
     figures = _ran(
@@ -166,7 +162,7 @@ def block_sum(block_sum: Any) -> str:
 
 
 @exercise("14.5", "a dot product with few atomics", look_at="section 6, and block_sum: one atomic for each block")
-def dot(dot: Any) -> str:
+def dot(dot):
     for size, blocks in ((2000, 8), (300, 2)):
         x, y = _numbers(size), _numbers(size, seed=15) + 1
         out = _like(x, 1)
@@ -196,7 +192,7 @@ def dot(dot: Any) -> str:
 
 
 @exercise("14.6", "a product by tiles", look_at="each tile: fetch, barrier, use, barrier")
-def by_tiles(by_tiles: Any) -> str:
+def by_tiles(by_tiles):
     for rows, inner, columns in ((64, 64, 64), (32, 48, 64)):
         a, b = _numbers(rows, inner), _numbers(inner, columns, seed=15)
         out = _like(a, rows, columns)
@@ -217,11 +213,7 @@ def by_tiles(by_tiles: Any) -> str:
         words = f"{what} is right, but lanes of a warp take turns at the banks of shared memory"
         asked = sum(line.requests for line in figures.lines if line.is_shared)
         turns = f"{figures.conflicts:,} bank conflicts in {asked:,} requests"
-        wrong_if(
-            figures.conflicts > asked / 2,
-            words,
-            turns,
-            "none: let tx, which differs from lane to lane, be the last index",
-        )
+        none = "none: let tx, which differs from lane to lane, be the last index"
+        wrong_if(figures.conflicts > asked / 2, words, turns, none)
     reads = f"{par} reads, 1 write, {2 * inner} shared reads, {par} shared writes"
     return _score("both products, tile by tile", figures, reads)

@@ -59,10 +59,8 @@ def _multiprocessors(axes: Any) -> None:
     for k in range(LANES):
         _box(axes, 0.2 + 0.355 * (k % 16), 4.7 - 0.36 * (k // 16), 0.27, 0.27, GREEN)
     axes.text(3.0, 3.2, f"{LANES} lanes; a warp is {WARP} threads in step", ha="center", fontsize=11)
-    for y, text in (
-        (2.2, "registers, 256 KB: each thread's own"),
-        (1.3, f"shared memory, 64 KB: {TO_SHARED} cycles away"),
-    ):
+    shared = f"shared memory, 64 KB: {TO_SHARED} cycles away"
+    for y, text in ((2.2, "registers, 256 KB: each thread's own"), (1.3, shared)):
         _box(axes, 0.2, y, 5.6, 0.7, GREEN)
         axes.text(3.0, y + 0.24, text, ha="center", fontsize=11)
 
@@ -92,18 +90,14 @@ def halving(numbers: tuple[int, ...] = (3, 1, 4, 1, 5, 9, 2, 6)) -> Picture:
                 for start in (t, t + len(row)):
                     axes.plot([start, t], [-1.5 * depth + 1.5, -1.5 * depth], color=GREY, linewidth=1.2, zorder=1)
         if depth < len(rounds) - 1:
-            axes.plot(
-                [-0.6, len(numbers) + 0.1], [-1.5 * depth - 0.55] * 2, color=ORANGE, linestyle="--", linewidth=1.5
-            )
-            axes.text(len(numbers) + 0.2, -1.5 * depth - 0.55, "barrier", color=ORANGE, va="center")
+            y, end = -1.5 * depth - 0.55, len(numbers) + 0.1
+            axes.plot([-0.6, end], [y, y], color=ORANGE, linestyle="--", linewidth=1.5)
+            axes.text(len(numbers) + 0.2, y, "barrier", color=ORANGE, va="center")
     axes.set(xlim=(-0.7, len(numbers) + 1.6), ylim=(-1.5 * len(rounds) + 0.9, 0.6))
     axes.set_axis_off()
+    added = f"{len(numbers)} numbers are added up in {len(rounds) - 1} rounds"
     shown = ", then ".join(", ".join(map(str, row)) for row in rounds)
-    return show(
-        figure,
-        f"{len(numbers)} numbers are added up in {len(rounds) - 1} rounds: {shown}. Between two rounds all threads "
-        "wait at a barrier.",
-    )
+    return show(figure, f"{added}: {shown}. Between two rounds all threads wait at a barrier.")
 
 
 def compared(times: dict[str, tuple[Seconds, tuple[float, float] | None]]) -> Picture:

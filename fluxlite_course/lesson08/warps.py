@@ -29,14 +29,12 @@ def warp_picture(traces: Trace | Mapping[str, Trace], number: int = 0) -> Pictur
     """
     columns = _columns_of(traces)
     chosen = {title: _at(trace, number, title) for title, trace in columns.items()}
-    ratios = {"height_ratios": [1, 5]}
-    figure, axes = plots(2, len(columns), _HEIGHT, _WIDTH * len(columns), squeeze=False, gridspec_kw=ratios)
+    figure, axes = plots(2, len(columns), _HEIGHT, _WIDTH * len(columns), squeeze=False, height_ratios=[1, 5])
     for k, (title, touch) in enumerate(chosen.items()):
         _draw_grid(axes[0][k], title, columns[title])
         _draw_memory(axes[1][k], touch)
-    many = len(columns) > 1
-    said = [f"{title}: {touch.sentence}" if many else touch.sentence for title, touch in chosen.items()]
-    return show(figure, " ".join(said))
+    several = len(columns) > 1
+    return show(figure, " ".join(f"{title}: " * several + touch.sentence for title, touch in chosen.items()))
 
 
 def _columns_of(traces: Any) -> Mapping[str, Trace]:
@@ -45,10 +43,8 @@ def _columns_of(traces: Any) -> Mapping[str, Trace]:
     for trace in columns.values():
         if not isinstance(trace, Trace):
             name = getattr(trace, "name", "kernel") if hasattr(trace, "figures") else "kernel"
-            raise TypeError(
-                f"warp takes a trace, or several by their titles, got {type(trace).__name__}: "
-                f"warp({name}.trace(blocks, threads, (x, out)))"
-            )
+            got = f"{type(trace).__name__}: warp({name}.trace(blocks, threads, (x, out)))"
+            raise TypeError(f"warp takes a trace, or several by their titles, got {got}")
     return columns
 
 
@@ -68,23 +64,19 @@ def warp(traces: Trace | Mapping[str, Trace], number: int = 0) -> Warp:
 
 
 class Warp(widgets.Shown):
-    """The widget that `warp` returns. Its controls are ``.before``, ``.after`` and ``.number``: set
-    ``w.number.value = 3``."""
+    """The widget that `warp` returns. Controls: ``.before``, ``.after``, ``.number``; set ``w.number.value = 3``."""
 
     def __init__(self, traces: Trace | Mapping[str, Trace], number: int) -> None:
         module = widgets.ipywidgets("warp_picture(trace)")
         self._traces, self._lock = traces, threading.RLock()
         still = warp_picture(traces, number)  # raises before we show anything
-        steps = min(len(trace) for trace in (traces.values() if isinstance(traces, Mapping) else [traces]))
+        self._last = last = min(map(len, _columns_of(traces).values())) - 1
         self.before = module.Button(description="◀ before", tooltip="the access before")
         self.after = module.Button(description="next ▶", tooltip="the next access")
-        self.number = module.IntSlider(
-            value=number, min=0, max=max(1, steps - 1), description="Access", continuous_update=False
-        )
+        self.number = module.IntSlider(number, 0, max(1, last), description="Access", continuous_update=False)
         self.picture, self.code = module.HTML(), module.HTML()
         box = module.VBox([module.HBox([self.before, self.after, self.number]), self.picture, self.code])
-        super().__init__(box, still._repr_html_(), still.sentence)
-        self._last = steps - 1
+        super().__init__(box, "", "")
         self._show(still)
         self.before.on_click(lambda button: self._go(-1))
         self.after.on_click(lambda button: self._go(1))
@@ -103,14 +95,12 @@ class Warp(widgets.Shown):
             self._show(warp_picture(self._traces, min(self.number.value, self._last)))
 
     def _show(self, still: Picture) -> None:
-        self.page, self.sentence = still._repr_html_(), still.sentence
-        self.picture.value = self.page
+        self.page = self.picture.value = still._repr_html_()
+        self.sentence = still.sentence
         self.code.value = f"<p>The same without buttons: <code>{html.escape(self.call)}</code></p>"
 
 
-# ---------------------------------------------------------------------------------------------
-# Drawing
-# ---------------------------------------------------------------------------------------------
+# -- drawing ------------------------------------------------------------------------------------------------------
 
 
 def _draw_grid(axes: Any, title: str, trace: Trace) -> None:
@@ -120,7 +110,7 @@ def _draw_grid(axes: Any, title: str, trace: Trace) -> None:
     axes.set_title(title, loc="left", fontweight="bold")
     x, y, z = trace.grid
     boxes = min(x, 16), min(y * z, 8)
-    _cells(axes, 0, *boxes, 4.2, 2.4, {trace.chosen % x: {trace.chosen // x}})
+    _cells(axes, 0, *boxes, 4.2, {trace.chosen % x: {trace.chosen // x}})
     axes.text(0, -0.2, f"{_counted('block', x * y * z, *boxes)}: number {trace.chosen:,}", fontsize=11)
     x, y, z = trace.block
     lanes = range(trace.warp * 32, min((trace.warp + 1) * 32, x * y * z))
@@ -130,7 +120,7 @@ def _draw_grid(axes: Any, title: str, trace: Trace) -> None:
     first = max(0, lanes[0] // x - 8)
     shown = {column: {row - first for row in rows} for column, rows in chosen.items()}
     boxes = min(x, 64), min(y * z, 16)
-    _cells(axes, 5.2, *boxes, 4.6, 2.4, shown)
+    _cells(axes, 5.2, *boxes, 4.6, shown)
     axes.text(5.2, -0.2, f"its {_counted('thread', x * y * z, *boxes)}: warp {trace.warp}", fontsize=11)
 
 
@@ -140,13 +130,10 @@ def _counted(what: str, count: int, columns: int, rows: int) -> str:
     return f"{many(count, what)}{some}"
 
 
-def _cells(
-    axes: Any, left: float, columns: int, rows: int, width: float, height: float, chosen: dict[int, set[int]]
-) -> None:
-    w, h = min(width / columns, 0.6), min(height / rows, 0.6)
-    colours = [
-        [BLUE if row in chosen.get(column, ()) else "#e3e8ec" for column in range(columns)] for row in range(rows)
-    ]
+def _cells(axes: Any, left: float, columns: int, rows: int, width: float, chosen: dict[int, set[int]]) -> None:
+    w, h = min(width / columns, 0.6), min(2.4 / rows, 0.6)
+    cells = [[row in chosen.get(column, ()) for column in range(columns)] for row in range(rows)]
+    colours = [[BLUE if dark else "#e3e8ec" for dark in row] for row in cells]
     _mosaic(axes, colours, (left, left + w * columns, h * rows, 0.0), "white")
 
 

@@ -90,7 +90,7 @@ def test_an_interrupt_while_waiting_stops_the_training():
         if history.steps == 4:
             assert waiting.wait(10)
             _thread.interrupt_main()  # as ■ does, while the main thread is in result()
-            while not shown._watch.stopped:
+            while not shown._stopped:
                 time.sleep(0.01)
 
     gate = Gate(3)
@@ -164,9 +164,8 @@ def test_the_words_while_it_runs():
         assert status(shown).startswith("epoch 1 of 3; step 1; loss 4; ") and status(shown).endswith(" launches")
         gate.open.set()
         assert shown.result().steps == 6
-    watch = of_module._Watch(lambda history, text: None, None)
-    watch._before = 10, 0.0
-    assert "steps per second, measured here" in watch._text(History(wanted=2, losses=[1.0], steps=20))
+    shown._before = 10, 0.0
+    assert "steps per second, measured here" in shown._text(History(wanted=2, losses=[1.0], steps=20))
 
 
 def test_where_it_does_not_live_a_sentence_stands():
