@@ -102,4 +102,4 @@ def test_a_lessons_start_inside_ipython_is_enough_and_outside_it_ipython_is_not_
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         for code in (inside, outside)
     ]
-    assert "measured" in outputs[0] and outputs[1] == "False\n"
+    assert "launches          0" in outputs[0] and outputs[1] == "False\n"
