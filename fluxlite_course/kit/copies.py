@@ -110,7 +110,7 @@ def _made(path: Path, content: bytes) -> bool:
 
 
 def _hashes(content: bytes) -> tuple[Any, Any] | None:
-    """A notebook's hash when it was handed out, and now. None if JupyterLab can't open it: half of it is missing, say."""
+    """A notebook's hash when it was handed out, and now. None if it can't be opened: half of it is missing, say."""
     try:
         notebook = json.loads(content)
         return notebook["metadata"]["fluxlite"][HASH], fingerprint(notebook)
