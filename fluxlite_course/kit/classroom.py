@@ -63,9 +63,8 @@ def handin(name: str = "", folder: Path | None = None) -> Path:
         hint = " Guess or check something first." if progress.passing() else " Hand in where your lessons are."
         raise ValueError(f"there is no notebook and no {progress.FILE} in {folder.absolute()}.{hint}")
     target = folder / f"handin-{stem}.zip"
-    about = {"name": name, "version": fluxlite.__version__, "time": datetime.datetime.now().isoformat(),
-             "place": progress.passing()}  # fmt: skip
-    packed = io.BytesIO()
+    now, packed = datetime.datetime.now().isoformat(), io.BytesIO()
+    about = {"name": name, "version": fluxlite.__version__, "time": now, "place": progress.passing()}
     # A date before 1980, as on a computer without a clock, can't be in a zip file.
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
         archive.writestr(ABOUT, json.dumps(about))
@@ -109,6 +108,8 @@ def what_to_say(file: Path, name: str, handed: str = "") -> list[str]:
     lines = [handed or f"Hand in this file: {file.absolute()}"]
     if any(one.endswith(".ipynb") for one in packed):
         lines.append(f"It is signed {name}, and has your notebooks in it as they were last saved.")
+        if progress.FILE not in packed:
+            lines.append("No guess and no check is in it: none was kept in that folder yet.")
     elif (place := progress.passing()) in TO_GET:
         file_menu, notebook_menu = TO_GET[place]
         lines += [
@@ -118,8 +119,6 @@ def what_to_say(file: Path, name: str, handed: str = "") -> list[str]:
         ]
     else:
         lines.append(f"It is signed {name}, and has your guesses and checks in it, but no notebook: none is there.")
-    if any(one.endswith(".ipynb") for one in packed) and progress.FILE not in packed:
-        lines.append("No guess and no check is in it: none was kept in that folder yet.")
     return lines
 
 
