@@ -143,9 +143,6 @@ def _times(ratio: float) -> str:
     return f"{ratio:.1f} times" if ratio < 9.95 else f"{ratio:,.0f} times"
 
 
-# -- the plain call -----------------------------------------------------------------------------------------------
-
-
 def crossover(
     batch: int = 64, card: Any = "NVIDIA T4", copies: bool = True, wait: bool = True, live: bool = False
 ) -> Crossover:
@@ -192,9 +189,6 @@ def arrays(hidden: int, batch: int, dtype: Any = np.float32) -> list[np.ndarray]
     """A step's x, y, memory, w1 and w2, all zeros: use their shapes, or fill them."""
     shapes = (batch, 1), (batch, 1), (batch, hidden), (1 + hidden, hidden), (hidden, 1)
     return [np.zeros(shape, dtype) for shape in shapes]
-
-
-# -- the CPU's times ----------------------------------------------------------------------------------------------
 
 
 @functools.cache

@@ -93,34 +93,30 @@ class Explored(NamedTuple):
 
 EXPLORE = {
     "race": Explored(
-        "A race",
-        "00-start-here",
+        "A race", "00-start-here",
         "One step of training: the CPU computes, one operation after the other. For the GPU, Python only gives orders, "
         "and giving an order takes longer than carrying it out. Move the time, or let it run.",
         race,
     ),
     "timeline": Explored(
-        "Which lines wait",
-        "06-waiting-for-the-gpu",
+        "Which lines wait", "06-waiting-for-the-gpu",
         "A loop that reads a number in each of its 20 steps. The host asks the GPU for work and goes on, until it "
         "needs the number: then it waits. Choose which events you see, and how many.",
         timeline,
     ),
     "crossover": Explored(
-        "When does a GPU win?",
-        "07-cpu-against-gpu",
+        "When does a GPU win?", "07-cpu-against-gpu",
         "One step of training, for networks from 8 to 4,096 wide. Left of the crossing the CPU is faster, right of it "
         "the GPU. Choose a card, and what each step does besides computing.",
         lambda: alive_crossover(cards=CARDS),
     ),
     "tape": Explored(
-        "The tape",
-        "13-under-the-hood",
+        "The tape", "13-under-the-hood",
         "What a gradient keeps of each line of a program: one entry for each result. Then it goes through the entries "
         "from the top down, and each hands its gradient on to what it was made from.",
         tape,
     ),
-}
+}  # fmt: skip
 
 
 def whole_page(name: str, lessons: str = "", back: str = "") -> str:

@@ -92,9 +92,6 @@ def predict(x: Any, w1: Any, w2: Any) -> np.ndarray:
     return fl.cpu(run(x, w1, w2)[0]).ravel()
 
 
-# -- the way back by hand -----------------------------------------------------------------------------------------
-
-
 class Trained(NamedTuple):
     """The weights after training, and each epoch's loss: half the sum of the squared errors of 20 steps."""
 
@@ -132,9 +129,6 @@ def train_by_hand(
                 memory = memory if carry else empty
             losses.append(total)
     return Trained(w1, w2, losses)
-
-
-# -- the program --------------------------------------------------------------------------------------------------
 
 
 def main(arguments: list[str]) -> int:

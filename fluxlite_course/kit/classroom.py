@@ -105,21 +105,19 @@ def what_to_say(file: Path, name: str, handed: str = "") -> list[str]:
     """What to say about a new hand-in: where it's `handed` in, what's in it, what isn't, and what's still to do."""
     with zipfile.ZipFile(file) as archive:
         packed = archive.namelist()
-    lines = [handed or f"Hand in this file: {file.absolute()}"]
+    more, place = [], progress.passing()
     if any(one.endswith(".ipynb") for one in packed):
-        lines.append(f"It is signed {name}, and has your notebooks in it as they were last saved.")
+        has = "your notebooks in it as they were last saved."
         if progress.FILE not in packed:
-            lines.append("No guess and no check is in it: none was kept in that folder yet.")
-    elif (place := progress.passing()) in TO_GET:
+            more = ["No guess and no check is in it: none was kept in that folder yet."]
+    elif place in TO_GET:
         file_menu, notebook_menu = TO_GET[place]
-        lines += [
-            f"It is signed {name}, and has your guesses and checks of this session in it.",
-            f"To get it: {file_menu} {file.name}, Download.",
-            f"Your notebook is not in it, since {place} keeps it elsewhere: {notebook_menu}, and hand in both.",
-        ]
+        has = "your guesses and checks of this session in it."
+        elsewhere = f"Your notebook is not in it, since {place} keeps it elsewhere: {notebook_menu}, and hand in both."
+        more = [f"To get it: {file_menu} {file.name}, Download.", elsewhere]
     else:
-        lines.append(f"It is signed {name}, and has your guesses and checks in it, but no notebook: none is there.")
-    return lines
+        has = "your guesses and checks in it, but no notebook: none is there."
+    return [handed or f"Hand in this file: {file.absolute()}", f"It is signed {name}, and has {has}", *more]
 
 
 def download(file: Path) -> bool:
@@ -193,8 +191,6 @@ class Class:
                 names = ", ".join(f"{label} ({len(set(one.files))} files)" for label, one in several)
                 yield f"{why}; taken together: {names}"
 
-    # -- for the teacher ----------------------------------------------------------------------------------------------
-
     def _table(self) -> str:
         """One row per learner, with lessons side by side: a sign for each exercise. The last row counts those right."""
         ids = {number: [list(exercises.exercises(number)), list(questions(number))] for number in exercises.folders()}
@@ -235,8 +231,8 @@ class Class:
         for one in self.handins:
             words = [TRIED.get(one.checks.get(id, ""), "") for id in checks]
             letters = [one.guesses.get(id, "") for id in guesses]
-            texts = [_no_formula(text) for text in (one.name, ", ".join(one.files))]
-            table.writerow([texts[0], words.count(exercises.RIGHT), texts[1], *words, *letters])
+            files = _no_formula(", ".join(one.files))
+            table.writerow([_no_formula(one.name), words.count(exercises.RIGHT), files, *words, *letters])
         return page.getvalue()
 
     def write_csv(self, file: Path) -> None:
@@ -244,8 +240,6 @@ class Class:
         if file.suffix.lower() != ".csv":
             raise ValueError(f"{file} has another ending than .csv: fluxlite class FOLDER --csv class.csv")
         _write_here(file, self.csv().encode("utf-8-sig"))
-
-    # -- for the wall -------------------------------------------------------------------------------------------------
 
     def on_the_wall(self, number: str) -> str:
         """A lesson's exercises, its questions, and the guesses. Raises `ValueError` for an unknown lesson."""
@@ -286,11 +280,9 @@ def _wide(text: str) -> int:
 
 def _cut(name: str, end: str = "") -> str:
     """A name with its ending, cut to NAME columns."""
-    if _wide(name + end) <= NAME:
-        return name + end
-    while _wide(f"{name}…{end}") > NAME:
-        name = name[:-1]
-    return f"{name}…{end}"
+    while _wide(name + end) > NAME:
+        name = name.removesuffix("…")[:-1] + "…"
+    return name + end
 
 
 def _no_formula(text: str) -> str:

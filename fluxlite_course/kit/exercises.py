@@ -221,13 +221,12 @@ class _Printed(io.StringIO):
     """Collects what a learner's code prints: only the end if there's a lot. The learner's code can't close it."""
 
     def write(self, text: str) -> int:
-        super().write(text)
         if self.tell() > 100 * _MOST:  # not at every line, since cutting takes time
-            kept = self.getvalue()
+            kept = self.getvalue()[-_MOST:]
             self.seek(0)
             self.truncate()
-            super().write(kept[-_MOST:])
-        return len(text)
+            super().write(kept)
+        return super().write(text)
 
     def close(self) -> None:
         pass

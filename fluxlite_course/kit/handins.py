@@ -74,18 +74,12 @@ def collect(folder: Path) -> tuple[list[Handin], list[Remark]]:
         folders.sort()
         if ABOUT in files:  # Safari, for one, unpacks what it downloads
             search.say(place, "an unpacked hand-in is not counted: zip this folder again, or keep the zip file")
-        for name in sorted(files):
-            if name.lower().endswith(OTHER_PACKINGS):
-                search.say(
-                    os.path.join(place, name), "only zip files are read: ask for the one that fluxlite handin made"
-                )
-        for name in sorted(files + folders):
-            if name.lower().endswith(".zip"):
-                search.look_at(Path(place, name))
+        for path in sorted(Path(place, name) for name in files + folders):
+            if path.suffix.lower() in OTHER_PACKINGS and path.name in files:
+                search.say(path, "only zip files are read: ask for the one that fluxlite handin made")
+            elif path.name.lower().endswith(".zip"):
+                search.look_at(path)
     return search.found, search.remarks
-
-
-# -- text from elsewhere ----------------------------------------------------------------------------------------------
 
 
 def printable(text: str) -> str:
@@ -105,9 +99,6 @@ def comparable(name: str) -> str:
     True
     """
     return unicodedata.normalize("NFKC", name).casefold()
-
-
-# -- one file ---------------------------------------------------------------------------------------------------------
 
 
 class _Bounded(io.BufferedReader):
@@ -231,9 +222,6 @@ def _known() -> dict[str, Collection[str]]:
         found |= dict.fromkeys(exercises.exercises(number), (exercises.RIGHT, exercises.NOT_RIGHT, exercises.STOPPED))
         found |= {id: list(it.replies) for id, it in questions(number).items()}
     return found
-
-
-# -- several files of one learner -------------------------------------------------------------------------------------
 
 
 def by_learner(handins: list[Handin], one_learner: Collection[str] = ()) -> list[Handin]:

@@ -14,6 +14,8 @@ from fluxlite.devices.selection import devices
 from fluxlite.receipts.recording import receipt
 from fluxlite.receipts.seconds import Seconds
 
+from ..timing import wait
+
 
 @magics_class
 class DeviceMagics(Magics):
@@ -53,7 +55,7 @@ def _compiled(shell: Any, code: str) -> Any:
 def _reported(run: Callable[[], Any]) -> Any:
     gpus = devices()
     before = [gpu.memory().used or 0 for gpu in gpus]
-    _wait(gpus)
+    wait()
     with receipt() as seen:
         start = time.perf_counter()
         watches = [gpu.stopwatch() for gpu in gpus if gpu.kind_of_time == "measured"]
@@ -61,7 +63,7 @@ def _reported(run: Callable[[], Any]) -> Any:
         asked = time.perf_counter() - start
         for watch in watches:
             watch.stop()
-    _wait(gpus)  # part of the time, but not of what the code asked for
+    wait()  # part of the time, but not of what the code asked for
     seconds = watches[0].seconds() if len(watches) == 1 else time.perf_counter() - start
     rows = {"time": str(Seconds(seconds, "measured") if seen.simulated_seconds is None else seen.seconds)}
     if gpus and seen.simulated_seconds is None:
@@ -72,8 +74,3 @@ def _reported(run: Callable[[], Any]) -> Any:
     print("\n".join(f"{name:<17} {text}" for name, text in rows.items()))
     print(seen if gpus else f"{'GPU':<17} none in use")
     return value
-
-
-def _wait(gpus: list) -> None:
-    for gpu in gpus:
-        gpu.synchronize()
