@@ -27,7 +27,7 @@ else echo "    uv run --python 3.12 --extra lab python -m fluxlite lab  (uv: doc
 exit 1
 endef
 
-.PHONY: help lab test bench site exercises nbgrader wheelhouse colab clean
+.PHONY: help lab test bench site exercises lesson nbgrader wheelhouse colab clean
 
 help:
 	@echo "make lab     install what is needed into .venv, open JupyterLab at the first notebook"
@@ -37,6 +37,7 @@ help:
 	@echo "make clean   remove .venv and everything else that was made here (not your own notebooks)"
 	@echo
 	@echo "make exercises   make the learners' copies of the lessons, and the list of examples, anew"
+	@echo "make lesson      make a new lesson, ARGS=18, whose tests pass: yours to fill"
 	@echo "make nbgrader    make an nbgrader course of the lessons, in nbgrader-course, or ARGS=folder"
 	@echo "make wheelhouse  download all that a class needs without a network, in wheelhouse, or ARGS=\"folder linux-3.12\""
 	@echo "make colab       run the learners' lessons with the versions that Colab has, in .venv-colab, or ARGS=\"--kaggle 03\""
@@ -77,6 +78,10 @@ site:
 exercises:
 	$(call prepare,lab)
 	@.venv/bin/python tools/notebooks.py exercises
+
+lesson:
+	$(call prepare,lab)
+	@.venv/bin/python tools/lesson.py $(ARGS)
 
 nbgrader:
 	$(call prepare,lab)

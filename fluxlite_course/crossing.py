@@ -9,14 +9,15 @@ from __future__ import annotations
 import functools
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import fluxlite as fl
+from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 from simgpu import preset
 
@@ -45,10 +46,8 @@ class Crossover:
     @property
     def smallest(self) -> int | None:
         """The smallest hidden size in the table from which the GPU stays faster. None if there isn't one."""
-        sizes = sorted(self.cpu)
-        losses = [size for size in sizes if self.faster[size] <= 1]
-        winners = [size for size in sizes if not losses or size > losses[-1]]
-        return winners[0] if winners else None
+        last_loss = max((size for size, ratio in self.faster.items() if ratio <= 1), default=0)
+        return min((size for size in self.cpu if size > last_loss), default=None)
 
     @property
     def crossing(self) -> float | None:
@@ -65,17 +64,14 @@ class Crossover:
         """The kind of time for the CPU, and for the GPU."""
         return next(iter(self.cpu.values())).median.kind, next(iter(self.gpu.values())).kind
 
-    # -- in words --------------------------------------------------------------------------------
-
     @property
     def conclusion(self) -> str:
         """Where the lines cross, in words."""
-        sizes = sorted(self.cpu)
-        if self.smallest is None:
-            return f"The CPU is faster at every hidden size from {sizes[0]} to {sizes[-1]}."
+        first, last = min(self.cpu), max(self.cpu)
         if self.crossing is None:
-            return f"The GPU is faster at every hidden size from {sizes[0]} to {sizes[-1]}."
-        wins = f"From {self.smallest} on the GPU wins; at {sizes[-1]} it is {_times(self.faster[sizes[-1]])} as fast."
+            faster = "GPU" if self.smallest else "CPU"
+            return f"The {faster} is faster at every hidden size from {first} to {last}."
+        wins = f"From {self.smallest} on the GPU wins; at {last} it is {_times(self.faster[last])} as fast."
         return f"The lines cross at a hidden size of about {self.crossing:.0f}. {wins}"
 
     @property
@@ -83,11 +79,9 @@ class Crossover:
         """What the GPU's line includes, in words."""
         copies, wait, card = (self.settings[name] for name in ("copies", "wait", "card"))
         moved = "x and y copied in and the loss copied out at each step" if copies else "no copies"
-        if wait:
-            return f"{card}, simulated: {moved}, waited for."
-        if copies:
-            return f"{card}, simulated: {moved}, not waited for (but to copy the loss out waits anyway)."
-        return f"{card}, simulated: {moved}, NOT waited for: a time of ordering, not of working."
+        anyway = " (but to copy the loss out waits anyway)" if copies else ": a time of ordering, not of working"
+        waited = "waited for" if wait else f"{'not' if copies else 'NOT'} waited for{anyway}"
+        return f"{card}, simulated: {moved}, {waited}."
 
     @property
     def caption(self) -> str:
@@ -105,8 +99,6 @@ class Crossover:
         title = f"One training step, batch {self.settings['batch']}"
         return "\n".join([title, head, *rows, self.conclusion, f"CPU: {self.about}", f"GPU: {self.conditions}"])
 
-    # -- as a picture ----------------------------------------------------------------------------
-
     def figure(self) -> Any:
         """The two lines as a Matplotlib figure."""
         from .draw.pictures import plots
@@ -121,9 +113,8 @@ class Crossover:
 
         (cpu, gpu), sizes = self.kinds, sorted(self.cpu)
         looks = look(cpu)
-        axes.fill_between(
-            sizes, *zip(*(_micro(self.cpu[n].quartiles) for n in sizes)), color=looks["color"], alpha=0.25, linewidth=0
-        )
+        quartiles = zip(*(_micro(self.cpu[n].quartiles) for n in sizes))
+        axes.fill_between(sizes, *quartiles, color=looks["color"], alpha=0.25, linewidth=0)
         axes.plot(sizes, _micro([self.cpu[n].median for n in sizes]), label=f"CPU, {cpu}", **looks)
         name = f"{as_written(self.settings['card'])}, {gpu}"
         axes.plot(sizes, _micro([self.gpu[n] for n in sizes]), label=name, **look(gpu))
@@ -152,9 +143,6 @@ def _times(ratio: float) -> str:
     return f"{ratio:.1f} times" if ratio < 9.95 else f"{ratio:,.0f} times"
 
 
-# -- the plain call -----------------------------------------------------------------------------------------------
-
-
 def crossover(
     batch: int = 64, card: Any = "NVIDIA T4", copies: bool = True, wait: bool = True, live: bool = False
 ) -> Crossover:
@@ -169,9 +157,8 @@ def crossover(
     >>> round(c.crossing), c.smallest
     (272, 512)
     """
-    if live:
-        return compared(measured(batch), HERE, batch, card, copies, wait)
-    return compared(recorded(batch), described(record()), batch, card, copies, wait)
+    cpu, about = (measured(batch), HERE) if live else (recorded(batch), described(record()))
+    return compared(cpu, about, batch, card, copies, wait)
 
 
 def compared(cpu: dict[int, Timing], about: str, batch: int, card: Any, copies: bool, wait: bool) -> Crossover:
@@ -204,22 +191,18 @@ def arrays(hidden: int, batch: int, dtype: Any = np.float32) -> list[np.ndarray]
     return [np.zeros(shape, dtype) for shape in shapes]
 
 
-# -- the CPU's times ----------------------------------------------------------------------------------------------
-
-
 @functools.cache
 def record(name: str = RECORD) -> dict[str, Any]:
     """A record that ``python -m benchmarks.record_cpu`` wrote. Raises `ValueError` for an unknown name."""
-    path = os.path.join(os.path.dirname(__file__), "recorded", f"{name}.json")
-    if not os.path.exists(path):
+    path = Path(__file__).with_name("recorded") / f"{name}.json"
+    if not path.exists():
         raise ValueError(f"there is no record {name!r}")
-    with open(path, encoding="utf-8") as file:
-        return dict(json.load(file))
+    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def described(record: Mapping[str, Any]) -> str:
     """Where and when a record was made."""
-    threads = "1 thread" if record["threads"] == 1 else f"{record['threads']} threads"
+    threads = many(record["threads"], "thread")
     return f"{record['cpu']}, {threads}, NumPy {record['numpy']}, recorded on {record['date']}."
 
 
@@ -262,23 +245,20 @@ def step_times(hidden: int, batch: int, dtype: Any = np.float32) -> Timing:
 def prepared(hidden: int, batch: int, dtype: Any = np.float32) -> Callable[[], Any]:
     """A training step on the CPU as a function to time. It has run once already."""
     random = np.random.default_rng(1)
-    x, y, memory, w1, w2 = arrays(hidden, batch, dtype)
-    for array in (x, y, memory, w1, w2):
+    x, y, memory, w1, w2 = made = arrays(hidden, batch, dtype)
+    for array in made:
         array[...] = random.standard_normal(array.shape, np.float32) / np.sqrt(array.shape[-1])
-
-    def run() -> Any:
-        return training_step(x, y, memory, w1, w2, rate=0.0)  # a rate of 0 takes the same work, and keeps the numbers
-
+    # A rate of 0 takes the same work, and keeps the numbers.
+    run = functools.partial(training_step, x, y, memory, w1, w2, rate=0.0)
     run()
     return run
 
 
 def mean_time(run: Callable[[], Any], at_least: float = 2e-3) -> float:
     """The mean time of enough runs to fill this many seconds, since one run is too short for the clock."""
-    start, count = time.perf_counter(), 0
-    while True:
+    start, count, passed = time.perf_counter(), 0, 0.0
+    while passed < at_least:
         run()
         count += 1
         passed = time.perf_counter() - start
-        if passed >= at_least:
-            return passed / count
+    return passed / count

@@ -92,9 +92,6 @@ def predict(x: Any, w1: Any, w2: Any) -> np.ndarray:
     return fl.cpu(run(x, w1, w2)[0]).ravel()
 
 
-# -- the way back by hand -----------------------------------------------------------------------------------------
-
-
 class Trained(NamedTuple):
     """The weights after training, and each epoch's loss: half the sum of the squared errors of 20 steps."""
 
@@ -134,47 +131,37 @@ def train_by_hand(
     return Trained(w1, w2, losses)
 
 
-# -- the program --------------------------------------------------------------------------------------------------
-
-
-class Stopwatch:
-    """The seconds from each `lap` to the next."""
-
-    def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self.last = time.perf_counter()
-
-    def lap(self, name: str) -> None:
-        now = time.perf_counter()
-        self.laps[name] = now - self.last
-        self.last = now
-
-
 def main(arguments: list[str]) -> int:
-    watch = Stopwatch()
+    laps, last = {}, time.perf_counter()
+
+    def lap(name: str) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        laps[name], last = now - last, now
+
     from .draw.pictures import plots
 
     figure, axes = plots()
-    watch.lap("import Matplotlib")
+    lap("import Matplotlib")
     device = fl.require_gpu() if "--gpu" in arguments else fl.get_device("CPU")
     with fl.cuda.time_range("data and weights"):
         x, y, w1, w2 = device(problem())
-    watch.lap("data and weights")
+    lap("data and weights")
     with fl.cuda.time_range("train: first epoch"):
         train(x, y, w1, w2, epochs=[1])
         device.synchronize()  # if you stop the clock before the GPU is done, the time is too short
-    watch.lap("train: first epoch")
+    lap("train: first epoch")
     with fl.cuda.time_range("train: 199 epochs"):
         history = train(x, y, w1, w2, epochs=range(2, 201))
         device.synchronize()
-    watch.lap("train: 199 epochs")
+    lap("train: 199 epochs")
     axes.plot(fl.cpu(y).ravel(), "o", label="actual")
     axes.plot(predict(x, w1, w2), "o", markerfacecolor="none", label="predicted")
     axes.legend()
     figure.savefig(io.BytesIO())
-    watch.lap("predict and plot")
+    lap("predict and plot")
     print(f"loss {history[-1]:.4f}")
-    print(json.dumps(watch.laps))
+    print(json.dumps(laps))
     return 0
 
 

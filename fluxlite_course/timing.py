@@ -62,17 +62,18 @@ def bench(f: Callable[[], Any], repeats: int = 7) -> Timing:
 
 
 def _once(f: Callable[[], Any]) -> Seconds:
-    _wait()
+    wait()
     device, others = gpu_device() or CPU, len(devices()) > 1
     start, watch = clock(), device.stopwatch()
     f()
     watch.stop()
     if others:  # one GPU's own clock knows nothing of the others
-        _wait()
+        wait()
         return clocked(clock() - start)
     return clocked(watch.seconds())
 
 
-def _wait() -> None:
+def wait() -> None:
+    """Until all devices in use have done what they were asked for."""
     for device in devices():
         device.synchronize()

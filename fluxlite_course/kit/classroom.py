@@ -19,7 +19,7 @@ import textwrap
 import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,8 @@ from fluxlite.messages import many
 from fluxlite.writing import write_whole
 
 from . import exercises, progress
-from .asked import Asked, asked
 from .copies import FOLDER
-from .guesses import Question, question, questions
+from .guesses import Asked, Question, asked, question, questions
 from .handins import ABOUT, Handin, Remark, by_learner, collect, comparable
 
 # For the last row of a room: at most this many characters per line, per option, and per bar.
@@ -64,9 +63,8 @@ def handin(name: str = "", folder: Path | None = None) -> Path:
         hint = " Guess or check something first." if progress.passing() else " Hand in where your lessons are."
         raise ValueError(f"there is no notebook and no {progress.FILE} in {folder.absolute()}.{hint}")
     target = folder / f"handin-{stem}.zip"
-    about = {"name": name, "version": fluxlite.__version__, "time": datetime.datetime.now().isoformat(),
-             "place": progress.passing()}  # fmt: skip
-    packed = io.BytesIO()
+    now, packed = datetime.datetime.now().isoformat(), io.BytesIO()
+    about = {"name": name, "version": fluxlite.__version__, "time": now, "place": progress.passing()}
     # A date before 1980, as on a computer without a clock, can't be in a zip file.
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
         archive.writestr(ABOUT, json.dumps(about))
@@ -107,21 +105,19 @@ def what_to_say(file: Path, name: str, handed: str = "") -> list[str]:
     """What to say about a new hand-in: where it's `handed` in, what's in it, what isn't, and what's still to do."""
     with zipfile.ZipFile(file) as archive:
         packed = archive.namelist()
-    lines = [handed or f"Hand in this file: {file.absolute()}"]
+    more, place = [], progress.passing()
     if any(one.endswith(".ipynb") for one in packed):
-        lines.append(f"It is signed {name}, and has your notebooks in it as they were last saved.")
-    elif (place := progress.passing()) in TO_GET:
+        has = "your notebooks in it as they were last saved."
+        if progress.FILE not in packed:
+            more = ["No guess and no check is in it: none was kept in that folder yet."]
+    elif place in TO_GET:
         file_menu, notebook_menu = TO_GET[place]
-        lines += [
-            f"It is signed {name}, and has your guesses and checks of this session in it.",
-            f"To get it: {file_menu} {file.name}, Download.",
-            f"Your notebook is not in it, since {place} keeps it elsewhere: {notebook_menu}, and hand in both.",
-        ]
+        has = "your guesses and checks of this session in it."
+        elsewhere = f"Your notebook is not in it, since {place} keeps it elsewhere: {notebook_menu}, and hand in both."
+        more = [f"To get it: {file_menu} {file.name}, Download.", elsewhere]
     else:
-        lines.append(f"It is signed {name}, and has your guesses and checks in it, but no notebook: none is there.")
-    if any(one.endswith(".ipynb") for one in packed) and progress.FILE not in packed:
-        lines.append("No guess and no check is in it: none was kept in that folder yet.")
-    return lines
+        has = "your guesses and checks in it, but no notebook: none is there."
+    return [handed or f"Hand in this file: {file.absolute()}", f"It is signed {name}, and has {has}", *more]
 
 
 def download(file: Path) -> bool:
@@ -154,12 +150,15 @@ class Class:
 
     def __init__(self, handins: list[Handin], remarks: list[Remark]) -> None:
         self.handins, self.remarks = handins, remarks
-        shown = [comparable(_cut(one.name)) for one in handins]  # long names may only differ where they're cut
-        times, seen = Counter(shown), Counter[str]()
-        self.labels = []
-        for one, name in zip(handins, shown):
-            seen[name] += 1
-            self.labels.append(_cut(one.name, f" #{seen[name]}" if times[name] > 1 else ""))
+        self.namesakes: dict[str, list[Handin]] = {}  # long names may only differ where they're cut
+        for one in handins:
+            self.namesakes.setdefault(comparable(_cut(one.name)), []).append(one)
+        self.labels = [self._label(one) for one in handins]
+
+    def _label(self, one: Handin) -> str:
+        """A learner's name, with a number if others have it, too."""
+        same = self.namesakes[comparable(_cut(one.name))]
+        return _cut(one.name, f" #{[each is one for each in same].index(True) + 1}" if same[1:] else "")
 
     def __repr__(self) -> str:
         table = [self._table()] if self.handins else ["nobody has handed in"]
@@ -167,96 +166,73 @@ class Class:
 
     def notes(self) -> list[str]:
         """What to say about learners and files, as one block of lines. Maybe none."""
-        said = [*self._replaced(), *self._of_one_name(), *self._taken_together(), *map(str, self.remarks[:NOTES])]
+        said = [*self._of_learners(), *map(str, self.remarks[:NOTES])]
         if others := dict.fromkeys(remark.file for remark in self.remarks[NOTES:]):
             said.append(f"There are remarks on these, too: {', '.join(others)}")
         wrapped = (textwrap.wrap(line, SCREEN, subsequent_indent="  ", break_on_hyphens=False) for line in said)
         return ["\n".join(line for lines in wrapped for line in lines)] if said else []
 
-    def _replaced(self) -> list[str]:
-        """Learners with a guess that a later file answers differently, and the files."""
-        return [
-            f"{label} guessed {', '.join(one.replaced)} differently in {_files(one)}; the last counts"
-            for label, one in zip(self.labels, self.handins)
-            if one.replaced
-        ]
-
-    def _of_one_name(self) -> list[str]:
-        """Learners that share a name and can't be told apart, each with their file."""
-        files: dict[str, list[str]] = {}
-        for label, one in zip(self.labels, self.handins):
-            files.setdefault(comparable(_cut(one.name)), []).append(f"{label} is {_files(one)}")
-        # The name isn't repeated there: it's text from elsewhere, and a shell would run what is in it.
-        question = "Is it one learner? Add --one-learner and the name."
-        return [
-            f"{len(each)} learners with the same name, each counted: {'; '.join(each)}. {question}"
-            for each in files.values()
-            if len(each) > 1
-        ]
-
-    def _taken_together(self) -> list[str]:
-        """Learners who handed in more than once, and still get one row."""
-        again = "handed in more than once"
+    def _of_learners(self) -> Iterator[str]:
+        """Whose guesses a later file answers differently, who shares a name, who handed in more than once."""
+        learners = list(zip(self.labels, self.handins))
+        for label, one in learners:
+            if one.replaced:
+                yield f"{label} guessed {', '.join(one.replaced)} differently in {_files(one)}; the last counts"
+        for same in self.namesakes.values():
+            if same[1:]:
+                files = "; ".join(f"{self._label(one)} is {_files(one)}" for one in same)
+                # The name isn't repeated there: it's text from elsewhere, and a shell would run what is in it.
+                question = "Is it one learner? Add --one-learner and the name."
+                yield f"{len(same)} learners with the same name, each counted: {files}. {question}"
         by_name = "handed in from Colab, Kaggle or Binder, where the name alone tells who it is"
-        labels: dict[str, list[str]] = {again: [], by_name: []}
-        for label, one in zip(self.labels, self.handins):
-            if len(one.files) > 1:
-                labels[by_name if one.place else again].append(f"{label} ({len(set(one.files))} files)")
-        return [f"{why}; taken together: {', '.join(names)}" for why, names in labels.items() if names]
-
-    # -- for the teacher ----------------------------------------------------------------------------------------------
+        for why, passing in ("handed in more than once", False), (by_name, True):
+            several = [(label, one) for label, one in learners if len(one.files) > 1 and bool(one.place) is passing]
+            if several:
+                names = ", ".join(f"{label} ({len(set(one.files))} files)" for label, one in several)
+                yield f"{why}; taken together: {names}"
 
     def _table(self) -> str:
         """One row per learner, with lessons side by side: a sign for each exercise. The last row counts those right."""
-        shown = [number for number in list(exercises.folders()) if self._begun(number)]
-        widths = [max(len(exercises.exercises(number)), len(questions(number)), 2) + 1 for number in shown]
-        rows = [("", shown, "all"), *self._rows(shown), ("", [], "")]
-        rows += _below_each_other("right: .1 .2 …", [[self._right(id) for id in _ids(n)] for n in shown])
-        rows += _below_each_other("guessed: A B …", [[self._hits(id) for id in questions(n)] for n in shown])
+        ids = {number: [list(exercises.exercises(number)), list(questions(number))] for number in exercises.folders()}
+        begun = {id for one in self.handins for id in (*one.checks, *one.guesses)}
+        shown = {number: (checks, asks) for number, (checks, asks) in ids.items() if begun & {*checks, *asks}}
+        widths = [max(len(checks), len(asks), 2) + 1 for checks, asks in shown.values()]
+        rows: list[tuple[str, list[str], str]] = [("", list(shown), "all")]
+        for label, one in zip(self.labels, self.handins):
+            signs = ["".join(SIGNS[one.checks.get(id, "")] for id in checks) for checks, _ in shown.values()]
+            rows.append((label, signs, str(sum(word == exercises.RIGHT for word in one.checks.values()))))
+        rows.append(("", [], ""))
+        rows += _below_each_other(
+            "right: .1 .2 …", [[self._right(id) for id in checks] for checks, _ in shown.values()]
+        )
+        hits = [[self._guessed(id)[question(id).right] for id in asks] for _, asks in shown.values()]
+        rows += _below_each_other("guessed: A B …", hits)
         indent = max(_wide(label) for label, _, _ in rows) + 2
         legend = "+ right, - tried, . not yet   counts: 2 above 1 is 21"
-        lines = [f"{_learners(self.handins)}   {legend}", ""]
+        lines = [f"{many(len(self.handins), 'learner')}   {legend}", ""]
         for label, cells, total in rows:
             padded = "".join(f"{cell:<{width}}" for cell, width in zip(cells, widths))
             lines.append(f"{label}{' ' * (indent - _wide(label))}{padded}{total:>3}".rstrip())
         return "\n".join(lines)
 
-    def _rows(self, shown: list[str]) -> list[tuple[str, list[str], str]]:
-        """For each learner: their label, the signs for each lesson, and how many are right in total."""
-        return [
-            (
-                label,
-                ["".join(SIGNS[one.checks.get(id, "")] for id in _ids(number)) for number in shown],
-                str(sum(word == exercises.RIGHT for word in one.checks.values())),
-            )
-            for label, one in zip(self.labels, self.handins)
-        ]
-
-    def _begun(self, number: str) -> bool:
-        ids = {*_ids(number), *questions(number)}
-        return any(ids & {*one.checks, *one.guesses} for one in self.handins)
-
     def _right(self, id: str) -> int:
         return sum(one.checks.get(id) == exercises.RIGHT for one in self.handins)
-
-    def _hits(self, id: str) -> int:
-        return self._guessed(id)[question(id).right]
 
     def _guessed(self, id: str) -> Counter[str]:
         return Counter(one.guesses[id] for one in self.handins if id in one.guesses)
 
     def csv(self) -> str:
         """One row per learner: name, number right, files, a word for each exercise, a letter for each guess."""
-        checks = [id for number in list(exercises.folders()) for id in _ids(number)]
-        guesses = [id for number in list(exercises.folders()) for id in questions(number)]
+        checks = [id for number in exercises.folders() for id in exercises.exercises(number)]
+        guesses = [id for number in exercises.folders() for id in questions(number)]
         page = io.StringIO(newline="")
         table = csv.writer(page)
         table.writerow(["learner", "right", "files", *checks, *guesses])
         for one in self.handins:
             words = [TRIED.get(one.checks.get(id, ""), "") for id in checks]
             letters = [one.guesses.get(id, "") for id in guesses]
-            texts = [_no_formula(text) for text in (one.name, ", ".join(one.files))]
-            table.writerow([texts[0], words.count(exercises.RIGHT), texts[1], *words, *letters])
+            files = _no_formula(", ".join(one.files))
+            table.writerow([_no_formula(one.name), words.count(exercises.RIGHT), files, *words, *letters])
         return page.getvalue()
 
     def write_csv(self, file: Path) -> None:
@@ -265,11 +241,9 @@ class Class:
             raise ValueError(f"{file} has another ending than .csv: fluxlite class FOLDER --csv class.csv")
         _write_here(file, self.csv().encode("utf-8-sig"))
 
-    # -- for the wall -------------------------------------------------------------------------------------------------
-
     def on_the_wall(self, number: str) -> str:
         """A lesson's exercises, its questions, and the guesses. Raises `ValueError` for an unknown lesson."""
-        lines = [f"lesson {number}   {_learners(self.handins)}", ""]
+        lines = [f"lesson {number}   {many(len(self.handins), 'learner')}", ""]
         for id, exercise in exercises.exercises(number).items():
             right = self._right(id)
             tried = sum(id in one.checks for one in self.handins) - right
@@ -281,18 +255,10 @@ class Class:
         return "\n".join(lines)
 
 
-def _learners(handins: list[Handin]) -> str:
-    return many(len(handins), "learner")
-
-
 def _files(one: Handin) -> str:
     """A learner's files, at most six of them."""
     files = list(dict.fromkeys(one.files))
     return ", ".join(files[:6]) + (f" and {len(files) - 6} more" if len(files) > 6 else "")
-
-
-def _ids(number: str) -> list[str]:
-    return list(exercises.exercises(number))
 
 
 def _below_each_other(label: str, counts: list[list[int]]) -> list[tuple[str, list[str], str]]:
@@ -314,11 +280,9 @@ def _wide(text: str) -> int:
 
 def _cut(name: str, end: str = "") -> str:
     """A name with its ending, cut to NAME columns."""
-    if _wide(name + end) <= NAME:
-        return name + end
-    while _wide(f"{name}…{end}") > NAME:
-        name = name[:-1]
-    return f"{name}…{end}"
+    while _wide(name + end) > NAME:
+        name = name.removesuffix("…")[:-1] + "…"
+    return name + end
 
 
 def _no_formula(text: str) -> str:

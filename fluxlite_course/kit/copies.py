@@ -7,6 +7,7 @@ version may replace it, since nothing was written in it. Otherwise the newer one
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any
 from fluxlite.writing import write_whole
 
 FOLDER = "my-course"  # for learners' copies
-
 HASH, VERSION, LESSON = "sources", "version", "lesson"
 
 
@@ -40,10 +40,9 @@ def hand_out(target: Path, source: Path | None = None) -> list[str]:
     ...     Path(folder, "00-start-here.ipynb").exists()
     True
     """
-    source = learner_folder() if source is None else source
     target.mkdir(parents=True, exist_ok=True)
-    lines = [_hand_out_one(file, target / file.name) for file in sorted(source.glob("*.ipynb"))]
-    return [line for line in lines if line]
+    files = sorted((source or learner_folder()).glob("*.ipynb"))
+    return [line for file in files if (line := _hand_out_one(file, target / file.name))]
 
 
 def _hand_out_one(file: Path, copy: Path) -> str:
@@ -51,20 +50,27 @@ def _hand_out_one(file: Path, copy: Path) -> str:
     if _made(copy, fresh):
         return ""
     theirs = copy.read_bytes()
-    if _torn(theirs):
+    known, newest = _hashes(theirs), _hashes(fresh)
+    if known is None:
         return _repaired(copy, theirs, fresh)
-    if _handed_out(theirs) == _handed_out(fresh):
+    if known[:1] == newest[:1]:  # type: ignore[index]
         return ""  # they have this version, edited or not
-    if _unchanged(theirs):
+    version = json.loads(fresh)["metadata"]["fluxlite"][VERSION]
+    if known[0] == known[1]:
         write_whole(copy, fresh)
-        return f"{copy.name} is new, version {_about(fresh).get(VERSION)}; yours was as it was handed out."
-    newer = copy.with_name(f"{copy.stem}.v{_about(fresh).get(VERSION)}{copy.suffix}")
-    return _beside(newer, fresh, copy)
+        return f"{copy.name} is new, version {version}; yours was as it was handed out."
+    for number in itertools.count(1):  # the new version's name may also have an edited file by now
+        newer = copy.with_name(f"{copy.stem}.v{version}{f'-{number}' if number > 1 else ''}{copy.suffix}")
+        if _made(newer, fresh):
+            return f"{newer.name} is new. {copy.name} has your work in it and stays as it is."
+        if (_hashes(newer.read_bytes()) or known)[:1] == newest[:1]:  # type: ignore[index]
+            break
+    return ""
 
 
 def _repaired(copy: Path, theirs: bytes, fresh: bytes) -> str:
     """Replace a notebook that can't be opened any more, and keep what's left of it."""
-    if fresh.startswith(theirs):  # nothing of theirs was in it
+    if fresh.startswith(theirs):
         write_whole(copy, fresh)
         return f"{copy.name} was torn, as when a disk is full. It's whole again; nothing of yours was in it."
     kept = _kept_as(copy, "torn")
@@ -72,21 +78,9 @@ def _repaired(copy: Path, theirs: bytes, fresh: bytes) -> str:
     return f"{copy.name} could not be read any more. It's fresh now, and what was in it is kept as {kept.name}."
 
 
-def _beside(newer: Path, fresh: bytes, copy: Path) -> str:
-    """Put the new version under its own name, which may also be edited by now."""
-    number = 1
-    while not _made(newer, fresh):
-        if _handed_out(newer.read_bytes()) == _handed_out(fresh):
-            return ""
-        number += 1
-        newer = copy.with_name(f"{copy.stem}.v{_about(fresh).get(VERSION)}-{number}{copy.suffix}")
-    return f"{newer.name} is new. {copy.name} has your work in it and stays as it is."
-
-
 def renew(copy: Path, source: Path | None = None) -> Path | None:
     """Replace `copy` with a fresh copy. Returns the name under which the old content was kept, if it was."""
-    source = learner_folder() if source is None else source
-    fresh = (source / copy.name).read_bytes()
+    fresh = ((source or learner_folder()) / copy.name).read_bytes()
     if _made(copy, fresh):
         return None
     kept = _kept_as(copy, "mine")
@@ -96,18 +90,15 @@ def renew(copy: Path, source: Path | None = None) -> Path | None:
 
 def _kept_as(copy: Path, word: str) -> Path:
     """Give the content of `copy` a second name, which nothing has yet."""
-    number = 1
-    while True:
-        kept = copy.with_name(f"{copy.stem}.{word}-{number}{copy.suffix}")
-        try:
-            os.link(copy, kept)  # unlike a rename, this never replaces an existing file
-            return kept
-        except FileExistsError:
-            number += 1
-        except (OSError, AttributeError):  # the file system has no links
-            if _made(kept, copy.read_bytes()):
-                return kept
-            number += 1
+    names = (copy.with_name(f"{copy.stem}.{word}-{number}{copy.suffix}") for number in itertools.count(1))
+    kept = next(name for name in names if not os.path.lexists(name))
+    try:
+        os.link(copy, kept)  # unlike a rename, this never replaces an existing file
+    except FileExistsError:  # it was just made
+        return _kept_as(copy, word)
+    except (OSError, AttributeError):  # the file system has no links
+        write_whole(kept, copy.read_bytes())
+    return kept
 
 
 def _made(path: Path, content: bytes) -> bool:
@@ -118,30 +109,12 @@ def _made(path: Path, content: bytes) -> bool:
     return True
 
 
-def _torn(content: bytes) -> bool:
-    """Whether JupyterLab can't open it: half of it is missing, or it never was a notebook."""
+def _hashes(content: bytes) -> tuple[Any, Any] | None:
+    """A notebook's hash when it was handed out, and now. None if it can't be opened: half of it is missing, say."""
     try:
-        json.loads(content)
+        notebook = json.loads(content)
+        return notebook["metadata"]["fluxlite"][HASH], fingerprint(notebook)
+    except (KeyError, TypeError):  # it isn't one of ours, or it lost its cells
+        return "", None
     except (ValueError, RecursionError):
-        return True
-    return False
-
-
-def _about(content: bytes) -> dict[str, Any]:
-    """What a handed-out notebook says about itself. Empty for any other file."""
-    try:
-        return dict(json.loads(content)["metadata"]["fluxlite"])
-    except (ValueError, KeyError, TypeError):
-        return {}
-
-
-def _handed_out(content: bytes) -> Any:
-    return _about(content).get(HASH)
-
-
-def _unchanged(content: bytes) -> bool:
-    known = _handed_out(content)
-    try:
-        return known is not None and fingerprint(json.loads(content)) == known
-    except (KeyError, TypeError):  # it lost its cells
-        return False
+        return None

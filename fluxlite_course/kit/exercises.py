@@ -38,6 +38,9 @@ _NOTEBOOKS = {
     "11": "09", "12": "11", "13": "12", "14": "13", "15": "17", "16": "10",
 }  # fmt: skip
 LIBRARIES = tuple(os.path.dirname(str(package.__file__)) for package in (fluxlite, simgpu)) + (str(COURSE),)
+# How the names of files begin whose lines no learner wrote.
+NOT_A_LEARNERS = (*LIBRARIES, sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
+STARTER = "todo() is still in the cell above: replace it, or delete it"
 # Keep at most this many characters of a learner's output, and of a value.
 _MOST = 2_000
 
@@ -72,12 +75,8 @@ class Verdict(NamedTuple):
     rows: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        lines = [f"{self.id}  {self.word:<11} {self.message}"]
-        return "\n".join([*lines, *(f"      {name:<11} {_indented(text)}" for name, text in self.rows)])
-
-
-def _indented(text: str) -> str:
-    return text.replace("\n", "\n" + " " * 18)
+        rows = [f"      {name:<11} {text}".replace("\n", "\n" + " " * 18) for name, text in self.rows]
+        return "\n".join([f"{self.id}  {self.word:<11} {self.message}", *rows])
 
 
 def shown(x: Any) -> str:
@@ -165,7 +164,11 @@ def check(id: str, *answers: Any) -> None:
     verdict = _of_a_failed_cell(id, answers, sys._getframe(1).f_code.co_names) or judge(id, *answers)
     if verdict.word != NOT_YET and progress.read()["checks"].get(id) != RIGHT:  # once right, always right
         progress.keep("checks", id, verdict.word)
-    print(f"{verdict}{_count(id) if verdict.word == RIGHT else ''}")
+    count = ""
+    if verdict.word == RIGHT:
+        ids, kept = exercises(number_in(id)), progress.read()["checks"]
+        count = f"   ({sum(kept.get(one) == RIGHT for one in ids)} of {len(ids)} in this lesson)"
+    print(f"{verdict}{count}")
     if verdict.word != RIGHT and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(verdict))
 
@@ -185,12 +188,6 @@ def _of_a_failed_cell(id: str, answers: tuple, names: tuple[str, ...]) -> Verdic
             words = f"the cell that gives {name} ended in a {type(error).__name__}: {name} is still what it was before"
             return Verdict(id, NOT_YET, words)
     return None
-
-
-def _count(id: str) -> str:
-    number = number_in(id)
-    ids, kept = exercises(number), progress.read()["checks"]
-    return f"   ({sum(kept.get(one) == RIGHT for one in ids)} of {len(ids)} in this lesson)"
 
 
 # -- the verdict --------------------------------------------------------------------------------------------------
@@ -214,7 +211,7 @@ def judge(id: str, *answers: Any) -> Verdict:
         verdict = _tried(known[id], answers)
     lines = [line for line in printed.getvalue().strip().splitlines() if not line.startswith("[ Info: Simulated")]
     if verdict.word != RIGHT and any(map(_is_starter, answers)):
-        return Verdict(id, NOT_YET, "todo() is still in the cell above: replace it, or delete it")
+        return Verdict(id, NOT_YET, STARTER)
     if verdict.word in (RIGHT, NOT_YET) or not lines:
         return verdict
     return verdict._replace(rows=(*verdict.rows, ("printed", "\n".join(lines[-5:])[-_MOST:])))
@@ -224,13 +221,12 @@ class _Printed(io.StringIO):
     """Collects what a learner's code prints: only the end if there's a lot. The learner's code can't close it."""
 
     def write(self, text: str) -> int:
-        super().write(text)
         if self.tell() > 100 * _MOST:  # not at every line, since cutting takes time
-            kept = self.getvalue()
+            kept = self.getvalue()[-_MOST:]
             self.seek(0)
             self.truncate()
-            super().write(kept[-_MOST:])
-        return len(text)
+            super().write(kept)
+        return super().write(text)
 
     def close(self) -> None:
         pass
@@ -244,16 +240,23 @@ def _tried(exercise: Exercise, answers: tuple) -> Verdict:
             warnings.simplefilter("ignore")
             return Verdict(id, RIGHT, exercise.check(*answers))
     except NotDone:
-        return Verdict(id, NOT_YET, "todo() is still in the cell above: replace it, or delete it")
+        return Verdict(id, NOT_YET, STARTER)
     except NotRight as wrong:
-        facts = [("yours", wrong.yours), ("expected", wrong.expected), ("look at", wrong.look_at or exercise.look_at)]
-        rows = [(name, _text(text)) for name, text in facts if text is not None]
-        return Verdict(id, NOT_RIGHT, str(wrong), tuple(row for row in rows if row[1]))
+        return Verdict(
+            id, NOT_RIGHT, str(wrong),
+            _rows(yours=wrong.yours, expected=wrong.expected, look_at=wrong.look_at or exercise.look_at),
+        )  # fmt: skip
     except KeyboardInterrupt:
-        return Verdict(id, STOPPED, "you interrupted it", _where(None, exercise))
+        return Verdict(id, STOPPED, "you interrupted it", _rows(look_at=exercise.look_at))
     except BaseException as error:  # even SystemExit, which would end the cell silently
-        word = f"your code raised {type(error).__name__}: {_text(error)}"
-        return Verdict(id, STOPPED, word, _where(_line_of_learner(error), exercise))
+        words = f"your code raised {type(error).__name__}: {_text(error)}"
+        return Verdict(id, STOPPED, words, _rows(your_line=_line_of_learner(error), look_at=exercise.look_at))
+
+
+def _rows(**facts: Any) -> tuple[tuple[str, str], ...]:
+    """The rows below a verdict: what's None or empty has none."""
+    rows = ((name.replace("_", " "), _text(fact)) for name, fact in facts.items() if fact is not None)
+    return tuple(row for row in rows if row[1])
 
 
 def _text(value: Any) -> str:
@@ -265,17 +268,10 @@ def _text(value: Any) -> str:
     return text if len(text) <= _MOST else f"{text[:_MOST]} …"
 
 
-def _where(line: str | None, exercise: Exercise) -> tuple[tuple[str, str], ...]:
-    rows = [("your line", line), ("look at", exercise.look_at)]
-    return tuple((name, text) for name, text in rows if text)
-
-
 def _line_of_learner(error: BaseException) -> str | None:
     """The innermost line in the traceback that's neither ours nor a library's."""
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if not frame.filename.startswith((*LIBRARIES, sys.prefix, sys.base_prefix, "<frozen")):
-            return frame.line
-    return None
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    return next((frame.line for frame in frames if not frame.filename.startswith(NOT_A_LEARNERS)), None)
 
 
 def _equals_everything(answer: Any) -> bool:
@@ -297,13 +293,8 @@ def _cells(answer: Any) -> list[str]:
 
 
 def _is_starter(answer: Any) -> bool:
-    """Whether the answer's cell still has a ``todo()``. A starter can be code that runs."""
+    """Whether the answer's cell still calls `todo`, not in a comment or a string. A starter can be code that runs."""
     with contextlib.suppress(Exception):
-        return any(map(_calls_todo, _cells(answer)))
+        nodes = (node for cell in _cells(answer) for node in ast.walk(ast.parse("".join(linecache.getlines(cell)))))
+        return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo" for node in nodes)
     return False
-
-
-def _calls_todo(cell: str) -> bool:
-    """Whether a cell's code calls `todo`. A comment or a string about it doesn't count."""
-    nodes = ast.walk(ast.parse("".join(linecache.getlines(cell))))
-    return any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == "todo" for node in nodes)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 from traceback import extract_tb
 
 from fluxlite.messages import at_words
 
-from .exercises import LIBRARIES
+from .exercises import NOT_A_LEARNERS
 
 
 @contextlib.contextmanager
@@ -41,8 +40,7 @@ def expect_error(kind: type[BaseException], words: str, traceback: bool = False)
 def _way_to(error: BaseException) -> str:
     """The lines and functions that led to an error, without steps inside libraries."""
     frames = extract_tb(error.__traceback__)[1:]  # the first is the `yield` above
-    libraries = (*LIBRARIES, sys.prefix, sys.base_prefix, "<frozen", "<__array_function__")
-    ours = [frame for frame in frames if not frame.filename.startswith(libraries)]
+    ours = [frame for frame in frames if not frame.filename.startswith(NOT_A_LEARNERS)]
     lines = ["Traceback (most recent call last):"]
     for frame in ours:
         cell = "this cell" if frame.filename == ours[0].filename else "another cell"

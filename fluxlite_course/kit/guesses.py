@@ -6,14 +6,18 @@ to each, is in ``questions.toml`` in the lesson's folder.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
-from typing import Any
+from typing import Any, NamedTuple
 
 from fluxlite.messages import at_words
 from simgpu.words import in_words
 
-from . import exercises, progress
+from . import copies, exercises, progress
+
+_GUESS = re.compile(r"\*\*Guess (\d\d-[A-Z])\.\*\* (.*?)\n\n(.*)", re.DOTALL)
+_OPTION = re.compile(r"^- \*\*([a-z])\*\* (.+?)(?=\n- \*\*|\n\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 class Question:
@@ -74,6 +78,33 @@ def question(id: str) -> Question:
     return known[id]
 
 
+class Asked(NamedTuple):
+    """The words of a question, and of each option by its letter."""
+
+    words: str
+    options: dict[str, str]
+
+
+def asked(number: str) -> dict[str, Asked]:
+    """A lesson's questions by id, without Markdown. Empty if there's no such lesson to read.
+
+    >>> asked("03")["03-A"].options["d"]
+    'there is an error'
+    """
+    found = {}
+    for path in copies.learner_folder().glob(f"{number}-*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if match := _GUESS.search("".join(cell["source"])):
+                id, words, rest = match.groups()
+                found[id] = Asked(_plain(words), {letter: _plain(text) for letter, text in _OPTION.findall(rest)})
+    return found
+
+
+def _plain(text: str) -> str:
+    """A text on one line, without Markdown."""
+    return " ".join(re.sub(r"\*\*|`|(?<!\w)\*(?=\w)|(?<=\w)\*(?!\w)", "", text).split())
+
+
 def guess(id: str, option: Any = ...) -> None:
     """Store your guess, a letter such as ``"b"``; three dots pass. Wrong guesses are the useful ones.
 
@@ -81,18 +112,15 @@ def guess(id: str, option: Any = ...) -> None:
     03-A  passed
     """
     options = list(question(id).replies)
+    letter = option.strip().lower() if isinstance(option, str) else ""
     if option is ...:
         print(f"{id}  passed")
-        return
-    letter = option.strip().lower() if isinstance(option, str) else ""
-    if letter not in options:
-        print(
-            f"{id}  {in_words(option)} is none of the options: {', '.join(options)}. "
-            f"For example: guess({id!r}, {options[0]!r})"
-        )
-        return
-    progress.keep("guesses", id, letter)
-    print(f"{id}  your guess is {letter}")
+    elif letter in options:
+        progress.keep("guesses", id, letter)
+        print(f"{id}  your guess is {letter}")
+    else:
+        none = f"{in_words(option)} is none of the options: {', '.join(options)}."
+        print(f"{id}  {none} For example: guess({id!r}, {options[0]!r})")
 
 
 def answer(id: str) -> None:
@@ -101,11 +129,10 @@ def answer(id: str) -> None:
     >>> answer("03-A")  # doctest: +SKIP
     03-A  you guessed a; it is b: fmap enters only what is registered.
     """
-    asked, guessed = question(id), progress.read()["guesses"].get(id)
-    right = f"it is {asked.right}: {asked.replies[asked.right]}"
-    if guessed not in asked.replies:  # no guess, or an option that no longer exists
-        print(at_words(f"{id}  {right}", indent=" " * 6))
-    elif guessed == asked.right:
-        print(at_words(f"{id}  you guessed {guessed}, and {right}", indent=" " * 6))
-    else:
-        print(at_words(f"{id}  you guessed {guessed}: {asked.replies[guessed]}\n      {right}", indent=" " * 6))
+    about, guessed = question(id), progress.read()["guesses"].get(id)
+    words = f"it is {about.right}: {about.replies[about.right]}"
+    if guessed == about.right:
+        words = f"you guessed {guessed}, and {words}"
+    elif guessed in about.replies:  # not without a guess, nor with an option that no longer exists
+        words = f"you guessed {guessed}: {about.replies[guessed]}\n      {words}"
+    print(at_words(f"{id}  {words}", indent=" " * 6))

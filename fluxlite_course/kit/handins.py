@@ -8,13 +8,14 @@ and doesn't keep us from reading the others.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
 import os
 import unicodedata
 import zipfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,12 +28,11 @@ LARGEST, LARGEST_ZIP = 1_000_000, 64_000_000
 # In bytes: a zip file says itself how long its list of contents is, and that's read at once.
 LONGEST_LIST = 2_000_000
 # So many zip files are opened in one: a school's hand-ins in a platform's, one or two in a learner's. And none deeper.
-INSIDE = (2_000, 20)
+INSIDE = (2_000, 20, 0)
+# So many remarks are enough about one file, about a zip file inside it, and about one inside that.
+REMARKS = (100, 3, 3)
 # Files that pack others, and that no zip command made.
 OTHER_PACKINGS = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".xz")
-# So many remarks about one file are enough, and about a learner's zip file inside it.
-REMARKS, REMARKS_INSIDE = 100, 3
-WORDS = (exercises.RIGHT, exercises.NOT_RIGHT, exercises.STOPPED)
 
 
 class Handin(NamedTuple):
@@ -65,38 +65,21 @@ class Remark(NamedTuple):
 
 def collect(folder: Path) -> tuple[list[Handin], list[Remark]]:
     """All hand-ins in the zip files in `folder` and below, and remarks about the files."""
-    found: list[Handin] = []
-    remarks: list[Remark] = []
-    for file in _zips(folder, remarks):
-        search = _Search()
-        where = printable(file.relative_to(folder).as_posix())
-        search.try_to(search.look_at, file, where=where)
-        found += search.found
-        remarks += search.remarks[:REMARKS]
-    return found, remarks
-
-
-def _zips(folder: Path, remarks: list[Remark]) -> Iterator[Path]:
-    """All files named .zip or .ZIP, sorted by name. What looks like a hand-in but isn't a zip file is remarked on."""
+    search = _Search(folder)
 
     def closed(error: OSError) -> None:
-        where = os.path.relpath(os.fsdecode(error.filename), folder)
-        remarks.append(Remark(printable(where), f"this folder cannot be opened ({error.strerror})"))
+        search.say(os.fsdecode(error.filename), f"this folder cannot be opened ({error.strerror})")
 
     for place, folders, files in os.walk(folder, onerror=closed):
-        below = Path(place).relative_to(folder)
         folders.sort()
         if ABOUT in files:  # Safari, for one, unpacks what it downloads
-            words = "an unpacked hand-in is not counted: zip this folder again, or keep the zip file"
-            remarks.append(Remark(printable(below.as_posix()), words))
-        for name in sorted(files):
-            if name.lower().endswith(OTHER_PACKINGS):
-                words = "only zip files are read: ask for the one that fluxlite handin made"
-                remarks.append(Remark(printable((below / name).as_posix()), words))
-        yield from (Path(place, name) for name in sorted(files + folders) if name.lower().endswith(".zip"))
-
-
-# -- text from elsewhere ----------------------------------------------------------------------------------------------
+            search.say(place, "an unpacked hand-in is not counted: zip this folder again, or keep the zip file")
+        for path in sorted(Path(place, name) for name in files + folders):
+            if path.suffix.lower() in OTHER_PACKINGS and path.name in files:
+                search.say(path, "only zip files are read: ask for the one that fluxlite handin made")
+            elif path.name.lower().endswith(".zip"):
+                search.look_at(path)
+    return search.found, search.remarks
 
 
 def printable(text: str) -> str:
@@ -118,9 +101,6 @@ def comparable(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()
 
 
-# -- one file ---------------------------------------------------------------------------------------------------------
-
-
 class _Bounded(io.BufferedReader):
     """A file from which `zipfile` can't read a list of contents that's longer than a class's."""
 
@@ -132,83 +112,89 @@ class _Bounded(io.BufferedReader):
 
 
 class _Search:
-    """What we find in one file, and in the zip files inside it."""
+    """What we find in a folder's files, and in the zip files inside them."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.found: list[Handin] = []
         self.remarks: list[Remark] = []
 
-    def try_to(self, do: Callable[..., None], *arguments: Any, where: str) -> None:
-        """Do something. If it fails, say so and go on."""
+    def where(self, path: str | Path) -> str:
+        return printable(Path(path).relative_to(self.folder).as_posix())
+
+    def say(self, path: str | Path, words: str) -> None:
+        self.remarks.append(Remark(self.where(path), words))
+
+    @contextlib.contextmanager
+    def trying(self, where: str) -> Iterator[None]:
+        """If what's in the block fails, say so and go on."""
         try:
-            do(*arguments, where)
+            yield
         except Exception as error:  # damaged, locked by a password, or not a zip file: there are many ways
             why = printable(str(error)) or type(error).__name__
             self.remarks.append(Remark(where, f"cannot be read ({why}); ask for it again"))
 
-    def look_at(self, file: Path, where: str) -> None:
-        if file.is_symlink() or not file.is_file():  # opening a pipe would wait, and a link leads to who knows what
-            raise ValueError("it is no file of its own")
-        with _Bounded(io.FileIO(file)) as stream, zipfile.ZipFile(stream) as archive:
-            self.walk(archive, 0, where)
+    def look_at(self, file: Path) -> None:
+        where = self.where(file)
+        with self.trying(where):
+            if file.is_symlink() or not file.is_file():  # opening a pipe would wait, and a link leads to who knows what
+                raise ValueError("it is no file of its own")
+            self.look_into(io.FileIO(file), 0, where)
+
+    def look_into(self, stream: Any, depth: int, where: str) -> None:
+        before = len(self.remarks)
+        with _Bounded(stream) as bounded, zipfile.ZipFile(bounded) as archive:
+            try:
+                self.walk(archive, depth, where)
+            finally:
+                del self.remarks[before + REMARKS[depth] :]
 
     def walk(self, archive: zipfile.ZipFile, depth: int, where: str) -> None:
         """Read all hand-ins in an archive, and in the archives inside it. Raises `ValueError` if there are none."""
         of_moodle: dict[str, bool] = {}  # has this learner's folder or file in Moodle's zip file a hand-in?
-        opened = hand_ins = 0
+        opened, any_hand_in = 0, False
         for info in archive.infolist():
-            parts = info.filename.replace("\\", "/").split("/")
-            if any(part.startswith(".") or part == "__MACOSX" for part in parts):
+            *folders, name = info.filename.replace("\\", "/").split("/")
+            if any(part.startswith(".") or part == "__MACOSX" for part in [*folders, name]):
                 continue
-            whose, submission, _ = parts[0].partition("_assignsubmission_")
-            is_zip = parts[-1].lower().endswith(".zip")
+            is_zip = name.lower().endswith(".zip")
+            any_hand_in |= is_zip or name == ABOUT
+            whose, submission, _ = [*folders, name][0].partition("_assignsubmission_")
             if submission:
-                of_moodle[whose] = of_moodle.get(whose, False) or is_zip or parts[-1] == ABOUT
-            if parts[-1] == ABOUT:
-                here = printable("/".join([where, *parts[:-1]]))
-                self.try_to(self.handin, archive, info, where=here)
+                of_moodle[whose] = of_moodle.get(whose, False) or is_zip or name == ABOUT
+            if name == ABOUT:
+                here = printable("/".join([where, *folders]))
+                with self.trying(here):
+                    self.read(archive, info, here)
             elif is_zip:
                 opened += 1
-                if depth == len(INSIDE) or opened > INSIDE[depth]:
+                if opened > INSIDE[depth]:
                     raise ValueError("too many zip files inside zip files; unpack the outer one")
-                self.try_to(self.inner, archive, info, depth + 1, where=printable(f"{where}/{'/'.join(parts)}"))
-            hand_ins += is_zip or parts[-1] == ABOUT
-        if not hand_ins and not of_moodle:
+                here = printable("/".join([where, *folders, name]))
+                with self.trying(here):
+                    self.look_into(io.BytesIO(_read(archive, info, LARGEST_ZIP)), depth + 1, here)
+        if not any_hand_in and not of_moodle:
             raise ValueError(f"no {ABOUT} is in it: fluxlite handin makes one that has it")
-        for whose, something in of_moodle.items():
-            if not something:
-                self.remarks.append(Remark(printable(f"{where}/{whose}"), "no hand-in is in it"))
+        nothing = [whose for whose, something in of_moodle.items() if not something]
+        self.remarks += [Remark(printable(f"{where}/{whose}"), "no hand-in is in it") for whose in nothing]
 
-    def inner(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, depth: int, where: str) -> None:
-        content, before = io.BytesIO(_read(archive, info, LARGEST_ZIP)), len(self.remarks)
-        with _Bounded(content) as stream, zipfile.ZipFile(stream) as inside:  # type: ignore[arg-type]
-            try:
-                self.walk(inside, depth, where)
-            finally:
-                del self.remarks[before + REMARKS_INSIDE :]
-
-    def handin(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> None:
+    def read(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, where: str) -> None:
         about = _json(archive, info)
         beside = archive.NameToInfo.get(info.filename.removesuffix(ABOUT) + progress.FILE)
         kept = _json(archive, beside) if beside else {}
-        checks, guesses, learner = (kept.get(part, {}) for part in ("checks", "guesses", "learner"))
-        counted = {id: word for id, word in checks.items() if id in _exercises() and word in WORDS}
-        guessed = {id: letter for id, letter in guesses.items() if letter in _questions().get(id, ())}
-        if left_out := sorted((checks.keys() - counted) | (guesses.keys() - guessed)):
+        known = _known()
+        checks, guesses = (
+            {id: word for id, word in kept.get(part, {}).items() if word in known.get(id, ())}
+            for part in ("checks", "guesses")
+        )
+        if left_out := sorted({*kept.get("checks", {}), *kept.get("guesses", {})} - {*checks, *guesses}):
             named = ", ".join(printable(id)[:20] for id in left_out[:5])
             more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
             self.remarks.append(Remark(where, f"has what no lesson writes: {named}{more}; not counted"))
-        self.found.append(
-            Handin(
-                name=printable(str(about["name"])) or Path(where).stem,
-                time=printable(str(about["time"])),
-                checks=counted,
-                guesses=guessed,
-                learner=str(learner.get("id", ""))[:100],
-                place=about["place"] if about.get("place") in progress.PASSING else "",
-                files=(where,),
-            )
-        )
+        name = printable(str(about["name"])) or Path(where).stem
+        place = about["place"] if about.get("place") in progress.PASSING else ""
+        learner = str(kept.get("learner", {}).get("id", ""))[:100]
+        self.found.append(Handin(name, printable(str(about["time"])), checks, guesses, learner, place, (where,)))
 
 
 def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes:
@@ -229,17 +215,13 @@ def _json(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> dict[str, Any]:
 
 
 @functools.cache
-def _exercises() -> frozenset[str]:
-    return frozenset(id for number in list(exercises.folders()) for id in exercises.exercises(number))
-
-
-@functools.cache
-def _questions() -> dict[str, list[str]]:
-    """The letters of each question."""
-    return {id: list(it.replies) for number in list(exercises.folders()) for id, it in questions(number).items()}
-
-
-# -- several files of one learner -------------------------------------------------------------------------------------
+def _known() -> dict[str, Collection[str]]:
+    """What a lesson writes: for each exercise the verdicts that are kept, for each question its letters."""
+    found: dict[str, Collection[str]] = {}
+    for number in exercises.folders():
+        found |= dict.fromkeys(exercises.exercises(number), (exercises.RIGHT, exercises.NOT_RIGHT, exercises.STOPPED))
+        found |= {id: list(it.replies) for id, it in questions(number).items()}
+    return found
 
 
 def by_learner(handins: list[Handin], one_learner: Collection[str] = ()) -> list[Handin]:

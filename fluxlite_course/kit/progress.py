@@ -20,7 +20,8 @@ FILE = "progress.json"
 # How many seconds one notebook waits for others to write; and, where there are no locks, for a sign that's left over.
 PATIENCE, LEFT_OVER = 20.0, 2.0
 # `learner` holds a random id, since two people may share a name, and one person may hand in twice.
-_EMPTY: dict[str, dict[str, Any]] = {"guesses": {}, "checks": {}, "learner": {}}
+PARTS = ("guesses", "checks", "learner")
+PASSING = ("Colab", "Kaggle", "Binder")
 # Where the lesson began: what a lesson's own cells do to the current folder mustn't move the record.
 _home: Path | None = None
 # What isn't in the file yet, so that a lesson in a read-only folder still remembers it.
@@ -38,9 +39,6 @@ def stay() -> None:
     _home = Path.cwd()
 
 
-PASSING = ("Colab", "Kaggle", "Binder")
-
-
 def passing() -> str:
     """``"Colab"``, ``"Kaggle"`` or ``"Binder"`` if we run there, where the record ends with the session; or empty."""
     if "KAGGLE_KERNEL_RUN_TYPE" in os.environ:  # asked first: Kaggle's image is made from Colab's
@@ -54,11 +52,11 @@ def read() -> dict[str, dict[str, Any]]:
     """Everything stored: ``{"guesses": {"03-A": "b"}, "checks": {"03.1": "right"}}``."""
     written: dict[str, dict[str, Any]] = {}
     with contextlib.suppress(OSError):
-        try:
-            written = _read_file()
-        except _Unreadable:
+        found = _read_file()
+        if found is None:
             with _alone(path()):
-                written = _read_file_or_begin(path())
+                found = _read_file_or_begin(path())
+        written = found
     known = _together(written, _unwritten)
     return {part: known[part] for part in ("guesses", "checks")}
 
@@ -81,7 +79,7 @@ def keep(part: str, key: str, value: str) -> None:
 
 def _together(*records: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Combine records. If two have the same entry, the later one counts."""
-    return {name: {key: word for one in records for key, word in one.get(name, {}).items()} for name in _EMPTY}
+    return {name: {key: word for one in records for key, word in one.get(name, {}).items()} for name in PARTS}
 
 
 @contextlib.contextmanager
@@ -109,16 +107,13 @@ def _alone(file: Path) -> Iterator[None]:
 def _with_a_file(file: Path) -> Iterator[None]:
     """Where there are no locks: one at a time by a file that only one can make."""
     mark = file.with_name(f".{file.name}.busy")
+    being_removed = PermissionError if os.name == "nt" else FileExistsError  # Windows says it so
     end = time.monotonic() + LEFT_OVER
-    while True:
+    while time.monotonic() < end:  # what's still there then, a killed kernel left behind
         try:
             os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
             break
-        except (FileExistsError, PermissionError) as error:  # on Windows also PermissionError, while it's being removed
-            if isinstance(error, PermissionError) and os.name != "nt":
-                raise
-            if time.monotonic() > end:  # a kernel was killed at that moment, and left it behind
-                break
+        except (FileExistsError, being_removed):
             time.sleep(0.01)
     try:
         yield
@@ -127,30 +122,28 @@ def _with_a_file(file: Path) -> Iterator[None]:
             mark.unlink()
 
 
-class _Unreadable(ValueError):
-    """The file isn't a record of progress."""
+def _read_file() -> dict[str, dict[str, Any]] | None:
+    """The file's entries, leaving out those that aren't words. None if it isn't a record of progress.
 
-
-def _read_file() -> dict[str, dict[str, Any]]:
-    """The file's entries, leaving out those that aren't words. Raises `OSError` if it's there but can't be opened."""
+    Raises `OSError` if it's there but can't be opened.
+    """
     try:
         known = json.loads(path().read_text(encoding="utf-8-sig"))  # Windows' Notepad may write a byte order mark
+        parts = {part: known.get(part, {}).items() for part in PARTS}
     except FileNotFoundError:
         return {}
-    except (ValueError, RecursionError):  # not JSON, or not even text
-        raise _Unreadable from None
-    if not isinstance(known, dict) or not all(isinstance(known.get(part, {}), dict) for part in _EMPTY):
-        raise _Unreadable
-    return {part: {key: word for key, word in known.get(part, {}).items() if isinstance(word, str)} for part in _EMPTY}
+    except (ValueError, RecursionError, AttributeError):  # not JSON, or not even text; or a list, say
+        return None
+    return {part: {key: word for key, word in items if isinstance(word, str)} for part, items in parts.items()}
 
 
 def _read_file_or_begin(file: Path) -> dict[str, dict[str, Any]]:
     """The file's entries. One that isn't a record is moved aside; only call this alone, or a new record could be."""
-    try:
-        return _read_file()
-    except _Unreadable:
-        aside = file.with_name(file.stem + ".unreadable" + file.suffix)
-        with contextlib.suppress(OSError):
-            os.replace(file, aside)
-        notice(("progress", str(file)), f"{file.name} could not be read; it is now {aside.name}, and a new one begins.")
-        return {}
+    known = _read_file()
+    if known is not None:
+        return known
+    aside = file.with_name(file.stem + ".unreadable" + file.suffix)
+    with contextlib.suppress(OSError):
+        os.replace(file, aside)
+    notice(("progress", str(file)), f"{file.name} could not be read; it is now {aside.name}, and a new one begins.")
+    return {}

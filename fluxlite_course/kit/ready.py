@@ -54,27 +54,25 @@ def missing(needed: dict[str, str]) -> str:
     for name, oldest in needed.items():
         try:
             version = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            absent.append(name)
-        else:
             if _numbers(version) >= _numbers(oldest):
                 continue
             old.append(f"{name} {version}")
+        except importlib.metadata.PackageNotFoundError:
+            absent.append(name)
         wanted.append(f"{name}>={oldest}")
-    said = [f"{_all(absent)} not installed in this Python."] * bool(absent) + [f"{_all(old)} too old."] * bool(old)
+    found = {"not installed in this Python.": absent, "too old.": old}
+    said = [f"{_in_a_row(names)} {'are' if names[1:] else 'is'} {what}" for what, names in found.items() if names]
     return " ".join([*said, _install(*wanted)]) if wanted else ""
 
 
-def _all(names: list[str]) -> str:
-    """The subject of a sentence, and its verb."""
-    return f"{', '.join(names[:-1])} and {names[-1]} are" if names[1:] else "".join(names) + " is"
+def _in_a_row(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def broken(names: dict[str, str]) -> str:
     with tempfile.TemporaryDirectory() as place:
         environment = {**os.environ, "MPLCONFIGDIR": place, "PYTHONDONTWRITEBYTECODE": "1"}
-        # -P: not from the current folder, whatever lies there.
-        command = [sys.executable, "-P", "-c", IMPORTS, *names]
+        command = [sys.executable, "-P", "-c", IMPORTS, *names]  # -P: not from the current folder, whatever lies there
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode == 0:
         return ""
@@ -101,9 +99,8 @@ def wrong_numbers() -> str:
 
 def not_writable() -> str:
     folder = Path(FOLDER) if Path(FOLDER).is_dir() else progress.path().parent
-    if os.access(folder, os.W_OK):
-        return ""
-    return f"Your work cannot be kept in {folder.absolute()}: it cannot be written to. Go to a folder of your own."
+    words = f"Your work cannot be kept in {folder.absolute()}: it cannot be written to. Go to a folder of your own."
+    return "" if os.access(folder, os.W_OK) else words
 
 
 def _install(*what: str) -> str:

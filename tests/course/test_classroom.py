@@ -19,9 +19,8 @@ from fluxlite.__main__ import main
 from fluxlite_course import start
 from fluxlite_course.kit import classroom, exercises, progress
 from fluxlite_course.kit import lab as lab_module
-from fluxlite_course.kit.asked import Asked, asked
 from fluxlite_course.kit.classroom import Class, Handin, handin, look_at_class
-from fluxlite_course.kit.guesses import Question
+from fluxlite_course.kit.guesses import Asked, Question, asked
 from fluxlite_course.kit.handins import Remark
 
 ROOT = Path(__file__).parents[2]

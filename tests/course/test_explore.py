@@ -1,6 +1,5 @@
 """The pages to explore: their states are the library's numbers, and their programs are the lessons' own."""
 
-import inspect
 import json
 import re
 import subprocess
@@ -12,11 +11,11 @@ import numpy as np
 import pytest
 
 import fluxlite as fl
-from fluxlite_course import crossing, crossover
+from fluxlite_course import crossing, crossover, pages
 from fluxlite_course.draw.moments import launches
 from fluxlite_course.lesson00.pictures import MOMENTS, alive_race, instants, race_at
 from fluxlite_course.lesson06.explorer import alive_crossover, place
-from fluxlite_course.pages import EXPLORE, programs, whole_page, write_pages
+from fluxlite_course.pages import EXPLORE, whole_page, write_pages
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 LIMIT = 60_000  # bytes of a page, for a phone
@@ -75,7 +74,7 @@ def test_the_race_says_what_the_film_says():
 
 
 def test_in_the_race_what_is_full_is_what_is_done():
-    alive = programs.race()
+    alive = pages.race()
     for state, sentence in enumerate(alive.sentences[:-1]):
         cpu, gpu = (value[1] + 1 for (_, name), value in at_state(alive, state).items() if name == "only")
         said = re.search(r"CPU has done (?:all )?(\d+).* GPU has done (\d+)", sentence)
@@ -91,28 +90,15 @@ def cells(lesson):
     return ["".join(cell["source"]) for cell in found if cell["cell_type"] == "code"]
 
 
-def without_notes(source):
-    """A function's code without types, docstring and remarks for a checker, to be compared."""
-    source = re.sub(r'\n\s*"""[^\n]*"""', "", source)
-    source = re.sub(r"  # noqa[^\n]*", "", source)
-    return re.sub(r": Any\b|: int\b| -> .*(?=:\n)", "", source).replace("=  200", "=200").replace(" = 200", "=200")
-
-
-@pytest.mark.parametrize("function", [programs.step, programs.train])
-def test_the_race_trains_as_lesson_00_does(function):
-    assert without_notes(inspect.getsource(function)) in "\n".join(cells("00"))
-
-
 def test_the_timeline_is_that_of_lesson_06():
-    assert any(cell.startswith(programs.STEPS) for cell in cells("06"))
-    said = programs.timeline().at()
+    said = pages.timeline().at()
     assert said.startswith("Timeline, simulated (NVIDIA T4), events 1 to 50 of 120: in 1.38 ms")
     assert "is in line 6 of the cell: total = total + (float(size)" in said
 
 
 def test_the_tape_is_that_of_lesson_13():
     (cell,) = (cell for cell in cells("13") if "growing_tape(lines)" in cell)
-    for option in programs.tape().knobs[0].options[:5]:
+    for option in pages.tape().knobs[0].options[:5]:
         assert f'"{option.removeprefix("after ")}":' in cell
 
 
@@ -166,13 +152,8 @@ def test_a_page_that_is_not_there():
 
 
 def test_the_command_writes_into_the_folder(tmp_path, monkeypatch, capsys):
-    import runpy
-
-    from fluxlite_course import pages as explore
-
-    monkeypatch.setattr(sys, "argv", ["explore", str(tmp_path / "new"), "--back", "index.html"])
-    monkeypatch.setattr(explore, "EXPLORE", {"tape": EXPLORE["tape"]})
-    runpy.run_module("fluxlite_course.pages", run_name="__main__", alter_sys=False)
+    monkeypatch.setattr(pages, "EXPLORE", {"tape": EXPLORE["tape"]})
+    pages.main([str(tmp_path / "new"), "--back", "index.html"])
     assert re.fullmatch(r".*tape\.html: 1\d,\d{3} bytes\n", capsys.readouterr().out)
     assert 'href="index.html"' in (tmp_path / "new" / "tape.html").read_text(encoding="utf-8")
     told = subprocess.run([sys.executable, "-m", "fluxlite_course.pages"], capture_output=True, text=True)

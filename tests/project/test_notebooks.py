@@ -1,7 +1,11 @@
 """The notebooks as documents: nbval runs them, this reads them. And the README: its code runs, what it names exists."""
 
+import os
 import pkgutil
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -78,3 +82,19 @@ def test_minutes_are_those_of_the_lessons():
         files = re.findall(r"\(([^)]+ipynb)\)", names)
         stated = [re.search(r"(\d+) minutes", (ROOT / file).read_text(encoding="utf-8"))[1] for file in files]
         assert sum(map(int, stated)) == int(minutes), f"{names}: {stated}"
+
+
+@pytest.mark.slow
+def test_a_new_lesson_passes_its_tests_at_once(tmp_path):
+    """``make lesson ARGS=99``, in a copy of the repository."""
+    skipped = shutil.ignore_patterns(".*", "build", "__pycache__", "benchmarks")
+    copy = shutil.copytree(ROOT, tmp_path / "copy", ignore=skipped)
+    tests = ["test_lesson99.py", "test_lessons.py", "test_teaching.py", "../project/test_notebooks.py"]
+    for command in (
+        ["tools/lesson.py", "99", "A", "title"],
+        ["-m", "pytest", "--nbval", "--nbval-current-env", "-q", "notebooks/99-a-title.ipynb"],
+        ["-m", "pytest", "-p", "no:nbval", "-q", *(f"tests/course/{test}" for test in tests)],
+    ):
+        environment = {**os.environ, "PYTHONPATH": str(copy)}
+        ran = subprocess.run([sys.executable, *command], cwd=copy, env=environment, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stdout + ran.stderr

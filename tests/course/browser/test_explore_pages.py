@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fluxlite_course.lesson06.explorer import alive_crossover
-from fluxlite_course.pages import EXPLORE, programs, write_pages
+from fluxlite_course.pages import EXPLORE, write_pages
 
 pytestmark = pytest.mark.slow
 
@@ -22,9 +22,9 @@ NAMES = list(EXPLORE)
 def living():
     """The four pictures; the crossover for one card, which takes less time."""
     return {
-        "race": programs.race(), "timeline": programs.timeline(), "tape": programs.tape(),
+        **{name: EXPLORE[name].alive() for name in ("race", "timeline", "tape")},
         "crossover": alive_crossover(cards=["NVIDIA T4", "H200"]),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(scope="module")
