@@ -14,7 +14,7 @@ from ..crossing import times
 from ..draw.alive import Alive
 from ..draw.alive.timeline import alive_timeline
 from ..lesson00.pictures import alive_race
-from ..lesson14.alive_tape import alive_tape
+from ..lesson14.tape import alive_tape
 from ..sine_wave import problem
 
 CARD = "NVIDIA T4"
