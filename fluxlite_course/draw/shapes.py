@@ -37,7 +37,7 @@ def box(axes: Any, left: float, top: float, width: float, height: float, title: 
     from matplotlib.patches import FancyBboxPatch
 
     style = "round,pad=0,rounding_size=0.08"
-    look = {"facecolor": "#f4f6f8", "edgecolor": GREY, "linewidth": 2}
+    look: Any = {"facecolor": "#f4f6f8", "edgecolor": GREY, "linewidth": 2}
     axes.add_patch(FancyBboxPatch((left, top), width, height, style, **look))
     title = as_written(title)
     axes.text(left + width / 2, top - above, title, ha="center", va="bottom", weight="bold", fontsize=12)

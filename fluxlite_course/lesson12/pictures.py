@@ -150,7 +150,8 @@ def _arcs(axes: Any, routes: list[Route], tops: list[float], rows: dict[int, int
     right = _CARD + _CARD_WIDTH + 0.08
     texts, widest, middle = [], 0.0, 0.0
     for number, route in enumerate(routes):
-        start, end = (tops[i] + (rows[i] * _ROW + 0.1) / 2 + 0.12 * number for i in (route.source, route.target))
+        ends = (route.source or 0, route.target or 0)
+        start, end = (tops[i] + (rows[i] * _ROW + 0.1) / 2 + 0.12 * number for i in ends)
         bend = 0.35 * (number + 1)  # each arc outside the one before
         look = {"connectionstyle": f"arc3,rad={-bend if end > start else bend}", **copied("->", route.explicit)}
         axes.annotate("", (right, end), (right, start), arrowprops=look)

@@ -131,7 +131,7 @@ def _column(axes: Any, left: float, line: str, entries: Tape, old: int) -> None:
     for row, entry in enumerate(entries):
         new = row >= old
         face, edge, thick = ("#fbe3d6", ORANGE, 2) if new else ("#f4f6f8", GREY, 1)
-        look = {"facecolor": face, "edgecolor": edge, "linewidth": thick, "zorder": 2 + new}
+        look: Any = {"facecolor": face, "edgecolor": edge, "linewidth": thick, "zorder": 2 + new}
         axes.add_patch(Rectangle((left, row * _HEIGHT), _BOX, _HEIGHT * 0.86, **look))
         middle, text = (row + 0.43) * _HEIGHT, as_written(_short(str(entry)))
         weight = "bold" if new else "normal"
