@@ -25,7 +25,7 @@ from .draw.alive.timeline import alive_timeline
 from .kit.copies import learner_folder
 from .lesson00.pictures import alive_race
 from .lesson06.explorer import alive_crossover
-from .lesson14.alive_tape import alive_tape
+from .lesson14.tape import alive_tape
 from .sine_wave import problem
 
 CARD = "NVIDIA T4"

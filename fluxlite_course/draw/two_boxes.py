@@ -8,14 +8,15 @@ from fluxlite import device_of, get_device, gpu_device
 from fluxlite.messages import many
 from fluxlite.receipts import Receipt
 from simgpu.events import DEVICE_TO_HOST, HOST_TO_DEVICE
-from simgpu.profile import Moment
 
-from .pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
+from .pictures import BLUE, ORANGE, Picture, as_written, show
+from .shapes import Drawing, box, sheet
 
 MOST_ARROWS = 6
 # The layout, in arbitrary units: the boxes, and the arrows between them.
 _HOST, _DEVICE, _BOX = 0.0, 7.2, 2.8
 _BETWEEN = (_HOST + _BOX + 0.15, _DEVICE - 0.15)
+_MIDDLE = sum(_BETWEEN) / 2
 _ROW = 0.66
 
 
@@ -44,10 +45,13 @@ def boxes(receipt: Receipt, **arrays: Any) -> Picture:
     1 copy to the device, 20 bytes; none back. On the host: nothing that was named. On the device: x.
     """
     found = _arrows(receipt)
-    inside = {True: _labels(arrays, True), False: _labels(arrays, False)}
+    inside: dict[bool, list[str]] = {True: [], False: []}
+    for name, x in arrays.items():
+        inside[_is_on_device(name, x)].append(_label(name, x))
     shown = found[:MOST_ARROWS]
     rows = max(2, len(shown) + (len(found) > len(shown)), *(len(labels) for labels in inside.values()))
-    figure, axes = _canvas(rows * _ROW + 0.15)
+    height = rows * _ROW + 0.15
+    figure, axes = sheet(10, height + 0.5, (-0.05, _DEVICE + _BOX + 0.05), (height + 0.05, -0.5))
     _box(axes, _HOST, "host: CPU and its memory", rows, inside[False])
     _box(axes, _DEVICE, f"device: {getattr(gpu_device(), 'name', 'GPU')}", rows, inside[True])
     for row, arrow in enumerate(shown):
@@ -59,44 +63,20 @@ def boxes(receipt: Receipt, **arrays: Any) -> Picture:
     return show(figure, _sentence(found, inside))
 
 
-def host_and_device() -> Picture:
+def host_and_device() -> Drawing:
     """A picture of the course's six basic words."""
-    figure, axes = _canvas(4 * _ROW + 0.15)
-    _box(axes, _HOST, "host", 4, ["the CPU and its memory", "runs your Python", "holds NumPy's arrays"])
-    _box(axes, _DEVICE, "device", 4, ["the GPU and its memory", "computes when told to", "holds arrays you moved"])
-    for row, (word, meaning, arrow) in enumerate(_WORDS, 1):
-        if arrow:
-            _arrow(axes, row, {"arrowstyle": arrow, "lw": 2, "color": BLUE})
-        _words(axes, row, word, meaning, weight="bold")
-    return show(
-        figure,
-        "Host and device, each with its own memory. Between them: a copy brings an array across, a launch gives the "
-        "device an order, to synchronize is to wait until all is done; a receipt lists all of these.",
-    )
-
-
-_WORDS = (
-    ("copy", "an array, there or back", "<->"),
-    ("launch", 'an order: "add these two"', "->"),
-    ("synchronize", "the host waits until all is done", "<-"),
-    ("receipt", "the list of all these", ""),
-)
+    return Drawing(__package__, "host_and_device.svg")
 
 
 # -- what to draw ---------------------------------------------------------------------------------------------------
 
 
 def _arrows(receipt: Receipt) -> list[Arrow]:
-    return [_arrow_of(moment) for moment in receipt.timeline() if moment.kind in (HOST_TO_DEVICE, DEVICE_TO_HOST)]
-
-
-def _arrow_of(moment: Moment) -> Arrow:
-    line = moment.line.partition(": ")[2]
-    return Arrow(moment.kind == HOST_TO_DEVICE, moment.times, moment.bytes, moment.explicit, line)
-
-
-def _labels(arrays: dict[str, Any], on_device: bool) -> list[str]:
-    return [_label(name, x) for name, x in arrays.items() if _is_on_device(name, x) == on_device]
+    return [
+        Arrow(m.kind == HOST_TO_DEVICE, m.times, m.bytes, m.explicit, m.line.partition(": ")[2])
+        for m in receipt.timeline()
+        if m.kind in (HOST_TO_DEVICE, DEVICE_TO_HOST)
+    ]
 
 
 def _is_on_device(name: str, x: Any) -> bool:
@@ -133,48 +113,32 @@ def _total(arrows: list[Arrow], way: str) -> str:
 # -- drawing ----------------------------------------------------------------------------------------------------------
 
 
-def _canvas(height: float) -> tuple[Any, Any]:
-    figure, axes = plots(height=height + 0.5, width=10)
-    axes.set(xlim=(-0.05, _DEVICE + _BOX + 0.05), ylim=(height + 0.05, -0.5))
-    axes.axis("off")
-    return figure, axes
-
-
 def _box(axes: Any, left: float, title: str, rows: int, labels: list[str]) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    style = "round,pad=0,rounding_size=0.08"
-    corner, height = (left, 0), rows * _ROW + 0.1
-    axes.add_patch(FancyBboxPatch(corner, _BOX, height, style, facecolor="#f4f6f8", edgecolor=GREY, linewidth=2))
-    axes.text(left + _BOX / 2, -0.13, as_written(title), ha="center", va="bottom", weight="bold", fontsize=12)
+    box(axes, left, 0, _BOX, rows * _ROW + 0.1, title, above=0.13)
     for row, label in enumerate(labels, 1):
-        axes.text(left + 0.15, (row - 0.42) * _ROW, as_written(label), va="center", fontsize=12)
+        axes.text(left + 0.15, _y(row), as_written(label), va="center", fontsize=12)
 
 
 def _draw(axes: Any, arrow: Arrow, row: int) -> None:
-    color, style = (BLUE, "-") if arrow.explicit else (ORANGE, "--")
-    look = {"arrowstyle": "->" if arrow.to_device else "<-", "lw": 2, "color": color, "linestyle": style}
+    """An arrow, above it what it carries, and below it the line of the program behind it."""
+    style = "->" if arrow.to_device else "<-"
+    axes.annotate("", (_BETWEEN[1], _y(row)), (_BETWEEN[0], _y(row)), arrowprops=copied(style, arrow.explicit))
     times = f"{arrow.copies:,} copies, " if arrow.copies > 1 else ""
-    word = f"{times}{many(arrow.bytes, 'byte')}{'' if arrow.explicit else ', implicit'}"
-    _arrow(axes, row, look)
-    _words(axes, row, word, arrow.line)
-
-
-def _arrow(axes: Any, row: int, look: dict[str, Any]) -> None:
-    y = (row - 0.42) * _ROW
-    axes.annotate("", (_BETWEEN[1], y), (_BETWEEN[0], y), arrowprops={"shrinkA": 0, "shrinkB": 0, **look})
-
-
-def _words(axes: Any, row: int, above: str, below: str, **font: Any) -> None:
-    """What an arrow carries, and the line of the program behind it."""
-    x, y = sum(_BETWEEN) / 2, (row - 0.42) * _ROW
-    axes.text(x, y - 0.05, as_written(above), ha="center", va="bottom", fontsize=12, **font)
-    axes.text(x, y + 0.06, as_written(_short(below)), ha="center", va="top", fontsize=10, color="#404040")
+    above = f"{times}{many(arrow.bytes, 'byte')}{'' if arrow.explicit else ', implicit'}"
+    below = arrow.line if len(arrow.line) <= 46 else arrow.line[:45] + "…"
+    axes.text(_MIDDLE, _y(row) - 0.05, as_written(above), ha="center", va="bottom", fontsize=12)
+    axes.text(_MIDDLE, _y(row) + 0.06, as_written(below), ha="center", va="top", fontsize=10, color="#404040")
 
 
 def _write(axes: Any, text: str, row: float) -> None:
-    axes.text(sum(_BETWEEN) / 2, (row - 0.42) * _ROW, text, ha="center", va="center", fontsize=12)
+    axes.text(_MIDDLE, _y(row), text, ha="center", va="center", fontsize=12)
 
 
-def _short(line: str, most: int = 46) -> str:
-    return line if len(line) <= most else line[: most - 1] + "…"
+def _y(row: float) -> float:
+    return (row - 0.42) * _ROW
+
+
+def copied(style: str, explicit: bool) -> dict[str, Any]:
+    """How an arrow for copies looks: solid if the program asked for them, dashed if they're side effects."""
+    color, line = (BLUE, "-") if explicit else (ORANGE, "--")
+    return {"arrowstyle": style, "lw": 2, "color": color, "linestyle": line, "shrinkA": 0, "shrinkB": 0}

@@ -60,7 +60,7 @@ def _gpu_line(simulated: bool) -> str:
         simulate_gpu(False)
     device = gpu_device()
     if device is not None:
-        return f"GPU: {device.name}" + ("" if isinstance(device, SimulatedDevice) else f", a real one ({gpu_name()})")
+        return f"GPU: {device.name}" + ("" if type(device) is SimulatedDevice else f", a real one ({gpu_name()})")
     if not simulated:
         return "GPU: none in use. The simulated one is off in this lesson."
     with put_aside():  # the box says it instead

@@ -1,11 +1,7 @@
 """What notebook 15, a network that reads your digit, uses: from the kit, from `draw`, and what only this lesson has."""
 
-from ..data import digits
+from .. import answer, check, digits, expect_error, guess, start, todo
 from ..draw import confusion
-from ..kit.exercises import check, todo
-from ..kit.expecting import expect_error
-from ..kit.guesses import answer, guess
-from ..kit.starting import start
 from .digit_pad import draw, reading
 from .pictures import digit_row, filters_at_work, worst_mistakes
 

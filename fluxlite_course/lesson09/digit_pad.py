@@ -8,10 +8,13 @@ reach the kernel in every front end that has ipywidgets 7 or later.
 
 from __future__ import annotations
 
+import functools
 import html
 import math
+import string
 import threading
 from collections.abc import Callable, Iterable
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -95,15 +98,6 @@ def _filling(ink: np.ndarray) -> np.ndarray:
     return around[np.clip(y, -DOTS, 2 * DOTS - 1)[:, None] + DOTS, np.clip(x, -DOTS, 2 * DOTS - 1) + DOTS]
 
 
-def _to_text(ink: np.ndarray) -> str:
-    return np.packbits(ink).tobytes().hex()
-
-
-def _from_text(text: str) -> np.ndarray:
-    dots = np.frombuffer(bytes.fromhex(text), np.uint8)
-    return np.unpackbits(dots).reshape(DOTS, DOTS).astype(bool)
-
-
 # -- the plain call -------------------------------------------------------------------------------------------------
 
 
@@ -170,84 +164,7 @@ def _figure(ink: np.ndarray, points: np.ndarray, scores: np.ndarray, word: str) 
 
 _NOTHING = "nothing"
 
-# Runs in the page, once for each pad that is shown: an <img> whose onload it is starts it. There's no other way to have
-# code in an HTML widget that JupyterLab, Notebook and Colab all run.
-_SCRIPT = """
-(function (img) {
-  var box = img.parentNode, canvas = box.querySelector('canvas'), cursor = box.querySelector('[data-cursor]');
-  var dots = +box.dataset.dots, radius = +box.dataset.radius, zoom = +box.dataset.zoom;
-  var brush = canvas.getContext('2d'), ink = new Uint8Array(dots * dots), x = dots / 2, y = dots / 4;
-  var last = null, down = false, timer = 0;
-  function put(i) { ink[i] = 1; brush.fillRect(i % dots, Math.floor(i / dots), 1, 1); }
-  function dab(u, v) {
-    for (var i = 0; i < ink.length; i++) {
-      var dx = i % dots + 0.5 - u, dy = Math.floor(i / dots) + 0.5 - v;
-      if (!ink[i] && dx * dx + dy * dy <= radius * radius) put(i);
-    }
-  }
-  function line(a, b) {
-    var steps = 2 * Math.ceil(Math.hypot(b[0] - a[0], b[1] - a[1])) || 1;
-    for (var i = 0; i <= steps; i++) dab(a[0] + (b[0] - a[0]) * i / steps, a[1] + (b[1] - a[1]) * i / steps);
-    tell();
-  }
-  function tell() { if (!timer) timer = setTimeout(send, 50); }
-  function send() {
-    timer = 0;
-    var text = '', field = null;
-    for (var i = 0; i < ink.length; i += 4)
-      text += (ink[i] * 8 + ink[i + 1] * 4 + ink[i + 2] * 2 + ink[i + 3]).toString(16);
-    for (var around = box; around && !field; around = around.parentNode)
-      field = around.querySelector('.' + box.dataset.to + ' input');
-    if (!field) return;
-    field.value = text;
-    field.dispatchEvent(new Event('input', {bubbles: true}));
-    field.dispatchEvent(new Event('change', {bubbles: true}));
-  }
-  function place(event) {
-    var frame = canvas.getBoundingClientRect();
-    return [(event.clientX - frame.left) / frame.width * dots, (event.clientY - frame.top) / frame.height * dots];
-  }
-  function show() {
-    cursor.style.left = x * zoom + 'px';
-    cursor.style.top = y * zoom + 'px';
-    cursor.style.background = down ? 'currentColor' : 'none';
-  }
-  for (var i = 0; i < ink.length; i++) if (parseInt(box.dataset.ink[i >> 2], 16) & (8 >> i % 4)) put(i);
-  canvas.onpointerdown = function (event) {
-    event.preventDefault();
-    canvas.focus({preventScroll: true});
-    cursor.style.display = 'none';
-    canvas.setPointerCapture(event.pointerId);
-    last = place(event);
-    line(last, last);
-  };
-  canvas.onpointermove = function (event) {
-    if (!last) return;
-    var next = place(event);
-    line(last, next);
-    last = next;
-  };
-  canvas.onpointerup = canvas.onpointercancel = function () { last = null; };
-  canvas.onfocus = function () { if (canvas.matches(':focus-visible')) { cursor.style.display = 'block'; show(); } };
-  canvas.onblur = function () { cursor.style.display = 'none'; down = false; };
-  canvas.onkeydown = function (event) {
-    var way = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]}[event.key];
-    if (event.ctrlKey || event.metaKey || event.altKey || !way && event.key !== ' ') return;
-    event.preventDefault();
-    event.stopPropagation();
-    cursor.style.display = 'block';
-    var from = [x, y];
-    if (way) {
-      x = Math.min(dots - 1, Math.max(1, x + way[0]));
-      y = Math.min(dots - 1, Math.max(1, y + way[1]));
-    } else down = !down;
-    if (down) line(from, [x, y]);
-    show();
-  };
-})(this)
-"""
 _ZOOM = 8  # the page's pixels for each dot
-_PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
 _HELP = (
     "Draw with the mouse or a finger. With the keyboard: Tab to the pad, the arrows move the pen, space puts it down "
     "or lifts it."
@@ -297,8 +214,8 @@ class Pad(Shown):
         with self._lock:
             self._show(np.array(ink, bool))
             self._turn += 1  # the same ink twice is a new page, too: something else was drawn in between
-            self._field.value = _to_text(self._ink)
-            self._pad.value = _page(self._ink, self._field.model_id, self._turn)
+            self._field.value = np.packbits(self._ink).tobytes().hex()
+            self._pad.value = _page(self._field.value, self._field.model_id, self._turn)
 
     @property
     def seen(self) -> np.ndarray:
@@ -307,7 +224,8 @@ class Pad(Shown):
 
     def _changed(self, change: Any) -> None:
         with self._lock:
-            self._show(_from_text(self._field.value))
+            dots = np.frombuffer(bytes.fromhex(self._field.value), np.uint8)
+            self._show(np.unpackbits(dots).reshape(DOTS, DOTS).astype(bool))
 
     def _cleared(self, button: Any) -> None:
         self.example.value = _NOTHING
@@ -329,25 +247,19 @@ class Pad(Shown):
             self._scores.value = said(f"{type(error).__name__}: {error}")
 
 
-def _page(ink: np.ndarray, to: str, turn: int) -> str:
+def _page(ink: str, to: str, turn: int) -> str:
     """The pad's HTML, with this ink on it. Its script writes into the field of the class ``fluxlite-ink-`` + `to`."""
-    size = DOTS * _ZOOM
-    data = {"ink": _to_text(ink), "to": f"fluxlite-ink-{to}", "dots": DOTS, "radius": RADIUS, "zoom": _ZOOM}
-    attributes = " ".join(f'data-{name}="{value}"' for name, value in (data | {"turn": turn}).items())
     brush = int(2 * RADIUS * _ZOOM)
-    # JupyterLab and Notebook would take the arrows and the space bar for their own: data-lm-suppress-shortcuts.
-    return (
-        f'<div {attributes} style="position:relative;width:{size + 4}px">'
-        f'<canvas width="{DOTS}" height="{DOTS}" tabindex="0" role="application" aria-label="{_HELP}" '
-        f'data-lm-suppress-shortcuts="true" '
-        f'style="width:{size}px;height:{size}px;image-rendering:pixelated;background:white;border:2px solid {GREY};'
-        f'touch-action:none;cursor:crosshair"></canvas>'
-        f'<div data-cursor style="position:absolute;display:none;box-sizing:border-box;width:{brush}px;'
-        f"height:{brush}px;margin:{2 - brush // 2}px;border:3px solid;color:{ORANGE};border-radius:50%;"
-        f'pointer-events:none"></div>'
-        f'<img alt="" hidden src="{_PIXEL}" onload="{html.escape(_SCRIPT)}">'
-        f'<div style="line-height:1.4">{_HELP}</div></div>'
-    )
+    return string.Template(_file("digit_pad.html")).substitute(
+        ink=ink, to=f"fluxlite-ink-{to}", dots=DOTS, radius=RADIUS, zoom=_ZOOM, turn=turn, grey=GREY,
+        orange=ORANGE, size=DOTS * _ZOOM, wide=DOTS * _ZOOM + 4, brush=brush, margin=2 - brush // 2,
+        help=_HELP, script=html.escape(_file("digit_pad.js")),
+    )  # fmt: skip
+
+
+@functools.cache
+def _file(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _bars(points: np.ndarray, scores: np.ndarray, word: str) -> str:

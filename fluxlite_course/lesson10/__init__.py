@@ -1,9 +1,6 @@
 """What notebook 16, sequences, uses: from the kit, from `draw`, and what only this lesson has."""
 
-from ..data import island
-from ..kit.exercises import check, todo
-from ..kit.guesses import answer, guess
-from ..kit.starting import start
+from .. import answer, check, guess, island, start, todo
 from .pictures import gap_picture, gates_picture, kept, left_picture, next_letter, temperatures
 
 __all__ = [

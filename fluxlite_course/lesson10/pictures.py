@@ -1,4 +1,4 @@
-"""A gate over time: how much of its memory a layer keeps at each step. Lesson 16 draws it."""
+"""Lesson 16's pictures: a gap, what's left of an input, a gate over time, and the next letter, from cold to hot."""
 
 from __future__ import annotations
 
@@ -41,9 +41,6 @@ def kept(layer: Any, x: Any) -> np.ndarray:
     return fl.cpu(np.stack(gates))
 
 
-# -- pictures: a gap, what's left of an input, gates over time -----------------------------------------------------
-
-
 _LINES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"), (GREY, ":", "D"))
 
 
@@ -61,11 +58,8 @@ def gap_picture(x: Any) -> Picture:
     axes.plot(seen - 1, x[seen - 1, 0], "o", mfc="none", mec=ORANGE, ms=15, mew=2.5, label="asked for at the end")
     axes.set(xlabel="step", ylabel="input", ylim=(-1.25, 1.6), xlim=(-0.7, len(x) - 0.3))
     axes.legend(loc="upper right", ncol=3, fontsize=11, handletextpad=0.3)
-    return show(
-        figure,
-        f"{seen} points of a wave, and then {many(len(x) - seen, 'step')} of noise. "
-        f"The network is asked for the last point of the wave, {x[seen - 1, 0]:.2f}.",
-    )
+    asked = f"The network is asked for the last point of the wave, {x[seen - 1, 0]:.2f}."
+    return show(figure, f"{seen} points of a wave, and then {many(len(x) - seen, 'step')} of noise. {asked}")
 
 
 def left_picture(effects: Mapping[str, Any]) -> Picture:
@@ -91,7 +85,11 @@ def _share(share: float) -> str:
     for bound, words in ((1e-9, "less than a billionth"), (1e-6, "less than a millionth"), (1e-3, "less than 0.1 %")):
         if share < bound:
             return words
-    return "as much or more" if share >= 1 else f"{share:.0%}".replace("%", " %")
+    return "as much or more" if share >= 1 else _percent(share)
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
 
 
 def gates_picture(x: Any, kept: Mapping[str, Any]) -> Picture:
@@ -112,15 +110,12 @@ def gates_picture(x: Any, kept: Mapping[str, Any]) -> Picture:
         axes.axvline(seen - 0.5, color="white", lw=2)
         axes.set_yticks([])
         axes.set_title(name, loc="left", fontsize=12)
-        said.append(f"{name}: on average {_mean(gate[:seen])} while the wave comes, {_mean(gate[seen:])} in the noise")
+        wave, noise = (_percent(np.mean(part)) for part in (gate[:seen], gate[seen:]))
+        said.append(f"{name}: on average {wave} while the wave comes, {noise} in the noise")
     axes.set_xlabel("step")
     bar = figure.colorbar(image, ax=grid[1:], ticks=[0, 0.5, 1])
     bar.ax.set_yticklabels(["0: nothing", "0.5: half", "1: all"])
     return show(figure, f"What a memory keeps at each step, one row for each number in it. {'; '.join(said)}.")
-
-
-def _mean(gate: Any) -> str:
-    return f"{np.mean(gate):.0%}".replace("%", " %")
 
 
 # -- temperature: the next letter, from cold to hot ----------------------------------------------------------------
@@ -152,21 +147,16 @@ def next_letter(letters: Sequence[str], scores: Any, temperature: float, written
         raise ValueError(f"next_letter takes a score for each letter, got {len(letters)} and {len(scores)}")
     shares = chances(scores, temperature)
     figure, axes = plots(height=2.2)
-    names = [_name(letter) for letter in letters]
+    names = [{" ": "space", "\n": "new line"}.get(letter, letter) for letter in letters]
     axes.bar(range(len(names)), shares, color=BLUE)
     axes.set_xticks(range(len(names)), [{"space": "␣", "new line": "↵"}.get(name, name) for name in names])
     axes.set(ylim=(0, 1), ylabel="probability", xlim=(-0.7, len(names) - 0.3))
     axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
     axes.set_title(f"the next letter after {after!r}, temperature {temperature:g}", loc="left", fontsize=13)
     best = np.argsort(-shares, kind="stable")[:2]
-    first, *more = [f"{names[i]} comes with {shares[i]:.0%}".replace("%", " %") for i in best]
-    sentence = f"Temperature {temperature:g}: after {after!r}, {first}"
-    sentence += "".join(f", and {words.replace(' comes', '')}" for words in more) + "."
-    return show(figure, sentence + (f" It writes: {' / '.join(written.splitlines())}" if written else ""))
-
-
-def _name(letter: str) -> str:
-    return {" ": "space", "\n": "new line"}.get(letter, letter)
+    told = ", and ".join(f"{names[i]} {'comes ' if i == best[0] else ''}with {_percent(shares[i])}" for i in best)
+    writes = f" It writes: {' / '.join(written.splitlines())}" if written else ""
+    return show(figure, f"Temperature {temperature:g}: after {after!r}, {told}.{writes}")
 
 
 def temperatures(
@@ -183,21 +173,18 @@ def temperatures(
     if not written or (first is not None and first not in written):
         known = ", ".join(f"{t:g}" for t in sorted(written)) or "none"
         raise ValueError(f"temperatures(first=…) is one of those with a text ({known}), got {first}")
-    return Temperatures(letters, scores, written, after, min(written) if first is None else first)
+    pictures = {t: next_letter(letters, scores, t, text, after) for t, text in sorted(written.items())}
+    return Temperatures(written, pictures, min(written) if first is None else first)
 
 
 class Temperatures(Shown):
     """What `temperatures` returns: `slider` is its control, and `now` the temperature that it shows."""
 
-    def __init__(
-        self, letters: Sequence[str], scores: Any, written: Mapping[float, str], after: str, first: float
-    ) -> None:
+    def __init__(self, texts: Mapping[float, str], pictures: Mapping[float, Picture], first: float) -> None:
         w = ipywidgets("next_letter(letters, scores, temperature=1.0)")
-        ordered = sorted(written)
-        self.texts = {t: written[t] for t in ordered}
-        self.pictures = {t: next_letter(letters, scores, t, written[t], after) for t in ordered}
+        self.texts, self.pictures = texts, pictures
         self.slider = w.SelectionSlider(
-            options=[(f"{t:g}", t) for t in ordered], value=first, description="temperature",
+            options=[(f"{t:g}", t) for t in sorted(texts)], value=first, description="temperature",
             style={"description_width": "8em"}, layout={"width": "30em", "max_width": "100%"},
         )  # fmt: skip
         self.image, self.text, self.words = w.HTML(), w.HTML(), w.HTML()
@@ -212,7 +199,7 @@ class Temperatures(Shown):
     def _changed(self, change: Any = None) -> None:
         picture = self.pictures[self.now]
         self.page, self.sentence = picture._repr_html_(), picture.sentence
-        self.image.value = self.page.partition("<figcaption")[0] + "</figure>"
+        self.image.value = picture.image()
         style = "white-space:pre-wrap;word-break:normal;max-width:44em;line-height:1.4;margin:.3em 0 .3em 1em"
         self.text.value = f'<pre style="{style}">{html.escape(self.texts[self.now])}</pre>'
         self.words.value = said(picture.sentence.partition(" It writes:")[0])

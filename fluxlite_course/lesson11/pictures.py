@@ -10,10 +10,9 @@ from simgpu.profile import Moment
 
 from ..draw.pictures import BLUE, ORANGE, Picture, as_written, plots, show
 
-_LANES = {HOST_TO_DEVICE: "copy", LAUNCH: "compute"}
-_LOOKS = {
-    "copy": {"facecolor": "#fbe3d6", "edgecolor": ORANGE, "hatch": "///"},
-    "compute": {"facecolor": "#d6e6f2", "edgecolor": BLUE},
+_LANES = {  # from the lower one up
+    "compute": (LAUNCH, "launches", {"facecolor": "#d6e6f2", "edgecolor": BLUE}),
+    "copy": (HOST_TO_DEVICE, "copies", {"facecolor": "#fbe3d6", "edgecolor": ORANGE, "hatch": "///"}),
 }
 Spans = dict[str, list[tuple[float, float]]]  # by lane: when the work on each batch starts and ends, in seconds
 
@@ -48,11 +47,10 @@ def _spans(name: str, moments: list[Moment], batches: int) -> Spans:
     if any(moment.start is None for moment in moments):
         raise ValueError(f"{name}: when a real GPU works is not visible; use the receipt of an estimate")
     spans: Spans = {}
-    for kind, lane in _LANES.items():
+    for lane, (kind, what, _) in _LANES.items():
         these = [moment for moment in moments if moment.kind == kind]
         each, left = divmod(len(these), batches)
         if left or not each:
-            what = {"copy": "copies", "compute": "launches"}[lane]
             raise ValueError(f"{name}: {len(these)} {what} are not equally many for each of {batches} batches")
         parts = [these[i * each : (i + 1) * each] for i in range(batches)]
         spans[lane] = [(float(part[0].start or 0.0), float(part[-1].end or 0.0)) for part in parts]
@@ -60,14 +58,14 @@ def _spans(name: str, moments: list[Moment], batches: int) -> Spans:
 
 
 def _draw(axes: Any, name: str, spans: Spans) -> None:
-    for row, lane in enumerate(reversed(_LOOKS)):
+    for row, (lane, (*_, look)) in enumerate(_LANES.items()):
         for number, (start, end) in enumerate(spans[lane], 1):
-            axes.barh(row, (end - start) * 1e3, left=start * 1e3, height=0.7, linewidth=1.5, **_LOOKS[lane])
+            axes.barh(row, (end - start) * 1e3, left=start * 1e3, height=0.7, linewidth=1.5, **look)
             axes.text((start + end) * 500, row, str(number), ha="center", va="center", weight="bold")
     end = _end(spans)
     axes.axvline(end * 1e3, color="black", linewidth=1, linestyle=":")
     axes.text(end * 1e3, 1.42, f" {duration(end)}", ha="left", va="top")
-    axes.set_yticks([0, 1], list(reversed(_LOOKS)))
+    axes.set_yticks([0, 1], _LANES)
     axes.set_title(as_written(name), loc="left", fontsize=13, weight="bold")
     axes.tick_params(axis="y", length=0)
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fluxlite import device_of, leaves
 from fluxlite.devices import devices
 from fluxlite.messages import many
 from fluxlite.receipts import Receipt, duration
-from fluxlite.tree.ties import is_array
 from simgpu.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, LAUNCH
-from simgpu.profile import Counts, Moment
+from simgpu.profile import Counts
 
 from ..draw.frames import Frames, frames
 from ..draw.pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
+from ..draw.shapes import box, sheet
+from ..draw.two_boxes import copied
 
 # The layout in inches: the host's box, the cards' boxes, and the arcs between cards to their right.
 _HOST, _HOST_WIDTH = 0.0, 2.2
@@ -61,16 +62,13 @@ def cards(receipt: Receipt, **things: Any) -> Picture:
     rows = {i: max(2, len(inside[i]), sum(_is_left(route, i) for route in routes)) for i in range(len(found))}
     tops = _tops(rows)
     height = max(tops[-1], len(inside[None]) * _ROW + 0.1)
-    figure, axes = plots(height=height + 0.4, width=_WIDTH)
-    axes.set(xlim=(-0.05, _WIDTH - 0.05), ylim=(height, -0.35))
-    axes.axis("off")
+    figure, axes = sheet(_WIDTH, height + 0.4, (-0.05, _WIDTH - 0.05), (height, -0.35))
     _box(axes, _HOST, _HOST_WIDTH, 0, height - 0.05, "host", inside[None])
     for i, device in enumerate(found):
-        bottom = tops[i] + rows[i] * _ROW + 0.1
-        _box(axes, _CARD, _CARD_WIDTH, tops[i], bottom, f"card {i}: {device!r}", inside[i])
+        _box(axes, _CARD, _CARD_WIDTH, tops[i], rows[i] * _ROW + 0.1, f"card {i}: {device!r}", inside[i])
         for row, route in enumerate(route for route in routes if _is_left(route, i)):
             _arrow(axes, route, tops[i] + (row + 0.55) * _ROW)
-    _arcs(axes, [route for route in routes if len(list(_cards_of(route))) == 2], tops, rows)
+    _arcs(axes, [route for route in routes if None not in (route.source, route.target)], tops, rows)
     return show(figure, _sentence(routes, inside))
 
 
@@ -81,22 +79,15 @@ def _routes(receipt: Receipt) -> list[Route]:
     """The copies between different memories, grouped by route and kind, in order of first appearance."""
     found: dict[tuple[int | None, int | None, bool], tuple[int, int]] = {}
     for moment in receipt.timeline():
-        way = _way(moment)
-        if way is not None:
-            copies, nbytes = found.get((*way, moment.explicit), (0, 0))
-            found[*way, moment.explicit] = copies + moment.times, nbytes + moment.bytes
+        here = moment.device.index
+        ways: dict[str, tuple[int | None, int | None]] = {HOST_TO_DEVICE: (None, here), DEVICE_TO_HOST: (here, None)}
+        if moment.kind == DEVICE_TO_DEVICE and moment.name.startswith("copy from "):
+            ways[DEVICE_TO_DEVICE] = int(moment.name.split(":")[1].split()[0]), here
+        if moment.kind in ways:  # otherwise nothing was copied, or it stayed in one memory
+            route = (*ways[moment.kind], moment.explicit)
+            copies, nbytes = found.get(route, (0, 0))
+            found[route] = copies + moment.times, nbytes + moment.bytes
     return [Route(source, target, *total, explicit) for (source, target, explicit), total in found.items()]
-
-
-def _way(moment: Moment) -> tuple[int | None, int | None] | None:
-    here = moment.device.index
-    if moment.kind == HOST_TO_DEVICE:
-        return None, here
-    if moment.kind == DEVICE_TO_HOST:
-        return here, None
-    if moment.kind == DEVICE_TO_DEVICE and moment.name.startswith("copy from "):
-        return int(moment.name.split(":")[1].split()[0]), here
-    return None  # nothing was copied, or it stayed in one memory
 
 
 def _is_left(route: Route, card: int) -> bool:
@@ -108,14 +99,10 @@ def _inside(things: dict[str, Any], found: list[Any]) -> dict[int | None, list[s
     inside: dict[int | None, list[str]] = {None: [], **{i: [] for i in range(len(found))}}
     for name, x in things.items():
         device = device_of(x)
-        inside[found.index(device) if device in found else None].append(f"{name}: {_what(x)}")
+        nbytes = sum(leaf.nbytes for leaf in leaves(x) if device_of(leaf) is not None)
+        what = f"{x.dtype} {x.shape}" if device_of(x) is not None else f"{type(x).__name__}, {nbytes:,} bytes"
+        inside[found.index(device) if device in found else None].append(f"{name}: {what}")
     return inside
-
-
-def _what(x: Any) -> str:
-    if is_array(x):
-        return f"{x.dtype} {x.shape}"
-    return f"{type(x).__name__}, {sum(leaf.nbytes for leaf in leaves(x) if is_array(leaf)):,} bytes"
 
 
 def _tops(rows: dict[int, int]) -> list[float]:
@@ -129,11 +116,8 @@ def _tops(rows: dict[int, int]) -> list[float]:
 
 def _sentence(routes: list[Route], inside: dict[int | None, list[str]]) -> str:
     ways = [f"{route.words}, from {_place(route.source)} to {_place(route.target)}" for route in routes]
-    there = [
-        f"On {_place(place)}: {', '.join(text.partition(':')[0] for text in texts)}."
-        for place, texts in inside.items()
-        if texts
-    ]
+    names = {place: ", ".join(text.partition(":")[0] for text in texts) for place, texts in inside.items()}
+    there = [f"On {_place(place)}: {text}." for place, text in names.items() if text]
     return " ".join([f"{'; '.join(ways) or 'Nothing was copied'}.", *there])
 
 
@@ -144,27 +128,17 @@ def _place(card: int | None) -> str:
 # -- drawing ----------------------------------------------------------------------------------------------------------
 
 
-def _box(axes: Any, left: float, width: float, top: float, bottom: float, title: str, labels: list[str]) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    style = "round,pad=0,rounding_size=0.08"
-    patch = FancyBboxPatch((left, top), width, bottom - top, style, facecolor="#f4f6f8", edgecolor=GREY, linewidth=2)
-    axes.add_patch(patch)
-    axes.text(left + width / 2, top - 0.07, as_written(title), ha="center", va="bottom", weight="bold", fontsize=12)
+def _box(axes: Any, left: float, width: float, top: float, height: float, title: str, labels: list[str]) -> None:
+    box(axes, left, top, width, height, title, above=0.07)
     for row, label in enumerate(labels):
         axes.text(left + 0.12, top + (row + 0.55) * _ROW + 0.05, as_written(label), va="center", fontsize=11)
-
-
-def _look(route: Route) -> dict[str, Any]:
-    color, style = (BLUE, "-") if route.explicit else (ORANGE, "--")
-    return {"lw": 2, "color": color, "linestyle": style, "shrinkA": 0, "shrinkB": 0}
 
 
 def _arrow(axes: Any, route: Route, y: float) -> None:
     """An arrow between the host and a card."""
     ends = (_HOST + _HOST_WIDTH + 0.08, y), (_CARD - 0.08, y)
     start, end = ends if route.source is None else ends[::-1]
-    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", **_look(route)})
+    axes.annotate("", end, start, arrowprops=copied("->", route.explicit))
     axes.text((start[0] + end[0]) / 2, y - 0.04, route.words, ha="center", va="bottom", fontsize=10)
 
 
@@ -173,10 +147,11 @@ def _arcs(axes: Any, routes: list[Route], tops: list[float], rows: dict[int, int
     right = _CARD + _CARD_WIDTH + 0.08
     texts, widest, middle = [], 0.0, 0.0
     for number, route in enumerate(routes):
-        start, end = (tops[i] + (rows[i] * _ROW + 0.1) / 2 + 0.12 * number for i in _cards_of(route))
+        ends = (route.source or 0, route.target or 0)
+        start, end = (tops[i] + (rows[i] * _ROW + 0.1) / 2 + 0.12 * number for i in ends)
         bend = 0.35 * (number + 1)  # each arc outside the one before
-        style = {"arrowstyle": "->", "connectionstyle": f"arc3,rad={-bend if end > start else bend}"}
-        axes.annotate("", (right, end), (right, start), arrowprops={**style, **_look(route)})
+        look = {"connectionstyle": f"arc3,rad={-bend if end > start else bend}", **copied("->", route.explicit)}
+        axes.annotate("", (right, end), (right, start), arrowprops=look)
         widest = max(widest, bend * abs(end - start) / 2)
         middle += (start + end) / 2 / len(routes)
         copies = route.words.replace(", ", "\n", 1)
@@ -186,10 +161,6 @@ def _arcs(axes: Any, routes: list[Route], tops: list[float], rows: dict[int, int
         axes.text(right + widest + 0.15, y, text, va="center", fontsize=10)
 
 
-def _cards_of(route: Route) -> Iterator[int]:
-    return (card for card in (route.source, route.target) if card is not None)
-
-
 # -- when each of two cards works, and when it waits ---------------------------------------------------------------
 
 
@@ -197,11 +168,10 @@ MOMENTS = 9
 _LOOKS: tuple[dict[str, Any], ...] = ({"edgecolor": BLUE}, {"edgecolor": ORANGE, "hatch": "///"})
 
 
-class _Work(NamedTuple):
-    """A launch: on which card, and when it begins and ends, in seconds since the first one of its receipt began."""
+class _Works(NamedTuple):
+    """What a receipt's cards do: each launch from when to when, in seconds since the first of all began."""
 
-    card: str
-    start: float
+    cards: dict[str, list[tuple[float, float]]]
     end: float
 
 
@@ -215,60 +185,57 @@ def busy_at(receipts: Mapping[str, Counts], seconds: float) -> Picture:
 
 def busy(receipts: Mapping[str, Counts]) -> Frames:
     """`busy_at` from the first work to the last, to leaf through or to play. It opens on the last moment."""
-    works, card = {name: _works(receipt) for name, receipt in receipts.items()}, _card(receipts)
-    last = max(map(_end, works.values()))
+    ways, card = {name: _works(receipt) for name, receipt in receipts.items()}, _card(receipts)
+    last = max(works.end for works in ways.values())
     moments = [last * number / MOMENTS for number in range(1, MOMENTS)] + [last]
-    return frames([_drawn(works, card, m) for m in moments], [duration(m) for m in moments], "time", first=-1)
+    return frames([_drawn(ways, card, m) for m in moments], [duration(m) for m in moments], "time", first=-1)
 
 
-def _works(receipt: Counts) -> list[_Work]:
+def _works(receipt: Counts) -> _Works:
     found = [moment for moment in receipt.timeline() if moment.kind == LAUNCH]
     if not found or found[0].start is None:
         raise ValueError("the picture needs launches whose times are known: take the receipt of simulated GPUs")
     begin = min(float(moment.start or 0) for moment in found)
-    return [_Work(str(m.device), float(m.start or 0) - begin, float(m.end or 0) - begin) for m in found]
+    cards: dict[str, list[tuple[float, float]]] = {name: [] for name in sorted({str(m.device) for m in found})}
+    for m in found:
+        cards[str(m.device)].append((float(m.start or 0) - begin, float(m.end or 0) - begin))
+    return _Works(cards, max(end for spans in cards.values() for _, end in spans))
 
 
 def _card(receipts: Mapping[str, Counts]) -> str:
     return next(iter(receipts.values())).seconds.card
 
 
-def _end(works: list[_Work]) -> float:
-    return max(work.end for work in works)
-
-
-def _drawn(ways: dict[str, list[_Work]], card: str, seconds: float) -> Picture:
+def _drawn(ways: dict[str, _Works], card: str, seconds: float) -> Picture:
     figure, grid = plots(len(ways), height=1.5 * len(ways) + 0.5, width=10, sharex=True, squeeze=False)
     for axes, (name, works) in zip(grid[:, 0], ways.items()):
         _lanes(axes, works, seconds)
         axes.set_title(as_written(name), loc="left", fontsize=13, weight="bold")
-    last = max(map(_end, ways.values()))
+    last = max(works.end for works in ways.values())
     grid[-1, 0].set(xlabel=f"time, ms, simulated ({as_written(card)})", xlim=(0, last * 1.1e3))
     told = "; ".join(f"{name}: {_said(works, seconds)}" for name, works in ways.items())
     return show(figure, f"After {duration(seconds)}, simulated ({card}). {told}.")
 
 
-def _lanes(axes: Any, works: list[_Work], seconds: float) -> None:
-    cards = sorted({work.card for work in works})
-    for work in works:
-        row = cards.index(work.card)
-        if work.start < seconds:
-            width = (min(work.end, seconds) - work.start) * 1e3
-            look = {"height": 0.6, "facecolor": "white", "linewidth": 1.5, **_LOOKS[row % 2]}
-            axes.barh(row, width, left=work.start * 1e3, **look)
-    done = min(_end(works), seconds)
+def _lanes(axes: Any, works: _Works, seconds: float) -> None:
+    for row, spans in enumerate(works.cards.values()):
+        for start, end in spans:
+            if start < seconds:
+                look = {"height": 0.6, "facecolor": "white", "linewidth": 1.5, **_LOOKS[row % 2]}
+                axes.barh(row, (min(end, seconds) - start) * 1e3, left=start * 1e3, **look)
+    count, done = len(works.cards), min(works.end, seconds)
     axes.axvline(done * 1e3, color=GREY, linewidth=1)
-    if _end(works) <= seconds:
-        axes.text(done * 1e3, (len(cards) - 1) / 2, f" done: {duration(done)}", ha="left", va="center")
-    axes.set_yticks(range(len(cards)), cards)
-    axes.set_ylim(len(cards) - 0.4, -0.6)
+    if works.end <= seconds:
+        axes.text(done * 1e3, (count - 1) / 2, f" done: {duration(done)}", ha="left", va="center")
+    axes.set_yticks(range(count), works.cards)
+    axes.set_ylim(count - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
 
 
-def _said(works: list[_Work], seconds: float) -> str:
+def _said(works: _Works, seconds: float) -> str:
     """The share of the time in which each card has worked, up to `seconds` or until all is done."""
-    until = min(seconds, _end(works))
-    cards = sorted({work.card for work in works})
-    shares = [sum(max(0.0, min(w.end, until) - w.start) for w in works if w.card == card) / until for card in cards]
-    words = " and ".join(f"{card} {100 * share:.0f} %" for card, share in zip(cards, shares))
-    return f"{'done in' if _end(works) <= seconds else 'in'} {duration(until)}; at work: {words}"
+    until = min(seconds, works.end)
+    shares = {card: sum(max(0.0, min(end, until) - start) for start, end in spans) / until
+              for card, spans in works.cards.items()}  # fmt: skip
+    words = " and ".join(f"{card} {100 * share:.0f} %" for card, share in shares.items())
+    return f"{'done in' if works.end <= seconds else 'in'} {duration(until)}; at work: {words}"

@@ -1,4 +1,4 @@
-"""A gradient's tape, made visible: what a tracked result depends on, and how that list grows line by line.
+"""A gradient's tape, made visible: what a tracked result depends on, how that grows line by line, and the way back.
 
 There's no tape object. Each tracked result holds its own entry (`tracked.py`). We find the list by following the
 operands of a result.
@@ -6,15 +6,20 @@ operands of a result.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fluxlite import TrackedArray
 from fluxlite.autodiff.rules import RULES, Rule, name_of
+from fluxlite.messages import many
 
-from ..draw.pictures import GREY, ORANGE, Picture, as_written, plots, show
-
-_BOX, _GAP, _HEIGHT = 1.95, 0.15, 0.35  # an entry's width, the gap, and its height, in inches
+from ..draw.alive.scene import Each, Part, drawing
+from ..draw.alive.showing import Alive, Knob
+from ..draw.pictures import GREY, ORANGE, Picture, as_written, show
+from ..draw.shapes import sheet
 
 
 class Entry(NamedTuple):
@@ -59,6 +64,37 @@ def tape(*results: TrackedArray) -> Tape:
     return Tape(_entry(found[number], names) for number in sorted(found))
 
 
+def _entry(node: TrackedArray, names: dict[int, str]) -> Entry:
+    if node.call is None:
+        return Entry(node.number, "param" if node.level.number == 0 else "tracked from the start")
+    rule, arguments, _, parents = node.call
+    if rule is None:
+        return Entry(node.number, "cleared by back")
+    name = names.get(id(rule), "a rule that was replaced")
+    return Entry(node.number, name, tuple(_operands(rule, arguments, parents)))
+
+
+def _operands(rule: Rule, arguments: Any, parents: Any) -> Iterator[str]:
+    """The operands as text. Tracked ones are shown by their numbers, which come in argument order."""
+    tracked = [parent for _, parent in parents]
+    for argument in arguments[0] if rule.sequence else arguments:
+        value = tracked[0].value if tracked else None
+        if tracked and (argument is value or type(value) is float and argument == value):
+            yield f"#{tracked.pop(0).number}"
+        else:
+            yield "array" if getattr(argument, "shape", ()) else f"{argument!s:.8}"
+
+
+def _short(entry: str) -> str:
+    """So that it fits its box."""
+    return entry.replace(" np.", " ").replace("array", "…")
+
+
+# -- a column for each line of a program ------------------------------------------------------------------------------
+
+_BOX, _GAP, _HEIGHT = 1.95, 0.15, 0.35  # an entry's width, the gap, and its height, in inches
+
+
 def growing_tape(lines: Mapping[str, Any]) -> Picture:
     """A picture with one column per line of a program: the tape after it, new entries in bold, and the backward pass.
 
@@ -75,48 +111,18 @@ def growing_tape(lines: Mapping[str, Any]) -> Picture:
         results += made if isinstance(made, tuple) else [made]
         columns[line] = tape(*results)
     most = max(map(len, columns.values()))
-    figure, axes = plots(height=_HEIGHT * (most + 1.2) + 0.2, width=(_BOX + _GAP) * len(columns) + 0.8)
-    axes.set(xlim=(-0.05, (_BOX + _GAP) * len(columns) + 0.75), ylim=(-0.05, _HEIGHT * (most + 1.2)), aspect="equal")
-    axes.axis("off")
+    width, height = (_BOX + _GAP) * len(columns), _HEIGHT * (most + 1.2)
+    figure, axes = sheet(width + 0.8, height + 0.2, (-0.05, width + 0.75), (-0.05, height), aspect="equal")
     before = 0
     for column, (line, entries) in enumerate(columns.items()):
         _column(axes, column * (_BOX + _GAP), line, entries, before)
         before = len(entries)
-    _way_back(axes, len(columns) * (_BOX + _GAP), most)
+    axes.annotate("", (width + 0.05, 0), (width + 0.05, most * _HEIGHT), arrowprops={
+        "arrowstyle": "->", "lw": 2.5, "shrinkA": 0, "shrinkB": 0})  # fmt: skip
+    axes.text(width + 0.15, most * _HEIGHT / 2, "back", va="center", fontsize=12, weight="bold")
     counts = ", ".join(str(len(entries)) for entries in columns.values())
-    return show(
-        figure,
-        f"The tape after each line has {counts} entries; each line adds its own on top. back visits them from the top "
-        "down.",
-    )
-
-
-# -- one entry ------------------------------------------------------------------------------------------------------
-
-
-def _entry(node: TrackedArray, names: dict[int, str]) -> Entry:
-    if node.call is None:
-        return Entry(node.number, "param" if node.level.number == 0 else "tracked from the start")
-    rule, arguments, _, parents = node.call
-    if rule is None:
-        return Entry(node.number, "cleared by back")
-    return Entry(
-        node.number, names.get(id(rule), "a rule that was replaced"), tuple(_operands(rule, arguments, parents))
-    )
-
-
-def _operands(rule: Rule, arguments: Any, parents: Any) -> Iterator[str]:
-    """The operands as text. Tracked ones are shown by their numbers, which come in argument order."""
-    tracked = [parent for _, parent in parents]
-    for argument in arguments[0] if rule.sequence else arguments:
-        value = tracked[0].value if tracked else None
-        if tracked and (argument is value or type(value) is float and argument == value):
-            yield f"#{tracked.pop(0).number}"
-        else:
-            yield "array" if getattr(argument, "shape", ()) else f"{argument!s:.8}"
-
-
-# -- drawing --------------------------------------------------------------------------------------------------------
+    said = f"The tape after each line has {counts} entries; each line adds its own on top."
+    return show(figure, f"{said} back visits them from the top down.")
 
 
 def _column(axes: Any, left: float, line: str, entries: Tape, old: int) -> None:
@@ -124,20 +130,126 @@ def _column(axes: Any, left: float, line: str, entries: Tape, old: int) -> None:
 
     for row, entry in enumerate(entries):
         new = row >= old
-        look: Any = _NEW if new else _OLD
-        axes.add_patch(Rectangle((left, row * _HEIGHT), _BOX, _HEIGHT * 0.86, zorder=2 + new, **look))
-        text = str(entry).replace(" np.", " ").replace("array", "…")  # so that it fits its box
-        middle, weight = (row + 0.43) * _HEIGHT, "bold" if new else "normal"
-        axes.text(left + 0.08, middle, as_written(text), va="center", fontsize=11, weight=weight, zorder=4)
+        face, edge, thick = ("#fbe3d6", ORANGE, 2) if new else ("#f4f6f8", GREY, 1)
+        look: Any = {"facecolor": face, "edgecolor": edge, "linewidth": thick, "zorder": 2 + new}
+        axes.add_patch(Rectangle((left, row * _HEIGHT), _BOX, _HEIGHT * 0.86, **look))
+        middle, text = (row + 0.43) * _HEIGHT, as_written(_short(str(entry)))
+        weight = "bold" if new else "normal"
+        axes.text(left + 0.08, middle, text, va="center", fontsize=11, weight=weight, zorder=4)
     above = len(entries) * _HEIGHT + 0.04
     axes.text(left, above, as_written(line), va="bottom", fontsize=11, family="monospace", zorder=4)
 
 
-_NEW = {"facecolor": "#fbe3d6", "edgecolor": ORANGE, "linewidth": 2}
-_OLD = {"facecolor": "#f4f6f8", "edgecolor": GREY, "linewidth": 1}
+# -- alive: it grows by an entry with each line, then `back` visits the entries from the top down ---------------------
+
+_ROW, _BAR, _TOP, _RIGHT = 46, 36, 12, 244
 
 
-def _way_back(axes: Any, left: float, most: int) -> None:
-    arrow = {"arrowstyle": "->", "lw": 2.5, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", (left + 0.05, 0), (left + 0.05, most * _HEIGHT), arrowprops=arrow)
-    axes.text(left + 0.15, most * _HEIGHT / 2, "back", va="center", fontsize=12, weight="bold")
+class _State(NamedTuple):
+    """After how many lines, how many entries there are, how many are new, which one `back` visits, and what arrived."""
+
+    line: int
+    entries: int
+    new: int
+    visited: int
+    arrived: dict[int, str]
+    sentence: str
+
+
+def alive_tape(lines: Mapping[str, Any]) -> Alive:
+    """The tape after each line of a program, and then `back` on its way through it, with the gradients that arrive.
+
+    `lines` maps each line's text to the tracked result that it made, or to a tuple of them, as for `growing_tape`. The
+    last result is the loss, a number. Entries are numbered from 1. Raises `ValueError` for a loss with axes, and
+    `TypeError` for a result that isn't tracked.
+
+    >>> w = fl.param(np.array([0.5, -1.0]))
+    >>> loss = np.sum(w * 3.0)
+    >>> alive_tape({"w = param(…)": w, "loss = np.sum(w * 3)": loss}).sentences[-1]
+    'back has come to the start: the gradient of #1 param is [3 3].'
+    """
+    made = [each if isinstance(each, tuple) else (each,) for each in lines.values()]
+    loss = made[-1][-1]
+    tapes = [tape(*sum(made[: number + 1], ())) for number in range(len(made))]
+    if np.shape(loss.data):
+        raise ValueError(f"the last line makes the loss, a number; got an array of shape {np.shape(loss.data)}")
+    places = {str(entry.number): place for place, entry in enumerate(tapes[-1], 1)}
+    entries = [_short(re.sub(r"#(\d+)", lambda number: f"#{places[number[1]]}", str(entry))) for entry in tapes[-1]]
+    states = [*_growing(list(lines), tapes, entries), *_way_back(loss, tapes[-1], entries, len(lines))]
+    labels = [f"after {line}" for line in lines]
+    labels += [f"back is at #{s.visited + 1}" if s.visited >= 0 else "back is done" for s in states[len(lines) :]]
+    picture = _drawing([*lines, "back(loss)"], entries, states)
+    return Alive(picture, [Knob("step", labels, slider=True, ms=1500)], [state.sentence for state in states])
+
+
+def _growing(lines: list[str], tapes: list[Tape], entries: list[str]) -> Iterator[_State]:
+    before = 0
+    for number, (line, there) in enumerate(zip(lines, tapes)):
+        count = len(there)
+        new = " and ".join(entries[before:count])
+        said = f"After {line} the tape has {many(count, 'entry', 'entries')}. New on top: {new}."
+        yield _State(number, count, count - before, -1, {}, said)
+        before = count
+
+
+def _way_back(loss: TrackedArray, there: Tape, entries: list[str], line: int) -> Iterator[_State]:
+    """What `back` does, entry by entry, with the library's own pullbacks."""
+    places = {entry.number: place for place, entry in enumerate(there)}
+    nodes: dict[int, Any] = {places[loss.number]: loss}
+    arrived: dict[int, Any] = {places[loss.number]: np.ones_like(loss.data)}
+    while any(nodes[place].call for place in nodes):
+        place = max(place for place in nodes if nodes[place].call)
+        node = nodes.pop(place)
+        rule, arguments, keywords, parents = node.call
+        told = []
+        for pullback, parent in parents:
+            to, piece = places[parent.number], pullback(arrived[place], node.value, *arguments, **keywords)
+            arrived[to] = arrived[to] + piece if to in arrived else piece
+            nodes[to] = parent
+            told.append(f"{_numbers(piece)} to #{to + 1}")
+        said = f"back is at {entries[place]}. Its gradient is {_numbers(arrived[place])}. It hands {_and(told)}."
+        yield _State(line, len(entries), 0, place, {n: _numbers(g) for n, g in arrived.items()}, said)
+    told = [f"of {entries[place]} is {_numbers(arrived[place])}" for place in sorted(nodes)]
+    said = f"back has come to the start: the gradient {_and(told)}."
+    yield _State(line, len(entries), 0, -1, {n: _numbers(g) for n, g in arrived.items()}, said)
+
+
+def _and(texts: list[str]) -> str:
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if texts[1:] else texts)
+
+
+def _numbers(gradient: Any) -> str:
+    """Few digits: ``[0.29 0.18]``, or ``0.47``. A long array is its shape."""
+    values = np.asarray(gradient)
+    if values.size > 3 or values.ndim > 1:
+        return "×".join(map(str, values.shape))
+    texts = [f"{value:.2f}".rstrip("0").rstrip(".") for value in np.ravel(values).tolist()]
+    return f"[{' '.join(texts)}]" if values.ndim else texts[0]
+
+
+def _drawing(lines: list[str], entries: list[str], states: list[_State]) -> Part:
+    bottom = _TOP + _ROW * max(len(entries), len(lines))
+    program = []
+    for number, line in enumerate(lines):
+        look = Each("code bold" if s.line == number else "code later" if s.line < number else "code" for s in states)
+        program.append(Part("text", text=line, class_=look, x=18, y=_TOP + _ROW * number + 24))
+        here = Each(None if state.line == number else "none" for state in states)
+        at = f"M4 {_TOP + _ROW * number + 12}l9 7l-9 7z"
+        program.append(Part("path", fill="currentColor", d=at, display=here))
+    boxes = [_box(n, entry, bottom - _ROW * (n + 1), states) for n, entry in enumerate(entries)]
+    title = "A gradient's tape: the program's lines at the left, its entries at the right, the first at the bottom"
+    return drawing(640, bottom + 4, title, *program, *boxes)
+
+
+def _box(number: int, entry: str, y: int, states: list[_State]) -> Part:
+    looks = Each(
+        "entry visited" if number == state.visited else
+        "entry new" if state.entries - state.new <= number < state.entries else "entry"
+        for state in states
+    )  # fmt: skip
+    there = Each(None if number < state.entries else "none" for state in states)
+    gradient = Each(state.arrived.get(number, "") for state in states)
+    return Part("g",
+                Part("rect", class_=looks, x=_RIGHT, y=y, width=640 - _RIGHT - 4, height=_BAR, rx=4),
+                Part("text", text=entry, class_="code", x=_RIGHT + 10, y=y + 24),
+                Part("text", text=gradient, class_="code end bold", x=626, y=y + 24), display=there)  # fmt: skip

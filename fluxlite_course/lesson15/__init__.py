@@ -2,9 +2,7 @@
 
 from fluxlite.receipts import duration
 
-from ..kit.exercises import check, todo
-from ..kit.guesses import answer, guess
-from ..kit.starting import start
+from .. import answer, check, guess, start, todo
 from .exchange import LINKS, large_network, one_card, ring, sent, several_cards, tree
 from .pictures import hidden, hiding, ring_step, ring_steps, scaling
 from .workers import start_workers

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import functools
 import math
+import tomllib
 from collections.abc import Callable
+from importlib import resources
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import fluxlite as fl
+from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 from simgpu import preset
 from simgpu.words import in_words
@@ -30,30 +33,10 @@ class Link(NamedTuple):
     source: str
 
 
-# NCCL, NVIDIA's library for this, chooses its way from figures such as these. Version 2.30.7, src/graph/topo.h: 20.6
-# GB/s for each NVLink of an H100, 12 GB/s for 100 Gbit/s of a network; topo.cc: 12 GB/s for 16 lanes of PCI Express 3,
-# four times that for generation 5; tuning.cc, hwLatencies, ring, protocol "simple": the latency of each step, from
-# kernel to kernel, without the time for the bytes.
-_NCCL = "latency and share reached: NCCL 2.30.7, src/graph/tuning.cc and topo.h"
-_TCP = (
-    "latency guessed: NCCL's 14 µs for a step over a network, and about 16 µs more for TCP in the kernel (17.8 µs from "
-    "host to host, github.com/F-Stack/f-stack, issue 540)"
-)
 LINKS = {
-    link.name: link
-    for link in (
-        Link("NVLink", 18 * 20.6e9, 3.4e-6, 8,
-             f"H100 datasheet, 2023: 900 GB/s in both directions together, so 450 one way; {_NCCL}"),
-        Link("PCI Express", 48e9, 5.7e-6, 8,
-             f"PCI Express 5.0, 2019: 32 GT/s in each of 16 lanes, so 63 GB/s one way; {_NCCL}"),
-        Link("InfiniBand", 48e9, 14e-6, 1024,
-             f"InfiniBand NDR, ConnectX-7 datasheet, 2022: 400 Gbit/s, so 50 GB/s, as with 100 Gbit/s; {_NCCL}"),
-        Link("Ethernet 100", 12e9, 30e-6, 1024,
-             f"IEEE 802.3ba, 2010: 100 Gbit/s, so 12.5 GB/s; share reached: NCCL 2.30.7, src/graph/topo.h; {_TCP}"),
-        Link("Ethernet 10", 1.2e9, 30e-6, 1024,
-             f"IEEE 802.3ae, 2002: 10 Gbit/s, so 1.25 GB/s; the same share as with 100; {_TCP}"),
-    )
-}  # fmt: skip
+    name: Link(name, **figures)
+    for name, figures in tomllib.loads(resources.files(__package__).joinpath("links.toml").read_text("utf-8")).items()
+}
 _WIDTH = 2048  # numbers in each layer of the large network
 
 
@@ -110,14 +93,18 @@ def tree(nbytes: float, cards: int, link: str | Link) -> Seconds:
     return _simulated(steps * link.latency + (2 * nbytes if cards > 1 else 0) / link.bandwidth, cards, link)
 
 
+def _check_whole(x: Any, what: str) -> int:
+    if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < 1:
+        raise ValueError(f"{what}, 1 or more, got {in_words(x)}")
+    return int(x)
+
+
 def _check_cards(cards: int) -> int:
-    if isinstance(cards, bool) or not isinstance(cards, (int, np.integer)) or cards < 1:
-        raise ValueError(f"cards is how many there are, 1 or more, got {in_words(cards)}")
-    return int(cards)
+    return _check_whole(cards, "cards is how many there are")
 
 
 def _simulated(seconds: float, cards: int, link: Link) -> Seconds:
-    return Seconds(seconds, "simulated", f"{cards:,} {'card' if cards == 1 else 'cards'}, {link.name}")
+    return Seconds(seconds, "simulated", f"{many(cards, 'card')}, {link.name}")
 
 
 # -- a step of training -------------------------------------------------------------------------------------------
@@ -171,9 +158,8 @@ def large_network(rows: int, like: str = "H100", dtype: str = "float32") -> OneC
     >>> large_network(1024)
     OneCard(rows=1024, forward=1.1 ms simulated (H100), back=1.98 ms simulated (H100), ...nbytes=100712448)
     """
-    model, opt_state = _large(dtype)
     x = np.zeros((rows, _WIDTH), dtype)
-    return one_card(lambda m, x, y: fl.mse(m(x), y), model, opt_state, x, x, like)
+    return one_card(lambda m, x, y: fl.mse(m(x), y), *_large(dtype), x, x, like)
 
 
 @functools.cache
@@ -219,13 +205,11 @@ def several_cards(
     cards, link = _check_cards(cards), link_of(link)
     if cards > link.most:
         raise ValueError(f"{link.name} links up to {link.most:,} cards, got {cards:,}")
-    if isinstance(buckets, bool) or not isinstance(buckets, (int, np.integer)) or buckets < 1:
-        raise ValueError(f"buckets is how many parts the gradients travel in, 1 or more, got {in_words(buckets)}")
+    buckets = _check_whole(buckets, "buckets is how many parts the gradients travel in")
     forward, back, each = float(one.forward), float(one.back), float(exchange(one.nbytes / buckets, cards, link))
     done, way = 0.0, []
     for bucket in range(1, buckets + 1):
-        made = forward + back * bucket / buckets  # as if they were made evenly along the way back
-        begin = max(done, made)
+        begin = max(done, forward + back * bucket / buckets)  # as if they were made evenly along the way back
         done = begin + each
         way.append((begin, done))
     compute, visible = (_simulated(x, cards, link) for x in (float(one.seconds), done - forward - back))

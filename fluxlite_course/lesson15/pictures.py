@@ -1,7 +1,8 @@
-"""Lesson 17's overlap: while the way back still computes, the link carries the gradients that are there already."""
+"""Lesson 17's pictures: a way back that hides an exchange, a ring step by step, and 2 to 1,024 cards."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from simgpu.words import in_words
 
 from ..draw.frames import Frames, frames
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, as_written, plots, show
+from ..draw.shapes import sheet
 from .exchange import LINKS, Link, OneCard, SeveralCards, ring, several_cards, tree
 
 BUCKETS = (1, 2, 4, 8, 16, 64, 256)
@@ -50,18 +52,12 @@ def _drawn(one: OneCard, found: SeveralCards, buckets: int, longest: float) -> P
     axes.axvline(whole, color=GREY, linewidth=1)
     axes.text(whole, 0.5, f" done: {duration(found.seconds)}", va="center")
     axes.set_yticks([0, 1], ["each card", as_written(found.link)])
-    axes.set(ylim=(1.6, -0.6), xlim=(0, longest * 1.17e3), xlabel=f"ms, simulated ({_where(found)})")
+    about = f"ms, simulated ({as_written(found.seconds.card)})"
+    axes.set(ylim=(1.6, -0.6), xlim=(0, longest * 1.17e3), xlabel=about)
     axes.tick_params(axis="y", length=0)
-    return show(figure, _said(found, buckets))
-
-
-def _where(found: SeveralCards) -> Any:
-    return as_written(found.seconds.card)
-
-
-def _said(found: SeveralCards, buckets: int) -> str:
     waits = f"each card waits for {duration(found.visible)}" if found.visible else "no card waits"
-    return f"The gradients travel in {many(buckets, 'bucket')}. The step takes {found.seconds}, and {waits}."
+    told = f"The gradients travel in {many(buckets, 'bucket')}. The step takes {found.seconds}, and {waits}."
+    return show(figure, told)
 
 
 # -- the ring: which piece goes where, step by step ----------------------------------------------------------------
@@ -91,12 +87,8 @@ def ring_step(step: int, cards: int = 4) -> Picture:
     last = 2 * (cards - 1)
     if isinstance(step, bool) or not isinstance(step, int) or not 0 <= step <= last:
         raise ValueError(f"a ring of {cards} cards has the steps 0 to {last}, got {in_words(step)}")
-    pieces = [[frozenset([card]) for _ in range(cards)] for card in range(cards)]
-    for earlier in range(1, step + 1):
-        pieces = after(pieces, earlier)
-    figure, axes = plots(height=4.8, width=8)
-    axes.set(xlim=(-4.1, 3.8), ylim=(-2.4, 2.75))
-    axes.axis("off")
+    pieces = functools.reduce(after, range(1, step + 1), [[frozenset([card])] * cards for card in range(cards)])
+    figure, axes = sheet(8, 4.8, (-4.1, 3.8), (-2.4, 2.75))
     for card in range(cards):
         came = sends(card - 1, step, cards) if step else None
         _draw_card(axes, card, pieces[card], came)
@@ -134,15 +126,12 @@ def _step_said(step: int, cards: int) -> str:
     if not step:
         return f"Before the first step: {cards} cards, each with its own gradient, cut into {cards} pieces."
     half = "adding up" if step < cards else "handing round"
-    told = ", ".join(f"card {card} sends {'ABCDEF'[sends(card, step, cards)]}" for card in range(cards))
-    many = f"a piece with the numbers of {step + 1} cards" if step < cards - 1 else f"the sum of {_pieces(step, cards)}"
+    told = ", ".join(f"card {card} sends {'ABCD'[sends(card, step, cards)]}" for card in range(cards))
+    done = step - cards + 2  # so many pieces are whole
+    sums = f"the sum of {'all pieces' if done == cards else many(done, 'piece')}"
     begin = f"Step {step} of {2 * (cards - 1)}, {half}. {told[:1].upper()}{told[1:]}"
-    return f"{begin}, each to the next card. Each card now has {many}."
-
-
-def _pieces(step: int, cards: int) -> str:
-    done = step - cards + 2
-    return "all pieces" if done == cards else f"{done} {'piece' if done == 1 else 'pieces'}"
+    now = sums if done > 0 else f"a piece with the numbers of {step + 1} cards"
+    return f"{begin}, each to the next card. Each card now has {now}."
 
 
 # -- drawing --------------------------------------------------------------------------------------------------------
@@ -168,19 +157,17 @@ def _draw_card(axes: Any, card: int, pieces: list[frozenset[int]], came: int | N
 
 def _draw_arrow(axes: Any, card: int, cards: int, piece: str) -> None:
     """An arrow from a card to the next one, with the piece that travels; without one, the link in grey."""
-    start, end = _PLACES[cards][card], _PLACES[cards][(card + 1) % cards]
-    dx, dy = end[0] - start[0], end[1] - start[1]
-    length = math.hypot(dx, dy)
-    dx, dy = dx / length, dy / length
+    (x, y), (to_x, to_y) = _PLACES[cards][card], _PLACES[cards][(card + 1) % cards]
+    length = math.hypot(to_x - x, to_y - y)
+    dx, dy = (to_x - x) / length, (to_y - y) / length
     aside, reach = 0.3 if cards == 2 else 0.0, _reach(dx, dy, cards)  # two go there and back, side by side
-    begin = start[0] + dx * reach + dy * aside, start[1] + dy * reach - dx * aside
-    stop = end[0] - dx * reach + dy * aside, end[1] - dy * reach - dx * aside
+    begin = x + dx * reach + dy * aside, y + dy * reach - dx * aside
+    stop = to_x - dx * reach + dy * aside, to_y - dy * reach - dx * aside
     axes.annotate("", stop, begin, arrowprops={"arrowstyle": "-|>", "lw": 2.5, "color": ORANGE if piece else "0.8"})
-    if not piece:
-        return
-    middle = (begin[0] + stop[0]) / 2, (begin[1] + stop[1]) / 2
-    box = {"boxstyle": "circle,pad=0.25", "facecolor": "white", "edgecolor": ORANGE, "linewidth": 2}
-    axes.text(*middle, piece, ha="center", va="center", color=ORANGE, weight="bold", fontsize=12, bbox=box)
+    if piece:
+        middle = (begin[0] + stop[0]) / 2, (begin[1] + stop[1]) / 2
+        box = {"boxstyle": "circle,pad=0.25", "facecolor": "white", "edgecolor": ORANGE, "linewidth": 2}
+        axes.text(*middle, piece, ha="center", va="center", color=ORANGE, weight="bold", fontsize=12, bbox=box)
 
 
 def _reach(x: float, y: float, cards: int) -> float:
@@ -193,6 +180,7 @@ def _reach(x: float, y: float, cards: int) -> float:
 
 
 CARDS = tuple(2**n for n in range(11))
+_TICKS = CARDS[::2]
 
 
 class Way(NamedTuple):
@@ -214,22 +202,20 @@ WAYS = (
 
 def faster(ones: Mapping[int, OneCard], rows: int, way: Way, buckets: int = 4) -> dict[int, float]:
     """Strong scaling: `rows` rows shared by 1 to 1,024 cards. By how much is the step faster than on one card?"""
-    alone = float(ones[rows].seconds)
-    return {
-        n: alone / float(several_cards(ones[rows // n], n, way.link, buckets, way.exchange).seconds)
-        for n in CARDS
-        if n <= LINKS[way.link].most and rows // n in ones
-    }
+    return _gained(ones, {n: rows // n for n in CARDS if rows // n in ones}, way, buckets)
 
 
 def kept(ones: Mapping[int, OneCard], rows: int, way: Way, buckets: int = 4) -> dict[int, float]:
     """Weak scaling: `rows` rows for each of 1 to 1,024 cards. Which share of its time does a card compute?"""
-    alone = float(ones[rows].seconds)
-    return {
-        n: alone / float(several_cards(ones[rows], n, way.link, buckets, way.exchange).seconds)
-        for n in CARDS
-        if n <= LINKS[way.link].most
-    }
+    return _gained(ones, dict.fromkeys(CARDS, rows), way, buckets)
+
+
+def _gained(ones: Mapping[int, OneCard], rows: Mapping[int, int], way: Way, buckets: int) -> dict[int, float]:
+    """One card's time by that of so many, each with its `rows`."""
+    steps = {n: several_cards(ones[each], n, way.link, buckets, way.exchange)
+             for n, each in rows.items() if n <= LINKS[way.link].most}  # fmt: skip
+    alone = float(ones[rows[1]].seconds)
+    return {n: alone / float(step.seconds) for n, step in steps.items()}
 
 
 def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 4) -> Picture:
@@ -248,16 +234,13 @@ def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 
         strong, weak = faster(ones, shared, way, buckets), kept(ones, each, way, buckets)
         left.loglog(list(strong), list(strong.values()), label=way.name, **look)
         right.semilogx(list(weak), [100 * share for share in weak.values()], **look)
-        best = max(strong, key=lambda n: strong[n])
-        last = max(weak)
-        told.append(
-            f"{way.name}: at most {strong[best]:.3g} times as fast, with {best:,} cards; with {last:,}, "
-            f"{100 * weak[last]:.0f} % is kept"
-        )
+        best, last = max(strong, key=strong.__getitem__), max(weak)
+        most = f"{way.name}: at most {strong[best]:.3g} times as fast, with {best:,} cards"
+        told.append(f"{most}; with {last:,}, {100 * weak[last]:.0f} % is kept")
     left.plot(CARDS, CARDS, color=GREY, linewidth=1)
     left.text(9, 13, "ideal", color="0.25", ha="right", fontsize=12)
     _axes(left, f"{shared:,} rows for all together", "times as fast as one card (log)")
-    left.set_yticks([1, 4, 16, 64, 256, 1024], ["1", "4", "16", "64", "256", "1,024"])
+    left.set_yticks(_TICKS, [f"{n:,}" for n in _TICKS])
     left.set_ylim(0.3, 1500)
     right.axhline(100, color=GREY, linewidth=1)
     _axes(right, f"{each:,} rows for each card", "% of the time that a card computes")
@@ -270,6 +253,6 @@ def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 
 
 def _axes(axes: Any, title: str, name: str) -> None:
     axes.set_title(title, fontsize=13)
-    axes.set_xticks([1, 4, 16, 64, 256, 1024], ["1", "4", "16", "64", "256", "1,024"])
+    axes.set_xticks(_TICKS, [f"{n:,}" for n in _TICKS])
     axes.set(xlabel="cards (log)", ylabel=name)
     axes.minorticks_off()

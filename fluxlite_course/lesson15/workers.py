@@ -6,6 +6,7 @@ They are engines of ipyparallel, started by MPI. ``%%px`` at the top of a cell r
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib.util
 import logging
 import os
@@ -23,14 +24,12 @@ _LONGEST = 60  # seconds until all workers have to be there
 
 # Runs beside the notebook. When the notebook's process is gone, whatever has ended it, the pipe to here is closed.
 _WATCH = """
-import os, shutil, signal, sys, time
+import contextlib, os, shutil, signal, sys, time
 sys.stdin.read()
 folder, *pids = sys.argv[1:]
 for pid in map(int, pids):
-    try:
+    with contextlib.suppress(OSError):
         os.kill(pid, signal.SIGTERM)
-    except OSError:
-        pass
 if os.path.exists(folder):
     time.sleep(2)  # until they have ended, and write nothing more
     shutil.rmtree(folder, ignore_errors=True)
@@ -40,21 +39,8 @@ if os.path.exists(folder):
 class Workers:
     """What `start_workers` gives: ``len(workers)`` of them, ``workers["name"]`` from each, ``workers.stop()``."""
 
-    def __init__(self, cluster: Any = None, folder: str = "") -> None:
-        self._cluster, self._folder = cluster, folder
-        self._client: Any = None
-        self._watch: subprocess.Popen[bytes] | None = None
-        if cluster is not None:
-            command = [sys.executable, "-c", _WATCH, folder, *map(str, _processes(cluster))]
-            # In a session of its own: ■ interrupts all processes of the notebook's.
-            self._watch = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
-            atexit.register(self.stop)
-
-    def _connect(self, count: int) -> None:
-        """Wait until all workers are there."""
-        self._client = self._cluster.connect_client_sync()
-        self._client.wait_for_engines(count, timeout=_LONGEST, interactive=False)
-        self._client.activate()
+    def __init__(self, client: Any = None, watch: Any = None) -> None:
+        self._client, self._watch, self._ends = client, watch, contextlib.ExitStack()
 
     def __len__(self) -> int:
         return 0 if self._client is None else len(self._client.ids)
@@ -71,20 +57,9 @@ class Workers:
 
     def stop(self) -> None:
         """End the workers' processes. Nothing happens if there are none, or no longer."""
-        cluster, client = self._cluster, self._client
-        self._cluster = self._client = None
+        self._client = None
         atexit.unregister(self.stop)
-        if cluster is None:
-            return
-        try:
-            if client is not None:
-                client.close()
-            cluster.stop_cluster_sync()
-        finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            if self._watch is not None:
-                self._watch.communicate()  # closes the pipe: what is still there is ended now
-            _put_px_stand_in()
+        self._ends.close()
 
 
 def start_workers(count: int = 2) -> Workers:
@@ -101,16 +76,17 @@ def start_workers(count: int = 2) -> Workers:
     missing = _missing()
     if missing:
         return _without(f"{missing} is missing here. To get it: %{INSTALL}, then restart JupyterLab itself.")
-    folder, done = tempfile.mkdtemp(prefix="fluxlite-workers-"), False
     try:
-        workers = _started(count, folder)
-        done = True
-        return workers
+        with contextlib.ExitStack() as ends:  # undone in reverse order: here if the start fails, even by ■, or by stop
+            ends.callback(_put_px_stand_in)
+            folder = tempfile.mkdtemp(prefix="fluxlite-workers-")
+            ends.callback(shutil.rmtree, folder, ignore_errors=True)
+            workers = _started(count, folder, ends)
+            workers._ends = ends.pop_all()
+            atexit.register(workers.stop)
+            return workers
     except Exception as error:  # whatever keeps processes from starting here, such as a sandbox
         return _without(f"They didn't start: {type(error).__name__}: {error}")
-    finally:
-        if not done:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _missing() -> str:
@@ -121,7 +97,7 @@ def _missing() -> str:
     return "" if find_mpiexec() else "mpiexec, which is a part of MPI,"
 
 
-def _started(count: int, folder: str) -> Workers:
+def _started(count: int, folder: str, ends: contextlib.ExitStack) -> Workers:
     import ipyparallel
 
     cluster = ipyparallel.Cluster(n=count, engines="mpi", profile_dir=folder, log_level=logging.CRITICAL)
@@ -132,30 +108,31 @@ def _started(count: int, folder: str) -> Workers:
     except BaseException:
         cluster.stop_cluster_sync()
         raise
-    workers = Workers(cluster, folder)
-    try:
-        workers._connect(count)
-    except BaseException:  # even ■
-        workers.stop()
-        raise
+    # To end if the notebook's process is killed: the controller, and mpiexec, which ends its workers.
+    launchers = [cluster.controller, *cluster.engines.values()]
+    pids = [str(launcher.pid) for launcher in launchers if isinstance(getattr(launcher, "pid", None), int)]
+    # In a session of its own: ■ interrupts all processes of the notebook's.
+    command = [sys.executable, "-c", _WATCH, folder, *pids]
+    watch = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    ends.callback(watch.communicate)  # closes the pipe: what is still there is ended now
+    ends.callback(shutil.rmtree, folder, ignore_errors=True)
+    ends.callback(cluster.stop_cluster_sync)
+    client = cluster.connect_client_sync()
+    ends.callback(client.close)
+    client.wait_for_engines(count, timeout=_LONGEST, interactive=False)
+    client.activate()
     shell = _shell()
     if shell is not None:
         shell.run_line_magic("pxconfig", "--progress-after -1")  # its bar would count cells, not steps
-    pids = [str(pid) for pid in workers._client[:].apply_sync(os.getpid)]
+    pids = [str(pid) for pid in client[:].apply_sync(os.getpid)]
     print(f"{count} workers, processes {' and '.join(pids)}" if count > 1 else f"1 worker, process {pids[0]}")
-    return workers
+    return Workers(client, watch)
 
 
 def _shell() -> Any:
     from IPython.core.getipython import get_ipython
 
     return get_ipython()
-
-
-def _processes(cluster: Any) -> list[int]:
-    """The processes to end if the notebook's is killed: the controller, and mpiexec, which ends its workers."""
-    launchers = [cluster.controller, *cluster.engines.values()]
-    return [launcher.pid for launcher in launchers if isinstance(getattr(launcher, "pid", None), int)]
 
 
 # -- without workers ----------------------------------------------------------------------------------------------

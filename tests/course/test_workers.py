@@ -22,7 +22,7 @@ from fluxlite_course.lesson15.workers import start_workers
 workers = start_workers(2)
 shell.run_cell_magic("px", "--local", "from mpi4py import MPI; rank = MPI.COMM_WORLD.rank")
 print("ranks", workers["rank"], "here", shell.user_ns["rank"], flush=True)
-print("of them", *workers._watch.args[3:], "in", workers._folder, flush=True)
+print("of them", *workers._watch.args[4:], "in", workers._watch.args[3], flush=True)
 if sys.argv[1] == "killed":
     os.kill(os.getpid(), signal.SIGKILL)
 if sys.argv[1] == "stopped":
@@ -117,7 +117,7 @@ def test_without_mpiexec_it_says_so(shell, monkeypatch, capsys):
 def test_where_no_process_may_start_the_lesson_goes_on(shell, monkeypatch, capsys):
     folders = []
 
-    def refused(count, folder):
+    def refused(count, folder, ends):
         folders.append(folder)
         raise TimeoutError("no engine came up")
 

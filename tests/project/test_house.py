@@ -110,6 +110,7 @@ FROM_INSIDE = {
     "lesson14.checks": "asks the table of derivative rules: the lesson is about them",
     "lesson14.tape": "shows the derivative rules as they're called",
     "draw.model_trees": "has the colours of `explain`",
+    "lesson15.workers": "finds MPI as `python -m fluxlite.distributed` does",
 }
 
 

@@ -12,7 +12,7 @@ from fluxlite_course.draw.alive import Alive, Each, Knob, Part, drawing, page
 from fluxlite_course.draw.alive.scene import moves
 from fluxlite_course.draw.alive.showing import script, style
 from fluxlite_course.draw.alive.timeline import MOST_EVENTS, alive_timeline
-from fluxlite_course.lesson14.alive_tape import alive_tape
+from fluxlite_course.lesson14.tape import alive_tape
 
 VOID = {"meta", "img", "br", "input", "link", "hr"}
 
