@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .surface import names
+from .rules import names
 
 
 class Asked(NamedTuple):

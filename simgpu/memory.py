@@ -79,7 +79,7 @@ class Buffer:
         if pool.used > pool.peak:
             pool.peak = pool.used
         self.root = root
-        self.is_empty = False  # whether it was made by `empty`, and holds its pattern: `made.py`
+        self.is_empty = False  # whether it was made by `empty`, and holds its pattern: `dispatch.py`
 
     def __del__(self) -> None:
         self.pool.used -= self.size

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .surface import names
+from .rules import names
 
 
 class _Halves(np.ndarray):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..made import pattern_of
+from ..dispatch import pattern_of
 from ..memory import Stored
 from .errors import KernelError, TooMuch
 from .figures import COSTS, Figures, card_of

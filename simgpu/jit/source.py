@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
-from ..surface import names
+from ..rules import names
 from .errors import KernelError, Place, Refused
 
 # A kernel becomes C++, where these words mean something else.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..surface import names
+from ..rules import names
 from .advice import UNSIGNED, hint
 from .errors import Problem, WholeArray
 from .lanes import FUNCTION, OPERATION, Lanes, Mask

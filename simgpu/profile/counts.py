@@ -1,6 +1,6 @@
 """What a receipt holds: counts, events, lines of the program, and times.
 
-`recording.py` fills it in; `views.py` and `timelines.py` show it.
+`recording.py` fills it in and shows it, `pictures.py` as a picture.
 """
 
 from __future__ import annotations
