@@ -54,8 +54,6 @@ class Card:
 
     __hash__: Any = None  # that of what it's in the place of
 
-    # -- arrays: copying and making them ---------------------------------------------------------
-
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
         """A copy of a host array on this device. `explicit` means the program asked for it.
 
@@ -124,23 +122,18 @@ class Card:
         root = values if values.base is None else root_of(values)
         return SimulatedArray(values, self, Buffer(self.pool, values.nbytes, root), None)
 
-    # -- events, which take time and are reported to receipts -------------------------------------
+    def launch(self, name, nbytes, operations=0.0, kind="f", count=1, library=False, lasting=0, figures=None):
+        """Record `count` kernels launched by the operation `name`, with their total bytes and operations.
 
-    def launch(self, name, nbytes, operations=0.0, kind="f", count=1, library=False):
-        """Record `count` kernels launched by the operation `name`, with their total bytes and operations."""
+        A kernel written by hand is `lasting` so many nanoseconds instead, and has `figures`.
+        """
         if self._is_new:
             self._begin()
-        loaded, *span = self.lanes.launch(name, nbytes, operations, kind, count, library)
+        loaded, asked, went_on, start, end = self.lanes.launch(name, nbytes, operations, kind, count, library, lasting)
         if listeners:
-            self._tell_launch(name, count, loaded, span)
-
-    def launch_lasting(self, name: str, seconds: float, figures: Any = None) -> None:
-        """Record one kernel that takes so long: one written by hand, with the `figures` of its launch."""
-        if self._is_new:
-            self._begin()
-        loaded, *span = self.lanes.launch_lasting(name, round(seconds * 1e9))
-        if listeners:
-            self._tell_launch(name, 1, loaded, span, figures)
+            if loaded > asked:
+                tell(self, events.FIRST_USE, name, Span(asked, loaded, asked, loaded))
+            tell(self, events.LAUNCH, name, Span(loaded, went_on, start, end), count, figures=figures)
 
     def _begin(self) -> None:
         """The first time that anything is asked for: the driver and cuBLAS start."""
@@ -148,12 +141,6 @@ class Card:
         span = self.lanes.start()
         if span is not None:
             tell(self, events.FIRST_USE, "CUDA and cuBLAS", span)
-
-    def _tell_launch(self, name: str, count: int, loaded: int, span: list[int], figures: Any = None) -> None:
-        asked, went_on, start, end = span
-        if loaded > asked:
-            tell(self, events.FIRST_USE, name, Span(asked, loaded, asked, loaded))
-        tell(self, events.LAUNCH, name, Span(loaded, went_on, start, end), count, figures=figures)
 
     def launch_product(self, x: Any, y: Any, out: Any) -> None:
         """Record a matrix product, which may be too small to use all multiprocessors."""
@@ -218,8 +205,6 @@ class Card:
     def compute(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
         """What NumPy computes, without its warnings, since a GPU makes inf and NaN silently; or shapes alone."""
         return (self.instead or dispatch.quiet.run)(function, *args, **kwargs)
-
-    # -- memory and random numbers ---------------------------------------------------------------
 
     def memory(self) -> Any:
         pool = self.pool

@@ -141,10 +141,7 @@ def _lies_alike(part: np.ndarray, value: np.ndarray) -> bool:
 
 
 def _is_same_memory(x: np.ndarray, y: np.ndarray) -> bool:
-    where = "__array_interface__"
-    return (
-        x.shape == y.shape and x.strides == y.strides and getattr(x, where)["data"][0] == getattr(y, where)["data"][0]
-    )
+    return x.shape == y.shape and x.strides == y.strides and x.ctypes.data == y.ctypes.data
 
 
 def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, list[np.ndarray]]:

@@ -46,8 +46,6 @@ class OutOfMemoryError(MemoryError):
 class Pool:
     """How many bytes of a device's memory are in use."""
 
-    __slots__ = ("capacity", "used", "peak", "earlier_peaks", "device_name")
-
     def __init__(self, capacity: int, device_name: str) -> None:
         self.capacity, self.device_name = capacity, device_name
         self.used = self.peak = 0

@@ -69,9 +69,7 @@ class SimulatedGenerator(CountedGenerator):
         zeros = (low == 0) + (high == 0)
         # The draw, in [0, 1); three kernels to stretch it, between two arrays of Float64; and another type, if asked.
         asked = Asked(1 + 3 + (2 - zeros) + (np.dtype(dtype) != np.float64), memsets=zeros)
-        return self._drawn(
-            "uniform", size, dtype, lambda numpys: low + (high - low) * numpys.random(size, dtype), asked
-        )
+        return self._drawn("uniform", size, dtype, lambda by: low + (high - low) * by.random(size, dtype), asked)
 
     def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
         """Whole numbers in [low, high), or [0, low). CuPy adds `low` to what it draws."""

@@ -73,9 +73,7 @@ class Signed(NamedTuple):
         return ast.unparse(node)
 
 
-def guard(
-    node: Any, place: int, axes: int, index: int, part: Any, threads: int, tree: Any, signed: Signed | None
-) -> str:
+def guard(node, place, axes, index, part, threads, tree, signed):
     """What keeps index number `place` of this access inside. `axes` are left of the array that it's taken of."""
     indices, owner = indices_of(node), owner_of(node)
     given = indices[place] if place < len(indices) else None

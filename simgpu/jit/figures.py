@@ -140,11 +140,6 @@ class Figures:
         self.times: dict[str, tuple[float, ...]] = {}
 
     @property
-    def given(self) -> dict[str, int]:
-        """How many instructions of each kind the warps gave."""
-        return dict(zip(KINDS, self.spent.astype(int).tolist()))
-
-    @property
     def share(self) -> float:
         """How much of the sectors' bytes was used, 0 to 1."""
         return self.used / (self.sectors * SECTOR) if self.sectors else 1.0

@@ -159,9 +159,7 @@ class Timeline:
         """The picture that `Receipt.plot` returns."""
         return drawn(*self.seen(first, count, only_waits), self.receipt.seconds.card)
 
-    def seen(
-        self, first: int = 0, count: int = 200, only_waits: bool = False
-    ) -> tuple[list[Bar], tuple[float, float], str]:
+    def seen(self, first: int = 0, count: int = 200, only_waits: bool = False) -> tuple[list[Bar], Any, str]:
         """What the picture shows: its bars, from when to when they are, in seconds, and its sentence."""
         shown = self.window(first, count, only_waits)
         bars = [bar for moment in shown for bar in bars_of(moment) if bar.end > bar.start]

@@ -18,7 +18,7 @@ from typing import Any
 from ..events import Event, listeners
 from ..lines import place_of_call, text_of
 from ..place import estimating
-from .counts import COUNT, Counts, LineCosts
+from .counts import Counts, LineCosts
 from .pictures import Picture, Timeline
 from .seconds import Seconds, duration
 
@@ -231,14 +231,12 @@ class Receipt(Counts):
                     self._simulated(event.device, event.span.asked)
                 else:
                     self._used.append(event.device)
-            COUNT[event.kind](self, event)
+            self.count(event)
             self._lines.setdefault(place, LineCosts()).add(event)
             if len(self._events) < MOST_EVENTS:
                 self._events.append((event, now, place))
             else:
                 self.events_left_out += 1
-
-    # -- as text, table and picture ---------------------------------------------------------------
 
     def by_line(self) -> Lines:
         """What each line of the program cost, most launches first. Prints as a table."""
