@@ -167,7 +167,6 @@ class Lanes:
         return max(self.compute, self.copies_in)
 
     def synchronize(self) -> Span:
-        """The host waits for everything."""
         with self.host.lock:
             asked = self.host.now
             self.host.now = max(asked, self.busy_until())

@@ -141,7 +141,6 @@ def host_operand(function: Any, x: Any, operands: tuple, kwargs: dict | None) ->
 
 
 def device_among(operands: Any) -> Any:
-    """The device of our first array among the operands."""
     return next(operand.device for operand in operands if isinstance(operand, Stored))
 
 

@@ -144,9 +144,6 @@ def another(name: str) -> str:
     return name * 2 if len(name) == 1 else f"signed_{name}"
 
 
-# -- Races ----------------------------------------------------------------------------------------
-
-
 def addition(node: Any, tree: Any) -> str:
     """The atomic that does what ``out[0] += x`` does, if `node` is the element that such a line changes."""
     changes = [part for part in ast.walk(tree) if isinstance(part, ast.AugAssign) and part.target is node]
@@ -168,8 +165,6 @@ def own_elements(node: Any) -> str:
     get = f"{names[0]} = int(jit.grid(1))" if one else f"{', '.join(reversed(names))} = jit.grid({len(names)})"
     return f"Every thread runs the whole function. Let each do its own: {get}."
 
-
-# -- Loops that don't end -------------------------------------------------------------------------
 
 # Calls that give the same result for the same numbers.
 _PURE = {"int", "float", "bool", "len", "min", "max", "range", "grid", "gridsize"}
@@ -225,5 +220,4 @@ def _quantities(test: Any) -> list[str]:
 
 
 def assigned(parts: Iterable[Any]) -> set[str]:
-    """The names that get a value in these parts of the text."""
     return {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}

@@ -97,7 +97,6 @@ class LineFigures(NamedTuple):
 
     @property
     def is_shared(self) -> bool:
-        """Whether it's about shared memory."""
         return self.requests > 0 and (self.conflicts > 0 or not self.sectors)
 
     @property
@@ -159,7 +158,6 @@ class Figures:
         return max(self.times, key=lambda name: self.times[name][1])
 
     def add_lines(self, sites: Iterable[Any]) -> None:
-        """Add up what the places in the text have cost, line by line."""
         found: dict[tuple[str, int, str], Counter] = {}
         for site in sites:
             found.setdefault((site.source.name, site.line, site.text), Counter()).update(site.costs)

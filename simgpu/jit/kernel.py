@@ -62,7 +62,6 @@ class Kernel:
 
     @functools.cached_property
     def source(self) -> Source:
-        """The kernel's text."""
         return Source(self.function)
 
     def __repr__(self) -> str:

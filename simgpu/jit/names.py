@@ -283,7 +283,6 @@ def _shuffle(way: str, whose: str, printed: str, from_lane: Callable, unsigned: 
 
 
 def _of_lanes(x: np.ndarray, lane: np.ndarray) -> np.ndarray:
-    """What these lanes have of `x`."""
     x, lane = np.broadcast_arrays(x, lane)
     return np.take_along_axis(x, lane, 1)
 

@@ -96,10 +96,8 @@ class Site:
         self.costs: dict[str, int] = {}
 
     def wrong(self, kind: type[KernelError], what: str, advice: str = "", place: Place | None = None) -> KernelError:
-        """An error of this kind at this line."""
         return kind(what, advice, self.source.name, self.line, self.text, place)
 
 
 def is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
-    """Whether it's a name that's given a value here."""
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

@@ -183,5 +183,4 @@ def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
 
 
 def is_true(x: Value) -> Value:
-    """Whether `x` isn't 0."""
     return cast(x, BOOL, checked=False)

@@ -122,7 +122,6 @@ class Counts:
         self._end: tuple[float, float] | None = None  # on the host's clock, simulated or real, and on the real one
 
     def _until(self) -> float:
-        """When all requested work is done, on the host's clock."""
         if self._host is None:
             return time.perf_counter()
         return max(self._host.now, *(device.lanes.busy_until() for device in self._used))
@@ -147,7 +146,6 @@ class Counts:
         return (time.perf_counter() if self._end is None else self._end[1]) - self._wall_begin
 
     def count(self, event: Event) -> None:
-        """Add what an event says to the fields."""
         if event.kind == events.LAUNCH:
             self.launches = (self.launches or 0) + event.times
             self.launched[event.name] += event.times

@@ -34,10 +34,8 @@ class Estimate:
 
     def _remark(self) -> str:
         """A remark if nothing happened, since that's nearly always a mistake."""
-        return "" if self.receipt.timeline() else f"\n{_NOTHING}"
-
-
-_NOTHING = "Nothing ran on the GPU. Only arguments are moved to it: estimate(f, model, x), not a model that f reads."
+        why = "Only arguments are moved to it: estimate(f, model, x), not a model that f reads."
+        return "" if self.receipt.timeline() else f"\nNothing ran on the GPU. {why}"
 
 
 class Estimated(Card):

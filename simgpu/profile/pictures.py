@@ -156,7 +156,6 @@ class Timeline:
         self.waits = [number for number, moment in enumerate(self.moments) if moment.kind == SYNCHRONIZE]
 
     def picture(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Picture:
-        """The picture that `Receipt.plot` returns."""
         return drawn(*self.seen(first, count, only_waits), self.receipt.seconds.card)
 
     def seen(self, first: int = 0, count: int = 200, only_waits: bool = False) -> tuple[list[Bar], Any, str]:

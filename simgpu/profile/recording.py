@@ -37,20 +37,6 @@ class Table(str):
         return str(self)
 
 
-def as_text(receipt: Counts) -> str:
-    return "\n".join([*(f"{name:<17} {text}" for name, text in _rows(receipt)), _time(receipt)])
-
-
-def as_html(receipt: Counts) -> str:
-    cells = "".join(
-        f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
-        f'<td style="text-align:left">{escape(text)}</td></tr>'
-        for name, text in _rows(receipt)
-    )
-    below = "caption-side:bottom;text-align:left"  # the last line, as in the text
-    return f'<table><caption style="{below}">{escape(_time(receipt))}</caption>{cells}</table>'
-
-
 def _rows(receipt: Counts) -> Iterator[tuple[str, str]]:
     hidden = f"not visible on {receipt.hidden_on}"
     yield "launches", hidden if receipt.launches is None else f"{receipt.launches:,}{_operations(receipt)}"
@@ -89,9 +75,6 @@ def _time(receipt: Counts) -> str:
     return f"{receipt.seconds}; {duration(receipt.wall_seconds)} of this machine's time to simulate it"
 
 
-# -- By line ---------------------------------------------------------------------------------------
-
-
 class Lines(list):
     """What each line of the program cost. Prints as a table of the first twenty."""
 
@@ -111,19 +94,6 @@ def _aligned(rows: Sequence[Sequence[str]], sides: str) -> str:
         "  ".join([*(f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths)), row[-1]])
         for row in rows
     )
-
-
-# -- Two receipts ----------------------------------------------------------------------------------
-
-
-def comparison(this: Counts, other: Counts) -> Table:
-    first, second = _figures(this), _figures(other)
-    rows = [("", "this", "other", "difference")]
-    for name in first:
-        a, b = first[name], second[name]
-        if a or b or name == "launches":
-            rows.append((name, _figure(a), _figure(b), _difference(a, b)))
-    return Table(_aligned(rows, "<>>"))
 
 
 def _figures(receipt: Counts) -> dict[str, Any]:
@@ -152,9 +122,6 @@ def _difference(a: Any, b: Any) -> str:
             return "two kinds of time"
         return f"x {b / a:.3g}" if a else "same" if a == b else "more"
     return f"{b - a:+,}" if a != b else "same"
-
-
-# -- The receipt itself ---------------------------------------------------------------------------
 
 
 @dataclass(repr=False, eq=False)
@@ -206,7 +173,6 @@ class Receipt(Counts):
             costs.line = text_of(place)
 
     def _devices(self) -> list[Any]:
-        """The devices to watch."""
         from ..device import devices
 
         return [estimating.get()] if estimating.get() else devices()
@@ -243,14 +209,24 @@ class Receipt(Counts):
         return Lines(self.lines())
 
     def __repr__(self) -> str:
-        return as_text(self)
+        return "\n".join([*(f"{name:<17} {text}" for name, text in _rows(self)), _time(self)])
 
     def _repr_html_(self) -> str:
-        return as_html(self)
+        cells = "".join(
+            f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
+            f'<td style="text-align:left">{escape(text)}</td></tr>'
+            for name, text in _rows(self)
+        )
+        below = "caption-side:bottom;text-align:left"  # the last line, as in the text
+        return f'<table><caption style="{below}">{escape(_time(self))}</caption>{cells}</table>'
 
     def compare(self, other: Receipt) -> str:
         """A table of this receipt and another, with the differences."""
-        return comparison(self, other)
+        rows = [("", "this", "other", "difference")]
+        for (name, a), b in zip(_figures(self).items(), _figures(other).values()):
+            if a or b or name == "launches":
+                rows.append((name, _figure(a), _figure(b), _difference(a, b)))
+        return Table(_aligned(rows, "<>>"))
 
     def plot(self, first: int = 0, count: int = 200, only_waits: bool = False) -> Picture:
         """A picture of `count` events, starting with number `first`: what ran when, with one lane each.
