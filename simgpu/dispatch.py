@@ -20,7 +20,6 @@ from .indexing import add_at, array_of, wrapped
 from .launches import TEN_EACH, Asked
 from .memory import Stored, check_dtype, root_of
 from .rules import SCALARS, current_card, device_among, host_operand, one_device, refusal, values_on
-from .values import DIFFERENT, summed
 
 
 class _Quiet(threading.local):
@@ -150,7 +149,7 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     if given:
         plain["out"] = (given[0]._values,)
         copy_if_shared(inputs, given[0])
-    differs = DIFFERENT.get(ufunc.__name__) if method == "__call__" else summed
+    differs = rules.DIFFERENT.get(ufunc.__name__) if method == "__call__" else rules.summed
     result = _computed(device, differs, getattr(ufunc, method), values, plain)
     asked = launches.asked_by_method(ufunc, method, values, kwargs)
     if not given:
@@ -206,7 +205,7 @@ class Plan:
         self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
         self.is_lacking = rules.is_lacking(function)  # CuPy lacks it
         self.refused_keywords = rules.refused_keywords(function)  # CuPy's version doesn't take them
-        self.differs = DIFFERENT.get(name)  # computes CuPy's values, where they aren't NumPy's
+        self.differs = rules.DIFFERENT.get(name)  # computes CuPy's values, where they aren't NumPy's
 
     def in_one_form(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments of a call as all that follows expects them: by name only `out`, and what can't stand before it.
@@ -282,7 +281,7 @@ def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwarg
 def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """``x.sum(axis, …)`` and the like: calls the array method `name`."""
     device, values = x.device.begin(), x._values
-    differs = DIFFERENT.get(name) if values.dtype.char == "e" else None
+    differs = rules.DIFFERENT.get(name) if values.dtype.char == "e" else None
     result = _computed(device, differs, getattr(np.ndarray, name), (values, *args), kwargs)
     asked = launches.asked_by(name, (values, *args), kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size

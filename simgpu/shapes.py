@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .values import DIFFERENT
+from .rules import DIFFERENT
 
 _LARGE = 2**16  # bytes; smaller arrays are just as fast from NumPy
 # A card may have more memory than this computer. Pages that nobody touches needn't be set aside. Python has the name

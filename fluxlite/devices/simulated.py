@@ -16,6 +16,7 @@ from simgpu import device as simulated
 from simgpu import lines, place, presets
 from simgpu.array import HostReads as HostReads
 from simgpu.array import SimulatedArray
+from simgpu.device import CountedGenerator as CountedGenerator
 from simgpu.dispatch import quiet
 from simgpu.indexing import scatter_add
 from simgpu.launches import TEN_EACH
@@ -25,7 +26,6 @@ from simgpu.memory import Stored
 from simgpu.presets import preset as preset
 from simgpu.profile.estimates import Estimated
 from simgpu.profile.estimates import estimated as estimated
-from simgpu.random import CountedGenerator as CountedGenerator
 from simgpu.rules import SCALARS as SCALARS
 from simgpu.rules import one_device
 from simgpu.rules import one_number as one_number
