@@ -81,7 +81,8 @@ class Lanes:
         if lasting:
             each = lasting
         elif nbytes > self._few_bytes or operations > self._few_operations:
-            each = self._duration(nbytes / count, operations / count, kind)
+            rate = self._per_operation.get(kind, self._per_operation["f"])
+            each = max(self._floor, round(nbytes / count * self._per_byte), round(operations / count * rate))
         else:
             each = self._floor
         host, queue = self.host, self._queue
@@ -106,10 +107,6 @@ class Lanes:
             host.now = now
             self.compute = end
         return loaded, asked, now, start, end
-
-    def _duration(self, nbytes: float, operations: float, kind: str) -> int:
-        per_operation = self._per_operation.get(kind, self._per_operation["f"])
-        return max(self._floor, round(nbytes * self._per_byte), round(operations * per_operation))
 
     def copy_in(self, nbytes: int) -> Span:
         """A copy from NumPy's memory. The host copies it to pinned memory and goes on; the rest is in the stream."""

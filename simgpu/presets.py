@@ -87,8 +87,7 @@ def _text(name: str, value: float) -> str:
     if name == "memory":
         return f"{value / 1e9:.1f} GB"
     if name.startswith("float") or name in ("bandwidth", "pageable", "pinned"):
-        is_bytes = not name.startswith("float")
-        return f"{value / 1e9:,.0f} GB/s" if is_bytes else f"{value / 1e12:,.2f} TFLOP/s"
+        return f"{value / 1e12:,.2f} TFLOP/s" if name.startswith("float") else f"{value / 1e9:,.0f} GB/s"
     return f"{value * 1e6:,.0f} µs" if value < 1e-3 else f"{value * 1e3:,.0f} ms"
 
 
@@ -153,7 +152,11 @@ def calibrate(recorded: dict, *, name: str | None = None, like: Any = "NVIDIA T4
     known = {name: recorded.get(name, getattr(base, name)) for name in ("memory", "multiprocessors")}
     fitted = base._replace(name=card, version=version, source="", **known)
     measured = [(entry, _median(entry)) for entry in recorded["measurements"]]
-    return _fit_kernels(_fit_copies(_fit_host(fitted, measured), measured), measured)
+    for what in ("launch", "library", "first use"):
+        times = [time for entry, time in measured if entry["what"] == what]
+        if times:
+            fitted = fitted._replace(**{what.replace(" ", "_"): float(np.median(times))})  # type: ignore[arg-type]
+    return _fit_kernels(_fit_copies(fitted, measured), measured)
 
 
 Measured = list[tuple[dict, float]]
@@ -174,14 +177,6 @@ def _median(entry: dict) -> float:
     if what == "product" and entry["dtype"] not in _FLOATS:
         raise ValueError(f"products are measured in {', '.join(_FLOATS)}, got {entry['dtype']!r}")
     return float(np.median(entry["repeats"]))
-
-
-def _fit_host(card: Preset, measured: Measured) -> Preset:
-    for what in ("launch", "library", "first use"):
-        times = [time for entry, time in measured if entry["what"] == what]
-        if times:
-            card = card._replace(**{what.replace(" ", "_"): float(np.median(times))})  # type: ignore[arg-type]
-    return card
 
 
 def _fit_copies(card: Preset, measured: Measured) -> Preset:

@@ -1,9 +1,5 @@
 """What part of a program asked of its devices: kernels launched, bytes copied, waits, memory, time.
 
-    with receipt() as r:
-        y = np.tanh(simgpu.asarray(x))
-    print(r)
-
 Counts on a simulated GPU are exact and the same in every run, so an exercise can be checked with them.
 """
 
@@ -140,9 +136,7 @@ class Receipt(Counts):
     receipt waits for a real GPU.) Like a stopwatch, it includes work that was still running when the receipt was
     opened, so synchronize first. On a simulated GPU, the host's own computations take no time.
 
-    `timeline()` gives the events, at most 100,000. `by_line()` says what each line of the program cost; the launches of
-    a backward pass belong to the line that called `gradient` or `back`. `compare(other)` shows two receipts side by
-    side.
+    See also `timeline()`, `by_line()`, `compare(other)` and `plot()`.
     """
 
     def __enter__(self) -> Receipt:
@@ -205,7 +199,10 @@ class Receipt(Counts):
                 self.events_left_out += 1
 
     def by_line(self) -> Lines:
-        """What each line of the program cost, most launches first. Prints as a table."""
+        """What each line of the program cost, most launches first. Prints as a table.
+
+        The launches of a backward pass belong to the line that called `gradient` or `back`.
+        """
         return Lines(self.lines())
 
     def __repr__(self) -> str:
