@@ -8,22 +8,19 @@
 >>> y, r.launches
 (array([1., 3., 5.])  # Simulated:0, 2)
 
-Read `array.py` (what you can write with an array), `dispatch.py` (the path that every call takes), `indexing.py` and
-`made.py` (new arrays), `rules.py` and `surface.py` (what we refuse, as CuPy does), `launches.py` (what a call launches,
-and how much work that is), `clocks.py` (what runs when, and what waits), `device.py`, `place.py`, `memory.py`,
-`random.py` and `presets.py` (the device itself), `shapes.py` (computing with shapes alone) and `calibration.py` (a
-preset that fits a card's measurements). `profile/` counts what a program asks of the GPU, and `jit/` runs kernels
+Read `array.py` (what you can write with an array), `dispatch.py` (the path that every call takes), `indexing.py`,
+`rules.py` (what we refuse, as CuPy does), `launches.py` (what a call launches, and how much work that is), `clocks.py`
+(what runs when, and what waits), `device.py`, `place.py`, `memory.py` and `presets.py` (the device itself), and
+`shapes.py` (computing with shapes alone). `profile/` counts what a program asks of the GPU, and `jit/` runs kernels
 written by hand.
 """
-
-from __future__ import annotations
 
 import importlib
 from typing import Any
 
 _NAMES = {
-    "array": "SimulatedArray", "calibration": "calibrate", "device": "Card Device asarray asnumpy current devices",
-    "memory": "OutOfMemoryError", "presets": "PRESETS Preset preset",
+    "array": "SimulatedArray", "device": "Card Device asarray asnumpy current devices",
+    "memory": "OutOfMemoryError", "presets": "PRESETS Preset calibrate preset",
     "profile.estimates": "estimate", "profile.recording": "Receipt receipt", "profile.seconds": "Seconds",
 }  # fmt: skip
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -19,8 +19,6 @@ from .presets import Preset
 class HostClock:
     """The host's time, `now`, which moves when the program asks a simulated GPU for something."""
 
-    __slots__ = ("now", "lock")
-
     def __init__(self) -> None:
         self.now = 0
         self.lock = threading.Lock()
@@ -42,12 +40,6 @@ class Span(NamedTuple):
 
 class Lanes:
     """When one device's stream, and the second one for copies made ahead, are free, and what each step costs."""
-
-    __slots__ = (
-        "host", "compute", "copies_in", "launch_time", "library_time", "tape", "_used", "_first_use", "_start",
-        "_latency", "_floor", "_per_byte", "_per_operation", "_pageable", "_pinned", "_staging", "_few_bytes",
-        "_few_operations", "_queue",
-    )  # fmt: skip
 
     def __init__(self, like: Preset, host: HostClock) -> None:
         self.host = host
@@ -78,19 +70,19 @@ class Lanes:
             self.host.now += took
             return Span(asked, self.host.now, asked, self.host.now)
 
-    # -- the stream ------------------------------------------------------------------------------
+    def launch(self, name, nbytes, operations=0.0, kind="f", count=1, library=False, lasting=0):
+        """`count` kernels that share these bytes and operations, or one `lasting` so many nanoseconds.
 
-    def launch(
-        self, name: str, nbytes: float, operations: float = 0.0, kind: str = "f", count: int = 1, library: bool = False
-    ) -> tuple[int, int, int, int, int]:
-        """`count` kernels that share these bytes and operations. `kind` is the numbers' NumPy type character.
-
-        The first time a device runs the operation `name`, it has to load the kernel, and the host waits for that. The
-        host also waits if the queue is full. `library` says that the first kernel is of cuBLAS or CUB. Returns when the
-        kernel was there, and then a `Span`'s fields. Every computation comes through here, so it's written for speed.
+        `kind` is the numbers' NumPy type character. The first time a device runs the operation `name`, it has to load
+        the kernel, and the host waits for that. It also waits if the queue is full. `library` says that the first
+        kernel is of cuBLAS or CUB. Returns when the kernel was there, and then a `Span`'s fields. Every computation
+        comes through here, so it's written for speed.
         """
-        if nbytes > self._few_bytes or operations > self._few_operations:
-            each = self._duration(nbytes / count, operations / count, kind)
+        if lasting:
+            each = lasting
+        elif nbytes > self._few_bytes or operations > self._few_operations:
+            rate = self._per_operation.get(kind, self._per_operation["f"])
+            each = max(self._floor, round(nbytes / count * self._per_byte), round(operations / count * rate))
         else:
             each = self._floor
         host, queue = self.host, self._queue
@@ -115,23 +107,6 @@ class Lanes:
             host.now = now
             self.compute = end
         return loaded, asked, now, start, end
-
-    def launch_lasting(self, name: str, nanoseconds: int) -> tuple[int, int, int, int, int]:
-        """One kernel that takes so long, as `launch` does otherwise."""
-        with self.host.lock:
-            asked = loaded = self.host.now
-            if name not in self._used:
-                self._used.add(name)
-                loaded += self._first_use
-            now = max(loaded + self.launch_time, self._queue[0])
-            start = max(now, self.compute)
-            self.host.now, self.compute = now, start + nanoseconds
-            self._queue.append(self.compute)
-        return loaded, asked, now, start, self.compute
-
-    def _duration(self, nbytes: float, operations: float, kind: str) -> int:
-        per_operation = self._per_operation.get(kind, self._per_operation["f"])
-        return max(self._floor, round(nbytes * self._per_byte), round(operations * per_operation))
 
     def copy_in(self, nbytes: int) -> Span:
         """A copy from NumPy's memory. The host copies it to pinned memory and goes on; the rest is in the stream."""
@@ -161,8 +136,6 @@ class Lanes:
             self.compute = source.compute = end
             return Span(asked, self.host.now, start, end)
 
-    # -- a second stream, for batches that are copied ahead ----------------------------------------
-
     def copy_in_pinned(self, nbytes: int, is_pinned: bool = False) -> Span:
         """A copy in a stream of its own. It runs beside computations that are asked for later, and may need `wait_for`.
 
@@ -181,8 +154,6 @@ class Lanes:
         with self.host.lock:
             self.compute = max(self.compute, time)
 
-    # -- the host ----------------------------------------------------------------------------------
-
     def record(self) -> None:
         """The host notes a call for the gradient; this also stands for following it back."""
         with self.host.lock:
@@ -193,7 +164,6 @@ class Lanes:
         return max(self.compute, self.copies_in)
 
     def synchronize(self) -> Span:
-        """The host waits for everything."""
         with self.host.lock:
             asked = self.host.now
             self.host.now = max(asked, self.busy_until())

@@ -1,7 +1,6 @@
 """The simulated device: memory that can run out, a random generator, and work that takes time and is counted."""
 
-from __future__ import annotations
-
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -11,12 +10,88 @@ from . import dispatch, events, launches
 from .array import SimulatedArray
 from .clocks import COPY, HOST, MEMSET, HostClock, Lanes, Span
 from .events import listeners, tell
-from .launches import Asked
+from .launches import ONE, Asked
 from .memory import Buffer, Memory, Pool, check_values, root_of
 from .place import Place, estimating, in_use
 from .presets import Preset, preset
-from .random import SimulatedGenerator
 from .rules import computing_card
+from .shapes import untouched
+
+_STATE = 8 * 256 * 64  # bytes on each multiprocessor: CuPy starts a Philox generator in so many threads
+
+
+class CountedGenerator:
+    """What the generators of all GPUs have in common: a state of two numbers, the seed and how often it was asked.
+
+    A GPU's library does not give out the state of its generators, so a checkpoint could not hold it. Here each draw has
+    a generator of its own, made from the seed and the number of the draw: who knows the two can repeat what comes next.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._seed = np.random.SeedSequence().entropy if seed is None else operator.index(seed)
+        self._draws = 0
+        np.random.SeedSequence(self._seed)  # raises ValueError for a negative one, here and not at the first draw
+
+    @property
+    def state(self) -> dict[str, int]:
+        """The seed and the number of draws so far. Can be assigned: then the generator goes on from there.
+
+        >>> generator = CountedGenerator(7)
+        >>> generator.state
+        {'seed': 7, 'draws': 0}
+        """
+        return {"seed": self._seed, "draws": self._draws}  # type: ignore[dict-item]
+
+    @state.setter
+    def state(self, state: dict[str, int]) -> None:
+        known = isinstance(state, dict) and state.keys() == {"seed", "draws"}
+        if not known or not all(type(number) is int and number >= 0 for number in state.values()):
+            raise ValueError(f"the state of a GPU's generator is its seed and its number of draws, got {state!r}")
+        self._seed, self._draws = state["seed"], state["draws"]
+
+    def _next(self) -> np.random.SeedSequence:
+        """What the generator of the next draw is made from."""
+        self._draws += 1
+        return np.random.SeedSequence(self._seed, spawn_key=(self._draws,))
+
+
+class SimulatedGenerator(CountedGenerator):
+    """The counterpart of `cupy.random.Generator`: draws numbers on the device."""
+
+    def __init__(self, device: Any, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self._device = device
+
+    def random(self, size: Any = None, dtype: Any = np.float64) -> Any:
+        """Uniform in [0, 1)."""
+        return self._drawn("random", size, dtype, lambda numpys: numpys.random(size, dtype))
+
+    def standard_normal(self, size: Any = None, dtype: Any = np.float64) -> Any:
+        """Normal with mean 0 and deviation 1."""
+        return self._drawn("standard_normal", size, dtype, lambda numpys: numpys.standard_normal(size, dtype))
+
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None, dtype: Any = np.float64) -> Any:
+        """Uniform in [low, high)."""
+        zeros = (low == 0) + (high == 0)
+        # The draw, in [0, 1); three kernels to stretch it, between two arrays of Float64; and another type, if asked.
+        asked = Asked(1 + 3 + (2 - zeros) + (np.dtype(dtype) != np.float64), memsets=zeros)
+        return self._drawn("uniform", size, dtype, lambda by: low + (high - low) * by.random(size, dtype), asked)
+
+    def integers(self, low: int, high: int | None = None, size: Any = None, dtype: Any = np.int64) -> Any:
+        """Whole numbers in [low, high), or [0, low). CuPy adds `low` to what it draws."""
+        return self._drawn("integers", size, dtype, lambda numpys: numpys.integers(low, high, size, dtype), Asked(2))
+
+    def _drawn(self, name: str, size: Any, dtype: Any, draw: Callable, asked: Asked = ONE) -> Any:
+        """CuPy starts a generator for each draw: a memset and a kernel, before the draw."""
+        device, numpys = self._device, np.random.default_rng(self._next())
+        if device.instead is None:
+            values = np.asarray(draw(numpys))
+        else:  # shapes alone
+            values = untouched(() if size is None else size, dtype)
+        device.memset("generator", _STATE * device.multiprocessors)
+        device.launch(name, values.nbytes, 10 * values.size, values.dtype.char, asked.kernels + 1)
+        device.besides(name, asked, 8)
+        return device.new(values)
 
 
 class Card:
@@ -53,8 +128,6 @@ class Card:
         return self.settings[0] == other.settings[0] if same is True else same  # type: ignore[attr-defined]
 
     __hash__: Any = None  # that of what it's in the place of
-
-    # -- arrays: copying and making them ---------------------------------------------------------
 
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
         """A copy of a host array on this device. `explicit` means the program asked for it.
@@ -124,23 +197,18 @@ class Card:
         root = values if values.base is None else root_of(values)
         return SimulatedArray(values, self, Buffer(self.pool, values.nbytes, root), None)
 
-    # -- events, which take time and are reported to receipts -------------------------------------
+    def launch(self, name, nbytes, operations=0.0, kind="f", count=1, library=False, lasting=0, figures=None):
+        """Record `count` kernels launched by the operation `name`, with their total bytes and operations.
 
-    def launch(self, name, nbytes, operations=0.0, kind="f", count=1, library=False):
-        """Record `count` kernels launched by the operation `name`, with their total bytes and operations."""
+        A kernel written by hand is `lasting` so many nanoseconds instead, and has `figures`.
+        """
         if self._is_new:
             self._begin()
-        loaded, *span = self.lanes.launch(name, nbytes, operations, kind, count, library)
+        loaded, asked, went_on, start, end = self.lanes.launch(name, nbytes, operations, kind, count, library, lasting)
         if listeners:
-            self._tell_launch(name, count, loaded, span)
-
-    def launch_lasting(self, name: str, seconds: float, figures: Any = None) -> None:
-        """Record one kernel that takes so long: one written by hand, with the `figures` of its launch."""
-        if self._is_new:
-            self._begin()
-        loaded, *span = self.lanes.launch_lasting(name, round(seconds * 1e9))
-        if listeners:
-            self._tell_launch(name, 1, loaded, span, figures)
+            if loaded > asked:
+                tell(self, events.FIRST_USE, name, Span(asked, loaded, asked, loaded))
+            tell(self, events.LAUNCH, name, Span(loaded, went_on, start, end), count, figures=figures)
 
     def _begin(self) -> None:
         """The first time that anything is asked for: the driver and cuBLAS start."""
@@ -148,12 +216,6 @@ class Card:
         span = self.lanes.start()
         if span is not None:
             tell(self, events.FIRST_USE, "CUDA and cuBLAS", span)
-
-    def _tell_launch(self, name: str, count: int, loaded: int, span: list[int], figures: Any = None) -> None:
-        asked, went_on, start, end = span
-        if loaded > asked:
-            tell(self, events.FIRST_USE, name, Span(asked, loaded, asked, loaded))
-        tell(self, events.LAUNCH, name, Span(loaded, went_on, start, end), count, figures=figures)
 
     def launch_product(self, x: Any, y: Any, out: Any) -> None:
         """Record a matrix product, which may be too small to use all multiprocessors."""
@@ -218,8 +280,6 @@ class Card:
     def compute(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
         """What NumPy computes, without its warnings, since a GPU makes inf and NaN silently; or shapes alone."""
         return (self.instead or dispatch.quiet.run)(function, *args, **kwargs)
-
-    # -- memory and random numbers ---------------------------------------------------------------
 
     def memory(self) -> Any:
         pool = self.pool

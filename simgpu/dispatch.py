@@ -4,8 +4,6 @@ NumPy passes its functions on through two protocols: ufuncs, which work element 
 through ``__array_ufunc__`` (NEP 13); all others (`np.sum`, `np.concatenate`) through ``__array_function__`` (NEP 18).
 """
 
-from __future__ import annotations
-
 import contextvars
 import functools
 import inspect
@@ -15,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from . import launches, rules, surface
+from . import launches, rules
 from .indexing import add_at, array_of, wrapped
 from .launches import TEN_EACH, Asked
-from .made import empty, from_host
 from .memory import Stored, check_dtype, root_of
-from .rules import SCALARS, device_among, host_operand, one_device, refusal, values_on
-from .values import DIFFERENT, summed
+from .rules import SCALARS, current_card, device_among, host_operand, one_device, refusal, values_on
 
 
 class _Quiet(threading.local):
@@ -73,14 +69,14 @@ def array_ufunc(x: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: An
     for x in inputs + kwargs["out"] if "out" in kwargs else inputs:
         if not isinstance(x, (Stored, np.ndarray, *SCALARS)) and hasattr(x, "__array_ufunc__"):
             return NotImplemented  # its type may know ours
-    if ufunc.__name__ in surface.LACKING_UFUNCS:
-        raise surface.lacking(ufunc.__name__)
+    if ufunc.__name__ in rules.LACKING_UFUNCS:
+        raise rules.lacking(ufunc.__name__)
     if method == "__call__" and not kwargs:
         return call_ufunc(ufunc, inputs)
     check_dtype(kwargs.get("dtype"))
-    refused = kwargs.keys() - surface.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
+    refused = kwargs.keys() - rules.UFUNC_KEYWORDS if method == "__call__" else kwargs.keys() & {"initial", "where"}
     if refused:
-        raise surface.refused(ufunc.__name__, refused)
+        raise rules.refused(ufunc.__name__, refused)
     if method == "at":
         return add_at(ufunc, *inputs)
     if ufunc.__name__ not in _METHODS.get(method, (ufunc.__name__,)):
@@ -151,7 +147,7 @@ def _call_with_keywords(ufunc: np.ufunc, inputs: tuple, values: list, kwargs: di
     if given:
         plain["out"] = (given[0]._values,)
         copy_if_shared(inputs, given[0])
-    differs = DIFFERENT.get(ufunc.__name__) if method == "__call__" else summed
+    differs = rules.DIFFERENT.get(ufunc.__name__) if method == "__call__" else rules.summed
     result = _computed(device, differs, getattr(ufunc, method), values, plain)
     asked = launches.asked_by_method(ufunc, method, values, kwargs)
     if not given:
@@ -174,23 +170,23 @@ def array_function(x: Any, function: Callable, types: Sequence[type], args: tupl
             return NotImplemented
     plan = plan_of(function)
     if plan.is_lacking:
-        raise surface.lacking(plan.name)
+        raise rules.lacking(plan.name)
     check_dtype(kwargs.get("dtype"))
     if kwargs and plan.refused_keywords & kwargs.keys():
-        raise surface.refused(plan.name, plan.refused_keywords & kwargs.keys())
+        raise rules.refused(plan.name, plan.refused_keywords & kwargs.keys())
     return call(function, args, kwargs, x.device)
 
 
 _PLAIN = frozenset((int, float, bool, str, type, type(None)))
 # These call a function of the user's, and a context can't be entered twice.
-_CALLING_BACK = surface.names("apply_along_axis apply_over_axes piecewise fromfunction")
+_CALLING_BACK = rules.names("apply_along_axis apply_over_axes piecewise fromfunction")
 
 
 class Plan:
     """What we know about one of NumPy's functions, looked up once."""
 
     def __init__(self, function: Callable) -> None:
-        self.name = name = surface.name_of(function)
+        self.name = name = rules.name_of(function)
         try:
             found = inspect.signature(function).parameters.values()
             known = tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
@@ -205,9 +201,9 @@ class Plan:
         self.is_about_arrays = name in launches.ABOUT_ARRAYS
         self.is_simple = not launches.is_special(name)  # its kernels read the arguments once and write the result
         self.keeps_order = name in launches.KEEPING_ORDER  # its result lies in memory as its argument does
-        self.is_lacking = surface.is_lacking(function)  # CuPy lacks it
-        self.refused_keywords = surface.refused_keywords(function)  # CuPy's version doesn't take them
-        self.differs = DIFFERENT.get(name)  # computes CuPy's values, where they aren't NumPy's
+        self.is_lacking = rules.is_lacking(function)  # CuPy lacks it
+        self.refused_keywords = rules.refused_keywords(function)  # CuPy's version doesn't take them
+        self.differs = rules.DIFFERENT.get(name)  # computes CuPy's values, where they aren't NumPy's
 
     def in_one_form(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments of a call as all that follows expects them: by name only `out`, and what can't stand before it.
@@ -283,7 +279,7 @@ def _launch(plan: Plan, device: Any, arrays: list, made: list, args: list, kwarg
 def reduction(x: Any, name: str, *args: Any, **kwargs: Any) -> Any:
     """``x.sum(axis, …)`` and the like: calls the array method `name`."""
     device, values = x.device.begin(), x._values
-    differs = DIFFERENT.get(name) if values.dtype.char == "e" else None
+    differs = rules.DIFFERENT.get(name) if values.dtype.char == "e" else None
     result = _computed(device, differs, getattr(np.ndarray, name), (values, *args), kwargs)
     asked = launches.asked_by(name, (values, *args), kwargs)
     work = values.size * 10 if name in TEN_EACH else values.size
@@ -300,7 +296,7 @@ def _unwrap(function: Callable, x: Any, device: Any, found: dict[int, Stored]) -
     if isinstance(x, (list, tuple)):
         return type(x)([_unwrap(function, part, device, found) for part in x])
     if isinstance(x, np.ndarray):
-        name = surface.name_of(function)
+        name = rules.name_of(function)
         if name in launches.HOST_INDICES:
             device.copy_in(x, explicit=False)
         elif name not in launches.HOST_PARAMETERS:
@@ -373,9 +369,94 @@ def _on_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
     """Functions that print or store values, so all values must come to the host."""
 
     def there(x: Any) -> Any:
-        return x.device.copy_out(x, surface.name_of(function), explicit=False) if isinstance(x, Stored) else x
+        return x.device.copy_out(x, rules.name_of(function), explicit=False) if isinstance(x, Stored) else x
 
     return function(*map(there, args), **{name: there(x) for name, x in kwargs.items()})
+
+
+# -- New arrays: ``np.array(values, like=x)``, and `np.empty` --------------------------------------
+
+# What these ask for if the call doesn't say. All of them are `cupy.array`.
+_USUALLY: dict[Callable, dict[str, Any]] = {
+    np.array: {"copy": True},
+    np.asarray: {},
+    np.asanyarray: {},
+    np.ascontiguousarray: {"order": "C", "ndmin": 1},
+    np.asfortranarray: {"order": "F", "ndmin": 1},
+}
+
+
+def from_host(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
+    """The array that `function` makes, on this device, or on the current one of several cards."""
+    device = current_card(device)
+    if function not in _USUALLY:  # it reads a file or the like
+        return device.copy_in(np.asarray(function(*args, **kwargs)))
+    return _array(device, **_USUALLY[function] | dict(zip(("a", "dtype", "order"), args)) | kwargs)
+
+
+def _array(device, a, dtype=None, order=None, copy=None, subok=False, ndmin=0):
+    if subok:
+        raise NotImplementedError("subok: a GPU's arrays have no subclasses")
+    order = order or "K"
+    found: list[Any] = []
+    shape = _shape_of(a, found)
+    if shape is None:
+        values = np.array(a, dtype=dtype, order=order, copy=None, ndmin=ndmin)
+        # A number fills memory on the device, without a copy.
+        return device.copy_in(values) if values.ndim else array_of(device, values[()], values.dtype)
+    if isinstance(a, Stored):
+        made = found[0]
+    else:  # joined on the device, as by np.concatenate
+        made = np.concatenate([x.reshape(1) if x.ndim == 0 else x for x in found]).reshape(shape)
+        order, copy = ("F" if order == "F" else "C"), None
+    if (copy or made.device != device) and (dtype is None or made.dtype == dtype):
+        result = made.copy(order)
+    else:
+        result = made.astype(made.dtype if dtype is None else dtype, order, copy=bool(copy))
+    if copy is False and result is not made:
+        raise ValueError("np.array(x, copy=False): this dtype or order takes a copy; copy=None makes one if need be")
+    return result.reshape((1,) * (ndmin - result.ndim) + result.shape) if ndmin > result.ndim else result
+
+
+def _shape_of(values: Any, found: list) -> tuple[int, ...] | None:
+    """The shape of nested lists of arrays on a GPU, which go into `found`; None if there's anything else in them."""
+    if isinstance(values, Stored):
+        found.append(values)
+        return values._values.shape
+    if not isinstance(values, (list, tuple)):
+        return None
+    shapes = {_shape_of(part, found) for part in values}
+    return (len(values), *shapes.pop()) if len(shapes) == 1 and None not in shapes else None  # type: ignore[misc]
+
+
+# Arrays made by `empty` hold a pattern of bits until something is written over it, by a kernel or otherwise. So nothing
+# has to be told about every write, and a kernel that reads what nobody has written can be found. As a floating-point
+# number, each of these is a NaN that no computation gives. Integers of one or two bytes easily have any value, so those
+# aren't looked at.
+_PATTERNS = {2: np.uint16(0x7EB7), 4: np.uint32(0x7FEDBEEF), 8: np.uint64(0x7FFEDBEEFCAFEBAD)}
+
+
+def empty(function: Callable, args: tuple, kwargs: dict, device: Any) -> Any:
+    """`np.empty` and `np.empty_like` on a simulated GPU: new memory that nothing has been written to."""
+    plain = [x._values if isinstance(x, Stored) else x for x in args]
+    named = {name: x._values if isinstance(x, Stored) else x for name, x in kwargs.items()}
+    device = current_card(device)
+    values = device.compute(function, *plain, **named)
+    made = device.new(values)
+    pattern = _pattern(values.dtype)
+    if pattern is not None and values.size and device.instead is None:
+        values.view(pattern.dtype)[...] = pattern
+        made._buffer.is_empty = True
+    return made
+
+
+def pattern_of(x: Any) -> Any:
+    """The pattern that unwritten elements of `x` hold, or None if all are written."""
+    return _pattern(x.dtype) if x._buffer.is_empty else None
+
+
+def _pattern(dtype: np.dtype) -> Any:
+    return None if dtype.itemsize == 2 and dtype.kind != "f" else _PATTERNS.get(dtype.itemsize)
 
 
 def _by(ours: Callable) -> Callable:

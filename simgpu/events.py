@@ -1,7 +1,5 @@
 """What happens on devices, reported to listeners. A listener is an open receipt; most of the time there's none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

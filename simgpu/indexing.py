@@ -141,10 +141,7 @@ def _lies_alike(part: np.ndarray, value: np.ndarray) -> bool:
 
 
 def _is_same_memory(x: np.ndarray, y: np.ndarray) -> bool:
-    where = "__array_interface__"
-    return (
-        x.shape == y.shape and x.strides == y.strides and getattr(x, where)["data"][0] == getattr(y, where)["data"][0]
-    )
+    return x.shape == y.shape and x.strides == y.strides and x.ctypes.data == y.ctypes.data
 
 
 def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, list[np.ndarray]]:
@@ -199,14 +196,10 @@ def _count(x: Any, name: str, arrays: list[np.ndarray], moved: int) -> None:
 
 # The types with atomic operations.
 _ATOMIC = {
-    "add": "i4 i8 u4 u8 f2 f4 f8",
-    "subtract": "i4 u4",
-    "maximum": "i4 i8 u4 u8 f4 f8",
-    "minimum": "i4 i8 u4 u8 f4 f8",
-    "bitwise_and": "i4 i8 u4 u8",
-    "bitwise_or": "i4 i8 u4 u8",
-    "bitwise_xor": "i4 i8 u4 u8",
-}
+    "add": "i4 i8 u4 u8 f2 f4 f8", "subtract": "i4 u4",
+    "maximum": "i4 i8 u4 u8 f4 f8", "minimum": "i4 i8 u4 u8 f4 f8",
+    "bitwise_and": "i4 i8 u4 u8", "bitwise_or": "i4 i8 u4 u8", "bitwise_xor": "i4 i8 u4 u8",
+}  # fmt: skip
 
 
 def add_at(ufunc: np.ufunc, x: Any, index: Any, *given: Any) -> None:

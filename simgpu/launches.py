@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .surface import names
+from .rules import names
 
 
 class Asked(NamedTuple):
@@ -149,7 +149,6 @@ def _norm(x, ord=None, axis=None, *rest, **kwargs):
 
 
 def _agreement(x, y, *rest, **kwargs):
-    """Which elements agree, and whether all do."""
     try:
         size = math.prod(np.broadcast_shapes(np.shape(x), np.shape(y)))
     except ValueError:  # the host sees that they don't
@@ -324,7 +323,6 @@ HOST_INDICES = names("take take_along_axis put_along_axis put choose compress de
 
 
 def asked_by(name: str, args: Sequence, kwargs: dict) -> Asked:
-    """What a call of the NumPy function `name` asks for."""
     entry = KERNELS.get(name, ONE)
     return entry if isinstance(entry, Asked) else understood(ONE, entry, *args, **kwargs)
 
@@ -471,7 +469,6 @@ def operations(name: str, arrays: Sequence[np.ndarray], made: Iterable[Any], arg
 
 
 def nbytes(name: str, arrays: Iterable[np.ndarray], made: Iterable[Any]) -> int:
-    """The bytes that it reads and writes."""
     written = sum(result.nbytes for result in made)
     if name in _NOT_READ:
         return written

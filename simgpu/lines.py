@@ -1,7 +1,5 @@
 """Which line of the user's program is running, so that a message or a receipt can point at it."""
 
-from __future__ import annotations
-
 import linecache
 import os
 import sys

@@ -1,7 +1,5 @@
 """A device's memory is limited. A buffer is a piece of it: a result owns one, and its views share it."""
 
-from __future__ import annotations
-
 import gc
 from typing import Any, NamedTuple
 
@@ -46,8 +44,6 @@ class OutOfMemoryError(MemoryError):
 class Pool:
     """How many bytes of a device's memory are in use."""
 
-    __slots__ = ("capacity", "used", "peak", "earlier_peaks", "device_name")
-
     def __init__(self, capacity: int, device_name: str) -> None:
         self.capacity, self.device_name = capacity, device_name
         self.used = self.peak = 0
@@ -79,7 +75,7 @@ class Buffer:
         if pool.used > pool.peak:
             pool.peak = pool.used
         self.root = root
-        self.is_empty = False  # whether it was made by `empty`, and holds its pattern: `made.py`
+        self.is_empty = False  # whether it was made by `empty`, and holds its pattern: `dispatch.py`
 
     def __del__(self) -> None:
         self.pool.used -= self.size

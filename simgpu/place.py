@@ -3,8 +3,6 @@
 A library that has devices of its own puts its class in the place of `Place`, as fluxlite does.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar

@@ -5,11 +5,12 @@ change if a guessed figure were off by two. `calibrate` fits the figures to a ca
 never changes: new figures make a preset with a new version.
 """
 
-from __future__ import annotations
-
 import tomllib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from .words import in_words
 
@@ -84,8 +85,7 @@ def _text(name: str, value: float) -> str:
     if name == "memory":
         return f"{value / 1e9:.1f} GB"
     if name.startswith("float") or name in ("bandwidth", "pageable", "pinned"):
-        is_bytes = not name.startswith("float")
-        return f"{value / 1e9:,.0f} GB/s" if is_bytes else f"{value / 1e12:,.2f} TFLOP/s"
+        return f"{value / 1e12:,.2f} TFLOP/s" if name.startswith("float") else f"{value / 1e9:,.0f} GB/s"
     return f"{value * 1e6:,.0f} µs" if value < 1e-3 else f"{value * 1e3:,.0f} ms"
 
 
@@ -113,3 +113,128 @@ def preset(name: Any) -> Preset:
         cards = ", ".join(PRESETS)
         raise ValueError(f"like=… is a preset, or one of {cards}: there's no preset for {in_words(name)}")
     return PRESETS[name]
+
+
+# -- A preset that fits the times of a real card ---------------------------------------------------
+
+_FLOATS = ("float16", "float32", "float64")
+_ROUNDS = 30
+
+
+def calibrate(recorded: dict, *, name: str | None = None, like: Any = "NVIDIA T4") -> Preset:
+    """A preset that fits the times in `recorded`. Figures that weren't measured come from the preset `like`.
+
+    Use it as ``estimate(…, like=calibrate(recorded))`` or ``simulate_gpu(like=…)``. `recorded` is a dict, as read from
+    a JSON file: ``"card"``, the name; optionally ``"memory"`` in bytes and ``"multiprocessors"``; and
+    ``"measurements"``, a list of dicts. Each has ``"repeats"``, a list of seconds after a warm-up, and ``"what"``:
+
+    ``"launch"``: launching one small kernel, without waiting. ``"library"``: the same for a small matrix product.
+    ``"first use"``: the extra time of the first call.
+    ``"elementwise"``, with ``"bytes"`` read and written: one kernel such as ``x + x``, launched and waited for.
+    ``"product"``, with ``"n"`` and ``"dtype"``: an n by n matrix product, launched and waited for.
+    ``"copy"``, with ``"bytes"`` and ``"pinned"``, true or false: to the device or back, asked for and waited for.
+
+    We use the median of the repeats. A measurement that doesn't fit the others counts less. The new preset's
+    `version` is one more than that of the preset with this name. Raises `ValueError` for what it can't read.
+
+    >>> copies = [
+    ...     {"what": "copy", "bytes": n, "pinned": False, "repeats": [4e-5 + n / 5e9]} for n in (10**3, 10**6, 10**8)
+    ... ]
+    >>> mine = calibrate({"card": "mine", "measurements": copies})
+    >>> f"{mine.latency * 1e6:.1f} µs and {mine.pageable / 1e9:.2f} GB/s"
+    '25.0 µs and 5.00 GB/s'
+    """
+    base = preset(like)
+    card = str(name or recorded.get("card", base.name))
+    version = PRESETS[card].version + 1 if card in PRESETS else 1
+    known = {name: recorded.get(name, getattr(base, name)) for name in ("memory", "multiprocessors")}
+    fitted = base._replace(name=card, version=version, source="", **known)
+    measured = [(entry, _median(entry)) for entry in recorded["measurements"]]
+    for what in ("launch", "library", "first use"):
+        times = [time for entry, time in measured if entry["what"] == what]
+        if times:
+            fitted = fitted._replace(**{what.replace(" ", "_"): float(np.median(times))})  # type: ignore[arg-type]
+    return _fit_kernels(_fit_copies(fitted, measured), measured)
+
+
+Measured = list[tuple[dict, float]]
+_FIELDS = {
+    "launch": (), "library": (), "first use": (), "elementwise": ("bytes",), "product": ("n", "dtype"),
+    "copy": ("bytes", "pinned"),
+}  # fmt: skip
+
+
+def _median(entry: dict) -> float:
+    """The median of a measurement's repeats. Raises `ValueError` if it isn't a measurement."""
+    what = entry.get("what")
+    if what not in _FIELDS:
+        raise ValueError(f"a measurement is one of {', '.join(_FIELDS)}; got {what!r}")
+    missing = [name for name in (*_FIELDS[what], "repeats") if name not in entry]
+    if missing or not entry["repeats"] or min(entry["repeats"]) <= 0:
+        raise ValueError(f"a measurement of {what!r} needs {', '.join(missing) or 'repeats, seconds above 0'}: {entry}")
+    if what == "product" and entry["dtype"] not in _FLOATS:
+        raise ValueError(f"products are measured in {', '.join(_FLOATS)}, got {entry['dtype']!r}")
+    return float(np.median(entry["repeats"]))
+
+
+def _fit_copies(card: Preset, measured: Measured) -> Preset:
+    """time = latency + bytes / link, with one latency and two links."""
+    copies = [(entry, time) for entry, time in measured if entry["what"] == "copy"]
+    if not copies:
+        return card
+    rows = np.array([[1.0, e["bytes"] * (not e["pinned"]), e["bytes"] * bool(e["pinned"])] for e, _ in copies])
+    start = [card.latency, 1 / card.pageable, 1 / card.pinned]
+    times = [max(time - card.launch, time / 10) for _, time in copies]  # if launching wasn't measured, not below 0
+    latency, pageable, pinned = _robust(lambda theta: rows, times, start).tolist()
+    return card._replace(latency=latency, pageable=1 / pageable, pinned=1 / pinned)
+
+
+def _fit_kernels(card: Preset, measured: Measured) -> Preset:
+    """time = launch + the longest of: the floor, bytes / bandwidth, operations / rate."""
+    names = ["floor", "bandwidth", *_FLOATS]
+    hosts = {"elementwise": card.launch, "product": card.library}
+    kernels = [(_work(entry, card), time - hosts[entry["what"]]) for entry, time in measured if entry["what"] in hosts]
+    if not kernels:
+        return card
+    table = np.array([work for work, _ in kernels])
+
+    def longest(theta: np.ndarray) -> np.ndarray:
+        """For each kernel only the term that determines its time, given these figures."""
+        rows = np.zeros_like(table)
+        deciding = (table * theta).argmax(axis=1)
+        rows[range(len(rows)), deciding] = table[range(len(rows)), deciding]
+        return rows
+
+    start = [card.floor, *(1 / getattr(card, name) for name in names[1:])]
+    found = _robust(longest, [time for _, time in kernels], start)
+    rates = {name: 1 / float(x) for name, x in zip(names[1:], found[1:])}
+    return card._replace(floor=float(found[0]), **rates)  # type: ignore[arg-type]
+
+
+def _work(entry: dict, card: Preset) -> list[float]:
+    """1 for the floor, the bytes, and the operations in each precision."""
+    if entry["what"] == "elementwise":
+        return [1.0, entry["bytes"], 0.0, 0.0, 0.0]
+    n, dtype = entry["n"], entry["dtype"]
+    share = min(1.0, (-(-n // 64)) ** 2 / card.multiprocessors)
+    return [1.0, 3 * n * n * np.dtype(dtype).itemsize, *(2 * n**3 / share * (name == dtype) for name in _FLOATS)]
+
+
+def _robust(rows_for: Callable, times: Sequence[float], start: Sequence[float]) -> np.ndarray:
+    """Find `theta` so that ``rows_for(theta) @ theta`` is near `times`, in relative terms.
+
+    This repeats least squares, giving less weight to a measurement the further off it is compared with the others.
+    A figure that no measurement depends on keeps its value.
+    """
+    theta, target = np.array(start, dtype=float), np.array(times, dtype=float)
+    weights = np.ones(len(target))
+    for _ in range(_ROUNDS):
+        rows = rows_for(theta)
+        decides = rows.any(axis=0)
+        scale = weights / (rows @ theta)
+        # In units of `theta`, since the figures differ widely in size.
+        found = np.linalg.lstsq(rows[:, decides] * theta[decides] * scale[:, None], target * scale, rcond=None)[0]
+        theta[decides] *= np.maximum(found, 0.01)
+        off = np.abs(target / (rows_for(theta) @ theta) - 1)
+        weights = np.minimum(1.0, (2 * np.median(off) + 1e-9) / np.maximum(off, 1e-12))
+    return theta

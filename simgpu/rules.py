@@ -1,17 +1,89 @@
-"""What a device array computes with: itself, other arrays on its device, and numbers. Host memory is out of reach.
+"""Where CuPy 14 isn't NumPy, and so a simulated GPU isn't: what it lacks or refuses, and what it computes otherwise.
 
-Each refusal says what it got, where that is, and what to write instead.
+What's lacking comes from comparing the two libraries' signatures; ``test_surface.py`` compares again. Each refusal says
+what it got, where that is, and what to write instead. All values that aren't in `DIFFERENT` are NumPy's own.
 """
 
-from __future__ import annotations
-
+import contextlib
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .lines import warn_at_call
 from .memory import Stored
-from .surface import names
+from .words import WRITE
+
+
+def names(text: str) -> frozenset[str]:
+    """The words of a text as a set, so that a table reads like a list."""
+    return frozenset(text.split())
+
+
+LACKING = names(
+    """
+    block busday_count busday_offset datetime_as_string einsum_path geomspace histogram_bin_edges insert is_busday
+    nanpercentile nanquantile polyder polydiv polyint unstack
+    linalg.diagonal linalg.matrix_norm linalg.multi_dot linalg.outer linalg.svdvals linalg.tensordot linalg.trace
+    linalg.vecdot linalg.vector_norm
+    """
+)
+LACKING_MODULES = ("lib.recfunctions", "lib.scimath")
+LACKING_UFUNCS = names("isnat matvec spacing vecdot vecmat")
+UFUNC_KEYWORDS = names("out dtype casting where")
+
+# Functions: the keywords that they take in NumPy but not in CuPy.
+_REFUSED = {
+    "arange asanyarray asarray astype empty empty_like eye full full_like linspace ones ones_like zeros zeros_like":
+        "device",
+    "fft.fft fft.fft2 fft.fftn fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ihfft fft.irfft fft.irfft2 fft.irfftn "
+    "fft.rfft fft.rfft2 fft.rfftn": "out",
+    "amax amin max min nanmax nanmin nanprod nansum prod sum": "initial where",
+    "nanstd nanvar std var": "correction mean where", "all any mean nanmean": "where",
+    "percentile quantile": "weights", "count_nonzero": "keepdims", "corrcoef": "x",
+    "sort argsort": "order stable", "partition argpartition": "kind order", "lexsort trim_zeros": "axis",
+    "cov flip fliplr flipud rot90": "m", "intersect1d union1d": "ar1 ar2", "ediff1d": "ary", "unique": "sorted",
+    "isin": "kind", "clip": "max min", "take": "mode", "extract take_along_axis": "arr", "delete": "obj",
+    "array_str histogram linalg.matrix_power": "a", "array": "ndmax object", "stack": "arrays",
+    "broadcast_arrays broadcast_to copy": "subok", "reshape unravel_index": "shape", "unpackbits": "count",
+    "linalg.matrix_rank": "A hermitian rtol", "linalg.pinv": "hermitian rtol", "linalg.svd": "hermitian",
+    "linalg.cholesky": "upper", "einsum": "casting order out",
+}  # fmt: skip
+
+
+@functools.cache
+def name_of(function: Any) -> str:
+    """``"sum"`` for `np.sum`, ``"linalg.norm"`` for `np.linalg.norm`."""
+    return f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
+
+
+def is_lacking(function: Any) -> bool:
+    return name_of(function) in LACKING or name_of(function).startswith(LACKING_MODULES)
+
+
+def refused_keywords(function: Any) -> frozenset[str]:
+    """The keywords of this NumPy function that CuPy's version doesn't take."""
+    return names(next((keywords for given, keywords in _REFUSED.items() if name_of(function) in given.split()), ""))
+
+
+def lacking(name: str) -> TypeError:
+    return TypeError(
+        f"np.{name} does not exist for arrays on a GPU (CuPy has none). Build it from other functions, or use "
+        f"{WRITE['to the host']}(x)."
+    )
+
+
+def refused(name: str, keywords: Any) -> TypeError:
+    if "device" in keywords and name in ("eye", "full", "ones"):  # which NumPy asks for with like=
+        return TypeError(
+            f"np.{name}(…, like=x) makes no array on a GPU: NumPy adds device=, which CuPy's {name} doesn't take. "
+            "These do: np.identity(n, like=x), np.ones_like(x, shape=…), np.full_like(x, value, shape=…)"
+        )
+    return TypeError(f"np.{name} takes no keyword {min(keywords)!r} for arrays on a GPU (CuPy's has none)")
+
+
+# -- What a device array computes with: itself, other arrays on its device, and numbers ------------
 
 SCALARS = (np.generic, int, float, complex)
 COMPARISONS = frozenset((np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal))
@@ -69,7 +141,6 @@ def host_operand(function: Any, x: Any, operands: tuple, kwargs: dict | None) ->
 
 
 def device_among(operands: Any) -> Any:
-    """The device of our first array among the operands."""
     return next(operand.device for operand in operands if isinstance(operand, Stored))
 
 
@@ -129,3 +200,96 @@ def values_on(device: Any, x: Stored) -> np.ndarray:
 def _named(device: Any, other: Any) -> str:
     """The device's name, with the card's name if the number alone can't tell the two devices apart."""
     return f"{device} ({device.name})" if str(device) == str(other) else str(device)
+
+
+# -- Values that aren't NumPy's. Each function is called in place of a NumPy function, with it and its arguments
+
+
+class _Halves(np.ndarray):
+    """float16 numbers. Wherever one of NumPy's functions adds or multiplies them up, that's done in float32."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        plain = [np.asarray(x) if isinstance(x, _Halves) else x for x in inputs]
+        is_rounded = method in ("reduce", "accumulate") and (kwargs.get("dtype") or plain[0].dtype) == np.float16
+        if is_rounded:
+            result = np.asarray(getattr(ufunc, method)(*plain, **{**kwargs, "dtype": np.float32}), np.float16)
+        else:
+            result = np.asarray(getattr(ufunc, method)(*plain, out=out and np.asarray(out[0]), **kwargs))
+        if out is None:
+            return result.view(_Halves)
+        out[0][...] = result
+        return out[0]
+
+
+def _is_half(x: Any) -> bool:
+    return getattr(x, "dtype", x) == np.float16
+
+
+def summed(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Sums of float16 are added up in float32 and then rounded, once.
+
+    Some of a card's sums stay in float16: CUB's, running totals, the squares of `var`. They're made in a tree, which
+    comes close to this. We don't follow the tree, but what's larger than float16 can hold is inf here, too.
+    """
+    if not any(isinstance(x, np.ndarray) and _is_half(x) for x in args):
+        return function(*args, **kwargs)
+    result = function(*(x.view(_Halves) if isinstance(x, np.ndarray) else x for x in args), **kwargs)
+    if result is kwargs.get("out"):
+        return result
+    return tuple(map(np.array, result)) if isinstance(result, tuple) else np.array(result)
+
+
+def _spread(function: Callable, x: Any, axis: Any = None, *rest: Any, **kwargs: Any) -> Any:
+    if _is_half(x):
+        kwargs["mean"] = np.mean(x, axis=axis, keepdims=True)
+    return summed(function, x, axis, *rest, **kwargs)
+
+
+def _summed_products(function: Callable, *operands: Any, **kwargs: Any) -> Any:
+    result = function(*operands, **kwargs)
+    if not _is_half(result) or result.base is not None:  # a view has no sums
+        return result
+    wide = [x.astype(np.float32) if _is_half(x) else x for x in operands]
+    return np.asarray(function(*wide, **{**kwargs, "dtype": None}), np.float16)
+
+
+def _power(function: Callable, x: Any, y: Any, **kwargs: Any) -> Any:
+    """Of integers, also to a negative power: 1 / x without its fraction."""
+    if np.result_type(x, y).kind != "i" or not np.any(np.less(y, 0)):
+        return function(x, y, **kwargs)
+    is_whole = (y >= 0) | (abs(x) == 1)
+    result = function(x, abs(y), **kwargs)
+    result *= is_whole
+    return result
+
+
+# A matrix that can't be inverted or decomposed raises nothing on a card, since nobody looks: that would be a wait. What
+# it leaves is inf, nan, or a part of the result. Here it's nan. Other matrices in a stack are right.
+
+
+def _inverted(function: Callable, x: Any, *rest: Any) -> Any:
+    with contextlib.suppress(np.linalg.LinAlgError):
+        return function(x, *rest)
+    is_singular = np.linalg.slogdet(x)[0] == 0  # raises again if it isn't square
+    return function(np.where(is_singular[..., None, None], np.nan, x), *rest)
+
+
+def _factored(function: Callable, x: Any) -> Any:
+    with contextlib.suppress(np.linalg.LinAlgError):
+        return function(x)
+    if x.ndim > 2:
+        return np.stack([_factored(function, part) for part in x])
+    return function(np.eye(*x.shape, dtype=x.dtype)) * np.nan if x.ndim == 2 else function(x)
+
+
+# By NumPy's name. Behind each stands where CuPy decides it.
+DIFFERENT: dict[str, Callable] = {
+    **dict.fromkeys(names("sum prod nansum nanprod trace average trapezoid"), summed),  # _core/_routines_math.pyx:789
+    **dict.fromkeys(names("nanmean nanvar nanstd"), summed),  # _core/_routines_statistics.pyx:667, :712
+    **dict.fromkeys(names("cumsum cumprod nancumsum nancumprod cumulative_sum cumulative_prod"), summed),
+    "var": _spread, "std": _spread,  # _core/_routines_statistics.pyx:556: the mean by :644, in float32
+    "einsum": _summed_products,  # linalg/_einsum.py:623
+    "power": _power,  # _core/_routines_math.pyx:1000
+    # linalg/_util.py:110, with 'ignore' in cupyx/_ufunc_config.py:50
+    **dict.fromkeys(names("linalg.inv linalg.solve linalg.matrix_power"), _inverted), "linalg.cholesky": _factored,
+}  # fmt: skip

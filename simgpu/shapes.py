@@ -4,8 +4,6 @@ An array here is zeros that nothing has touched. The system allocates memory pag
 4,096-wide network needs none. NumPy itself makes the views. A function without a rule here is computed.
 """
 
-from __future__ import annotations
-
 import math
 import mmap
 import sys
@@ -14,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .values import DIFFERENT
+from .rules import DIFFERENT
 
 _LARGE = 2**16  # bytes; smaller arrays are just as fast from NumPy
 # A card may have more memory than this computer. Pages that nobody touches needn't be set aside. Python has the name

@@ -1,7 +1,5 @@
 """What errors say: what a function was given, and what a program can write instead."""
 
-from __future__ import annotations
-
 from typing import Any
 
 # What a program writes to move an array. A library that stands on this one puts its own names here.

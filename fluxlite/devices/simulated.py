@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from simgpu import calibration, lines, place
 from simgpu import device as simulated
+from simgpu import lines, place, presets
+from simgpu.array import HostReads as HostReads
 from simgpu.array import SimulatedArray
+from simgpu.device import CountedGenerator as CountedGenerator
 from simgpu.dispatch import quiet
-from simgpu.host_reads import HostReads as HostReads
 from simgpu.indexing import scatter_add
 from simgpu.launches import TEN_EACH
 from simgpu.lines import users_line as users_line
@@ -25,7 +26,6 @@ from simgpu.memory import Stored
 from simgpu.presets import preset as preset
 from simgpu.profile.estimates import Estimated
 from simgpu.profile.estimates import estimated as estimated
-from simgpu.random import CountedGenerator as CountedGenerator
 from simgpu.rules import SCALARS as SCALARS
 from simgpu.rules import one_device
 from simgpu.rules import one_number as one_number
@@ -83,7 +83,7 @@ def together(cards: list[Any]) -> list[Any]:
     return simulated.together(cards)
 
 
-calibrate = explained("a dict with measurements")(calibration.calibrate)
+calibrate = explained("a dict with measurements")(presets.calibrate)
 
 # -- what fluxlite asks of an array ------------------------------------------------------------------------------------
 

@@ -1,7 +1,5 @@
 """What to write instead, in the words of the kernel's own line: guards, signed numbers, an end to a race or a loop."""
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Iterable
@@ -73,9 +71,7 @@ class Signed(NamedTuple):
         return ast.unparse(node)
 
 
-def guard(
-    node: Any, place: int, axes: int, index: int, part: Any, threads: int, tree: Any, signed: Signed | None
-) -> str:
+def guard(node, place, axes, index, part, threads, tree, signed):
     """What keeps index number `place` of this access inside. `axes` are left of the array that it's taken of."""
     indices, owner = indices_of(node), owner_of(node)
     given = indices[place] if place < len(indices) else None
@@ -146,9 +142,6 @@ def another(name: str) -> str:
     return name * 2 if len(name) == 1 else f"signed_{name}"
 
 
-# -- Races ----------------------------------------------------------------------------------------
-
-
 def addition(node: Any, tree: Any) -> str:
     """The atomic that does what ``out[0] += x`` does, if `node` is the element that such a line changes."""
     changes = [part for part in ast.walk(tree) if isinstance(part, ast.AugAssign) and part.target is node]
@@ -170,8 +163,6 @@ def own_elements(node: Any) -> str:
     get = f"{names[0]} = int(jit.grid(1))" if one else f"{', '.join(reversed(names))} = jit.grid({len(names)})"
     return f"Every thread runs the whole function. Let each do its own: {get}."
 
-
-# -- Loops that don't end -------------------------------------------------------------------------
 
 # Calls that give the same result for the same numbers.
 _PURE = {"int", "float", "bool", "len", "min", "max", "range", "grid", "gridsize"}
@@ -227,5 +218,4 @@ def _quantities(test: Any) -> list[str]:
 
 
 def assigned(parts: Iterable[Any]) -> set[str]:
-    """The names that get a value in these parts of the text."""
     return {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}

@@ -1,7 +1,5 @@
 """A kernel on an NVIDIA GPU: the same function, handed to `cupyx.jit`, which makes CUDA C of it."""
 
-from __future__ import annotations
-
 import types
 import warnings
 from collections.abc import Sequence

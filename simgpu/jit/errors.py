@@ -1,7 +1,5 @@
 """What a GPU does in silence, or refuses to compile: errors with the kernel, the block, the thread and the line."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Each latency comes three times: the least that's plausible, the likely one, and 
 published; the rest are guesses, and say so. A simulated time comes with the range that the guesses leave open.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -97,7 +95,6 @@ class LineFigures(NamedTuple):
 
     @property
     def is_shared(self) -> bool:
-        """Whether it's about shared memory."""
         return self.requests > 0 and (self.conflicts > 0 or not self.sectors)
 
     @property
@@ -140,11 +137,6 @@ class Figures:
         self.times: dict[str, tuple[float, ...]] = {}
 
     @property
-    def given(self) -> dict[str, int]:
-        """How many instructions of each kind the warps gave."""
-        return dict(zip(KINDS, self.spent.astype(int).tolist()))
-
-    @property
     def share(self) -> float:
         """How much of the sectors' bytes was used, 0 to 1."""
         return self.used / (self.sectors * SECTOR) if self.sectors else 1.0
@@ -164,7 +156,6 @@ class Figures:
         return max(self.times, key=lambda name: self.times[name][1])
 
     def add_lines(self, sites: Iterable[Any]) -> None:
-        """Add up what the places in the text have cost, line by line."""
         found: dict[tuple[str, int, str], Counter] = {}
         for site in sites:
             found.setdefault((site.source.name, site.line, site.text), Counter()).update(site.costs)

@@ -62,7 +62,6 @@ class Kernel:
 
     @functools.cached_property
     def source(self) -> Source:
-        """The kernel's text."""
         return Source(self.function)
 
     def __repr__(self) -> str:
@@ -112,7 +111,7 @@ class Kernel:
             why = f"the latest launch raised {type(error).__name__}, so there are no figures of it."
             self.figures = NoFigures(f"kernel {self.name}: {why}")
             raise error from None
-        device.launch_lasting(self.name, self.figures.seconds, self.figures)
+        device.launch(self.name, 0, lasting=round(self.figures.seconds * 1e9), figures=self.figures)
         return order.tracer and order.tracer.trace
 
     def _device_of(self, args: Sequence[Any]) -> Any:

@@ -98,7 +98,6 @@ class Held:
     given: Any = NOBODY
 
     def put(self, value: Any) -> None:
-        """All threads give it this value."""
         self.value, self.given = value, EVERYONE
 
 
@@ -203,14 +202,12 @@ class Lanes:
         return self._who
 
     def named(self, who: int) -> Place:
-        """The block and thread of such a number."""
         return self.named_thread(block_of(who), thread_of(who))
 
     def named_thread(self, block: int, thread: int) -> Place:
         return Place(unraveled(block, self.launch.grid), unraveled(thread, self.launch.block))
 
     def first_of(self, on: np.ndarray) -> Place:
-        """The first lane of `on`."""
         row, thread = np.unravel_index(int(on.argmax()), on.shape)
         return self.named_thread(int(self.number[row]), int(thread))
 
@@ -291,7 +288,6 @@ class Lanes:
         )
 
     def warp_barrier(self, mask: Mask, site: Any) -> None:
-        """The threads of each warp wait for each other."""
         missing = self._missing(mask.on) & np.repeat(mask.warps, WARP, 1)
         if missing.any():
             what = f"{self.first_of(missing)}, of the same warp, does not come here: this one would wait forever."

@@ -1,14 +1,12 @@
 """A launch: the kernel is translated for its arguments' types, then all threads run, some blocks at a time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..made import pattern_of
+from ..dispatch import pattern_of
 from ..memory import Stored
 from .errors import KernelError, TooMuch
 from .figures import COSTS, Figures, card_of
@@ -63,7 +61,6 @@ class Launch:
             raise TooMuch(f"{self.blocks:,} blocks; the simulated GPU takes up to {MOST_BLOCKS - 1:,}", kernel=name)
 
     def _parts(self, arrays: dict[str, Any]) -> dict[str, Part]:
-        """The arrays by name. Those in one memory share one log."""
         roots: dict[int, list[str]] = {}
         for name, x in arrays.items():
             roots.setdefault(id(x._buffer.root), []).append(name)
@@ -95,7 +92,6 @@ class Launch:
         return Part(name, memory, flat, values.shape, strides, offset // size, unwritten=pattern_of(x))
 
     def run(self) -> Figures:
-        """All threads, and what they did."""
         figures = self.figures
         self.cycles = figures.card.cycles(self.blocks == 1)
         for site in self.program.sites:

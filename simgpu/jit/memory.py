@@ -4,8 +4,6 @@ A warp's access of a card's memory goes in sectors of 32 bytes. Shared memory ha
 bytes each at a time; a word that several lanes want goes to all of them at once.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
@@ -294,9 +292,6 @@ def _touch(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any)
     mask.spend(ATOMIC_TIME if way == ATOMIC else NEAR if is_near else FAR)
 
 
-# -- Whether it's allowed -------------------------------------------------------------------------
-
-
 def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: Any) -> None:
     """Raises `DataRace`."""
     log: Any = part.memory.log
@@ -322,7 +317,6 @@ def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: A
 
 
 def _ends(lanes: Lanes, part: Part, to: Reach, found: Race, way: int, site: Any, at: int) -> str:
-    """What ends a race."""
     is_one_line = part.memory.lines[found.earlier] == {site.line}
     row = block_of(found.other) - int(lanes.number[0])  # of the other thread, if it's among these blocks
     meets = 0 <= row < lanes.blocks and np.broadcast_to(to.at, lanes.shape)[row, thread_of(found.other)] == at
@@ -387,11 +381,7 @@ def _check_unwritten(lanes: Lanes, mask: Mask, part: Part, values: Any, to: Reac
         raise site.wrong(NeverWritten, f"{made} memory before.", advised, lanes.first_of(bad))
 
 
-# -- Reading, writing and changing ----------------------------------------------------------------
-
-
 def load(lanes: Lanes, mask: Mask, ref: Ref, indices: list[Any], site: Any) -> Any:
-    """The elements at these indices, for each lane."""
     part, to = ref.part, reach(lanes, mask, ref, indices, site)
     _touch(lanes, mask, part, to, READ, site)
     flat, at = part.flat, to.at

@@ -4,8 +4,6 @@ They mean something only inside a kernel: ``jit.grid(1)``, ``jit.threadIdx.x``, 
 gets the translation, the call in the text, and the arguments, and gives the value that threads compute.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import inspect
@@ -283,7 +281,6 @@ def _shuffle(way: str, whose: str, printed: str, from_lane: Callable, unsigned: 
 
 
 def _of_lanes(x: np.ndarray, lane: np.ndarray) -> np.ndarray:
-    """What these lanes have of `x`."""
     x, lane = np.broadcast_arrays(x, lane)
     return np.take_along_axis(x, lane, 1)
 

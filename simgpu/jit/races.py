@@ -159,7 +159,6 @@ class Log:
         return None
 
     def access(self, lanes: Any, at: np.ndarray, who: np.ndarray, way: int) -> Race | None:
-        """Any access: an element for each thread."""
         if self.is_regular:
             self._give_up(lanes)
         found = self._elements.race(at, who, way) or (met_twice(at, who) if way == WRITE else None)

@@ -1,7 +1,5 @@
 """A kernel's text: its lines, its tree, and what its names mean outside of it."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect
@@ -9,7 +7,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
-from ..surface import names
+from ..rules import names
 from .errors import KernelError, Place, Refused
 
 # A kernel becomes C++, where these words mean something else.
@@ -96,10 +94,8 @@ class Site:
         self.costs: dict[str, int] = {}
 
     def wrong(self, kind: type[KernelError], what: str, advice: str = "", place: Place | None = None) -> KernelError:
-        """An error of this kind at this line."""
         return kind(what, advice, self.source.name, self.line, self.text, place)
 
 
 def is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
-    """Whether it's a name that's given a value here."""
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

@@ -1,7 +1,5 @@
 """Looking at a launch: what a warp touches, what one thread does line by line, and what each line cost."""
 
-from __future__ import annotations
-
 import ast
 import html
 from collections.abc import Sequence
@@ -10,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import many
-from .figures import Figures, LineFigures
+from .figures import COSTS, Figures, LineFigures
 from .lanes import WARP
 from .memory import BANKS, SECTOR, WORD
 from .races import ATOMIC, READ, WRITE
@@ -38,7 +36,6 @@ class Touch(NamedTuple):
 
     @property
     def sectors(self) -> int:
-        """How many sectors of 32 bytes these are."""
         return len({address // SECTOR for address in self.addresses.values()})
 
     @property
@@ -91,7 +88,6 @@ class Tracer:
         self.trace = Trace(launch.source.name, launch.grid, launch.block, block, warp)
 
     def note(self, lanes: Any, mask: Any, part: Any, at: Any, way: int, site: Site) -> None:
-        """An access of all lanes of the mask."""
         row, size, shape = self.block - int(lanes.number[0]), part.flat.itemsize, part.shape
         if not 0 <= row < lanes.blocks or len(self.trace) >= MOST:
             return
@@ -124,7 +120,6 @@ class Watch:
             self._touched.append((site, writes, element if value is None else f"{element} = {self.of(value)}"))
 
     def after(self, statement: ast.stmt, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
-        """A statement was done by the lanes of `mask`."""
         if isinstance(statement, (ast.If, ast.For, ast.While)) or not self.of(mask.on):
             return
         targets = getattr(statement, "targets", [getattr(statement, "target", statement)])
@@ -134,16 +129,13 @@ class Watch:
         self._print(source, statement, [f"{name} = {self.of(lanes.held[one.slot].value)}" for name, one in numbers])
 
     def tested(self, node: ast.If, source: Any, mask: Any, seen: Any) -> None:
-        """An `if` has been decided."""
         if self.of(mask.on):
             self._print(source, node, ["yes" if self.of(seen) else "no"])
 
     def enters(self) -> None:
-        """A loop begins."""
         self._rounds.append(0)
 
     def round(self, node: Any, source: Any, lanes: Any, mask: Any, variables: dict[str, Any]) -> None:
-        """The lanes of `mask` go round once more."""
         if self.of(mask.on):
             self._rounds[-1] += 1
             name = getattr(node.target, "id", "") if isinstance(node, ast.For) else ""
@@ -185,8 +177,6 @@ class Watch:
 
 # -- What each line cost --------------------------------------------------------------------------
 
-_HEAD = ("requests", "sectors", "used", "conflicts")
-
 
 class Explained:
     """What `explain` shows of a kernel: its text, and beside each line the requests by warps, the sectors, the share of
@@ -200,14 +190,14 @@ class Explained:
         self.rows += [(_cells(line), line.line, f"{line.function}: {line.text}") for line in others]
 
     def __repr__(self) -> str:
-        widths = [max(len(head), *(len(cells[k]) for cells, _, _ in self.rows)) for k, head in enumerate(_HEAD)]
-        rows = [(*_HEAD, "line"), *((*cells, f"{number:>4}  {text}") for cells, number, text in self.rows)]
+        widths = [max(len(head), *(len(cells[k]) for cells, _, _ in self.rows)) for k, head in enumerate(COSTS)]
+        rows = [(*COSTS, "line"), *((*cells, f"{number:>4}  {text}") for cells, number, text in self.rows)]
         lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, [*widths, 0])).rstrip() for row in rows]
         return "\n".join([*lines, "", repr(self.figures)])
 
     def _repr_html_(self) -> str:
         cell = 'style="text-align:right;padding:0 0.6em"'
-        head = "".join(f"<th scope='col' {cell}>{name}</th>" for name in (*_HEAD, "line"))
+        head = "".join(f"<th scope='col' {cell}>{name}</th>" for name in (*COSTS, "line"))
         rows = "".join(
             f"<tr>{''.join(f'<td {cell}>{html.escape(part)}</td>' for part in cells)}<td {cell}>{number}</td>"
             f'<td style="text-align:left"><pre style="margin:0">{html.escape(text)}</pre></td></tr>'

@@ -138,7 +138,6 @@ class Translation:
         return run
 
     def inner(self, statements: list[ast.stmt], what: str) -> Step:
-        """The body of a branch or a loop."""
         self.around.append(what)
         step = self.block(statements)
         self.around.pop()
@@ -230,11 +229,7 @@ class Translation:
         variable = self.variables[name]
         variable.origin |= origin
         convert, slot = self._converted(kind, variable.type, name), variable.slot
-
-        def put(lanes: Lanes, mask: Mask, value: Any) -> None:
-            lanes.assign(mask, slot, convert(value) if convert else value, site)
-
-        return put
+        return lambda lanes, mask, value: lanes.assign(mask, slot, convert(value) if convert else value, site)
 
     def _assign_element(self, target: ast.Subscript, kind: Any) -> Put:
         owner, indices, site = self._place(target)
@@ -250,7 +245,6 @@ class Translation:
         return put
 
     def _place(self, target: ast.Subscript) -> tuple[Value, list[Value], Site]:
-        """The array whose element is written, and its index."""
         owner = self.expression(target.value)
         if not isinstance(owner, Value) or not isinstance(owner.type, ArrayType):
             raise Problem("only an array argument and shared memory have elements to write")
@@ -330,10 +324,10 @@ class Translation:
         self.unused = node.value
         value = self.expression(node.value)
         self.unused = None
+        if isinstance(value, Known) and isinstance(value.obj, names.Builtin):
+            text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
+            raise Problem(f"{text} does nothing without (): write {text}({axes})")
         if isinstance(value, Known):
-            if isinstance(value.obj, names.Builtin):
-                text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
-                raise Problem(f"{text} does nothing without (): write {text}({axes})")
             return _nothing
         return _putting(lambda lanes, mask, value: None, value.run)
 
@@ -816,7 +810,6 @@ def _all_known(parts: Sequence[Expression]) -> list[Any] | None:
 
 
 def _known(compute: Callable, *args: Any, **keywords: Any) -> Any:
-    """What's computed before the launch."""
     try:
         return compute(*args, **keywords)
     except Exception as error:
@@ -824,7 +817,6 @@ def _known(compute: Callable, *args: Any, **keywords: Any) -> Any:
 
 
 def name_of(found: Any) -> Expression:
-    """What a name from outside means."""
     if isinstance(found, names.Name) and found.name == "warpsize":
         return Value(INT, lambda lanes, mask: np.int32(32))
     return Known(found)

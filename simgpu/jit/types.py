@@ -4,8 +4,6 @@ A number written in a kernel is an int32, or a float32 if it has a point. Of two
 An int and a uint don't mix, though: a value never changes its kind on the way, except by a cast such as ``int(i)``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

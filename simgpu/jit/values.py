@@ -1,7 +1,5 @@
 """What an expression of a kernel is: something known before the launch, or a value that each thread computes."""
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Sequence
@@ -9,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..surface import names
+from ..rules import names
 from .advice import UNSIGNED, hint
 from .errors import Problem, WholeArray
 from .lanes import FUNCTION, OPERATION, Lanes, Mask
@@ -183,5 +181,4 @@ def called(name: str, operands: Sequence[Expression], rule: str = "") -> Value:
 
 
 def is_true(x: Value) -> Value:
-    """Whether `x` isn't 0."""
     return cast(x, BOOL, checked=False)

@@ -1,14 +1,11 @@
 """What a receipt holds: counts, events, lines of the program, and times.
 
-`recording.py` fills it in; `views.py` and `timelines.py` show it.
+`recording.py` fills it in and shows it, `pictures.py` as a picture.
 """
-
-from __future__ import annotations
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -89,6 +86,7 @@ class LineCosts:
             self.seconds += (event.span.end - event.span.start) / 1e9
 
 
+COUNT = {events.MEMSET: "memsets", events.SYNCHRONIZE: "synchronizations", events.FIRST_USE: "first_uses"}
 _COPIES = (events.HOST_TO_DEVICE, events.DEVICE_TO_HOST, events.DEVICE_TO_DEVICE)
 _LANES = {events.HOST_TO_DEVICE: "copies in", events.DEVICE_TO_HOST: "copies out"}
 _LANES |= {events.SYNCHRONIZE: "host", events.FIRST_USE: "host"}
@@ -121,10 +119,7 @@ class Counts:
         self._begin = self._wall_begin = 0.0
         self._end: tuple[float, float] | None = None  # on the host's clock, simulated or real, and on the real one
 
-    # -- time ------------------------------------------------------------------------------------
-
     def _until(self) -> float:
-        """When all requested work is done, on the host's clock."""
         if self._host is None:
             return time.perf_counter()
         return max(self._host.now, *(device.lanes.busy_until() for device in self._used))
@@ -148,7 +143,17 @@ class Counts:
         """The real time on this machine, in seconds."""
         return (time.perf_counter() if self._end is None else self._end[1]) - self._wall_begin
 
-    # -- events, and lines of the program ---------------------------------------------------------
+    def count(self, event: Event) -> None:
+        if event.kind == events.LAUNCH:
+            self.launches = (self.launches or 0) + event.times
+            self.launched[event.name] += event.times
+            if event.figures is not None and len(self.kernels) < MOST_KERNELS:
+                self.kernels.append(event.figures)
+        elif event.kind in _COPIES:
+            getattr(self, event.kind.replace(" ", "_")).add(event)
+        else:
+            name = COUNT[event.kind]
+            setattr(self, name, getattr(self, name) + event.times)
 
     def timeline(self) -> list[Moment]:
         """The events in order, at most 100,000. `events_left_out` says how many more there were."""
@@ -174,29 +179,3 @@ class Counts:
     def hidden_on(self) -> str:
         """The devices that don't report their work. Empty if there are none."""
         return ", ".join(map(repr, self._invisible))
-
-
-def _launch(counts: Counts, event: Event) -> None:
-    counts.launches = (counts.launches or 0) + event.times
-    counts.launched[event.name] += event.times
-    if event.figures is not None and len(counts.kernels) < MOST_KERNELS:
-        counts.kernels.append(event.figures)
-
-
-def _times(name: str) -> Callable[[Counts, Event], None]:
-    return lambda counts, event: setattr(counts, name, getattr(counts, name) + event.times)
-
-
-def _copies(name: str) -> Callable[[Counts, Event], None]:
-    return lambda counts, event: getattr(counts, name).add(event)
-
-
-COUNT = {
-    events.LAUNCH: _launch,
-    events.MEMSET: _times("memsets"),
-    events.SYNCHRONIZE: _times("synchronizations"),
-    events.FIRST_USE: _times("first_uses"),
-    events.HOST_TO_DEVICE: _copies("host_to_device"),
-    events.DEVICE_TO_HOST: _copies("device_to_host"),
-    events.DEVICE_TO_DEVICE: _copies("device_to_device"),
-}

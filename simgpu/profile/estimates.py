@@ -1,7 +1,5 @@
 """`estimate`: how long something would take on a GPU, according to a simulated one. It's the same on every machine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -34,10 +32,8 @@ class Estimate:
 
     def _remark(self) -> str:
         """A remark if nothing happened, since that's nearly always a mistake."""
-        return "" if self.receipt.timeline() else f"\n{_NOTHING}"
-
-
-_NOTHING = "Nothing ran on the GPU. Only arguments are moved to it: estimate(f, model, x), not a model that f reads."
+        why = "Only arguments are moved to it: estimate(f, model, x), not a model that f reads."
+        return "" if self.receipt.timeline() else f"\nNothing ran on the GPU. {why}"
 
 
 class Estimated(Card):

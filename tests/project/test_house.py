@@ -40,7 +40,7 @@ CORE = [
 RARER = ["keywords", "linear_algebra", "pieces", "sequences", "spectra", "statistics", "windows"]
 LIMIT_OF_CORE = 2230
 LIMIT_OF_PACKAGE = 24432
-LIMIT_OF_SIMGPU = 8448
+LIMIT_OF_SIMGPU = 8164
 LIMIT_OF_THE_COURSE = 11126
 
 

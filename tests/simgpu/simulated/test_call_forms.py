@@ -14,7 +14,8 @@ from inside import Stored
 from numpy.testing.overrides import get_overridable_numpy_array_functions
 
 from fluxlite import receipt
-from simgpu import dispatch, launches, shapes, surface
+from simgpu import dispatch, launches, shapes
+from simgpu import rules as surface
 
 FUNCTIONS = {surface.name_of(f): f for f in get_overridable_numpy_array_functions() if not surface.is_lacking(f)}
 FUNCTIONS = {name: f for name, f in FUNCTIONS.items() if "._" not in name}

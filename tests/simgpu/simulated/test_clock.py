@@ -336,7 +336,7 @@ def test_every_kernel_of_a_call_takes_a_launch_and_a_part_of_the_time(count):
 def test_a_kernel_by_hand_is_loaded_once_and_lasts_what_it_lasts():
     lanes = Lanes(ROUND, HostClock())
     for loading in (1_000_000, 0):
-        loaded, asked, went_on, start, end = lanes.launch_lasting("x", 7_000)
+        loaded, asked, went_on, start, end = lanes.launch("x", 0, lasting=7_000)
         assert (loaded - asked, went_on - loaded, end - start) == (loading, 5_000, 7_000)
         lanes.synchronize()
 

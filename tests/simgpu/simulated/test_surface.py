@@ -8,7 +8,7 @@ import pytest
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
 from fluxlite.simulated import SimulatedArray
-from simgpu import surface
+from simgpu import rules as surface
 
 cupy = pytest.importorskip("cupy")
 

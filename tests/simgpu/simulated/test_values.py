@@ -1,4 +1,4 @@
-"""Where CuPy's value isn't NumPy's: `simgpu/values.py`, a test for each row."""
+"""Where CuPy's value isn't NumPy's: `DIFFERENT` of `simgpu/rules.py`, a test for each row."""
 
 import numpy as np
 import pytest
