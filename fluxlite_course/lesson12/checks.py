@@ -1,7 +1,5 @@
 """Lesson 11, several GPUs and hidden GPUs: checks."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ from ..kit.vocabulary import expect, on_cpu, refuse, returned, same, wrong_if
 
 
 @contextlib.contextmanager
-def _two_cards() -> Iterator[list[Any]]:
+def _two_cards():
     """Two simulated cards, even if CUDA_VISIBLE_DEVICES hides some."""
     hidden = os.environ.pop("CUDA_VISIBLE_DEVICES", None)
     try:
@@ -41,7 +39,7 @@ _WHY_NOT = {
 
 
 @exercise("11.1", "where is what", look_at="fl.cuda.device(b), or b alone in a cell: its place stands behind it")
-def where_is_what(b: Any, c: Any, d: Any, e: Any) -> str:
+def where_is_what(b, c, d, e):
     with _two_cards() as (_, device1):
         a = np.ones(3, np.float32)
         right = {"b": device1(a)}
@@ -58,7 +56,7 @@ def where_is_what(b: Any, c: Any, d: Any, e: Any) -> str:
     return f"card 1, card 1, card 0, host: gpu follows the current card, device1 doesn't{spelled}"
 
 
-def _place(answer: Any) -> str:
+def _place(answer):
     """``"0"``, ``"1"`` or ``"cpu"``, for a number, a text or a device."""
     if isinstance(answer, fl.Device):
         return "cpu" if answer.backend == "CPU" else str(answer.index)
@@ -67,7 +65,7 @@ def _place(answer: Any) -> str:
 
 
 @exercise("11.2", "a model on two cards", look_at="what first and second are in section 3, and what the call did")
-def split(split: Any) -> str:
+def split(split):
     rng = np.random.default_rng(0)
     model = fl.Chain(*(fl.Dense(64, 64, np.tanh, rng=rng) for _ in range(4)))
     x = rng.standard_normal((8, 64)).astype(np.float32)
@@ -97,7 +95,7 @@ def split(split: Any) -> str:
 _LAYER = 64 * 64 * 4 + 512  # a layer's bytes on a card: the weight, and the bias in the smallest unit of memory
 
 
-def _check_halves(held: list[Any], moves: int) -> None:
+def _check_halves(held, moves):
     """Raises unless each card holds half of the weights. We look only at the bytes on the cards."""
     layers, full = [round(nbytes / _LAYER, 1) for nbytes in held], int(held[0] == 0)
     slips = {
@@ -111,7 +109,7 @@ def _check_halves(held: list[Any], moves: int) -> None:
     refuse(slips, yours, f"{2 * _LAYER:,} on each: two layers")
 
 
-def _called(run: Any, x: Any) -> Any:
+def _called(run, x):
     try:
         return run(x)
     except TypeError as error:
@@ -130,7 +128,7 @@ def _called(run: Any, x: Any) -> Any:
         raise NotRight(words, text.partition(". ")[0], "with devices[1]: around what card 1 computes") from None
 
 
-def _check_call(r: Any, cards: list[Any]) -> None:
+def _check_call(r, cards):
     """Raises if one call makes copies that it shouldn't, or leaves a card idle."""
     activations, up, down = 8 * 64 * 4, r.host_to_device, r.device_to_host.count
     words = "the result was copied back to the host; leave it on the second card"
@@ -151,12 +149,12 @@ def _check_call(r: Any, cards: list[Any]) -> None:
         wrong_if(card.index not in busy, words, "0 launches there", "the half that it holds")
 
 
-def _some(values: Any) -> str:
+def _some(values):
     return f"{np.ravel(values)[:3]} …, shape {np.shape(values)}"
 
 
 @exercise("11.3", "what is visible", look_at="the table in section 4; then a fresh process with such a value")
-def visible(how_many: Any, which: Any, how_many_left: Any) -> str:
+def visible(how_many, which, how_many_left):
     inside = "0 is its number inside the process; which card of the computer is it?"
     order = "the order of the list counts, not the order of the numbers"
     why_not = {
@@ -180,14 +178,14 @@ def visible(how_many: Any, which: Any, how_many_left: Any) -> str:
     "half a batch on each card",
     look_at="where each gradient is; what it holds where there is none; and the mean of two means",
 )
-def parallel_gradient(parallel_gradient: Any) -> str:
+def parallel_gradient(parallel_gradient):
     rng = np.random.default_rng(1)
     model = fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 1, rng=rng))
     x = rng.standard_normal((6, 3)).astype(np.float32)
     y = rng.standard_normal((6, 1)).astype(np.float32)
     rows: dict[int, list[Any]] = {}
 
-    def loss(model: Any, x: Any, y: Any) -> Any:
+    def loss(model, x, y):
         place = fl.device_of(x)
         rows.setdefault(-1 if place is None or place.backend == "CPU" else place.index, []).append(fl.cpu(x))
         return np.mean((model(x) - y) ** 2)
@@ -212,16 +210,16 @@ def parallel_gradient(parallel_gradient: Any) -> str:
     return "three rows on each card, and the mean of both gradients is that of all six rows"
 
 
-def _gradient(model: Any, x: Any, y: Any) -> np.ndarray:
+def _gradient(model, x, y):
     return _flat(fl.gradient(lambda m: fl.mse(m(x), y), model)[0])
 
 
-def _flat(gradient: Any) -> np.ndarray:
+def _flat(gradient):
     arrays = [leaf for leaf in fl.leaves(gradient) if isinstance(leaf, np.ndarray)]
     return np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)
 
 
-def _check_rows(rows: dict[int, list[Any]], x: Any) -> None:
+def _check_rows(rows, x):
     """Raises unless the batch's rows were split between the two cards."""
     wrong_if(not rows, "loss was never called", None, "once on each card")
     words = "loss was called with an x on the host"

@@ -1,7 +1,5 @@
 """Lesson 12, saving and sharing: checks."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -15,14 +13,14 @@ from ..kit.vocabulary import is_number, on_cpu, refuse, returned, same, wrong_if
 
 
 @exercise("12.1", "a file of any size", look_at="load(path) without a target: what is in the file?")
-def restore(restore: Any) -> str:
+def restore(restore):
     with tempfile.TemporaryDirectory() as folder:
         for hidden in (5, 7):
             _check_restored(restore, Path(folder, f"{hidden}.safetensors"), hidden)
     return "files of two sizes are read, each into a model that fits"
 
 
-def _check_restored(restore: Any, path: Path, hidden: int) -> None:
+def _check_restored(restore, path, hidden):
     rng = np.random.default_rng(hidden)
     saved = fl.Chain(fl.Dense(64, hidden, fl.relu, rng=rng), fl.Dense(hidden, 10, rng=rng))
     fl.save(path, model=saved, hidden=hidden)
@@ -47,7 +45,7 @@ def _check_restored(restore: Any, path: Path, hidden: int) -> None:
 
 
 @exercise("12.2", "the best of all epochs", look_at="the two cases: what is in the file, and what is returned")
-def save_best(save_best: Any) -> str:
+def save_best(save_best):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "best.safetensors")
         model = fl.gpu(fl.Chain(fl.Dense(2, 1)))
@@ -77,7 +75,7 @@ def save_best(save_best: Any) -> str:
 
 
 @exercise("12.3", "arrays and bytes of a file, predicted", look_at="section 6: a tie; and which arrays were moved")
-def arrays_and_bytes(arrays: Any, nbytes: Any) -> str:
+def arrays_and_bytes(arrays, nbytes):
     from safetensors.numpy import load_file
 
     weight = np.ones((32, 64), np.float32)
@@ -109,7 +107,7 @@ def arrays_and_bytes(arrays: Any, nbytes: Any) -> str:
 
 
 @exercise("12.4", "a training goes on", look_at="section 5: the table of what is left out")
-def take_up(take_up: Any) -> str:
+def take_up(take_up):
     whole = _run(1)
     _epochs(whole, 4)
     with tempfile.TemporaryDirectory() as folder:
@@ -136,7 +134,7 @@ def take_up(take_up: Any) -> str:
     return "two epochs, a file, two epochs more: equal to four epochs, bit for bit"
 
 
-def _run(seed: int) -> dict[str, Any]:
+def _run(seed):
     data = np.random.default_rng(0).standard_normal((40, 3)).astype(np.float32)
     rng = np.random.default_rng(seed)
     model = fl.gpu(fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 3, rng=rng)))
@@ -144,14 +142,14 @@ def _run(seed: int) -> dict[str, Any]:
     return {"model": model, "opt_state": fl.setup(fl.Adam(0.01), model), "loader": loader}
 
 
-def _epochs(run: dict[str, Any], count: int) -> None:
-    def loss(m: Any, x: Any, y: Any) -> Any:
+def _epochs(run, count):
+    def loss(m, x, y):
         return fl.mse(m(x), y)
 
     fl.train(loss, run["model"], run["loader"], run["opt_state"], count, progress=False)
 
 
-def _equal(x: Any, y: Any) -> bool:
+def _equal(x, y):
     if isinstance(x, dict) and isinstance(y, dict):
         return x.keys() == y.keys() and all(_equal(x[key], y[key]) for key in x)
     if isinstance(x, (list, tuple)) and isinstance(y, (list, tuple)):

@@ -1,7 +1,5 @@
 """Lesson 13, under the hood: checks."""
 
-from __future__ import annotations
-
 import contextlib
 import inspect
 import sys
@@ -20,7 +18,7 @@ from ..kit.vocabulary import expect, refuse, same, wrong_if
 
 
 @exercise("13.1", "an array that counts", look_at="Loud in section 1: what is different here?")
-def mini_array(MiniArray: Any) -> str:
+def mini_array(MiniArray):
     asked = getattr(MiniArray, "asked", None)
     has_counter = isinstance(MiniArray, type) and isinstance(asked, Counter)
     wrong_if(not has_counter, "the check needs the class MiniArray, with its Counter asked")
@@ -32,7 +30,7 @@ def mini_array(MiniArray: Any) -> str:
         MiniArray.asked.update(kept)
 
 
-def _tried_mini_array(MiniArray: Any) -> str:
+def _tried_mini_array(MiniArray):
     x, w = np.array([[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]]), np.arange(6.0).reshape(3, 2)
     mini = MiniArray(x)
     _same_mini(MiniArray, "np.tanh(x)", lambda: np.tanh(mini), np.tanh(x))
@@ -65,7 +63,7 @@ def _not_much_deeper(calls: int = 150) -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-def _same_mini(MiniArray: Any, text: str, call: Callable, wanted: Any) -> None:
+def _same_mini(MiniArray, text, call, wanted):
     """Check that the result of `call` is a `MiniArray` with the values `wanted`."""
     try:
         with _not_much_deeper():
@@ -91,7 +89,7 @@ def _same_mini(MiniArray: Any, text: str, call: Callable, wanted: Any) -> None:
 @exercise(
     "13.2", "the rule of softsign", look_at="the rule of scaled in section 4: two operands, one of them broadcast"
 )
-def softsign_rule(softsign: Any) -> str:
+def softsign_rule(softsign):
     none = not callable(softsign) or softsign not in RULES
     wrong_if(none, "softsign has no rule yet: fl.rule(softsign, …) enters one")
     rng = np.random.default_rng(13)
@@ -107,7 +105,7 @@ def softsign_rule(softsign: Any) -> str:
     return "both operands, with g, summed where s was broadcast; on the CPU and on the GPU"
 
 
-def _check_softsign(softsign: Any, x: Any, s: Any, g: Any) -> None:
+def _check_softsign(softsign, x, s, g):
     try:
         got_x, got_s = fl.gradient(lambda x, s: np.sum(softsign(x, s) * g), x, s)
     except ValueError as error:
@@ -140,13 +138,13 @@ def _check_softsign(softsign: Any, x: Any, s: Any, g: Any) -> None:
         expect(got, wanted, words, slips, shape=words, show=_short, rtol=1e-6, atol=1e-9)
 
 
-def _short(x: Any) -> str:
+def _short(x):
     """The first row."""
     return np.array2string(np.asarray(x).reshape(-1, np.shape(x)[-1])[0], precision=4)
 
 
 @exercise("13.3", "a check of gradients", look_at="compare in section 4, for one number of x at a time")
-def check_gradient(check_gradient: Any) -> str:
+def check_gradient(check_gradient):
     x = np.array([[0.4, -1.1, 1.7], [2.0, -0.6, 0.9]])
     weights = np.array([[1.0, -2.0, 0.5], [3.0, 1.5, -1.0]])
     large = ": its slopes are large, so allow for rounding"
@@ -169,15 +167,15 @@ def check_gradient(check_gradient: Any) -> str:
     return "it passes what's right, and says where what's wrong is wrong"
 
 
-def _planted_rules(x: Any) -> list[tuple[str, Callable, set[tuple[int, ...]]]]:
+def _planted_rules(x):
     everywhere = set(np.ndindex(x.shape))
 
-    def at_one_place(g: Any, out: Any, x: Any) -> Any:
+    def at_one_place(g, out, x):
         spoiled = np.ones(x.shape)
         spoiled[-1, -1] = -1
         return g * 2 * x * spoiled
 
-    def cancelling(g: Any, out: Any, x: Any) -> Any:
+    def cancelling(g, out, x):
         off = np.zeros(x.shape)
         off[0, 0], off[0, 1] = 1, -1
         return g * 2 * x + off
@@ -190,11 +188,11 @@ def _planted_rules(x: Any) -> list[tuple[str, Callable, set[tuple[int, ...]]]]:
     ]
 
 
-def _with_rule(pullback: Callable, weights: Any) -> Callable:
+def _with_rule(pullback, weights):
     """The weighted sum of squares, as a function whose rule is `pullback`."""
 
     @fl.primitive
-    def squares(x: Any) -> Any:
+    def squares(x):
         return x * x
 
     fl.rule(squares, pullback)
@@ -212,11 +210,11 @@ def _rules_as_they_were() -> Iterator[None]:
         RULES.update(before)
 
 
-def _positions(check_gradient: Any, f: Callable, x: Any) -> set[tuple[int, ...]]:
+def _positions(check_gradient, f, x):
     """What `check_gradient` returned, as a set of positions."""
     given, asked = x.copy(), []
 
-    def watched(at: Any) -> Any:
+    def watched(at):
         if isinstance(at, np.ndarray):  # not while gradient runs
             asked.append(at.copy())
         return f(at)
@@ -238,7 +236,7 @@ def _listed(places: set[tuple[int, ...]]) -> str:
 
 
 @exercise("13.4", "the order of the way back", look_at="back in section 2: which number is taken next?")
-def order_of_visits(order: Any, pieces: Any) -> str:
+def order_of_visits(order, pieces):
     try:
         given = [int(number) for number in order]
     except (TypeError, ValueError):

@@ -1,7 +1,5 @@
 """Lesson 17, several machines: checks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +21,7 @@ class _Ring:
         self.bytes, self.messages, self.largest = [0] * cards, [0] * cards, 0
         self.senders: list[int] = []  # in order
 
-    def send(self, card: Any, piece: Any) -> Any:
+    def send(self, card, piece):
         whole = isinstance(card, (int, np.integer)) and not isinstance(card, bool)
         words = f"send(card, piece): card is a number from 0 to {self.cards - 1}"
         wrong_if(not whole or not 0 <= card < self.cards, words, f"{card!r:.60}")
@@ -41,7 +39,7 @@ def _arrays(cards: int) -> list[np.ndarray]:
 
 
 @exercise("17.1", "an all-reduce in a ring", look_at="the picture of section 4, its second half, step by step")
-def all_reduce(all_reduce: Any) -> str:
+def all_reduce(all_reduce):
     for cards in (4, 3):
         ring, arrays = _Ring(cards), _arrays(cards)
         given = [array.copy() for array in arrays]
@@ -57,7 +55,7 @@ def all_reduce(all_reduce: Any) -> str:
     return "4 cards: each sent 6 messages of a quarter, 96 bytes in all, and all have the sum; 3 cards as well"
 
 
-def _right_sums(found: Any, arrays: list[np.ndarray], ring: _Ring) -> None:
+def _right_sums(found, arrays, ring):
     total, cards = np.sum(arrays, axis=0), ring.cards
     one_each = isinstance(found, (list, tuple, np.ndarray)) and len(found) == cards
     wrong_if(not one_each, f"all_reduce returns a list with an array for each of the {cards} cards", f"{found!r:.80}")
@@ -136,7 +134,7 @@ _SLIPS: dict[str, tuple[Callable[[int], float], Callable[[int], float]]] = {
 
 
 @exercise("17.2", "the time of a step", look_at="section 5: the formula, with latencies and bytes")
-def step_time(step_time: Any) -> str:
+def step_time(step_time):
     # One card last: what's wrong with it alone says little about what else is wrong.
     cases = [(0.012, 100e6, 8, "PCI Express"), (0.004, 100e6, 2, "NVLink"), (0.002, 8e3, 16, "Ethernet 10"),
              (0.012, 100e6, 64, "InfiniBand"), (0.004, 100e6, 1, "NVLink")]  # fmt: skip
@@ -176,7 +174,7 @@ _CARDS, _LINK, _MOST = 8, "Ethernet 100", 0.05
 
 
 @exercise("17.3", "hidden behind the way back", look_at="section 7: several_cards with other rows and buckets")
-def hidden_exchange(rows: Any, buckets: Any) -> str:
+def hidden_exchange(rows, buckets):
     for name, x in (("rows", rows), ("buckets", buckets)):
         whole = is_number(x) and float(x).is_integer() and x >= 1
         wrong_if(not whole, f"{name} is a whole number, 1 or more", f"{name} = {x!r:.60}")

@@ -1,7 +1,5 @@
 """Lesson 10, which backend: checks."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 
@@ -34,7 +32,7 @@ _WHY_NOT = {
 
 
 @exercise("10.1", "three computers, predicted", look_at="fl.pretend(…) with the values of the table, and get_device()")
-def three_computers(server: Any, mac: Any, workstation: Any, warnings: Any) -> str:
+def three_computers(server, mac, workstation, warnings):
     given = {"server": server, "mac": mac, "workstation": workstation}
     wanted, lines = {}, []
     for name, computer in _COMPUTERS.items():
@@ -54,14 +52,14 @@ def three_computers(server: Any, mac: Any, workstation: Any, warnings: Any) -> s
     return f"AMDGPU, Metal, CPU; and one warning, on the Mac, which has no CUDA{_spelled(given, wanted)}"
 
 
-def _spelled(given: dict[str, Any], wanted: dict[str, str]) -> str:
+def _spelled(given, wanted):
     """How to write what was right, but wouldn't be taken by `get_device`."""
     texts = [(name, answer) for name, answer in given.items() if isinstance(answer, str)]
     names = [f'"{wanted[name]}"' for name, answer in texts if answer != wanted[name]]
     return f". In a program it's written {', '.join(names)}" if names else ""
 
 
-def _backend_word(answer: Any) -> str:
+def _backend_word(answer):
     """The backend that was meant: ``"CUDA"`` in any case, or a device."""
     return str(getattr(answer, "backend", answer)).strip().lower()
 
@@ -80,7 +78,7 @@ _PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
 @exercise(
     "10.2", "one program for every computer", look_at="get_device() without a name: what does it give, and where?"
 )
-def predict_everywhere(predict: Any) -> str:
+def predict_everywhere(predict):
     wrong_if(not callable(predict), "predict should be a function of a model and an array", f"{predict!r}")
     model = fl.Dense(3, 2, np.tanh, rng=np.random.default_rng(0))
     x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
@@ -101,7 +99,7 @@ def predict_everywhere(predict: Any) -> str:
     return f"it runs in all {len(_PLACES)} situations, and uses the GPU wherever it should"
 
 
-def _run(predict: Any, model: Any, x: Any, place: str, computer: dict[str, Any]) -> tuple[Any, int, bool]:
+def _run(predict, model, x, place, computer):
     """What `predict` returns on that computer, its number of launches, and whether these were simulated."""
     printed = io.StringIO()
     try:
@@ -125,7 +123,7 @@ _ARGUMENTS = ("CUDA", "AMDGPU", "Metal", "preference", "environment")
 
 
 @exercise("10.3", "from the lines to the computer", look_at="line by line: which argument of pretend is it about?")
-def from_the_lines(cluster: Any) -> str:
+def from_the_lines(cluster):
     words = 'cluster is a dict, such as {"CUDA": "functional", "preference": "CPU"}'
     wrong_if(not isinstance(cluster, dict), words, f"{cluster!r}")
     for name in cluster:
@@ -144,7 +142,7 @@ def from_the_lines(cluster: Any) -> str:
     return "exactly the same four lines: she asked for CUDA in the environment, and its GPUs are hidden"
 
 
-def _said(computer: dict[str, Any]) -> list[str]:
+def _said(computer):
     with fl.pretend(**computer), put_aside() as said:
         fl.get_device(verbose=True)
     return said.getvalue().splitlines()
