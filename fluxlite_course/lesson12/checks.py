@@ -2,8 +2,6 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -49,9 +47,11 @@ def where_is_what(b, c, d, e):
         right["e"] = fl.cpu(right["b"])
         places = {name: _place(fl.device_of(x)) for name, x in right.items()}
     for name, answer in {"b": b, "c": c, "d": d, "e": e}.items():
-        place, yours = _place(answer), f"{name} = {answer!r}"
-        wrong_if(place not in ("0", "1", "cpu"), f'{name}: write 0, 1 or "CPU"', yours)
-        wrong_if(place != places[name], f"{name}: {_WHY_NOT.get((name, place))}", yours)
+        place = _place(answer)
+        refuse({
+            f'{name}: write 0, 1 or "CPU"': place not in ("0", "1", "cpu"),
+            f"{name}: {_WHY_NOT.get((name, place))}": place != places[name],
+        }, f"{name} = {answer!r}")  # fmt: skip
     spelled = '. In a program it\'s written "CPU"' if isinstance(e, str) and e != "CPU" else ""
     return f"card 1, card 1, card 0, host: gpu follows the current card, device1 doesn't{spelled}"
 
@@ -98,15 +98,13 @@ _LAYER = 64 * 64 * 4 + 512  # a layer's bytes on a card: the weight, and the bia
 def _check_halves(held, moves):
     """Raises unless each card holds half of the weights. We look only at the bytes on the cards."""
     layers, full = [round(nbytes / _LAYER, 1) for nbytes in held], int(held[0] == 0)
-    slips = {
+    refuse({
         "the weights were copied, and none is on the cards in devices: is it devices[0], not device0, and kept?":
             moves and not any(held),
         "when split returns, no weight is on a card: move them once, not in each call": not any(held),
         f"everything is on card {full}, and card {1 - full} is empty": not all(held),
         "the cards don't hold two of the four layers each": layers != [2, 2],
-    }  # fmt: skip
-    yours = f"{held[0]:,} bytes on card 0, {held[1]:,} on card 1"
-    refuse(slips, yours, f"{2 * _LAYER:,} on each: two layers")
+    }, f"{held[0]:,} bytes on card 0, {held[1]:,} on card 1", f"{2 * _LAYER:,} on each: two layers")  # fmt: skip
 
 
 def _called(run, x):
@@ -121,10 +119,9 @@ def _called(run, x):
             raise NotRight("what card 0 gives wasn't moved to card 1", text, "one copy between the cards") from None
         raise
     except ValueError as error:
-        text = str(error)
-        if "the current device" not in text:
+        if "the current device" not in str(error):
             raise
-        words = "your own lines compute with an array of another card than the current one"
+        words, text = "your own lines compute with an array of another card than the current one", str(error)
         raise NotRight(words, text.partition(". ")[0], "with devices[1]: around what card 1 computes") from None
 
 
@@ -139,14 +136,13 @@ def _check_call(r, cards):
     once = f"1 copy, {activations:,} bytes"
     words = "one call moved more than x: do the weights travel each time?"
     wrong_if(up.bytes > activations, words, f"{up.count} copies, {up.bytes:,} bytes from the host", once)
-    between = [m for m in r.timeline() if m.kind == "device to device" and m.name.startswith("copy from")]
-    nbytes = sum(moment.bytes for moment in between)
-    words = "one call copied more between the cards than it has to"
-    wrong_if(nbytes > activations, words, f"{len(between)} copies, {nbytes:,} bytes between the cards", once)
+    between = [m.bytes for m in r.timeline() if m.kind == "device to device" and m.name.startswith("copy from")]
+    words, copies = "one call copied more between the cards than it has to", f"{len(between)} copies"
+    wrong_if(sum(between) > activations, words, f"{copies}, {sum(between):,} bytes between the cards", once)
     busy = {moment.device.index for moment in r.timeline() if moment.kind == "launch"}
-    for card in cards:
-        words = f"card {card.index} holds weights and computed nothing"
-        wrong_if(card.index not in busy, words, "0 launches there", "the half that it holds")
+    for card in {card.index for card in cards} - busy:
+        words = f"card {card} holds weights and computed nothing"
+        raise NotRight(words, "0 launches there", "the half that it holds")
 
 
 def _some(values):
@@ -155,35 +151,31 @@ def _some(values):
 
 @exercise("11.3", "what is visible", look_at="the table in section 4; then a fresh process with such a value")
 def visible(how_many, which, how_many_left):
-    inside = "0 is its number inside the process; which card of the computer is it?"
-    order = "the order of the list counts, not the order of the numbers"
-    why_not = {
-        0: "what's before the number that doesn't exist still counts",
-        2: "the list ends at a number that doesn't exist; what comes after it doesn't count",
-        3: "there's no card 7",
-    }
     for name, answer, right, slips, otherwise in (
         ("how_many", how_many, 2, {4: "those that aren't in the list are hidden"},
          "each number in the list is a card that it sees"),
-        ("which", which, 3, {0: inside, 1: order}, "the first in the list is number 0"),
-        ("how_many_left", how_many_left, 1, why_not, "read the list from the left"),
+        ("which", which, 3, {
+            0: "0 is its number inside the process; which card of the computer is it?",
+            1: "the order of the list counts, not the order of the numbers",
+        }, "the first in the list is number 0"),
+        ("how_many_left", how_many_left, 1, {
+            0: "what's before the number that doesn't exist still counts",
+            2: "the list ends at a number that doesn't exist; what comes after it doesn't count",
+            3: "there's no card 7",
+        }, "read the list from the left"),
     ):  # fmt: skip
         words = next((words for slip, words in slips.items() if same(answer, slip)), otherwise)
         wrong_if(not same(answer, right), f"{name}: {words}", f"{name} = {answer!r}")
     return "2 cards; the first is the computer's card 3; and 1, since the list ends at the 7"
 
 
-@exercise(
-    "11.4",
-    "half a batch on each card",
-    look_at="where each gradient is; what it holds where there is none; and the mean of two means",
-)
+@exercise("11.4", "half a batch on each card",
+          look_at="where each gradient is; what it holds where there is none; and the mean of two means")  # fmt: skip
 def parallel_gradient(parallel_gradient):
     rng = np.random.default_rng(1)
     model = fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 1, rng=rng))
-    x = rng.standard_normal((6, 3)).astype(np.float32)
-    y = rng.standard_normal((6, 1)).astype(np.float32)
-    rows: dict[int, list[Any]] = {}
+    x, y = (rng.standard_normal((6, columns)).astype(np.float32) for columns in (3, 1))
+    rows: dict = {}
 
     def loss(model, x, y):
         place = fl.device_of(x)
@@ -193,20 +185,19 @@ def parallel_gradient(parallel_gradient):
     whole, first, last = (_gradient(model, *part) for part in ((x, y), (x[:3], y[:3]), (x[3:], y[3:])))
     with _two_cards() as cards:
         found = parallel_gradient(loss, model, x, y, cards)
-        words = "gradient gives a tuple, one entry for each argument"
         alone = isinstance(found, tuple) and len(found) == 1
+        words = "gradient gives a tuple, one entry for each argument"
         wrong_if(alone, words, "a tuple", "its entry for the model: [0]")
         yours = _flat(fl.cpu(returned(found, "parallel_gradient", "the gradient for the whole batch")))
     _check_rows(rows, x)
     two = "these are two gradients, one of each card; the mean of the two is wanted"
     words = two if yours.size == 2 * whole.size else "that isn't a gradient of this model"
     wrong_if(yours.shape != whole.shape, words, f"{yours.size} numbers", f"{whole.size} numbers")
-    slips = {
+    expect(yours, whole, "the values aren't those of the whole batch", {
         "it's twice as large: the loss is a mean, so average the two gradients, don't add them": 2 * whole,
         "that's the gradient of the first half alone": first,
         "that's the gradient of the second half alone": last,
-    }
-    expect(yours, whole, "the values aren't those of the whole batch", slips, show=_some)
+    }, show=_some)  # fmt: skip
     return "three rows on each card, and the mean of both gradients is that of all six rows"
 
 
@@ -225,8 +216,8 @@ def _check_rows(rows, x):
     words = "loss was called with an x on the host"
     wrong_if(-1 in rows, words, "on CPU", "device(x_part), on the card of its model")
     card = min(rows)
-    alone = f"loss ran on card {card} alone"
-    wrong_if(len(rows) == 1, f"only card {card} had anything to do", alone, "half on each card")
+    words = f"only card {card} had anything to do"
+    wrong_if(len(rows) == 1, words, f"loss ran on card {card} alone", "half on each card")
     counts = {card: sum(len(part) for part in parts) for card, parts in sorted(rows.items())}
     yours = f"rows: {', '.join(f'{count} on card {card}' for card, count in counts.items())}"
     wrong_if(len(x) in counts.values(), "each card worked on the whole batch", yours, "3 rows on each")
