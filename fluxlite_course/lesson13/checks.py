@@ -2,7 +2,6 @@
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -29,13 +28,13 @@ def _check_restored(restore, path, hidden):
     except ValueError as error:
         if "the source has shape" not in str(error):
             raise
-        message = f"a file with hidden={hidden} does not fit into the model that you build"
-        raise NotRight(message, error, f"Dense(64, {hidden}, …), Dense({hidden}, 10)") from None
+        words = f"a file with hidden={hidden} does not fit into the model that you build"
+        raise NotRight(words, error, f"Dense(64, {hidden}, …), Dense({hidden}, 10)") from None
     what = "None" if model is None else f"a {type(model).__name__}"
     is_chain = isinstance(model, fl.Chain)
     wrong_if(not is_chain, "restore should return the model", what, "a Chain with the file's numbers")
-    arrays = [getattr(model[i], name, None) for i in range(2) for name in ("weight", "bias")]
-    wanted = [getattr(saved[i], name) for i in range(2) for name in ("weight", "bias")]
+    names = [(i, name) for i in range(2) for name in ("weight", "bias")]
+    arrays, wanted = ([getattr(layers[i], name, None) for i, name in names] for layers in (model, saved))
     equal = all(np.array_equal(fl.cpu(a), b) for a, b in zip(arrays, wanted))
     words = "the numbers of the model are not those of the file"
     wrong_if(not equal, words, "other weights", "load(path, model=model)")
@@ -48,8 +47,7 @@ def _check_restored(restore, path, hidden):
 def save_best(save_best):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "best.safetensors")
-        model = fl.gpu(fl.Chain(fl.Dense(2, 1)))
-        best, kept = np.inf, 0.0
+        model, best, kept = fl.gpu(fl.Chain(fl.Dense(2, 1))), np.inf, 0.0
         for number, loss in enumerate((2.0, 1.0, 1.5, 1.0, np.nan, 0.5), 1):
             model[0].weight[...] = float(number)
             given = save_best(path, model, loss, best)
@@ -61,12 +59,11 @@ def save_best(save_best):
             words = "in the file there is nothing called model"
             wrong_if("model" not in contents, words, ", ".join(contents), "save(path, model=model)")
             if float(contents["model"]["layers"][0]["weight"][0, 0]) != kept:
-                slips = {
-                    "is the smallest so far, but the file was not written": better,
-                    "is no smaller than the best so far, but the file was written": loss == best,
-                    "is not the smallest, but the file was written": True,
-                }
-                refuse({f"the loss, {loss}, {words}": made for words, made in slips.items()})
+                refuse({
+                    f"the loss, {loss}, is the smallest so far, but the file was not written": better,
+                    f"the loss, {loss}, is no smaller than the best so far, but the file was written": loss == best,
+                    f"the loss, {loss}, is not the smallest, but the file was written": True,
+                })  # fmt: skip
             returned(given, "save_best", f"{best}, the best loss so far")
             words = f"after a loss of {loss} it didn't return the best so far"
             wrong_if(not is_number(given) or given != best, words, given, best)
@@ -89,33 +86,29 @@ def arrays_and_bytes(arrays, nbytes):
     if (arrays, nbytes) == (count, size):
         return f"{count} arrays, {size:,} bytes: the weight once, two biases, 100 losses of 8 bytes"
     yours = f"{arrays} arrays, {nbytes} bytes"
-    slips = {
+    refuse({
         "W and W.T are a tie, so they're stored once": (arrays, nbytes) == (5, size + weight.nbytes),
         "epoch is a number, no array: it's in the text at the beginning of the file":
             arrays == 5 and nbytes in (size + 4, size + 8),
         "losses are in the file, too": arrays == 3,
-    }  # fmt: skip
-    refuse(slips, yours)
+    }, yours)  # fmt: skip
     counted = "weights, biases and losses; a tie counts once, a number not at all"
     wrong_if(arrays != count, "not that many arrays", yours, counted)
-    slips = {
+    refuse({
         "losses were never moved to a GPU, so they're still float64: 8 bytes each": nbytes == size - 400,
         "the model is float32, 4 bytes for each number": nbytes == 2 * size - 800,
-    }
-    refuse(slips, yours)
+    }, yours)  # fmt: skip
     raise NotRight("the number of arrays is right, the bytes are not", yours, "numbers × bytes for each, added")
 
 
 @exercise("12.4", "a training goes on", look_at="section 5: the table of what is left out")
 def take_up(take_up):
-    whole = _run(1)
+    whole, half, run = _run(1), _run(1), _run(2)
     _epochs(whole, 4)
+    _epochs(half, 2)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "half.safetensors")
-        half = _run(1)
-        _epochs(half, 2)
         fl.save(path, **half, epoch=2)
-        run = _run(2)
         epoch = take_up(path, **run)
         saved = fl.load(path)
     words = "the model that you got hasn't got the file's weights: load(path, model=model)"
@@ -143,10 +136,7 @@ def _run(seed):
 
 
 def _epochs(run, count):
-    def loss(m, x, y):
-        return fl.mse(m(x), y)
-
-    fl.train(loss, run["model"], run["loader"], run["opt_state"], count, progress=False)
+    fl.train(lambda m, x, y: fl.mse(m(x), y), run["model"], run["loader"], run["opt_state"], count, progress=False)
 
 
 def _equal(x, y):

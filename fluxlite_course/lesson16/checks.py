@@ -1,7 +1,6 @@
 """Lesson 10, which backend: checks."""
 
 import io
-from typing import Any
 
 import numpy as np
 
@@ -9,12 +8,11 @@ import fluxlite as fl
 from fluxlite.messages import put_aside
 
 from ..kit.exercises import NotDone, NotRight, exercise
-from ..kit.vocabulary import returned, same, wrong_if
+from ..kit.vocabulary import refuse, returned, same, wrong_if
 
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
 
-
-_COMPUTERS: dict[str, dict[str, Any]] = {
+_COMPUTERS: dict[str, dict] = {
     "server": {"CUDA": "no driver", "AMDGPU": "functional"},
     "mac": {"Metal": "functional", "preference": "CUDA"},
     "workstation": {"CUDA": "functional", "AMDGPU": "functional", "preference": "CPU"},
@@ -41,10 +39,11 @@ def three_computers(server, mac, workstation, warnings):
         lines += said.getvalue().splitlines()
     backends = fl.supported_devices()
     for name, answer in given.items():
-        word, yours = _backend_word(answer), f"{name} = {answer!r}"
-        known = word in [one.lower() for one in backends]
-        wrong_if(not known, f"{name}: one of {', '.join(backends)}, in quotes", yours)
-        wrong_if(word != wanted[name].lower(), f"{name}: {_WHY_NOT.get((name, word), 'not this one')}", yours)
+        word = _backend_word(answer)
+        refuse({
+            f"{name}: one of {', '.join(backends)}, in quotes": word not in map(str.lower, backends),
+            f"{name}: {_WHY_NOT.get((name, word), 'not this one')}": word != wanted[name].lower(),
+        }, f"{name} = {answer!r}")  # fmt: skip
     expected = sum(line.startswith("┌ Warning") for line in lines)
     few = "one of the three doesn't have what the preference asks for, and says so"
     many = "a warning says that you can't have what you asked for. On how many of the three is that so?"
@@ -65,7 +64,7 @@ def _backend_word(answer):
 
 
 # Each with whether to use a GPU there.
-_PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
+_PLACES: tuple[tuple[str, dict, bool], ...] = (
     ("on the laptop without a GPU", {}, False),
     ("on the workstation with CUDA", {"CUDA": "functional"}, True),
     ("on the workstation without a driver", {"CUDA": "no driver"}, False),
@@ -75,9 +74,8 @@ _PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
 )
 
 
-@exercise(
-    "10.2", "one program for every computer", look_at="get_device() without a name: what does it give, and where?"
-)
+@exercise("10.2", "one program for every computer",
+          look_at="get_device() without a name: what does it give, and where?")  # fmt: skip
 def predict_everywhere(predict):
     wrong_if(not callable(predict), "predict should be a function of a model and an array", f"{predict!r}")
     model = fl.Dense(3, 2, np.tanh, rng=np.random.default_rng(0))
@@ -94,8 +92,8 @@ def predict_everywhere(predict):
         wrong_if(not same(result, wanted), words, f"{result.ravel()[:3]} …", f"{wanted.ravel()[:3]} …")
         words = f"{place} there's a GPU, and your function didn't use it"
         wrong_if(uses_gpu and not launches, words, "0 launches", "3 launches")
-        words, none = f"{place} your function used the GPU all the same", "0 launches: the preference counts"
-        wrong_if(launches and not uses_gpu, words, f"{launches} launches", none)
+        words = f"{place} your function used the GPU all the same"
+        wrong_if(launches and not uses_gpu, words, f"{launches} launches", "0 launches: the preference counts")
     return f"it runs in all {len(_PLACES)} situations, and uses the GPU wherever it should"
 
 
@@ -134,8 +132,7 @@ def from_the_lines(cluster):
     except (TypeError, ValueError) as error:
         raise NotRight(f"pretend doesn't take that: {error}", f"{cluster!r}") from None
     wanted = _said(_CLUSTER)
-    for number, line in enumerate(wanted):
-        got = yours[number] if number < len(yours) else "(nothing)"
+    for number, (line, got) in enumerate(zip(wanted, [*yours, *["(nothing)"] * len(wanted)])):
         wrong_if(got != line, _about(number, got), got, line)
     for line in yours[len(wanted) :]:
         raise NotRight("your computer says more than that", line, "(nothing)")
