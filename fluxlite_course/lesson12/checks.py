@@ -38,19 +38,11 @@ _WHY_NOT = {
 
 @exercise("11.1", "where is what", look_at="fl.cuda.device(b), or b alone in a cell: its place stands behind it")
 def where_is_what(b, c, d, e):
-    with _two_cards() as (_, device1):
-        a = np.ones(3, np.float32)
-        right = {"b": device1(a)}
-        with fl.cuda.using(1):
-            right["c"] = fl.gpu(a)
-        right["d"] = fl.gpu(right["b"])
-        right["e"] = fl.cpu(right["b"])
-        places = {name: _place(fl.device_of(x)) for name, x in right.items()}
-    for name, answer in {"b": b, "c": c, "d": d, "e": e}.items():
+    for name, answer, right in (("b", b, "1"), ("c", c, "1"), ("d", d, "0"), ("e", e, "cpu")):
         place = _place(answer)
         refuse({
             f'{name}: write 0, 1 or "CPU"': place not in ("0", "1", "cpu"),
-            f"{name}: {_WHY_NOT.get((name, place))}": place != places[name],
+            f"{name}: {_WHY_NOT.get((name, place))}": place != right,
         }, f"{name} = {answer!r}")  # fmt: skip
     spelled = '. In a program it\'s written "CPU"' if isinstance(e, str) and e != "CPU" else ""
     return f"card 1, card 1, card 0, host: gpu follows the current card, device1 doesn't{spelled}"
@@ -182,7 +174,8 @@ def parallel_gradient(parallel_gradient):
         rows.setdefault(-1 if place is None or place.backend == "CPU" else place.index, []).append(fl.cpu(x))
         return np.mean((model(x) - y) ** 2)
 
-    whole, first, last = (_gradient(model, *part) for part in ((x, y), (x[:3], y[:3]), (x[3:], y[3:])))
+    whole, first, last = (_flat(fl.gradient(lambda m, x, y: fl.mse(m(x), y), model, x[part], y[part])[0])
+                          for part in np.s_[:, :3, 3:])  # fmt: skip
     with _two_cards() as cards:
         found = parallel_gradient(loss, model, x, y, cards)
         alone = isinstance(found, tuple) and len(found) == 1
@@ -199,10 +192,6 @@ def parallel_gradient(parallel_gradient):
         "that's the gradient of the second half alone": last,
     }, show=_some)  # fmt: skip
     return "three rows on each card, and the mean of both gradients is that of all six rows"
-
-
-def _gradient(model, x, y):
-    return _flat(fl.gradient(lambda m: fl.mse(m(x), y), model)[0])
 
 
 def _flat(gradient):

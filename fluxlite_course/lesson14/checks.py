@@ -21,29 +21,25 @@ def mini_array(MiniArray):
     wrong_if(not has_counter, "the check needs the class MiniArray, with its Counter asked")
     kept = Counter(asked)
     try:
-        return _tried_mini_array(MiniArray)
+        x, w = np.array([[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]]), np.arange(6.0).reshape(3, 2)
+        for text, call in (
+            ("np.tanh(x)", np.tanh), ("3 * x", lambda x: 3 * x), ("w @ x", lambda x: w @ x), ("x + x", lambda x: x + x),
+            ("np.sum(x)", np.sum), ("np.sum(x, axis=1)", lambda x: np.sum(x, axis=1)),
+        ):  # fmt: skip
+            _same_mini(MiniArray, text, call, x)
+        MiniArray.asked.clear()
+        np.tanh(MiniArray(x) * 2.0 + MiniArray(x)) + MiniArray(x)
+        wanted, got = {"multiply": 1, "add": 2, "tanh": 1}, dict(MiniArray.asked)
+        what, functions = "np.tanh(x * 2.0 + x) + y asks four times", any(isinstance(key, np.ufunc) for key in got)
+        refuse({
+            f"{what}, and nothing was counted": not got,
+            "count the functions under their names: ufunc.__name__": functions,
+            f"{what}; your count is another": got != wanted,
+        }, got, wanted)  # fmt: skip
+        return "NumPy hands over each call, computes it, and you count it and wrap the result"
     finally:
         MiniArray.asked.clear()
         MiniArray.asked.update(kept)
-
-
-def _tried_mini_array(MiniArray):
-    x, w = np.array([[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]]), np.arange(6.0).reshape(3, 2)
-    for text, call in (
-        ("np.tanh(x)", np.tanh), ("3 * x", lambda x: 3 * x), ("w @ x", lambda x: w @ x), ("x + x", lambda x: x + x),
-        ("np.sum(x)", np.sum), ("np.sum(x, axis=1)", lambda x: np.sum(x, axis=1)),
-    ):  # fmt: skip
-        _same_mini(MiniArray, text, call, x)
-    MiniArray.asked.clear()
-    np.tanh(MiniArray(x) * 2.0 + MiniArray(x)) + MiniArray(x)
-    wanted, got = {"multiply": 1, "add": 2, "tanh": 1}, dict(MiniArray.asked)
-    what, functions = "np.tanh(x * 2.0 + x) + y asks four times", any(isinstance(key, np.ufunc) for key in got)
-    refuse({
-        f"{what}, and nothing was counted": not got,
-        "count the functions under their names: ufunc.__name__": functions,
-        f"{what}; your count is another": got != wanted,
-    }, got, wanted)  # fmt: skip
-    return "NumPy hands over each call, computes it, and you count it and wrap the result"
 
 
 def _same_mini(MiniArray, text, call, x):
@@ -121,12 +117,8 @@ def _check_softsign(softsign, x, s, g):
     for name, got, wanted, slips in (("x", got_x, g * slope_x, of_x), ("s", got_s, np.sum(g * slope_s, axis=0), of_s)):
         slips = {f"the gradient of {name}: {words}": slip for words, slip in slips.items()}
         words = f"the gradient of {name} is not what small steps give"
-        expect(got, wanted, words, slips, shape=words, show=_short, rtol=1e-6, atol=1e-9)
-
-
-def _short(x):
-    """The first row."""
-    return np.array2string(np.asarray(x).reshape(-1, np.shape(x)[-1])[0], precision=4)
+        expect(got, wanted, words, slips, shape=words, rtol=1e-6, atol=1e-9,
+               show=lambda x: np.array2string(np.atleast_2d(x)[0], precision=4))  # fmt: skip
 
 
 @exercise("13.3", "a check of gradients", look_at="compare in section 4, for one number of x at a time")
@@ -213,21 +205,19 @@ def order_of_visits(order, pieces):
         raise NotRight("order is a list of numbers", repr(order), "[7, …]") from None
     while given and given[-1] in (1, 2):  # `back` would visit them, and find no call
         given.pop()
-    early = 3 in given and 6 in given and given.index(3) < given.index(6)
-    slips = {
+    refuse({
         "loss doesn't depend on 5: nothing leads to it, so back never visits it": 5 in given,
         "it begins with the loss, number 7, and walks back": given[:1] != [7],
         "back visits an entry once, when all the pieces of its gradient have arrived": len(set(given)) < len(given),
-        "3 is visited before 6; but 6 has used 3, and its piece has not arrived yet": early,
+        "3 is visited before 6; but 6 has used 3, and its piece has not arrived yet":
+            3 in given and 6 in given and given.index(3) < given.index(6),
         "1 and 2 were tracked from the start: they have no call to go back through": {1, 2} & set(given),
         "that order would give the right gradient too, but back takes the highest number that is waiting":
             given == [7, 4, 6, 3],
         "which entries does loss depend on? The highest number that is waiting is next": given != [7, 6, 4, 3],
-    }  # fmt: skip
-    refuse(slips, str(given))
-    slips = {
+    }, str(given))  # fmt: skip
+    refuse({
         "the order is right; but w was used in more than one line": pieces == 1,
         "the order is right; in how many of the lines that loss depends on does w stand?": pieces != 2,
-    }
-    refuse(slips, f"pieces = {pieces!r}")
+    }, f"pieces = {pieces!r}")  # fmt: skip
     return "7, 6, 4, 3: back visits an entry after everything that used it; and w was used twice, by 3 and by 6"

@@ -39,7 +39,7 @@ def three_computers(server, mac, workstation, warnings):
         lines += said.getvalue().splitlines()
     backends = fl.supported_devices()
     for name, answer in given.items():
-        word = _backend_word(answer)
+        word = str(getattr(answer, "backend", answer)).strip().lower()  # CUDA in any case, or a device
         refuse({
             f"{name}: one of {', '.join(backends)}, in quotes": word not in map(str.lower, backends),
             f"{name}: {_WHY_NOT.get((name, word), 'not this one')}": word != wanted[name].lower(),
@@ -48,19 +48,9 @@ def three_computers(server, mac, workstation, warnings):
     few = "one of the three doesn't have what the preference asks for, and says so"
     many = "a warning says that you can't have what you asked for. On how many of the three is that so?"
     wrong_if(warnings != expected, few if warnings == 0 else many, f"warnings = {warnings!r}")
-    return f"AMDGPU, Metal, CPU; and one warning, on the Mac, which has no CUDA{_spelled(given, wanted)}"
-
-
-def _spelled(given, wanted):
-    """How to write what was right, but wouldn't be taken by `get_device`."""
-    texts = [(name, answer) for name, answer in given.items() if isinstance(answer, str)]
-    names = [f'"{wanted[name]}"' for name, answer in texts if answer != wanted[name]]
-    return f". In a program it's written {', '.join(names)}" if names else ""
-
-
-def _backend_word(answer):
-    """The backend that was meant: ``"CUDA"`` in any case, or a device."""
-    return str(getattr(answer, "backend", answer)).strip().lower()
+    spelled = [f'"{wanted[name]}"' for name, x in given.items() if isinstance(x, str) and x != wanted[name]]
+    written = f". In a program it's written {', '.join(spelled)}" if spelled else ""
+    return f"AMDGPU, Metal, CPU; and one warning, on the Mac, which has no CUDA{written}"
 
 
 # Each with whether to use a GPU there.
@@ -133,7 +123,15 @@ def from_the_lines(cluster):
         raise NotRight(f"pretend doesn't take that: {error}", f"{cluster!r}") from None
     wanted = _said(_CLUSTER)
     for number, (line, got) in enumerate(zip(wanted, [*yours, *["(nothing)"] * len(wanted)])):
-        wrong_if(got != line, _about(number, got), got, line)
+        refuse({} if got == line else {
+            "line 1 says that she asked for a backend; on your computer, no one did":
+                number == 0 and got.startswith("[ Info: Using backend:"),
+            "line 1 says where she asked, and that isn't the preference file": number == 0 and "preferences" in got,
+            "line 1 says what she asked for, and where": number == 0,
+            "line 2 says why she can't use CUDA. With your arguments there's a different reason, or CUDA works":
+                number == 1,
+            f"line {number + 1} differs: which GPU is left to use?": True,
+        }, got, line)  # fmt: skip
     for line in yours[len(wanted) :]:
         raise NotRight("your computer says more than that", line, "(nothing)")
     return "exactly the same four lines: she asked for CUDA in the environment, and its GPUs are hidden"
@@ -143,15 +141,3 @@ def _said(computer):
     with fl.pretend(**computer), put_aside() as said:
         fl.get_device(verbose=True)
     return said.getvalue().splitlines()
-
-
-def _about(number: int, got: str) -> str:
-    if number == 0:
-        if got.startswith("[ Info: Using backend:"):
-            return "line 1 says that she asked for a backend; on your computer, no one did"
-        if "preferences" in got:
-            return "line 1 says where she asked, and that isn't the preference file"
-        return "line 1 says what she asked for, and where"
-    if number == 1:
-        return "line 2 says why she can't use CUDA. With your arguments there's a different reason, or CUDA works"
-    return f"line {number + 1} differs: which GPU is left to use?"
