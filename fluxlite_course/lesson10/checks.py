@@ -54,17 +54,11 @@ def loss_in_pieces(loss_in_pieces):
     }  # fmt: skip
     expect(loss, right, "that isn't the mean squared error over all steps", slips, yours=f"a loss of {loss:.4f}",
            expected=f"{right:.4f}, as in one piece: only the gradient differs", rtol=1e-4, atol=1e-8)  # fmt: skip
-    _right_history(grads[0], rnn, head, x, y)
-    return "the same loss as in one go, and the gradient ends where a piece begins"
-
-
-def _right_history(found, rnn, head, x, y):
-    """Is `found`, the gradient of `rnn`, that of a history cut at each piece?"""
 
     def gradient(**how):
         return _flat(fl.gradient(lambda rnn: sum(_pieces(rnn, head, x, y, **how)) / y.size, rnn)[0])
 
-    right, yours = gradient(cut=fl.stop_gradient), np.zeros(0) if found is None else _flat(found)
+    right, yours = gradient(cut=fl.stop_gradient), np.zeros(0) if grads[0] is None else _flat(grads[0])
     none = yours.shape != right.shape or not np.any(yours)
     wrong_if(none, "no gradient reaches rnn: stop_gradient belongs round the state only, not round the outputs")
     words = "the loss is right, but the gradient still goes back to the first step: cut the state's history"
@@ -73,6 +67,7 @@ def _right_history(found, rnn, head, x, y):
     words = "the loss is right, but not its gradient: inside a piece nothing is cut, between pieces all of the state is"
     expect(yours, right, words, yours=f"a gradient of length {np.linalg.norm(yours):.4f}",
            expected=f"{np.linalg.norm(right):.4f}", rtol=1e-3, atol=1e-6)  # fmt: skip
+    return "the same loss as in one go, and the gradient ends where a piece begins"
 
 
 def _flat(grads):
@@ -106,14 +101,13 @@ def _right_length(found, direction, length, largest, given):
     now, factor = float(np.linalg.norm(values)), float(values @ direction)
     elsewhere = not same(values, direction * factor, atol=1e-4 * max(1.0, now))
     twice = abs(now - largest / length) < 1e-3 * largest / length
-    slips = {
-        "it points elsewhere now. Multiply all numbers by the same factor": elsewhere,
-        "a short gradient stays as it is": length <= largest,
-        "it's as long as before": abs(now - length) < 1e-3,
-        "the factor is largest / length, and it multiplies the gradient once": twice,
-        "its length is another one": True,
-    }
-    refuse({f"{case}: {words}": made for words, made in slips.items()}, f"length {now:.4g}", f"length {right:g}")
+    refuse({
+        f"{case}: it points elsewhere now. Multiply all numbers by the same factor": elsewhere,
+        f"{case}: a short gradient stays as it is": length <= largest,
+        f"{case}: it's as long as before": abs(now - length) < 1e-3,
+        f"{case}: the factor is largest / length, and it multiplies the gradient once": twice,
+        f"{case}: its length is another one": True,
+    }, f"length {now:.4g}", f"length {right:g}")  # fmt: skip
 
 
 def _ahead(rnn, head, x, known, wiped=False, own=lambda p, t: p[-1]):

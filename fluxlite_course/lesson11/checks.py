@@ -66,13 +66,12 @@ def train_epoch(train_epoch):
             raise
     wrong_if(not all(map(np.array_equal, (X, Y), kept)), "your function changed the data it was given")
     batches = [slice(0, 64), slice(64, 128), slice(128, 150)]
-    learned = {
+    slips = {words: _steps(made, X, Y, slices) for words, slices in {
         "the model that you were given hasn't learned: its weights are as before": [],
         "the last, smaller batch is left out": batches[:2],
         "one step with all the data: where are the batches?": [slice(None)],
         "it learns from the first batch only: does something end the loop?": batches[:1],
-    }
-    slips = {words: _steps(made, X, Y, slices) for words, slices in learned.items()}
+    }.items()}  # fmt: skip
     words = "the model has learned something else than the loop above: take the same batches, in the same order"
     expect(fl.cpu(model)[0].weight, _steps(made, X, Y, batches), words, slips, atol=1e-4, yours="", expected="")
     back, travelled, copies = r.device_to_host.bytes, r.host_to_device.bytes, r.host_to_device.count

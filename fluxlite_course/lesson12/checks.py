@@ -56,6 +56,9 @@ def _place(answer):
     return "cpu" if word in ("host", "the host") else word
 
 
+_LAYER = 64 * 64 * 4 + 512  # a layer's bytes on a card: the weight, and the bias in the smallest unit of memory
+
+
 @exercise("11.2", "a model on two cards", look_at="what first and second are in section 3, and what the call did")
 def split(split):
     rng = np.random.default_rng(0)
@@ -72,7 +75,15 @@ def split(split):
         wrong_if(not callable(run), words, yours, "a function, or a Chain")
         changed = any(fl.device_of(leaf) is not None and not on_cpu(leaf) for leaf in fl.leaves(model))
         wrong_if(changed, "the model you were given was changed; moving makes a new one, so keep that")
-        _check_halves(held, moves.host_to_device.count)
+        # We look only at the bytes on the cards.
+        layers, full = [round(nbytes / _LAYER, 1) for nbytes in held], int(held[0] == 0)
+        refuse({
+            "the weights were copied, and none is on the cards in devices: is it devices[0], not device0, and kept?":
+                moves.host_to_device.count and not any(held),
+            "when split returns, no weight is on a card: move them once, not in each call": not any(held),
+            f"everything is on card {full}, and card {1 - full} is empty": not all(held),
+            "the cards don't hold two of the four layers each": layers != [2, 2],
+        }, f"{held[0]:,} bytes on card 0, {held[1]:,} on card 1", f"{2 * _LAYER:,} on each: two layers")  # fmt: skip
         with fl.receipt() as r:
             result = _called(run, x)
         _check_call(r, cards)
@@ -82,21 +93,6 @@ def split(split):
     expect(values, wanted, words, shape=words, show=_some)
     wrong_if(place != cards[1], "the result isn't where it was computed", f"on {place}", f"on {cards[1]}")
     return "half of the weights on each card, and one copy between them for each call"
-
-
-_LAYER = 64 * 64 * 4 + 512  # a layer's bytes on a card: the weight, and the bias in the smallest unit of memory
-
-
-def _check_halves(held, moves):
-    """Raises unless each card holds half of the weights. We look only at the bytes on the cards."""
-    layers, full = [round(nbytes / _LAYER, 1) for nbytes in held], int(held[0] == 0)
-    refuse({
-        "the weights were copied, and none is on the cards in devices: is it devices[0], not device0, and kept?":
-            moves and not any(held),
-        "when split returns, no weight is on a card: move them once, not in each call": not any(held),
-        f"everything is on card {full}, and card {1 - full} is empty": not all(held),
-        "the cards don't hold two of the four layers each": layers != [2, 2],
-    }, f"{held[0]:,} bytes on card 0, {held[1]:,} on card 1", f"{2 * _LAYER:,} on each: two layers")  # fmt: skip
 
 
 def _called(run, x):

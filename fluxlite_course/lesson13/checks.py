@@ -15,32 +15,30 @@ from ..kit.vocabulary import is_number, on_cpu, refuse, returned, same, wrong_if
 def restore(restore):
     with tempfile.TemporaryDirectory() as folder:
         for hidden in (5, 7):
-            _check_restored(restore, Path(folder, f"{hidden}.safetensors"), hidden)
+            path = Path(folder, f"{hidden}.safetensors")
+            rng = np.random.default_rng(hidden)
+            saved = fl.Chain(fl.Dense(64, hidden, fl.relu, rng=rng), fl.Dense(hidden, 10, rng=rng))
+            fl.save(path, model=saved, hidden=hidden)
+            try:
+                model = restore(path)
+            except ValueError as error:
+                if "the source has shape" not in str(error):
+                    raise
+                words = f"a file with hidden={hidden} does not fit into the model that you build"
+                raise NotRight(words, error, f"Dense(64, {hidden}, …), Dense({hidden}, 10)") from None
+            what = "None" if model is None else f"a {type(model).__name__}"
+            is_chain = isinstance(model, fl.Chain)
+            wrong_if(not is_chain, "restore should return the model", what, "a Chain with the file's numbers")
+            names = [(i, name) for i in range(2) for name in ("weight", "bias")]
+            arrays, wanted = ([getattr(layers[i], name, None) for i, name in names] for layers in (model, saved))
+            equal = all(np.array_equal(fl.cpu(a), b) for a, b in zip(arrays, wanted))
+            words = "the numbers of the model are not those of the file"
+            wrong_if(not equal, words, "other weights", "load(path, model=model)")
+            x = rng.standard_normal((3, 64)).astype(np.float32)
+            other = not same(model(x if on_cpu(arrays[0]) else fl.gpu(x)), saved(x))
+            wrong_if(other, "the numbers are right, but the model computes something else. A file holds no functions: "
+                     "where is relu?")  # fmt: skip
     return "files of two sizes are read, each into a model that fits"
-
-
-def _check_restored(restore, path, hidden):
-    rng = np.random.default_rng(hidden)
-    saved = fl.Chain(fl.Dense(64, hidden, fl.relu, rng=rng), fl.Dense(hidden, 10, rng=rng))
-    fl.save(path, model=saved, hidden=hidden)
-    try:
-        model = restore(path)
-    except ValueError as error:
-        if "the source has shape" not in str(error):
-            raise
-        words = f"a file with hidden={hidden} does not fit into the model that you build"
-        raise NotRight(words, error, f"Dense(64, {hidden}, …), Dense({hidden}, 10)") from None
-    what = "None" if model is None else f"a {type(model).__name__}"
-    is_chain = isinstance(model, fl.Chain)
-    wrong_if(not is_chain, "restore should return the model", what, "a Chain with the file's numbers")
-    names = [(i, name) for i in range(2) for name in ("weight", "bias")]
-    arrays, wanted = ([getattr(layers[i], name, None) for i, name in names] for layers in (model, saved))
-    equal = all(np.array_equal(fl.cpu(a), b) for a, b in zip(arrays, wanted))
-    words = "the numbers of the model are not those of the file"
-    wrong_if(not equal, words, "other weights", "load(path, model=model)")
-    x = rng.standard_normal((3, 64)).astype(np.float32)
-    words = "the numbers are right, but the model computes something else. A file holds no functions: where is relu?"
-    wrong_if(not same(model(x if on_cpu(arrays[0]) else fl.gpu(x)), saved(x)), words)
 
 
 @exercise("12.2", "the best of all epochs", look_at="the two cases: what is in the file, and what is returned")

@@ -125,19 +125,26 @@ def _check_softsign(softsign, x, s, g):
 def check_gradient(check_gradient):
     x = np.array([[0.4, -1.1, 1.7], [2.0, -0.6, 0.9]])
     weights = np.array([[1.0, -2.0, 0.5], [3.0, 1.5, -1.0]])
+    factor, off, everywhere = np.ones(x.shape), np.zeros(x.shape), set(np.ndindex(x.shape))
+    factor[1, 2], off[0, :2] = -1, (1, -1)
     before = dict(RULES)  # the learner uses the same table of rules, so we remove what a check adds
     try:
         for title, f, at, reason in (
             ("np.sum(np.tanh(x) * weights)", lambda x: np.sum(np.tanh(x) * weights), x, ""),
-            ("np.sum(x**3) * 1e8", lambda x: np.sum(x**3) * 1e8, x,
-             ": its slopes are large, so allow for rounding"),
+            ("np.sum(x**3) * 1e8", lambda x: np.sum(x**3) * 1e8, x, ": its slopes are large, so allow for rounding"),
             ("np.sum(np.exp(x)) of one row", lambda x: np.sum(np.exp(x)), x[0], ""),
-        ):  # fmt: skip
+        ):
             wrong = _positions(check_gradient, f, at)
             words = f"the gradient of {title} is right, but your check calls it wrong{reason}"
             room = "[]: steps to both sides, over 2 * step, and room for rounding in proportion to the slope"
             wrong_if(wrong, words, f"wrong at {_listed(wrong)}", room)
-        for title, pullback, places in _planted_rules(x):
+        for title, pullback, places in (
+            ("is wrong at one place, the last one", lambda g, out, x: g * 2 * x * factor, {(1, 2)}),
+            ("is too large at one place and too small at another", lambda g, out, x: g * 2 * x + off,
+             {(0, 0), (0, 1)}),
+            ("forgets g", lambda g, out, x: 2 * x, everywhere - {(0, 0)}),
+            ("is 1 percent off", lambda g, out, x: g * 2.02 * x, everywhere),
+        ):  # fmt: skip
             wrong = _positions(check_gradient, _with_rule(pullback, weights), x)
             hint = f"found at {_listed(wrong)}" if wrong else "nothing found"
             found = "also names places that are right" if wrong - places else "doesn't find every place"
@@ -147,18 +154,6 @@ def check_gradient(check_gradient):
         RULES.clear()
         RULES.update(before)
     return "it passes what's right, and says where what's wrong is wrong"
-
-
-def _planted_rules(x):
-    """Wrong rules of the square: what each does, its pullback, and where that's wrong."""
-    factor, off, everywhere = np.ones(x.shape), np.zeros(x.shape), set(np.ndindex(x.shape))
-    factor[1, 2], off[0, :2] = -1, (1, -1)
-    return [
-        ("is wrong at one place, the last one", lambda g, out, x: g * 2 * x * factor, {(1, 2)}),
-        ("is too large at one place and too small at another", lambda g, out, x: g * 2 * x + off, {(0, 0), (0, 1)}),
-        ("forgets g", lambda g, out, x: 2 * x, everywhere - {(0, 0)}),
-        ("is 1 percent off", lambda g, out, x: g * 2.02 * x, everywhere),
-    ]
 
 
 def _with_rule(pullback, weights):
