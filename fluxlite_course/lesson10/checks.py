@@ -154,7 +154,8 @@ def _memories(cell, x, hoist, activation=np.tanh, keep=True, bias=None):
     def of_input(x):
         return x @ cell.Wi.T + (cell.bias if bias is None else bias)
 
-    h, found, products = np.zeros_like(x, shape=(x.shape[0], cell.Wh.shape[1])), [], of_input(x) if hoist else x
+    found: list = []
+    h, products = np.zeros_like(x, shape=(x.shape[0], cell.Wh.shape[1])), of_input(x) if hoist else x
     for t in range(x.shape[1]):
         found.append(activation((products[:, t] if hoist else of_input(x[:, t])) + h @ cell.Wh.T))
         h = found[-1] if keep else h

@@ -173,32 +173,28 @@ def loader_for(loader_for):
         ("float64 data, of half the bytes on the GPU", 400, np.float64, True),
         ("data of exactly half of what's free", 490, np.float32, True),
     ):
-        _check_way(loader_for, what, (1000, features), dtype, 4 * MB, first)
+        X, Y, free = np.ones((1000, features), dtype), np.ones((1000, 10), dtype), 4 * MB
+        X[:, 0] = np.arange(1000)
+        there = f"{4 * X.size / MB:g} on the GPU, Y 0.04; {free / MB:g} MB free"
+        about = f"{what}: X has {X.nbytes / MB:g} MB on the host, {there}"
+        with simulate_gpu(False), simulate_gpu(like="NVIDIA T4", memory=free + MB), fl.receipt() as r:
+            try:
+                batches = returned(loader_for(X, Y, 100, free), "loader_for", "the loader: return it")
+                orders = [[_checked_batch(batch, about) for batch in batches] for _ in range(2)]
+            except MemoryError:
+                raise NotRight("the GPU is out of memory", about, "each batch when its turn comes") from None
+        numbers = np.concatenate([np.concatenate(order) for order in orders])
+        once = sorted(numbers) == sorted([*range(1000)] * 2)
+        wrong_if(not once, "an epoch's batches don't have each observation once", about)
+        unshuffled = all(np.array_equal(np.concatenate(order), np.arange(1000)) for order in orders)
+        wrong_if(unshuffled, "the loader doesn't shuffle", "the order of the data", "shuffle=True")
+        count = f"{len(orders[0])} batches of 1,000"
+        wrong_if(len(orders[0]) != 10, "the batches don't have batchsize observations", count, "10")
+        moved_first = r.host_to_device.count < 10
+        yours = "it was moved first" if moved_first else "each batch travels by itself"
+        half = f"{4 * (X.size + Y.size) / MB:g} MB there, {free / 2 / MB:g} MB is half"
+        wrong_if(moved_first != first, about, yours, half)
     return "moved first where it fits into half of what's free, batch by batch where it doesn't"
-
-
-def _check_way(loader_for, what, shape, dtype, free, first):
-    X, Y = np.ones(shape, dtype), np.ones((shape[0], 10), dtype)
-    X[:, 0] = np.arange(shape[0])
-    there = f"{4 * X.size / MB:g} on the GPU, Y 0.04; {free / MB:g} MB free"
-    about = f"{what}: X has {X.nbytes / MB:g} MB on the host, {there}"
-    with simulate_gpu(False), simulate_gpu(like="NVIDIA T4", memory=free + MB), fl.receipt() as r:
-        try:
-            batches = returned(loader_for(X, Y, 100, free), "loader_for", "the loader: return it")
-            orders = [[_checked_batch(batch, about) for batch in batches] for _ in range(2)]
-        except MemoryError:
-            raise NotRight("the GPU is out of memory", about, "each batch when its turn comes") from None
-    numbers = np.concatenate([np.concatenate(order) for order in orders])
-    once = sorted(numbers) == sorted([*range(shape[0])] * 2)
-    wrong_if(not once, "an epoch's batches don't have each observation once", about)
-    unshuffled = all(np.array_equal(np.concatenate(order), np.arange(shape[0])) for order in orders)
-    wrong_if(unshuffled, "the loader doesn't shuffle", "the order of the data", "shuffle=True")
-    count = f"{len(orders[0])} batches of 1,000"
-    wrong_if(len(orders[0]) != 10, "the batches don't have batchsize observations", count, "10")
-    moved_first = r.host_to_device.count < 10
-    yours = "it was moved first" if moved_first else "each batch travels by itself"
-    half = f"{4 * (X.size + Y.size) / MB:g} MB there, {free / 2 / MB:g} MB is half"
-    wrong_if(moved_first != first, about, yours, half)
 
 
 def _checked_batch(batch, about):

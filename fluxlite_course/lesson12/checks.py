@@ -178,7 +178,18 @@ def parallel_gradient(parallel_gradient):
         words = "gradient gives a tuple, one entry for each argument"
         wrong_if(alone, words, "a tuple", "its entry for the model: [0]")
         yours = _flat(fl.cpu(returned(found, "parallel_gradient", "the gradient for the whole batch")))
-    _check_rows(rows, x)
+    wrong_if(not rows, "loss was never called", None, "once on each card")
+    words = "loss was called with an x on the host"
+    wrong_if(-1 in rows, words, "on CPU", "device(x_part), on the card of its model")
+    card = min(rows)
+    words = f"only card {card} had anything to do"
+    wrong_if(len(rows) == 1, words, f"loss ran on card {card} alone", "half on each card")
+    counts = {card: sum(len(part) for part in parts) for card, parts in sorted(rows.items())}
+    shares = f"rows: {', '.join(f'{count} on card {card}' for card, count in counts.items())}"
+    wrong_if(len(x) in counts.values(), "each card worked on the whole batch", shares, "3 rows on each")
+    seen = np.concatenate([part for parts in rows.values() for part in parts])
+    words = "the two parts together aren't the batch: is a row there twice, or missing?"
+    wrong_if(not same(np.sort(seen, axis=0), np.sort(x, axis=0)), words, shares)
     two = "these are two gradients, one of each card; the mean of the two is wanted"
     words = two if yours.size == 2 * whole.size else "that isn't a gradient of this model"
     wrong_if(yours.shape != whole.shape, words, f"{yours.size} numbers", f"{whole.size} numbers")
@@ -193,19 +204,3 @@ def parallel_gradient(parallel_gradient):
 def _flat(gradient):
     arrays = [leaf for leaf in fl.leaves(gradient) if isinstance(leaf, np.ndarray)]
     return np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)
-
-
-def _check_rows(rows, x):
-    """Raises unless the batch's rows were split between the two cards."""
-    wrong_if(not rows, "loss was never called", None, "once on each card")
-    words = "loss was called with an x on the host"
-    wrong_if(-1 in rows, words, "on CPU", "device(x_part), on the card of its model")
-    card = min(rows)
-    words = f"only card {card} had anything to do"
-    wrong_if(len(rows) == 1, words, f"loss ran on card {card} alone", "half on each card")
-    counts = {card: sum(len(part) for part in parts) for card, parts in sorted(rows.items())}
-    yours = f"rows: {', '.join(f'{count} on card {card}' for card, count in counts.items())}"
-    wrong_if(len(x) in counts.values(), "each card worked on the whole batch", yours, "3 rows on each")
-    seen = np.concatenate([part for parts in rows.values() for part in parts])
-    words = "the two parts together aren't the batch: is a row there twice, or missing?"
-    wrong_if(not same(np.sort(seen, axis=0), np.sort(x, axis=0)), words, yours)

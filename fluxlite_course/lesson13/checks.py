@@ -30,7 +30,7 @@ def restore(restore):
             is_chain = isinstance(model, fl.Chain)
             wrong_if(not is_chain, "restore should return the model", what, "a Chain with the file's numbers")
             names = [(i, name) for i in range(2) for name in ("weight", "bias")]
-            arrays, wanted = ([getattr(layers[i], name, None) for i, name in names] for layers in (model, saved))
+            arrays, wanted = ([getattr(layers[i], name, np.nan) for i, name in names] for layers in (model, saved))
             equal = all(np.array_equal(fl.cpu(a), b) for a, b in zip(arrays, wanted))
             words = "the numbers of the model are not those of the file"
             wrong_if(not equal, words, "other weights", "load(path, model=model)")

@@ -19,7 +19,7 @@ def mini_array(MiniArray):
     asked = getattr(MiniArray, "asked", None)
     has_counter = isinstance(MiniArray, type) and isinstance(asked, Counter)
     wrong_if(not has_counter, "the check needs the class MiniArray, with its Counter asked")
-    kept = Counter(asked)
+    kept: Counter = Counter(asked)
     try:
         x, w = np.array([[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]]), np.arange(6.0).reshape(3, 2)
         for text, call in (
@@ -187,7 +187,7 @@ def _positions(check_gradient, f, x):
     return {tuple(int(i) for i in np.atleast_1d(place)) for place in found}
 
 
-def _listed(places: set[tuple[int, ...]]) -> str:
+def _listed(places):
     shown = [str(place) for place in sorted(places)]
     return ", ".join(shown[:3]) + (", …" if len(shown) > 3 else "") if shown else "nothing"
 
