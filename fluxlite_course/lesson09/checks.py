@@ -132,9 +132,6 @@ def accuracy_of(accuracy_of):
     return f"learned from {len(known)} pictures, asked about {len(asked)} others: {right:.2f}, not 1.00"
 
 
-_NONE = "none of these"
-
-
 def _row(first: float, second: float, rest: float, digit: int) -> list[float]:
     scores = [rest] * 10
     scores[digit], scores[(digit + 1) % 10] = first, second
@@ -149,6 +146,7 @@ _ROWS = [
     _row(3.0, 0.0, 0.0, 9),  # about 0.69
 ]
 _EXACT = [_row(60.0, 0.0, 0.0, 5), _row(0.4, 0.3, 0.2, 0)]  # the first share is 1, not a bit less
+_NONE = "none of these"
 
 
 @exercise("15.4", "none of these", look_at="fl.softmax(scores): shares of 1, a row for each picture")
