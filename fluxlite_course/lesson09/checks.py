@@ -1,9 +1,5 @@
 """Lesson 15, a network that reads your digit: checks."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 import fluxlite as fl
@@ -11,57 +7,37 @@ import fluxlite as fl
 from ..kit.exercises import exercise, shown
 from ..kit.vocabulary import is_number, on_cpu, refuse, same, wrong_if
 
-
-def _small() -> Any:
-    return fl.Chain(
-        fl.Conv((3, 3), 1, 4, fl.relu, pad=1),
-        fl.MaxPool((2, 2)),
-        fl.Conv((3, 3), 4, 6, fl.relu),
-        fl.flatten,
-        fl.Dense(24, 10),
-    )
-
-
-_SLIPS: list[dict[tuple[int, ...], str]] = [
-    {
-        (32, 6, 6, 4): "pad=1 puts a point of paper around each picture, so that its size stays",
-        (32, 8, 8, 1): "one channel comes in; the layer has 4 filters, and each makes a channel",
-        (32, 4, 8, 8): "here the channels come last, as in (N, H, W, C)",
-        (32, 10, 10, 4): "pad=1 adds a point on each side, and the 3 × 3 window takes one away again",
-    },
-    {
-        (32, 4, 4, 1): "pooling looks at each channel by itself, so all 4 stay",
-        (32, 7, 7, 4): "the windows don't overlap: a 2 × 2 window goes on by 2",
-        (32, 8, 8, 4): "of each 2 × 2 window one number stays",
-        (32, 4, 4, 2): "pooling looks at each channel by itself, so all 4 stay",
-    },
-    {
-        (32, 4, 4, 6): "there's no pad here: a 3 × 3 window has only 2 places along 4 points",
-        (32, 2, 2, 4): "6 filters make 6 channels",
-        (32, 2, 2, 24): "a filter sums over the channels that come in, so 6 filters make 6 channels",
-        (32, 3, 3, 6): "a window of 3 has 4 - 3 + 1 places along 4 points",
-        (32, 1, 1, 6): "a window has 4 - 3 + 1 places along 4 points",
-    },
-    {
-        (32, 6): "flatten keeps all numbers of a picture: 2 × 2 places of 6 channels",
-        (32, 4): "flatten keeps all numbers of a picture: 2 × 2 places of 6 channels",
-        (768,): "flatten leaves the observations apart: only a picture's own numbers become one row",
-        (24,): "the 32 observations stay, each has its row",
-    },
-    {
-        (10,): "the 32 observations stay, each has its row",
-        (32, 24): "Dense(24, 10) takes 24 numbers and gives 10",
-    },
-]
+# What's wrong with a shape, behind the number of its layer.
+_SLIPS = {
+    (0, 32, 6, 6, 4): "pad=1 puts a point of paper around each picture, so that its size stays",
+    (0, 32, 8, 8, 1): "one channel comes in; the layer has 4 filters, and each makes a channel",
+    (0, 32, 4, 8, 8): "here the channels come last, as in (N, H, W, C)",
+    (0, 32, 10, 10, 4): "pad=1 adds a point on each side, and the 3 × 3 window takes one away again",
+    (1, 32, 4, 4, 1): "pooling looks at each channel by itself, so all 4 stay",
+    (1, 32, 7, 7, 4): "the windows don't overlap: a 2 × 2 window goes on by 2",
+    (1, 32, 8, 8, 4): "of each 2 × 2 window one number stays",
+    (1, 32, 4, 4, 2): "pooling looks at each channel by itself, so all 4 stay",
+    (2, 32, 4, 4, 6): "there's no pad here: a 3 × 3 window has only 2 places along 4 points",
+    (2, 32, 2, 2, 4): "6 filters make 6 channels",
+    (2, 32, 2, 2, 24): "a filter sums over the channels that come in, so 6 filters make 6 channels",
+    (2, 32, 3, 3, 6): "a window of 3 has 4 - 3 + 1 places along 4 points",
+    (2, 32, 1, 1, 6): "a window has 4 - 3 + 1 places along 4 points",
+    (3, 32, 6): "flatten keeps all numbers of a picture: 2 × 2 places of 6 channels",
+    (3, 32, 4): "flatten keeps all numbers of a picture: 2 × 2 places of 6 channels",
+    (3, 768): "flatten leaves the observations apart: only a picture's own numbers become one row",
+    (3, 24): "the 32 observations stay, each has its row",
+    (4, 10): "the 32 observations stay, each has its row",
+    (4, 32, 24): "Dense(24, 10) takes 24 numbers and gives 10",
+}
 
 
 @exercise("15.1", "the shape after each layer", look_at="section 2; fl.outputsize(small[:1], (32, 8, 8, 1))")
-def shapes(shapes: Any) -> str:
-    model = _small()
+def shapes(shapes):
+    model = fl.Chain(fl.Conv((3, 3), 1, 4, fl.relu, pad=1), fl.MaxPool((2, 2)), fl.Conv((3, 3), 4, 6, fl.relu),
+                     fl.flatten, fl.Dense(24, 10))  # fmt: skip
     right = [fl.outputsize(model[: i + 1], (32, 8, 8, 1)) for i in range(len(model))]
     tuples = isinstance(shapes, (list, tuple)) and all(isinstance(shape, (list, tuple)) for shape in shapes)
-    words = "shapes is a list with a tuple for each layer"
-    wrong_if(not tuples, words, f"{shapes!r:.80}", "[(32, 8, 8, …), …]")
+    wrong_if(not tuples, "shapes is a list with a tuple for each layer", f"{shapes!r:.80}", "[(32, 8, 8, …), …]")
     words = f"the model has {len(right)} layers, so there are {len(right)} shapes"
     wrong_if(len(shapes) != len(right), words, f"{len(shapes)} shapes")
     for number, (found, wanted) in enumerate(zip(map(tuple, shapes), right)):
@@ -70,17 +46,17 @@ def shapes(shapes: Any) -> str:
             why = f"{len(wanted)} axes, {'(N, H, W, C)' if len(wanted) == 4 else '(N, features)'}"
         if found == wanted[1:]:
             why = "the observations come first, and there are 32 of them"
-        wrong_if(found != wanted, f"after layer {number}: {_SLIPS[number].get(found, why)}", found)
+        wrong_if(found != wanted, f"after layer {number}: {_SLIPS.get((number, *found), why)}", found)
     return " → ".join(map(str, right))
 
 
 @exercise("15.2", "channels first", look_at="np.moveaxis(x, from, to) moves an axis; np.reshape doesn't")
-def read_theirs(read_theirs: Any) -> str:
+def read_theirs(read_theirs):
     x = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5)
-    seen: list[Any] = []
+    seen: list = []
     scores = fl.gpu(np.array([[1, 2], [3, 4]], np.float32))
 
-    def model(pictures: Any) -> Any:
+    def model(pictures):
         seen.append(pictures)
         return scores
 
@@ -90,44 +66,37 @@ def read_theirs(read_theirs: Any) -> str:
     got, wanted = seen[-1], np.moveaxis(x, 1, -1)
     shape, expected = getattr(got, "shape", None), f"shape {wanted.shape}, for x of shape {x.shape}"
     wrong_if(shape is None, "the model takes an array", shown(got), expected)
-    slips = {
+    refuse({
         "the pictures were on the GPU, and now they're on the CPU": on_cpu(got),
         "the channels are still in front": shape == x.shape,
         "all axes are turned round: the observations come last now": shape == x.shape[::-1],
         "height and width are swapped: the pictures lie on their sides": shape == (2, 5, 4, 3),
         f"{got.size} of {x.size} numbers are left: all channels of all pictures go to the model": got.size < x.size,
         "that's another order": shape != wanted.shape,
-    }
-    refuse(slips, f"shape {shape}", expected)
-    words = (
-        "the shape is right, and the pictures are scrambled: reshape leaves the numbers in their order and cuts "
-        "them into other rows"
-    )
+    }, f"shape {shape}", expected)  # fmt: skip
     yours, right = (f"first point: {fl.cpu(pictures)[0, 0, 0].tolist()}" for pictures in (got, wanted))
-    wrong_if(not same(got, wanted), words, yours, f"{right}, one number of each channel")
+    wrong_if(not same(got, wanted), "the shape is right, and the pictures are scrambled: reshape leaves the numbers in "
+             "their order and cuts them into other rows", yours, f"{right}, one number of each channel")  # fmt: skip
     return "2 pictures of 3 channels, 4 × 5 points: (2, 3, 4, 5) becomes (2, 4, 5, 3), and each point keeps its place"
 
 
 class _Heart:
-    """Learns by heart: what it has seen, it knows. Of the others it reads those below 25 rightly.
-
-    And it remembers what it was asked.
-    """
+    """Knows by heart what it has seen, reads those below 25 of the others, and remembers what it was asked."""
 
     def __init__(self) -> None:
         self.known: dict[int, int] = {}
         self.asked: list[int] = []
 
-    def train(self, X: Any, labels: Any) -> Any:
-        yours = f"{len(X)} pictures, {len(labels)} labels"
-        wrong_if(len(X) != len(labels), "train gets a label for each picture", yours)
+    def train(self, X, labels):
+        sizes = f"{len(X)} pictures, {len(labels)} labels"
+        wrong_if(len(X) != len(labels), "train gets a label for each picture", sizes)
         numbers = [int(x[0, 0, 0]) for x in X]
         others = any(int(label) != number % 10 for number, label in zip(numbers, labels))
         wrong_if(others, "train gets labels of other pictures: the same rows of X and of labels")
         self.known.update(zip(numbers, map(int, labels)))
         return self.model
 
-    def model(self, X: Any) -> Any:
+    def model(self, X):
         numbers = [int(x[0, 0, 0]) for x in X]
         self.asked += numbers
         said = [self.known.get(number, (number + (number >= 25)) % 10) for number in numbers]
@@ -135,7 +104,7 @@ class _Heart:
 
 
 @exercise("15.3", "an honest accuracy", look_at="which rows does train get, which ones does the model get?")
-def accuracy_of(accuracy_of: Any) -> str:
+def accuracy_of(accuracy_of):
     X = np.zeros((50, 8, 8, 1), np.float32)
     X[:, 0, 0, 0] = np.arange(50)  # the picture's number
     labels = np.arange(50) % 10
@@ -146,25 +115,21 @@ def accuracy_of(accuracy_of: Any) -> str:
     wrong_if(not asked, "the model wasn't asked anything: model(X) with the other part gives its scores")
     both = known & asked
     yours = f"{len(known)} learned, {len(asked)} asked, {len(both)} in both"
-    slips = {
+    refuse({
         "it's asked about exactly what it learned from. By heart is enough for 1.00": asked == known,
         "it has learned from all that it's asked about: keep a part away from train": both == asked,
         "some of what it's asked about, it has learned from": both,
-    }
-    refuse(slips, yours, "0 in both")
+    }, yours, "0 in both")  # fmt: skip
     words = "it learns from the small part and is tested on the large one: the other way round"
     wrong_if(len(known) < len(asked), words, yours)
-    in_a_row = max(asked) - min(asked) < len(asked)
     words = "they aren't shuffled: data may be sorted, by writer for example"
-    wrong_if(in_a_row, words, f"asked about pictures {min(asked)} to {max(asked)}", "rng.permutation(…)")
+    pictures = f"asked about pictures {min(asked)} to {max(asked)}"
+    wrong_if(max(asked) - min(asked) < len(asked), words, pictures, "rng.permutation(…)")
     wrong_if(not is_number(found), "accuracy_of returns a number, the share of right ones", shown(found))
     right = np.mean([number < 25 for number in heart.asked])
     words = "the model was asked about the right pictures, but the share is another one: are these their labels?"
     wrong_if(abs(float(found) - right) > 1e-6, words, f"{float(found):.2f}", f"{right:.2f}")
     return f"learned from {len(known)} pictures, asked about {len(asked)} others: {right:.2f}, not 1.00"
-
-
-_NONE = "none of these"
 
 
 def _row(first: float, second: float, rest: float, digit: int) -> list[float]:
@@ -173,24 +138,21 @@ def _row(first: float, second: float, rest: float, digit: int) -> list[float]:
     return scores
 
 
-_ROWS = np.array(
-    [
-        _row(12.0, 3.0, 0.0, 7),  # sure
-        _row(0.4, 0.3, 0.2, 0),  # anything
-        _row(12.0, 11.9, 0.0, 4),  # 4 or 5
-        _row(-5.0, -14.0, -20.0, 2),  # sure, though all scores are negative
-        _row(3.0, 0.0, 0.0, 9),  # about 0.69
-    ],
-    np.float32,
-)
-
-
-_EXACT = np.array([_row(60.0, 0.0, 0.0, 5), _row(0.4, 0.3, 0.2, 0)], np.float32)  # the first share is 1, not a bit less
+_ROWS = [
+    _row(12.0, 3.0, 0.0, 7),  # sure
+    _row(0.4, 0.3, 0.2, 0),  # anything
+    _row(12.0, 11.9, 0.0, 4),  # 4 or 5
+    _row(-5.0, -14.0, -20.0, 2),  # sure, though all scores are negative
+    _row(3.0, 0.0, 0.0, 9),  # about 0.69
+]
+_EXACT = [_row(60.0, 0.0, 0.0, 5), _row(0.4, 0.3, 0.2, 0)]  # the first share is 1, not a bit less
+_NONE = "none of these"
 
 
 @exercise("15.4", "none of these", look_at="fl.softmax(scores): shares of 1, a row for each picture")
-def answers(answers: Any) -> str:
-    for least, rows in ((0.6, _ROWS), (0.9, _ROWS), (1.0, _EXACT)):
+def answers(answers):
+    for least, scores in ((0.6, _ROWS), (0.9, _ROWS), (1.0, _EXACT)):
+        rows = np.array(scores, np.float32)
         shares = np.asarray(fl.softmax(rows))
         right = [int(np.argmax(row)) if np.max(row) >= least else _NONE for row in shares]
         given = answers(rows.copy(), least)
@@ -204,10 +166,10 @@ def answers(answers: Any) -> str:
     return "sure of 3 pictures with 0.6, of 2 with 0.9; of the others it says that they're none of these"
 
 
-def _wrong(one: Any, wanted: Any, share: float, score: float, least: float) -> None:
+def _wrong(one, wanted, share, score, least):
     case = f"the largest score is {score:g}, its share {share:.2f}, and least is {least:g}"
     is_digit = isinstance(one, (int, np.integer)) and not isinstance(one, bool) and 0 <= one <= 9
-    slips = {
+    refuse({
         "a digit is a number, 7 and not '7'": isinstance(one, str) and one.isdigit(),
         "an answer is a digit, or, if no share is large enough, these three words": not is_digit and one != _NONE,
         "that's another digit: the one with the largest score": is_digit and isinstance(wanted, int),
@@ -215,5 +177,4 @@ def _wrong(one: Any, wanted: Any, share: float, score: float, least: float) -> N
         f"{case}: enough for an answer, since at least {least:g} may be {least:g} itself":
             one == _NONE and share == least,
         f"{case}: {'too little' if wanted == _NONE else 'enough'} for an answer": True,
-    }  # fmt: skip
-    refuse(slips, repr(one), repr(wanted))
+    }, repr(one), repr(wanted))  # fmt: skip

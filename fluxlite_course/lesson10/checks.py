@@ -1,9 +1,5 @@
 """Lesson 16, sequences: checks."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 import fluxlite as fl
@@ -12,38 +8,26 @@ from ..kit.exercises import NotRight, exercise
 from ..kit.vocabulary import described, expect, on_cpu, refuse, same, wrong_if
 
 
-def _numbers(seed: int, *shape: int) -> Any:
+def _numbers(seed, *shape):
     return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
 
 
-def _pieces(rnn: Any, head: Any, x: Any, y: Any, length: int, start: Any, cut: Any, out: Any = lambda h: h) -> list:
-    """The sum of squared errors of each piece. `start` and `cut` change the state, `out` the outputs."""
+def _pieces(rnn, head, x, y, anew=False, cut=lambda state: state):
+    """The sum of squared errors of each piece of 4 steps. With `anew` each begins with an empty memory."""
     state, sums = fl.initialstates(rnn), []
-    for begin in range(0, x.shape[1], length):
-        h, state = rnn(x[:, begin : begin + length], cut(start(state, rnn)))
-        sums.append(np.sum((head(out(h)) - y[:, begin : begin + length]) ** 2))
+    for begin in range(0, x.shape[1], 4):
+        h, state = rnn(x[:, begin : begin + 4], cut(fl.initialstates(rnn) if anew else state))
+        sums.append(np.sum((head(h) - y[:, begin : begin + 4]) ** 2))
     return sums
 
 
-def _goes_on(state: Any, rnn: Any) -> Any:
-    return state
-
-
-def _anew(state: Any, rnn: Any) -> Any:
-    return fl.initialstates(rnn)
-
-
-def _same(x: Any) -> Any:
-    return x
-
-
 @exercise("16.1", "a history cut short", look_at="section 4: what is handed on from piece to piece, and what isn't")
-def loss_in_pieces(loss_in_pieces: Any) -> str:
+def loss_in_pieces(loss_in_pieces):
     random = np.random.default_rng(16)
     rnn = fl.gpu(fl.LSTM(1, 4, return_state=True, init_recurrent_kernel=fl.orthogonal, rng=random))
     head, x, y = fl.gpu((fl.Dense(4, 1, rng=random), _numbers(1, 3, 11, 1), _numbers(2, 3, 11, 1)))
 
-    def one_number(rnn: Any, head: Any) -> Any:
+    def one_number(rnn, head):
         found = loss_in_pieces(rnn, head, x, y, 4)
         words = "loss_in_pieces returns one number, the mean squared error"
         wrong_if(getattr(found, "shape", None) != (), words, described(found))
@@ -57,13 +41,11 @@ def loss_in_pieces(loss_in_pieces: Any) -> str:
         words = "an LSTM's state is a tuple of two arrays, so it has no data; stop_gradient cuts both"
         raise NotRight(words, f"the error says: {error}", "stop_gradient(state)") from None
     # by cpu: a float of an array on the GPU would print a line about waiting, as if the learner's code had waited
-    sums = [float(part) for part in fl.cpu(_pieces(rnn, head, x, y, 4, _goes_on, _same))]
-    anew = sum(float(part) for part in fl.cpu(_pieces(rnn, head, x, y, 4, _anew, _same)))
-    size, loss = 3 * 11, float(fl.cpu(found))
-    right = sum(sums) / size
+    sums, anew = ([float(part) for part in fl.cpu(_pieces(rnn, head, x, y, empty))] for empty in (False, True))
+    size, loss, right = y.size, float(fl.cpu(found)), sum(sums) / y.size
     slips = {
         "that's the sum of the squared errors; the mean divides it by their number": sum(sums),
-        "each piece begins with an empty memory: give rnn the state that the last piece left": anew / size,
+        "each piece begins with an empty memory: give rnn the state that the last piece left": sum(anew) / size,
         "only the last piece counts: add each piece's errors to total": sums[-1] / size,
         "only the first piece counts: add each piece's errors to total": sums[0] / size,
         "a mean of means: total sums the squared errors, and the last line divides by their number":
@@ -72,36 +54,28 @@ def loss_in_pieces(loss_in_pieces: Any) -> str:
     }  # fmt: skip
     expect(loss, right, "that isn't the mean squared error over all steps", slips, yours=f"a loss of {loss:.4f}",
            expected=f"{right:.4f}, as in one piece: only the gradient differs", rtol=1e-4, atol=1e-8)  # fmt: skip
-    _right_history(grads[0], rnn, head, x, y)
-    return "the same loss as in one go, and the gradient ends where a piece begins"
 
+    def gradient(**how):
+        return _flat(fl.gradient(lambda rnn: sum(_pieces(rnn, head, x, y, **how)) / y.size, rnn)[0])
 
-def _right_history(found: Any, rnn: Any, head: Any, x: Any, y: Any) -> None:
-    """Is `found`, the gradient of `rnn`, that of a history cut at each piece?"""
-
-    def gradient(cut: Any) -> Any:
-        def loss(rnn: Any) -> Any:
-            return sum(_pieces(rnn, head, x, y, 4, _goes_on, cut)) / y.size
-
-        return _flat(fl.gradient(loss, rnn)[0])
-
-    right, yours = gradient(fl.stop_gradient), np.zeros(0) if found is None else _flat(found)
+    right, yours = gradient(cut=fl.stop_gradient), np.zeros(0) if grads[0] is None else _flat(grads[0])
     none = yours.shape != right.shape or not np.any(yours)
     wrong_if(none, "no gradient reaches rnn: stop_gradient belongs round the state only, not round the outputs")
     words = "the loss is right, but the gradient still goes back to the first step: cut the state's history"
-    through = "a gradient through all 11 steps", "a gradient through at most 4"
-    wrong_if(same(yours, gradient(_same), 1e-3, 1e-6) and not same(yours, right, 1e-3, 1e-6), words, *through)
+    whole = same(yours, gradient(), 1e-3, 1e-6) and not same(yours, right, 1e-3, 1e-6)
+    wrong_if(whole, words, "a gradient through all 11 steps", "a gradient through at most 4")
     words = "the loss is right, but not its gradient: inside a piece nothing is cut, between pieces all of the state is"
     expect(yours, right, words, yours=f"a gradient of length {np.linalg.norm(yours):.4f}",
            expected=f"{np.linalg.norm(right):.4f}", rtol=1e-3, atol=1e-6)  # fmt: skip
+    return "the same loss as in one go, and the gradient ends where a piece begins"
 
 
-def _flat(grads: Any) -> Any:
+def _flat(grads):
     return fl.cpu(fl.destructure(grads)[0])
 
 
 @exercise("16.2", "an exploding gradient, clipped", look_at="section 5: multiply all by one factor")
-def clipped(clipped: Any) -> str:
+def clipped(clipped):
     random = np.random.default_rng(2)
     model = fl.gpu(fl.Chain(fl.RNN(2, 3, rng=random), fl.Dense(3, 1, rng=random)))
     x = fl.gpu(_numbers(3, 4, 5, 2))
@@ -114,7 +88,7 @@ def clipped(clipped: Any) -> str:
     return "a long gradient is shortened as a whole, and a short one stays as it is"
 
 
-def _right_length(found: Any, direction: Any, length: float, largest: float, given: Any) -> None:
+def _right_length(found, direction, length, largest, given):
     case = f"a gradient of length {length:g}, clipped to at most {largest:g}"
     hint = ". rebuild makes one from the row" if getattr(found, "ndim", 0) == 1 else ""
     words = f"clipped must return a tree like the one it got{hint}"
@@ -127,20 +101,19 @@ def _right_length(found: Any, direction: Any, length: float, largest: float, giv
     now, factor = float(np.linalg.norm(values)), float(values @ direction)
     elsewhere = not same(values, direction * factor, atol=1e-4 * max(1.0, now))
     twice = abs(now - largest / length) < 1e-3 * largest / length
-    slips = {
-        "it points elsewhere now. Multiply all numbers by the same factor": elsewhere,
-        "a short gradient stays as it is": length <= largest,
-        "it's as long as before": abs(now - length) < 1e-3,
-        "the factor is largest / length, and it multiplies the gradient once": twice,
-        "its length is another one": True,
-    }
-    refuse({f"{case}: {words}": made for words, made in slips.items()}, f"length {now:.4g}", f"length {right:g}")
+    refuse({
+        f"{case}: it points elsewhere now. Multiply all numbers by the same factor": elsewhere,
+        f"{case}: a short gradient stays as it is": length <= largest,
+        f"{case}: it's as long as before": abs(now - length) < 1e-3,
+        f"{case}: the factor is largest / length, and it multiplies the gradient once": twice,
+        f"{case}: its length is another one": True,
+    }, f"length {now:.4g}", f"length {right:g}")  # fmt: skip
 
 
-def _ahead(rnn: Any, head: Any, x: Any, known: int, wiped: bool = False, own: Any = lambda p, t: p[-1]) -> Any:
+def _ahead(rnn, head, x, known, wiped=False, own=lambda p, t: p[-1]):
     """The right answer, or a slip: `wiped` empties the memory, `own` chooses another input for the later steps."""
-    state: Any = None
-    found: list[Any] = []
+    state = None
+    found: list = []
     for t in range(len(x)):
         h, state = rnn.cell(x[t] if t < known else own(found, t), None if wiped else state)
         found.append(head(h))
@@ -148,14 +121,13 @@ def _ahead(rnn: Any, head: Any, x: Any, known: int, wiped: bool = False, own: An
 
 
 @exercise("16.3", "on its own", look_at="section 6: read, write, and what write reads")
-def ahead(ahead: Any) -> str:
+def ahead(ahead):
     random = np.random.default_rng(3)
     rnn, head, x = fl.gpu((fl.RNN(1, 4, rng=random), fl.Dense(4, 1, rng=random), _numbers(4, 8, 1)))
     for known in (8, 3, 1):
         found, right = ahead(rnn, head, x, known), fl.cpu(_ahead(rnn, head, x, known))
-        hidden = getattr(found, "shape", None) == (8, 4)
         words = "h is the memory; the prediction, one number, is head(h)"
-        wrong_if(hidden, words, "shape (8, 4)", "shape (8, 1)")
+        wrong_if(getattr(found, "shape", None) == (8, 4), words, "shape (8, 4)", "shape (8, 1)")
         slips = {
             "the memory is empty at each step: hand the state on": _ahead(rnn, head, x, known, wiped=True),
             "it still sees the true points after the known ones": _ahead(rnn, head, x, 8),
@@ -177,20 +149,21 @@ def ahead(ahead: Any) -> str:
     return "with known=8 that's teacher forcing, and with known=1 it's on its own from the second step"
 
 
-def _memories(cell: Any, x: Any, hoist: bool, activation: Any = np.tanh, keep: bool = True, biases: int = 1) -> Any:
+def _memories(cell, x, hoist, activation=np.tanh, keep=True, bias=None):
     """The right answer with and without hoisting, and with slips."""
-    h, found = np.zeros_like(x, shape=(x.shape[0], cell.Wh.shape[1])), []
-    products: Any = x @ cell.Wi.T + cell.bias if hoist else None
+
+    def of_input(x):
+        return x @ cell.Wi.T + (cell.bias if bias is None else bias)
+
+    found: list = []
+    h, products = np.zeros_like(x, shape=(x.shape[0], cell.Wh.shape[1])), of_input(x) if hoist else x
     for t in range(x.shape[1]):
-        of_input = products[:, t] if hoist else x[:, t] @ cell.Wi.T + cell.bias
-        sums = of_input + h @ cell.Wh.T
-        new = activation(sums if biases == 1 else sums + (biases - 1) * cell.bias)
-        h = new if keep else h
-        found.append(new)
+        found.append(activation((products[:, t] if hoist else of_input(x[:, t])) + h @ cell.Wh.T))
+        h = found[-1] if keep else h
     return np.stack(found, axis=1)
 
 
-def _first_wrong(found: Any, right: Any, steps: int = 0) -> int:
+def _first_wrong(found, right, steps=0):
     """The first step with another value than the right one. `steps` is their axis."""
     if np.shape(found) != right.shape:
         return 0
@@ -201,12 +174,12 @@ def _first_wrong(found: Any, right: Any, steps: int = 0) -> int:
 class _Sealed(fl.RNNCell):
     """A cell that refuses to be called, since the learner writes the loop."""
 
-    def __call__(self, x: Any, state: Any = None) -> Any:
+    def __call__(self, x, state=None):
         raise NotRight("the cell was called; this time, write the loop yourself, with its Wi, Wh and bias")
 
 
 @exercise("16.4", "hoisted", look_at="section 7: step_by_step and hoisted, and r.by_line() of a receipt")
-def memories(memories: Any) -> str:
+def memories(memories):
     cell = _Sealed.of(_numbers(5, 6, 3), _numbers(6, 6, 6) / 4, _numbers(7, 6))
     cell, x = fl.gpu((cell, _numbers(8, 4, 30, 3)))
     right = fl.cpu(_memories(cell, x, hoist=True))
@@ -215,8 +188,8 @@ def memories(memories: Any) -> str:
     slips = {
         "the memory is the same at each step: h @ cell.Wh.T needs the new h, so it stays in the loop":
             _memories(cell, x, hoist=True, keep=False),
-        "the bias is added twice": _memories(cell, x, hoist=True, biases=2),
-        "the bias is missing": _memories(cell, x, hoist=True, biases=0),
+        "the bias is added twice": _memories(cell, x, hoist=True, bias=2 * cell.bias),
+        "the bias is missing": _memories(cell, x, hoist=True, bias=0),
         "tanh is missing": _memories(cell, x, hoist=True, activation=lambda s: s),
     }  # fmt: skip
     step = _first_wrong(found, right, steps=1)
@@ -232,7 +205,7 @@ def memories(memories: Any) -> str:
     return f"the same memories with {launches} launches in place of {slow}"
 
 
-def _launches(cell: Any, x: Any, hoist: bool) -> int:
+def _launches(cell, x, hoist):
     with fl.receipt() as r:
         _memories(cell, x, hoist)
     return r.launches or 0

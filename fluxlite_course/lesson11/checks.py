@@ -1,10 +1,6 @@
 """Lesson 09, feeding data: checks."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -14,57 +10,53 @@ from fluxlite import simulate_gpu
 from ..kit.exercises import NotRight, exercise
 from ..kit.vocabulary import expect, number, on_cpu, refuse, returned, wrong_if
 
+MB = 10**6
+
 
 @exercise("09.1", "batches and copies, predicted", look_at="sections 2 and 4: the last batch, and what each way copies")
-def batches_and_copies(batches: Any, copies_of_gpu_loader: Any, copies_of_all_first: Any) -> str:
+def batches_and_copies(batches, copies_of_gpu_loader, copies_of_all_first):
     data = np.zeros((1438, 2), np.float32), np.zeros((1438, 1), np.float32)
-    options: dict[str, Any] = {"batchsize": 100, "shuffle": True, "rng": 0}
+    options: dict = {"batchsize": 100, "shuffle": True, "rng": 0}
     count = len(fl.DataLoader(data, **options))
     each = _copies(lambda: fl.gpu(fl.DataLoader(data, **options)))
     first = _copies(lambda: fl.DataLoader(fl.gpu(data), **options))
     left = {"14 batches leave 38 observations over, which make a batch of their own": count - 1}
     expect(number(batches, "batches"), count, "not that many batches", left, yours=batches,
            expected="1,438 observations, at most 100 in each")  # fmt: skip
-    slips = {
+    given, yours = number(copies_of_gpu_loader, "the number of copies"), copies_of_gpu_loader
+    expect(given, each, "not that many copies by gpu(loader)", {
         "a batch is two arrays, x and y; and there are three epochs": count,
         "that is one epoch; there are three": count * 2,
         "a batch is two arrays, x and y: two copies": count * 3,
         "that is the other way; gpu(loader) copies each batch, in each epoch again": first,
-    }
-    given, yours = number(copies_of_gpu_loader, "the number of copies"), copies_of_gpu_loader
-    expect(given, each, "not that many copies by gpu(loader)", slips, yours=f"{yours} copies by gpu(DataLoader(…))",
-           expected="batches × arrays × epochs")  # fmt: skip
-    slips = {
+    }, yours=f"{yours} copies by gpu(DataLoader(…))", expected="batches × arrays × epochs")  # fmt: skip
+    given, yours = number(copies_of_all_first, "the number of copies"), copies_of_all_first
+    expect(given, first, "not that many copies by the other way", {
         "X and Y are two copies; but each epoch's order, which the host draws, has to travel too": 2,
         "the three orders are counted; X and Y have to get there too": 3,
         "X and Y travel once, not in each epoch; what does travel in each epoch?": 6,
         "X and Y travel once, not in each epoch": 9,
         "the batches are made on the GPU, so they don't travel": each,
-    }
-    given, yours = number(copies_of_all_first, "the number of copies"), copies_of_all_first
-    expect(given, first, "not that many copies by the other way", slips, expected="all data, and three orders",
-           yours=f"{yours} copies by DataLoader(gpu((X, Y)), …)")  # fmt: skip
+    }, expected="all data, and three orders", yours=f"{yours} copies by DataLoader(gpu((X, Y)), …)")  # fmt: skip
     return f"{count} batches; {each} copies, 2 for each batch; or {first}: X, Y and three orders"
 
 
-def _copies(make: Callable[[], Any]) -> int:
+def _copies(make):
     with fl.receipt() as r:
         batches = make()
-        for _ in range(3):
-            for _ in batches:
-                pass
+        for _ in itertools.chain(batches, batches, batches):
+            pass
     return r.host_to_device.count
 
 
 @exercise("09.2", "each number travels once", look_at="the receipt of one epoch: bytes to the GPU")
-def train_epoch(train_epoch: Any) -> str:
+def train_epoch(train_epoch):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((150, 6)).astype(np.float32)
     Y = fl.onehotbatch(rng.integers(0, 3, 150), range(3))
     made = fl.Chain(fl.Dense(6, 3, rng=rng))
     model = fl.gpu(made)
-    opt_state = fl.setup(fl.Descent(0.3), model)
-    kept = X.copy(), Y.copy()
+    opt_state, kept = fl.setup(fl.Descent(0.3), model), (X.copy(), Y.copy())
     with fl.receipt() as r:
         try:
             train_epoch(model, opt_state, X, Y)
@@ -74,28 +66,26 @@ def train_epoch(train_epoch: Any) -> str:
             raise
     wrong_if(not all(map(np.array_equal, (X, Y), kept)), "your function changed the data it was given")
     batches = [slice(0, 64), slice(64, 128), slice(128, 150)]
-    learned = {
+    slips = {words: _steps(made, X, Y, slices) for words, slices in {
         "the model that you were given hasn't learned: its weights are as before": [],
         "the last, smaller batch is left out": batches[:2],
         "one step with all the data: where are the batches?": [slice(None)],
         "it learns from the first batch only: does something end the loop?": batches[:1],
-    }
-    slips = {words: _steps(made, X, Y, slices) for words, slices in learned.items()}
+    }.items()}  # fmt: skip
     words = "the model has learned something else than the loop above: take the same batches, in the same order"
     expect(fl.cpu(model)[0].weight, _steps(made, X, Y, batches), words, slips, atol=1e-4, yours="", expected="")
-    large = f"{r.device_to_host.bytes:,} bytes back"
-    wrong_if(r.device_to_host.bytes > 100, "something large comes back to the host", large, "nothing")
-    travelled, needed, copies = r.host_to_device.bytes, X.nbytes + Y.nbytes, r.host_to_device.count
+    back, travelled, copies = r.device_to_host.bytes, r.host_to_device.bytes, r.host_to_device.count
+    wrong_if(back > 100, "something large comes back to the host", f"{back:,} bytes back", "nothing")
+    needed = X.nbytes + Y.nbytes
     which = "X" if travelled > needed + 1.5 * X.nbytes else "Y"
-    slips = {
+    refuse({
         "all the data travels for each batch: gpu(X)[…] moves X, and then cuts": travelled >= 3 * needed,
         f"{which} still travels as a whole for each batch": travelled > 1.2 * needed,
-    }
-    refuse(slips, f"{travelled:,} bytes to the GPU, in {copies} copies", f"{needed:,} bytes")
+    }, f"{travelled:,} bytes to the GPU, in {copies} copies", f"{needed:,} bytes")  # fmt: skip
     return f"the same steps; the check's own small data set travels once: {travelled:,} bytes, in {copies} copies"
 
 
-def _steps(made: Any, X: Any, Y: Any, slices: list[slice]) -> Any:
+def _steps(made, X, Y, slices):
     """The weights after these steps."""
     model = fl.fmap(lambda x: x.copy() if isinstance(x, np.ndarray) else x, made)
     opt_state = fl.setup(fl.Descent(0.3), model)
@@ -106,29 +96,29 @@ def _steps(made: Any, X: Any, Y: Any, slices: list[slice]) -> Any:
 
 
 @exercise("09.3", "a loader in five lines", look_at="one order for the whole epoch, used for X and for Y")
-def my_batches(my_batches: Any) -> str:
+def my_batches(my_batches):
     X = np.arange(20, dtype=np.float32).reshape(10, 2)  # observation i is [2i, 2i + 1], and its label is i
     Y = np.arange(10)
     rng = np.random.default_rng(1)
     orders = [_epoch(my_batches, X, Y, 4, rng) for _ in range(3)]
     words = "your function changed the data it was given: take rows out of it, and leave it as it is"
     wrong_if(not np.array_equal(X.ravel(), np.arange(20)) or not np.array_equal(Y, np.arange(10)), words)
-    sorted_, words = list(range(10)), "nothing is shuffled: the epoch has the order of the data"
-    wrong_if(all(order == sorted_ for order in orders), words, orders[0], "a random order")
-    equal = orders[0] == orders[1] == orders[2]
+    words = "nothing is shuffled: the epoch has the order of the data"
+    wrong_if(all(order == sorted(order) for order in orders), words, orders[0], "a random order")
     words = "every epoch has the same order; draw it inside, from the rng you're given"
+    equal = orders[0] == orders[1] == orders[2]
     wrong_if(equal, words, f"{orders[0]}, and again {orders[1]}", "a new order at each call")
     again = _epoch(my_batches, X, Y, 4, np.random.default_rng(1))
     words = "the same seed gives other orders: draw from rng, and from nothing else"
     wrong_if(again != orders[0], words, again, orders[0])
     whole = all(max(map(abs, np.diff(sorted(order[:4])))) == 1 for order in orders)
     wrong_if(whole, "only whole batches change places; inside, the order is that of the data", orders)
-    _epoch(my_batches, X, Y, 5, rng)
-    _epoch(my_batches, X, Y, 64, rng)
+    for batchsize in (5, 64):
+        _epoch(my_batches, X, Y, batchsize, rng)
     return "each observation once, with its label, in a new order each epoch; the last batch is smaller"
 
 
-def _epoch(my_batches: Any, X: Any, Y: Any, batchsize: int, rng: Any) -> list[int]:
+def _epoch(my_batches, X, Y, batchsize, rng):
     """The labels in the order that they came in. Raises if the epoch isn't correct."""
     made = my_batches(X, Y, batchsize, rng)
     words = "a loop can't go through what my_batches gives"
@@ -140,29 +130,23 @@ def _epoch(my_batches: Any, X: Any, Y: Any, batchsize: int, rng: Any) -> list[in
         _right_pair(pair)
     labels = [int(label) for _, y in found for label in y]
     for label in sorted({label for label in labels if labels.count(label) > 1})[:1]:
-        words = f"observation {label} comes {labels.count(label)} times: draw an order, not numbers"
-        raise NotRight(words, labels)
+        raise NotRight(f"observation {label} comes {labels.count(label)} times: draw an order, not numbers", labels)
     sizes = [len(y) for _, y in found]
     wanted = [len(part) for part in np.split(Y, range(batchsize, 10, batchsize))]
     missing = len(set(range(10)) - set(labels))
-    slips = {
+    refuse({
         "the observations that don't fill a batch are left out": missing and missing == 10 % batchsize,
         "some are missing": missing,
-    }
-    refuse(slips, f"batches of {sizes}", f"batches of {wanted}")
-    moved = sizes != wanted and sorted(sizes) == sorted(wanted)
-    slips = {
-        "the small batch is not the last one: do whole batches change places?": moved,
+    }, f"batches of {sizes}", f"batches of {wanted}")  # fmt: skip
+    refuse({
+        "the small batch is not the last one: do whole batches change places?":
+            sizes != wanted and sorted(sizes) == sorted(wanted),
         "the batches have other sizes": sizes != wanted,
-    }
-    refuse(slips, sizes, wanted)
+    }, sizes, wanted)  # fmt: skip
     return labels
 
 
-MB = 10**6
-
-
-def _right_pair(pair: Any) -> None:
+def _right_pair(pair):
     what = f"a tuple of {len(pair)}" if isinstance(pair, tuple) else f"of type {type(pair).__name__}"
     words = "a batch is a pair, (x, y)"
     wrong_if(not isinstance(pair, (tuple, list)) or len(pair) != 2, words, what, "yield x, y")
@@ -180,7 +164,7 @@ def _right_pair(pair: Any) -> None:
 
 
 @exercise("09.4", "move first if it fits", look_at="the rule of thumb, and what float64 becomes on the way")
-def loader_for(loader_for: Any) -> str:
+def loader_for(loader_for):
     for what, features, dtype, first in (
         ("small data", 250, np.float32, True),
         ("data larger than the GPU", 2000, np.float32, False),
@@ -189,35 +173,31 @@ def loader_for(loader_for: Any) -> str:
         ("float64 data, of half the bytes on the GPU", 400, np.float64, True),
         ("data of exactly half of what's free", 490, np.float32, True),
     ):
-        _check_way(loader_for, what, (1000, features), dtype, 4 * MB, first)
+        X, Y, free = np.ones((1000, features), dtype), np.ones((1000, 10), dtype), 4 * MB
+        X[:, 0] = np.arange(1000)
+        there = f"{4 * X.size / MB:g} on the GPU, Y 0.04; {free / MB:g} MB free"
+        about = f"{what}: X has {X.nbytes / MB:g} MB on the host, {there}"
+        with simulate_gpu(False), simulate_gpu(like="NVIDIA T4", memory=free + MB), fl.receipt() as r:
+            try:
+                batches = returned(loader_for(X, Y, 100, free), "loader_for", "the loader: return it")
+                orders = [[_checked_batch(batch, about) for batch in batches] for _ in range(2)]
+            except MemoryError:
+                raise NotRight("the GPU is out of memory", about, "each batch when its turn comes") from None
+        numbers = np.concatenate([np.concatenate(order) for order in orders])
+        once = sorted(numbers) == sorted([*range(1000)] * 2)
+        wrong_if(not once, "an epoch's batches don't have each observation once", about)
+        unshuffled = all(np.array_equal(np.concatenate(order), np.arange(1000)) for order in orders)
+        wrong_if(unshuffled, "the loader doesn't shuffle", "the order of the data", "shuffle=True")
+        count = f"{len(orders[0])} batches of 1,000"
+        wrong_if(len(orders[0]) != 10, "the batches don't have batchsize observations", count, "10")
+        moved_first = r.host_to_device.count < 10
+        yours = "it was moved first" if moved_first else "each batch travels by itself"
+        half = f"{4 * (X.size + Y.size) / MB:g} MB there, {free / 2 / MB:g} MB is half"
+        wrong_if(moved_first != first, about, yours, half)
     return "moved first where it fits into half of what's free, batch by batch where it doesn't"
 
 
-def _check_way(loader_for: Any, what: str, shape: tuple, dtype: Any, free: int, first: bool) -> None:
-    X, Y = np.ones(shape, dtype), np.ones((shape[0], 10), dtype)
-    X[:, 0] = np.arange(shape[0])
-    there = f"{4 * X.size / MB:g} on the GPU, Y 0.04; {free / MB:g} MB free"
-    about = f"{what}: X has {X.nbytes / MB:g} MB on the host, {there}"
-    with simulate_gpu(False), simulate_gpu(like="NVIDIA T4", memory=free + MB), fl.receipt() as r:
-        try:
-            batches = returned(loader_for(X, Y, 100, free), "loader_for", "the loader: return it")
-            orders = [[_checked_batch(batch, about) for batch in batches] for _ in range(2)]
-        except MemoryError:
-            raise NotRight("the GPU is out of memory", about, "each batch when its turn comes") from None
-    numbers = np.concatenate([np.concatenate(order) for order in orders])
-    once = sorted(numbers) == sorted([*range(shape[0])] * 2)
-    wrong_if(not once, "an epoch's batches don't have each observation once", about)
-    unshuffled = all(np.array_equal(np.concatenate(order), np.arange(shape[0])) for order in orders)
-    wrong_if(unshuffled, "the loader doesn't shuffle", "the order of the data", "shuffle=True")
-    count = f"{len(orders[0])} batches of 1,000"
-    wrong_if(len(orders[0]) != 10, "the batches don't have batchsize observations", count, "10")
-    moved_first = r.host_to_device.count < 10
-    yours = "it was moved first" if moved_first else "each batch travels by itself"
-    half = f"{4 * (X.size + Y.size) / MB:g} MB there, {free / 2 / MB:g} MB is half"
-    wrong_if(moved_first != first, about, yours, half)
-
-
-def _checked_batch(batch: Any, about: str) -> Any:
+def _checked_batch(batch, about):
     pair = isinstance(batch, tuple) and len(batch) == 2
     wrong_if(not pair, "a batch is a pair, (x, y)", type(batch).__name__, about)
     wrong_if(any(map(on_cpu, batch)), "the batches come out on the host", about, "arrays on the GPU")

@@ -1,11 +1,7 @@
 """Lesson 11, several GPUs and hidden GPUs: checks."""
 
-from __future__ import annotations
-
 import contextlib
 import os
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +13,7 @@ from ..kit.vocabulary import expect, on_cpu, refuse, returned, same, wrong_if
 
 
 @contextlib.contextmanager
-def _two_cards() -> Iterator[list[Any]]:
+def _two_cards():
     """Two simulated cards, even if CUDA_VISIBLE_DEVICES hides some."""
     hidden = os.environ.pop("CUDA_VISIBLE_DEVICES", None)
     try:
@@ -41,24 +37,18 @@ _WHY_NOT = {
 
 
 @exercise("11.1", "where is what", look_at="fl.cuda.device(b), or b alone in a cell: its place stands behind it")
-def where_is_what(b: Any, c: Any, d: Any, e: Any) -> str:
-    with _two_cards() as (_, device1):
-        a = np.ones(3, np.float32)
-        right = {"b": device1(a)}
-        with fl.cuda.using(1):
-            right["c"] = fl.gpu(a)
-        right["d"] = fl.gpu(right["b"])
-        right["e"] = fl.cpu(right["b"])
-        places = {name: _place(fl.device_of(x)) for name, x in right.items()}
-    for name, answer in {"b": b, "c": c, "d": d, "e": e}.items():
-        place, yours = _place(answer), f"{name} = {answer!r}"
-        wrong_if(place not in ("0", "1", "cpu"), f'{name}: write 0, 1 or "CPU"', yours)
-        wrong_if(place != places[name], f"{name}: {_WHY_NOT.get((name, place))}", yours)
+def where_is_what(b, c, d, e):
+    for name, answer, right in (("b", b, "1"), ("c", c, "1"), ("d", d, "0"), ("e", e, "cpu")):
+        place = _place(answer)
+        refuse({
+            f'{name}: write 0, 1 or "CPU"': place not in ("0", "1", "cpu"),
+            f"{name}: {_WHY_NOT.get((name, place))}": place != right,
+        }, f"{name} = {answer!r}")  # fmt: skip
     spelled = '. In a program it\'s written "CPU"' if isinstance(e, str) and e != "CPU" else ""
     return f"card 1, card 1, card 0, host: gpu follows the current card, device1 doesn't{spelled}"
 
 
-def _place(answer: Any) -> str:
+def _place(answer):
     """``"0"``, ``"1"`` or ``"cpu"``, for a number, a text or a device."""
     if isinstance(answer, fl.Device):
         return "cpu" if answer.backend == "CPU" else str(answer.index)
@@ -66,8 +56,11 @@ def _place(answer: Any) -> str:
     return "cpu" if word in ("host", "the host") else word
 
 
+_LAYER = 64 * 64 * 4 + 512  # a layer's bytes on a card: the weight, and the bias in the smallest unit of memory
+
+
 @exercise("11.2", "a model on two cards", look_at="what first and second are in section 3, and what the call did")
-def split(split: Any) -> str:
+def split(split):
     rng = np.random.default_rng(0)
     model = fl.Chain(*(fl.Dense(64, 64, np.tanh, rng=rng) for _ in range(4)))
     x = rng.standard_normal((8, 64)).astype(np.float32)
@@ -82,7 +75,15 @@ def split(split: Any) -> str:
         wrong_if(not callable(run), words, yours, "a function, or a Chain")
         changed = any(fl.device_of(leaf) is not None and not on_cpu(leaf) for leaf in fl.leaves(model))
         wrong_if(changed, "the model you were given was changed; moving makes a new one, so keep that")
-        _check_halves(held, moves.host_to_device.count)
+        # We look only at the bytes on the cards.
+        layers, full = [round(nbytes / _LAYER, 1) for nbytes in held], int(held[0] == 0)
+        refuse({
+            "the weights were copied, and none is on the cards in devices: is it devices[0], not device0, and kept?":
+                moves.host_to_device.count and not any(held),
+            "when split returns, no weight is on a card: move them once, not in each call": not any(held),
+            f"everything is on card {full}, and card {1 - full} is empty": not all(held),
+            "the cards don't hold two of the four layers each": layers != [2, 2],
+        }, f"{held[0]:,} bytes on card 0, {held[1]:,} on card 1", f"{2 * _LAYER:,} on each: two layers")  # fmt: skip
         with fl.receipt() as r:
             result = _called(run, x)
         _check_call(r, cards)
@@ -94,24 +95,7 @@ def split(split: Any) -> str:
     return "half of the weights on each card, and one copy between them for each call"
 
 
-_LAYER = 64 * 64 * 4 + 512  # a layer's bytes on a card: the weight, and the bias in the smallest unit of memory
-
-
-def _check_halves(held: list[Any], moves: int) -> None:
-    """Raises unless each card holds half of the weights. We look only at the bytes on the cards."""
-    layers, full = [round(nbytes / _LAYER, 1) for nbytes in held], int(held[0] == 0)
-    slips = {
-        "the weights were copied, and none is on the cards in devices: is it devices[0], not device0, and kept?":
-            moves and not any(held),
-        "when split returns, no weight is on a card: move them once, not in each call": not any(held),
-        f"everything is on card {full}, and card {1 - full} is empty": not all(held),
-        "the cards don't hold two of the four layers each": layers != [2, 2],
-    }  # fmt: skip
-    yours = f"{held[0]:,} bytes on card 0, {held[1]:,} on card 1"
-    refuse(slips, yours, f"{2 * _LAYER:,} on each: two layers")
-
-
-def _called(run: Any, x: Any) -> Any:
+def _called(run, x):
     try:
         return run(x)
     except TypeError as error:
@@ -123,14 +107,13 @@ def _called(run: Any, x: Any) -> Any:
             raise NotRight("what card 0 gives wasn't moved to card 1", text, "one copy between the cards") from None
         raise
     except ValueError as error:
-        text = str(error)
-        if "the current device" not in text:
+        if "the current device" not in str(error):
             raise
-        words = "your own lines compute with an array of another card than the current one"
+        words, text = "your own lines compute with an array of another card than the current one", str(error)
         raise NotRight(words, text.partition(". ")[0], "with devices[1]: around what card 1 computes") from None
 
 
-def _check_call(r: Any, cards: list[Any]) -> None:
+def _check_call(r, cards):
     """Raises if one call makes copies that it shouldn't, or leaves a card idle."""
     activations, up, down = 8 * 64 * 4, r.host_to_device, r.device_to_host.count
     words = "the result was copied back to the host; leave it on the second card"
@@ -141,97 +124,83 @@ def _check_call(r: Any, cards: list[Any]) -> None:
     once = f"1 copy, {activations:,} bytes"
     words = "one call moved more than x: do the weights travel each time?"
     wrong_if(up.bytes > activations, words, f"{up.count} copies, {up.bytes:,} bytes from the host", once)
-    between = [m for m in r.timeline() if m.kind == "device to device" and m.name.startswith("copy from")]
-    nbytes = sum(moment.bytes for moment in between)
-    words = "one call copied more between the cards than it has to"
-    wrong_if(nbytes > activations, words, f"{len(between)} copies, {nbytes:,} bytes between the cards", once)
+    between = [m.bytes for m in r.timeline() if m.kind == "device to device" and m.name.startswith("copy from")]
+    words, copies = "one call copied more between the cards than it has to", f"{len(between)} copies"
+    wrong_if(sum(between) > activations, words, f"{copies}, {sum(between):,} bytes between the cards", once)
     busy = {moment.device.index for moment in r.timeline() if moment.kind == "launch"}
-    for card in cards:
-        words = f"card {card.index} holds weights and computed nothing"
-        wrong_if(card.index not in busy, words, "0 launches there", "the half that it holds")
+    for card in {card.index for card in cards} - busy:
+        words = f"card {card} holds weights and computed nothing"
+        raise NotRight(words, "0 launches there", "the half that it holds")
 
 
-def _some(values: Any) -> str:
+def _some(values):
     return f"{np.ravel(values)[:3]} …, shape {np.shape(values)}"
 
 
 @exercise("11.3", "what is visible", look_at="the table in section 4; then a fresh process with such a value")
-def visible(how_many: Any, which: Any, how_many_left: Any) -> str:
-    inside = "0 is its number inside the process; which card of the computer is it?"
-    order = "the order of the list counts, not the order of the numbers"
-    why_not = {
-        0: "what's before the number that doesn't exist still counts",
-        2: "the list ends at a number that doesn't exist; what comes after it doesn't count",
-        3: "there's no card 7",
-    }
+def visible(how_many, which, how_many_left):
     for name, answer, right, slips, otherwise in (
         ("how_many", how_many, 2, {4: "those that aren't in the list are hidden"},
          "each number in the list is a card that it sees"),
-        ("which", which, 3, {0: inside, 1: order}, "the first in the list is number 0"),
-        ("how_many_left", how_many_left, 1, why_not, "read the list from the left"),
+        ("which", which, 3, {
+            0: "0 is its number inside the process; which card of the computer is it?",
+            1: "the order of the list counts, not the order of the numbers",
+        }, "the first in the list is number 0"),
+        ("how_many_left", how_many_left, 1, {
+            0: "what's before the number that doesn't exist still counts",
+            2: "the list ends at a number that doesn't exist; what comes after it doesn't count",
+            3: "there's no card 7",
+        }, "read the list from the left"),
     ):  # fmt: skip
         words = next((words for slip, words in slips.items() if same(answer, slip)), otherwise)
         wrong_if(not same(answer, right), f"{name}: {words}", f"{name} = {answer!r}")
     return "2 cards; the first is the computer's card 3; and 1, since the list ends at the 7"
 
 
-@exercise(
-    "11.4",
-    "half a batch on each card",
-    look_at="where each gradient is; what it holds where there is none; and the mean of two means",
-)
-def parallel_gradient(parallel_gradient: Any) -> str:
+@exercise("11.4", "half a batch on each card",
+          look_at="where each gradient is; what it holds where there is none; and the mean of two means")  # fmt: skip
+def parallel_gradient(parallel_gradient):
     rng = np.random.default_rng(1)
     model = fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 1, rng=rng))
-    x = rng.standard_normal((6, 3)).astype(np.float32)
-    y = rng.standard_normal((6, 1)).astype(np.float32)
-    rows: dict[int, list[Any]] = {}
+    x, y = (rng.standard_normal((6, columns)).astype(np.float32) for columns in (3, 1))
+    rows: dict = {}
 
-    def loss(model: Any, x: Any, y: Any) -> Any:
+    def loss(model, x, y):
         place = fl.device_of(x)
         rows.setdefault(-1 if place is None or place.backend == "CPU" else place.index, []).append(fl.cpu(x))
         return np.mean((model(x) - y) ** 2)
 
-    whole, first, last = (_gradient(model, *part) for part in ((x, y), (x[:3], y[:3]), (x[3:], y[3:])))
+    whole, first, last = (_flat(fl.gradient(lambda m, x, y: fl.mse(m(x), y), model, x[part], y[part])[0])
+                          for part in np.s_[:, :3, 3:])  # fmt: skip
     with _two_cards() as cards:
         found = parallel_gradient(loss, model, x, y, cards)
-        words = "gradient gives a tuple, one entry for each argument"
         alone = isinstance(found, tuple) and len(found) == 1
+        words = "gradient gives a tuple, one entry for each argument"
         wrong_if(alone, words, "a tuple", "its entry for the model: [0]")
         yours = _flat(fl.cpu(returned(found, "parallel_gradient", "the gradient for the whole batch")))
-    _check_rows(rows, x)
-    two = "these are two gradients, one of each card; the mean of the two is wanted"
-    words = two if yours.size == 2 * whole.size else "that isn't a gradient of this model"
-    wrong_if(yours.shape != whole.shape, words, f"{yours.size} numbers", f"{whole.size} numbers")
-    slips = {
-        "it's twice as large: the loss is a mean, so average the two gradients, don't add them": 2 * whole,
-        "that's the gradient of the first half alone": first,
-        "that's the gradient of the second half alone": last,
-    }
-    expect(yours, whole, "the values aren't those of the whole batch", slips, show=_some)
-    return "three rows on each card, and the mean of both gradients is that of all six rows"
-
-
-def _gradient(model: Any, x: Any, y: Any) -> np.ndarray:
-    return _flat(fl.gradient(lambda m: fl.mse(m(x), y), model)[0])
-
-
-def _flat(gradient: Any) -> np.ndarray:
-    arrays = [leaf for leaf in fl.leaves(gradient) if isinstance(leaf, np.ndarray)]
-    return np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)
-
-
-def _check_rows(rows: dict[int, list[Any]], x: Any) -> None:
-    """Raises unless the batch's rows were split between the two cards."""
     wrong_if(not rows, "loss was never called", None, "once on each card")
     words = "loss was called with an x on the host"
     wrong_if(-1 in rows, words, "on CPU", "device(x_part), on the card of its model")
     card = min(rows)
-    alone = f"loss ran on card {card} alone"
-    wrong_if(len(rows) == 1, f"only card {card} had anything to do", alone, "half on each card")
+    words = f"only card {card} had anything to do"
+    wrong_if(len(rows) == 1, words, f"loss ran on card {card} alone", "half on each card")
     counts = {card: sum(len(part) for part in parts) for card, parts in sorted(rows.items())}
-    yours = f"rows: {', '.join(f'{count} on card {card}' for card, count in counts.items())}"
-    wrong_if(len(x) in counts.values(), "each card worked on the whole batch", yours, "3 rows on each")
+    shares = f"rows: {', '.join(f'{count} on card {card}' for card, count in counts.items())}"
+    wrong_if(len(x) in counts.values(), "each card worked on the whole batch", shares, "3 rows on each")
     seen = np.concatenate([part for parts in rows.values() for part in parts])
     words = "the two parts together aren't the batch: is a row there twice, or missing?"
-    wrong_if(not same(np.sort(seen, axis=0), np.sort(x, axis=0)), words, yours)
+    wrong_if(not same(np.sort(seen, axis=0), np.sort(x, axis=0)), words, shares)
+    two = "these are two gradients, one of each card; the mean of the two is wanted"
+    words = two if yours.size == 2 * whole.size else "that isn't a gradient of this model"
+    wrong_if(yours.shape != whole.shape, words, f"{yours.size} numbers", f"{whole.size} numbers")
+    expect(yours, whole, "the values aren't those of the whole batch", {
+        "it's twice as large: the loss is a mean, so average the two gradients, don't add them": 2 * whole,
+        "that's the gradient of the first half alone": first,
+        "that's the gradient of the second half alone": last,
+    }, show=_some)  # fmt: skip
+    return "three rows on each card, and the mean of both gradients is that of all six rows"
+
+
+def _flat(gradient):
+    arrays = [leaf for leaf in fl.leaves(gradient) if isinstance(leaf, np.ndarray)]
+    return np.concatenate([array.ravel() for array in arrays]) if arrays else np.zeros(0)

@@ -1,10 +1,7 @@
 """Lesson 12, saving and sharing: checks."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,43 +12,40 @@ from ..kit.vocabulary import is_number, on_cpu, refuse, returned, same, wrong_if
 
 
 @exercise("12.1", "a file of any size", look_at="load(path) without a target: what is in the file?")
-def restore(restore: Any) -> str:
+def restore(restore):
     with tempfile.TemporaryDirectory() as folder:
         for hidden in (5, 7):
-            _check_restored(restore, Path(folder, f"{hidden}.safetensors"), hidden)
+            path = Path(folder, f"{hidden}.safetensors")
+            rng = np.random.default_rng(hidden)
+            saved = fl.Chain(fl.Dense(64, hidden, fl.relu, rng=rng), fl.Dense(hidden, 10, rng=rng))
+            fl.save(path, model=saved, hidden=hidden)
+            try:
+                model = restore(path)
+            except ValueError as error:
+                if "the source has shape" not in str(error):
+                    raise
+                words = f"a file with hidden={hidden} does not fit into the model that you build"
+                raise NotRight(words, error, f"Dense(64, {hidden}, …), Dense({hidden}, 10)") from None
+            what = "None" if model is None else f"a {type(model).__name__}"
+            is_chain = isinstance(model, fl.Chain)
+            wrong_if(not is_chain, "restore should return the model", what, "a Chain with the file's numbers")
+            names = [(i, name) for i in range(2) for name in ("weight", "bias")]
+            arrays, wanted = ([getattr(layers[i], name, np.nan) for i, name in names] for layers in (model, saved))
+            equal = all(np.array_equal(fl.cpu(a), b) for a, b in zip(arrays, wanted))
+            words = "the numbers of the model are not those of the file"
+            wrong_if(not equal, words, "other weights", "load(path, model=model)")
+            x = rng.standard_normal((3, 64)).astype(np.float32)
+            other = not same(model(x if on_cpu(arrays[0]) else fl.gpu(x)), saved(x))
+            wrong_if(other, "the numbers are right, but the model computes something else. A file holds no functions: "
+                     "where is relu?")  # fmt: skip
     return "files of two sizes are read, each into a model that fits"
 
 
-def _check_restored(restore: Any, path: Path, hidden: int) -> None:
-    rng = np.random.default_rng(hidden)
-    saved = fl.Chain(fl.Dense(64, hidden, fl.relu, rng=rng), fl.Dense(hidden, 10, rng=rng))
-    fl.save(path, model=saved, hidden=hidden)
-    try:
-        model = restore(path)
-    except ValueError as error:
-        if "the source has shape" not in str(error):
-            raise
-        message = f"a file with hidden={hidden} does not fit into the model that you build"
-        raise NotRight(message, error, f"Dense(64, {hidden}, …), Dense({hidden}, 10)") from None
-    what = "None" if model is None else f"a {type(model).__name__}"
-    is_chain = isinstance(model, fl.Chain)
-    wrong_if(not is_chain, "restore should return the model", what, "a Chain with the file's numbers")
-    arrays = [getattr(model[i], name, None) for i in range(2) for name in ("weight", "bias")]
-    wanted = [getattr(saved[i], name) for i in range(2) for name in ("weight", "bias")]
-    equal = all(np.array_equal(fl.cpu(a), b) for a, b in zip(arrays, wanted))
-    words = "the numbers of the model are not those of the file"
-    wrong_if(not equal, words, "other weights", "load(path, model=model)")
-    x = rng.standard_normal((3, 64)).astype(np.float32)
-    words = "the numbers are right, but the model computes something else. A file holds no functions: where is relu?"
-    wrong_if(not same(model(x if on_cpu(arrays[0]) else fl.gpu(x)), saved(x)), words)
-
-
 @exercise("12.2", "the best of all epochs", look_at="the two cases: what is in the file, and what is returned")
-def save_best(save_best: Any) -> str:
+def save_best(save_best):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "best.safetensors")
-        model = fl.gpu(fl.Chain(fl.Dense(2, 1)))
-        best, kept = np.inf, 0.0
+        model, best, kept = fl.gpu(fl.Chain(fl.Dense(2, 1))), np.inf, 0.0
         for number, loss in enumerate((2.0, 1.0, 1.5, 1.0, np.nan, 0.5), 1):
             model[0].weight[...] = float(number)
             given = save_best(path, model, loss, best)
@@ -63,12 +57,11 @@ def save_best(save_best: Any) -> str:
             words = "in the file there is nothing called model"
             wrong_if("model" not in contents, words, ", ".join(contents), "save(path, model=model)")
             if float(contents["model"]["layers"][0]["weight"][0, 0]) != kept:
-                slips = {
-                    "is the smallest so far, but the file was not written": better,
-                    "is no smaller than the best so far, but the file was written": loss == best,
-                    "is not the smallest, but the file was written": True,
-                }
-                refuse({f"the loss, {loss}, {words}": made for words, made in slips.items()})
+                refuse({
+                    f"the loss, {loss}, is the smallest so far, but the file was not written": better,
+                    f"the loss, {loss}, is no smaller than the best so far, but the file was written": loss == best,
+                    f"the loss, {loss}, is not the smallest, but the file was written": True,
+                })  # fmt: skip
             returned(given, "save_best", f"{best}, the best loss so far")
             words = f"after a loss of {loss} it didn't return the best so far"
             wrong_if(not is_number(given) or given != best, words, given, best)
@@ -77,7 +70,7 @@ def save_best(save_best: Any) -> str:
 
 
 @exercise("12.3", "arrays and bytes of a file, predicted", look_at="section 6: a tie; and which arrays were moved")
-def arrays_and_bytes(arrays: Any, nbytes: Any) -> str:
+def arrays_and_bytes(arrays, nbytes):
     from safetensors.numpy import load_file
 
     weight = np.ones((32, 64), np.float32)
@@ -91,33 +84,29 @@ def arrays_and_bytes(arrays: Any, nbytes: Any) -> str:
     if (arrays, nbytes) == (count, size):
         return f"{count} arrays, {size:,} bytes: the weight once, two biases, 100 losses of 8 bytes"
     yours = f"{arrays} arrays, {nbytes} bytes"
-    slips = {
+    refuse({
         "W and W.T are a tie, so they're stored once": (arrays, nbytes) == (5, size + weight.nbytes),
         "epoch is a number, no array: it's in the text at the beginning of the file":
             arrays == 5 and nbytes in (size + 4, size + 8),
         "losses are in the file, too": arrays == 3,
-    }  # fmt: skip
-    refuse(slips, yours)
+    }, yours)  # fmt: skip
     counted = "weights, biases and losses; a tie counts once, a number not at all"
     wrong_if(arrays != count, "not that many arrays", yours, counted)
-    slips = {
+    refuse({
         "losses were never moved to a GPU, so they're still float64: 8 bytes each": nbytes == size - 400,
         "the model is float32, 4 bytes for each number": nbytes == 2 * size - 800,
-    }
-    refuse(slips, yours)
+    }, yours)  # fmt: skip
     raise NotRight("the number of arrays is right, the bytes are not", yours, "numbers × bytes for each, added")
 
 
 @exercise("12.4", "a training goes on", look_at="section 5: the table of what is left out")
-def take_up(take_up: Any) -> str:
-    whole = _run(1)
+def take_up(take_up):
+    whole, half, run = _run(1), _run(1), _run(2)
     _epochs(whole, 4)
+    _epochs(half, 2)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "half.safetensors")
-        half = _run(1)
-        _epochs(half, 2)
         fl.save(path, **half, epoch=2)
-        run = _run(2)
         epoch = take_up(path, **run)
         saved = fl.load(path)
     words = "the model that you got hasn't got the file's weights: load(path, model=model)"
@@ -136,7 +125,7 @@ def take_up(take_up: Any) -> str:
     return "two epochs, a file, two epochs more: equal to four epochs, bit for bit"
 
 
-def _run(seed: int) -> dict[str, Any]:
+def _run(seed):
     data = np.random.default_rng(0).standard_normal((40, 3)).astype(np.float32)
     rng = np.random.default_rng(seed)
     model = fl.gpu(fl.Chain(fl.Dense(3, 4, np.tanh, rng=rng), fl.Dense(4, 3, rng=rng)))
@@ -144,14 +133,11 @@ def _run(seed: int) -> dict[str, Any]:
     return {"model": model, "opt_state": fl.setup(fl.Adam(0.01), model), "loader": loader}
 
 
-def _epochs(run: dict[str, Any], count: int) -> None:
-    def loss(m: Any, x: Any, y: Any) -> Any:
-        return fl.mse(m(x), y)
-
-    fl.train(loss, run["model"], run["loader"], run["opt_state"], count, progress=False)
+def _epochs(run, count):
+    fl.train(lambda m, x, y: fl.mse(m(x), y), run["model"], run["loader"], run["opt_state"], count, progress=False)
 
 
-def _equal(x: Any, y: Any) -> bool:
+def _equal(x, y):
     if isinstance(x, dict) and isinstance(y, dict):
         return x.keys() == y.keys() and all(_equal(x[key], y[key]) for key in x)
     if isinstance(x, (list, tuple)) and isinstance(y, (list, tuple)):

@@ -1,13 +1,8 @@
 """Lesson 13, under the hood: checks."""
 
-from __future__ import annotations
-
-import contextlib
 import inspect
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -20,56 +15,40 @@ from ..kit.vocabulary import expect, refuse, same, wrong_if
 
 
 @exercise("13.1", "an array that counts", look_at="Loud in section 1: what is different here?")
-def mini_array(MiniArray: Any) -> str:
+def mini_array(MiniArray):
     asked = getattr(MiniArray, "asked", None)
     has_counter = isinstance(MiniArray, type) and isinstance(asked, Counter)
     wrong_if(not has_counter, "the check needs the class MiniArray, with its Counter asked")
     kept: Counter = Counter(asked)
     try:
-        return _tried_mini_array(MiniArray)
+        x, w = np.array([[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]]), np.arange(6.0).reshape(3, 2)
+        for text, call in (
+            ("np.tanh(x)", np.tanh), ("3 * x", lambda x: 3 * x), ("w @ x", lambda x: w @ x), ("x + x", lambda x: x + x),
+            ("np.sum(x)", np.sum), ("np.sum(x, axis=1)", lambda x: np.sum(x, axis=1)),
+        ):  # fmt: skip
+            _same_mini(MiniArray, text, call, x)
+        MiniArray.asked.clear()
+        np.tanh(MiniArray(x) * 2.0 + MiniArray(x)) + MiniArray(x)
+        wanted, got = {"multiply": 1, "add": 2, "tanh": 1}, dict(MiniArray.asked)
+        what, functions = "np.tanh(x * 2.0 + x) + y asks four times", any(isinstance(key, np.ufunc) for key in got)
+        refuse({
+            f"{what}, and nothing was counted": not got,
+            "count the functions under their names: ufunc.__name__": functions,
+            f"{what}; your count is another": got != wanted,
+        }, got, wanted)  # fmt: skip
+        return "NumPy hands over each call, computes it, and you count it and wrap the result"
     finally:
         MiniArray.asked.clear()
         MiniArray.asked.update(kept)
 
 
-def _tried_mini_array(MiniArray: Any) -> str:
-    x, w = np.array([[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]]), np.arange(6.0).reshape(3, 2)
-    mini = MiniArray(x)
-    _same_mini(MiniArray, "np.tanh(x)", lambda: np.tanh(mini), np.tanh(x))
-    _same_mini(MiniArray, "3 * x", lambda: 3 * mini, 3 * x)
-    _same_mini(MiniArray, "w @ x", lambda: w @ mini, w @ x)
-    _same_mini(MiniArray, "x + x", lambda: mini + mini, x + x)
-    _same_mini(MiniArray, "np.sum(x)", lambda: np.sum(mini), np.sum(x))
-    _same_mini(MiniArray, "np.sum(x, axis=1)", lambda: np.sum(mini, axis=1), np.sum(x, axis=1))
-    MiniArray.asked.clear()
-    np.tanh(mini * 2.0 + mini) + MiniArray(x)
-    wanted, got = {"multiply": 1, "add": 2, "tanh": 1}, dict(MiniArray.asked)
-    what, functions = "np.tanh(x * 2.0 + x) + y asks four times", any(isinstance(key, np.ufunc) for key in got)
-    slips = {
-        f"{what}, and nothing was counted": not got,
-        "count the functions under their names: ufunc.__name__": functions,
-        f"{what}; your count is another": got != wanted,
-    }
-    refuse(slips, got, wanted)
-    return "NumPy hands over each call, computes it, and you count it and wrap the result"
-
-
-@contextlib.contextmanager
-def _not_much_deeper(calls: int = 150) -> Iterator[None]:
-    """Stop endless recursion early: NumPy 2.0 on Python 3.12, as on Colab, crashes before Python's own limit."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(len(inspect.stack(0)) + calls)
+def _same_mini(MiniArray, text, call, x):
+    """Check that `call` gives a `MiniArray` with the values that NumPy has."""
+    wanted, limit = call(x), sys.getrecursionlimit()
+    # Endless recursion ends early: NumPy 2.0 on Python 3.12, as on Colab, crashes before Python's own limit.
+    sys.setrecursionlimit(len(inspect.stack(0)) + 150)
     try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
-
-
-def _same_mini(MiniArray: Any, text: str, call: Callable, wanted: Any) -> None:
-    """Check that the result of `call` is a `MiniArray` with the values `wanted`."""
-    try:
-        with _not_much_deeper():
-            got = call()
+        got = call(MiniArray(x))
     except RecursionError:
         words = f"{text} never ends: your method hands a MiniArray back to NumPy, which asks it again"
         raise NotRight(words, expected="NumPy gets the values of every MiniArray among the inputs") from None
@@ -77,27 +56,28 @@ def _same_mini(MiniArray: Any, text: str, call: Callable, wanted: Any) -> None:
         reduce = 'it asks for np.add.reduce: the method is "reduce", not "__call__"'
         wrong_if(text.startswith("np.sum"), f"{text} failed: {error}", expected=reduce)
         raise
+    finally:
+        sys.setrecursionlimit(limit)
     kind = type(got).__name__
     wrong_if(got is None, f"{text} gave None: the result must be returned", None, "a MiniArray")
     words = f"{text} gave a bare {kind}: what you compute with it won't be counted"
     wrong_if(not isinstance(got, MiniArray), words, kind, "MiniArray, with the result inside")
-    words = f"{text} gave a MiniArray inside a MiniArray"
-    wrong_if(isinstance(got.values, MiniArray), words, expected="NumPy's values inside")
+    twice = isinstance(got.values, MiniArray)
+    wrong_if(twice, f"{text} gave a MiniArray inside a MiniArray", expected="NumPy's values inside")
     lost = ": the keyword axis got lost on the way" if "axis" in text else ""
     words = f"{text} has other values than NumPy's{lost}"
     wrong_if(not same(got.values, wanted, atol=1e-8), words, f"{got.values!r}", f"{wanted!r}")
 
 
-@exercise(
-    "13.2", "the rule of softsign", look_at="the rule of scaled in section 4: two operands, one of them broadcast"
-)
-def softsign_rule(softsign: Any) -> str:
+@exercise("13.2", "the rule of softsign",
+          look_at="the rule of scaled in section 4: two operands, one of them broadcast")  # fmt: skip
+def softsign_rule(softsign):
     none = not callable(softsign) or softsign not in RULES
     wrong_if(none, "softsign has no rule yet: fl.rule(softsign, …) enters one")
     rng = np.random.default_rng(13)
     x, s = rng.uniform(-2, 2, (4, 3)), rng.uniform(0.5, 2, 3)
-    changed = not same(softsign(x, s), x / (s + np.abs(x)), atol=1e-8)
-    wrong_if(changed, "softsign itself was changed", expected="x / (s + np.abs(x))")
+    same_values = same(softsign(x, s), x / (s + np.abs(x)), atol=1e-8)
+    wrong_if(not same_values, "softsign itself was changed", expected="x / (s + np.abs(x))")
     for rows in (4, 3):  # with 3 rows of 3 columns, even a sum along the wrong axis has the right shape
         _check_softsign(softsign, x[:rows], s, rng.uniform(0.5, 2, (rows, 3)))
     there = fl.gpu((x.astype(np.float32), s.astype(np.float32)))
@@ -107,7 +87,7 @@ def softsign_rule(softsign: Any) -> str:
     return "both operands, with g, summed where s was broadcast; on the CPU and on the GPU"
 
 
-def _check_softsign(softsign: Any, x: Any, s: Any, g: Any) -> None:
+def _check_softsign(softsign, x, s, g):
     try:
         got_x, got_s = fl.gradient(lambda x, s: np.sum(softsign(x, s) * g), x, s)
     except ValueError as error:
@@ -137,86 +117,61 @@ def _check_softsign(softsign: Any, x: Any, s: Any, g: Any) -> None:
     for name, got, wanted, slips in (("x", got_x, g * slope_x, of_x), ("s", got_s, np.sum(g * slope_s, axis=0), of_s)):
         slips = {f"the gradient of {name}: {words}": slip for words, slip in slips.items()}
         words = f"the gradient of {name} is not what small steps give"
-        expect(got, wanted, words, slips, shape=words, show=_short, rtol=1e-6, atol=1e-9)
-
-
-def _short(x: Any) -> str:
-    """The first row."""
-    return np.array2string(np.asarray(x).reshape(-1, np.shape(x)[-1])[0], precision=4)
+        expect(got, wanted, words, slips, shape=words, rtol=1e-6, atol=1e-9,
+               show=lambda x: np.array2string(np.atleast_2d(x)[0], precision=4))  # fmt: skip
 
 
 @exercise("13.3", "a check of gradients", look_at="compare in section 4, for one number of x at a time")
-def check_gradient(check_gradient: Any) -> str:
+def check_gradient(check_gradient):
     x = np.array([[0.4, -1.1, 1.7], [2.0, -0.6, 0.9]])
     weights = np.array([[1.0, -2.0, 0.5], [3.0, 1.5, -1.0]])
-    large = ": its slopes are large, so allow for rounding"
-    with _rules_as_they_were():
+    factor, off, everywhere = np.ones(x.shape), np.zeros(x.shape), set(np.ndindex(x.shape))
+    factor[1, 2], off[0, :2] = -1, (1, -1)
+    before = dict(RULES)  # the learner uses the same table of rules, so we remove what a check adds
+    try:
         for title, f, at, reason in (
             ("np.sum(np.tanh(x) * weights)", lambda x: np.sum(np.tanh(x) * weights), x, ""),
-            ("np.sum(x**3) * 1e8", lambda x: np.sum(x**3) * 1e8, x, large),
+            ("np.sum(x**3) * 1e8", lambda x: np.sum(x**3) * 1e8, x, ": its slopes are large, so allow for rounding"),
             ("np.sum(np.exp(x)) of one row", lambda x: np.sum(np.exp(x)), x[0], ""),
         ):
             wrong = _positions(check_gradient, f, at)
             words = f"the gradient of {title} is right, but your check calls it wrong{reason}"
             room = "[]: steps to both sides, over 2 * step, and room for rounding in proportion to the slope"
             wrong_if(wrong, words, f"wrong at {_listed(wrong)}", room)
-        for title, pullback, places in _planted_rules(x):
+        for title, pullback, places in (
+            ("is wrong at one place, the last one", lambda g, out, x: g * 2 * x * factor, {(1, 2)}),
+            ("is too large at one place and too small at another", lambda g, out, x: g * 2 * x + off,
+             {(0, 0), (0, 1)}),
+            ("forgets g", lambda g, out, x: 2 * x, everywhere - {(0, 0)}),
+            ("is 1 percent off", lambda g, out, x: g * 2.02 * x, everywhere),
+        ):  # fmt: skip
             wrong = _positions(check_gradient, _with_rule(pullback, weights), x)
-            hint = "nothing found" if not wrong else f"found at {_listed(wrong)}"
+            hint = f"found at {_listed(wrong)}" if wrong else "nothing found"
             found = "also names places that are right" if wrong - places else "doesn't find every place"
             words = f"a rule {title}, and your check {found}"
             wrong_if(wrong != places, words, hint, f"wrong at {_listed(places)}")
+    finally:
+        RULES.clear()
+        RULES.update(before)
     return "it passes what's right, and says where what's wrong is wrong"
 
 
-def _planted_rules(x: Any) -> list[tuple[str, Callable, set[tuple[int, ...]]]]:
-    everywhere = set(np.ndindex(x.shape))
-
-    def at_one_place(g: Any, out: Any, x: Any) -> Any:
-        spoiled = np.ones(x.shape)
-        spoiled[-1, -1] = -1
-        return g * 2 * x * spoiled
-
-    def cancelling(g: Any, out: Any, x: Any) -> Any:
-        off = np.zeros(x.shape)
-        off[0, 0], off[0, 1] = 1, -1
-        return g * 2 * x + off
-
-    return [
-        ("is wrong at one place, the last one", at_one_place, {(1, 2)}),
-        ("is too large at one place and too small at another", cancelling, {(0, 0), (0, 1)}),
-        ("forgets g", lambda g, out, x: 2 * x, everywhere - {(0, 0)}),
-        ("is 1 percent off", lambda g, out, x: g * 2.02 * x, everywhere),
-    ]
-
-
-def _with_rule(pullback: Callable, weights: Any) -> Callable:
+def _with_rule(pullback, weights):
     """The weighted sum of squares, as a function whose rule is `pullback`."""
 
     @fl.primitive
-    def squares(x: Any) -> Any:
+    def squares(x):
         return x * x
 
     fl.rule(squares, pullback)
     return lambda x: np.sum(squares(x) * weights)
 
 
-@contextlib.contextmanager
-def _rules_as_they_were() -> Iterator[None]:
-    """The learner uses the same table of rules, so we remove what a check adds."""
-    before = dict(RULES)
-    try:
-        yield
-    finally:
-        RULES.clear()
-        RULES.update(before)
-
-
-def _positions(check_gradient: Any, f: Callable, x: Any) -> set[tuple[int, ...]]:
+def _positions(check_gradient, f, x):
     """What `check_gradient` returned, as a set of positions."""
     given, asked = x.copy(), []
 
-    def watched(at: Any) -> Any:
+    def watched(at):
         if isinstance(at, np.ndarray):  # not while gradient runs
             asked.append(at.copy())
         return f(at)
@@ -232,34 +187,32 @@ def _positions(check_gradient: Any, f: Callable, x: Any) -> set[tuple[int, ...]]
     return {tuple(int(i) for i in np.atleast_1d(place)) for place in found}
 
 
-def _listed(places: set[tuple[int, ...]]) -> str:
+def _listed(places):
     shown = [str(place) for place in sorted(places)]
     return ", ".join(shown[:3]) + (", …" if len(shown) > 3 else "") if shown else "nothing"
 
 
 @exercise("13.4", "the order of the way back", look_at="back in section 2: which number is taken next?")
-def order_of_visits(order: Any, pieces: Any) -> str:
+def order_of_visits(order, pieces):
     try:
         given = [int(number) for number in order]
     except (TypeError, ValueError):
         raise NotRight("order is a list of numbers", repr(order), "[7, …]") from None
     while given and given[-1] in (1, 2):  # `back` would visit them, and find no call
         given.pop()
-    early = 3 in given and 6 in given and given.index(3) < given.index(6)
-    slips = {
+    refuse({
         "loss doesn't depend on 5: nothing leads to it, so back never visits it": 5 in given,
         "it begins with the loss, number 7, and walks back": given[:1] != [7],
         "back visits an entry once, when all the pieces of its gradient have arrived": len(set(given)) < len(given),
-        "3 is visited before 6; but 6 has used 3, and its piece has not arrived yet": early,
+        "3 is visited before 6; but 6 has used 3, and its piece has not arrived yet":
+            3 in given and 6 in given and given.index(3) < given.index(6),
         "1 and 2 were tracked from the start: they have no call to go back through": {1, 2} & set(given),
         "that order would give the right gradient too, but back takes the highest number that is waiting":
             given == [7, 4, 6, 3],
         "which entries does loss depend on? The highest number that is waiting is next": given != [7, 6, 4, 3],
-    }  # fmt: skip
-    refuse(slips, str(given))
-    slips = {
+    }, str(given))  # fmt: skip
+    refuse({
         "the order is right; but w was used in more than one line": pieces == 1,
         "the order is right; in how many of the lines that loss depends on does w stand?": pieces != 2,
-    }
-    refuse(slips, f"pieces = {pieces!r}")
+    }, f"pieces = {pieces!r}")  # fmt: skip
     return "7, 6, 4, 3: back visits an entry after everything that used it; and w was used twice, by 3 and by 6"

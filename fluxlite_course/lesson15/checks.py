@@ -1,10 +1,5 @@
 """Lesson 17, several machines: checks."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from fluxlite.messages import many
@@ -12,7 +7,7 @@ from fluxlite.receipts import duration
 
 from ..kit.exercises import NotRight, exercise, shown
 from ..kit.vocabulary import is_number, refuse, wrong_if
-from .exchange import LINKS, Link, large_network, ring, sent, several_cards
+from .exchange import LINKS, large_network, ring, sent, several_cards
 
 
 class _Ring:
@@ -23,7 +18,7 @@ class _Ring:
         self.bytes, self.messages, self.largest = [0] * cards, [0] * cards, 0
         self.senders: list[int] = []  # in order
 
-    def send(self, card: Any, piece: Any) -> Any:
+    def send(self, card, piece):
         whole = isinstance(card, (int, np.integer)) and not isinstance(card, bool)
         words = f"send(card, piece): card is a number from 0 to {self.cards - 1}"
         wrong_if(not whole or not 0 <= card < self.cards, words, f"{card!r:.60}")
@@ -41,7 +36,7 @@ def _arrays(cards: int) -> list[np.ndarray]:
 
 
 @exercise("17.1", "an all-reduce in a ring", look_at="the picture of section 4, its second half, step by step")
-def all_reduce(all_reduce: Any) -> str:
+def all_reduce(all_reduce):
     for cards in (4, 3):
         ring, arrays = _Ring(cards), _arrays(cards)
         given = [array.copy() for array in arrays]
@@ -57,7 +52,7 @@ def all_reduce(all_reduce: Any) -> str:
     return "4 cards: each sent 6 messages of a quarter, 96 bytes in all, and all have the sum; 3 cards as well"
 
 
-def _right_sums(found: Any, arrays: list[np.ndarray], ring: _Ring) -> None:
+def _right_sums(found, arrays, ring):
     total, cards = np.sum(arrays, axis=0), ring.cards
     one_each = isinstance(found, (list, tuple, np.ndarray)) and len(found) == cards
     wrong_if(not one_each, f"all_reduce returns a list with an array for each of the {cards} cards", f"{found!r:.80}")
@@ -69,28 +64,25 @@ def _right_sums(found: Any, arrays: list[np.ndarray], ring: _Ring) -> None:
     wrong_if(not any(ring.messages), words)
     right = (values == total).reshape(cards, cards, -1).all(axis=2)  # for each card and piece
     one_piece = (values <= total).all() and (right.sum(axis=1) == 1).all()
-    slips = {
+    refuse({} if right.all() else {
         "that's the mean. An all-reduce gives the sum": np.allclose(values * cards, total),
         "the wrong pieces are handed round: first each card sends its sum, then what it has just got":
             one_piece and max(ring.messages) >= cards,
         "each card has the sum of one piece: that's the first half. Now hand these round": one_piece,
-    }  # fmt: skip
-    refuse(slips if not right.all() else {}, values[0], total)
+    }, values[0], total)  # fmt: skip
     for card, piece in np.argwhere(~right)[:1]:
         yours, wanted = (x.reshape(cards, -1)[piece] for x in (values[card], total))
-        slips = {
-            "something is counted more than once. When sums are handed round, they take a piece's place":
-                (yours > wanted).any(),
-            "something is missing. The card before sends it: first the sum that it has, then what it has just got":
-                True,
-        }  # fmt: skip
         at = f"{cards} cards: card {card}, piece {'ABCD'[piece]}"
-        refuse({f"{at}: {why}": made for why, made in slips.items()}, yours, wanted)
+        refuse({
+            f"{at}: something is counted more than once. When sums are handed round, they take a piece's place":
+                (yours > wanted).any(),
+            f"{at}: something is missing. The card before sends it: first the sum that it has, then what it has "
+            "just got": True,
+        }, yours, wanted)  # fmt: skip
 
 
 def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
-    cards = ring.cards
-    most, steps = int(sent(array.nbytes, cards)), 2 * (cards - 1)
+    cards, most, steps = ring.cards, int(sent(array.nbytes, ring.cards)), 2 * (ring.cards - 1)
     yours = f"bytes sent by each card: {ring.bytes}"
     words = "right sums, but whole arrays travel. Cut them into pieces, and send one piece a step"
     wrong_if(ring.largest == array.size, words, yours, most)
@@ -106,37 +98,8 @@ def _right_traffic(array: np.ndarray, ring: _Ring) -> None:
         wrong_if(sorted(turn) != list(range(cards)), words, senders, f"{steps} steps in all")
 
 
-def _steps(n: int) -> float:
-    return 2 * (n - 1)
-
-
-def _share(n: int) -> float:
-    return 2 * (n - 1) / n
-
-
-# How many latencies, and how much of the gradients, one may think it takes with n cards, and what's wrong with that.
-_SLIPS: dict[str, tuple[Callable[[int], float], Callable[[int], float]]] = {
-    "the latencies are missing: there are 2 (n - 1) of them": (lambda n: 0, _share),
-    "the bytes are missing": (_steps, lambda n: 0),
-    "there are n - 1 steps to add up, and as many to hand round": (lambda n: n - 1, lambda n: (n - 1) / n),
-    "one latency isn't enough: each of the 2 (n - 1) steps waits for the one before": (lambda n: 1, _share),
-    "that's n latencies; the ring has 2 (n - 1) steps": (lambda n: n, _share),
-    "that's n - 1 latencies; the ring has 2 (n - 1) steps": (lambda n: n - 1, _share),
-    "that's 2 n latencies; the ring has 2 (n - 1) steps": (lambda n: 2 * n, _share),
-    "all gradients travel once here; a card sends 2 (n - 1) / n of them": (_steps, lambda n: 1),
-    "a card sends 2 (n - 1) / n of the gradients, a little less than twice all": (_steps, lambda n: 2),
-    "a step carries one piece, 1/n of the gradients, not all of them": (_steps, _steps),
-    "two latencies aren't enough: each of the 2 (n - 1) steps has its own": (lambda n: 2, _share),
-    "that's one message with all gradients; a ring has 2 (n - 1) steps, each with 1/n of them": (
-        lambda n: 1,
-        lambda n: 1,
-    ),
-    "that's the piece of one step; there are 2 (n - 1) steps": (_steps, lambda n: 1 / n),
-}
-
-
 @exercise("17.2", "the time of a step", look_at="section 5: the formula, with latencies and bytes")
-def step_time(step_time: Any) -> str:
+def step_time(step_time):
     # One card last: what's wrong with it alone says little about what else is wrong.
     cases = [(0.012, 100e6, 8, "PCI Express"), (0.004, 100e6, 2, "NVLink"), (0.002, 8e3, 16, "Ethernet 10"),
              (0.012, 100e6, 64, "InfiniBand"), (0.004, 100e6, 1, "NVLink")]  # fmt: skip
@@ -154,29 +117,44 @@ def step_time(step_time: Any) -> str:
     return "1 card: nothing to exchange; 64 cards with InfiniBand: 12 ms of computing, 5.87 ms of exchange"
 
 
-def _slip(found: float, compute: float, nbytes: float, cards: int, link: Link) -> str:
+def _slip(found, compute, nbytes, n, link):
     """What's probably wrong with this time."""
-    right = float(ring(nbytes, cards, link))
-    times: dict[str, float] = {
-        "the computing is missing": right,
-        "compute is what each card takes for its own rows already: it isn't divided again": compute / cards + right,
-        "here nothing overlaps yet: first the computing, then the exchange": max(compute, right),
-        **{why: compute + latencies(cards) * link.latency + share(cards) * nbytes / link.bandwidth
-           for why, (latencies, share) in _SLIPS.items()},
-    }  # fmt: skip
-    if cards == 1:
+    if n == 1:
         return "one card has nobody to exchange anything with, so only the computing is left"
     if found > 1e3 and link.latency < 1:
         return "bytes divided by bytes per second are seconds; multiplied, they aren't"
-    fits = (why for why, time in times.items() if abs(found - time) <= 1e-6 * time)
-    return next(fits, "that's another time")
+    right, steps, share = float(ring(nbytes, n, link)), 2 * (n - 1), 2 * (n - 1) / n
+    # How many latencies, and how much of the gradients, one may think it takes, and what's wrong with that.
+    slips = {
+        "the latencies are missing: there are 2 (n - 1) of them": (0, share),
+        "the bytes are missing": (steps, 0),
+        "there are n - 1 steps to add up, and as many to hand round": (n - 1, (n - 1) / n),
+        "one latency isn't enough: each of the 2 (n - 1) steps waits for the one before": (1, share),
+        "that's n latencies; the ring has 2 (n - 1) steps": (n, share),
+        "that's n - 1 latencies; the ring has 2 (n - 1) steps": (n - 1, share),
+        "that's 2 n latencies; the ring has 2 (n - 1) steps": (2 * n, share),
+        "all gradients travel once here; a card sends 2 (n - 1) / n of them": (steps, 1),
+        "a card sends 2 (n - 1) / n of the gradients, a little less than twice all": (steps, 2),
+        "a step carries one piece, 1/n of the gradients, not all of them": (steps, steps),
+        "two latencies aren't enough: each of the 2 (n - 1) steps has its own": (2, share),
+        "that's one message with all gradients; a ring has 2 (n - 1) steps, each with 1/n of them": (1, 1),
+        "that's the piece of one step; there are 2 (n - 1) steps": (steps, 1 / n),
+    }
+    times = {
+        "the computing is missing": right,
+        "compute is what each card takes for its own rows already: it isn't divided again": compute / n + right,
+        "here nothing overlaps yet: first the computing, then the exchange": max(compute, right),
+        **{why: compute + latencies * link.latency + part * nbytes / link.bandwidth
+           for why, (latencies, part) in slips.items()},
+    }  # fmt: skip
+    return next((why for why, time in times.items() if abs(found - time) <= 1e-6 * time), "that's another time")
 
 
 _CARDS, _LINK, _MOST = 8, "Ethernet 100", 0.05
 
 
 @exercise("17.3", "hidden behind the way back", look_at="section 7: several_cards with other rows and buckets")
-def hidden_exchange(rows: Any, buckets: Any) -> str:
+def hidden_exchange(rows, buckets):
     for name, x in (("rows", rows), ("buckets", buckets)):
         whole = is_number(x) and float(x).is_integer() and x >= 1
         wrong_if(not whole, f"{name} is a whole number, 1 or more", f"{name} = {x!r:.60}")
@@ -187,14 +165,12 @@ def hidden_exchange(rows: Any, buckets: Any) -> str:
     share = _waiting(rows, buckets)
     yours = f"{rows:,} rows, {many(buckets, 'bucket')}: {100 * share:.1f} % is waiting"
     best = min(range(1, 65), key=lambda n: _waiting(rows, n))
-    few = "too few rows: the way back is too short for the exchange, however it's cut"
-    slips = {
-        few: _waiting(rows, best) > _MOST,
+    refuse({} if share <= _MOST else {
+        "too few rows: the way back is too short for the exchange, however it's cut": _waiting(rows, best) > _MOST,
         "with one bucket nothing can travel before the way back is over": buckets == 1,
         "nothing hides the last bucket, so it has to be smaller": buckets < best,
         "too many buckets: each has 14 latencies of its own": True,
-    }
-    refuse(slips if share > _MOST else {}, yours, "5 % or less")
+    }, yours, "5 % or less")  # fmt: skip
     half = min(_waiting(rows // 2, n) for n in range(1, 65)) <= _MOST
     wrong_if(half, "hidden it is; but half as many rows would do, with another number of buckets", yours)
     return f"{yours}, behind a way back of {duration(large_network(rows).back)}, simulated"

@@ -1,9 +1,6 @@
 """Lesson 10, which backend: checks."""
 
-from __future__ import annotations
-
 import io
-from typing import Any
 
 import numpy as np
 
@@ -11,12 +8,11 @@ import fluxlite as fl
 from fluxlite.messages import put_aside
 
 from ..kit.exercises import NotDone, NotRight, exercise
-from ..kit.vocabulary import returned, same, wrong_if
+from ..kit.vocabulary import refuse, returned, same, wrong_if
 
 SIMULATED = False  # this lesson is about what your computer really has, so start leaves the simulated GPU off
 
-
-_COMPUTERS: dict[str, dict[str, Any]] = {
+_COMPUTERS: dict[str, dict] = {
     "server": {"CUDA": "no driver", "AMDGPU": "functional"},
     "mac": {"Metal": "functional", "preference": "CUDA"},
     "workstation": {"CUDA": "functional", "AMDGPU": "functional", "preference": "CPU"},
@@ -34,7 +30,7 @@ _WHY_NOT = {
 
 
 @exercise("10.1", "three computers, predicted", look_at="fl.pretend(…) with the values of the table, and get_device()")
-def three_computers(server: Any, mac: Any, workstation: Any, warnings: Any) -> str:
+def three_computers(server, mac, workstation, warnings):
     given = {"server": server, "mac": mac, "workstation": workstation}
     wanted, lines = {}, []
     for name, computer in _COMPUTERS.items():
@@ -43,31 +39,22 @@ def three_computers(server: Any, mac: Any, workstation: Any, warnings: Any) -> s
         lines += said.getvalue().splitlines()
     backends = fl.supported_devices()
     for name, answer in given.items():
-        word, yours = _backend_word(answer), f"{name} = {answer!r}"
-        known = word in [one.lower() for one in backends]
-        wrong_if(not known, f"{name}: one of {', '.join(backends)}, in quotes", yours)
-        wrong_if(word != wanted[name].lower(), f"{name}: {_WHY_NOT.get((name, word), 'not this one')}", yours)
+        word = str(getattr(answer, "backend", answer)).strip().lower()  # CUDA in any case, or a device
+        refuse({
+            f"{name}: one of {', '.join(backends)}, in quotes": word not in map(str.lower, backends),
+            f"{name}: {_WHY_NOT.get((name, word), 'not this one')}": word != wanted[name].lower(),
+        }, f"{name} = {answer!r}")  # fmt: skip
     expected = sum(line.startswith("┌ Warning") for line in lines)
     few = "one of the three doesn't have what the preference asks for, and says so"
     many = "a warning says that you can't have what you asked for. On how many of the three is that so?"
     wrong_if(warnings != expected, few if warnings == 0 else many, f"warnings = {warnings!r}")
-    return f"AMDGPU, Metal, CPU; and one warning, on the Mac, which has no CUDA{_spelled(given, wanted)}"
-
-
-def _spelled(given: dict[str, Any], wanted: dict[str, str]) -> str:
-    """How to write what was right, but wouldn't be taken by `get_device`."""
-    texts = [(name, answer) for name, answer in given.items() if isinstance(answer, str)]
-    names = [f'"{wanted[name]}"' for name, answer in texts if answer != wanted[name]]
-    return f". In a program it's written {', '.join(names)}" if names else ""
-
-
-def _backend_word(answer: Any) -> str:
-    """The backend that was meant: ``"CUDA"`` in any case, or a device."""
-    return str(getattr(answer, "backend", answer)).strip().lower()
+    spelled = [f'"{wanted[name]}"' for name, x in given.items() if isinstance(x, str) and x != wanted[name]]
+    written = f". In a program it's written {', '.join(spelled)}" if spelled else ""
+    return f"AMDGPU, Metal, CPU; and one warning, on the Mac, which has no CUDA{written}"
 
 
 # Each with whether to use a GPU there.
-_PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
+_PLACES: tuple[tuple[str, dict, bool], ...] = (
     ("on the laptop without a GPU", {}, False),
     ("on the workstation with CUDA", {"CUDA": "functional"}, True),
     ("on the workstation without a driver", {"CUDA": "no driver"}, False),
@@ -77,10 +64,9 @@ _PLACES: tuple[tuple[str, dict[str, Any], bool], ...] = (
 )
 
 
-@exercise(
-    "10.2", "one program for every computer", look_at="get_device() without a name: what does it give, and where?"
-)
-def predict_everywhere(predict: Any) -> str:
+@exercise("10.2", "one program for every computer",
+          look_at="get_device() without a name: what does it give, and where?")  # fmt: skip
+def predict_everywhere(predict):
     wrong_if(not callable(predict), "predict should be a function of a model and an array", f"{predict!r}")
     model = fl.Dense(3, 2, np.tanh, rng=np.random.default_rng(0))
     x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
@@ -96,12 +82,12 @@ def predict_everywhere(predict: Any) -> str:
         wrong_if(not same(result, wanted), words, f"{result.ravel()[:3]} …", f"{wanted.ravel()[:3]} …")
         words = f"{place} there's a GPU, and your function didn't use it"
         wrong_if(uses_gpu and not launches, words, "0 launches", "3 launches")
-        words, none = f"{place} your function used the GPU all the same", "0 launches: the preference counts"
-        wrong_if(launches and not uses_gpu, words, f"{launches} launches", none)
+        words = f"{place} your function used the GPU all the same"
+        wrong_if(launches and not uses_gpu, words, f"{launches} launches", "0 launches: the preference counts")
     return f"it runs in all {len(_PLACES)} situations, and uses the GPU wherever it should"
 
 
-def _run(predict: Any, model: Any, x: Any, place: str, computer: dict[str, Any]) -> tuple[Any, int, bool]:
+def _run(predict, model, x, place, computer):
     """What `predict` returns on that computer, its number of launches, and whether these were simulated."""
     printed = io.StringIO()
     try:
@@ -125,7 +111,7 @@ _ARGUMENTS = ("CUDA", "AMDGPU", "Metal", "preference", "environment")
 
 
 @exercise("10.3", "from the lines to the computer", look_at="line by line: which argument of pretend is it about?")
-def from_the_lines(cluster: Any) -> str:
+def from_the_lines(cluster):
     words = 'cluster is a dict, such as {"CUDA": "functional", "preference": "CPU"}'
     wrong_if(not isinstance(cluster, dict), words, f"{cluster!r}")
     for name in cluster:
@@ -136,27 +122,22 @@ def from_the_lines(cluster: Any) -> str:
     except (TypeError, ValueError) as error:
         raise NotRight(f"pretend doesn't take that: {error}", f"{cluster!r}") from None
     wanted = _said(_CLUSTER)
-    for number, line in enumerate(wanted):
-        got = yours[number] if number < len(yours) else "(nothing)"
-        wrong_if(got != line, _about(number, got), got, line)
+    for number, (line, got) in enumerate(zip(wanted, [*yours, *["(nothing)"] * len(wanted)])):
+        refuse({} if got == line else {
+            "line 1 says that she asked for a backend; on your computer, no one did":
+                number == 0 and got.startswith("[ Info: Using backend:"),
+            "line 1 says where she asked, and that isn't the preference file": number == 0 and "preferences" in got,
+            "line 1 says what she asked for, and where": number == 0,
+            "line 2 says why she can't use CUDA. With your arguments there's a different reason, or CUDA works":
+                number == 1,
+            f"line {number + 1} differs: which GPU is left to use?": True,
+        }, got, line)  # fmt: skip
     for line in yours[len(wanted) :]:
         raise NotRight("your computer says more than that", line, "(nothing)")
     return "exactly the same four lines: she asked for CUDA in the environment, and its GPUs are hidden"
 
 
-def _said(computer: dict[str, Any]) -> list[str]:
+def _said(computer):
     with fl.pretend(**computer), put_aside() as said:
         fl.get_device(verbose=True)
     return said.getvalue().splitlines()
-
-
-def _about(number: int, got: str) -> str:
-    if number == 0:
-        if got.startswith("[ Info: Using backend:"):
-            return "line 1 says that she asked for a backend; on your computer, no one did"
-        if "preferences" in got:
-            return "line 1 says where she asked, and that isn't the preference file"
-        return "line 1 says what she asked for, and where"
-    if number == 1:
-        return "line 2 says why she can't use CUDA. With your arguments there's a different reason, or CUDA works"
-    return f"line {number + 1} differs: which GPU is left to use?"
