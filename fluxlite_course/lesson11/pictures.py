@@ -47,7 +47,7 @@ def _spans(name: str, moments: list[Moment], batches: int) -> Spans:
     if any(moment.start is None for moment in moments):
         raise ValueError(f"{name}: when a real GPU works is not visible; use the receipt of an estimate")
     spans: Spans = {}
-    for lane, (kind, what, _) in _LANES.items():
+    for lane, (kind, what, _) in reversed(_LANES.items()):
         these = [moment for moment in moments if moment.kind == kind]
         each, left = divmod(len(these), batches)
         if left or not each:

@@ -99,8 +99,8 @@ def _inside(things: dict[str, Any], found: list[Any]) -> dict[int | None, list[s
     inside: dict[int | None, list[str]] = {None: [], **{i: [] for i in range(len(found))}}
     for name, x in things.items():
         device = device_of(x)
-        nbytes = sum(leaf.nbytes for leaf in leaves(x) if device_of(leaf) is not None)
-        what = f"{x.dtype} {x.shape}" if device_of(x) is not None else f"{type(x).__name__}, {nbytes:,} bytes"
+        nbytes = sum(getattr(leaf, "nbytes", 0) for leaf in leaves(x))
+        what = f"{x.dtype} {x.shape}" if hasattr(x, "dtype") else f"{type(x).__name__}, {nbytes:,} bytes"
         inside[found.index(device) if device in found else None].append(f"{name}: {what}")
     return inside
 
