@@ -46,16 +46,15 @@ class Frames(widgets.Shown):
         )  # fmt: skip
         self.image, self.words = module.HTML(), module.HTML()
         controls = module.HBox([self.play, widgets.with_buttons(self.slider)], layout={"flex_flow": "row wrap"})
-        super().__init__(module.VBox([controls, self.image, self.words]), "", "")
+        super().__init__(module.VBox([controls, self.image, self.words]))
         self._link = module.link((self.play, "value"), (self.slider, "value"))
-        self.slider.observe(self._changed, names="value")
-        self._changed()
+        self.follow(self._draw, self.slider)
 
     @property
     def now(self) -> int:
         return self.slider.value
 
-    def _changed(self, change: Any = None) -> None:
+    def _draw(self) -> None:
         picture = self.pictures[self.now]
         self.page, self.sentence = picture._repr_html_(), picture.sentence
         self.image.value, self.words.value = picture.image(), widgets.said(picture.sentence)

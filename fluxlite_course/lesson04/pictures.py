@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -240,24 +239,20 @@ def playground() -> Shown:
         "carry": w.Dropdown(options=kept, description="memory", **wide),
         "closed_loop": w.Dropdown(options=fed, description="fed with", **wide),
     }
-    status, view, lock = w.HTML(), w.HTML(), threading.Lock()  # changes may come from several threads
-    shown = Shown(w.VBox([*controls.values(), status, view]), "", "")
+    status, view = w.HTML(), w.HTML()
+    shown = Shown(w.VBox([*controls.values(), status, view]))
     drawn: dict[str, Any] = {}
 
-    def redraw(change: Any = None) -> None:
-        """Train with the current settings. A thread that waited may find it done: the latest setting wins."""
-        with lock:
-            wanted = {name: control.value for name, control in controls.items()}
-            if wanted == drawn:
-                return
-            status.value = said("training …")
-            numbers, picture = rnn_demo(**wanted)
-            drawn.update(wanted)
-            view.value = shown.page = picture._repr_html_()
-            shown.sentence = picture.sentence
-            status.value = said(f"trained: loss {numbers['loss']}")
+    def redraw() -> None:
+        wanted = {name: control.value for name, control in controls.items()}
+        if wanted == drawn:  # a thread that waited may find it done
+            return
+        status.value = said("training …")
+        numbers, picture = rnn_demo(**wanted)
+        drawn.update(wanted)
+        view.value = shown.page = picture._repr_html_()
+        shown.sentence = picture.sentence
+        status.value = said(f"trained: loss {numbers['loss']}")
 
-    redraw()
-    for control in controls.values():
-        control.observe(redraw, names="value")
+    shown.follow(redraw, *controls.values())
     return shown

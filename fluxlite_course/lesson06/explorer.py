@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,7 +12,8 @@ from simgpu import PRESETS
 from ..crossing import BATCHES, HERE, SIZES, Crossover, compared, crossover, measured
 from ..draw.alive import Alive, Each, Knob, Part, drawing
 from ..draw.alive.scene import rounded
-from ..draw.widgets import Shown, ipywidgets, picture, said
+from ..draw.pictures import show
+from ..draw.widgets import Shown, ipywidgets, said
 from ..timing import Timing
 
 COPIES = {"x, y in and the loss out": True, "none": False}
@@ -138,20 +138,15 @@ class Explorer(Shown):
             each.style.button_width = "auto"
         self.controls = [self.card, *buttons]
         self.picture, self.words = widgets.HTML(), widgets.HTML()
-        super().__init__(widgets.VBox([*self.controls, self.words, self.picture]), "", "")
+        super().__init__(widgets.VBox([*self.controls, self.words, self.picture]))
         self._here: dict[int, dict[int, Timing]] = {}  # times measured on this machine, for each batch
-        self._lock = threading.Lock()
-        self.redraw()
-        for control in self.controls:
-            control.observe(self.redraw, names="value")
+        self.follow(self._draw, *self.controls)
 
-    def redraw(self, change: Any = None) -> None:
-        """Show the controls' current settings. If two threads call this, the later one finds the latest settings."""
-        with self._lock:
-            self.now = self._chosen()
-            self.page = self.picture.value = picture(self.now.figure(), self.now.caption)
-            self.words.value = said(self.now.conclusion)
-            self.sentence = f"{self.now.caption} {self.now.conclusion}"
+    def _draw(self) -> None:
+        self.now = self._chosen()
+        self.page = self.picture.value = show(self.now.figure(), self.now.caption)._repr_html_()
+        self.words.value = said(self.now.conclusion)
+        self.sentence = f"{self.now.caption} {self.now.conclusion}"
 
     def alive(self) -> Alive | None:
         """Batch, copies and waiting for the card shown, to choose without a kernel. None for times measured here."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import itertools
 import math
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -68,19 +66,18 @@ class Warp(widgets.Shown):
 
     def __init__(self, traces: Trace | Mapping[str, Trace], number: int) -> None:
         module = widgets.ipywidgets("warp_picture(trace)")
-        self._traces, self._lock = traces, threading.RLock()
-        still = warp_picture(traces, number)  # raises before we show anything
+        self._traces = traces
+        warp_picture(traces, number)  # raises before we show anything
         self._last = last = min(map(len, _columns_of(traces).values())) - 1
         self.before = module.Button(description="◀ before", tooltip="the access before")
         self.after = module.Button(description="next ▶", tooltip="the next access")
         self.number = module.IntSlider(number, 0, max(1, last), description="Access", continuous_update=False)
         self.picture, self.code = module.HTML(), module.HTML()
         box = module.VBox([module.HBox([self.before, self.after, self.number]), self.picture, self.code])
-        super().__init__(box, "", "")
-        self._show(still)
+        super().__init__(box)
         self.before.on_click(lambda button: self._go(-1))
         self.after.on_click(lambda button: self._go(1))
-        self.number.observe(self._changed, names="value")
+        self.follow(self._draw, self.number)
 
     @property
     def call(self) -> str:
@@ -90,14 +87,10 @@ class Warp(widgets.Shown):
     def _go(self, steps: int) -> None:
         self.number.value = min(max(self.number.value + steps, 0), self._last)
 
-    def _changed(self, change: dict[str, Any]) -> None:
-        with self._lock:  # two callbacks may run at once
-            self._show(warp_picture(self._traces, min(self.number.value, self._last)))
-
-    def _show(self, still: Picture) -> None:
+    def _draw(self) -> None:
+        still = warp_picture(self._traces, min(self.number.value, self._last))
         self.page = self.picture.value = still._repr_html_()
-        self.sentence = still.sentence
-        self.code.value = f"<p>The same without buttons: <code>{html.escape(self.call)}</code></p>"
+        self.sentence, self.code.value = still.sentence, widgets.plain(self.call)
 
 
 # -- drawing ------------------------------------------------------------------------------------------------------

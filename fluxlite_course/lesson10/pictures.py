@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite import softmax
 from fluxlite.messages import many
 
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
@@ -131,7 +130,7 @@ def chances(scores: Any, temperature: float) -> np.ndarray:
     """
     if not temperature > 0:
         raise ValueError(f"a temperature is above 0, since scores are divided by it; got {temperature}")
-    return softmax(np.asarray(scores, np.float64) / temperature)
+    return fl.softmax(np.asarray(scores, np.float64) / temperature)
 
 
 def next_letter(letters: Sequence[str], scores: Any, temperature: float, written: str = "", after: str = "") -> Picture:
@@ -188,15 +187,14 @@ class Temperatures(Shown):
             style={"description_width": "8em"}, layout={"width": "30em", "max_width": "100%"},
         )  # fmt: skip
         self.image, self.text, self.words = w.HTML(), w.HTML(), w.HTML()
-        super().__init__(w.VBox([with_buttons(self.slider), self.image, self.text, self.words]), "", "")
-        self.slider.observe(self._changed, names="value")
-        self._changed()
+        super().__init__(w.VBox([with_buttons(self.slider), self.image, self.text, self.words]))
+        self.follow(self._draw, self.slider)
 
     @property
     def now(self) -> float:
         return self.slider.value
 
-    def _changed(self, change: Any = None) -> None:
+    def _draw(self) -> None:
         picture = self.pictures[self.now]
         self.page, self.sentence = picture._repr_html_(), picture.sentence
         self.image.value = picture.image()
