@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from simgpu.events import LAUNCH
-from simgpu.profile import Counts, Moment
+from simgpu.profile import Counts
 
 
 class Order(NamedTuple):
@@ -15,7 +15,6 @@ class Order(NamedTuple):
     went_on: float
     start: float
     end: float
-    name: str
 
 
 def launches(receipt: Counts) -> list[Order]:
@@ -23,16 +22,11 @@ def launches(receipt: Counts) -> list[Order]:
     found = [moment for moment in receipt.timeline() if moment.kind == LAUNCH]
     if not found or found[0].start is None:
         raise ValueError("the film needs launches whose times are known: take the receipt of a simulated GPU")
-    return [order for moment in found for order in _each(moment)]
-
-
-def _each(moment: Moment) -> list[Order]:
-    """The launches of one event: a call that launches twice shares its times out evenly."""
-    n = moment.times
-
-    asked, went_on, start, end = (float(time or 0) for time in moment[:4])
-    order, work = (went_on - asked) / n, (end - start) / n
-    return [
-        Order(asked + i * order, asked + (i + 1) * order, start + i * work, start + (i + 1) * work, moment.name)
-        for i in range(n)
-    ]
+    orders = []
+    for moment in found:
+        asked, went_on, start, end = (float(time or 0) for time in moment[:4])
+        n = moment.times  # a call that launches twice shares its times out evenly
+        order, work = (went_on - asked) / n, (end - start) / n
+        orders += [Order(asked + i * order, asked + (i + 1) * order, start + i * work, start + (i + 1) * work)
+                   for i in range(n)]  # fmt: skip
+    return orders

@@ -22,6 +22,7 @@ import numpy as np
 from fluxlite import cpu, softmax
 
 from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from ..draw.shapes import bitmap
 from ..draw.widgets import Shown, ipywidgets, said
 
 DOTS = 32  # the pad has this many dots a side, as the forms had from which the course's digits were read
@@ -144,10 +145,8 @@ def _read(read: Callable, points: np.ndarray, answer: Callable | None) -> tuple[
 def _figure(ink: np.ndarray, points: np.ndarray, scores: np.ndarray, word: str) -> Any:
     figure, (pad, picture, bars) = plots(1, 3, height=3.1, width=9.6, width_ratios=[1, 1, 1.4])
     for axes, values, title, most in ((pad, ink, "your ink", 1), (picture, points, "what it sees", 16)):
-        axes.imshow(values, cmap="gray_r", vmin=0, vmax=most)
-        axes.set(xticks=[], yticks=[])
+        bitmap(axes, values, "gray_r", 0, most)
         axes.set_title(title)
-        axes.spines[["top", "right"]].set_visible(True)
     best = int(np.argmax(scores))
     names = range(len(scores))
     bars.barh(names, scores, color=[BLUE if name == best else GREY for name in names], height=0.7)
