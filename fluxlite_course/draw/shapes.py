@@ -39,10 +39,16 @@ def box(axes: Any, left: float, top: float, width: float, height: float, title: 
     """A box with round corners, and its title so far `above` it. On the sheet, y grows downwards."""
     from matplotlib.patches import FancyBboxPatch
 
-    style = "round,pad=0,rounding_size=0.08"
     look: Any = {"facecolor": "#f4f6f8", "edgecolor": GREY, "linewidth": 2}
-    axes.add_patch(FancyBboxPatch((left, top), width, height, style, **look))
+    axes.add_patch(FancyBboxPatch((left, top), width, height, "round,pad=0,rounding_size=0.08", **look))
     axes.text(left + width / 2, top - above, as_written(title), ha="center", va="bottom", weight="bold", fontsize=12)
+
+
+def rectangle(axes: Any, x: float, y: float, width: float, height: float, **look: Any) -> None:
+    """A rectangle, white unless its look says otherwise."""
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle((x, y), width, height, **{"facecolor": "white", **look}))
 
 
 def bitmap(axes: Any, values: Any, colours: str, low: float, high: float) -> None:

@@ -53,9 +53,11 @@ def place(size: float, micro: float) -> tuple[float, float]:
 def _drawing(found: list[Crossover]) -> Part:
     band = Part("polygon", class_="band", points=Each(map(_band, found)))
     marks = {"recorded": "M-5 4h10l-5-9z", "simulated": "M-4.5-4.5h9v9h-9z"}
+    times: Any = {"recorded": lambda each: [timing.median for timing in each.cpu.values()],
+                  "simulated": lambda each: each.gpu.values()}  # fmt: skip
     lines = []
     for kind, mark in marks.items():
-        heights = Each(rounded(place(1, float(time) * 1e6)[1] for time in _times(each, kind)) for each in found)
+        heights = Each(rounded(place(1, float(time) * 1e6)[1] for time in times[kind](each)) for each in found)
         xs = rounded(place(size, 1)[0] for size in SIZES)
         points = [Part("path", d=mark) for _ in SIZES]
         lines.append(Part("g", Part("polyline"), *points, class_=kind, xs=xs, ys=heights))
@@ -65,10 +67,6 @@ def _drawing(found: list[Crossover]) -> Part:
         *_key(0, "recorded", marks["recorded"], "CPU, recorded"),
         *_key(1, "simulated", marks["simulated"], Each(f"{each.settings['card']}, simulated" for each in found)),
     )  # fmt: skip
-
-
-def _times(found: Crossover, kind: str) -> Any:
-    return found.gpu.values() if kind == "simulated" else [timing.median for timing in found.cpu.values()]
 
 
 def _band(found: Crossover) -> str:

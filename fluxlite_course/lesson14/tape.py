@@ -19,7 +19,7 @@ from fluxlite.messages import many
 from ..draw.alive.scene import Each, Part, drawing
 from ..draw.alive.showing import Alive, Knob
 from ..draw.pictures import GREY, ORANGE, Picture, as_written, show
-from ..draw.shapes import sheet
+from ..draw.shapes import rectangle, sheet
 
 
 class Entry(NamedTuple):
@@ -126,13 +126,11 @@ def growing_tape(lines: Mapping[str, Any]) -> Picture:
 
 
 def _column(axes: Any, left: float, line: str, entries: Tape, old: int) -> None:
-    from matplotlib.patches import Rectangle
-
     for row, entry in enumerate(entries):
         new = row >= old
         face, edge, thick = ("#fbe3d6", ORANGE, 2) if new else ("#f4f6f8", GREY, 1)
-        look: Any = {"facecolor": face, "edgecolor": edge, "linewidth": thick, "zorder": 2 + new}
-        axes.add_patch(Rectangle((left, row * _HEIGHT), _BOX, _HEIGHT * 0.86, **look))
+        look = {"facecolor": face, "edgecolor": edge, "linewidth": thick, "zorder": 2 + new}
+        rectangle(axes, left, row * _HEIGHT, _BOX, _HEIGHT * 0.86, **look)
         middle, text = (row + 0.43) * _HEIGHT, as_written(_short(str(entry)))
         weight = "bold" if new else "normal"
         axes.text(left + 0.08, middle, text, va="center", fontsize=11, weight=weight, zorder=4)

@@ -13,7 +13,7 @@ from simgpu.words import in_words
 
 from ..draw.frames import Frames, frames
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, as_written, plots, show
-from ..draw.shapes import sheet
+from ..draw.shapes import rectangle, sheet
 from .exchange import LINKS, Link, OneCard, SeveralCards, ring, several_cards, tree
 
 BUCKETS = (1, 2, 4, 8, 16, 64, 256)
@@ -138,8 +138,6 @@ def _step_said(step: int, cards: int) -> str:
 
 
 def _draw_card(axes: Any, card: int, pieces: list[frozenset[int]], came: int | None) -> None:
-    from matplotlib.patches import Rectangle
-
     cards = len(pieces)
     x, y = _PLACES[cards][card]
     top = y + cards * _HIGH / 2
@@ -148,7 +146,7 @@ def _draw_card(axes: Any, card: int, pieces: list[frozenset[int]], came: int | N
         bottom, whole, new = top - (row + 1) * _HIGH, len(whose) == cards, row == came
         fill = "#d5efe6" if whole else "#dce9f5" if len(whose) > 1 else "white"
         edge: dict[str, Any] = {"edgecolor": ORANGE, "linewidth": 2.5, "zorder": 3} if new else {"edgecolor": GREY}
-        axes.add_patch(Rectangle((x - _WIDE / 2, bottom), _WIDE, _HIGH, facecolor=fill, **edge))
+        rectangle(axes, x - _WIDE / 2, bottom, _WIDE, _HIGH, facecolor=fill, **edge)
         text = "sum" if whole else "+".join(map(str, sorted(whose)))
         look = {"color": GREEN, "weight": "bold"} if whole else {"color": BLUE}
         axes.text(x, bottom + _HIGH / 2, text, ha="center", va="center", fontsize=11, zorder=4, **look)
