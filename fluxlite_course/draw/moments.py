@@ -9,12 +9,13 @@ from simgpu.profile import Counts
 
 
 class Order(NamedTuple):
-    """One launch, in seconds: when the host asks for it and goes on, and when the GPU starts and ends it."""
+    """One launch, in seconds: when the host asks for it and goes on, and when the GPU starts and ends it, and which."""
 
     asked: float
     went_on: float
     start: float
     end: float
+    device: str
 
 
 def launches(receipt: Counts) -> list[Order]:
@@ -26,7 +27,9 @@ def launches(receipt: Counts) -> list[Order]:
     for moment in found:
         asked, went_on, start, end = (float(time or 0) for time in moment[:4])
         n = moment.times  # a call that launches twice shares its times out evenly
-        order, work = (went_on - asked) / n, (end - start) / n
-        orders += [Order(asked + i * order, asked + (i + 1) * order, start + i * work, start + (i + 1) * work)
-                   for i in range(n)]  # fmt: skip
+        order, work, device = (went_on - asked) / n, (end - start) / n, str(moment.device)
+        orders += [
+            Order(asked + i * order, asked + (i + 1) * order, start + i * work, start + (i + 1) * work, device)
+            for i in range(n)
+        ]
     return orders

@@ -65,9 +65,10 @@ class Warp(widgets.Shown):
 
     def __init__(self, traces: Trace | Mapping[str, Trace], number: int) -> None:
         module = widgets.ipywidgets("warp_picture(trace)")
-        self._traces = traces
-        warp_picture(traces, number)  # raises before we show anything
-        self._last = last = min(map(len, _columns_of(traces).values())) - 1
+        for title, trace in _columns_of(traces).items():
+            _at(trace, number, title)  # raises before we show anything
+        self._traces, last = traces, min(map(len, _columns_of(traces).values())) - 1
+        self._last = last
         self.before = module.Button(description="◀ before", tooltip="the access before")
         self.after = module.Button(description="next ▶", tooltip="the next access")
         self.number = module.IntSlider(number, 0, max(1, last), description="Access", continuous_update=False)
