@@ -34,9 +34,7 @@ HERE = "this machine, measured now."
 class Crossover:
     """What `crossover` found: for each hidden size, a training step's time on the `cpu` and on the `gpu`."""
 
-    def __init__(
-        self, settings: Mapping[str, Any], cpu: dict[int, Timing], gpu: dict[int, Seconds], about: str
-    ) -> None:
+    def __init__(self, settings: Any, cpu: dict[int, Timing], gpu: dict[int, Seconds], about: str) -> None:
         self.settings, self.cpu, self.gpu, self.about = dict(settings), cpu, gpu, about
 
     @property
@@ -70,8 +68,7 @@ class Crossover:
         """Where the lines cross, in words."""
         first, last = min(self.cpu), max(self.cpu)
         if self.crossing is None:
-            faster = "GPU" if self.smallest else "CPU"
-            return f"The {faster} is faster at every hidden size from {first} to {last}."
+            return f"The {'GPU' if self.smallest else 'CPU'} is faster at every hidden size from {first} to {last}."
         wins = f"From {self.smallest} on the GPU wins; at {last} it is {_times(self.faster[last])} as fast."
         return f"The lines cross at a hidden size of about {self.crossing:.0f}. {wins}"
 

@@ -153,7 +153,6 @@ def _axis(length: float, scale: float) -> Iterator[Part]:
     for number in range(int(micro / step) + 1):
         x = rounded([_LEFT + number * step * 1e-6 * scale])[0]
         yield Part("path", class_="axis", d=f"M{x} {_BOTTOM}v6")
-        place = "middle" if number else ""
-        yield Part("text", text=number * step, class_=f"{place} wide".strip() if number % 2 else place or None,
-                   x=x, y=_BOTTOM + 26)  # fmt: skip
+        look = "middle wide" if number % 2 else "middle" if number else None
+        yield Part("text", text=number * step, class_=look, x=x, y=_BOTTOM + 26)
     yield Part("text", text="µs since the start of the step", class_="middle", x=320, y=_BOTTOM + 54)

@@ -1,4 +1,4 @@
-"""Lesson 05's pictures of the sine wave: the task, the predictions, how lucky a start can be; and the playground."""
+"""Lesson 05: the sine wave in pictures, how lucky a start can be, the playground, and a loop with traps."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+import fluxlite as fl
 from fluxlite.messages import many
 
 from ..draw.frames import Frames, frames
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 from ..draw.widgets import Shown, ipywidgets, said
-from ..sine_wave import TIMES, problem, run, train_by_hand
+from ..sine_wave import TIMES, problem, run, step, train_by_hand
 
 POINTS = TIMES[:21]
 WAVE = np.sin(TIMES).astype(np.float32)[:, None, None]
@@ -256,3 +257,52 @@ def playground() -> Shown:
 
     shown.follow(redraw, *controls.values())
     return shown
+
+
+# -- the training loop with mistakes to switch on, and with gradients that reach further back ---------------------
+
+
+def trained(
+    keep_gradients: bool = False, wipe_memory: bool = False, same_point: bool = False, epochs: int = 200
+) -> list[float]:
+    """Lesson 05's training in the style of `param` and `back`: each epoch's loss, with the mistakes you ask for.
+
+    `keep_gradients` doesn't set them to zero after a step. `wipe_memory` makes an empty memory at each step.
+    `same_point` takes the input itself for the target.
+
+    >>> round(trained(epochs=1)[0], 2), round(trained(wipe_memory=True, epochs=1)[0], 2)
+    (3.92, 3.81)
+    """
+    x, y, *start = problem()
+    targets, empty = x if same_point else y, np.zeros((1, 6), np.float32)
+    weights: list[Any] = [fl.param(w) for w in start]  # a gradient is None until the first back
+    w1, w2 = weights
+    losses = []
+    with np.errstate(all="ignore"):  # with the gradients kept, the numbers overflow
+        for _ in range(epochs):
+            total, memory = 0.0, empty
+            for point, target in zip(x, targets):
+                output, after = step(point, empty if wipe_memory else memory, w1, w2)
+                loss = np.sum((output - target) ** 2) / 2
+                fl.back(loss)
+                for w in weights:
+                    w.data -= 0.1 * w.grad
+                    if not keep_gradients:
+                        w.grad[...] = 0
+                total, memory = total + loss.data, after.data
+            losses.append(float(total))
+    return losses
+
+
+def reaching_back(reach: int = 1, seed: int = 1, epochs: int = 200) -> tuple[float, int]:
+    """Train with gradients that go back through `reach` steps: the last loss, and an epoch's visits of steps.
+
+    A reach of 1 is what lesson 05 does; 20 is the whole history. Raises `ValueError` for a reach below 1.
+
+    >>> reaching_back(reach=2, epochs=1)[1]
+    39
+    """
+    if reach < 1:
+        raise ValueError(f"reach is a number of steps, 1 or more; got {reach}")
+    visits = sum(min(reach, point) for point in range(1, 21))
+    return train_by_hand(seed=seed, reach=reach, epochs=epochs).losses[-1], visits

@@ -49,8 +49,7 @@ def order_at(receipt: Counts, seconds: float) -> Picture:
 def orders(receipt: Counts) -> Frames:
     """`order_at` for each moment at which something changes, to leaf through or to play."""
     found = launches(receipt)
-    begin = found[0].asked
-    moments = sorted({0.0, *(time - begin for order in found for time in (order.went_on, order.end))})
+    moments = sorted({0.0, *(time - found[0].asked for order in found for time in (order.went_on, order.end))})
     moments = [moment for number, moment in enumerate(moments) if not number or moment - moments[number - 1] > 1e-9]
     pictures = [order_at(receipt, moment) for moment in moments]
     return frames(pictures, [duration(moment) for moment in moments], f"time, {receipt.seconds.kind}", ms=600)

@@ -93,10 +93,9 @@ def _crossing(found: list[Crossover]) -> Iterator[Part]:
     """Where the lines cross: left of its words if there's more room."""
     xs = [None if each.crossing is None else place(each.crossing, 1)[0] for each in found]
     left = [x is not None and x > (_LEFT + _RIGHT) / 2 for x in xs]
-    line = Each(None if x is None else f"M{x:.1f} {_TOP}V{_BOTTOM}" for x in xs)
     words = Each("" if each.crossing is None else f"they cross at {each.crossing:.0f}" for each in found)
     at: Any = Each(None if x is None else rounded([x - 8 if before else x + 8])[0] for x, before in zip(xs, left))
-    yield Part("path", class_="axis", d=line)
+    yield Part("path", class_="axis", d=Each(None if x is None else f"M{x:.1f} {_TOP}V{_BOTTOM}" for x in xs))
     yield Part("text", text=words, class_=Each("end" if before else None for before in left), x=at, y=_BOTTOM - 10)
 
 
@@ -125,13 +124,14 @@ class Explorer(Shown):
         style = {"description_width": "4em"}
         self.card = widgets.Dropdown(options=list(PRESETS), value=card, description="card", style=style)
         moved = [("x, y in and the loss out at each step", True), ("none", False)]
+        choices = (
+            ("batch", BATCHES, batch), ("copies", moved, copies), ("the GPU", list(WAITS.items()), wait),
+            ("the CPU", [RECORDED, LIVE], RECORDED),
+        )  # fmt: skip
         self.batch, self.copies, self.wait, self.cpu = buttons = [
             widgets.ToggleButtons(options=options, value=value, description=name, style=style)
-            for name, options, value in (
-                ("batch", BATCHES, batch), ("copies", moved, copies), ("the GPU", list(WAITS.items()), wait),
-                ("the CPU", [RECORDED, LIVE], RECORDED),
-            )
-        ]  # fmt: skip
+            for name, options, value in choices
+        ]
         for each in buttons:
             each.style.button_width = "auto"
         self.controls = [self.card, *buttons]

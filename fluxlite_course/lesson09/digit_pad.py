@@ -95,8 +95,7 @@ def _filling(ink: np.ndarray) -> np.ndarray:
     from_middle = (np.arange(DOTS) + 0.5 - DOTS / 2) / scale
     y = np.floor(rows[0] + height / 2 + from_middle).astype(int)
     x = np.floor(columns[0] + width / 2 + from_middle).astype(int)
-    around = np.pad(ink, DOTS)  # what isn't on the pad is paper
-    return around[np.clip(y, -DOTS, 2 * DOTS - 1)[:, None] + DOTS, np.clip(x, -DOTS, 2 * DOTS - 1) + DOTS]
+    return np.pad(ink, DOTS)[np.clip(y, -DOTS, 2 * DOTS - 1)[:, None] + DOTS, np.clip(x, -DOTS, 2 * DOTS - 1) + DOTS]
 
 
 # -- the plain call -------------------------------------------------------------------------------------------------

@@ -34,8 +34,7 @@ def kept(layer: Any, x: Any) -> np.ndarray:
     rows = slice(size, 2 * size)  # of the weights: both layers have this gate second
     Wi, Wh, bias = cell.Wi[rows], cell.Wh[rows], 0 if cell.bias is None else cell.bias[rows]
     for point in x:
-        h = state[0] if isinstance(state, tuple) else state
-        gates.append(fl.sigmoid(Wi @ point + Wh @ h + bias))
+        gates.append(fl.sigmoid(Wi @ point + Wh @ (state[0] if isinstance(state, tuple) else state) + bias))
         _, state = cell(point, state)
     return fl.cpu(np.stack(gates))
 
@@ -112,8 +111,7 @@ def gates_picture(x: Any, kept: Mapping[str, Any]) -> Picture:
         wave, noise = (_percent(np.mean(part)) for part in (gate[:seen], gate[seen:]))
         said.append(f"{name}: on average {wave} while the wave comes, {noise} in the noise")
     axes.set_xlabel("step")
-    bar = figure.colorbar(image, ax=grid[1:], ticks=[0, 0.5, 1])
-    bar.ax.set_yticklabels(["0: nothing", "0.5: half", "1: all"])
+    figure.colorbar(image, ax=grid[1:], ticks=[0, 0.5, 1]).ax.set_yticklabels(["0: nothing", "0.5: half", "1: all"])
     return show(figure, f"What a memory keeps at each step, one row for each number in it. {'; '.join(said)}.")
 
 

@@ -8,8 +8,7 @@ import pytest
 import fluxlite as fl
 import fluxlite_course
 from fluxlite_course.draw.falling import falling
-from fluxlite_course.lesson04.pictures import POINTS, by_seed, pairs, predicted
-from fluxlite_course.lesson04.traps import reaching_back, trained
+from fluxlite_course.lesson04.pictures import POINTS, by_seed, pairs, predicted, reaching_back, trained
 from fluxlite_course.lesson06.pictures import phases_figure, program_phases, time_bars
 from fluxlite_course.lesson07.pictures import BothSides, Row, _row, both_sides
 from fluxlite_course.lesson09.pictures import digit_row, filters_at_work, worst_mistakes

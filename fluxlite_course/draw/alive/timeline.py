@@ -122,9 +122,8 @@ def _axis(views: list[_View], factor: float) -> Iterator[Part]:
             None if view.events[1] < 0 else _tick(time * factor, (view.end - view.begin) * factor)
             for time, view in zip(times, views)
         )
-        place = "" if tick == 0 else "end" if tick == _TICKS else "middle"
+        look = ("middle wide" if tick % 2 else "middle") if 0 < tick < _TICKS else "end" if tick else None
         yield Part("path", class_="axis", d=f"M{x} {_BOTTOM}v6")
-        look = f"{place} wide" if tick % 2 else place or None
         yield Part("text", text=text, class_=look, x=x, y=_BOTTOM + 26)
 
 
