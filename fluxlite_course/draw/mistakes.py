@@ -79,8 +79,8 @@ def _figure(counts: np.ndarray, names: list[str]) -> Any:
     for i in range(many):  # a frame around those that are right, to be seen without colours
         rectangle(axes, i - 0.5, i - 0.5, 1, 1, facecolor="none", edgecolor=BLUE, linewidth=1.5)
     if many <= MOST:
-        letters = min(12.0, 1.35 * 72 * size / many / len(f"{counts.max():,}"))
+        small = min(12.0, 1.35 * 72 * size / many / len(f"{counts.max():,}"))
         for i, j in np.ndindex(counts.shape):
             colour = "white" if shades[i, j] > 0.6 else "black" if counts[i, j] else GREY
-            axes.text(j, i, f"{counts[i, j]:,}", ha="center", va="center", color=colour, fontsize=letters)
+            axes.text(j, i, f"{counts[i, j]:,}", ha="center", va="center", color=colour, fontsize=small)
     return figure

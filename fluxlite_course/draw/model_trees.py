@@ -82,7 +82,7 @@ def _draw(axes: Any, title: str, nodes: list[_Node], lines: int) -> None:
             axes.plot([left, left, x - 0.05], [top, y, y], color=GREY, linewidth=1)
         letter, colour = node.row.letter, COLOURS.get(node.row.letter, "none")
         width = _BOX * max(1, 0.8 * len(letter))
-        look = {"facecolor": colour, "edgecolor": GREY if colour == "none" else colour}
+        look: Any = {"facecolor": colour, "edgecolor": GREY if colour == "none" else colour}
         axes.add_patch(FancyBboxPatch((x, y - _BOX / 2), width, _BOX, f"round,pad=0,rounding_size={_BOX / 5}", **look))
         middle = {"va": "center_baseline", "fontsize": 11}
         axes.text(x + width / 2, y, letter, ha="center", color="white", fontweight="bold", **middle)

@@ -72,9 +72,6 @@ def host_and_device() -> Drawing:
     return Drawing(__package__, "host_and_device.svg")
 
 
-# -- what to draw ---------------------------------------------------------------------------------------------------
-
-
 def _is_on_device(name: str, x: Any) -> bool:
     if isinstance(x, (int, float, complex)):
         return False
@@ -101,9 +98,6 @@ def _sentence(found: list[Arrow], inside: dict[bool, list[str]]) -> str:
 def _total(arrows: list[Arrow], way: str) -> str:
     copies = sum(arrow.copies for arrow in arrows)
     return f"{many(copies, 'copy')} {way}, {sum(a.bytes for a in arrows):,} bytes" if copies else f"none {way}"
-
-
-# -- drawing ----------------------------------------------------------------------------------------------------------
 
 
 def _box(axes: Any, left: float, title: str, rows: int, labels: list[str]) -> None:

@@ -10,8 +10,7 @@ from simgpu.profile import Counts
 
 from ..draw.alive import Alive, Each, Knob, Part, drawing
 from ..draw.alive.scene import rounded
-from ..draw.frames import Frames, frames
-from ..draw.moments import Order, launches
+from ..draw.frames import Frames, Order, frames, launches
 from ..draw.pictures import GREY, Picture, look, plots, show
 
 MOMENTS = 13

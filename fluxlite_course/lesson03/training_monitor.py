@@ -24,9 +24,6 @@ PAUSE = 0.5  # seconds from one drawing to the next
 _MOST = 2000  # points of a line: more cannot be told apart
 
 
-# -- the plain call -------------------------------------------------------------------------------------------------
-
-
 def loss_curve(history: History) -> tuple[dict[str, float], Picture]:
     """The losses of a training, which may still be going on: ``(numbers, picture)``.
 
@@ -71,9 +68,6 @@ def _figure(losses: list[float], means: list[float]) -> Any:
     axes.set(xlabel="step", **more)
     axes.grid(color=GREY, alpha=0.2)
     return figure
-
-
-# -- the widget -----------------------------------------------------------------------------------------------------
 
 
 def monitor(

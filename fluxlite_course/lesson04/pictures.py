@@ -106,9 +106,8 @@ def memory(w1: Any, w2: Any, step: int) -> Picture:
     right.axhline(0, color="black", linewidth=1)
     right.set(xlabel="number in the memory", ylim=(-1.05, 1.05), xticks=range(1, kept.shape[1] + 1))
     numbers = ", ".join(f"{value:.1f}".replace("-0.0", "0.0") for value in kept[step - 1])
-    off = abs(outputs[step - 1] - y[step - 1])
-    words = f"After point {step} of 20 the memory holds {numbers}. The output misses the next point by {off:.2f}."
-    return show(figure, words)
+    off = f"The output misses the next point by {abs(outputs[step - 1] - y[step - 1]):.2f}."
+    return show(figure, f"After point {step} of 20 the memory holds {numbers}. {off}")
 
 
 def memories(w1: Any, w2: Any) -> Frames:
@@ -117,7 +116,7 @@ def memories(w1: Any, w2: Any) -> Frames:
     return frames([memory(w1, w2, step) for step in steps], steps, "point", first=5, ms=500)
 
 
-# -- the playground: the plain call ----------------------------------------------------------------------------------
+# -- the playground: the plain call, and the widget -----------------------------------------------------------------
 
 
 def rnn_demo(
@@ -188,8 +187,7 @@ def _figure(losses: list[float], ahead: tuple[Any, Any], own: tuple[Any, Any] | 
 
 
 def _draw_wave(axes: Any, ahead: np.ndarray, own: np.ndarray | None) -> None:
-    last = 21 if own is None else 41
-    fine = np.linspace(TIMES[0], TIMES[last - 1], 200)
+    fine = np.linspace(TIMES[0], TIMES[20 if own is None else 40], 200)
     axes.plot(fine, np.sin(fine), color=BLUE, label="the wave")
     axes.plot(TIMES[1:21], ahead, "o", color=ORANGE, mfc="none", ms=8, mew=2, label="one step ahead")
     if own is not None:
@@ -204,10 +202,9 @@ def _draw_memory(axes: Any, memories: np.ndarray) -> None:
     """A row for each number in the memory: a bar points up for a positive value, down for a negative one."""
     memories = np.nan_to_num(memories)
     times, longest = TIMES[1 : 1 + len(memories)], float(np.abs(memories).max())
-    bar = 180 / len(times)  # the bar's width in points
     for row, values in enumerate(memories.T):
         axes.axhline(-row, color="0.85", lw=0.8)
-        axes.vlines(times, -row, -row + 0.48 * values / (longest or 1), color="0.25", lw=bar)
+        axes.vlines(times, -row, -row + 0.48 * values / (longest or 1), color="0.25", lw=180 / len(times))
     axes.set(xlabel="t (radians)", ylabel=f"memory ({len(memories.T)})", yticks=[], ylim=(0.6 - len(memories.T), 0.6))
     axes.set_title(f"longest bar: {longest:.2f}", loc="right", fontsize=11, color="0.25", pad=2)
 
@@ -219,9 +216,6 @@ def _draw_loss(axes: Any, losses: list[float]) -> None:
         axes.text(len(losses), loss * 1.07, name, color="0.25", ha="right", fontsize=11)
     axes.set(xlabel="epoch", ylabel="loss of an epoch (log)", xlim=(0, len(losses)), ylim=(0.002, 9))
     axes.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
-
-
-# -- the widget -----------------------------------------------------------------------------------------------------
 
 
 def playground() -> Shown:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from fluxlite.receipts import Seconds, duration
 from simgpu.profile import Counts
 
-from ..draw.frames import Frames, frames
-from ..draw.moments import launches
+from ..draw.frames import Frames, frames, launches
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, show
 from ..draw.shapes import sheet
 

@@ -93,9 +93,6 @@ class Warp(widgets.Shown):
         self.sentence, self.code.value = still.sentence, widgets.plain(self.call)
 
 
-# -- drawing ------------------------------------------------------------------------------------------------------
-
-
 def _draw_grid(axes: Any, title: str, trace: Trace) -> None:
     """All blocks on the left, the chosen one dark; its threads on the right, the chosen warp dark."""
     axes.set_axis_off()

@@ -47,9 +47,6 @@ EXAMPLES: dict[int, list[Stroke]] = {
 }
 
 
-# -- ink ------------------------------------------------------------------------------------------------------------
-
-
 def drawn(strokes: Iterable[Stroke]) -> np.ndarray:
     """The ink of some strokes on the pad: bool of shape (32, 32).
 

@@ -33,8 +33,7 @@ def worst_mistakes(pictures: Any, scores: Any, labels: Any, count: int = 5) -> P
     found = [(labels[i], taken[i], shares[i, taken[i]]) for i in worst]
     titles = [f"is a {label}\nread {read}\n{share:.2f}" for label, read, share in found]
     told = "; ".join(f"a {label} read as {read}, {share:.2f}" for label, read, share in found)
-    sentence = f"The worst mistakes, and how sure the network is: {told}."
-    return digit_row(np.asarray(pictures)[worst], titles, sentence)
+    return digit_row(np.asarray(pictures)[worst], titles, f"The worst mistakes, and how sure the network is: {told}.")
 
 
 def filters_at_work(picture: Any, filters: Any, results: Any, names: Sequence[str] | None = None) -> Picture:

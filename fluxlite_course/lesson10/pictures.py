@@ -80,10 +80,9 @@ def left_picture(effects: Mapping[str, Any]) -> Picture:
 
 
 def _share(share: float) -> str:
-    for bound, words in ((1e-9, "less than a billionth"), (1e-6, "less than a millionth"), (1e-3, "less than 0.1 %")):
-        if share < bound:
-            return words
-    return "as much or more" if share >= 1 else _percent(share)
+    bounds = ((1e-9, "less than a billionth"), (1e-6, "less than a millionth"), (1e-3, "less than 0.1 %"))
+    whole = "as much or more" if share >= 1 else _percent(share)
+    return next((words for bound, words in bounds if share < bound), whole)
 
 
 def _percent(share: float) -> str:

@@ -39,8 +39,10 @@ def lanes(receipts: dict[str, Receipt], batches: int) -> Picture:
         _draw(axes, name, spans)
     grid[-1, 0].set_xlabel(f"time, ms, simulated ({as_written(card)})")
     grid[-1, 0].set_xlim(left=0)  # before the first copy, the host packs it
-    told = "; ".join(f"{name}: {_said(spans)}" for name, spans in found.items())
-    return show(figure, f"{batches} batches, simulated ({card}). {told}.")
+    computing = {name: sum(end - start for start, end in spans["compute"]) for name, spans in found.items()}
+    told = [f"{name}: {duration(_end(spans))} in all, {duration(computing[name])} of them computing"
+            for name, spans in found.items()]  # fmt: skip
+    return show(figure, f"{batches} batches, simulated ({card}). {'; '.join(told)}.")
 
 
 def _spans(name: str, moments: list[Moment], batches: int) -> Spans:
@@ -72,8 +74,3 @@ def _draw(axes: Any, name: str, spans: Spans) -> None:
 
 def _end(spans: Spans) -> float:
     return max(end for lane in spans.values() for _, end in lane)
-
-
-def _said(spans: Spans) -> str:
-    computing = sum(end - start for start, end in spans["compute"])
-    return f"{duration(_end(spans))} in all, {duration(computing)} of them computing"

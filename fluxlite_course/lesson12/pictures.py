@@ -13,8 +13,7 @@ from fluxlite.receipts import Receipt, duration
 from simgpu.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
 from simgpu.profile import Counts
 
-from ..draw.frames import Frames, frames
-from ..draw.moments import launches
+from ..draw.frames import Frames, frames, launches
 from ..draw.pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
 from ..draw.shapes import box, sheet
 from ..draw.two_boxes import copied
@@ -76,11 +75,7 @@ def cards(receipt: Receipt, **things: Any) -> Picture:
     return show(figure, _sentence(routes, inside))
 
 
-# -- what to draw ---------------------------------------------------------------------------------------------------
-
-
 def _routes(receipt: Receipt) -> list[Route]:
-    """The copies between different memories, grouped by route and kind, in order of first appearance."""
     found: dict[tuple[int | None, int | None, bool], tuple[int, int]] = {}
     for moment in receipt.timeline():
         here = moment.device.index
@@ -126,9 +121,6 @@ def _place(card: int | None) -> str:
     return "the host" if card is None else f"card {card}"
 
 
-# -- drawing ----------------------------------------------------------------------------------------------------------
-
-
 def _box(axes: Any, left: float, width: float, top: float, height: float, title: str, labels: list[str]) -> None:
     box(axes, left, top, width, height, title, above=0.07)
     for row, label in enumerate(labels):
@@ -136,7 +128,6 @@ def _box(axes: Any, left: float, width: float, top: float, height: float, title:
 
 
 def _arcs(axes: Any, routes: list[Route], tops: list[float], rows: dict[int, int]) -> None:
-    """Arcs between cards, to the right of their boxes. What they carried is written next to them, line by line."""
     right = _CARD + _CARD_WIDTH + 0.08
     texts, widest, middle = [], 0.0, 0.0
     for number, route in enumerate(routes):

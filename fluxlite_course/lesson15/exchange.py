@@ -53,9 +53,6 @@ def link_of(link: str | Link) -> Link:
     return LINKS[link]
 
 
-# -- the exchange -------------------------------------------------------------------------------------------------
-
-
 def sent(nbytes: float, cards: int) -> float:
     """How many bytes each of `cards` sends when `nbytes` of gradients go round in a ring.
 

@@ -132,9 +132,6 @@ def _step_said(step: int, cards: int) -> str:
     return f"{begin}, each to the next card. Each card now has {now}."
 
 
-# -- drawing --------------------------------------------------------------------------------------------------------
-
-
 def _draw_card(axes: Any, card: int, pieces: list[frozenset[int]], came: int | None) -> None:
     cards = len(pieces)
     x, y = _PLACES[cards][card]

@@ -91,9 +91,6 @@ def rounded(numbers: Iterable[float], digits: int = 1) -> list[float]:
     return [int(x) if x == int(x) else x for x in (round(float(number), digits) for number in numbers)]
 
 
-# -- one state --------------------------------------------------------------------------------------------------------
-
-
 def _in(state: int, value: Any) -> Any:
     return value[state] if type(value) is Each else value
 
