@@ -64,7 +64,7 @@ class Frames(widgets.Shown):
 
 
 class Order(NamedTuple):
-    """One launch, in seconds: when the host asks for it and goes on, and when the GPU starts and ends it, and which."""
+    """One launch on a `device`, in seconds: when the host asks for it and goes on, when the GPU starts and ends it."""
 
     asked: float
     went_on: float
