@@ -21,6 +21,7 @@ from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 from simgpu import preset
 
+from .draw.pictures import GREY, as_written, look, plots
 from .sine_wave import training_step
 from .timing import Timing
 
@@ -33,9 +34,7 @@ HERE = "this machine, measured now."
 class Crossover:
     """What `crossover` found: for each hidden size, a training step's time on the `cpu` and on the `gpu`."""
 
-    def __init__(
-        self, settings: Mapping[str, Any], cpu: dict[int, Timing], gpu: dict[int, Seconds], about: str
-    ) -> None:
+    def __init__(self, settings: Any, cpu: dict[int, Timing], gpu: dict[int, Seconds], about: str) -> None:
         self.settings, self.cpu, self.gpu, self.about = dict(settings), cpu, gpu, about
 
     @property
@@ -69,8 +68,7 @@ class Crossover:
         """Where the lines cross, in words."""
         first, last = min(self.cpu), max(self.cpu)
         if self.crossing is None:
-            faster = "GPU" if self.smallest else "CPU"
-            return f"The {faster} is faster at every hidden size from {first} to {last}."
+            return f"The {'GPU' if self.smallest else 'CPU'} is faster at every hidden size from {first} to {last}."
         wins = f"From {self.smallest} on the GPU wins; at {last} it is {_times(self.faster[last])} as fast."
         return f"The lines cross at a hidden size of about {self.crossing:.0f}. {wins}"
 
@@ -93,7 +91,7 @@ class Crossover:
         measured, simulated = self.kinds
         head = f"{'hidden size':>11}  {'CPU, ' + measured:>14}  {'GPU, ' + simulated:>14}  faster"
         rows = [
-            f"{size:>11}  {duration(self.cpu[size].median):>14}  {duration(self.gpu[size]):>14}  {_winner(ratio)}"
+            f"{size:>11}  {duration(self.cpu[size].median):>14}  {duration(self.gpu[size]):>14}  {winner(ratio)}"
             for size, ratio in self.faster.items()
         ]
         title = f"One training step, batch {self.settings['batch']}"
@@ -101,16 +99,12 @@ class Crossover:
 
     def figure(self) -> Any:
         """The two lines as a Matplotlib figure."""
-        from .draw.pictures import plots
-
         figure, axes = plots(height=4.2)
         self.draw(axes)
         return figure
 
     def draw(self, axes: Any) -> None:
         """Draw the two lines, and where they cross, on a figure's axes."""
-        from .draw.pictures import GREY, as_written, look
-
         (cpu, gpu), sizes = self.kinds, sorted(self.cpu)
         looks = look(cpu)
         quartiles = zip(*(_micro(self.cpu[n].quartiles) for n in sizes))
@@ -135,7 +129,8 @@ def _micro(times: Any) -> list[float]:
     return [float(each) * 1e6 for each in times]
 
 
-def _winner(ratio: float) -> str:
+def winner(ratio: float) -> str:
+    """Who's faster, by the CPU's time divided by the GPU's, and by how much."""
     return f"GPU, {_times(ratio)}" if ratio > 1 else f"CPU, {_times(1 / ratio)}"
 
 

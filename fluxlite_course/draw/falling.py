@@ -35,10 +35,6 @@ def falling(losses: Mapping[str, Any], x: str = "step", levels: Mapping[str, flo
     axes.set(xlabel=x, ylabel="loss (log scale)")
     # Above the lines: at the right end stand the names of the levels.
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(values), fontsize=12, borderaxespad=0)
-    ends = "".join(f" {_capital(name)}: {line[0]:.2g} to {line[-1]:.2g}." for name, line in values.items())
+    ends = "".join(f" {name[:1].upper()}{name[1:]}: {line[0]:.2g} to {line[-1]:.2g}." for name, line in values.items())
     grey = ", ".join(f"{name} at {level:.2g}" for name, level in (levels or {}).items())
     return show(figure, f"The loss over {longest} {x}s.{ends}{' Grey lines: ' + grey + '.' if grey else ''}")
-
-
-def _capital(name: str) -> str:
-    return name[:1].upper() + name[1:]

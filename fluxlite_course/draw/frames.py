@@ -1,9 +1,12 @@
-"""Pictures to leaf through: a slider, a play button, and all frames drawn once, before anyone moves anything."""
+"""Films: pictures to leaf through, all drawn before anyone moves anything; and when a receipt's launches ran."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+from simgpu.events import LAUNCH
+from simgpu.profile import Counts
 
 from . import widgets
 from .pictures import Picture
@@ -46,16 +49,42 @@ class Frames(widgets.Shown):
         )  # fmt: skip
         self.image, self.words = module.HTML(), module.HTML()
         controls = module.HBox([self.play, widgets.with_buttons(self.slider)], layout={"flex_flow": "row wrap"})
-        super().__init__(module.VBox([controls, self.image, self.words]), "", "")
+        super().__init__(module.VBox([controls, self.image, self.words]))
         self._link = module.link((self.play, "value"), (self.slider, "value"))
-        self.slider.observe(self._changed, names="value")
-        self._changed()
+        self.follow(self._draw, self.slider)
 
     @property
     def now(self) -> int:
         return self.slider.value
 
-    def _changed(self, change: Any = None) -> None:
+    def _draw(self) -> None:
         picture = self.pictures[self.now]
         self.page, self.sentence = picture._repr_html_(), picture.sentence
         self.image.value, self.words.value = picture.image(), widgets.said(picture.sentence)
+
+
+class Order(NamedTuple):
+    """One launch on a `device`, in seconds: when the host asks for it and goes on, when the GPU starts and ends it."""
+
+    asked: float
+    went_on: float
+    start: float
+    end: float
+    device: str
+
+
+def launches(receipt: Counts) -> list[Order]:
+    """The launches of a receipt, in order. Raises `ValueError` if there are none, or if their times aren't known."""
+    found = [moment for moment in receipt.timeline() if moment.kind == LAUNCH]
+    if not found or found[0].start is None:
+        raise ValueError("the film needs launches whose times are known: take the receipt of a simulated GPU")
+    orders = []
+    for moment in found:
+        asked, went_on, start, end = (float(time or 0) for time in moment[:4])
+        n = moment.times  # a call that launches twice shares its times out evenly
+        order, work, device = (went_on - asked) / n, (end - start) / n, str(moment.device)
+        orders += [
+            Order(asked + i * order, asked + (i + 1) * order, start + i * work, start + (i + 1) * work, device)
+            for i in range(n)
+        ]
+    return orders

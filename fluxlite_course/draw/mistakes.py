@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from .pictures import BLUE, GREY, Picture, plots, show
+from .shapes import rectangle
 
 MOST = 25  # classes whose counts can be read in their cells
-_SAID = 3  # mistakes that the sentence names
-_TICKS = (0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1)
 
 
 def confusion(matrix: Any, labels: Sequence[Any] | None = None) -> tuple[dict[str, Any], Picture]:
@@ -56,51 +55,32 @@ def _checked(matrix: Any) -> np.ndarray:
 
 def _sentence(numbers: dict[str, Any]) -> str:
     text = f"{numbers['right']:,} of {numbers['observations']:,} observations are recognized."
-    mistakes = numbers["mistakes"][:_SAID]
+    mistakes = numbers["mistakes"][:3]
     if not mistakes:
         return text
     said = ", ".join(f"{a} was taken for {b} ({'once' if n == 1 else f'{n:,} times'})" for a, b, n in mistakes)
-    all_of_them = len(mistakes) == len(numbers["mistakes"])
-    what = "The most frequent mistakes" if not all_of_them else "The mistake" if len(mistakes) == 1 else "The mistakes"
+    what = "The mistake" if len(mistakes) == 1 else "The mistakes"
+    what = "The most frequent mistakes" if numbers["mistakes"][3:] else what
     return f"{text} {what}: {said}."
 
 
 def _figure(counts: np.ndarray, names: list[str]) -> Any:
-    many = len(counts)
+    many, longest = len(counts), max(map(len, names))
     size = min(max(0.5 * many, 2.6), 8.5)
-    longest = max(map(len, names))
-    figure, axes = plots(height=size + 0.9 + 0.09 * longest * (longest > 3), width=size + 2.6 + 0.09 * longest)
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    figure, axes = plots(height=size + 0.9 + 0.09 * longest * (longest > 3), width=size + 1.2 + 0.09 * longest)
     # With shares as they are, a mistake of 3 % would look like none: a square root shows it.
-    drawn = axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1)
-    bar = figure.colorbar(drawn, ax=axes, label="share of the row", shrink=0.8)
-    bar.set_ticks(np.sqrt(_TICKS), labels=[f"{share:.0%}" for share in _TICKS], fontsize=11)
-    every = -(-many // MOST)
-    ticks = range(0, many, every)
-    letters = 12 if many <= 12 else 9
+    shades = np.sqrt(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
+    axes.imshow(shades, cmap="Blues", vmin=0, vmax=1)
+    ticks, letters = range(0, many, -(-many // MOST)), 12 if many <= 12 else 9
     axes.set_xticks(ticks, [names[i] for i in ticks], rotation=0 if longest <= 3 else 90, fontsize=letters)
     axes.set_yticks(ticks, [names[i] for i in ticks], fontsize=letters)
     axes.set(xlabel="taken for", ylabel="right class")
-    for edge in ("top", "right"):
-        axes.spines[edge].set_visible(True)
-    _write(axes, counts, np.sqrt(shares), 72 * size / many)
+    axes.spines[["top", "right"]].set_visible(True)
+    for i in range(many):  # a frame around those that are right, to be seen without colours
+        rectangle(axes, i - 0.5, i - 0.5, 1, 1, facecolor="none", edgecolor=BLUE, linewidth=1.5)
+    if many <= MOST:
+        small = min(12.0, 1.35 * 72 * size / many / len(f"{counts.max():,}"))
+        for i, j in np.ndindex(counts.shape):
+            colour = "white" if shades[i, j] > 0.6 else "black" if counts[i, j] else GREY
+            axes.text(j, i, f"{counts[i, j]:,}", ha="center", va="center", color=colour, fontsize=small)
     return figure
-
-
-def _write(axes: Any, counts: np.ndarray, shades: np.ndarray, width: float) -> None:
-    """The counts in cells of this `width`, in points, and a frame around those that are right.
-
-    So both can be seen without colours.
-    """
-    from matplotlib.patches import Rectangle
-
-    many = len(counts)
-    for i in range(many):
-        axes.add_patch(Rectangle((i - 0.5, i - 0.5), 1, 1, fill=False, edgecolor=BLUE, linewidth=1.5))
-    if many > MOST:
-        return
-    digits = len(f"{counts.max():,}")
-    letters = min(12.0, 1.35 * width / digits)
-    for i, j in np.ndindex(counts.shape):
-        colour = "white" if shades[i, j] > 0.6 else "black" if counts[i, j] else GREY
-        axes.text(j, i, f"{counts[i, j]:,}", ha="center", va="center", color=colour, fontsize=letters)

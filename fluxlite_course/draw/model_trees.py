@@ -62,16 +62,11 @@ def _nodes(root: Row) -> Iterator[_Node]:
         row, depth, what, name, above = waiting.pop()
         yield _Node(row, depth, f"{name}: {what}" if name else what, above)
         inside = row.rows[0] if len(row.rows) == 1 and row.rows[0].rows else row
-        waiting += [
-            (part, depth + 1, _what(part), part.name.removeprefix(row.name).lstrip("."), count)
-            for part in reversed(inside.rows)
-        ]
+        for part in reversed(inside.rows):
+            ties = [f", {remark.partition(':')[0]}" for remark in part.remarks if remark.startswith("tied to")]
+            name = part.name.removeprefix(row.name).lstrip(".")
+            waiting.append((part, depth + 1, "".join([part.what, *ties[:1]]), name, count))
         count += 1
-
-
-def _what(row: Row) -> str:
-    tie = next((remark.partition(":")[0] for remark in row.remarks if remark.startswith("tied to")), "")
-    return f"{row.what}, {tie}" if tie else row.what
 
 
 def _draw(axes: Any, title: str, nodes: list[_Node], lines: int) -> None:
@@ -87,9 +82,8 @@ def _draw(axes: Any, title: str, nodes: list[_Node], lines: int) -> None:
             axes.plot([left, left, x - 0.05], [top, y, y], color=GREY, linewidth=1)
         letter, colour = node.row.letter, COLOURS.get(node.row.letter, "none")
         width = _BOX * max(1, 0.8 * len(letter))
-        style = f"round,pad=0,rounding_size={_BOX / 5}"
-        edge = GREY if colour == "none" else colour
-        axes.add_patch(FancyBboxPatch((x, y - _BOX / 2), width, _BOX, style, facecolor=colour, edgecolor=edge))
+        look: Any = {"facecolor": colour, "edgecolor": GREY if colour == "none" else colour}
+        axes.add_patch(FancyBboxPatch((x, y - _BOX / 2), width, _BOX, f"round,pad=0,rounding_size={_BOX / 5}", **look))
         middle = {"va": "center_baseline", "fontsize": 11}
         axes.text(x + width / 2, y, letter, ha="center", color="white", fontweight="bold", **middle)
         frame = {"edgecolor": _SHUT, "facecolor": "none", "linestyle": "--", "pad": 2} if node.row.shut else None

@@ -1,14 +1,17 @@
-"""Pictures without axes: boxes on a sheet of paper, and drawings that never change, which are SVG files."""
+"""Pictures without axes: boxes on a sheet of paper, digits, and drawings that never change, which are SVG files."""
 
 from __future__ import annotations
 
 import base64
 import html
 import re
+from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
-from .pictures import GREY, Picture, as_written, plots
+import numpy as np
+
+from .pictures import GREY, Picture, as_written, plots, show
 
 
 class Drawing(Picture):
@@ -36,8 +39,41 @@ def box(axes: Any, left: float, top: float, width: float, height: float, title: 
     """A box with round corners, and its title so far `above` it. On the sheet, y grows downwards."""
     from matplotlib.patches import FancyBboxPatch
 
-    style = "round,pad=0,rounding_size=0.08"
     look: Any = {"facecolor": "#f4f6f8", "edgecolor": GREY, "linewidth": 2}
-    axes.add_patch(FancyBboxPatch((left, top), width, height, style, **look))
-    title = as_written(title)
-    axes.text(left + width / 2, top - above, title, ha="center", va="bottom", weight="bold", fontsize=12)
+    axes.add_patch(FancyBboxPatch((left, top), width, height, "round,pad=0,rounding_size=0.08", **look))
+    axes.text(left + width / 2, top - above, as_written(title), ha="center", va="bottom", weight="bold", fontsize=12)
+
+
+def rectangle(axes: Any, x: float, y: float, width: float, height: float, **look: Any) -> None:
+    """A rectangle, white unless its look says otherwise."""
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle((x, y), width, height, **{"facecolor": "white", **look}))
+
+
+def bitmap(axes: Any, values: Any, colours: str, low: float, high: float) -> None:
+    """Small squares in a frame: `low` has the first of the `colours`, `high` the last."""
+    axes.imshow(values, cmap=colours, vmin=low, vmax=high)
+    axes.set(xticks=[], yticks=[])
+    axes.spines[["top", "right"]].set_visible(True)
+
+
+def digit_row(pictures: Any, titles: Sequence[str], sentence: str) -> Picture:
+    """Digits side by side, each under its title. `pictures` is (N, 8, 8), ink from 0 to 16, or (N, 8, 8, 1).
+
+    Raises `ValueError` if there aren't as many titles as pictures.
+
+    >>> from fluxlite_course import digits
+    >>> images, labels = digits()
+    >>> digit_row(images[:3].reshape(3, 8, 8), ["0", "1", "2"], "The first three digits.")
+    The first three digits.
+    """
+    pictures = np.asarray(pictures).reshape(len(pictures), *np.shape(pictures)[1:3])
+    if len(titles) != len(pictures):
+        raise ValueError(f"each picture has a title: got {len(pictures)} pictures and {len(titles)} titles")
+    lines = 1 + max(title.count("\n") for title in titles)
+    figure, row = plots(1, len(pictures), height=1.1 + 0.3 * lines, width=1.15 * max(len(pictures), 6), squeeze=False)
+    for axes, picture, title in zip(row[0], pictures, titles):
+        bitmap(axes, picture, "gray_r", picture.min(), max(picture.max(), picture.min() + 1e-6))
+        axes.set_title(title, fontsize=12)
+    return show(figure, sentence)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import threading
-from typing import Any
-
 from fluxlite.receipts import Receipt
 from simgpu.profile import Timeline
 
@@ -33,27 +29,22 @@ class Viewer(widgets.Shown):
 
     def __init__(self, receipt: Receipt, first: int, count: int, only_waits: bool) -> None:
         module = widgets.ipywidgets("receipt.plot()")
-        self._timeline, self._lock = Timeline(receipt), threading.RLock()
-        shown = self._timeline.picture(first, count, only_waits)  # raises before we show anything
+        self._timeline = Timeline(receipt)
+        self._timeline.picture(first, count, only_waits)  # raises before we show anything
         self.which = module.ToggleButtons(
             options=[EVENTS, WAITS], value=WAITS if only_waits else EVENTS, description="Show",
             tooltips=["every launch, copy and wait", "the synchronizations, and what the GPU did until then"],
         )  # fmt: skip
-        sizes = sorted({*WINDOWS, count})
-        self.window = module.Dropdown(
-            options=[(f"{size:,}", size) for size in sizes], value=count, description="How many"
-        )
+        sizes = [(f"{size:,}", size) for size in sorted({*WINDOWS, count})]
+        self.window = module.Dropdown(options=sizes, value=count, description="How many")
         wide = {"style": {"description_width": "initial"}, "layout": {"width": "24em"}}
         self.first = module.IntSlider(
             value=first, min=0, max=max(first, 1), description="From number", continuous_update=False, **wide
         )
         self.picture, self.code = module.HTML(), module.HTML()
-        box = module.VBox([self.which, self.window, self.first, self.picture, self.code])
-        super().__init__(box, shown._repr_html_(), shown.sentence)
-        self._bound()
-        self._show(shown._repr_html_(), shown.sentence)
-        for control in (self.which, self.window, self.first):
-            control.observe(self._changed, names="value")
+        controls = [self.which, self.window, self.first]
+        super().__init__(module.VBox([*controls, self.picture, self.code]))
+        self.follow(self._draw, *controls)
 
     @property
     def call(self) -> str:
@@ -70,27 +61,16 @@ class Viewer(widgets.Shown):
             first, count = (timeline.waits[first - 1] + 1 if first else 0), len(timeline.moments)
         return alive_timeline(timeline.receipt, first, count, self.which.value == WAITS)
 
-    def _changed(self, change: dict[str, Any]) -> None:
-        # Two callbacks may run at once, each in its own thread: the later one draws the latest settings. And shortening
-        # the slider may move it, which calls this again from inside.
-        with self._lock:
-            self._bound()
-            try:
-                shown = self._timeline.picture(self.first.value, self.window.value, self.which.value == WAITS)
-                self._show(shown._repr_html_(), shown.sentence)
-            except ValueError as error:  # no waits at all: that's an answer, not a mistake
-                self._show(widgets.said(f"Nothing to show: {error}."), str(error))
-
-    def _bound(self) -> None:
-        """Set the slider's end to the last event or wait, and its step to a quarter of the window."""
-        timeline = self._timeline
-        number = len(timeline.waits if self.which.value == WAITS else timeline.moments)
+    def _draw(self) -> None:
+        waits = self.which.value == WAITS
+        number = len(self._timeline.waits if waits else self._timeline.moments)
         self.first.max = max(1, number - 1)  # a single one gets a slider too, which jumps back
         if self.first.value >= number:
             self.first.value = 0
         self.first.step = max(1, self.window.value // 4)
-
-    def _show(self, page: str, sentence: str) -> None:
-        self.page, self.sentence = page, sentence
-        self.picture.value = page
-        self.code.value = f"<p>The same without buttons: <code>{html.escape(self.call)}</code></p>"
+        try:
+            shown = self._timeline.picture(self.first.value, self.window.value, waits)
+            self.page, self.sentence = shown._repr_html_(), shown.sentence
+        except ValueError as error:  # no waits at all: that's an answer, not a mistake
+            self.page, self.sentence = widgets.said(f"Nothing to show: {error}."), str(error)
+        self.picture.value, self.code.value = self.page, widgets.plain(self.call)

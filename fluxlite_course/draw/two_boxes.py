@@ -44,7 +44,11 @@ def boxes(receipt: Receipt, **arrays: Any) -> Picture:
     [ Info: Simulated:0, a simulated NVIDIA T4, stands in for a GPU.
     1 copy to the device, 20 bytes; none back. On the host: nothing that was named. On the device: x.
     """
-    found = _arrows(receipt)
+    found = [
+        Arrow(m.kind == HOST_TO_DEVICE, m.times, m.bytes, m.explicit, m.line.partition(": ")[2])
+        for m in receipt.timeline()
+        if m.kind in (HOST_TO_DEVICE, DEVICE_TO_HOST)
+    ]
     inside: dict[bool, list[str]] = {True: [], False: []}
     for name, x in arrays.items():
         inside[_is_on_device(name, x)].append(_label(name, x))
@@ -54,8 +58,8 @@ def boxes(receipt: Receipt, **arrays: Any) -> Picture:
     figure, axes = sheet(10, height + 0.5, (-0.05, _DEVICE + _BOX + 0.05), (height + 0.05, -0.5))
     _box(axes, _HOST, "host: CPU and its memory", rows, inside[False])
     _box(axes, _DEVICE, f"device: {getattr(gpu_device(), 'name', 'GPU')}", rows, inside[True])
-    for row, arrow in enumerate(shown):
-        _draw(axes, arrow, row + 1)
+    for row, arrow in enumerate(shown, 1):
+        _draw(axes, arrow, row)
     if len(found) > len(shown):
         _write(axes, f"… and {len(found) - len(shown):,} more", len(shown) + 1)
     if not found:
@@ -68,24 +72,12 @@ def host_and_device() -> Drawing:
     return Drawing(__package__, "host_and_device.svg")
 
 
-# -- what to draw ---------------------------------------------------------------------------------------------------
-
-
-def _arrows(receipt: Receipt) -> list[Arrow]:
-    return [
-        Arrow(m.kind == HOST_TO_DEVICE, m.times, m.bytes, m.explicit, m.line.partition(": ")[2])
-        for m in receipt.timeline()
-        if m.kind in (HOST_TO_DEVICE, DEVICE_TO_HOST)
-    ]
-
-
 def _is_on_device(name: str, x: Any) -> bool:
     if isinstance(x, (int, float, complex)):
         return False
     if not hasattr(x, "dtype"):
         raise TypeError(f"boxes draws arrays and numbers; {name} is a {type(x).__name__}")
-    where = device_of(x)
-    return where is not None and where != get_device("CPU")
+    return device_of(x) not in (None, get_device("CPU"))
 
 
 def _label(name: str, x: Any) -> str:
@@ -105,12 +97,7 @@ def _sentence(found: list[Arrow], inside: dict[bool, list[str]]) -> str:
 
 def _total(arrows: list[Arrow], way: str) -> str:
     copies = sum(arrow.copies for arrow in arrows)
-    if not copies:
-        return f"none {way}"
-    return f"{many(copies, 'copy')} {way}, {sum(arrow.bytes for arrow in arrows):,} bytes"
-
-
-# -- drawing ----------------------------------------------------------------------------------------------------------
+    return f"{many(copies, 'copy')} {way}, {sum(a.bytes for a in arrows):,} bytes" if copies else f"none {way}"
 
 
 def _box(axes: Any, left: float, title: str, rows: int, labels: list[str]) -> None:

@@ -8,12 +8,12 @@ channel. Callbacks may run in a different thread from the cells.
 from __future__ import annotations
 
 import html
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from .alive import Alive
-from .pictures import Picture
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -58,11 +58,6 @@ def with_buttons(slider: Any) -> Any:
     return module.HBox([slider, back, on], layout={"flex_flow": "row wrap"})
 
 
-def picture(figure: Any, sentence: str) -> str:
-    """A figure as the value of an HTML widget, with `sentence` as its alternative text and caption."""
-    return Picture(figure, sentence)._repr_html_()
-
-
 def said(sentence: str) -> str:
     """A sentence as the value of an HTML widget. A screen reader reads it out when it changes.
 
@@ -72,18 +67,37 @@ def said(sentence: str) -> str:
     return f'<div role="status" aria-live="polite">{html.escape(sentence)}</div>'
 
 
+def plain(call: str) -> str:
+    """The plain call for what a widget shows, as the value of an HTML widget."""
+    return f"<p>The same without buttons: <code>{html.escape(call)}</code></p>"
+
+
 class Shown:
     """A widget as the result of a cell, and HTML and a sentence for where the widget can't run.
 
-    That's in a stored notebook, on GitHub, or after the kernel has ended. `page` is what `picture` returns; `widget` is
+    That's in a stored notebook, on GitHub, or after the kernel has ended. `page` is the picture as HTML; `widget` is
     the widget itself. If `alive` is a function, it makes the picture that a page with scripts shows instead of `page`.
     It returns None if there's none for the current settings.
     """
 
     alive: Callable[[], Alive | None] | None = None
 
-    def __init__(self, widget: Any, page: str, sentence: str) -> None:
+    def __init__(self, widget: Any, page: str = "", sentence: str = "") -> None:
         self.widget, self.page, self.sentence = widget, page, sentence
+
+    def follow(self, draw: Callable[[], object], *controls: Any) -> None:
+        """Call `draw` now, and whenever one of the controls changes."""
+        lock = threading.RLock()
+
+        def changed(change: Any = None) -> None:
+            # Two callbacks may run at once, each in its own thread: the later one draws the latest settings. And
+            # drawing may move a control, which calls this again from inside.
+            with lock:
+                draw()
+
+        changed()
+        for control in controls:
+            control.observe(changed, names="value")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         # The widget's own won't do: ipywidgets 7 has none, it displays itself and nothing else.

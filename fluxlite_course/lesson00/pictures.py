@@ -10,8 +10,7 @@ from simgpu.profile import Counts
 
 from ..draw.alive import Alive, Each, Knob, Part, drawing
 from ..draw.alive.scene import rounded
-from ..draw.frames import Frames, frames
-from ..draw.moments import Order, launches
+from ..draw.frames import Frames, Order, frames, launches
 from ..draw.pictures import GREY, Picture, look, plots, show
 
 MOMENTS = 13
@@ -153,7 +152,6 @@ def _axis(length: float, scale: float) -> Iterator[Part]:
     for number in range(int(micro / step) + 1):
         x = rounded([_LEFT + number * step * 1e-6 * scale])[0]
         yield Part("path", class_="axis", d=f"M{x} {_BOTTOM}v6")
-        place = "middle" if number else ""
-        yield Part("text", text=number * step, class_=f"{place} wide".strip() if number % 2 else place or None,
-                   x=x, y=_BOTTOM + 26)  # fmt: skip
+        look = "middle wide" if number % 2 else "middle" if number else None
+        yield Part("text", text=number * step, class_=look, x=x, y=_BOTTOM + 26)
     yield Part("text", text="µs since the start of the step", class_="middle", x=320, y=_BOTTOM + 54)

@@ -33,8 +33,8 @@ def copy_time(nbytes: int, card: str = "NVIDIA T4") -> Picture:
     for row, (name, part, colour, hatch) in enumerate(bars):
         share = part / (latency + transfer)
         right.barh(row, 100 * share, height=0.6, facecolor="white", edgecolor=colour, hatch=hatch, linewidth=2)
-        beside = 100 * share + 2 if share < 0.5 else 3  # in a long bar, its words stand inside
-        right.text(beside, row, f"{name}: {duration(part)}", va="center")
+        # In a long bar, its words stand inside.
+        right.text(100 * share + 2 if share < 0.5 else 3, row, f"{name}: {duration(part)}", va="center")
     right.set(xlabel="% of the copy's time", xlim=(0, 105), yticks=[])
     time = latency + transfer
     much = f"{100 * latency / time:.0f} % of it is latency"

@@ -6,6 +6,5 @@ from .pictures import ball, balls
 from .training_monitor import loss_curve, monitor
 
 __all__ = [
-    "answer", "ball", "balls", "check", "expect_error", "falling", "guess", "loss_curve", "monitor", "start",
-    "todo",
+    "answer", "ball", "balls", "check", "expect_error", "falling", "guess", "loss_curve", "monitor", "start", "todo",
 ]  # fmt: skip

@@ -24,9 +24,6 @@ PAUSE = 0.5  # seconds from one drawing to the next
 _MOST = 2000  # points of a line: more cannot be told apart
 
 
-# -- the plain call -------------------------------------------------------------------------------------------------
-
-
 def loss_curve(history: History) -> tuple[dict[str, float], Picture]:
     """The losses of a training, which may still be going on: ``(numbers, picture)``.
 
@@ -64,19 +61,13 @@ def _figure(losses: list[float], means: list[float]) -> Any:
     axes.plot(steps[::every], losses[::every], color=BLUE, lw=0.8, marker=mark, label="each step")
     if 1 < len(means) < len(losses):
         # An epoch's mean stands in its middle. A last epoch that is not complete has none.
-        batches = len(losses) // len(means)
-        middles = [(i + 0.5) * batches + 0.5 for i in range(len(means))]
+        middles = [(i + 0.5) * (len(losses) // len(means)) + 0.5 for i in range(len(means))]
         axes.plot(middles, means, color="black", lw=2.5, label="mean of an epoch")
         axes.legend(fontsize=12, frameon=False)
-    axes.set(xlabel="step", ylabel="loss")
-    if min(losses) > 0:
-        axes.set_yscale("log")
-        axes.set_ylabel("loss (log scale)")
+    more = {"yscale": "log", "ylabel": "loss (log scale)"} if min(losses) > 0 else {"ylabel": "loss"}
+    axes.set(xlabel="step", **more)
     axes.grid(color=GREY, alpha=0.2)
     return figure
-
-
-# -- the widget -----------------------------------------------------------------------------------------------------
 
 
 def monitor(

@@ -2,8 +2,7 @@
 
 from .. import answer, check, expect_error, guess, start, todo
 from ..draw.falling import falling
-from .pictures import by_seed, memories, memory, pairs, playground, predicted, rnn_demo
-from .traps import reaching_back, trained
+from .pictures import by_seed, memories, memory, pairs, playground, predicted, reaching_back, rnn_demo, trained
 
 __all__ = [
     "answer", "by_seed", "check", "expect_error", "falling", "guess", "memories", "memory", "pairs", "playground",

@@ -1,18 +1,18 @@
-"""Lesson 05's pictures of the sine wave: the task, the predictions, how lucky a start can be; and the playground."""
+"""Lesson 05: the sine wave in pictures, how lucky a start can be, the playground, and a loop with traps."""
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
 
+import fluxlite as fl
 from fluxlite.messages import many
 
 from ..draw.frames import Frames, frames
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
 from ..draw.widgets import Shown, ipywidgets, said
-from ..sine_wave import TIMES, problem, run, train_by_hand
+from ..sine_wave import TIMES, problem, run, step, train_by_hand
 
 POINTS = TIMES[:21]
 WAVE = np.sin(TIMES).astype(np.float32)[:, None, None]
@@ -106,9 +106,8 @@ def memory(w1: Any, w2: Any, step: int) -> Picture:
     right.axhline(0, color="black", linewidth=1)
     right.set(xlabel="number in the memory", ylim=(-1.05, 1.05), xticks=range(1, kept.shape[1] + 1))
     numbers = ", ".join(f"{value:.1f}".replace("-0.0", "0.0") for value in kept[step - 1])
-    off = abs(outputs[step - 1] - y[step - 1])
-    words = f"After point {step} of 20 the memory holds {numbers}. The output misses the next point by {off:.2f}."
-    return show(figure, words)
+    off = f"The output misses the next point by {abs(outputs[step - 1] - y[step - 1]):.2f}."
+    return show(figure, f"After point {step} of 20 the memory holds {numbers}. {off}")
 
 
 def memories(w1: Any, w2: Any) -> Frames:
@@ -117,7 +116,7 @@ def memories(w1: Any, w2: Any) -> Frames:
     return frames([memory(w1, w2, step) for step in steps], steps, "point", first=5, ms=500)
 
 
-# -- the playground: the plain call ----------------------------------------------------------------------------------
+# -- the playground: the plain call, and the widget -----------------------------------------------------------------
 
 
 def rnn_demo(
@@ -188,8 +187,7 @@ def _figure(losses: list[float], ahead: tuple[Any, Any], own: tuple[Any, Any] | 
 
 
 def _draw_wave(axes: Any, ahead: np.ndarray, own: np.ndarray | None) -> None:
-    last = 21 if own is None else 41
-    fine = np.linspace(TIMES[0], TIMES[last - 1], 200)
+    fine = np.linspace(TIMES[0], TIMES[20 if own is None else 40], 200)
     axes.plot(fine, np.sin(fine), color=BLUE, label="the wave")
     axes.plot(TIMES[1:21], ahead, "o", color=ORANGE, mfc="none", ms=8, mew=2, label="one step ahead")
     if own is not None:
@@ -204,10 +202,9 @@ def _draw_memory(axes: Any, memories: np.ndarray) -> None:
     """A row for each number in the memory: a bar points up for a positive value, down for a negative one."""
     memories = np.nan_to_num(memories)
     times, longest = TIMES[1 : 1 + len(memories)], float(np.abs(memories).max())
-    bar = 180 / len(times)  # the bar's width in points
     for row, values in enumerate(memories.T):
         axes.axhline(-row, color="0.85", lw=0.8)
-        axes.vlines(times, -row, -row + 0.48 * values / (longest or 1), color="0.25", lw=bar)
+        axes.vlines(times, -row, -row + 0.48 * values / (longest or 1), color="0.25", lw=180 / len(times))
     axes.set(xlabel="t (radians)", ylabel=f"memory ({len(memories.T)})", yticks=[], ylim=(0.6 - len(memories.T), 0.6))
     axes.set_title(f"longest bar: {longest:.2f}", loc="right", fontsize=11, color="0.25", pad=2)
 
@@ -219,9 +216,6 @@ def _draw_loss(axes: Any, losses: list[float]) -> None:
         axes.text(len(losses), loss * 1.07, name, color="0.25", ha="right", fontsize=11)
     axes.set(xlabel="epoch", ylabel="loss of an epoch (log)", xlim=(0, len(losses)), ylim=(0.002, 9))
     axes.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
-
-
-# -- the widget -----------------------------------------------------------------------------------------------------
 
 
 def playground() -> Shown:
@@ -240,24 +234,69 @@ def playground() -> Shown:
         "carry": w.Dropdown(options=kept, description="memory", **wide),
         "closed_loop": w.Dropdown(options=fed, description="fed with", **wide),
     }
-    status, view, lock = w.HTML(), w.HTML(), threading.Lock()  # changes may come from several threads
-    shown = Shown(w.VBox([*controls.values(), status, view]), "", "")
+    status, view = w.HTML(), w.HTML()
+    shown = Shown(w.VBox([*controls.values(), status, view]))
     drawn: dict[str, Any] = {}
 
-    def redraw(change: Any = None) -> None:
-        """Train with the current settings. A thread that waited may find it done: the latest setting wins."""
-        with lock:
-            wanted = {name: control.value for name, control in controls.items()}
-            if wanted == drawn:
-                return
-            status.value = said("training …")
-            numbers, picture = rnn_demo(**wanted)
-            drawn.update(wanted)
-            view.value = shown.page = picture._repr_html_()
-            shown.sentence = picture.sentence
-            status.value = said(f"trained: loss {numbers['loss']}")
+    def redraw() -> None:
+        wanted = {name: control.value for name, control in controls.items()}
+        if wanted == drawn:  # a thread that waited may find it done
+            return
+        status.value = said("training …")
+        numbers, picture = rnn_demo(**wanted)
+        drawn.update(wanted)
+        view.value = shown.page = picture._repr_html_()
+        shown.sentence = picture.sentence
+        status.value = said(f"trained: loss {numbers['loss']}")
 
-    redraw()
-    for control in controls.values():
-        control.observe(redraw, names="value")
+    shown.follow(redraw, *controls.values())
     return shown
+
+
+# -- the training loop with mistakes to switch on, and with gradients that reach further back ---------------------
+
+
+def trained(
+    keep_gradients: bool = False, wipe_memory: bool = False, same_point: bool = False, epochs: int = 200
+) -> list[float]:
+    """Lesson 05's training in the style of `param` and `back`: each epoch's loss, with the mistakes you ask for.
+
+    `keep_gradients` doesn't set them to zero after a step. `wipe_memory` makes an empty memory at each step.
+    `same_point` takes the input itself for the target.
+
+    >>> round(trained(epochs=1)[0], 2), round(trained(wipe_memory=True, epochs=1)[0], 2)
+    (3.92, 3.81)
+    """
+    x, y, *start = problem()
+    targets, empty = x if same_point else y, np.zeros((1, 6), np.float32)
+    weights: list[Any] = [fl.param(w) for w in start]  # a gradient is None until the first back
+    w1, w2 = weights
+    losses = []
+    with np.errstate(all="ignore"):  # with the gradients kept, the numbers overflow
+        for _ in range(epochs):
+            total, memory = 0.0, empty
+            for point, target in zip(x, targets):
+                output, after = step(point, empty if wipe_memory else memory, w1, w2)
+                loss = np.sum((output - target) ** 2) / 2
+                fl.back(loss)
+                for w in weights:
+                    w.data -= 0.1 * w.grad
+                    if not keep_gradients:
+                        w.grad[...] = 0
+                total, memory = total + loss.data, after.data
+            losses.append(float(total))
+    return losses
+
+
+def reaching_back(reach: int = 1, seed: int = 1, epochs: int = 200) -> tuple[float, int]:
+    """Train with gradients that go back through `reach` steps: the last loss, and an epoch's visits of steps.
+
+    A reach of 1 is what lesson 05 does; 20 is the whole history. Raises `ValueError` for a reach below 1.
+
+    >>> reaching_back(reach=2, epochs=1)[1]
+    39
+    """
+    if reach < 1:
+        raise ValueError(f"reach is a number of steps, 1 or more; got {reach}")
+    visits = sum(min(reach, point) for point in range(1, 21))
+    return train_by_hand(seed=seed, reach=reach, epochs=epochs).losses[-1], visits

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fluxlite.receipts import Seconds, duration
 from simgpu.profile import Counts
 
-from ..draw.frames import Frames, frames
-from ..draw.moments import launches
-from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
+from ..draw.frames import Frames, frames, launches
+from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, show
+from ..draw.shapes import sheet
 
 MOST = 24  # launches that still have room in the picture
 
@@ -29,15 +29,14 @@ def order_at(receipt: Counts, seconds: float) -> Picture:
         ("the host gives orders", GREY, asked), ("the queue", ORANGE, waiting),
         ("the GPU works on", BLUE, working), ("done", GREEN, done),
     )  # fmt: skip
-    figure, axes = plots(height=1.1 + 0.35 * ((len(orders) + 3) // 4), width=10)
+    lines = (len(orders) + 3) // 4
+    figure, axes = sheet(10, 1.1 + 0.35 * lines, (-0.5, 19.5), (3.9 - 0.7 * lines, 5))
     for column, (title, colour, numbers) in enumerate(columns):
         axes.text(column * 5 + 2, 4.4, title, ha="center", fontsize=13, weight="bold")
         box = {"boxstyle": "round", "facecolor": "white", "edgecolor": colour, "linewidth": 2}
         for place, number in enumerate(numbers):
             x, y = column * 5 + place % 4 + 0.5, 3.4 - 0.7 * (place // 4)
             axes.text(x, y, str(number), ha="center", va="center", fontsize=12, bbox=box)
-    axes.set(xlim=(-0.5, 19.5), ylim=(3.2 - 0.7 * ((len(orders) - 1) // 4), 5))
-    axes.set_axis_off()
     time = Seconds(seconds, receipt.seconds.kind, receipt.seconds.card)
     host = "the host is still giving orders" if asked else f"the host has given all {len(orders)} orders"
     gpu = f"the GPU works on number {working[0]}" if working else "the GPU has nothing to do"
@@ -49,8 +48,7 @@ def order_at(receipt: Counts, seconds: float) -> Picture:
 def orders(receipt: Counts) -> Frames:
     """`order_at` for each moment at which something changes, to leaf through or to play."""
     found = launches(receipt)
-    begin = found[0].asked
-    moments = sorted({0.0, *(time - begin for order in found for time in (order.went_on, order.end))})
+    moments = sorted({0.0, *(time - found[0].asked for order in found for time in (order.went_on, order.end))})
     moments = [moment for number, moment in enumerate(moments) if not number or moment - moments[number - 1] > 1e-9]
     pictures = [order_at(receipt, moment) for moment in moments]
     return frames(pictures, [duration(moment) for moment in moments], f"time, {receipt.seconds.kind}", ms=600)

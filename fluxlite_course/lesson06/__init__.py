@@ -6,6 +6,6 @@ from .explorer import crossover_explorer
 from .pictures import phases_figure, program_phases, time_bars
 
 __all__ = [
-    "answer", "bench", "check", "crossing", "crossover", "crossover_explorer", "expect_error", "guess",
-    "phases_figure", "plots", "program_phases", "show", "sine_wave", "start", "time_bars", "todo",
+    "answer", "bench", "check", "crossing", "crossover", "crossover_explorer", "expect_error", "guess", "phases_figure",
+    "plots", "program_phases", "show", "sine_wave", "start", "time_bars", "todo",
 ]  # fmt: skip

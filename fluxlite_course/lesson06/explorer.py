@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,7 +12,8 @@ from simgpu import PRESETS
 from ..crossing import BATCHES, HERE, SIZES, Crossover, compared, crossover, measured
 from ..draw.alive import Alive, Each, Knob, Part, drawing
 from ..draw.alive.scene import rounded
-from ..draw.widgets import Shown, ipywidgets, picture, said
+from ..draw.pictures import show
+from ..draw.widgets import Shown, ipywidgets, said
 from ..timing import Timing
 
 COPIES = {"x, y in and the loss out": True, "none": False}
@@ -53,9 +53,11 @@ def place(size: float, micro: float) -> tuple[float, float]:
 def _drawing(found: list[Crossover]) -> Part:
     band = Part("polygon", class_="band", points=Each(map(_band, found)))
     marks = {"recorded": "M-5 4h10l-5-9z", "simulated": "M-4.5-4.5h9v9h-9z"}
+    times: Any = {"recorded": lambda each: [timing.median for timing in each.cpu.values()],
+                  "simulated": lambda each: each.gpu.values()}  # fmt: skip
     lines = []
     for kind, mark in marks.items():
-        heights = Each(rounded(place(1, float(time) * 1e6)[1] for time in _times(each, kind)) for each in found)
+        heights = Each(rounded(place(1, float(time) * 1e6)[1] for time in times[kind](each)) for each in found)
         xs = rounded(place(size, 1)[0] for size in SIZES)
         points = [Part("path", d=mark) for _ in SIZES]
         lines.append(Part("g", Part("polyline"), *points, class_=kind, xs=xs, ys=heights))
@@ -65,10 +67,6 @@ def _drawing(found: list[Crossover]) -> Part:
         *_key(0, "recorded", marks["recorded"], "CPU, recorded"),
         *_key(1, "simulated", marks["simulated"], Each(f"{each.settings['card']}, simulated" for each in found)),
     )  # fmt: skip
-
-
-def _times(found: Crossover, kind: str) -> Any:
-    return found.gpu.values() if kind == "simulated" else [timing.median for timing in found.cpu.values()]
 
 
 def _band(found: Crossover) -> str:
@@ -95,10 +93,9 @@ def _crossing(found: list[Crossover]) -> Iterator[Part]:
     """Where the lines cross: left of its words if there's more room."""
     xs = [None if each.crossing is None else place(each.crossing, 1)[0] for each in found]
     left = [x is not None and x > (_LEFT + _RIGHT) / 2 for x in xs]
-    line = Each(None if x is None else f"M{x:.1f} {_TOP}V{_BOTTOM}" for x in xs)
     words = Each("" if each.crossing is None else f"they cross at {each.crossing:.0f}" for each in found)
     at: Any = Each(None if x is None else rounded([x - 8 if before else x + 8])[0] for x, before in zip(xs, left))
-    yield Part("path", class_="axis", d=line)
+    yield Part("path", class_="axis", d=Each(None if x is None else f"M{x:.1f} {_TOP}V{_BOTTOM}" for x in xs))
     yield Part("text", text=words, class_=Each("end" if before else None for before in left), x=at, y=_BOTTOM - 10)
 
 
@@ -127,31 +124,27 @@ class Explorer(Shown):
         style = {"description_width": "4em"}
         self.card = widgets.Dropdown(options=list(PRESETS), value=card, description="card", style=style)
         moved = [("x, y in and the loss out at each step", True), ("none", False)]
+        choices = (
+            ("batch", BATCHES, batch), ("copies", moved, copies), ("the GPU", list(WAITS.items()), wait),
+            ("the CPU", [RECORDED, LIVE], RECORDED),
+        )  # fmt: skip
         self.batch, self.copies, self.wait, self.cpu = buttons = [
             widgets.ToggleButtons(options=options, value=value, description=name, style=style)
-            for name, options, value in (
-                ("batch", BATCHES, batch), ("copies", moved, copies), ("the GPU", list(WAITS.items()), wait),
-                ("the CPU", [RECORDED, LIVE], RECORDED),
-            )
-        ]  # fmt: skip
+            for name, options, value in choices
+        ]
         for each in buttons:
             each.style.button_width = "auto"
         self.controls = [self.card, *buttons]
         self.picture, self.words = widgets.HTML(), widgets.HTML()
-        super().__init__(widgets.VBox([*self.controls, self.words, self.picture]), "", "")
+        super().__init__(widgets.VBox([*self.controls, self.words, self.picture]))
         self._here: dict[int, dict[int, Timing]] = {}  # times measured on this machine, for each batch
-        self._lock = threading.Lock()
-        self.redraw()
-        for control in self.controls:
-            control.observe(self.redraw, names="value")
+        self.follow(self._draw, *self.controls)
 
-    def redraw(self, change: Any = None) -> None:
-        """Show the controls' current settings. If two threads call this, the later one finds the latest settings."""
-        with self._lock:
-            self.now = self._chosen()
-            self.page = self.picture.value = picture(self.now.figure(), self.now.caption)
-            self.words.value = said(self.now.conclusion)
-            self.sentence = f"{self.now.caption} {self.now.conclusion}"
+    def _draw(self) -> None:
+        self.now = self._chosen()
+        self.page = self.picture.value = show(self.now.figure(), self.now.caption)._repr_html_()
+        self.words.value = said(self.now.conclusion)
+        self.sentence = f"{self.now.caption} {self.now.conclusion}"
 
     def alive(self) -> Alive | None:
         """Batch, copies and waiting for the card shown, to choose without a kernel. None for times measured here."""

@@ -22,8 +22,7 @@ def program_phases(*options: str) -> dict[str, Seconds]:
     begin = time.perf_counter()
     command = [sys.executable, "-m", "fluxlite_course.sine_wave", *options]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    total = time.perf_counter() - begin
-    inside = json.loads(output.splitlines()[-1])
+    total, inside = time.perf_counter() - begin, json.loads(output.splitlines()[-1])
     phases = {"start Python, NumPy, fluxlite": total - sum(inside.values()), **inside}
     return {name: Seconds(seconds, "measured") for name, seconds in phases.items()}
 
@@ -37,8 +36,8 @@ def phases_figure(phases: Mapping[str, Seconds], blue: str) -> Any:
         begin += float(seconds)
         axes.text(begin, name, f" {duration(seconds)}", va="center", fontsize=12)
     axes.invert_yaxis()
-    kinds = {seconds.kind for seconds in phases.values()}
-    axes.set(xlabel=f"seconds, {', '.join(sorted(kinds))}", xlim=(0, 1.1 * begin))
+    kinds = ", ".join(sorted({seconds.kind for seconds in phases.values()}))
+    axes.set(xlabel=f"seconds, {kinds}", xlim=(0, 1.1 * begin))
     return figure
 
 

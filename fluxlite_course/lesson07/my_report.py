@@ -43,8 +43,7 @@ class Report:
     def figure(self) -> Any:
         """The page as a Matplotlib figure: the lines above, and below them the crossing."""
         wrapped = [textwrap.fill(line, 88) for line in self.lines[1:]]
-        rows = sum(text.count("\n") + 1.6 for text in wrapped)
-        above, below = 0.7 + 0.23 * rows, 4.2
+        above, below = 0.7 + 0.23 * sum(text.count("\n") + 1.6 for text in wrapped), 4.2
         figure, (words, axes) = plots(2, 1, above + below, 9.5, height_ratios=[above, below])
         words.axis("off")
         words.set_title(as_written(self.lines[0]), loc="left", fontsize=20)
@@ -66,8 +65,8 @@ def report() -> Report:
     Its times are simulated for an NVIDIA T4 and recorded on a CPU, so you can compare two reports.
     """
     crossing = crossover(batch=BATCH)
-    kinds = "(GPU {1}, CPU {0}.)".format(*crossing.kinds)
-    last = f"CPU against GPU, batch {BATCH}: {crossing.conclusion} {kinds}"
+    cpu, gpu = crossing.kinds
+    last = f"CPU against GPU, batch {BATCH}: {crossing.conclusion} (GPU {gpu}, CPU {cpu}.)"
     lines = ["My GPU report", *_progress(), *_open_question(), _receipt(), _waves(), last]
     page = Report(lines, crossing, progress.path().parent)
     try:

@@ -12,6 +12,7 @@ from fluxlite.messages import many
 from fluxlite.receipts import Seconds, duration
 from simgpu import preset
 
+from ..crossing import winner
 from ..draw.frames import Frames, frames
 from ..draw.pictures import GREY, Picture, look, plots, show
 
@@ -30,9 +31,7 @@ class Row(NamedTuple):
     @property
     def winner(self) -> str:
         """Who's faster, and by how much."""
-        ratio = float(self.cpu) / float(self.gpu)
-        name, times = ("GPU", ratio) if ratio > 1 else ("CPU", 1 / ratio)
-        return f"{name}, {times:.1f} times" if times < 9.95 else f"{name}, {times:,.0f} times"
+        return winner(float(self.cpu) / float(self.gpu))
 
 
 class BothSides(NamedTuple):

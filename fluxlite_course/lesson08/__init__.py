@@ -5,6 +5,6 @@ from .pictures import chip, compared, halving, without_barrier
 from .warps import warp, warp_picture
 
 __all__ = [
-    "answer", "check", "chip", "compared", "crossing", "expect_error", "guess", "halving", "sine_wave", "start",
-    "todo", "warp", "warp_picture", "without_barrier",
+    "answer", "check", "chip", "compared", "crossing", "expect_error", "guess", "halving", "sine_wave", "start", "todo",
+    "warp", "warp_picture", "without_barrier",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from fluxlite.receipts import Seconds, duration
 
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, look, plots, show
+from ..draw.shapes import rectangle, sheet
 
 # Turing architecture white paper, 2018, and the T4's datasheet, 2019: notebooks/SOURCES.md has the addresses.
 MULTIPROCESSORS, LANES, WARP = 40, 64, 32
@@ -26,7 +27,7 @@ def chip() -> Picture:
     >>> chip().sentence.split(":")[0]
     'Inside an NVIDIA T4'
     """
-    figure, axes = plots(height=5.2, width=11)
+    figure, axes = sheet(11, 5.2, (-0.2, 17.4), (-0.5, 6.1))
     _multiprocessors(axes)
     for x, width, name, facts in (
         (7.6, 2.0, "L2 cache", f"4 MB\n{TO_LEVEL_2} cycles\naway"),
@@ -39,8 +40,6 @@ def chip() -> Picture:
     for x, rate, end in ((6.2, LEVEL_2, 7.6), (9.6, MEMORY, 11.4), (13.4, LINK, 15.2)):
         axes.fill_between([x, end], 2.4 - rate * _PIPE / 2, 2.4 + rate * _PIPE / 2, color=ORANGE, linewidth=0)
         axes.text((x + end) / 2, 4.35, f"{rate:,}\nGB/s", ha="center", fontsize=11, color=ORANGE)
-    axes.set(xlim=(-0.2, 17.4), ylim=(-0.5, 6.1))
-    axes.set_axis_off()
     return show(
         figure,
         f"Inside an NVIDIA T4: {MULTIPROCESSORS} multiprocessors with {LANES} lanes each, {MULTIPROCESSORS * LANES:,} "
@@ -66,9 +65,7 @@ def _multiprocessors(axes: Any) -> None:
 
 
 def _box(axes: Any, x: float, y: float, width: float, height: float, colour: str) -> None:
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(Rectangle((x, y), width, height, facecolor="white", edgecolor=colour, linewidth=1.5))
+    rectangle(axes, x, y, width, height, edgecolor=colour, linewidth=1.5)
 
 
 def halving(numbers: tuple[int, ...] = (3, 1, 4, 1, 5, 9, 2, 6)) -> Picture:
@@ -81,7 +78,8 @@ def halving(numbers: tuple[int, ...] = (3, 1, 4, 1, 5, 9, 2, 6)) -> Picture:
     while len(rounds[-1]) > 1:
         half = len(rounds[-1]) // 2
         rounds.append([int(a + b) for a, b in zip(rounds[-1][:half], rounds[-1][half:])])
-    figure, axes = plots(height=1.0 + 0.95 * len(rounds), width=9)
+    height = 1.0 + 0.95 * len(rounds)
+    figure, axes = sheet(9, height, (-0.7, len(numbers) + 1.6), (-1.5 * len(rounds) + 0.9, 0.6))
     for depth, row in enumerate(rounds):
         for t, number in enumerate(row):
             box = {"boxstyle": "round", "facecolor": "white", "edgecolor": GREEN, "linewidth": 2}
@@ -93,8 +91,6 @@ def halving(numbers: tuple[int, ...] = (3, 1, 4, 1, 5, 9, 2, 6)) -> Picture:
             y, end = -1.5 * depth - 0.55, len(numbers) + 0.1
             axes.plot([-0.6, end], [y, y], color=ORANGE, linestyle="--", linewidth=1.5)
             axes.text(len(numbers) + 0.2, y, "barrier", color=ORANGE, va="center")
-    axes.set(xlim=(-0.7, len(numbers) + 1.6), ylim=(-1.5 * len(rounds) + 0.9, 0.6))
-    axes.set_axis_off()
     added = f"{len(numbers)} numbers are added up in {len(rounds) - 1} rounds"
     shown = ", then ".join(", ".join(map(str, row)) for row in rounds)
     return show(figure, f"{added}: {shown}. Between two rounds all threads wait at a barrier.")

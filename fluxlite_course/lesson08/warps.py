@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import itertools
 import math
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,8 +31,7 @@ def warp_picture(traces: Trace | Mapping[str, Trace], number: int = 0) -> Pictur
     for k, (title, touch) in enumerate(chosen.items()):
         _draw_grid(axes[0][k], title, columns[title])
         _draw_memory(axes[1][k], touch)
-    several = len(columns) > 1
-    return show(figure, " ".join(f"{title}: " * several + touch.sentence for title, touch in chosen.items()))
+    return show(figure, " ".join(f"{title}: " * (len(columns) > 1) + touch.sentence for title, touch in chosen.items()))
 
 
 def _columns_of(traces: Any) -> Mapping[str, Trace]:
@@ -68,19 +65,19 @@ class Warp(widgets.Shown):
 
     def __init__(self, traces: Trace | Mapping[str, Trace], number: int) -> None:
         module = widgets.ipywidgets("warp_picture(trace)")
-        self._traces, self._lock = traces, threading.RLock()
-        still = warp_picture(traces, number)  # raises before we show anything
-        self._last = last = min(map(len, _columns_of(traces).values())) - 1
+        for title, trace in _columns_of(traces).items():
+            _at(trace, number, title)  # raises before we show anything
+        self._traces, last = traces, min(map(len, _columns_of(traces).values())) - 1
+        self._last = last
         self.before = module.Button(description="◀ before", tooltip="the access before")
         self.after = module.Button(description="next ▶", tooltip="the next access")
         self.number = module.IntSlider(number, 0, max(1, last), description="Access", continuous_update=False)
         self.picture, self.code = module.HTML(), module.HTML()
-        box = module.VBox([module.HBox([self.before, self.after, self.number]), self.picture, self.code])
-        super().__init__(box, "", "")
-        self._show(still)
+        controls = module.HBox([self.before, self.after, self.number])
+        super().__init__(module.VBox([controls, self.picture, self.code]))
         self.before.on_click(lambda button: self._go(-1))
         self.after.on_click(lambda button: self._go(1))
-        self.number.observe(self._changed, names="value")
+        self.follow(self._draw, self.number)
 
     @property
     def call(self) -> str:
@@ -90,17 +87,10 @@ class Warp(widgets.Shown):
     def _go(self, steps: int) -> None:
         self.number.value = min(max(self.number.value + steps, 0), self._last)
 
-    def _changed(self, change: dict[str, Any]) -> None:
-        with self._lock:  # two callbacks may run at once
-            self._show(warp_picture(self._traces, min(self.number.value, self._last)))
-
-    def _show(self, still: Picture) -> None:
+    def _draw(self) -> None:
+        still = warp_picture(self._traces, min(self.number.value, self._last))
         self.page = self.picture.value = still._repr_html_()
-        self.sentence = still.sentence
-        self.code.value = f"<p>The same without buttons: <code>{html.escape(self.call)}</code></p>"
-
-
-# -- drawing ------------------------------------------------------------------------------------------------------
+        self.sentence, self.code.value = still.sentence, widgets.plain(self.call)
 
 
 def _draw_grid(axes: Any, title: str, trace: Trace) -> None:
@@ -108,33 +98,21 @@ def _draw_grid(axes: Any, title: str, trace: Trace) -> None:
     axes.set_axis_off()
     axes.set(xlim=(0, 10), ylim=(2.9, -0.9), aspect="auto")
     axes.set_title(title, loc="left", fontweight="bold")
-    x, y, z = trace.grid
-    boxes = min(x, 16), min(y * z, 8)
-    _cells(axes, 0, *boxes, 4.2, {trace.chosen % x: {trace.chosen // x}})
-    axes.text(0, -0.2, f"{_counted('block', x * y * z, *boxes)}: number {trace.chosen:,}", fontsize=11)
     x, y, z = trace.block
-    lanes = range(trace.warp * 32, min((trace.warp + 1) * 32, x * y * z))
-    chosen: dict[int, set[int]] = {}
-    for lane in lanes:
-        chosen.setdefault(lane % x, set()).add(lane // x)
-    first = max(0, lanes[0] // x - 8)
-    shown = {column: {row - first for row in rows} for column, rows in chosen.items()}
-    boxes = min(x, 64), min(y * z, 16)
-    _cells(axes, 5.2, *boxes, 4.6, shown)
-    axes.text(5.2, -0.2, f"its {_counted('thread', x * y * z, *boxes)}: warp {trace.warp}", fontsize=11)
-
-
-def _counted(what: str, count: int, columns: int, rows: int) -> str:
-    """How many there are, and how many of them have a box: "1,024 blocks (128 drawn)"."""
-    some = f" ({columns * rows:,} drawn)" if columns * rows < count else ""
-    return f"{many(count, what)}{some}"
-
-
-def _cells(axes: Any, left: float, columns: int, rows: int, width: float, chosen: dict[int, set[int]]) -> None:
-    w, h = min(width / columns, 0.6), min(2.4 / rows, 0.6)
-    cells = [[row in chosen.get(column, ()) for column in range(columns)] for row in range(rows)]
-    colours = [[BLUE if dark else "#e3e8ec" for dark in row] for row in cells]
-    _mosaic(axes, colours, (left, left + w * columns, h * rows, 0.0), "white")
+    lanes = [divmod(lane, x) for lane in range(trace.warp * 32, min((trace.warp + 1) * 32, x * y * z))]
+    first = max(0, lanes[0][0] - 8)
+    warp, block = {(row - first, column) for row, column in lanes}, {divmod(trace.chosen, trace.grid[0])}
+    for left, width, its, what, shape, most, chosen, about in (
+        (0.0, 4.2, "", "block", trace.grid, (8, 16), block, f"number {trace.chosen:,}"),
+        (5.2, 4.6, "its ", "thread", trace.block, (16, 64), warp, f"warp {trace.warp}"),
+    ):
+        x, y, z = shape
+        rows, columns = min(y * z, most[0]), min(x, most[1])
+        some = f" ({columns * rows:,} drawn)" if columns * rows < x * y * z else ""
+        axes.text(left, -0.2, f"{its}{many(x * y * z, what)}{some}: {about}", fontsize=11)
+        w, h = min(width / columns, 0.6), min(2.4 / rows, 0.6)
+        colours = [[BLUE if (row, column) in chosen else "#e3e8ec" for column in range(columns)] for row in range(rows)]
+        _mosaic(axes, colours, (left, left + w * columns, h * rows, 0.0), "white")
 
 
 def _mosaic(axes: Any, colours: list[list[str]], extent: tuple[float, float, float, float], between: str) -> None:
@@ -143,8 +121,7 @@ def _mosaic(axes: Any, colours: list[list[str]], extent: tuple[float, float, flo
 
     left, right, bottom, top = extent
     axes.imshow([[to_rgb(colour) for colour in row] for row in colours], extent=extent, aspect="auto", zorder=1)
-    rows, columns = len(colours), len(colours[0])
-    thin = {"colors": between, "linewidth": 1.0, "zorder": 2}
+    rows, columns, thin = len(colours), len(colours[0]), {"colors": between, "linewidth": 1.0, "zorder": 2}
     axes.hlines([top + (bottom - top) * k / rows for k in range(rows + 1)], left, right, **thin)
     axes.vlines([left + (right - left) * k / columns for k in range(columns + 1)], top, bottom, **thin)
 
@@ -164,7 +141,8 @@ def _draw_memory(axes: Any, touch: Touch) -> None:
     _mosaic(axes, colours, (0, columns, rows, 0), "#c9ced4")
     for element in lanes.keys() & set(itertools.chain(*cells)):
         place = element % width - first_column + 0.5, element // width - first_row + 0.5
-        axes.text(*place, _lanes(lanes[element]), ha="center", va="center", fontsize=8, color="white", zorder=3)
+        text = {1: str(lanes[element][0]), 32: "all"}.get(len(lanes[element]), "…")
+        axes.text(*place, text, ha="center", va="center", fontsize=8, color="white", zorder=3)
     axes.set(xlim=(-0.1, max(columns, 8)), ylim=(max(rows, 4) + 0.1, -0.1), aspect="equal", yticks=[], xticks=[])
     axes.set_frame_on(False)
     axes.set_xlabel(_label(touch, rows * columns >= size, first_row, first_column), fontsize=11, color=GREY, loc="left")
@@ -177,14 +155,9 @@ def _columns(touch: Touch) -> int:
     return touch.shape[-1] if len(touch.shape) > 1 else 32
 
 
-def _lanes(numbers: list[int]) -> str:
-    return str(numbers[0]) if len(numbers) == 1 else "all" if len(numbers) == 32 else "…"
-
-
 def _window(lanes: dict[int, list[int]], width: int, rows: int) -> tuple[int, int]:
     """The first row and column to draw, so that what is touched is in view."""
-    top = min(element // width for element in lanes)
-    left = min(element % width for element in lanes)
+    top, left = min(lanes) // width, min(element % width for element in lanes)
     row = 0 if rows <= _MOST_ROWS else min(top, rows - _MOST_ROWS)
     return row, 0 if width <= _MOST_COLUMNS else min(left // 8 * 8, width - _MOST_COLUMNS)
 

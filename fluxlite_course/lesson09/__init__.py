@@ -1,9 +1,9 @@
 """What notebook 15, a network that reads your digit, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, check, digits, expect_error, guess, start, todo
-from ..draw import confusion
+from ..draw import confusion, digit_row
 from .digit_pad import draw, reading
-from .pictures import digit_row, filters_at_work, worst_mistakes
+from .pictures import filters_at_work, worst_mistakes
 
 __all__ = [
     "answer", "check", "confusion", "digit_row", "digits", "draw", "expect_error", "filters_at_work", "guess",

@@ -22,6 +22,7 @@ import numpy as np
 from fluxlite import cpu, softmax
 
 from ..draw.pictures import BLUE, GREY, ORANGE, Picture, plots, show
+from ..draw.shapes import bitmap
 from ..draw.widgets import Shown, ipywidgets, said
 
 DOTS = 32  # the pad has this many dots a side, as the forms had from which the course's digits were read
@@ -44,9 +45,6 @@ EXAMPLES: dict[int, list[Stroke]] = {
     8: [[(16, 15), (10, 11), (11, 5), (17, 4), (21, 8), (16, 15), (10, 21), (12, 27), (18, 28), (22, 23), (16, 15)]],
     9: [[(21, 9), (17, 4), (11, 6), (10, 12), (15, 15), (21, 11), (21, 9), (20, 19), (16, 28)]],
 }
-
-
-# -- ink ------------------------------------------------------------------------------------------------------------
 
 
 def drawn(strokes: Iterable[Stroke]) -> np.ndarray:
@@ -94,8 +92,7 @@ def _filling(ink: np.ndarray) -> np.ndarray:
     from_middle = (np.arange(DOTS) + 0.5 - DOTS / 2) / scale
     y = np.floor(rows[0] + height / 2 + from_middle).astype(int)
     x = np.floor(columns[0] + width / 2 + from_middle).astype(int)
-    around = np.pad(ink, DOTS)  # what isn't on the pad is paper
-    return around[np.clip(y, -DOTS, 2 * DOTS - 1)[:, None] + DOTS, np.clip(x, -DOTS, 2 * DOTS - 1) + DOTS]
+    return np.pad(ink, DOTS)[np.clip(y, -DOTS, 2 * DOTS - 1)[:, None] + DOTS, np.clip(x, -DOTS, 2 * DOTS - 1) + DOTS]
 
 
 # -- the plain call -------------------------------------------------------------------------------------------------
@@ -144,10 +141,8 @@ def _read(read: Callable, points: np.ndarray, answer: Callable | None) -> tuple[
 def _figure(ink: np.ndarray, points: np.ndarray, scores: np.ndarray, word: str) -> Any:
     figure, (pad, picture, bars) = plots(1, 3, height=3.1, width=9.6, width_ratios=[1, 1, 1.4])
     for axes, values, title, most in ((pad, ink, "your ink", 1), (picture, points, "what it sees", 16)):
-        axes.imshow(values, cmap="gray_r", vmin=0, vmax=most)
-        axes.set(xticks=[], yticks=[])
+        bitmap(axes, values, "gray_r", 0, most)
         axes.set_title(title)
-        axes.spines[["top", "right"]].set_visible(True)
     best = int(np.argmax(scores))
     names = range(len(scores))
     bars.barh(names, scores, color=[BLUE if name == best else GREY for name in names], height=0.7)

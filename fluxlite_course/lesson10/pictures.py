@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import fluxlite as fl
-from fluxlite import softmax
 from fluxlite.messages import many
 
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, plots, show
@@ -35,8 +34,7 @@ def kept(layer: Any, x: Any) -> np.ndarray:
     rows = slice(size, 2 * size)  # of the weights: both layers have this gate second
     Wi, Wh, bias = cell.Wi[rows], cell.Wh[rows], 0 if cell.bias is None else cell.bias[rows]
     for point in x:
-        h = state[0] if isinstance(state, tuple) else state
-        gates.append(fl.sigmoid(Wi @ point + Wh @ h + bias))
+        gates.append(fl.sigmoid(Wi @ point + Wh @ (state[0] if isinstance(state, tuple) else state) + bias))
         _, state = cell(point, state)
     return fl.cpu(np.stack(gates))
 
@@ -82,10 +80,9 @@ def left_picture(effects: Mapping[str, Any]) -> Picture:
 
 
 def _share(share: float) -> str:
-    for bound, words in ((1e-9, "less than a billionth"), (1e-6, "less than a millionth"), (1e-3, "less than 0.1 %")):
-        if share < bound:
-            return words
-    return "as much or more" if share >= 1 else _percent(share)
+    bounds = ((1e-9, "less than a billionth"), (1e-6, "less than a millionth"), (1e-3, "less than 0.1 %"))
+    whole = "as much or more" if share >= 1 else _percent(share)
+    return next((words for bound, words in bounds if share < bound), whole)
 
 
 def _percent(share: float) -> str:
@@ -113,8 +110,7 @@ def gates_picture(x: Any, kept: Mapping[str, Any]) -> Picture:
         wave, noise = (_percent(np.mean(part)) for part in (gate[:seen], gate[seen:]))
         said.append(f"{name}: on average {wave} while the wave comes, {noise} in the noise")
     axes.set_xlabel("step")
-    bar = figure.colorbar(image, ax=grid[1:], ticks=[0, 0.5, 1])
-    bar.ax.set_yticklabels(["0: nothing", "0.5: half", "1: all"])
+    figure.colorbar(image, ax=grid[1:], ticks=[0, 0.5, 1]).ax.set_yticklabels(["0: nothing", "0.5: half", "1: all"])
     return show(figure, f"What a memory keeps at each step, one row for each number in it. {'; '.join(said)}.")
 
 
@@ -131,7 +127,7 @@ def chances(scores: Any, temperature: float) -> np.ndarray:
     """
     if not temperature > 0:
         raise ValueError(f"a temperature is above 0, since scores are divided by it; got {temperature}")
-    return softmax(np.asarray(scores, np.float64) / temperature)
+    return fl.softmax(np.asarray(scores, np.float64) / temperature)
 
 
 def next_letter(letters: Sequence[str], scores: Any, temperature: float, written: str = "", after: str = "") -> Picture:
@@ -188,15 +184,14 @@ class Temperatures(Shown):
             style={"description_width": "8em"}, layout={"width": "30em", "max_width": "100%"},
         )  # fmt: skip
         self.image, self.text, self.words = w.HTML(), w.HTML(), w.HTML()
-        super().__init__(w.VBox([with_buttons(self.slider), self.image, self.text, self.words]), "", "")
-        self.slider.observe(self._changed, names="value")
-        self._changed()
+        super().__init__(w.VBox([with_buttons(self.slider), self.image, self.text, self.words]))
+        self.follow(self._draw, self.slider)
 
     @property
     def now(self) -> float:
         return self.slider.value
 
-    def _changed(self, change: Any = None) -> None:
+    def _draw(self) -> None:
         picture = self.pictures[self.now]
         self.page, self.sentence = picture._repr_html_(), picture.sentence
         self.image.value = picture.image()

@@ -1,9 +1,7 @@
 """What notebook 09, feeding data, uses: from the kit, from `draw`, and what only this lesson has."""
 
 from .. import answer, bench, check, digits, expect_error, guess, start, todo
-from ..lesson09.pictures import digit_row
+from ..draw import digit_row
 from .pictures import lanes
 
-__all__ = [
-    "answer", "bench", "check", "digit_row", "digits", "expect_error", "guess", "lanes", "start", "todo",
-]  # fmt: skip
+__all__ = ["answer", "bench", "check", "digit_row", "digits", "expect_error", "guess", "lanes", "start", "todo"]

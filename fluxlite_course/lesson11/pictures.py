@@ -39,15 +39,17 @@ def lanes(receipts: dict[str, Receipt], batches: int) -> Picture:
         _draw(axes, name, spans)
     grid[-1, 0].set_xlabel(f"time, ms, simulated ({as_written(card)})")
     grid[-1, 0].set_xlim(left=0)  # before the first copy, the host packs it
-    told = "; ".join(f"{name}: {_said(spans)}" for name, spans in found.items())
-    return show(figure, f"{batches} batches, simulated ({card}). {told}.")
+    computing = {name: sum(end - start for start, end in spans["compute"]) for name, spans in found.items()}
+    told = [f"{name}: {duration(_end(spans))} in all, {duration(computing[name])} of them computing"
+            for name, spans in found.items()]  # fmt: skip
+    return show(figure, f"{batches} batches, simulated ({card}). {'; '.join(told)}.")
 
 
 def _spans(name: str, moments: list[Moment], batches: int) -> Spans:
     if any(moment.start is None for moment in moments):
         raise ValueError(f"{name}: when a real GPU works is not visible; use the receipt of an estimate")
     spans: Spans = {}
-    for lane, (kind, what, _) in _LANES.items():
+    for lane, (kind, what, _) in reversed(_LANES.items()):
         these = [moment for moment in moments if moment.kind == kind]
         each, left = divmod(len(these), batches)
         if left or not each:
@@ -72,8 +74,3 @@ def _draw(axes: Any, name: str, spans: Spans) -> None:
 
 def _end(spans: Spans) -> float:
     return max(end for lane in spans.values() for _, end in lane)
-
-
-def _said(spans: Spans) -> str:
-    computing = sum(end - start for start, end in spans["compute"])
-    return f"{duration(_end(spans))} in all, {duration(computing)} of them computing"

@@ -3,6 +3,4 @@
 from .. import answer, check, expect_error, guess, start, todo
 from .pictures import busy, busy_at, cards
 
-__all__ = [
-    "answer", "busy", "busy_at", "cards", "check", "expect_error", "guess", "start", "todo",
-]  # fmt: skip
+__all__ = ["answer", "busy", "busy_at", "cards", "check", "expect_error", "guess", "start", "todo"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -9,16 +10,16 @@ from fluxlite import device_of, leaves
 from fluxlite.devices import devices
 from fluxlite.messages import many
 from fluxlite.receipts import Receipt, duration
-from simgpu.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, LAUNCH
+from simgpu.events import DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE
 from simgpu.profile import Counts
 
-from ..draw.frames import Frames, frames
+from ..draw.frames import Frames, frames, launches
 from ..draw.pictures import BLUE, GREY, ORANGE, Picture, as_written, plots, show
 from ..draw.shapes import box, sheet
 from ..draw.two_boxes import copied
 
 # The layout in inches: the host's box, the cards' boxes, and the arcs between cards to their right.
-_HOST, _HOST_WIDTH = 0.0, 2.2
+_HOST_WIDTH = 2.2
 _CARD, _CARD_WIDTH = 4.9, 3.3
 _WIDTH = 10.4
 _ROW, _GAP = 0.36, 0.5
@@ -35,8 +36,7 @@ class Route(NamedTuple):
 
     @property
     def words(self) -> str:
-        copies = many(self.copies, "copy")
-        return f"{copies}, {self.bytes:,} bytes{'' if self.explicit else ', implicit'}"
+        return f"{many(self.copies, 'copy')}, {self.bytes:,} bytes{'' if self.explicit else ', implicit'}"
 
 
 def cards(receipt: Receipt, **things: Any) -> Picture:
@@ -63,20 +63,19 @@ def cards(receipt: Receipt, **things: Any) -> Picture:
     tops = _tops(rows)
     height = max(tops[-1], len(inside[None]) * _ROW + 0.1)
     figure, axes = sheet(_WIDTH, height + 0.4, (-0.05, _WIDTH - 0.05), (height, -0.35))
-    _box(axes, _HOST, _HOST_WIDTH, 0, height - 0.05, "host", inside[None])
+    _box(axes, 0, _HOST_WIDTH, 0, height - 0.05, "host", inside[None])
     for i, device in enumerate(found):
         _box(axes, _CARD, _CARD_WIDTH, tops[i], rows[i] * _ROW + 0.1, f"card {i}: {device!r}", inside[i])
         for row, route in enumerate(route for route in routes if _is_left(route, i)):
-            _arrow(axes, route, tops[i] + (row + 0.55) * _ROW)
+            y, left, right = tops[i] + (row + 0.55) * _ROW, _HOST_WIDTH + 0.08, _CARD - 0.08
+            style = "->" if route.source is None else "<-"
+            axes.annotate("", (right, y), (left, y), arrowprops=copied(style, route.explicit))
+            axes.text((left + right) / 2, y - 0.04, route.words, ha="center", va="bottom", fontsize=10)
     _arcs(axes, [route for route in routes if None not in (route.source, route.target)], tops, rows)
     return show(figure, _sentence(routes, inside))
 
 
-# -- what to draw ---------------------------------------------------------------------------------------------------
-
-
 def _routes(receipt: Receipt) -> list[Route]:
-    """The copies between different memories, grouped by route and kind, in order of first appearance."""
     found: dict[tuple[int | None, int | None, bool], tuple[int, int]] = {}
     for moment in receipt.timeline():
         here = moment.device.index
@@ -99,19 +98,16 @@ def _inside(things: dict[str, Any], found: list[Any]) -> dict[int | None, list[s
     inside: dict[int | None, list[str]] = {None: [], **{i: [] for i in range(len(found))}}
     for name, x in things.items():
         device = device_of(x)
-        nbytes = sum(leaf.nbytes for leaf in leaves(x) if device_of(leaf) is not None)
-        what = f"{x.dtype} {x.shape}" if device_of(x) is not None else f"{type(x).__name__}, {nbytes:,} bytes"
+        nbytes = sum(getattr(leaf, "nbytes", 0) for leaf in leaves(x))
+        what = f"{x.dtype} {x.shape}" if hasattr(x, "dtype") else f"{type(x).__name__}, {nbytes:,} bytes"
         inside[found.index(device) if device in found else None].append(f"{name}: {what}")
     return inside
 
 
 def _tops(rows: dict[int, int]) -> list[float]:
     """Where each card's box begins, and finally where the picture ends."""
-    tops = [0.0]
-    for count in rows.values():
-        tops.append(tops[-1] + count * _ROW + 0.1 + _GAP)
-    tops[-1] += 0.05 - _GAP
-    return tops
+    *tops, end = itertools.accumulate((count * _ROW + 0.1 + _GAP for count in rows.values()), initial=0.0)
+    return [*tops, end + 0.05 - _GAP]
 
 
 def _sentence(routes: list[Route], inside: dict[int | None, list[str]]) -> str:
@@ -125,25 +121,13 @@ def _place(card: int | None) -> str:
     return "the host" if card is None else f"card {card}"
 
 
-# -- drawing ----------------------------------------------------------------------------------------------------------
-
-
 def _box(axes: Any, left: float, width: float, top: float, height: float, title: str, labels: list[str]) -> None:
     box(axes, left, top, width, height, title, above=0.07)
     for row, label in enumerate(labels):
         axes.text(left + 0.12, top + (row + 0.55) * _ROW + 0.05, as_written(label), va="center", fontsize=11)
 
 
-def _arrow(axes: Any, route: Route, y: float) -> None:
-    """An arrow between the host and a card."""
-    ends = (_HOST + _HOST_WIDTH + 0.08, y), (_CARD - 0.08, y)
-    start, end = ends if route.source is None else ends[::-1]
-    axes.annotate("", end, start, arrowprops=copied("->", route.explicit))
-    axes.text((start[0] + end[0]) / 2, y - 0.04, route.words, ha="center", va="bottom", fontsize=10)
-
-
 def _arcs(axes: Any, routes: list[Route], tops: list[float], rows: dict[int, int]) -> None:
-    """Arcs between cards, to the right of their boxes. What they carried is written next to them, line by line."""
     right = _CARD + _CARD_WIDTH + 0.08
     texts, widest, middle = [], 0.0, 0.0
     for number, route in enumerate(routes):
@@ -180,33 +164,27 @@ def busy_at(receipts: Mapping[str, Counts], seconds: float) -> Picture:
 
     Raises `ValueError` for a receipt without times, as on a real GPU.
     """
-    return _drawn({name: _works(receipt) for name, receipt in receipts.items()}, _card(receipts), seconds)
+    return _drawn({name: _works(receipt) for name, receipt in receipts.items()}, receipts, seconds)
 
 
 def busy(receipts: Mapping[str, Counts]) -> Frames:
     """`busy_at` from the first work to the last, to leaf through or to play. It opens on the last moment."""
-    ways, card = {name: _works(receipt) for name, receipt in receipts.items()}, _card(receipts)
+    ways = {name: _works(receipt) for name, receipt in receipts.items()}
     last = max(works.end for works in ways.values())
     moments = [last * number / MOMENTS for number in range(1, MOMENTS)] + [last]
-    return frames([_drawn(ways, card, m) for m in moments], [duration(m) for m in moments], "time", first=-1)
+    return frames([_drawn(ways, receipts, m) for m in moments], [duration(m) for m in moments], "time", first=-1)
 
 
 def _works(receipt: Counts) -> _Works:
-    found = [moment for moment in receipt.timeline() if moment.kind == LAUNCH]
-    if not found or found[0].start is None:
-        raise ValueError("the picture needs launches whose times are known: take the receipt of simulated GPUs")
-    begin = min(float(moment.start or 0) for moment in found)
-    cards: dict[str, list[tuple[float, float]]] = {name: [] for name in sorted({str(m.device) for m in found})}
-    for m in found:
-        cards[str(m.device)].append((float(m.start or 0) - begin, float(m.end or 0) - begin))
-    return _Works(cards, max(end for spans in cards.values() for _, end in spans))
+    found = launches(receipt)
+    begin = min(order.start for order in found)
+    cards = {name: [(order.start - begin, order.end - begin) for order in found if order.device == name]
+             for name in sorted({order.device for order in found})}  # fmt: skip
+    return _Works(cards, max(order.end for order in found) - begin)
 
 
-def _card(receipts: Mapping[str, Counts]) -> str:
-    return next(iter(receipts.values())).seconds.card
-
-
-def _drawn(ways: dict[str, _Works], card: str, seconds: float) -> Picture:
+def _drawn(ways: dict[str, _Works], receipts: Mapping[str, Counts], seconds: float) -> Picture:
+    card = next(iter(receipts.values())).seconds.card
     figure, grid = plots(len(ways), height=1.5 * len(ways) + 0.5, width=10, sharex=True, squeeze=False)
     for axes, (name, works) in zip(grid[:, 0], ways.items()):
         _lanes(axes, works, seconds)

@@ -3,6 +3,4 @@
 from .. import answer, check, digits, expect_error, guess, start, todo
 from .files import elsewhere, inside
 
-__all__ = [
-    "answer", "check", "digits", "elsewhere", "expect_error", "guess", "inside", "start", "todo",
-]  # fmt: skip
+__all__ = ["answer", "check", "digits", "elsewhere", "expect_error", "guess", "inside", "start", "todo"]

@@ -28,8 +28,7 @@ def parts(path: str | Path) -> list[tuple[str, int]]:
     for name, (start, end) in sorted(arrays.items(), key=lambda array: array[1]):
         layer = re.search(r"layers\[\d+\]", name)
         part = layer[0] if layer else name
-        before = found.pop()[1] if found[-1][0] == part else 0
-        found.append((part, before + end - start))
+        found.append((part, (found.pop()[1] if found[-1][0] == part else 0) + end - start))
     return found
 
 

@@ -3,6 +3,4 @@
 from .. import answer, check, expect_error, guess, start, todo
 from .tape import growing_tape
 
-__all__ = [
-    "answer", "check", "expect_error", "growing_tape", "guess", "start", "todo",
-]  # fmt: skip
+__all__ = ["answer", "check", "expect_error", "growing_tape", "guess", "start", "todo"]

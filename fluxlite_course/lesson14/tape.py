@@ -19,7 +19,7 @@ from fluxlite.messages import many
 from ..draw.alive.scene import Each, Part, drawing
 from ..draw.alive.showing import Alive, Knob
 from ..draw.pictures import GREY, ORANGE, Picture, as_written, show
-from ..draw.shapes import sheet
+from ..draw.shapes import rectangle, sheet
 
 
 class Entry(NamedTuple):
@@ -113,29 +113,24 @@ def growing_tape(lines: Mapping[str, Any]) -> Picture:
     most = max(map(len, columns.values()))
     width, height = (_BOX + _GAP) * len(columns), _HEIGHT * (most + 1.2)
     figure, axes = sheet(width + 0.8, height + 0.2, (-0.05, width + 0.75), (-0.05, height), aspect="equal")
-    before = 0
+    counts = [len(entries) for entries in columns.values()]
     for column, (line, entries) in enumerate(columns.items()):
-        _column(axes, column * (_BOX + _GAP), line, entries, before)
-        before = len(entries)
-    axes.annotate("", (width + 0.05, 0), (width + 0.05, most * _HEIGHT), arrowprops={
-        "arrowstyle": "->", "lw": 2.5, "shrinkA": 0, "shrinkB": 0})  # fmt: skip
+        _column(axes, column * (_BOX + _GAP), line, entries, [0, *counts][column])
+    arrow = {"arrowstyle": "->", "lw": 2.5, "shrinkA": 0, "shrinkB": 0}
+    axes.annotate("", (width + 0.05, 0), (width + 0.05, most * _HEIGHT), arrowprops=arrow)
     axes.text(width + 0.15, most * _HEIGHT / 2, "back", va="center", fontsize=12, weight="bold")
-    counts = ", ".join(str(len(entries)) for entries in columns.values())
-    said = f"The tape after each line has {counts} entries; each line adds its own on top."
+    said = f"The tape after each line has {', '.join(map(str, counts))} entries; each line adds its own on top."
     return show(figure, f"{said} back visits them from the top down.")
 
 
 def _column(axes: Any, left: float, line: str, entries: Tape, old: int) -> None:
-    from matplotlib.patches import Rectangle
-
     for row, entry in enumerate(entries):
         new = row >= old
         face, edge, thick = ("#fbe3d6", ORANGE, 2) if new else ("#f4f6f8", GREY, 1)
-        look: Any = {"facecolor": face, "edgecolor": edge, "linewidth": thick, "zorder": 2 + new}
-        axes.add_patch(Rectangle((left, row * _HEIGHT), _BOX, _HEIGHT * 0.86, **look))
+        look = {"facecolor": face, "edgecolor": edge, "linewidth": thick, "zorder": 2 + new}
+        rectangle(axes, left, row * _HEIGHT, _BOX, _HEIGHT * 0.86, **look)
         middle, text = (row + 0.43) * _HEIGHT, as_written(_short(str(entry)))
-        weight = "bold" if new else "normal"
-        axes.text(left + 0.08, middle, text, va="center", fontsize=11, weight=weight, zorder=4)
+        axes.text(left + 0.08, middle, text, va="center", fontsize=11, weight="bold" if new else "normal", zorder=4)
     above = len(entries) * _HEIGHT + 0.04
     axes.text(left, above, as_written(line), va="bottom", fontsize=11, family="monospace", zorder=4)
 

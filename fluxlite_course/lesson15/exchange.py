@@ -53,9 +53,6 @@ def link_of(link: str | Link) -> Link:
     return LINKS[link]
 
 
-# -- the exchange -------------------------------------------------------------------------------------------------
-
-
 def sent(nbytes: float, cards: int) -> float:
     """How many bytes each of `cards` sends when `nbytes` of gradients go round in a ring.
 
@@ -76,7 +73,7 @@ def ring(nbytes: float, cards: int, link: str | Link) -> Seconds:
     >>> ring(100e6, cards=4, link="Ethernet 10")
     0.13 s simulated (4 cards, Ethernet 10)
     """
-    cards, link = _check_cards(cards), link_of(link)
+    cards, link = _check_whole(cards, "cards is how many there are"), link_of(link)
     return _simulated(2 * (cards - 1) * link.latency + sent(nbytes, cards) / link.bandwidth, cards, link)
 
 
@@ -88,19 +85,15 @@ def tree(nbytes: float, cards: int, link: str | Link) -> Seconds:
     >>> tree(100e6, cards=1024, link="InfiniBand") < ring(100e6, cards=1024, link="InfiniBand")
     True
     """
-    cards, link = _check_cards(cards), link_of(link)
-    steps = 2 * math.ceil(math.log2(cards))
-    return _simulated(steps * link.latency + (2 * nbytes if cards > 1 else 0) / link.bandwidth, cards, link)
+    cards, link = _check_whole(cards, "cards is how many there are"), link_of(link)
+    seconds = 2 * math.ceil(math.log2(cards)) * link.latency + 2 * nbytes * (cards > 1) / link.bandwidth
+    return _simulated(seconds, cards, link)
 
 
 def _check_whole(x: Any, what: str) -> int:
     if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or x < 1:
         raise ValueError(f"{what}, 1 or more, got {in_words(x)}")
     return int(x)
-
-
-def _check_cards(cards: int) -> int:
-    return _check_whole(cards, "cards is how many there are")
 
 
 def _simulated(seconds: float, cards: int, link: Link) -> Seconds:
@@ -145,8 +138,7 @@ def one_card(loss: Callable, model: Any, opt_state: Any, x: Any, y: Any, like: s
 
     forward, there_and_back = seconds(loss, model, x, y), seconds(gradient, model, x, y)
     update = seconds(step, model, opt_state, x, y) - there_and_back
-    nbytes = fl.destructure(model)[0].nbytes
-    return OneCard(len(x), forward, there_and_back - forward, update, nbytes)
+    return OneCard(len(x), forward, there_and_back - forward, update, fl.destructure(model)[0].nbytes)
 
 
 @functools.cache
@@ -164,8 +156,8 @@ def large_network(rows: int, like: str = "H100", dtype: str = "float32") -> OneC
 
 @functools.cache
 def _large(dtype: str) -> tuple[Any, Any]:
-    weight, bias = np.zeros((_WIDTH, _WIDTH), dtype), np.zeros(_WIDTH, dtype)
-    model = fl.Chain(*(fl.Dense.of(weight.copy(), bias.copy(), fl.relu) for _ in range(6)))
+    layers = (fl.Dense.of(np.zeros((_WIDTH, _WIDTH), dtype), np.zeros(_WIDTH, dtype), fl.relu) for _ in range(6))
+    model = fl.Chain(*layers)
     return model, fl.setup(fl.Adam(), model)
 
 
@@ -202,7 +194,7 @@ def several_cards(
     >>> several_cards(OneCard(64, *[Seconds(1e-3, "simulated", "H100")] * 3, nbytes=12_000_000), 2, "Ethernet 100")
     4.06 ms simulated (2 cards, Ethernet 100): 3 ms of computing, 1.06 ms of waiting
     """
-    cards, link = _check_cards(cards), link_of(link)
+    cards, link = _check_whole(cards, "cards is how many there are"), link_of(link)
     if cards > link.most:
         raise ValueError(f"{link.name} links up to {link.most:,} cards, got {cards:,}")
     buckets = _check_whole(buckets, "buckets is how many parts the gradients travel in")

@@ -13,7 +13,7 @@ from simgpu.words import in_words
 
 from ..draw.frames import Frames, frames
 from ..draw.pictures import BLUE, GREEN, GREY, ORANGE, Picture, as_written, plots, show
-from ..draw.shapes import sheet
+from ..draw.shapes import rectangle, sheet
 from .exchange import LINKS, Link, OneCard, SeveralCards, ring, several_cards, tree
 
 BUCKETS = (1, 2, 4, 8, 16, 64, 256)
@@ -52,12 +52,11 @@ def _drawn(one: OneCard, found: SeveralCards, buckets: int, longest: float) -> P
     axes.axvline(whole, color=GREY, linewidth=1)
     axes.text(whole, 0.5, f" done: {duration(found.seconds)}", va="center")
     axes.set_yticks([0, 1], ["each card", as_written(found.link)])
-    about = f"ms, simulated ({as_written(found.seconds.card)})"
-    axes.set(ylim=(1.6, -0.6), xlim=(0, longest * 1.17e3), xlabel=about)
+    axes.set(ylim=(1.6, -0.6), xlim=(0, longest * 1.17e3), xlabel=f"ms, simulated ({as_written(found.seconds.card)})")
     axes.tick_params(axis="y", length=0)
     waits = f"each card waits for {duration(found.visible)}" if found.visible else "no card waits"
-    told = f"The gradients travel in {many(buckets, 'bucket')}. The step takes {found.seconds}, and {waits}."
-    return show(figure, told)
+    travel = f"The gradients travel in {many(buckets, 'bucket')}."
+    return show(figure, f"{travel} The step takes {found.seconds}, and {waits}.")
 
 
 # -- the ring: which piece goes where, step by step ----------------------------------------------------------------
@@ -113,8 +112,7 @@ def sends(card: int, step: int, cards: int) -> int:
 
 def after(pieces: Pieces, step: int) -> Pieces:
     """What the cards have after this step. In the first half a piece is added, in the second it takes the place."""
-    cards = len(pieces)
-    now = [list(row) for row in pieces]
+    cards, now = len(pieces), [list(row) for row in pieces]
     for card in range(cards):
         piece, neighbour = sends(card, step, cards), (card + 1) % cards
         arrived = pieces[card][piece]
@@ -134,12 +132,7 @@ def _step_said(step: int, cards: int) -> str:
     return f"{begin}, each to the next card. Each card now has {now}."
 
 
-# -- drawing --------------------------------------------------------------------------------------------------------
-
-
 def _draw_card(axes: Any, card: int, pieces: list[frozenset[int]], came: int | None) -> None:
-    from matplotlib.patches import Rectangle
-
     cards = len(pieces)
     x, y = _PLACES[cards][card]
     top = y + cards * _HIGH / 2
@@ -148,7 +141,7 @@ def _draw_card(axes: Any, card: int, pieces: list[frozenset[int]], came: int | N
         bottom, whole, new = top - (row + 1) * _HIGH, len(whose) == cards, row == came
         fill = "#d5efe6" if whole else "#dce9f5" if len(whose) > 1 else "white"
         edge: dict[str, Any] = {"edgecolor": ORANGE, "linewidth": 2.5, "zorder": 3} if new else {"edgecolor": GREY}
-        axes.add_patch(Rectangle((x - _WIDE / 2, bottom), _WIDE, _HIGH, facecolor=fill, **edge))
+        rectangle(axes, x - _WIDE / 2, bottom, _WIDE, _HIGH, facecolor=fill, **edge)
         text = "sum" if whole else "+".join(map(str, sorted(whose)))
         look = {"color": GREEN, "weight": "bold"} if whole else {"color": BLUE}
         axes.text(x, bottom + _HIGH / 2, text, ha="center", va="center", fontsize=11, zorder=4, **look)
@@ -160,7 +153,10 @@ def _draw_arrow(axes: Any, card: int, cards: int, piece: str) -> None:
     (x, y), (to_x, to_y) = _PLACES[cards][card], _PLACES[cards][(card + 1) % cards]
     length = math.hypot(to_x - x, to_y - y)
     dx, dy = (to_x - x) / length, (to_y - y) / length
-    aside, reach = 0.3 if cards == 2 else 0.0, _reach(dx, dy, cards)  # two go there and back, side by side
+    aside = 0.3 if cards == 2 else 0.0  # two go there and back, side by side
+    # From the middle of a card's boxes, in this direction, to a little outside of them.
+    wide, high = _WIDE / 2 + 0.4, cards * _HIGH / 2 + 0.3
+    reach = min(wide / abs(dx) if dx else math.inf, high / abs(dy) if dy else math.inf)
     begin = x + dx * reach + dy * aside, y + dy * reach - dx * aside
     stop = to_x - dx * reach + dy * aside, to_y - dy * reach - dx * aside
     axes.annotate("", stop, begin, arrowprops={"arrowstyle": "-|>", "lw": 2.5, "color": ORANGE if piece else "0.8"})
@@ -168,12 +164,6 @@ def _draw_arrow(axes: Any, card: int, cards: int, piece: str) -> None:
         middle = (begin[0] + stop[0]) / 2, (begin[1] + stop[1]) / 2
         box = {"boxstyle": "circle,pad=0.25", "facecolor": "white", "edgecolor": ORANGE, "linewidth": 2}
         axes.text(*middle, piece, ha="center", va="center", color=ORANGE, weight="bold", fontsize=12, bbox=box)
-
-
-def _reach(x: float, y: float, cards: int) -> float:
-    """How far it is from the middle of a card's boxes, in this direction, to a little outside of them."""
-    wide, high = _WIDE / 2 + 0.4, cards * _HIGH / 2 + 0.3
-    return min(wide / abs(x) if x else math.inf, high / abs(y) if y else math.inf)
 
 
 # -- the large picture: 2 to 1,024 cards ---------------------------------------------------------------------------
@@ -214,8 +204,7 @@ def _gained(ones: Mapping[int, OneCard], rows: Mapping[int, int], way: Way, buck
     """One card's time by that of so many, each with its `rows`."""
     steps = {n: several_cards(ones[each], n, way.link, buckets, way.exchange)
              for n, each in rows.items() if n <= LINKS[way.link].most}  # fmt: skip
-    alone = float(ones[rows[1]].seconds)
-    return {n: alone / float(step.seconds) for n, step in steps.items()}
+    return {n: float(ones[rows[1]].seconds) / float(step.seconds) for n, step in steps.items()}
 
 
 def scaling(ones: Mapping[int, OneCard], shared: int, each: int, buckets: int = 4) -> Picture:

@@ -90,11 +90,8 @@ def start_workers(count: int = 2) -> Workers:
 
 
 def _missing() -> str:
-    """What is missing to start workers: nothing is an empty text."""
-    for module in ("mpi4py", "ipyparallel"):
-        if importlib.util.find_spec(module) is None:
-            return module
-    return "" if find_mpiexec() else "mpiexec, which is a part of MPI,"
+    missing = [module for module in ("mpi4py", "ipyparallel") if importlib.util.find_spec(module) is None]
+    return missing[0] if missing else "" if find_mpiexec() else "mpiexec, which is a part of MPI,"
 
 
 def _started(count: int, folder: str, ends: contextlib.ExitStack) -> Workers:

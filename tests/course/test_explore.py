@@ -12,7 +12,7 @@ import pytest
 
 import fluxlite as fl
 from fluxlite_course import crossing, crossover, pages
-from fluxlite_course.draw.moments import launches
+from fluxlite_course.draw.frames import launches
 from fluxlite_course.lesson00.pictures import MOMENTS, alive_race, instants, race_at
 from fluxlite_course.lesson06.explorer import alive_crossover, place
 from fluxlite_course.pages import EXPLORE, whole_page, write_pages

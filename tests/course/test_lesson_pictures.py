@@ -7,12 +7,12 @@ import pytest
 
 import fluxlite as fl
 import fluxlite_course
+from fluxlite_course.draw import digit_row
 from fluxlite_course.draw.falling import falling
-from fluxlite_course.lesson04.pictures import POINTS, by_seed, pairs, predicted
-from fluxlite_course.lesson04.traps import reaching_back, trained
+from fluxlite_course.lesson04.pictures import POINTS, by_seed, pairs, predicted, reaching_back, trained
 from fluxlite_course.lesson06.pictures import phases_figure, program_phases, time_bars
 from fluxlite_course.lesson07.pictures import BothSides, Row, _row, both_sides
-from fluxlite_course.lesson09.pictures import digit_row, filters_at_work, worst_mistakes
+from fluxlite_course.lesson09.pictures import filters_at_work, worst_mistakes
 from fluxlite_course.sine_wave import train_by_hand
 
 # -- the pictures of lessons 04 and 05, and lesson 05's loop with its mistakes: what they say is computed ------------

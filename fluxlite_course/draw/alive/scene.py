@@ -52,7 +52,7 @@ class Part:
             shown["data-moves"] = ""
         if xs is not None:
             shown["data-xs"] = json.dumps(xs, separators=(",", ":"))
-            inside = "".join(_put(part, xs, ys).markup(state) for part in _numbered(self.inside))
+            inside = "".join(part.markup(state) for part in _placed(self.inside, xs, ys))
         else:
             inside = "".join(_shown(part, only).markup(state) for part in self.inside)
         attributes = "".join(f' {name}="{html.escape(_text(v))}"' for name, v in shown.items() if v is not None)
@@ -91,9 +91,6 @@ def rounded(numbers: Iterable[float], digits: int = 1) -> list[float]:
     return [int(x) if x == int(x) else x for x in (round(float(number), digits) for number in numbers)]
 
 
-# -- one state --------------------------------------------------------------------------------------------------------
-
-
 def _in(state: int, value: Any) -> Any:
     return value[state] if type(value) is Each else value
 
@@ -108,19 +105,14 @@ def _shown(part: Part, only: Sequence[int] | None) -> Part:
     return _with(part, display="none")
 
 
-def _numbered(inside: list[Part]) -> Iterator[tuple[int, Part]]:
-    """Lines get no number, others get theirs among the points."""
-    count = 0
+def _placed(inside: list[Part], xs: Sequence[float], ys: Sequence[float]) -> Iterator[Part]:
+    points = zip(xs, ys)
     for part in inside:
-        yield (-1 if part.tag == "polyline" else count), part
-        count += part.tag != "polyline"
-
-
-def _put(numbered: tuple[int, Part], xs: Sequence[float], ys: Sequence[float]) -> Part:
-    number, part = numbered
-    if number < 0:
-        return _with(part, points=" ".join(f"{x:g},{y:g}" for x, y in zip(xs, ys)))
-    return _with(part, transform=f"translate({xs[number]:g} {ys[number]:g})")
+        if part.tag == "polyline":
+            yield _with(part, points=" ".join(f"{x:g},{y:g}" for x, y in zip(xs, ys)))
+        else:
+            x, y = next(points)
+            yield _with(part, transform=f"translate({x:g} {y:g})")
 
 
 def _with(part: Part, **more: Any) -> Part:

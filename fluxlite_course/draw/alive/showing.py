@@ -70,8 +70,6 @@ class Alive:
         """The number of the first state shown."""
         return self.settings.index({knob.name: knob.options[at] for knob, at in zip(self.knobs, self.first)})
 
-    # -- HTML ------------------------------------------------------------------------------------
-
     def data(self) -> dict[str, Any]:
         """What the script reads: knobs, moves, and the sentences; equal parts are written once."""
         phrases: dict[str, int] = {}

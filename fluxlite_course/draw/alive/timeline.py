@@ -96,11 +96,10 @@ def _drawing(timeline: Timeline, views: list[_View]) -> Part:
 
 
 def _bars(timeline: Timeline) -> Iterator[Part]:
-    """A rectangle for each activity, in microseconds."""
     for number, moment in enumerate(timeline.moments):
         for bar in bars_of(moment):
             if bar.end > bar.start:
-                start, end = rounded((bar.start * 1e6, bar.end * 1e6))
+                start, end = rounded((bar.start * 1e6, bar.end * 1e6))  # in microseconds
                 y = _LANE * LANES.index(bar.lane) + _LANE - _BAR - 4
                 yield Part(
                     "rect", class_=f"bar {bar.look}", x=start, y=y, width=rounded([end - start])[0], height=_BAR,
@@ -109,8 +108,7 @@ def _bars(timeline: Timeline) -> Iterator[Part]:
 
 
 def _zoom(view: _View) -> str:
-    scale = _WIDTH / ((view.end - view.begin) * 1e6)
-    return f"scale({scale:.5g} 1) translate({-view.begin * 1e6:.1f} 0)"
+    return f"scale({_WIDTH / ((view.end - view.begin) * 1e6):.5g} 1) translate({-view.begin * 1e6:.1f} 0)"
 
 
 def _axis(views: list[_View], factor: float) -> Iterator[Part]:
@@ -122,9 +120,8 @@ def _axis(views: list[_View], factor: float) -> Iterator[Part]:
             None if view.events[1] < 0 else _tick(time * factor, (view.end - view.begin) * factor)
             for time, view in zip(times, views)
         )
-        place = "" if tick == 0 else "end" if tick == _TICKS else "middle"
+        look = ("middle wide" if tick % 2 else "middle") if 0 < tick < _TICKS else "end" if tick else None
         yield Part("path", class_="axis", d=f"M{x} {_BOTTOM}v6")
-        look = f"{place} wide" if tick % 2 else place or None
         yield Part("text", text=text, class_=look, x=x, y=_BOTTOM + 26)
 
 

@@ -9,7 +9,7 @@ import fluxlite as fl
 from fluxlite_course.draw import plots, show
 from fluxlite_course.draw.frames import frames
 from fluxlite_course.draw.timeline_viewer import timeline
-from fluxlite_course.draw.widgets import Shown, ipywidgets, picture
+from fluxlite_course.draw.widgets import Shown, ipywidgets
 from fluxlite_course.lesson03.training_monitor import monitor
 from fluxlite_course.lesson04.pictures import playground, rnn_demo
 from fluxlite_course.lesson09.digit_pad import draw, reading
@@ -52,7 +52,7 @@ def test_what_to_call_instead_needs_no_ipywidgets(monkeypatch):
 def test_where_a_widget_does_not_live_its_picture_and_its_sentence_stand():
     figure, axes = plots()
     axes.plot([1, 2])
-    page = picture(figure, "A line, from 1 < 2.")
+    page = show(figure, "A line, from 1 < 2.")._repr_html_()
     shown = Shown(ipywidgets("f()").VBox(), page, "A line.")
     bundle = shown._repr_mimebundle_()
     assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == shown.widget.model_id
