@@ -9,7 +9,7 @@ from fluxlite import TrackedArray
 
 from .. import sine_wave
 from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import expect, on_cpu, refuse, returned, same, wrong_if
+from ..kit.vocabulary import called, expect, on_cpu, refuse, returned, same, wrong_if
 
 
 @exercise("05.1", "one step of the network", look_at="the drawing of section 3, from left to right")
@@ -82,12 +82,10 @@ def train_again(train_again):
     x, y, *weights = sine_wave.problem()
     arrays = (*weights, x, y)
     on_gpu = w1, w2, x, y = fl.gpu(arrays)
-    wanted, paid = fl.receipt(), fl.receipt()
-    with wanted:
-        sine_wave.train(x, y, w1.copy(), w2.copy(), epochs=[1])
-    with paid:
-        _last(train_again(*on_gpu, epochs=1), "train_again")
-    extra, tanh = round(((paid.launches or 0) - (wanted.launches or 0)) / 20), paid.launched["tanh"]
+    wanted = called(sine_wave.train, x, y, w1.copy(), w2.copy(), epochs=[1])[1]
+    losses, paid = called(train_again, *on_gpu, epochs=1)
+    _last(losses, "train_again")
+    extra, tanh = round((paid.launches - wanted.launches) / 20), paid.launched["tanh"]
     words = f"{extra} launches per step too many: forward ran twice"
     out = "the new memory comes out of withgradient, beside the loss: return loss, memory"
     wrong_if(tanh > 20, words, f"{tanh} tanh in an epoch of 20 steps", out)
@@ -95,9 +93,8 @@ def train_again(train_again):
     words = "it changes the w1 and w2 that it's given, so a second call goes on from there"
     kept = all(map(np.array_equal, weights, sine_wave.problem()[2:]))
     wrong_if(not kept, words, "w1 -= …", "copies to train: w1, w2 = w1.copy(), w2.copy()")
-    words = f"the loss is right, with {extra} launches per step too many"
-    wrong_if(extra > 4, words, f"{paid.launches} in an epoch")
-    return f"0.0649, with {round((paid.launches or 0) / 20)} launches per step, and nothing is tracked after it"
+    wrong_if(extra > 4, f"the loss is right, with {extra} launches per step too many", f"{paid.launches} in an epoch")
+    return f"0.0649, with {round(paid.launches / 20)} launches per step, and nothing is tracked after it"
 
 
 def _last(losses, name):
@@ -131,8 +128,7 @@ def _right_loss(loss: float, runaway: str) -> None:
 def continue_wave(continue_wave):
     w1, w2, _ = sine_wave.train_by_hand()
     xs = sine_wave.problem()[0]
-    given = continue_wave(xs[0].copy(), 6, w1.copy(), w2.copy())
-    returned(given, "continue_wave", "a list of n values")
+    given = returned(continue_wave(xs[0].copy(), 6, w1.copy(), w2.copy()), "continue_wave", "a list of n values")
     one = f"continue_wave returned one {type(given).__name__}"
     wrong_if(not isinstance(given, Iterable), one, expected="a list of n values")
     values = np.concatenate([np.zeros(0), *(np.ravel(fl.cpu(value)) for value in given)])
@@ -140,16 +136,14 @@ def continue_wave(continue_wave):
     yours, expected = (" ".join(f"{float(value):.3f}" for value in six[:6]) for six in (values, wanted))
     words = "the first value is x0 itself; it should be the prediction from it"
     wrong_if(len(values) and same(values[0], xs[0].item(), 1e-4), words, yours, expected)
-    words = "there should be n values, one for each step"
-    wrong_if(len(values) != 6, words, f"{len(values)} values for n = 6", "6 values")
-    if same(values, wanted, 1e-4):
-        return f"it goes on by itself: {expected}"
+    count = f"{len(values)} values for n = 6"
+    wrong_if(len(values) != 6, "there should be n values, one for each step", count, "6 values")
     true = sine_wave.run(xs[:2], w1, w2)[0][1].item()
     forgotten = sine_wave.run(np.full((1, 1, 1), values[0], np.float32), w1, w2)[0].item()
-    slips = {
+    refuse({
         "step 1 already differs: it is given x0 and an empty memory": not same(values[0], wanted[0], 1e-4),
         f"step 2: {true:.3f} is the answer to a true input": same(values[1], true, 1e-4),
         "step 2 has forgotten step 1: its memory is empty again": same(values[1], forgotten, 1e-4),
-    }
-    refuse(slips, yours, expected)
-    raise NotRight("it begins well, then goes another way", yours, expected)
+        "it begins well, then goes another way": not same(values, wanted, 1e-4),
+    }, yours, expected)  # fmt: skip
+    return f"it goes on by itself: {expected}"
