@@ -137,13 +137,11 @@ def run(run):
     wrong_if(remote, "the list holds arrays on the GPU", "nothing was copied back", "numbers on the host")
     numbers = np.asarray(sizes, object)  # whatever is in a list
     yours = f"{numbers.size} of them" if numbers.ndim else described(sizes)
-    words = "these aren't the numbers of all steps"
-    wrong_if(numbers.shape != (steps,), words, yours, f"{steps} numbers")
+    wrong_if(numbers.shape != (steps,), "these aren't the numbers of all steps", yours, f"{steps} numbers")
     numbers = np.array([number(x, "a size") for x in numbers])
     expect(numbers, np.array(wanted), "the numbers aren't those of the program above", atol=1e-3)
     back = r.device_to_host
-    words = f"{r.launches} launches: it no longer runs on the GPU"
-    wrong_if(r.launches < 2 * steps, words, f"{_count(back)} back")
+    wrong_if(r.launches < 2 * steps, f"{r.launches} launches: it no longer runs on the GPU", f"{_count(back)} back")
     words = f"still {many(back.count, 'copy')} back: a list of {steps} arrays is {steps} copies, whenever you move it"
     first = "1 copy: first make one array of them, on the GPU"
     wrong_if(back.count == steps and not back.implicit, words, _count(back), first)

@@ -85,8 +85,7 @@ def half(half):
     words, none = "a model on the GPU was brought back to the CPU", "none: astype computes where the array is"
     wrong_if(back or any(map(on_cpu, moved)), words, f"{back} copies back", none)
     words = "on the GPU the arrays stayed as they were. They aren't np.ndarrays, but each has a dtype: ask for that"
-    as_before = any(array.dtype != np.float16 for array in moved)
-    wrong_if(as_before, words, next(iter(moved)).dtype, "float16")
+    wrong_if(any(array.dtype != np.float16 for array in moved), words, next(iter(moved)).dtype, "float16")
     return "every floating-point array is float16, on its own device; integers, functions and ties are kept"
 
 
@@ -284,8 +283,6 @@ def agent(Agent):
     before = {part: fl.cpu(getattr(model, part).weight).copy() for part in ("body", "head")}
     fl.update(fl.setup(fl.Descent(0.1), model), model, fl.gradient(lambda m: np.sum(m(x) ** 2), model)[0])
     changed = {part: not np.array_equal(was, fl.cpu(getattr(model, part).weight)) for part, was in before.items()}
-    frozen = "not a bit changed: it's frozen"
-    wrong_if(changed["body"], "body.weight was trained", "it changed in one step", frozen)
-    stuck = "it didn't change in one step"
-    wrong_if(not changed["head"], "head.weight was not trained", stuck, "changed by the step")
+    wrong_if(changed["body"], "body.weight was trained", "it changed in one step", "not a bit changed: it's frozen")
+    wrong_if(not changed["head"], "head.weight was not trained", "it didn't change in one step", "changed by the step")
     return "all four arrays move, the head learns, the body stays the same"

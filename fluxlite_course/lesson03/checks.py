@@ -26,8 +26,7 @@ def step(step):
     changed = not np.array_equal(w, given)
     wrong_if(changed, "your step changed the w that it was given. It should return a new one", "w -= …", "w - …")
     wrong_if(isinstance(new, tuple), "a tuple came back", "(…,)", "the new w, an array like w")
-    words = "w is on the CPU, and the new w isn't: nothing has to move here"
-    wrong_if(on_gpu(new), words, fl.device_of(new), "CPU")
+    wrong_if(on_gpu(new), "w is on the CPU, and the new w isn't: nothing has to move here", fl.device_of(new), "CPU")
     g = fl.gradient(lambda w: fl.mse(x @ w, y), w)[0]
     of_the_sum = fl.gradient(lambda w: np.sum((x @ w - y) ** 2), w)[0]
     slips = {
@@ -80,10 +79,10 @@ def fit(fit):
     )
     words = "setup is inside the loop, so Adam forgets everything at each step: call setup once, before the loop"
     wrong_if(forgets, words, yours, expected)
-    wrong_if(after > 0.95 * before,
-             "it runs on the GPU, and learns nothing: does the function that you differentiate use its own argument m? "
-             "And do you return the model that you trained?",
-             f"loss {before:.4f} before, {after:.4f} after", f"{expected} after 100 steps")  # fmt: skip
+    nothing = "learns nothing: does the function that you differentiate use its own argument m?"
+    words = f"it runs on the GPU, and {nothing} And do you return the model that you trained?"
+    both = f"loss {before:.4f} before, {after:.4f} after"
+    wrong_if(after > 0.95 * before, words, both, f"{expected} after 100 steps")
     wrong_if(after > 0.01, "it learns, but less than 100 steps of Adam(0.02) would", yours, expected)
     return f"loss {before:.3f} -> {after:.4f} on the GPU, {r.launches:,} launches"
 

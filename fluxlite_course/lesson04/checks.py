@@ -42,8 +42,7 @@ def step(step):
     except (TypeError, ValueError) as error:
         words = "the check also runs it on the GPU, where your step makes or needs an array on the CPU"
         raise NotRight(f"right on the CPU; {words}", f"the error says: {error}", there) from None
-    words = "given arrays on the GPU, your step returns one on the CPU"
-    wrong_if(any(map(on_cpu, found)), words, expected=there)
+    wrong_if(any(map(on_cpu, found)), "given arrays on the GPU, your step returns one on the CPU", expected=there)
     return "three steps as they should be, and one on the GPU with the same lines"
 
 
@@ -52,8 +51,7 @@ def _right(got, wanted, otherwise, slips, what):
         numbers = " ".join(f"{float(value):.4f}" for value in np.ravel(array)[:3])
         return f"{what} = {numbers}{' …' if np.size(array) > 3 else ''}"
 
-    got = got if hasattr(got, "shape") else np.asarray(got)
-    expect(got, wanted, otherwise, slips, show=show, rtol=1e-4)
+    expect(got if hasattr(got, "shape") else np.asarray(got), wanted, otherwise, slips, show=show, rtol=1e-4)
 
 
 def _two(out_and_h):
@@ -118,8 +116,7 @@ def _right_loss(loss: float, runaway: str) -> None:
         "the weights are what they were at the start: no step changed them": 5.4925,
     }
     yours, expected = f"a loss of {loss:.4f}", "a loss of 0.0649"
-    endless = not np.isfinite(loss) or loss > 100
-    wrong_if(endless, f"the weights grew without limit: {runaway}", yours, expected)
+    wrong_if(not np.isfinite(loss) or loss > 100, f"the weights grew without limit: {runaway}", yours, expected)
     refuse({words: abs(loss - number) <= 0.01 * number for words, number in known.items()}, yours, expected)
     wrong_if(abs(loss - 0.0649) > 0.0005, "it learns something else", yours, expected)
 

@@ -148,8 +148,7 @@ def _wrong_size(size: float, times: float, yours: str, right: Crossover) -> None
     wrong_if(crossing, "that's where the lines cross; we want a size of the table", yours, expected)
     others = [batch for batch in (1, 64) if size == crossover(batch).smallest]
     others = [batch for batch in others if _near(times, crossover(batch).faster[SIZES[-1]])] or others
-    words = f"that's with a batch of {' or '.join(map(str, others))}"
-    wrong_if(others, words, yours, f"a batch of {BATCH}")
+    wrong_if(others, f"that's with a batch of {' or '.join(map(str, others))}", yours, f"a batch of {BATCH}")
     refuse({
         f"at {size:g} the CPU is still faster": size in right.faster and right.faster[int(size)] <= 1,
         "the GPU wins from a smaller size on": size in SIZES,

@@ -46,8 +46,7 @@ def predict(predict):
             hint = "each wave has a memory of its own, a row of h, and keeps it from step to step"
             raise NotRight(words, f"{values[at, i]:.4f}", f"{wanted[at, i]:.4f}", hint)
     yours = f"{counts[1]:,} launches for 1 wave, {counts[64]:,} for 64"
-    loop = "there is still a loop over the waves"
-    wrong_if(counts[64] > counts[1] + 2, loop, yours, "the same number for both")
+    wrong_if(counts[64] > counts[1] + 2, "there is still a loop over the waves", yours, "the same number for both")
     wrong_if(not counts[1], "0 launches: it doesn't run on the GPU", expected="arrays stay where they are")
     return f"{counts[64]} launches for 64 waves, and so for 1,024; {counts[1]} for 1"
 

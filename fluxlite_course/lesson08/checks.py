@@ -8,8 +8,6 @@ from fluxlite.cuda.jit import KernelError
 from ..kit.exercises import NotRight, exercise
 from ..kit.vocabulary import expect, same, wrong_if
 
-# -- what the checks have in common -----------------------------------------------------------------------------------
-
 _PLAIN = {
     "OutOfBounds": "a thread reads or writes outside of an array",
     "DataRace": "a data race: two threads meet at one element, and nothing says which comes first",
@@ -30,10 +28,9 @@ def _ran(kernel, blocks, threads, arrays, **why):
     try:
         kernel[blocks, threads](*arrays)
     except KernelError as error:
-        kind, found = type(error).__name__, f"{error.where}\n{error.what}"
-        if kind not in why:  # else that's this exercise's advice, and the error's own is for any kernel
-            found = f"{found}\n{error.advice}".strip()
-        raise NotRight(why.get(kind) or _PLAIN.get(kind, kind), found) from None
+        kind = type(error).__name__
+        advice = "" if kind in why else error.advice  # the error's own is for any kernel
+        raise NotRight((_PLAIN | why).get(kind, kind), f"{error.where}\n{error.what}\n{advice}".strip()) from None
     finally:
         kernel.most_rounds = rounds
     return kernel.figures
@@ -43,17 +40,17 @@ def _numbers(*shape: int, seed: int = 14) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
 
 
-def _like(x, *shape):
-    return fl.gpu(np.zeros(shape, np.float32)) if shape else fl.gpu(np.zeros_like(x))
+def _zeros(*shape):
+    return fl.gpu(np.zeros(shape, np.float32))
 
 
-def _same(out, right, name="out"):
+def _same(out, right):
     """Raises `NotRight` for the first element that differs."""
     found = fl.cpu(out)
     wrong = np.argwhere(~np.isclose(found, right, rtol=1e-4, atol=1e-3))
     for first in map(tuple, wrong[:1]):
-        place = ", ".join(map(str, first))
-        words = f"{len(wrong):,} of {right.size:,} numbers are wrong, {name}[{place}] first of all"
+        place = f"out[{', '.join(map(str, first))}]"
+        words = f"{len(wrong):,} of {right.size:,} numbers are wrong, {place} first of all"
         raise NotRight(words, f"{found[first]:.4g}", f"{right[first]:.4g}")
 
 
@@ -77,9 +74,8 @@ def _together(figures, what):
 @exercise("14.1", "a map", look_at="twice in section 2: one thread, one element")
 def affine(affine):
     x = _numbers(1024)
-    there, out, right = fl.gpu(x), _like(x), 3 * x + 1
-    figures = _ran(
-        affine, 4, 256, (there, out),
+    there, out, right = fl.gpu(x), _zeros(1024), 3 * x + 1
+    figures = _ran(affine, 4, 256, (there, out),
         DataRace="several threads write the same element. Each has one of its own: jit.grid(1) is its number",
         OutOfBounds="a thread leaves the array: there are 1,024 elements, and 1,024 threads, each with its own number",
     )  # fmt: skip
@@ -99,10 +95,9 @@ def pairs(pairs):
         x = _numbers(size)
         right = x.copy()
         right[:-1] += x[1:]
-        there, out = fl.gpu(x), _like(x)
+        there, out = fl.gpu(x), _zeros(size)
         what = f"with {size:,} elements and {blocks * threads:,} threads"
-        figures = _ran(
-            pairs, blocks, threads, (there, out),
+        figures = _ran(pairs, blocks, threads, (there, out),
             OutOfBounds=f"{what}, a thread goes past the end. Two things have to be guarded: i, and i + 1",
             DataRace=f"{what}, two threads write the same element, or read what another one writes",
         )  # fmt: skip
@@ -119,10 +114,9 @@ def pairs(pairs):
 def eight_each(eight_each):
     for blocks, threads in ((8, 128), (2, 64)):
         x = _numbers(8 * blocks * threads)
-        out = _like(x)
+        out = _zeros(x.size)
         what = f"with {blocks} blocks of {threads} threads"
-        figures = _ran(
-            eight_each, blocks, threads, (fl.gpu(x), out),
+        figures = _ran(eight_each, blocks, threads, (fl.gpu(x), out),
             OutOfBounds=f"{what}, a thread leaves the array: the step has to be the number of all threads",
             DataRace=f"{what}, several threads write the same element: the step has to be the number of all threads",
         )  # fmt: skip
@@ -133,10 +127,8 @@ def eight_each(eight_each):
         words = f"{what}, the work isn't shared: one thread handles {busiest:,} elements"
         wrong_if(busiest > 8, words, expected="8 each")
         line = min(figures.lines, key=lambda line: line.share)
-        words = (
-            f"the values are right, but only {figures.share:.0%} of what's fetched is used: in each round, "
-            "neighbours should read side by side"
-        )
+        used = f"the values are right, but only {figures.share:.0%} of what's fetched is used"
+        words = f"{used}: in each round, neighbours should read side by side"
         side_by_side = f"{x.nbytes * 2 // 32:,} sectors, 100% used"
         wrong_if(figures.share < 0.99, words, f"{figures.sectors:,} sectors; {line.text}", side_by_side)
     return _score(f"{figures.share:.0%} of the sectors used", figures, "8 reads, 8 writes")
@@ -145,9 +137,8 @@ def eight_each(eight_each):
 @exercise("14.4", "a sum by halves", look_at="between which two lines must everyone have finished?")
 def block_sum(block_sum):
     x = _numbers(1024)
-    out = _like(x, 4)
-    figures = _ran(
-        block_sum, 4, 256, (fl.gpu(x), out),
+    out = _zeros(4)
+    figures = _ran(block_sum, 4, 256, (fl.gpu(x), out),
         DataRace="there's still a race: a thread reads what another may not have written yet",
         StuckBarrier="a barrier inside an if that only some threads enter: the others never come, and everyone waits",
         NeverWritten="a thread reads a place in shared memory that nobody has written",
@@ -165,10 +156,9 @@ def block_sum(block_sum):
 def dot(dot):
     for size, blocks in ((2000, 8), (300, 2)):
         x, y = _numbers(size), _numbers(size, seed=15) + 1
-        out = _like(x, 1)
+        out = _zeros(1)
         what = f"with {size:,} elements in {blocks} blocks of 256 threads"
-        figures = _ran(
-            dot, blocks, 256, (fl.gpu(x), fl.gpu(y), out),
+        figures = _ran(dot, blocks, 256, (fl.gpu(x), fl.gpu(y), out),
             DataRace=f"{what}, a race: blocks never wait for each other, so only jit.atomic_add may add to out[0]",
             OutOfBounds=f"{what}, a thread leaves an array: x has {size:,} elements, and out has a single one",
             StuckBarrier=f"{what}, some threads never reach a barrier: keep it out of every if",
@@ -186,7 +176,7 @@ def dot(dot):
         wrong_if(figures.atomics > blocks, words, f"{figures.atomics:,} atomics", few)
         _together(figures, "the right number")
     ones = fl.gpu(np.ones(1 << 18, np.float32))
-    many = _ran(dot, 1024, 256, (ones, ones, _like(ones, 1)))
+    many = _ran(dot, 1024, 256, (ones, ones, _zeros(1)))
     what = f"{many.atomics:,} atomics for {ones.size:,} products, {many.time.partition(',')[0]}"
     return _score(what, figures, "2 reads, 1 write, 17 shared reads, 9 shared writes")
 
@@ -195,17 +185,15 @@ def dot(dot):
 def by_tiles(by_tiles):
     for rows, inner, columns in ((64, 64, 64), (32, 48, 64)):
         a, b = _numbers(rows, inner), _numbers(inner, columns, seed=15)
-        out = _like(a, rows, columns)
+        out = _zeros(rows, columns)
         what = f"a ({rows}, {inner}) by ({inner}, {columns}) product"
-        figures = _ran(
-            by_tiles, (columns // 16, rows // 16), (16, 16), (fl.gpu(a), fl.gpu(b), out),
+        figures = _ran(by_tiles, (columns // 16, rows // 16), (16, 16), (fl.gpu(a), fl.gpu(b), out),
             DataRace=f"{what} has a race: a tile is read before all of it is there, or overwritten while it's in use",
             OutOfBounds=f"{what}: a thread leaves an array. Rows and columns may be mixed up",
             NeverWritten=f"{what}: a thread reads a place of a tile that nobody has filled",
         )  # fmt: skip
-        first = same(out, a[:, :16] @ b[:16], 1e-3, 1e-3)
         words = f"{what}: that's the first tile's share. The others have to be added"
-        wrong_if(first, words, expected="all tiles")
+        wrong_if(same(out, a[:, :16] @ b[:16], 1e-3, 1e-3), words, expected="all tiles")
         _same(out, a @ b)
         par, reads = 2 * inner // 16, figures.busiest["reads"]
         words = f"{what} is right, but each thread reads {reads:,} numbers from the card's memory"
