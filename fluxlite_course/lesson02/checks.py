@@ -91,11 +91,13 @@ def half(half):
 
 def _arrays(tree):
     """The arrays of a tree by path, written as in the tree's own code."""
-    layers = tree["model"].layers if isinstance(tree["model"], fl.Chain) else ()
-    found = {f"{i}.{name}": getattr(layers[i], name) for i in range(min(2, len(layers))) for name in ("weight", "bias")}
-    return {f"layers[{path[0]}]{path[1:]}": array for path, array in found.items()} | {
-        name: tree[name] for name in ("classes", "table", "scale") if name in tree
-    }
+    layers = tree["model"].layers[:2] if isinstance(tree["model"], fl.Chain) else ()
+    others = {name: tree[name] for name in ("classes", "table", "scale") if name in tree}
+    return _of_layers({f"layers[{i}]": layer for i, layer in enumerate(layers)}) | others
+
+
+def _of_layers(layers):
+    return {f"{path}.{name}": getattr(layer, name) for path, layer in layers.items() for name in ("weight", "bias")}
 
 
 @exercise("02.3", "copies and bytes, predicted", look_at="section 5: what counts as one array")
@@ -134,7 +136,7 @@ def forward(forward):
     first, last = _Sealed.of(weight, np.ones(3, np.float32), np.tanh), _Sealed.of(last)
     h = x @ first.weight.T
     bent = np.tanh(h + first.bias)
-    slips = {
+    _compare(forward(fl.Chain(first), x), bent, {
         "the bias is missing": np.tanh(h),
         "the activation is missing": h + first.bias,
         "the activation comes last, after the bias": np.tanh(h) + first.bias,
@@ -142,8 +144,7 @@ def forward(forward):
         "weight @ x takes the columns of x for observations, but they are the rows: x @ weight.T":
             np.tanh(first.weight @ x + first.bias),
         "x came out as it went in: nothing was computed": x,
-    }  # fmt: skip
-    _compare(forward(fl.Chain(first), x), bent, slips)
+    })  # fmt: skip
     _compare(forward(fl.Chain(first, last, fl.softmax), x), fl.softmax(bent @ last.weight.T))
     words = "a function in the Chain isn't always softmax: call the one that's there"
     case = "not the absolute values, for Chain(Dense(3, 3, np.tanh), np.abs)"
@@ -173,20 +174,19 @@ def two_heads(TwoHeads):
     early = "__init__ moves its arrays", "the caller decides where the model lives"
     wrong_if(r.host_to_device.count, words, *early)
     moved, r = called(fl.gpu, model)
-    stayed = [path for path, array in _two_heads_arrays(moved) if on_cpu(array)]
+    stayed = [path for path, array in _two_heads_arrays(moved).items() if on_cpu(array)]
     words = f"{len(stayed)} of 6 arrays stayed on the CPU: {', '.join(stayed[:2])}{', …' if len(stayed) > 2 else ''}"
     wrong_if(stayed, words, f"{r.host_to_device.count} copies host → device", "6 copies")
     name = getattr(moved, "name", None)
     wrong_if(name != "two heads", "the model's name got lost on the way", name, "two heads")
     words = "the original was changed; a move gives a new model and leaves the old one where it is"
-    wrong_if(not all(on_cpu(array) for _, array in _two_heads_arrays(model)), words)
+    wrong_if(not all(map(on_cpu, _two_heads_arrays(model).values())), words)
     return "6 of 6 arrays moved, the name is kept, and the original is untouched"
 
 
 def _two_heads_arrays(model):
     """A TwoHeads' arrays with their paths, however it's registered."""
-    layers = [("body", model.body), *((f"heads[{i}]", head) for i, head in enumerate(model.heads))]
-    return [(f"{path}.{name}", getattr(layer, name)) for path, layer in layers for name in ("weight", "bias")]
+    return _of_layers({"body": model.body, **{f"heads[{i}]": head for i, head in enumerate(model.heads)}})
 
 
 @dataclass
@@ -266,8 +266,7 @@ def copies_of_two_heads(copies, nbytes):
 def agent(Agent):
     model = fl.gpu(Agent(fl.Dense(3, 4, np.tanh), fl.Dense(4, 2)))
     x = fl.gpu(np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3))
-    arrays = {f"{part}.{name}": getattr(getattr(model, part), name)
-              for part in ("body", "head") for name in ("weight", "bias")}  # fmt: skip
+    arrays = _of_layers({"body": model.body, "head": model.head})
     stayed = ", ".join(path for path, array in arrays.items() if on_cpu(array))
     with fl.receipt() as r:
         try:

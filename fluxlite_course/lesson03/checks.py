@@ -29,7 +29,7 @@ def step(step):
     wrong_if(on_gpu(new), "w is on the CPU, and the new w isn't: nothing has to move here", fl.device_of(new), "CPU")
     g = fl.gradient(lambda w: fl.mse(x @ w, y), w)[0]
     of_the_sum = fl.gradient(lambda w: np.sum((x @ w - y) ** 2), w)[0]
-    slips = {
+    expect(new, w - rate * g, "not the new w", {
         "uphill: that is a step along the gradient, and the loss grows": w + rate * g,
         "you subtracted the whole gradient; the rate says how much of it to take": w - g,
         "this is the gradient, not the new w": g,
@@ -37,9 +37,7 @@ def step(step):
         "w came back unchanged": w,
         **{f"the rate is an argument; yours is always {fixed}": w - fixed * g for fixed in (0.01, 0.05, 0.1)},
         "this is the step for the sum of the squares, but mse is their mean": w - rate * of_the_sum,
-    }
-    expect(new, w - rate * g, "not the new w", slips, name="step", gives="the new w", shape="not the new w", atol=1e-6,
-           show=lambda w: w.ravel().round(3))  # fmt: skip
+    }, name="step", gives="the new w", shape="not the new w", show=lambda w: w.ravel().round(3), atol=1e-6)  # fmt: skip
     new, r = called(step, *fl.gpu((w, x, y)), rate)
     back, words = r.device_to_host.count, "on the GPU your step brings something back to the CPU"
     wrong_if(back or on_cpu(new), words, f"{back} copies back")

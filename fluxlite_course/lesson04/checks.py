@@ -20,20 +20,18 @@ def step(step):
         given = h.copy()
         out, after = _two(step(x.copy(), given, w1.copy(), w2.copy()))
         joined = np.concatenate([x, h], axis=1)
-        slips = {
+        _right(after, np.tanh(joined @ w1), "the new memory isn't right", f"step {number}: h", {
             "row 0 of w1 belongs to the input; yours multiplies it with h[0]":
                 np.tanh(np.concatenate([h, x], axis=1) @ w1),
             "you return the memory that you were given": h,
             "the memory isn't bent: is a tanh missing?": joined @ w1,
-        }  # fmt: skip
-        _right(after, np.tanh(joined @ w1), "the new memory isn't right", slips, f"step {number}: h")
+        })  # fmt: skip
         words = "step writes into the memory that it's given"
         wrong_if(not np.array_equal(given, h), words, expected="a new array: h = np.tanh(…)")
-        slips = {
+        _right(out, after @ w2, "the memory is right, but the output isn't", f"step {number}: out", {
             "outputs never exceed 1: is there a tanh too many?": np.tanh(after @ w2),
             "the output comes from the old memory; it should come from the new one": h @ w2,
-        }
-        _right(out, after @ w2, "the memory is right, but the output isn't", slips, f"step {number}: out")
+        })  # fmt: skip
         h = after
     x, h, w1, w2 = fl.gpu((xs[0], empty, w1, w2))
     there = "NumPy's functions, np.concatenate, np.tanh and @: they compute where the arrays are"
@@ -46,7 +44,7 @@ def step(step):
     return "three steps as they should be, and one on the GPU with the same lines"
 
 
-def _right(got, wanted, otherwise, slips, what):
+def _right(got, wanted, otherwise, what, slips):
     def show(array):
         numbers = " ".join(f"{float(value):.4f}" for value in np.ravel(array)[:3])
         return f"{what} = {numbers}{' …' if np.size(array) > 3 else ''}"

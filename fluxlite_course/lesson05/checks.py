@@ -29,16 +29,15 @@ def waits(waits):
     right = r.synchronizations
     whole = isinstance(waits, (int, np.integer))
     wrong_if(not whole, "that's not a number of waits", repr(waits), "a whole number below 10")
-    slips = {
+    many_more = "too many: neither rows nor comparisons wait, only what has to know a number"
+    expect(waits, right, many_more, {
         "something has to wait: at the end the numbers are on the host": 0,
         "cpu waits; but the if has to know something, too, and so does the text": 1,
         "the if waits, too: it has to know which way to go": 2,
         "how often does the if run? And after its loop two more lines have to know a number": 3,
         "one is missing: three times the if, and what else has to know a number? There are two more": 4,
         "one too many: the host knows len(h) and h.shape, and h[0] and h[:3] stay on the GPU": 6,
-    }
-    many_more = "too many: neither rows nor comparisons wait, only what has to know a number"
-    expect(waits, right, many_more, slips, yours=many(waits, "wait"), expected="")
+    }, yours=many(waits, "wait"), expected="")  # fmt: skip
     return f"{right} waits: the if for each of three rows, the text with the mean in it, and cpu"
 
 

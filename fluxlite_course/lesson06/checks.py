@@ -12,12 +12,11 @@ from ..kit.exercises import NotRight, exercise
 from ..kit.vocabulary import number, refuse, wrong_if
 from ..sine_wave import problem
 
-
-def _near(value: float, wanted: float, by: float = 0.05) -> bool:
-    return abs(value - wanted) <= by * wanted
-
-
 LAUNCHES, COPIES, BYTES = 28 * 4_000, 24, 432
+
+
+def _near(value, wanted, by=0.05):
+    return abs(value - wanted) <= by * wanted
 
 
 @exercise("07.1", "from a receipt to seconds", look_at="the five bars: which is the longest, and what runs meanwhile?")
@@ -90,11 +89,6 @@ def _bench_of_product(bench, x, first_use):
     return number(getattr(given, "median", given), "what bench returns")
 
 
-EPOCHS = 20  # for the run whose launches count; the one for the loss has 200
-STEPS = 20 * EPOCHS
-FEWEST, MOST = 25 * STEPS, 27 * STEPS  # launches: 26 per step, and one of these adds to the loss, wherever that's done
-
-
 @exercise("07.3", "a loop that waits too often", "the receipt's line 'synchronizations', and what float(…) does")
 def fewer_waits(train):
     history = train(*problem())  # 200 epochs
@@ -105,30 +99,27 @@ def fewer_waits(train):
     wrong_if(count != 20, f"the history has {count} losses", count, every)
     words, total = f"the last loss is {last:.4f}", "0.0649, the sum over the epoch's 20 steps"
     wrong_if(abs(last - 0.0649) > 0.0005, words, f"{last:.4f}", total)
-    e = fl.estimate(train, *problem(), EPOCHS, like="NVIDIA T4")
+    epochs, steps = 20, 20 * 20  # of the run whose launches count
+    fewest, most = 25 * steps, 27 * steps  # 26 per step, and one of these adds to the loss, wherever that's done
+    e = fl.estimate(train, *problem(), epochs, like="NVIDIA T4")
     launches, waits = e.receipt.launches, e.receipt.synchronizations
     none = "0 launches: it no longer runs on the GPU"
-    wrong_if(launches == 0, none, "0 launches", f"about {MOST:,} in {EPOCHS} epochs")
-    allowed, counted = EPOCHS // 10 + 1, many(waits, "wait")
-    often = "at every step" if waits >= STEPS else "in every epoch" if waits >= EPOCHS else "too often"
-    words = f"{counted} in {EPOCHS} epochs: something is read {often}"
+    wrong_if(launches == 0, none, "0 launches", f"about {most:,} in {epochs} epochs")
+    allowed, counted = epochs // 10 + 1, many(waits, "wait")
+    often = "at every step" if waits >= steps else "in every epoch" if waits >= epochs else "too often"
+    words = f"{counted} in {epochs} epochs: something is read {often}"
     wrong_if(waits > allowed, words, counted, f"at most {allowed}: the loss is reported in every tenth epoch")
-    much = "part of it no longer runs on the GPU" if launches < FEWEST else "something is computed that wasn't before"
-    words = f"{launches:,} launches in {EPOCHS} epochs: {much}"
-    wrong_if(not FEWEST <= launches <= MOST, words, f"{launches:,}", f"{FEWEST:,} to {MOST:,}")
-    return f"loss 0.0649 as before, {counted} in {EPOCHS} epochs instead of {STEPS}"
+    much = "part of it no longer runs on the GPU" if launches < fewest else "something is computed that wasn't before"
+    words = f"{launches:,} launches in {epochs} epochs: {much}"
+    wrong_if(not fewest <= launches <= most, words, f"{launches:,}", f"{fewest:,} to {most:,}")
+    return f"loss 0.0649 as before, {counted} in {epochs} epochs instead of {steps}"
 
 
-BATCH = 1024
-
-
-@exercise(
-    "07.4", "read off the crossing", look_at="crossover(1024, …): which copies and which wait does the program have?"
-)
+@exercise("07.4", "read off the crossing", "crossover(1024, …): which copies and which wait does the program have?")
 def read_off(size, times):
-    size, times, right = number(size, "size"), number(times, "times"), crossover(BATCH)
+    size, times, right = number(size, "size"), number(times, "times"), crossover(1024)
     most, yours = right.faster[SIZES[-1]], f"{size:g}, {times:g} times"
-    unwaited = times > 2 * most and _near(times, crossover(BATCH, copies=False, wait=False).faster[SIZES[-1]])
+    unwaited = times > 2 * most and _near(times, crossover(1024, copies=False, wait=False).faster[SIZES[-1]])
     words = f"{times:,.0f} times: that's the time of the launches alone, nothing waited for the GPU"
     wrong_if(unwaited, words, yours, "this program has to wait: the loss comes back")
     if size != right.smallest:
@@ -148,7 +139,7 @@ def _wrong_size(size: float, times: float, yours: str, right: Crossover) -> None
     wrong_if(crossing, "that's where the lines cross; we want a size of the table", yours, expected)
     others = [batch for batch in (1, 64) if size == crossover(batch).smallest]
     others = [batch for batch in others if _near(times, crossover(batch).faster[SIZES[-1]])] or others
-    wrong_if(others, f"that's with a batch of {' or '.join(map(str, others))}", yours, f"a batch of {BATCH}")
+    wrong_if(others, f"that's with a batch of {' or '.join(map(str, others))}", yours, "a batch of 1024")
     refuse({
         f"at {size:g} the CPU is still faster": size in right.faster and right.faster[int(size)] <= 1,
         "the GPU wins from a smaller size on": size in SIZES,

@@ -10,13 +10,11 @@ from ..kit.vocabulary import called, described, expect, on_cpu, on_gpu, refuse, 
 from ..sine_wave import problem, run
 
 LAUNCHES = 260  # for exercise 08.3
+_NEAR: dict = {"rtol": 2e-3, "atol": 2e-5}
 
 
 def _loss(w1, w2, x, y):
     return np.sum(np.mean((run(x, w1, w2)[0] - y) ** 2, axis=1)) / 2
-
-
-_NEAR: dict = {"rtol": 2e-3, "atol": 2e-5}
 
 
 @exercise("08.1", "one loop less", look_at="for point in x: what is the shape of point?")
@@ -84,16 +82,13 @@ def sequence_loss(sequence_loss):
         x, y, w1, w2 = problem(waves=n)
         (found, grads), r = called(_with_gradients, sequence_loss, *fl.gpu((w1, w2, x, y)))
         wanted, wanted_grads = _with_gradients(_loss, w1, w2, x, y)
-        slips = {
+        loss = _one_number(found)
+        expect(loss, wanted, "that's not the loss that one_loss gives", {
             "you also take the mean over the 20 steps: sum them": wanted / 20,
             "the ½ is missing": 2 * wanted,
             "you also take the mean over the 20 steps: sum them. And the ½ is missing": wanted / 10,
             "you sum over the waves: see section 3": n * wanted,
-        }
-        loss = _one_number(found)
-        yours = f"{loss:.4f} for {many(n, 'wave')}"
-        expect(loss, wanted, "that's not the loss that one_loss gives", slips, yours=yours, expected=f"{wanted:.4f}",
-               rtol=1e-3, atol=1e-8)  # fmt: skip
+        }, yours=f"{loss:.4f} for {many(n, 'wave')}", expected=f"{wanted:.4f}", rtol=1e-3, atol=1e-8)  # fmt: skip
         for name, got, want in zip(("w1", "w2"), grads, wanted_grads):
             words = f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps"
             hint = "inside the loop h stays what step made it: no .data, no new zeros"
