@@ -8,7 +8,7 @@ import fluxlite as fl
 from fluxlite.messages import many, put_aside
 
 from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import described, digits, expect, number, on_cpu, on_gpu, quiet, refuse, returned, same, wrong_if
+from ..kit.vocabulary import described, expect, normal, number, on_cpu, on_gpu, quiet, refuse, returned, same, wrong_if
 
 
 def _count(copies):
@@ -82,19 +82,14 @@ def standardize(standardize):
 
 @exercise("01.3", "predict, for one vector and for a batch", look_at="the shapes of x, W.T and b, in that order")
 def predict_any(predict_any):
-    W, b, batch = _layer(0, (4, 4), (4,), (4, 4))
+    W, b, batch = normal(0, (4, 4), (4,), (4, 4))
     _predicted(predict_any, W, b, batch[0], "one vector")
     _predicted(predict_any, W, b, batch, "4 observations of 4 features")
-    r = _predicted(predict_any, *_layer(1, (2, 5), (2,), (100, 5)), "100 observations of 5 features")
+    r = _predicted(predict_any, *normal(1, (2, 5), (2,), (100, 5)), "100 observations of 5 features")
     words, few = f"{r.launches:,} launches for 100 observations", "2 launches: one product for the whole batch, one sum"
     wrong_if(r.launches > 10, words, "each observation by itself", few)
     quiet(r, "it computes on the host")
     return "one vector, a square batch, and 100 observations at once"
-
-
-def _layer(seed, *shapes):
-    rng = np.random.default_rng(seed)
-    return [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
 
 
 def _predicted(predict, W, b, x, what):
@@ -110,8 +105,8 @@ def _predicted(predict, W, b, x, what):
     returned(result, "predict_any", "the prediction must be returned")
     if x.shape == W.shape and (same(result, x.T @ W.T + b) or same(result, W @ x + b)):
         words = "right for one vector; for a square batch it mixes the observations, without any error"
-        alone = f"{digits(wanted[0])}, the same as for this observation alone"
-        raise NotRight(words, f"row 0 of the batch gives {digits(result[0])}", alone)
+        yours, alone = (np.array2string(fl.cpu(y[0]), precision=3) for y in (result, wanted))
+        raise NotRight(words, f"row 0 of the batch gives {yours}", f"{alone}, the same as for this observation alone")
     expect(result, wanted, f"for {what} the values are wrong", shape=f"for {what} the result has the wrong shape",
            atol=1e-4)  # fmt: skip
     place = "an array on the GPU, where W, b and x are"
@@ -122,7 +117,7 @@ def _predicted(predict, W, b, x, what):
 @exercise("01.4", "one copy back instead of one per step", look_at="boxes(r): which line copies?")
 def run(run):
     steps = 25
-    now, W = _layer(2, (8, 4), (4, 4))
+    now, W = normal(2, (8, 4), (4, 4))
     x_gpu, W_gpu = fl.cu((now, W))
     wanted = []
     for _ in range(steps):

@@ -120,14 +120,12 @@ def copies_and_bytes(copies, nbytes):
     raise NotRight("the copies are right, the bytes are not", yours, "numbers × 4 for each array, added")
 
 
+@fl.functor
 class _Sealed(fl.Dense):
     """A layer that refuses to be called, since the learner computes by hand."""
 
     def __call__(self, x):
         raise NotRight("a layer was called; this time, compute with its weight, bias and activation yourself")
-
-
-fl.functor(_Sealed)
 
 
 @exercise("02.4", "a forward pass by hand", look_at="section 1: the layer, computed by hand")
@@ -189,13 +187,11 @@ def _two_heads_arrays(model):
     return _of_layers({"body": model.body, **{f"heads[{i}]": head for i, head in enumerate(model.heads)}})
 
 
+@fl.functor
 @dataclass
 class _ActorCritic:
     actor: object
     critic: object
-
-
-fl.functor(_ActorCritic)
 
 
 @exercise("03.2", "fmap in five lines", look_at="functor(m): which two things does it give?")

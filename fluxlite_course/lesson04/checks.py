@@ -18,7 +18,15 @@ def step(step):
     h = empty = np.zeros((1, 6), np.float32)
     for number, x in enumerate(xs[:3], 1):
         given = h.copy()
-        out, after = _two(step(x.copy(), given, w1.copy(), w2.copy()))
+        found = returned(step(x.copy(), given, w1.copy(), w2.copy()), "step", "return out, h")
+        pair = isinstance(found, tuple)
+        yours = f"{len(found)} things" if pair else f"one {type(found).__name__}"
+        words = "step returns two arrays: the output, and the new memory for the next step"
+        wrong_if(not pair or len(found) != 2, words, yours, "return out, h")
+        shapes, words = tuple(map(np.shape, found)), "the shapes aren't the ones in the drawing"
+        wrong_if(shapes == ((1, 6), (1, 1)), "the two are in the other order", "(h, out)", "(out, h)")
+        wrong_if(shapes != ((1, 1), (1, 6)), words, "{} and {}".format(*shapes), "(1, 1) and (1, 6)")
+        out, after = found
         joined = np.concatenate([x, h], axis=1)
         _right(after, np.tanh(joined @ w1), "the new memory isn't right", f"step {number}: h", {
             "row 0 of w1 belongs to the input; yours multiplies it with h[0]":
@@ -50,20 +58,6 @@ def _right(got, wanted, otherwise, what, slips):
         return f"{what} = {numbers}{' …' if np.size(array) > 3 else ''}"
 
     expect(got if hasattr(got, "shape") else np.asarray(got), wanted, otherwise, slips, show=show, rtol=1e-4)
-
-
-def _two(out_and_h):
-    """What `step` returned, if it has the right form."""
-    returned(out_and_h, "step", "return out, h")
-    pair = isinstance(out_and_h, tuple)
-    got = f"{len(out_and_h)} things" if pair else f"one {type(out_and_h).__name__}"
-    words = "step returns two arrays: the output, and the new memory for the next step"
-    wrong_if(not pair or len(out_and_h) != 2, words, got, "return out, h")
-    shapes = tuple(map(np.shape, out_and_h))
-    wrong_if(shapes == ((1, 6), (1, 1)), "the two are in the other order", "(h, out)", "(out, h)")
-    words = "the shapes aren't the ones in the drawing"
-    wrong_if(shapes != ((1, 1), (1, 6)), words, "{} and {}".format(*shapes), "(1, 1) and (1, 6)")
-    return out_and_h
 
 
 @exercise("05.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")

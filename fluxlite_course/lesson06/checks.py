@@ -7,7 +7,7 @@ from fluxlite.messages import many
 from fluxlite.receipts import duration
 from simgpu import preset
 
-from ..crossing import SIZES, Crossover, crossover
+from ..crossing import SIZES, crossover
 from ..kit.exercises import NotRight, exercise
 from ..kit.vocabulary import number, refuse, wrong_if
 from ..sine_wave import problem
@@ -123,7 +123,17 @@ def read_off(size, times):
     words = f"{times:,.0f} times: that's the time of the launches alone, nothing waited for the GPU"
     wrong_if(unwaited, words, yours, "this program has to wait: the loss comes back")
     if size != right.smallest:
-        _wrong_size(size, times, yours, right)
+        expected = "the first size of the table at which the GPU wins, and keeps winning"
+        crossing = right.crossing is not None and _near(size, right.crossing, 0.03)
+        wrong_if(crossing, "that's where the lines cross; we want a size of the table", yours, expected)
+        others = [batch for batch in (1, 64) if size == crossover(batch).smallest]
+        others = [batch for batch in others if _near(times, crossover(batch).faster[SIZES[-1]])] or others
+        wrong_if(others, f"that's with a batch of {' or '.join(map(str, others))}", yours, "a batch of 1024")
+        refuse({
+            f"at {size:g} the CPU is still faster": size in right.faster and right.faster[int(size)] <= 1,
+            "the GPU wins from a smaller size on": size in SIZES,
+            "the table has no such size": True,
+        }, yours, expected)  # fmt: skip
     wrong = not _near(times, most)
     refuse({
         "the size is right; the ratio is upside down": wrong and times and _near(1 / times, most),
@@ -131,17 +141,3 @@ def read_off(size, times):
         "the size is right, the ratio isn't": wrong,
     }, yours, f"the CPU's time over the GPU's, at {SIZES[-1]}")  # fmt: skip
     return f"from {right.smallest} on; {most:.0f} times as fast at {SIZES[-1]}, in a comparison with a model"
-
-
-def _wrong_size(size: float, times: float, yours: str, right: Crossover) -> None:
-    expected = "the first size of the table at which the GPU wins, and keeps winning"
-    crossing = right.crossing is not None and _near(size, right.crossing, 0.03)
-    wrong_if(crossing, "that's where the lines cross; we want a size of the table", yours, expected)
-    others = [batch for batch in (1, 64) if size == crossover(batch).smallest]
-    others = [batch for batch in others if _near(times, crossover(batch).faster[SIZES[-1]])] or others
-    wrong_if(others, f"that's with a batch of {' or '.join(map(str, others))}", yours, "a batch of 1024")
-    refuse({
-        f"at {size:g} the CPU is still faster": size in right.faster and right.faster[int(size)] <= 1,
-        "the GPU wins from a smaller size on": size in SIZES,
-        "the table has no such size": True,
-    }, yours, expected)  # fmt: skip
