@@ -86,14 +86,10 @@ def time_it(time_it):
 
 def _task():
     """A model and forty batches on the simulated device."""
-    random = np.random.default_rng(6)
-
-    def numbers(*shape):
-        return random.standard_normal(shape, dtype=np.float32)
-
-    model = fl.Chain(fl.Dense.of(numbers(8, 4), numbers(8), np.tanh), fl.Dense.of(numbers(1, 8), None))
+    draw, kind = np.random.default_rng(6).standard_normal, np.float32
+    model = fl.Chain(fl.Dense.of(draw((8, 4), kind), draw(8, kind), np.tanh), fl.Dense.of(draw((1, 8), kind), None))
     sizes = [5] * 39 + [2]  # the last batch is smaller: a mean of the batches' shares isn't the share of all answers
-    return fl.gpu(model), [fl.gpu((numbers(n, 4), numbers(n, 1))) for n in sizes]
+    return fl.gpu(model), [fl.gpu((draw((n, 4), kind), draw((n, 1), kind))) for n in sizes]
 
 
 def _evaluated(model, batches):
