@@ -85,7 +85,8 @@ def predict_any(predict_any):
     W, b, batch = normal(0, (4, 4), (4,), (4, 4))
     _predicted(predict_any, W, b, batch[0], "one vector")
     _predicted(predict_any, W, b, batch, "4 observations of 4 features")
-    r = _predicted(predict_any, *normal(1, (2, 5), (2,), (100, 5)), "100 observations of 5 features")
+    W, b, batch = normal(1, (2, 5), (2,), (100, 5))
+    r = _predicted(predict_any, W, b, batch, "100 observations of 5 features")
     words, few = f"{r.launches:,} launches for 100 observations", "2 launches: one product for the whole batch, one sum"
     wrong_if(r.launches > 10, words, "each observation by itself", few)
     quiet(r, "it computes on the host")
@@ -136,7 +137,8 @@ def run(run):
     numbers = np.array([number(x, "a size") for x in numbers])
     expect(numbers, np.array(wanted), "the numbers aren't those of the program above", atol=1e-3)
     back = r.device_to_host
-    wrong_if(r.launches < 2 * steps, f"{r.launches} launches: it no longer runs on the GPU", f"{_count(back)} back")
+    words = f"{r.launches} launches: it no longer runs on the GPU"
+    wrong_if((r.launches or 0) < 2 * steps, words, f"{_count(back)} back")
     words = f"still {many(back.count, 'copy')} back: a list of {steps} arrays is {steps} copies, whenever you move it"
     first = "1 copy: first make one array of them, on the GPU"
     wrong_if(back.count == steps and not back.implicit, words, _count(back), first)

@@ -102,7 +102,7 @@ def fewer_waits(train):
     epochs, steps = 20, 20 * 20  # of the run whose launches count
     fewest, most = 25 * steps, 27 * steps  # 26 per step, and one of these adds to the loss, wherever that's done
     e = fl.estimate(train, *problem(), epochs, like="NVIDIA T4")
-    launches, waits = e.receipt.launches, e.receipt.synchronizations
+    launches, waits = e.receipt.launches or 0, e.receipt.synchronizations
     none = "0 launches: it no longer runs on the GPU"
     wrong_if(launches == 0, none, "0 launches", f"about {most:,} in {epochs} epochs")
     allowed, counted = epochs // 10 + 1, many(waits, "wait")

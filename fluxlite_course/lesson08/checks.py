@@ -189,5 +189,5 @@ def by_tiles(by_tiles):
         turns = f"{figures.conflicts:,} bank conflicts in {asked:,} requests"
         none = "none: let tx, which differs from lane to lane, be the last index"
         wrong_if(figures.conflicts > asked / 2, words, turns, none)
-    par = f"{par} reads, 1 write, {2 * inner} shared reads, {par} shared writes"
-    return _score("both products, tile by tile", figures, par)
+    reads = f"{par} reads, 1 write, {2 * inner} shared reads, {par} shared writes"
+    return _score("both products, tile by tile", figures, reads)
