@@ -28,6 +28,11 @@ def on_cpu(x: Any) -> bool:
     return fl.device_of(x) == fl.get_device("CPU")
 
 
+def on_gpu(x: Any) -> bool:
+    """Whether `x` is an array on a GPU."""
+    return hasattr(x, "dtype") and not on_cpu(x) and fl.device_of(x) is not None
+
+
 def same(got: Any, wanted: Any, rtol: float = 1e-5, atol: float = 1e-5) -> bool:
     """Whether both are the same numbers in the same shape, wherever they are. Never raises.
 
@@ -39,6 +44,12 @@ def same(got: Any, wanted: Any, rtol: float = 1e-5, atol: float = 1e-5) -> bool:
     except (TypeError, ValueError):
         return False
     return got.shape == wanted.shape and np.allclose(got, wanted, rtol, atol)
+
+
+def normal(seed: int, *shapes: tuple[int, ...]) -> Any:
+    """Normally distributed float32 numbers, an array for each shape."""
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
 
 
 def described(x: Any) -> str:
@@ -74,6 +85,12 @@ def refuse(slips: Mapping[str, Any], yours: Any = None, expected: Any = None, lo
     """
     for words, made in slips.items():
         wrong_if(made, words, yours, expected, look_at)
+
+
+def called(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """What a learner's function returns, and the receipt of this call."""
+    with fl.receipt() as r:
+        return f(*args, **kwargs), r
 
 
 def returned(got: Any, name: str, gives: Any = None) -> Any:

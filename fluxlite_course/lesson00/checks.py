@@ -13,13 +13,10 @@ def launches_of_1000_epochs(launches):
     two = f"to Python, {right:,} is two numbers; write {right} or {right:_}"
     wrong_if(isinstance(launches, tuple), two, repr(launches), "a number")
     found = number(launches, "your answer")
-    slips = {
+    refuse({
         "these are the launches of one epoch": found == ONE_EPOCH,
-        f"{200 * ONE_EPOCH:,} are the launches of 200 epochs, as in the run above": found in (
-            200 * ONE_EPOCH, 200 * right
-        ),
+        f"{200 * ONE_EPOCH:,} are the launches of 200 epochs, as in the run above": found / 200 in (ONE_EPOCH, right),
         f"{ONE_STEP} launches are those of one point; an epoch has 20 points": found in (ONE_STEP, 1000 * ONE_STEP),
-    }  # fmt: skip
-    refuse(slips, f"{launches:,}", "those of 1,000 epochs")
+    }, f"{launches:,}", "those of 1,000 epochs")  # fmt: skip
     wrong_if(found != right, "that's not the number", f"{launches:,}", "1,000 times the launches of one epoch")
     return f"{right:,} launches: 1,000 epochs of {ONE_EPOCH}"

@@ -8,11 +8,7 @@ import fluxlite as fl
 from fluxlite.messages import many, put_aside
 
 from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import described, digits, expect, number, on_cpu, quiet, refuse, returned, same, wrong_if
-
-
-def _on_device(x):
-    return hasattr(x, "dtype") and not isinstance(x, (np.ndarray, np.generic))
+from ..kit.vocabulary import described, expect, normal, number, on_cpu, on_gpu, quiet, refuse, returned, same, wrong_if
 
 
 def _count(copies):
@@ -33,21 +29,18 @@ def copies_of_a_program(there, there_bytes, back, back_bytes):
     with fl.receipt() as r, put_aside():
         program()
     right = (r.host_to_device.count, r.host_to_device.bytes, r.device_to_host.count, r.device_to_host.bytes)
-    given = (there, there_bytes, back, back_bytes)
     yours = f"to the GPU: copies {there}, bytes {there_bytes}; back: copies {back}, bytes {back_bytes}"
-    text = any(isinstance(one, str) for one in given)
+    text = any(isinstance(one, str) for one in (there, there_bytes, back, back_bytes))
     wrong_if(text, "an answer is text; write numbers, without quotes", yours, "four numbers")
-    counts = {
+    refuse({
         "np.tanh(x @ w) + 1 copies nothing: x and w are there, and a number goes with the launch": there in (3, 4),
         "an array travels as a whole: it's one copy, no matter how many numbers it has": there == 10010,
         "to print total, the host has to read it: that's a copy, even without cpu": back == 0,
         "y stays on the GPU, and so does x @ w; only what you print comes back": back in (2, 3),
-        "the number of copies isn't right": True,
-    }
-    refuse(counts if (there, back) != right[::2] else {}, yours)
-    before = "x was float64, 8 bytes each; cu converts it to float32 before it travels"
-    refuse({before: there_bytes == 10_000 * 8 + 10 * 4,
-            "an array travels whole: x has 1,000 × 10 numbers": there_bytes == 1010 * 8}, yours)  # fmt: skip
+        "the number of copies isn't right": (there, back) != right[::2],
+        "x was float64, 8 bytes each; cu converts it to float32 before it travels": there_bytes == 10_000 * 8 + 10 * 4,
+        "an array travels whole: x has 1,000 × 10 numbers": there_bytes == 1010 * 8,
+    }, yours)  # fmt: skip
     words = "the copies are right; the bytes to the GPU are not"
     wrong_if(there_bytes != right[1], words, yours, "numbers × bytes for each, added")
     refuse({"the sum of float32 numbers is float32: 4 bytes": back_bytes == 8,
@@ -89,56 +82,43 @@ def standardize(standardize):
 
 @exercise("01.3", "predict, for one vector and for a batch", look_at="the shapes of x, W.T and b, in that order")
 def predict_any(predict_any):
-    W, b, batch = _layer(0, (4, 4), (4,), (4, 4))
-    wanted = batch @ W.T + b
-    args = fl.cu((W, b, batch))
-    _right(_called(predict_any, (*args[:2], args[2][0]), "one vector"), wanted[0], "one vector")
-    result = _called(predict_any, args, "4 observations of 4 features")
-    if same(result, batch.T @ W.T + b) or same(result, W @ batch + b):
-        raise NotRight(
-            "right for one vector; for a square batch it mixes the observations, without any error",
-            f"row 0 of the batch gives {digits(result[0])}",
-            f"{digits(wanted[0])}, the same as for this observation alone",
-        )
-    _right(result, wanted, "4 observations of 4 features")
-    W, b, batch = _layer(1, (2, 5), (2,), (100, 5))
-    with fl.receipt() as r:
-        result = _called(predict_any, fl.cu((W, b, batch)), "100 observations of 5 features")
-    _right(result, batch @ W.T + b, "100 observations of 5 features")
+    W, b, batch = normal(0, (4, 4), (4,), (4, 4))
+    _predicted(predict_any, W, b, batch[0], "one vector")
+    _predicted(predict_any, W, b, batch, "4 observations of 4 features")
+    W, b, batch = normal(1, (2, 5), (2,), (100, 5))
+    r = _predicted(predict_any, W, b, batch, "100 observations of 5 features")
     words, few = f"{r.launches:,} launches for 100 observations", "2 launches: one product for the whole batch, one sum"
-    wrong_if((r.launches or 0) > 10, words, "each observation by itself", few)
+    wrong_if(r.launches > 10, words, "each observation by itself", few)
     quiet(r, "it computes on the host")
     return "one vector, a square batch, and 100 observations at once"
 
 
-def _layer(seed: int, *shapes: tuple[int, ...]) -> list[np.ndarray]:
-    rng = np.random.default_rng(seed)
-    return [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
-
-
-def _called(predict, args, what):
-    W, b, x = args
-    try:
-        return returned(predict(W, b, x), "predict_any", "the prediction must be returned")
-    except ValueError as error:
-        raise NotRight(
-            f"for {what} it raises an error: the shapes don't fit",
-            f"W {W.shape}, b {b.shape}, x {x.shape}: {error}",
-            f"a result of shape {(*x.shape[:-1], len(b))}",
-        ) from None
-
-
-def _right(result, wanted, what):
+def _predicted(predict, W, b, x, what):
+    """The receipt of a prediction on the GPU, if that's right."""
+    wanted = x @ W.T + b
+    with fl.receipt() as r:
+        try:
+            result = predict(*fl.cu((W, b, x)))
+        except ValueError as error:
+            yours = f"W {W.shape}, b {b.shape}, x {x.shape}: {error}"
+            words = f"for {what} it raises an error: the shapes don't fit"
+            raise NotRight(words, yours, f"a result of shape {wanted.shape}") from None
+    returned(result, "predict_any", "the prediction must be returned")
+    if x.shape == W.shape and (same(result, x.T @ W.T + b) or same(result, W @ x + b)):
+        words = "right for one vector; for a square batch it mixes the observations, without any error"
+        yours, alone = (np.array2string(fl.cpu(y[0]), precision=3) for y in (result, wanted))
+        raise NotRight(words, f"row 0 of the batch gives {yours}", f"{alone}, the same as for this observation alone")
     expect(result, wanted, f"for {what} the values are wrong", shape=f"for {what} the result has the wrong shape",
            atol=1e-4)  # fmt: skip
     place = "an array on the GPU, where W, b and x are"
     wrong_if(on_cpu(result), "the result is on the host", "an array on the CPU", place)
+    return r
 
 
 @exercise("01.4", "one copy back instead of one per step", look_at="boxes(r): which line copies?")
 def run(run):
     steps = 25
-    now, W = _layer(2, (8, 4), (4, 4))
+    now, W = normal(2, (8, 4), (4, 4))
     x_gpu, W_gpu = fl.cu((now, W))
     wanted = []
     for _ in range(steps):
@@ -146,7 +126,16 @@ def run(run):
         wanted.append(np.sum(now))
     with fl.receipt() as r:
         sizes = run(x_gpu, W_gpu, steps)
-    _sizes(sizes, np.array(wanted), steps)
+    returned(sizes, "the function", f"{steps} numbers")
+    end = "one copy back to the host, at the end"
+    wrong_if(on_gpu(sizes), "the numbers are still on the GPU", "an array on the GPU", end)
+    remote = isinstance(sizes, (list, tuple)) and any(map(on_gpu, sizes))
+    wrong_if(remote, "the list holds arrays on the GPU", "nothing was copied back", "numbers on the host")
+    numbers = np.asarray(sizes, object)  # whatever is in a list
+    yours = f"{numbers.size} of them" if numbers.ndim else described(sizes)
+    wrong_if(numbers.shape != (steps,), "these aren't the numbers of all steps", yours, f"{steps} numbers")
+    numbers = np.array([number(x, "a size") for x in numbers])
+    expect(numbers, np.array(wanted), "the numbers aren't those of the program above", atol=1e-3)
     back = r.device_to_host
     words = f"{r.launches} launches: it no longer runs on the GPU"
     wrong_if((r.launches or 0) < 2 * steps, words, f"{_count(back)} back")
@@ -157,17 +146,3 @@ def run(run):
     home = "1 copy: make one array of the numbers, on the GPU, and bring that home"
     wrong_if(back.count > 1, words, _count(back), home)
     return f"1 copy back instead of {steps}, and the host waits only once"
-
-
-def _sizes(sizes, wanted, steps):
-    returned(sizes, "the function", f"{steps} numbers")
-    end = "one copy back to the host, at the end"
-    wrong_if(_on_device(sizes), "the numbers are still on the GPU", "an array on the GPU", end)
-    remote = isinstance(sizes, (list, tuple)) and any(map(_on_device, sizes))
-    wrong_if(remote, "the list holds arrays on the GPU", "nothing was copied back", "numbers on the host")
-    numbers = np.asarray(sizes, object)  # whatever is in a list
-    yours = f"{numbers.size} of them" if numbers.ndim else described(sizes)
-    words = "these aren't the numbers of all steps"
-    wrong_if(numbers.shape != wanted.shape, words, yours, f"{steps} numbers")
-    numbers = np.array([number(x, "a size") for x in numbers])
-    expect(numbers, wanted, "the numbers aren't those of the program above", atol=1e-3)

@@ -9,7 +9,7 @@ from fluxlite import TrackedArray
 
 from .. import sine_wave
 from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import expect, on_cpu, refuse, returned, same, wrong_if
+from ..kit.vocabulary import called, expect, on_cpu, refuse, returned, same, wrong_if
 
 
 @exercise("05.1", "one step of the network", look_at="the drawing of section 3, from left to right")
@@ -18,22 +18,28 @@ def step(step):
     h = empty = np.zeros((1, 6), np.float32)
     for number, x in enumerate(xs[:3], 1):
         given = h.copy()
-        out, after = _two(step(x.copy(), given, w1.copy(), w2.copy()))
+        found = returned(step(x.copy(), given, w1.copy(), w2.copy()), "step", "return out, h")
+        pair = isinstance(found, tuple)
+        yours = f"{len(found)} things" if pair else f"one {type(found).__name__}"
+        words = "step returns two arrays: the output, and the new memory for the next step"
+        wrong_if(not pair or len(found) != 2, words, yours, "return out, h")
+        shapes, words = tuple(map(np.shape, found)), "the shapes aren't the ones in the drawing"
+        wrong_if(shapes == ((1, 6), (1, 1)), "the two are in the other order", "(h, out)", "(out, h)")
+        wrong_if(shapes != ((1, 1), (1, 6)), words, "{} and {}".format(*shapes), "(1, 1) and (1, 6)")
+        out, after = found
         joined = np.concatenate([x, h], axis=1)
-        slips = {
+        _right(after, np.tanh(joined @ w1), "the new memory isn't right", f"step {number}: h", {
             "row 0 of w1 belongs to the input; yours multiplies it with h[0]":
                 np.tanh(np.concatenate([h, x], axis=1) @ w1),
             "you return the memory that you were given": h,
             "the memory isn't bent: is a tanh missing?": joined @ w1,
-        }  # fmt: skip
-        _right(after, np.tanh(joined @ w1), "the new memory isn't right", slips, f"step {number}: h")
+        })  # fmt: skip
         words = "step writes into the memory that it's given"
         wrong_if(not np.array_equal(given, h), words, expected="a new array: h = np.tanh(…)")
-        slips = {
+        _right(out, after @ w2, "the memory is right, but the output isn't", f"step {number}: out", {
             "outputs never exceed 1: is there a tanh too many?": np.tanh(after @ w2),
             "the output comes from the old memory; it should come from the new one": h @ w2,
-        }
-        _right(out, after @ w2, "the memory is right, but the output isn't", slips, f"step {number}: out")
+        })  # fmt: skip
         h = after
     x, h, w1, w2 = fl.gpu((xs[0], empty, w1, w2))
     there = "NumPy's functions, np.concatenate, np.tanh and @: they compute where the arrays are"
@@ -42,32 +48,16 @@ def step(step):
     except (TypeError, ValueError) as error:
         words = "the check also runs it on the GPU, where your step makes or needs an array on the CPU"
         raise NotRight(f"right on the CPU; {words}", f"the error says: {error}", there) from None
-    words = "given arrays on the GPU, your step returns one on the CPU"
-    wrong_if(any(map(on_cpu, found)), words, expected=there)
+    wrong_if(any(map(on_cpu, found)), "given arrays on the GPU, your step returns one on the CPU", expected=there)
     return "three steps as they should be, and one on the GPU with the same lines"
 
 
-def _right(got, wanted, otherwise, slips, what):
+def _right(got, wanted, otherwise, what, slips):
     def show(array):
         numbers = " ".join(f"{float(value):.4f}" for value in np.ravel(array)[:3])
         return f"{what} = {numbers}{' …' if np.size(array) > 3 else ''}"
 
-    got = got if hasattr(got, "shape") else np.asarray(got)
-    expect(got, wanted, otherwise, slips, show=show, rtol=1e-4)
-
-
-def _two(out_and_h):
-    """What `step` returned, if it has the right form."""
-    returned(out_and_h, "step", "return out, h")
-    pair = isinstance(out_and_h, tuple)
-    got = f"{len(out_and_h)} things" if pair else f"one {type(out_and_h).__name__}"
-    words = "step returns two arrays: the output, and the new memory for the next step"
-    wrong_if(not pair or len(out_and_h) != 2, words, got, "return out, h")
-    shapes = tuple(map(np.shape, out_and_h))
-    wrong_if(shapes == ((1, 6), (1, 1)), "the two are in the other order", "(h, out)", "(out, h)")
-    words = "the shapes aren't the ones in the drawing"
-    wrong_if(shapes != ((1, 1), (1, 6)), words, "{} and {}".format(*shapes), "(1, 1) and (1, 6)")
-    return out_and_h
+    expect(got if hasattr(got, "shape") else np.asarray(got), wanted, otherwise, slips, show=show, rtol=1e-4)
 
 
 @exercise("05.2", "a loop that cannot learn", look_at="what survives from one step to the next, and in which line?")
@@ -82,12 +72,10 @@ def train_again(train_again):
     x, y, *weights = sine_wave.problem()
     arrays = (*weights, x, y)
     on_gpu = w1, w2, x, y = fl.gpu(arrays)
-    wanted, paid = fl.receipt(), fl.receipt()
-    with wanted:
-        sine_wave.train(x, y, w1.copy(), w2.copy(), epochs=[1])
-    with paid:
-        _last(train_again(*on_gpu, epochs=1), "train_again")
-    extra, tanh = round(((paid.launches or 0) - (wanted.launches or 0)) / 20), paid.launched["tanh"]
+    wanted = called(sine_wave.train, x, y, w1.copy(), w2.copy(), epochs=[1])[1]
+    losses, paid = called(train_again, *on_gpu, epochs=1)
+    _last(losses, "train_again")
+    extra, tanh = round((paid.launches - wanted.launches) / 20), paid.launched["tanh"]
     words = f"{extra} launches per step too many: forward ran twice"
     out = "the new memory comes out of withgradient, beside the loss: return loss, memory"
     wrong_if(tanh > 20, words, f"{tanh} tanh in an epoch of 20 steps", out)
@@ -95,9 +83,8 @@ def train_again(train_again):
     words = "it changes the w1 and w2 that it's given, so a second call goes on from there"
     kept = all(map(np.array_equal, weights, sine_wave.problem()[2:]))
     wrong_if(not kept, words, "w1 -= …", "copies to train: w1, w2 = w1.copy(), w2.copy()")
-    words = f"the loss is right, with {extra} launches per step too many"
-    wrong_if(extra > 4, words, f"{paid.launches} in an epoch")
-    return f"0.0649, with {round((paid.launches or 0) / 20)} launches per step, and nothing is tracked after it"
+    wrong_if(extra > 4, f"the loss is right, with {extra} launches per step too many", f"{paid.launches} in an epoch")
+    return f"0.0649, with {round(paid.launches / 20)} launches per step, and nothing is tracked after it"
 
 
 def _last(losses, name):
@@ -121,8 +108,7 @@ def _right_loss(loss: float, runaway: str) -> None:
         "the weights are what they were at the start: no step changed them": 5.4925,
     }
     yours, expected = f"a loss of {loss:.4f}", "a loss of 0.0649"
-    endless = not np.isfinite(loss) or loss > 100
-    wrong_if(endless, f"the weights grew without limit: {runaway}", yours, expected)
+    wrong_if(not np.isfinite(loss) or loss > 100, f"the weights grew without limit: {runaway}", yours, expected)
     refuse({words: abs(loss - number) <= 0.01 * number for words, number in known.items()}, yours, expected)
     wrong_if(abs(loss - 0.0649) > 0.0005, "it learns something else", yours, expected)
 
@@ -131,8 +117,7 @@ def _right_loss(loss: float, runaway: str) -> None:
 def continue_wave(continue_wave):
     w1, w2, _ = sine_wave.train_by_hand()
     xs = sine_wave.problem()[0]
-    given = continue_wave(xs[0].copy(), 6, w1.copy(), w2.copy())
-    returned(given, "continue_wave", "a list of n values")
+    given = returned(continue_wave(xs[0].copy(), 6, w1.copy(), w2.copy()), "continue_wave", "a list of n values")
     one = f"continue_wave returned one {type(given).__name__}"
     wrong_if(not isinstance(given, Iterable), one, expected="a list of n values")
     values = np.concatenate([np.zeros(0), *(np.ravel(fl.cpu(value)) for value in given)])
@@ -140,16 +125,14 @@ def continue_wave(continue_wave):
     yours, expected = (" ".join(f"{float(value):.3f}" for value in six[:6]) for six in (values, wanted))
     words = "the first value is x0 itself; it should be the prediction from it"
     wrong_if(len(values) and same(values[0], xs[0].item(), 1e-4), words, yours, expected)
-    words = "there should be n values, one for each step"
-    wrong_if(len(values) != 6, words, f"{len(values)} values for n = 6", "6 values")
-    if same(values, wanted, 1e-4):
-        return f"it goes on by itself: {expected}"
+    count = f"{len(values)} values for n = 6"
+    wrong_if(len(values) != 6, "there should be n values, one for each step", count, "6 values")
     true = sine_wave.run(xs[:2], w1, w2)[0][1].item()
     forgotten = sine_wave.run(np.full((1, 1, 1), values[0], np.float32), w1, w2)[0].item()
-    slips = {
+    refuse({
         "step 1 already differs: it is given x0 and an empty memory": not same(values[0], wanted[0], 1e-4),
         f"step 2: {true:.3f} is the answer to a true input": same(values[1], true, 1e-4),
         "step 2 has forgotten step 1: its memory is empty again": same(values[1], forgotten, 1e-4),
-    }
-    refuse(slips, yours, expected)
-    raise NotRight("it begins well, then goes another way", yours, expected)
+        "it begins well, then goes another way": not same(values, wanted, 1e-4),
+    }, yours, expected)  # fmt: skip
+    return f"it goes on by itself: {expected}"

@@ -7,7 +7,7 @@ from fluxlite.messages import many, put_aside
 from fluxlite.receipts import duration
 
 from ..kit.exercises import exercise, shown
-from ..kit.vocabulary import described, expect, is_number, on_cpu, refuse, same, wrong_if
+from ..kit.vocabulary import called, described, expect, is_number, normal, on_cpu, on_gpu, refuse, same, wrong_if
 
 
 def _program(x, W):
@@ -29,16 +29,15 @@ def waits(waits):
     right = r.synchronizations
     whole = isinstance(waits, (int, np.integer))
     wrong_if(not whole, "that's not a number of waits", repr(waits), "a whole number below 10")
-    slips = {
+    many_more = "too many: neither rows nor comparisons wait, only what has to know a number"
+    expect(waits, right, many_more, {
         "something has to wait: at the end the numbers are on the host": 0,
         "cpu waits; but the if has to know something, too, and so does the text": 1,
         "the if waits, too: it has to know which way to go": 2,
         "how often does the if run? And after its loop two more lines have to know a number": 3,
         "one is missing: three times the if, and what else has to know a number? There are two more": 4,
         "one too many: the host knows len(h) and h.shape, and h[0] and h[:3] stay on the GPU": 6,
-    }
-    many_more = "too many: neither rows nor comparisons wait, only what has to know a number"
-    expect(waits, right, many_more, slips, yours=many(waits, "wait"), expected="")
+    }, yours=many(waits, "wait"), expected="")  # fmt: skip
     return f"{right} waits: the if for each of three rows, the text with the mean in it, and cpu"
 
 
@@ -69,37 +68,28 @@ def time_it(time_it):
     wrong_if(len(calls) > 1, words, f"{len(calls)} runs", "1 run")
     wrong_if(not is_number(found), "time_it returns the seconds, a number", shown(found), expected)
     found = float(found)
-    if abs(found - right) >= 0.02 * right:
-        _wrong_time(time_it, found, right, expected)
-    return f"{duration(found)} for the product, though three others were in the queue"
-
-
-def _wrong_time(time_it, found, right, expected):
-    names, yours = getattr(getattr(time_it, "__code__", None), "co_names", ()), duration(found)
+    wrong, yours = abs(found - right) >= 0.02 * right, duration(found)
+    names = getattr(getattr(time_it, "__code__", None), "co_names", ())
     here = {"perf_counter", "time", "monotonic", "process_time", "timeit"} & set(names)
-    wrong_if(here, "that's this machine's time to simulate it; fl.clock() gives the device's", yours)
+    wrong_if(wrong and here, "that's this machine's time to simulate it; fl.clock() gives the device's", yours)
     unit = any(abs(found / factor - right) < 0.02 * right for factor in (1e3, 1e6))
-    wrong_if(unit and found > 0, "the number is right, but fl.clock() gives seconds", f"{found:.4g}", f"{right:.4g}")
-    others = abs(found - 4 * right) < 0.1 * right
-    slips = {
+    wrong_if(unit, "the number is right, but fl.clock() gives seconds", f"{found:.4g}", f"{right:.4g}")
+    refuse({
         "a negative time: the second reading minus the first": found < 0,
         f"{yours}: you timed the order, not the meal. Wait at the end, too": found < 0.1 * right,
-        f"{yours}: three earlier products are in it. Wait before you first read the clock": others,
-        "that's not the product's time": True,
-    }
-    refuse(slips, yours, expected)
+        f"{yours}: three earlier products are in it. Wait before you first read the clock":
+            abs(found - 4 * right) < 0.1 * right,
+        "that's not the product's time": wrong,
+    }, yours, expected)  # fmt: skip
+    return f"{yours} for the product, though three others were in the queue"
 
 
 def _task():
     """A model and forty batches on the simulated device."""
-    random = np.random.default_rng(6)
-
-    def numbers(*shape):
-        return random.standard_normal(shape, dtype=np.float32)
-
-    model = fl.Chain(fl.Dense.of(numbers(8, 4), numbers(8), np.tanh), fl.Dense.of(numbers(1, 8), None))
+    draw, kind = np.random.default_rng(6).standard_normal, np.float32
+    model = fl.Chain(fl.Dense.of(draw((8, 4), kind), draw(8, kind), np.tanh), fl.Dense.of(draw((1, 8), kind), None))
     sizes = [5] * 39 + [2]  # the last batch is smaller: a mean of the batches' shares isn't the share of all answers
-    return fl.gpu(model), [fl.gpu((numbers(n, 4), numbers(n, 1))) for n in sizes]
+    return fl.gpu(model), [fl.gpu((draw((n, 4), kind), draw((n, 1), kind))) for n in sizes]
 
 
 def _evaluated(model, batches):
@@ -113,25 +103,22 @@ def evaluate(evaluate):
     model, batches = _task()
     share, worst = _evaluated(model, batches)
     model(batches[0][0])
-    with fl.receipt() as r:
-        found = evaluate(model, batches)
+    found, r = called(evaluate, model, batches)
     pair = isinstance(found, tuple) and len(found) == 2
     wrong_if(not pair, "evaluate returns two numbers, the share of right answers and the largest loss", shown(found))
     for name, number in zip(("the share of right answers", "the largest loss"), found):
-        place = fl.device_of(number)
         words = f"{name} is still on the GPU: read it once, after the loop"
-        wrong_if(place is not None and not on_cpu(number), words, f"an array on {place}", "a number")
+        wrong_if(on_gpu(number), words, f"an array on {fl.device_of(number)}", "a number")
     found = tuple(map(float, found))
     of_batches = sum(_evaluated(model, [batch])[0] for batch in batches) / len(batches)
-    mean = "that's the mean of the batches' shares; the last batch is smaller, and counts less"
-    slips = {
-        mean: abs(found[0] - of_batches) < 1e-6,
+    refuse({
+        "that's the mean of the batches' shares; the last batch is smaller, and counts less":
+            abs(found[0] - of_batches) < 1e-6,
         "the share of right answers has changed": abs(found[0] - share) > 1e-6,
         "that's not the largest loss of all 40 batches": abs(found[1] - worst) > 1e-5 * worst,
-    }
-    refuse(slips, f"({found[0]:.3f}, {found[1]:.3f})", f"({share:.3f}, {worst:.3f})")
-    words = f"{r.launches} launches: it no longer runs on the GPU"
-    wrong_if((r.launches or 0) < 40 * 4, words, f"{r.device_to_host.count} copies to the CPU")
+    }, f"({found[0]:.3f}, {found[1]:.3f})", f"({share:.3f}, {worst:.3f})")  # fmt: skip
+    few = f"{r.launches} launches: it no longer runs on the GPU"
+    wrong_if(r.launches < 40 * 4, few, f"{r.device_to_host.count} copies to the CPU")
     waits = many(r.synchronizations, "wait")
     where = next((costs.line for costs in r.by_line() if costs.waits > 2), waits)
     each = f"{waits}: a list of 40 arrays comes back in 40 copies, with 40 waits; make it one array with np.stack"
@@ -142,29 +129,22 @@ def evaluate(evaluate):
 
 @exercise("06.4", "a decision without a wait", look_at="np.minimum and np.where choose on the GPU")
 def clip(clip):
-    random = np.random.default_rng(6)
-    direction = random.standard_normal((3, 4)).astype(np.float32)
+    (direction,) = normal(6, (3, 4))
     direction /= np.linalg.norm(direction)
     waited = 0
     for length, largest in ((4.0, 1.0), (0.5, 1.0), (5.0, 2.0)):
-        g = fl.gpu(direction * np.float32(length))
-        with fl.receipt() as r:
-            found = clip(g, largest)
+        found, r = called(clip, fl.gpu(direction * np.float32(length)), largest)
         waited += r.synchronizations
-        _clipped(found, direction, length, largest)
+        case = f"clip of a gradient of length {length:g} to at most {largest:g}"
+        words = f"{case} gives an array of the gradient's shape"
+        wrong_if(getattr(found, "shape", None) != direction.shape, words, described(found), "shape (3, 4)")
+        wrong_if(on_cpu(found), f"{case} is on the CPU; it stays on the GPU, where the weights are")
+        now, right = float(np.linalg.norm(fl.cpu(found))), min(length, largest)
+        why = "a short gradient should stay as it is" if length <= largest else "a long gradient should get shorter"
+        wrong_if(not abs(now - right) < 1e-4, f"{case}: {why}", f"length {now:.4g}", f"length {right:g}")
+        words = f"{case}: its direction has changed; multiply all of it by the same number"
+        wrong_if(not same(found, direction * right), words)
     words = f"{waited} waits for three gradients: something in there still has to know a number"
     line = next((costs.line for costs in r.by_line()), None)
     wrong_if(waited, words, line, "0 waits", "r.by_line() of a receipt around clip(g, 1.0)")
     return "long gradients are shortened, short ones kept, and the host never waits"
-
-
-def _clipped(found, direction, length, largest):
-    case = f"clip of a gradient of length {length:g} to at most {largest:g}"
-    words = f"{case} gives an array of the gradient's shape"
-    wrong_if(getattr(found, "shape", None) != direction.shape, words, described(found), "shape (3, 4)")
-    wrong_if(on_cpu(found), f"{case} is on the CPU; it stays on the GPU, where the weights are")
-    now, right = float(np.linalg.norm(fl.cpu(found))), min(length, largest)
-    why = "a short gradient should stay as it is" if length <= largest else "a long gradient should get shorter"
-    wrong_if(not abs(now - right) < 1e-4, f"{case}: {why}", f"length {now:.4g}", f"length {right:g}")
-    words = f"{case}: its direction has changed; multiply all of it by the same number"
-    wrong_if(not same(found, direction * right), words)

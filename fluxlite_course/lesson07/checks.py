@@ -6,17 +6,15 @@ import fluxlite as fl
 from fluxlite.messages import many
 
 from ..kit.exercises import NotRight, exercise
-from ..kit.vocabulary import described, expect, on_cpu, refuse, same, wrong_if
+from ..kit.vocabulary import called, described, expect, on_cpu, on_gpu, refuse, same, wrong_if
 from ..sine_wave import problem, run
 
 LAUNCHES = 260  # for exercise 08.3
+_NEAR: dict = {"rtol": 2e-3, "atol": 2e-5}
 
 
 def _loss(w1, w2, x, y):
     return np.sum(np.mean((run(x, w1, w2)[0] - y) ** 2, axis=1)) / 2
-
-
-_NEAR: dict = {"rtol": 2e-3, "atol": 2e-5}
 
 
 @exercise("08.1", "one loop less", look_at="for point in x: what is the shape of point?")
@@ -25,67 +23,45 @@ def predict(predict):
     counts = {}
     for n in (1, 64):
         x = problem(waves=n)[0]
-        with fl.receipt() as r:
-            found = _predictions(predict, fl.gpu(x), w1, w2)
-        counts[n] = r.launches or 0
-        _right_predictions(found, x)
+        try:
+            found, r = called(predict, fl.gpu(x), w1, w2)
+        except ValueError as error:
+            if f"size {n} and the array at index 1 has size 1" not in str(error):
+                raise
+            words = f"{n} waves, and a memory with a single row: each wave needs a row of its own"
+            zeros = f"zeros of shape ({n}, 6), with {n} = x.shape[1]"
+            raise NotRight(words, f"the error says: {error}", zeros) from None
+        counts[n], shape = r.launches, f"shape {x.shape}"
+        if isinstance(found, (list, tuple)):
+            kind = f"{type(found).__name__} of {len(found)}"
+            raise NotRight(f"predict returns a {kind}: np.stack makes one array of it", expected=shape)
+        words = f"the predictions for {many(n, 'wave')} have the shape of x"
+        wrong_if(getattr(found, "shape", None) != x.shape, words, described(found), shape)
+        wrong_if(on_cpu(found), "the predictions are on the CPU; x was on the GPU", described(found))
+        wanted, values = run(x, *problem()[2:])[0][..., 0], fl.cpu(found)[..., 0]
+        for i, at in np.argwhere(~np.isclose(values, wanted, **_NEAR).T)[:1]:
+            words = f"wave {i + 1} of {n}, step {at + 1}: that's not what step gives"
+            hint = "each wave has a memory of its own, a row of h, and keeps it from step to step"
+            raise NotRight(words, f"{values[at, i]:.4f}", f"{wanted[at, i]:.4f}", hint)
     yours = f"{counts[1]:,} launches for 1 wave, {counts[64]:,} for 64"
-    loop = "there is still a loop over the waves"
-    wrong_if(counts[64] > counts[1] + 2, loop, yours, "the same number for both")
+    wrong_if(counts[64] > counts[1] + 2, "there is still a loop over the waves", yours, "the same number for both")
     wrong_if(not counts[1], "0 launches: it doesn't run on the GPU", expected="arrays stay where they are")
     return f"{counts[64]} launches for 64 waves, and so for 1,024; {counts[1]} for 1"
 
 
-def _predictions(predict, x, w1, w2):
-    try:
-        return predict(x, w1, w2)
-    except ValueError as error:
-        n = x.shape[1]
-        if f"size {n} and the array at index 1 has size 1" not in str(error):
-            raise
-        raise NotRight(
-            f"{n} waves, and a memory with a single row: each wave needs a row of its own",
-            yours=f"the error says: {error}",
-            expected=f"zeros of shape ({n}, 6), with {n} = x.shape[1]",
-        ) from None
-
-
-def _right_predictions(found, x):
-    n, shape = x.shape[1], f"shape {x.shape}"
-    if isinstance(found, (list, tuple)):
-        word = f"predict returns a {type(found).__name__} of {len(found)}: np.stack makes one array of it"
-        raise NotRight(word, expected=shape)
-    words = f"the predictions for {many(n, 'wave')} have the shape of x"
-    wrong_if(getattr(found, "shape", None) != x.shape, words, described(found), shape)
-    wrong_if(on_cpu(found), "the predictions are on the CPU; x was on the GPU", described(found))
-    wanted, values = run(x, *problem()[2:])[0][..., 0], fl.cpu(found)[..., 0]
-    wrong = np.argwhere(~np.isclose(values, wanted, **_NEAR).T)
-    for i, at in wrong[:1]:
-        raise NotRight(
-            f"wave {i + 1} of {n}, step {at + 1}: that's not what step gives",
-            f"{values[at, i]:.4f}",
-            f"{wanted[at, i]:.4f}",
-            "each wave has a memory of its own, a row of h, and keeps it from step to step",
-        )
-
-
-@exercise(
-    "08.2", "a loss for any number of waves", look_at="section 3: the gradient of a sum of 16 is 16 times as long"
-)
+@exercise("08.2", "a loss for any number of waves", "section 3: the gradient of a sum of 16 is 16 times as long")
 def batch_loss(batch_loss):
     random = np.random.default_rng(8)
     out, target = random.standard_normal((2, 1, 1), dtype=np.float32)
     right = float(np.sum((out - target) ** 2)) / 2
     one, sixteen = (_one_number(batch_loss(*fl.gpu((np.tile(out, (n, 1)), np.tile(target, (n, 1)))))) for n in (1, 16))
     half = " The ½ is missing" if np.isclose(one, 2 * right, rtol=1e-4) else ""
-    slips = {
+    refuse({
         f"for one wave it was right, and isn't any more.{half}": not np.isclose(one, right, rtol=1e-4),
-        "for 16 waves it is 16 times as large, and so is its gradient: the training ends at nan": np.isclose(
-            sixteen, 16 * right, rtol=1e-4
-        ),
+        "for 16 waves it is 16 times as large, and so is its gradient: the training ends at nan":
+            np.isclose(sixteen, 16 * right, rtol=1e-4),
         "for 16 equal waves it isn't what it is for one": not np.isclose(sixteen, right, rtol=1e-4),
-    }
-    refuse(slips, f"{one:.4f} for 1 wave, {sixteen:.4f} for 16 equal ones", f"{right:.4f} for both")
+    }, f"{one:.4f} for 1 wave, {sixteen:.4f} for 16 equal ones", f"{right:.4f} for both")  # fmt: skip
     out, target = random.standard_normal((2, 5, 1), dtype=np.float32)
     gradient = fl.gradient(lambda out: batch_loss(out, target), out)[0]
     words = "five different waves: the gradient isn't that of the mean"
@@ -104,31 +80,26 @@ def _one_number(x):
 def sequence_loss(sequence_loss):
     for n in (1, 3):
         x, y, w1, w2 = problem(waves=n)
-        with fl.receipt() as r:
-            found, grads = _with_gradients(sequence_loss, *fl.gpu((w1, w2, x, y)))
+        (found, grads), r = called(_with_gradients, sequence_loss, *fl.gpu((w1, w2, x, y)))
         wanted, wanted_grads = _with_gradients(_loss, w1, w2, x, y)
-        slips = {
+        loss = _one_number(found)
+        expect(loss, wanted, "that's not the loss that one_loss gives", {
             "you also take the mean over the 20 steps: sum them": wanted / 20,
             "the ½ is missing": 2 * wanted,
             "you also take the mean over the 20 steps: sum them. And the ½ is missing": wanted / 10,
             "you sum over the waves: see section 3": n * wanted,
-        }
-        loss = _one_number(found)
-        yours = f"{loss:.4f} for {many(n, 'wave')}"
-        expect(loss, wanted, "that's not the loss that one_loss gives", slips, yours=yours, expected=f"{wanted:.4f}",
-               rtol=1e-3, atol=1e-8)  # fmt: skip
+        }, yours=f"{loss:.4f} for {many(n, 'wave')}", expected=f"{wanted:.4f}", rtol=1e-3, atol=1e-8)  # fmt: skip
         for name, got, want in zip(("w1", "w2"), grads, wanted_grads):
             words = f"the loss is right, but its gradient for {name} isn't: it has to flow back through all 20 steps"
             hint = "inside the loop h stays what step made it: no .data, no new zeros"
             wrong_if(not same(got, want, **_NEAR), words, look_at=hint)
-    launches = r.launches or 0
-    slips = {
+    launches = r.launches
+    yours, expected = f"{launches} launches", f"at most {LAUNCHES}"
+    refuse({
         "the loss is still computed in each step; np.stack makes one array of 20": launches > 400,
         "a product too many is in the loop: is it the one with w2? No next step needs that":
-            launches > LAUNCHES and (r.launched["matmul"] or 0) > 105,
-    }  # fmt: skip
-    yours, expected = f"{launches} launches", f"at most {LAUNCHES}"
-    refuse(slips, yours, expected)
+            launches > LAUNCHES and r.launched["matmul"] > 105,
+    }, yours, expected)  # fmt: skip
     hint = "r.launched of a receipt: what is there 20 times?"
     wrong_if(launches > LAUNCHES, "right, but with too many launches", yours, expected, hint)
     return f"the same loss and gradient with {launches} launches, not 307"
@@ -142,8 +113,7 @@ def _with_gradients(loss, w1, w2, x, y):
 def train_on_gpu(train_on_gpu):
     epochs, given = 6, problem(waves=8)
     handed = tuple(array.copy() for array in given)
-    with fl.receipt() as r:
-        found = train_on_gpu(*handed, epochs)
+    found, r = called(train_on_gpu, *handed, epochs)
     three = isinstance(found, (tuple, list)) and len(found) == 3
     wrong_if(not three, "train_on_gpu returns three things: w1, w2 and the losses", described(found))
     words = "the arrays that you were given have changed; move them first, and change the copies"
@@ -151,35 +121,27 @@ def train_on_gpu(train_on_gpu):
     for name, value in zip(("w1", "w2"), found):
         words = f"{name} comes back as an array on the host"
         wrong_if(not isinstance(value, np.ndarray), words, described(value), "cpu(…) at the end")
-    losses = found[2] if isinstance(found[2], (list, tuple)) else [found[2]]
-    remote = any(hasattr(x, "dtype") and not on_cpu(x) for x in losses)
+    remote = any(map(on_gpu, found[2] if isinstance(found[2], (list, tuple)) else [found[2]]))
     wrong_if(remote, "the losses are still on the GPU", described(found[2]), "cpu(…) at the end")
-    _right_training(found, given, epochs)
-    few = "hardly any of it runs on the GPU now"
-    wrong_if((r.launches or 0) < 100 * epochs, few, f"{r.launches} launches", "hundreds in each epoch")
-    # Only what the learner asks for: np.stack of many arrays uploads their addresses by itself.
-    into, back = r.host_to_device.explicit, r.device_to_host.count
-    listed = any("cpu(" in costs.line for costs in r.by_line() if costs.copies >= epochs)
-    slips = {
-        "you still move something to the GPU in each epoch": into > 4,
-        "cpu of a list of losses is a copy for each: np.stack first": back > 3 and listed,
-        "you still read the loss, or a gradient, in each epoch": back > 3,
-    }
-    refuse(slips, f"{into} copies there, {back} back in {epochs} epochs", "4 there, 3 back")
-    return f"{into} copies there, {back} back, for {epochs} epochs as for 200"
-
-
-def _right_training(found, given, epochs):
-    x, y, w1, w2 = given
-    losses = []
+    (x, y, w1, w2), losses = given, []
     for _ in range(epochs):
         error, (g1, g2) = _with_gradients(_loss, w1, w2, x, y)
         w1, w2 = w1 - 0.1 * g1, w2 - 0.1 * g2
         losses.append(error)
     got = np.ravel(np.asarray(found[2], float))
-    each = "there is a loss for each epoch"
-    wrong_if(got.shape != (epochs,), each, f"{got.size} losses", f"{epochs} losses")
+    wrong_if(got.shape != (epochs,), "there is a loss for each epoch", f"{got.size} losses", f"{epochs} losses")
     expect(got, np.array(losses), "the losses aren't the same as before", yours=f"{got[-1]:.4f} at the end",
            expected=f"{losses[-1]:.4f}", **_NEAR)  # fmt: skip
     weights = same(found[0], w1, **_NEAR) and same(found[1], w2, **_NEAR)
     wrong_if(not weights, "the losses are right, but not the weights that come back: the last update is missing")
+    few = "hardly any of it runs on the GPU now"
+    wrong_if(r.launches < 100 * epochs, few, f"{r.launches} launches", "hundreds in each epoch")
+    # Only what the learner asks for: np.stack of many arrays uploads their addresses by itself.
+    into, back = r.host_to_device.explicit, r.device_to_host.count
+    listed = any("cpu(" in costs.line for costs in r.by_line() if costs.copies >= epochs)
+    refuse({
+        "you still move something to the GPU in each epoch": into > 4,
+        "cpu of a list of losses is a copy for each: np.stack first": back > 3 and listed,
+        "you still read the loss, or a gradient, in each epoch": back > 3,
+    }, f"{into} copies there, {back} back in {epochs} epochs", "4 there, 3 back")  # fmt: skip
+    return f"{into} copies there, {back} back, for {epochs} epochs as for 200"

@@ -8,8 +8,6 @@ from fluxlite.cuda.jit import KernelError
 from ..kit.exercises import NotRight, exercise
 from ..kit.vocabulary import expect, same, wrong_if
 
-# -- what the checks have in common -----------------------------------------------------------------------------------
-
 _PLAIN = {
     "OutOfBounds": "a thread reads or writes outside of an array",
     "DataRace": "a data race: two threads meet at one element, and nothing says which comes first",
@@ -21,40 +19,35 @@ _PLAIN = {
 }
 
 
-def _ran(kernel, blocks, threads, arrays, **why):
-    """The figures of a launch. `why` says what each kind of error means in this exercise."""
+def _ran(kernel, blocks, threads, arrays, shape, **why):
+    """What a launch wrote, and its figures. `why` says what each kind of error means in this exercise."""
     is_kernel = hasattr(kernel, "figures") and not getattr(kernel, "device", False)
     what = getattr(kernel, "__name__", None) or type(kernel).__name__
     wrong_if(not is_kernel, "that's no kernel: keep the line @jit.rawkernel() above the function", what)
+    out = fl.gpu(np.zeros(shape, np.float32))
     rounds, kernel.most_rounds = kernel.most_rounds, 10_000  # more than any exercise needs; an endless loop ends sooner
     try:
-        kernel[blocks, threads](*arrays)
+        kernel[blocks, threads](*fl.gpu(arrays), out)
     except KernelError as error:
-        kind, found = type(error).__name__, f"{error.where}\n{error.what}"
-        if kind not in why:  # else that's this exercise's advice, and the error's own is for any kernel
-            found = f"{found}\n{error.advice}".strip()
-        raise NotRight(why.get(kind) or _PLAIN.get(kind, kind), found) from None
+        kind = type(error).__name__
+        advice = "" if kind in why else error.advice  # the error's own is for any kernel
+        raise NotRight((_PLAIN | why).get(kind, kind), f"{error.where}\n{error.what}\n{advice}".strip()) from None
     finally:
         kernel.most_rounds = rounds
-    return kernel.figures
+    return fl.cpu(out), kernel.figures
 
 
 def _numbers(*shape: int, seed: int = 14) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
 
 
-def _like(x, *shape):
-    return fl.gpu(np.zeros(shape, np.float32)) if shape else fl.gpu(np.zeros_like(x))
-
-
-def _same(out, right, name="out"):
+def _same(out, right):
     """Raises `NotRight` for the first element that differs."""
-    found = fl.cpu(out)
-    wrong = np.argwhere(~np.isclose(found, right, rtol=1e-4, atol=1e-3))
+    wrong = np.argwhere(~np.isclose(out, right, rtol=1e-4, atol=1e-3))
     for first in map(tuple, wrong[:1]):
-        place = ", ".join(map(str, first))
-        words = f"{len(wrong):,} of {right.size:,} numbers are wrong, {name}[{place}] first of all"
-        raise NotRight(words, f"{found[first]:.4g}", f"{right[first]:.4g}")
+        place = f"out[{', '.join(map(str, first))}]"
+        words = f"{len(wrong):,} of {right.size:,} numbers are wrong, {place} first of all"
+        raise NotRight(words, f"{out[first]:.4g}", f"{right[first]:.4g}")
 
 
 def _busiest(figures):
@@ -77,16 +70,14 @@ def _together(figures, what):
 @exercise("14.1", "a map", look_at="twice in section 2: one thread, one element")
 def affine(affine):
     x = _numbers(1024)
-    there, out, right = fl.gpu(x), _like(x), 3 * x + 1
-    figures = _ran(
-        affine, 4, 256, (there, out),
+    there, right = fl.gpu(x), 3 * x + 1
+    out, figures = _ran(affine, 4, 256, (there,), 1024,
         DataRace="several threads write the same element. Each has one of its own: jit.grid(1) is its number",
         OutOfBounds="a thread leaves the array: there are 1,024 elements, and 1,024 threads, each with its own number",
     )  # fmt: skip
-    found = fl.cpu(out)
     wrong_if(not np.array_equal(fl.cpu(there), x), "x has changed: the results belong in out")
-    wrong_if(not found.any(), "out is still all zeros: a kernel returns nothing, it writes into out")
-    one_block = same(found[:256], right[:256]) and not found[256:].any()
+    wrong_if(not out.any(), "out is still all zeros: a kernel returns nothing, it writes into out")
+    one_block = same(out[:256], right[:256]) and not out[256:].any()
     words = "only the first 256 are there: threadIdx.x counts from 0 in every block. jit.grid(1) counts on"
     wrong_if(one_block, words, "4 blocks wrote out[0] to out[255]")
     _same(out, right)
@@ -97,20 +88,16 @@ def affine(affine):
 def pairs(pairs):
     for size, blocks, threads in ((1000, 4, 256), (77, 1, 128), (1024, 4, 256)):
         x = _numbers(size)
-        right = x.copy()
-        right[:-1] += x[1:]
-        there, out = fl.gpu(x), _like(x)
+        right = x + np.append(x[1:], np.float32(0))
         what = f"with {size:,} elements and {blocks * threads:,} threads"
-        figures = _ran(
-            pairs, blocks, threads, (there, out),
+        out, figures = _ran(pairs, blocks, threads, (x,), size,
             OutOfBounds=f"{what}, a thread goes past the end. Two things have to be guarded: i, and i + 1",
             DataRace=f"{what}, two threads write the same element, or read what another one writes",
         )  # fmt: skip
-        found = fl.cpu(out)
-        last = same(found[:-1], right[:-1]) and not same(found[-1], right[-1])
+        last = same(out[:-1], right[:-1]) and not same(out[-1], right[-1])
         words = f"{what}, the last element is wrong: it has no right neighbour, and stays as it is"
-        wrong_if(last, words, f"out[{size - 1}] is {found[-1]:.4g}", f"{right[-1]:.4g}")
-        wrong_if(not found.any(), f"{what}, out is still all zeros")
+        wrong_if(last, words, f"out[{size - 1}] is {out[-1]:.4g}", f"{right[-1]:.4g}")
+        wrong_if(not out.any(), f"{what}, out is still all zeros")
         _same(out, right)
     return _score("with 77, 1,000 and 1,024 elements", figures, "2 reads, 1 write")
 
@@ -119,24 +106,20 @@ def pairs(pairs):
 def eight_each(eight_each):
     for blocks, threads in ((8, 128), (2, 64)):
         x = _numbers(8 * blocks * threads)
-        out = _like(x)
         what = f"with {blocks} blocks of {threads} threads"
-        figures = _ran(
-            eight_each, blocks, threads, (fl.gpu(x), out),
+        out, figures = _ran(eight_each, blocks, threads, (x,), x.size,
             OutOfBounds=f"{what}, a thread leaves the array: the step has to be the number of all threads",
             DataRace=f"{what}, several threads write the same element: the step has to be the number of all threads",
         )  # fmt: skip
-        missing = int(np.sum(fl.cpu(out) == 0))
+        missing = int(np.sum(out == 0))
         wrong_if(missing, f"{what}, {missing:,} of {x.size:,} elements of out were never written", expected="all")
         _same(out, 2 * x)
         busiest = max(figures.busiest["reads"], figures.busiest["writes"])
         words = f"{what}, the work isn't shared: one thread handles {busiest:,} elements"
         wrong_if(busiest > 8, words, expected="8 each")
         line = min(figures.lines, key=lambda line: line.share)
-        words = (
-            f"the values are right, but only {figures.share:.0%} of what's fetched is used: in each round, "
-            "neighbours should read side by side"
-        )
+        used = f"the values are right, but only {figures.share:.0%} of what's fetched is used"
+        words = f"{used}: in each round, neighbours should read side by side"
         side_by_side = f"{x.nbytes * 2 // 32:,} sectors, 100% used"
         wrong_if(figures.share < 0.99, words, f"{figures.sectors:,} sectors; {line.text}", side_by_side)
     return _score(f"{figures.share:.0%} of the sectors used", figures, "8 reads, 8 writes")
@@ -145,9 +128,7 @@ def eight_each(eight_each):
 @exercise("14.4", "a sum by halves", look_at="between which two lines must everyone have finished?")
 def block_sum(block_sum):
     x = _numbers(1024)
-    out = _like(x, 4)
-    figures = _ran(
-        block_sum, 4, 256, (fl.gpu(x), out),
+    out, figures = _ran(block_sum, 4, 256, (x,), 4,
         DataRace="there's still a race: a thread reads what another may not have written yet",
         StuckBarrier="a barrier inside an if that only some threads enter: the others never come, and everyone waits",
         NeverWritten="a thread reads a place in shared memory that nobody has written",
@@ -165,28 +146,24 @@ def block_sum(block_sum):
 def dot(dot):
     for size, blocks in ((2000, 8), (300, 2)):
         x, y = _numbers(size), _numbers(size, seed=15) + 1
-        out = _like(x, 1)
         what = f"with {size:,} elements in {blocks} blocks of 256 threads"
-        figures = _ran(
-            dot, blocks, 256, (fl.gpu(x), fl.gpu(y), out),
+        out, figures = _ran(dot, blocks, 256, (x, y), 1,
             DataRace=f"{what}, a race: blocks never wait for each other, so only jit.atomic_add may add to out[0]",
             OutOfBounds=f"{what}, a thread leaves an array: x has {size:,} elements, and out has a single one",
             StuckBarrier=f"{what}, some threads never reach a barrier: keep it out of every if",
             NeverWritten=f"{what}, a thread without an element leaves its place in shared memory empty: it needs a 0",
         )  # fmt: skip
-        slips = {
+        expect(out[0], x @ y, "that's not the dot product", {
             "that's the sum of x: y is missing": x.sum(),
             "that's the first block's share alone": x[:256] @ y[:256],
             "that's 256 times as large: only thread 0 adds its block's sum to out": 256 * (x @ y),
-        }
-        expect(float(fl.cpu(out)[0]), x @ y, "that's not the dot product", slips, before=f"{what}, ",
-               rtol=1e-4, atol=2e-3, show=lambda x: f"{x:.3f}")  # fmt: skip
+        }, before=f"{what}, ", rtol=1e-4, atol=2e-3, show=lambda x: f"{x:.3f}")  # fmt: skip
         words = f"the right number, with {figures.atomics:,} atomics: add up in each block first, then once for all"
         few = f"at most {blocks}, one for each block"
         wrong_if(figures.atomics > blocks, words, f"{figures.atomics:,} atomics", few)
         _together(figures, "the right number")
     ones = fl.gpu(np.ones(1 << 18, np.float32))
-    many = _ran(dot, 1024, 256, (ones, ones, _like(ones, 1)))
+    _, many = _ran(dot, 1024, 256, (ones, ones), 1)
     what = f"{many.atomics:,} atomics for {ones.size:,} products, {many.time.partition(',')[0]}"
     return _score(what, figures, "2 reads, 1 write, 17 shared reads, 9 shared writes")
 
@@ -195,17 +172,14 @@ def dot(dot):
 def by_tiles(by_tiles):
     for rows, inner, columns in ((64, 64, 64), (32, 48, 64)):
         a, b = _numbers(rows, inner), _numbers(inner, columns, seed=15)
-        out = _like(a, rows, columns)
         what = f"a ({rows}, {inner}) by ({inner}, {columns}) product"
-        figures = _ran(
-            by_tiles, (columns // 16, rows // 16), (16, 16), (fl.gpu(a), fl.gpu(b), out),
+        out, figures = _ran(by_tiles, (columns // 16, rows // 16), (16, 16), (a, b), (rows, columns),
             DataRace=f"{what} has a race: a tile is read before all of it is there, or overwritten while it's in use",
             OutOfBounds=f"{what}: a thread leaves an array. Rows and columns may be mixed up",
             NeverWritten=f"{what}: a thread reads a place of a tile that nobody has filled",
         )  # fmt: skip
-        first = same(out, a[:, :16] @ b[:16], 1e-3, 1e-3)
         words = f"{what}: that's the first tile's share. The others have to be added"
-        wrong_if(first, words, expected="all tiles")
+        wrong_if(same(out, a[:, :16] @ b[:16], 1e-3, 1e-3), words, expected="all tiles")
         _same(out, a @ b)
         par, reads = 2 * inner // 16, figures.busiest["reads"]
         words = f"{what} is right, but each thread reads {reads:,} numbers from the card's memory"
