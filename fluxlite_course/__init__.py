@@ -7,8 +7,6 @@ pictures. The sine wave, the crossing, the data and the timing, which many lesso
 `fluxlite_course.digits` and the other names below are loaded at their first use.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from typing import Any

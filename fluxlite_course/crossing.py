@@ -4,8 +4,6 @@ The CPU's times were recorded once, with ``python -m benchmarks.record_cpu``, an
 are estimates, computed from shapes alone. So an answer takes milliseconds, and is the same everywhere.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import math

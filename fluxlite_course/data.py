@@ -1,7 +1,5 @@
 """What the lessons learn from: handwritten digits, and a story. They come with fluxlite, so there's no download."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@
 of yours, write ``EXPLORE["race"].alive().html()`` there. What runs in them is the lessons' own cells.
 """
 
-from __future__ import annotations
-
 import argparse
 import html
 import json

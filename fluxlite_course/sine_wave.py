@@ -8,8 +8,6 @@ Its last line is JSON: each phase's seconds. It can't see the time before the fi
 time the whole program from outside.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import sys

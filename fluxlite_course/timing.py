@@ -1,7 +1,5 @@
 """Times taken properly: warmed up, waiting before and after, repeated, and labelled with their kind."""
 
-from __future__ import annotations
-
 import operator
 import statistics
 from collections.abc import Callable

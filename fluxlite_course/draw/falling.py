@@ -1,7 +1,5 @@
 """Losses that fall, or don't: the picture of lessons 04 and 05."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

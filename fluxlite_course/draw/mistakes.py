@@ -1,7 +1,5 @@
 """The picture of a confusion matrix: which classes a classifier takes for which."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Models drawn as trees: where each array is, by colour and letter. This is for print; `explain` unfolds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ They're large enough to project, readable without colour vision, and have one lo
 imported when the first picture is drawn.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import io

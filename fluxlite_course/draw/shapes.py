@@ -1,7 +1,5 @@
 """Pictures without axes: boxes on a sheet of paper, digits, and drawings that never change, which are SVG files."""
 
-from __future__ import annotations
-
 import base64
 import html
 import re

@@ -1,7 +1,5 @@
 """Two boxes, host and device: which arrays are in them, and what was copied between them."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from fluxlite import device_of, get_device, gpu_device

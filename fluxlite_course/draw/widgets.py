@@ -5,8 +5,6 @@ Colab: HTML, Image, Button, IntSlider, Dropdown, ToggleButtons, VBox, HBox. They
 channel. Callbacks may run in a different thread from the cells.
 """
 
-from __future__ import annotations
-
 import html
 import threading
 from collections.abc import Callable

@@ -5,8 +5,6 @@ files as a table of learners and exercises. ``class FOLDER 03`` shows a lesson w
 ``class FOLDER --csv`` writes a table for a spreadsheet.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import datetime

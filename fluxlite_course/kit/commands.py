@@ -3,8 +3,6 @@
 In a notebook the same goes with ``%run -m fluxlite handin Ada``.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from pathlib import Path

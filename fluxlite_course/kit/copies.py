@@ -4,8 +4,6 @@ A copy's metadata has a hash of its cells at the time it was handed out. As long
 version may replace it, since nothing was written in it. Otherwise the newer one goes next to it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -4,8 +4,6 @@ A check takes the learner's own object, such as a function, a class or a number,
 It never reads the notebook or compares times, and says in words what's right and what isn't.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import importlib

@@ -1,7 +1,5 @@
 """Deliberate errors: a lesson shows them, and fails if they don't appear."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from traceback import extract_tb

@@ -4,8 +4,6 @@ A question's words and options are in the lesson's text cell, and only there. Wh
 to each, is in ``questions.toml`` in the lesson's folder.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

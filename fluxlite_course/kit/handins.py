@@ -6,8 +6,6 @@ larger than a hand-in can be isn't read; text is made printable before we show i
 and doesn't keep us from reading the others.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

@@ -3,8 +3,6 @@
 With ``--hub`` it's what a JupyterHub starts for each learner: the same lessons, in the hub's own kind of server.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """``%device_time``: how long a line takes, waiting included, and what it asked of the GPU (CUDA.jl: ``@time``)."""
 
-from __future__ import annotations
-
 import ast
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a learner has guessed and solved so far, in a small file next to the notebooks."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import json

@@ -3,8 +3,6 @@
 It leaves no files behind, so learners can run it anywhere, and as often as they like.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.metadata
 import os

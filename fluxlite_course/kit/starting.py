@@ -1,7 +1,5 @@
 """A lesson's first cell: what's installed, which device is used, and how far the learner has come."""
 
-from __future__ import annotations
-
 import html
 import platform
 from pathlib import Path

@@ -4,8 +4,6 @@ A check says what's wanted, and what learners get instead: its slips, each with 
 one that fits is the reply. `expect` compares numbers, `refuse` asks questions, `quiet` reads a receipt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

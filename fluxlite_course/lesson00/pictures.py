@@ -1,7 +1,5 @@
 """The race: what the CPU, the host and the GPU have done of one training step, from moment to moment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

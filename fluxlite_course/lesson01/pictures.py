@@ -1,7 +1,5 @@
 """Lesson 01's slider: how long a copy to the GPU takes, from 4 bytes to a gigabyte."""
 
-from __future__ import annotations
-
 from fluxlite.receipts import duration
 from simgpu import preset
 

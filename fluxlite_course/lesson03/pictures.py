@@ -1,7 +1,5 @@
 """Lesson 04's ball on a bowl: ten steps of gradient descent, for a learning rate that you choose."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..draw.frames import Frames, frames

@@ -1,7 +1,5 @@
 """Lesson 05: the sine wave in pictures, how lucky a start can be, the playground, and a loop with traps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

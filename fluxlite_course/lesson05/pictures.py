@@ -1,7 +1,5 @@
 """Lesson 06's kitchen: the host's orders queue up, and the GPU works through them."""
 
-from __future__ import annotations
-
 from fluxlite.receipts import Seconds, duration
 from simgpu.profile import Counts
 

@@ -1,7 +1,5 @@
 """The crossover explorer, alive: a training step's time on a CPU and on a card, for all settings of `crossover`."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Lesson 07's bars: times side by side, each in the look of its kind, and a program's phases one after the other."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

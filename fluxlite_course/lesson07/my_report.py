@@ -1,7 +1,5 @@
 """*My GPU report*: a page to keep, with a learner's guesses and checks, a receipt, and where a GPU starts to win."""
 
-from __future__ import annotations
-
 import html
 import io
 import textwrap

@@ -1,7 +1,5 @@
 """Lesson 08's lines of time by the number of waves, and its table: the same work on this CPU and a simulated card."""
 
-from __future__ import annotations
-
 import html
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Lesson 14's pictures: what's inside a GPU, how a block adds up, and times compared."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

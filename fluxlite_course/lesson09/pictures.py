@@ -1,7 +1,5 @@
 """Lesson 15's pictures: what filters make of a digit, and the worst mistakes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Copies during computations: for some receipts, when each batch is copied and when it's computed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fluxlite.receipts import Receipt, duration

@@ -1,7 +1,5 @@
 """The host and its GPUs as boxes: what's in each memory, and what was copied between them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Lesson 12's picture of a saved model: what is where in the file."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

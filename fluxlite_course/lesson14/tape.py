@@ -4,8 +4,6 @@ There's no tape object. Each tracked result holds its own entry (`tracked.py`). 
 operands of a result.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple

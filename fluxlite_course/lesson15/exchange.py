@@ -5,8 +5,6 @@ the cards, its bandwidth and its latency. So all times are simulated. Not in the
 of the cards' own bandwidth and multiprocessors, that a network is shared with others, and that some cards are late.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import tomllib

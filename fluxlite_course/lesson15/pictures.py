@@ -1,7 +1,5 @@
 """Lesson 17's pictures: a way back that hides an exchange, a ring step by step, and 2 to 1,024 cards."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Mapping

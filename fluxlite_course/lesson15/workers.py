@@ -3,8 +3,6 @@
 They are engines of ipyparallel, started by MPI. ``%%px`` at the top of a cell runs it in all of them.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import importlib.util

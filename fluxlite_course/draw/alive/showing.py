@@ -1,7 +1,5 @@
 """HTML of a picture with knobs: for a page of its own, for a place in another page, and for a stored notebook."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib

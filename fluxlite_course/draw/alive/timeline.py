@@ -1,7 +1,5 @@
 """A receipt's timeline, alive: all its events, a window over them, and what the plain call says about each window."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
