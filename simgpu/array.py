@@ -1,8 +1,4 @@
-"""The simulated GPU's array: NumPy's values, a GPU's behaviour.
-
-What works with a `cupy.ndarray` works with this array. What doesn't work there raises here. What costs a wait or a copy
-there is counted here.
-"""
+"""The simulated GPU's array: what works, raises, waits and copies with a `cupy.ndarray` does so with this one."""
 
 from __future__ import annotations
 
@@ -99,9 +95,8 @@ def _operators(ufunc: np.ufunc) -> tuple[Callable[[Any, Any], Any], ...]:
     def on_the_left(x, y):
         if isinstance(y, _OPERANDS):
             return call_ufunc(ufunc, (x, y))
-        if getattr(y, "__array_ufunc__", "none") is None:
-            return NotImplemented
-        return ufunc(x, y)  # NumPy asks both operands
+        # NumPy asks both operands.
+        return NotImplemented if getattr(y, "__array_ufunc__", "none") is None else ufunc(x, y)
 
     def on_the_right(x, y):
         return call_ufunc(ufunc, (y, x)) if isinstance(y, SCALARS) else ufunc(y, x)
@@ -135,11 +130,8 @@ class HostReads:
     copy: Any
 
     def get(self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> np.ndarray:
-        """A copy on the host, as a NumPy array, like ``cupy.asnumpy(x)``: row by row, or as `order` says, or in `out`.
-
-        There's one stream, and a copy to ordinary memory blocks in any case, so `stream` and `blocking` change nothing.
-        """
-        order = order.upper()
+        """A copy on the host, as a NumPy array (`cupy.asnumpy`): row by row, or as `order` says, or in `out`."""
+        order = order.upper()  # there is one stream, and a copy to ordinary memory blocks in any case
         if out is not None:
             check_host("x.get(out=…)", self, out)
             order = "C" if out.flags.c_contiguous else "F"

@@ -2,9 +2,8 @@
 
 Launching a kernel takes the host some microseconds. Then it goes on, and the GPU does its work in order: kernels and
 copies stand one behind the other in a queue, the *stream*. So the host's clock says nothing about the GPU's work until
-something makes the host wait. That's what reading does, and a queue that's full.
-
-Times are whole nanoseconds. So a program takes exactly the same time whenever it starts.
+something makes the host wait. That's what reading does, and a queue that's full. Times are whole nanoseconds, so a
+program takes exactly the same time whenever it starts.
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ class Lanes:
         self.compute = self.copies_in = host.now
         self._used = set(NOTHING_TO_LOAD)
         self.launch_time, self.library_time = _nanoseconds(like.launch), _nanoseconds(like.library)
-        self.tape, self._first_use = _nanoseconds(like.tape), _nanoseconds(like.first_use)
-        self._start = _nanoseconds(like.start)
+        self.tape, self._first_use, self._start = map(_nanoseconds, (like.tape, like.first_use, like.start))
         self._latency, self._floor = _nanoseconds(like.latency), _nanoseconds(like.floor)
         self._per_byte = 1e9 / like.bandwidth
         # A complex product is four real ones. Types not listed here, integers too, are as fast as float32.
@@ -73,10 +71,8 @@ class Lanes:
     def launch(self, name, nbytes, operations=0.0, kind="f", count=1, library=False, lasting=0):
         """`count` kernels that share these bytes and operations, or one `lasting` so many nanoseconds.
 
-        `kind` is the numbers' NumPy type character. The first time a device runs the operation `name`, it has to load
-        the kernel, and the host waits for that. It also waits if the queue is full. `library` says that the first
-        kernel is of cuBLAS or CUB. Returns when the kernel was there, and then a `Span`'s fields. Every computation
-        comes through here, so it's written for speed.
+        `kind` is the numbers' NumPy type character; with `library`, the first kernel is of cuBLAS or CUB. Returns when
+        it was loaded, and then a `Span`'s fields. Every computation comes through here, so it's written for speed.
         """
         if lasting:
             each = lasting
@@ -137,11 +133,7 @@ class Lanes:
             return Span(asked, self.host.now, start, end)
 
     def copy_in_pinned(self, nbytes: int, is_pinned: bool = False) -> Span:
-        """A copy in a stream of its own. It runs beside computations that are asked for later, and may need `wait_for`.
-
-        It starts after what was asked for before, which may still use the memory. Unless the host's memory is pinned
-        already, the host first copies it to memory that is.
-        """
+        """A copy in a stream of its own, after what was asked for before, which may use the memory: see `wait_for`."""
         with self.host.lock:
             asked = self.host.now
             self.host.now += self.launch_time + (0 if is_pinned else round(nbytes * self._staging))

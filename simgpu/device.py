@@ -24,7 +24,7 @@ class CountedGenerator:
     """What the generators of all GPUs have in common: a state of two numbers, the seed and how often it was asked.
 
     A GPU's library does not give out the state of its generators, so a checkpoint could not hold it. Here each draw has
-    a generator of its own, made from the seed and the number of the draw: who knows the two can repeat what comes next.
+    a generator of its own: who knows the two numbers can repeat what comes next.
     """
 
     def __init__(self, seed: int | None = None) -> None:
@@ -84,10 +84,7 @@ class SimulatedGenerator(CountedGenerator):
     def _drawn(self, name: str, size: Any, dtype: Any, draw: Callable, asked: Asked = ONE) -> Any:
         """CuPy starts a generator for each draw: a memset and a kernel, before the draw."""
         device, numpys = self._device, np.random.default_rng(self._next())
-        if device.instead is None:
-            values = np.asarray(draw(numpys))
-        else:  # shapes alone
-            values = untouched(() if size is None else size, dtype)
+        values = np.asarray(draw(numpys)) if device.instead is None else untouched(() if size is None else size, dtype)
         device.memset("generator", _STATE * device.multiprocessors)
         device.launch(name, values.nbytes, 10 * values.size, values.dtype.char, asked.kernels + 1)
         device.besides(name, asked, 8)
@@ -95,21 +92,15 @@ class SimulatedGenerator(CountedGenerator):
 
 
 class Card:
-    """What a GPU that isn't there does: its arrays hold real values, computed on the CPU under a GPU's rules.
-
-    It's one half of a device, before `Place` or another class of devices, which say which one it is.
-    """
+    """A GPU that isn't there: real values, computed on the CPU under its rules. It comes before `Place` or its like."""
 
     backend = "Simulated"
     kind_of_time = "simulated"
     index: int
     name: str
-    # Computes instead of NumPy, called like ``compute(np.add, x, y)``; None means NumPy itself.
-    instead: Callable[..., Any] | None = None
-    # All cards of this computer, if they're several: then one of them is the current one.
-    cards: tuple[Any, ...] = ()
-    # The estimate that this device belongs to. Only its own receipts see this device.
-    estimate: object = None
+    instead: Callable[..., Any] | None = None  # computes instead of NumPy, called like ``compute(np.add, x, y)``
+    cards: tuple[Any, ...] = ()  # all cards of this computer, if they're several: then one of them is the current one
+    estimate: object = None  # the one that this device belongs to: only its own receipts see this device
 
     def __init__(self, index: int, like: Preset, memory: int | None = None, host: HostClock = HOST) -> None:
         super().__init__(index, f"simulated {like.name}")  # type: ignore[call-arg]
@@ -130,10 +121,7 @@ class Card:
     __hash__: Any = None  # that of what it's in the place of
 
     def copy_in(self, x: np.ndarray, explicit: bool = True) -> SimulatedArray:
-        """A copy of a host array on this device. `explicit` means the program asked for it.
-
-        The host doesn't wait for it: it copies `x` to pinned memory, and the rest is work for the device, in order.
-        """
+        """A copy of a host array here, `explicit` if the program asked for it. The host doesn't wait for it."""
         result = self._copy_of(x)
         tell(self, events.HOST_TO_DEVICE, "copy", self.lanes.copy_in(x.nbytes), nbytes=x.nbytes, explicit=explicit)
         return result
@@ -143,9 +131,8 @@ class Card:
     def copy_in_pinned(self, x: np.ndarray, is_pinned: bool = False) -> tuple[SimulatedArray, int]:
         """A copy of a host array by way of pinned memory, and when it will be there. The host doesn't wait for it.
 
-        It overlaps computations that follow, so call ``device.wait_for(time)`` before you use the copy (CUDA:
-        ``cudaMemcpyAsync`` on a stream of its own, ``cudaStreamWaitEvent``). `is_pinned` means that `x` is in such
-        memory already.
+        Computations that follow run meanwhile, so call ``device.wait_for(time)`` before you use the copy (CUDA:
+        ``cudaMemcpyAsync`` on its own stream, ``cudaStreamWaitEvent``). `is_pinned`: `x` is in such memory already.
         """
         result = self._copy_of(x)
         span = self.lanes.copy_in_pinned(x.nbytes, is_pinned)
@@ -198,10 +185,7 @@ class Card:
         return SimulatedArray(values, self, Buffer(self.pool, values.nbytes, root), None)
 
     def launch(self, name, nbytes, operations=0.0, kind="f", count=1, library=False, lasting=0, figures=None):
-        """Record `count` kernels launched by the operation `name`, with their total bytes and operations.
-
-        A kernel written by hand is `lasting` so many nanoseconds instead, and has `figures`.
-        """
+        """Record `count` kernels of the operation `name`, or one by hand, `lasting` nanoseconds, with its `figures`."""
         if self._is_new:
             self._begin()
         loaded, asked, went_on, start, end = self.lanes.launch(name, nbytes, operations, kind, count, library, lasting)

@@ -13,11 +13,10 @@ SYNCHRONIZE = "synchronize"
 
 
 class Event(NamedTuple):
-    """One thing that a device did.
+    """One thing that a device did: `kind` is one of the words above, and `name` the operation.
 
-    `kind` is one of the words above and `name` the operation. `times` counts launches or copies, and `bytes` is what
-    they carried. A copy is `explicit` if the program asked for it, as ``gpu(x)`` does, and implicit if it's a side
-    effect, as in ``if loss < 1:``. `span` says when, on a device with a readable clock.
+    `times` counts launches or copies, and `bytes` is what they carried. A copy is `explicit` if the program asked for
+    it, as in ``gpu(x)`` and not in ``if loss < 1:``. `span` says when, on a device with a readable clock.
     """
 
     device: Any

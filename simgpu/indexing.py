@@ -1,7 +1,4 @@
-"""Reading and writing at an index: views of a device array are free, index arrays launch kernels.
-
-Then ``np.add.at`` and its like, and ``x.flat``.
-"""
+"""Reading and writing at an index (views launch nothing, index arrays do), ``np.add.at`` and its like, `x.flat`."""
 
 from __future__ import annotations
 
@@ -145,10 +142,7 @@ def _is_same_memory(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, list[np.ndarray]]:
-    """`index` with NumPy arrays in place of ours and of lists, and a list of these arrays.
-
-    Lists and host arrays are copied to the device. Indices out of range wrap around, since a kernel can't raise.
-    """
+    """`index` with NumPy arrays in place of ours, of lists and of host arrays, which are copied; and these arrays."""
     if isinstance(index, Stored) and shape and index._values.dtype.kind in "iu":  # the usual case, made fast
         one_device(device, index)
         return wrapped(index._values, shape[0]), [index._values]
@@ -163,7 +157,7 @@ def index_arrays(device: Any, index: Any, shape: tuple[int, ...]) -> tuple[Any, 
 
 
 def wrapped(indices: np.ndarray, length: int) -> np.ndarray:
-    """Indices into an axis of this length; those out of range wrap around."""
+    """Indices into an axis of this length; those out of range wrap around, since a kernel can't raise."""
     # A card counts in 8 bytes. Here, 256 isn't even a uint8.
     return np.remainder(indices, length, dtype=np.intp, casting="unsafe") if length else indices
 
@@ -236,8 +230,7 @@ class Flat:
     """
 
     def __init__(self, base: Any) -> None:
-        self.base = base
-        self._next = 0
+        self.base, self._places = base, iter(range(base.size))
 
     def __len__(self) -> int:
         return self.base.size
@@ -246,10 +239,7 @@ class Flat:
         return self
 
     def __next__(self) -> Any:
-        if self._next >= len(self):
-            raise StopIteration
-        self._next += 1
-        return self[self._next - 1]
+        return self[next(self._places)]
 
     def copy(self) -> Any:
         return self.base.flatten()

@@ -3,14 +3,10 @@
 Most calls are one kernel. What asks for more, or for none, stands in the table `KERNELS`; a result that's a view of an
 operand asks for nothing, and needs no entry, and nor does what the host answers (`ABOUT_ARRAYS`). An entry is what the
 call asks for, or a function of the call's arguments (NumPy arrays with their values). Behind it stands where CuPy
-decides that. ``benchmarks/launch_table.py`` has the same for whole lines of a program, and tests compare the two, and
-CuPy's own decisions.
+decides that. ``benchmarks/launch_table.py`` has the same for whole lines of a program; tests compare these, and CuPy's.
 
 Not counted is what happens inside of cuSOLVER, cuFFT and Thrust (decompositions, Fourier transforms, sorting): each of
 these is one kernel here, and several there.
-
-At the end stands how much work a call is: the bytes that it reads and writes, and its operations. A kernel takes as
-long as the slower of the two. Most array functions wait for memory.
 """
 
 from __future__ import annotations
@@ -43,10 +39,7 @@ Entry = Asked | Callable[..., Asked]
 
 
 def understood(default: Any, entry: Callable, *args: Any, **kwargs: Any) -> Any:
-    """What an entry of our tables says of a call, or the default if it doesn't understand the call.
-
-    By then the call has its result. Counting mustn't break it.
-    """
+    """What an entry of our tables says of a call. If it fails, the default: the call is done, and mustn't break."""
     try:
         return entry(*args, **kwargs)
     except Exception:
@@ -309,10 +302,8 @@ KERNELS: dict[str, Entry] = {
 # The results of these lie in memory as their first argument does; of all others, row by row.
 KEEPING_ORDER = names("zeros_like ones_like full_like empty_like roll pad astype sort zeros full")
 # These answer on the host, from what the host knows.
-ABOUT_ARRAYS = names(
-    "ndim shape size result_type can_cast min_scalar_type common_type iscomplexobj isrealobj may_share_memory "
-    "shares_memory"
-)
+ABOUT_ARRAYS = names("""ndim shape size result_type can_cast min_scalar_type common_type iscomplexobj isrealobj
+    may_share_memory shares_memory""")
 # These need all values on the host.
 ON_HOST = names("array_repr array_str array2string save savez savez_compressed savetxt")
 # With ``like=x``, these make a device array from host values.
@@ -379,16 +370,15 @@ def asked_at(arrays: Sequence[np.ndarray], x: np.ndarray, found: bool = True) ->
     return ONE if len(arrays) <= 1 else Asked(len(arrays) + 1, memsets=1)
 
 
-# -- How much work that is. We count operations roughly: one per element, unless it's listed here.
+# -- How much work that is: bytes read and written, and operations, roughly one per element unless it's listed here.
+# A kernel takes as long as the slower of the two. Most array functions wait for memory.
 
 # Each element of these takes a series or a division in steps, not one instruction.
-TEN_EACH = names(
-    """
+TEN_EACH = names("""
     exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 power float_power sqrt cbrt divmod remainder fmod
     sin cos tan arcsin arccos arctan arctan2 hypot sinh cosh tanh arcsinh arccosh arctanh
     random standard_normal uniform integers i0 sinc linalg.norm var std nanvar nanstd
-    """
-)
+""")
 
 
 def of_matmul(x: Any, y: Any, out: np.ndarray) -> float:
@@ -399,23 +389,16 @@ def of_matmul(x: Any, y: Any, out: np.ndarray) -> float:
 def tiles(x: Any, y: Any, out: np.ndarray) -> int:
     """A product is computed in tiles of 64 x 64 results, one per multiprocessor."""
     rows, columns = x.shape[-2] if x.ndim > 1 else 1, y.shape[-1] if y.ndim > 1 else 1
-    batch = out.size // max(1, rows * columns)
-    return batch * -(-rows // 64) * -(-columns // 64)
+    return out.size // max(1, rows * columns) * -(-rows // 64) * -(-columns // 64)
 
 
 def _contracted(arrays, out, /, *rest, **kwargs):
-    """A product where each index is in two of three arrays: (m·k)·(k·n)·(m·n) is the square of m·n·k.
-
-    Exact for two operands without a batch; for a batch of b, too large by the square root of b.
-    """
+    """(m·k)·(k·n)·(m·n) is the square of m·n·k: exact for two operands, too large by the square root of a batch."""
     return 2.0 * math.sqrt(math.prod(float(x.size) for x in arrays[:2]) * out)
 
 
 def _einsum(arrays, out, /, subscripts="", *rest, **kwargs):
-    """The operations of one loop over all labels. That's too many for more than two operands, contracted in pairs.
-
-    Axes under an ellipsis are counted by way of the result.
-    """
+    """One loop over all labels: too many for operands contracted in pairs. An ellipsis counts by way of the result."""
     if not isinstance(subscripts, str):
         return float(out)
     terms = subscripts.replace(" ", "").partition("->")[0].replace("...", "").split(",")
@@ -470,11 +453,9 @@ def operations(name: str, arrays: Sequence[np.ndarray], made: Iterable[Any], arg
 
 def nbytes(name: str, arrays: Iterable[np.ndarray], made: Iterable[Any]) -> int:
     written = sum(result.nbytes for result in made)
-    if name in _NOT_READ:
-        return written
     if name in PICKING:
         return 2 * written
-    return written + sum(x.nbytes for x in arrays)
+    return written if name in _NOT_READ else written + sum(x.nbytes for x in arrays)
 
 
 def share(name: str, out: int, multiprocessors: int) -> float:

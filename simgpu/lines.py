@@ -54,9 +54,5 @@ def text_of(place: Place) -> str:
 
 
 def users_line() -> str:
-    """The line of the user's program that's running.
-
-    >>> users_line()
-    'line 1 of <doctest ...>: users_line()'
-    """
+    """The line of the user's program that's running, as in ``line 1 of lesson.py: y = x + 1``."""
     return text_of(place_of_call())

@@ -65,8 +65,7 @@ class Buffer:
     __slots__ = ("pool", "size", "root", "is_empty")
 
     def __init__(self, pool: Pool, nbytes: int, root: Any) -> None:
-        self.size = 0  # in case make_room raises
-        self.pool = pool
+        self.pool, self.size = pool, 0  # in case make_room raises
         size = -(-nbytes // UNIT) * UNIT
         if pool.used + size > pool.capacity:
             pool.make_room(size)
@@ -99,7 +98,5 @@ class Stored:
     def __init__(self, values: np.ndarray, device: Any, buffer: Buffer, base: Any) -> None:
         if values.dtype.char in LACKING_DTYPES:
             check_dtype(values.dtype)  # this raises; for each array, asking twice is faster than a call
-        self._values = values
-        self.device = device
-        self._buffer = buffer
+        self._values, self.device, self._buffer = values, device, buffer
         self.base = base  # the array that this one is a view of, or None

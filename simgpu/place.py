@@ -1,7 +1,4 @@
-"""Where a simulated card stands when `simgpu` is used by itself: its number, and which of several is the current one.
-
-A library that has devices of its own puts its class in the place of `Place`, as fluxlite does.
-"""
+"""A simulated card's number, and which of several is current. fluxlite has a class of its own in place of `Place`."""
 
 import threading
 from collections.abc import Callable
@@ -13,10 +10,8 @@ import numpy as np
 from .memory import Stored
 from .words import WRITE
 
-# What gives the device in use. The last one counts.
-in_use: list[Callable[[], Any]] = []
-# The device of the `estimate` that this code runs in. Other threads don't see it.
-estimating: ContextVar[Any] = ContextVar("estimating", default=None)
+in_use: list[Callable[[], Any]] = []  # what gives the device in use: the last one counts
+estimating: ContextVar[Any] = ContextVar("estimating", default=None)  # the device of the `estimate` around this code
 
 
 class _Entered(threading.local):

@@ -54,10 +54,7 @@ class Preset(NamedTuple):
 
     @property
     def staging(self) -> float:
-        """The rate at which the host copies from memory to memory.
-
-        A copy from pageable memory goes first into pinned memory, and from there over the link: one after the other.
-        """
+        """From memory to memory on the host: a pageable copy goes into pinned memory, and then over the link."""
         return 1 / max(1 / self.pageable - 1 / self.pinned, 1e-15)
 
     @property
@@ -221,11 +218,8 @@ def _work(entry: dict, card: Preset) -> list[float]:
 
 
 def _robust(rows_for: Callable, times: Sequence[float], start: Sequence[float]) -> np.ndarray:
-    """Find `theta` so that ``rows_for(theta) @ theta`` is near `times`, in relative terms.
-
-    This repeats least squares, giving less weight to a measurement the further off it is compared with the others.
-    A figure that no measurement depends on keeps its value.
-    """
+    """Find `theta` so that ``rows_for(theta) @ theta`` is near `times`, relatively, by repeated least squares: what's
+    further off than the others weighs less, and a figure that no measurement depends on keeps its value."""
     theta, target = np.array(start, dtype=float), np.array(times, dtype=float)
     weights = np.ones(len(target))
     for _ in range(_ROUNDS):

@@ -21,14 +21,12 @@ def names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-LACKING = names(
-    """
+LACKING = names("""
     block busday_count busday_offset datetime_as_string einsum_path geomspace histogram_bin_edges insert is_busday
     nanpercentile nanquantile polyder polydiv polyint unstack
     linalg.diagonal linalg.matrix_norm linalg.multi_dot linalg.outer linalg.svdvals linalg.tensordot linalg.trace
     linalg.vecdot linalg.vector_norm
-    """
-)
+""")
 LACKING_MODULES = ("lib.recfunctions", "lib.scimath")
 LACKING_UFUNCS = names("isnat matvec spacing vecdot vecmat")
 UFUNC_KEYWORDS = names("out dtype casting where")

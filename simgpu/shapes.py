@@ -15,8 +15,7 @@ import numpy as np
 from .rules import DIFFERENT
 
 _LARGE = 2**16  # bytes; smaller arrays are just as fast from NumPy
-# A card may have more memory than this computer. Pages that nobody touches needn't be set aside. Python has the name
-# since 3.13.
+# A card may have more memory than this computer. Pages that nobody touches needn't be set aside. (A name since 3.13.)
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
@@ -137,8 +136,7 @@ def _joined(function, args, kwargs):
         return function(*args, **kwargs)  # this raises the right error
     small = function([x[(slice(None),) * cut + (slice(0),)] for x in arrays], axis)
     shape = list(small.shape)
-    at = cut if function is np.concatenate or axis % (ndim + 1) > cut else cut + 1
-    shape[at] = lengths.pop()
+    shape[cut if function is np.concatenate or axis % (ndim + 1) > cut else cut + 1] = lengths.pop()
     return untouched(tuple(shape), small.dtype)
 
 

@@ -7,11 +7,7 @@ WRITE = {"to the host": "simgpu.asnumpy", "to the GPU": "simgpu.asarray", "for a
 
 
 def in_words(x: Any) -> str:
-    """`x` in a few words: a number, a shape or a short text as it is, an array's shape and type, otherwise its type.
-
-    >>> in_words(-1), in_words((2, 3)), in_words([1, 2])
-    ('-1', '(2, 3)', 'a list')
-    """
+    """`x` in a few words: a number, a shape or a short text as it is, an array's shape and type, otherwise its type."""
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         return f"an array of {x.dtype}, shape {x.shape}"
     if _is_plain(x) or type(x) is tuple and len(x) < 5 and all(map(_is_plain, x)):

@@ -34,10 +34,8 @@ def one_element(node: Any, axes: int) -> str:
 def other_array(target: ast.Subscript, to: Any, kind: Any) -> str:
     """What to write where an array of the type `to` can't take a number of this kind."""
     write = f"{ast.unparse(target)} = {'int' if to.kind == 'i' else f'np.{to}'}(…)"
-    return (
-        f"{ast.unparse(target.value)} is an array of {to} and can't take {kind}. "
-        f"Make it one of {kind}, or write {write}"
-    )
+    owner = ast.unparse(target.value)
+    return f"{owner} is an array of {to} and can't take {kind}. Make it one of {kind}, or write {write}"
 
 
 UNSIGNED = ". jit.threadIdx.x, jit.grid and their like are unsigned: write int(jit.threadIdx.x), int(jit.grid(1))"
@@ -101,10 +99,7 @@ def guard(node, place, axes, index, part, threads, tree, signed):
 
 
 def signed(node: Any, tree: Any, seen: frozenset[str] = frozenset()) -> Signed | None:
-    """What makes the unsigned number in this part of the text a signed one: ``t = int(jit.threadIdx.x)``.
-
-    None if it isn't in the text of this function. The names of `seen` have been looked at.
-    """
+    """What makes the unsigned number in this text signed, ``t = int(jit.threadIdx.x)``, or None. `seen`: looked at."""
     if isinstance(node, ast.Call) and _last_name(node.func).startswith("int"):
         return None
     if _is_unsigned(node):
@@ -171,8 +166,7 @@ _PURE = {"int", "float", "bool", "len", "min", "max", "range", "grid", "gridsize
 def steering(loop: ast.While) -> frozenset[str] | None:
     """The names that decide how a loop goes on. None if something else may: memory, or a call.
 
-    Threads do the same again when they see the same numbers. So a loop is endless for certain if a round begins with
-    the numbers of an earlier one: those that its tests read, and those that they come from.
+    A loop is endless for certain if a round begins with the numbers of an earlier one: then threads do the same again.
     """
     inside: list[Any] = [part for statement in loop.body for part in ast.walk(statement)]
     decides = [loop.test, *(part.test for part in inside if isinstance(part, (ast.If, ast.While)))]

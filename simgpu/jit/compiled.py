@@ -16,8 +16,7 @@ HOMES = ["simgpu.jit"]  # the modules that a program knows as jit
 
 
 def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
-    """Launch it on arrays of CuPy's. Raises `Refused` for what cupyx.jit doesn't compile, and `TypeError` for host
-    arrays."""
+    """Launch it on CuPy's arrays. Raises `Refused` for what cupyx.jit doesn't compile, `TypeError` for host arrays."""
     import cupy
 
     from .launch import three

@@ -59,8 +59,7 @@ COMPILED: Range = (0.5, 1, 2)
 LEVEL_2_BYTES = 20
 
 # Threads, blocks and shared memory of a multiprocessor: CUDA C++ Programming Guide, technical specifications per
-# compute capability (7.5; 8.0; 8.9; 9.0). Clocks, in `cards.toml`: the makers' boost clocks, from the pages named
-# there.
+# compute capability (7.5; 8.0; 8.9; 9.0). Clocks: the makers' boost clocks, from the pages named in `cards.toml`.
 # Latencies, the likely one of each: Turing from Jia et al., 2019 (arXiv 1903.07486): shared 19, level 1 32, level 2
 # 188, memory 296. Ampere, Ada and Hopper from Luo et al., 2024 (arXiv 2402.13499), rounded. The least and the most of
 # each are guesses: loads overlap, or miss the table of addresses.
@@ -98,7 +97,7 @@ class LineFigures(NamedTuple):
         return self.requests > 0 and (self.conflicts > 0 or not self.sectors)
 
     @property
-    def share(self) -> float:
+    def share(self: Any) -> float:
         """How much of the sectors' bytes was used, 0 to 1."""
         return self.used / (self.sectors * SECTOR) if self.sectors else 1.0
 
@@ -136,10 +135,7 @@ class Figures:
         self.occupancy = self.resident = 0.0
         self.times: dict[str, tuple[float, ...]] = {}
 
-    @property
-    def share(self) -> float:
-        """How much of the sectors' bytes was used, 0 to 1."""
-        return self.used / (self.sectors * SECTOR) if self.sectors else 1.0
+    share = LineFigures.share
 
     @property
     def seconds(self) -> float:

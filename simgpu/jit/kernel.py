@@ -29,13 +29,11 @@ class Kernel:
     `blocks` and `threads` are numbers, or tuples of up to three: ``kernel[(4, 4), (16, 16)](…)``. The same launch is
     ``kernel((4, 4), (16, 16), (x, out))``, as in cupyx.jit. It returns nothing; it writes into its arrays.
 
-    `figures` says what the latest launch on a simulated GPU did, if it didn't raise (``help(kernel.figures)`` says what
-    each row means).
+    `figures` says what the latest launch on a simulated GPU did (``help(kernel.figures)`` says what each row means).
     ``kernel.watched = (0, 5)`` prints what thread 5 of block 0 does in each launch, line by line, and with which
     numbers; ``((1, 0), (3, 2))`` names them by axes, and None ends it. `most_rounds`, 100,000 unless you set it, limits
-    the rounds of a loop; where it's certain that a loop can't end, it's stopped sooner. `explained` shows
-    what each line cost, `trace` what one warp touches, and ``kernel.cuda_c(x, out)`` the CUDA C that it becomes, where
-    CuPy is installed.
+    the rounds of a loop; where it's certain that a loop can't end, it's stopped sooner. `explained` shows what each
+    line cost, `trace` what one warp touches, and ``kernel.cuda_c(x, out)`` the CUDA C, where CuPy is installed.
     """
 
     # What a library above this one refuses: called with the kernel's name, an argument's, and the argument.
@@ -143,10 +141,7 @@ class Kernel:
         return device
 
     def explained(self) -> Any:
-        """The text, with what each line cost in the latest launch.
-
-        Raises `RuntimeError` before the first launch on a simulated GPU, and after one that raised.
-        """
+        """The text, with what each line cost in the latest launch. Raises `RuntimeError` if there's none that ended."""
         from .figures import Figures
         from .tracing import Explained
 
@@ -158,8 +153,7 @@ class Kernel:
     def trace(self, blocks: Any = 1, threads: Any = 32, args: Any = None, block: int = 0, warp: int = 0) -> Any:
         """``kernel.trace(blocks, threads, (x, out))`` launches it, and gives what one warp touched: a list, in order.
 
-        The launch is on a simulated GPU. `block` and `warp` name another warp than the first.
-        Raises `ValueError` if there's no such warp.
+        It's on a simulated GPU. `block` and `warp` name another warp: raises `ValueError` if there's no such warp.
 
         >>> from simgpu import asarray, jit
         >>> @jit.rawkernel()
@@ -179,10 +173,7 @@ class Kernel:
         return self._simulate(blocks, threads, args, (block, warp))
 
     def cuda_c(self, *args: Any) -> str:
-        """The CUDA C that it becomes for such arguments, arrays of any device and numbers.
-
-        It takes CuPy, and no GPU. Raises `ImportError` without it, and `Refused` for what it doesn't compile.
-        """
+        """The CUDA C for such arguments, without a GPU. Raises `ImportError` without CuPy, `Refused` as CuPy does."""
         try:
             import cupy  # noqa: F401
         except ImportError as error:

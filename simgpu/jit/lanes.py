@@ -166,8 +166,7 @@ class Lanes:
         """These threads are done, by the `return` in this line. Nobody goes on."""
         self.exit_lines.add(line)
         self.alive -= mask.count
-        gone = np.zeros(self.shape, bool) if self.exited is None else self.exited
-        self.exited = gone | mask.on
+        self.exited = mask.on | (np.zeros(self.shape, bool) if self.exited is None else self.exited)
         return self.nobody
 
     def assign(self, mask: Mask, slot: int, value: Any, site: Any) -> None:
@@ -317,5 +316,4 @@ def where(on: np.ndarray, new: Any, old: Any, site: Any) -> Any:
 def unraveled(number: int, dim: Sequence[int]) -> tuple[int, ...]:
     """``(3,)``, ``(3, 0)`` or ``(3, 0, 1)``: as many axes as the launch has."""
     x, y, z = dim
-    parts = (number % x, number // x % y, number // x // y)
-    return parts[: 3 if z > 1 else 2 if y > 1 else 1]
+    return (number % x, number // x % y, number // x // y)[: 3 if z > 1 else 2 if y > 1 else 1]

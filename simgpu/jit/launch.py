@@ -125,12 +125,11 @@ class Launch:
         """The numbers of the watched block and thread. Raises `ValueError` if that isn't one of this launch."""
         if watched is None:
             return -1, -1
-        dims = self.grid, self.block
         try:
             block, thread = watched
             return _flat(block, self.grid), _flat(thread, self.block)
         except (TypeError, ValueError):
-            ends = [[unraveled(number, dim) for number in (0, math.prod(dim) - 1)] for dim in dims]
+            ends = [[unraveled(number, dim) for number in (0, math.prod(dim) - 1)] for dim in (self.grid, self.block)]
             blocks, threads = (" to ".join(str(x if len(x) > 1 else x[0]) for x in both) for both in ends)
             raise ValueError(
                 f"kernel {self.source.name}: watched is (block, thread), such as (0, 5) or ((1, 0), (3, 2)), or None; "

@@ -44,10 +44,7 @@ class Memory:
 
 
 class Part(NamedTuple):
-    """An array in a memory. Element ``(i, j)`` is ``flat[offset + i * strides[0] + j * strides[1]]``.
-
-    Shared memory has a row for each block: `flat` is then ``(blocks, size)``.
-    """
+    """Element ``(i, j)`` is ``flat[offset + i * strides[0] + j * strides[1]]``. Shared memory: a row for each block."""
 
     name: str
     memory: Memory
@@ -85,9 +82,7 @@ class Part(NamedTuple):
     def in_units(self, at: np.ndarray, who: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Elements and threads as the log counts them: two arrays in one memory may have elements of two sizes."""
         each = self.each
-        if each == 1:
-            return at, who
-        return (at[:, None] * each + np.arange(each)).ravel(), np.repeat(who, each)
+        return (at, who) if each == 1 else ((at[:, None] * each + np.arange(each)).ravel(), np.repeat(who, each))
 
     def among(self, seen: np.ndarray | None) -> tuple[int, int]:
         """How many elements are among these units of its memory, and how many there are."""
@@ -233,8 +228,7 @@ def _measure(lanes: Lanes, mask: Mask, part: Part, made: Reach) -> None:
         made.sectors = made.times * _distinct(lane, chosen * size // SECTOR)
         made.used = made.times * _distinct(lane, chosen) * size
     if rows == 1 and (part.is_shared or lanes.launch.blocks == 1):
-        thread = np.arange(lanes.width) if lane is None else lane
-        made.footprint = Footprint(*part.in_units(chosen, thread))
+        made.footprint = Footprint(*part.in_units(chosen, np.arange(lanes.width) if lane is None else lane))
 
 
 def _distinct(lane: np.ndarray | None, x: np.ndarray) -> int:
@@ -299,8 +293,7 @@ def _tell_log(lanes: Lanes, mask: Mask, part: Part, to: Reach, way: int, site: A
         found = log.footprint(lanes, to.footprint, way)
         to.noted[way] = log.serial if log.is_regular else -1
     else:
-        places = to.places(lanes, mask, part)
-        found = log.access(lanes, *part.in_units(places, lanes.chosen(mask, lanes.who)), way)
+        found = log.access(lanes, *part.in_units(to.places(lanes, mask, part), lanes.chosen(mask, lanes.who)), way)
     if found is None:
         return
     lane = found.place // part.each
@@ -425,10 +418,7 @@ def store(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, value: Any, site: Any) 
 
 
 def change(lanes: Lanes, mask: Mask, ref: Ref, to: Reach, how: Any, values: list[Any], site: Any, is_used: bool) -> Any:
-    """An atomic operation, one thread after the other: ``how(old, value)``. Gives what was there before.
-
-    In which order the threads come is chance on a GPU. Here it's the order of their numbers.
-    """
+    """An atomic operation, ``how(old, value)``: gives what was there. Threads come in order; on a GPU, by chance."""
     part = ref.part
     _touch(lanes, mask, part, to, ATOMIC, site)
     if lanes.watch is not None:

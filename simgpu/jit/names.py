@@ -312,8 +312,7 @@ __test__ = {name: globals()[name].__doc__ for name in __all__}
 def _length(t: Any, node: Any, x: Expression) -> Value:
     if not isinstance(x, Value) or not isinstance(x.type, ArrayType) or x.type.is_shared or not x.type.ndim:
         raise Problem("len takes an array argument")
-    run = x.run
-    return Value(SIZE, lambda lanes, mask: np.int64(run(lanes, mask).shape[0]))
+    return Value(SIZE, lambda lanes, mask: np.int64(x.run(lanes, mask).shape[0]))
 
 
 def _extreme(name: str) -> Callable[..., Expression]:

@@ -90,8 +90,7 @@ class Elements:
 
     def note(self, at: np.ndarray, who: np.ndarray, way: int) -> None:
         if way not in self.logs:
-            count = 1 if way == WRITE else 4 if self.crosses else 2
-            self.logs[way] = [np.full(self.size, -1) for _ in range(count)]
+            self.logs[way] = [np.full(self.size, -1) for _ in range(1 if way == WRITE else 4 if self.crosses else 2)]
         latest, *others = self.logs[way]
         if way == WRITE:
             latest[at] = who
@@ -177,8 +176,7 @@ class Log:
     def _spread(self, lanes: Any, footprint: Footprint) -> tuple[np.ndarray, np.ndarray]:
         """A footprint's elements and threads, in every block."""
         rows = np.arange(lanes.blocks)[:, None] * self._per_block
-        who = np.broadcast_to(lanes.who, lanes.shape)[:, footprint.thread]
-        return (rows + footprint.at).ravel(), who.ravel()
+        return (rows + footprint.at).ravel(), np.broadcast_to(lanes.who, lanes.shape)[:, footprint.thread].ravel()
 
     def before_barrier(self, lanes: Any, is_everywhere: bool) -> None:
         """A barrier is about to be passed, by all blocks or by some."""

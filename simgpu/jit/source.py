@@ -11,25 +11,21 @@ from ..rules import names
 from .errors import KernelError, Place, Refused
 
 # A kernel becomes C++, where these words mean something else.
-CPP_WORDS = names(
-    """
+CPP_WORDS = names("""
     alignas alignof asm auto bool break case catch char char16_t char32_t char8_t class concept const const_cast
     constexpr continue decltype default delete do double dynamic_cast else enum explicit export extern false float for
     friend goto if inline int long mutable namespace new noexcept nullptr operator private protected public register
     reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this
     thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while
     NAN INFINITY NULL assert
-    """
-)
+""")
 # Functions and types of CUDA's own: a kernel can't be called so.
-CUDAS_NAMES = names(
-    """
+CUDAS_NAMES = names("""
     abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 expm1 fabs fdim
     floor fma fmax fmin fmod frexp hypot isfinite isinf isnan j0 j1 jn labs ldexp lgamma log log10 log1p log2 logb max
     min modf nearbyint nextafter norm pow remainder remquo rint round rsqrt scalbn signbit sin sincos sinh sqrt tan
     tanh tgamma trunc y0 y1 yn malloc free printf main half dim3 warpSize std complex CArray Dim
-    """
-)
+""")
 MISSING = object()
 
 

@@ -327,9 +327,7 @@ class Translation:
         if isinstance(value, Known) and isinstance(value.obj, names.Builtin):
             text, axes = ast.unparse(node.value), "1" * value.obj.name.startswith("grid")
             raise Problem(f"{text} does nothing without (): write {text}({axes})")
-        if isinstance(value, Known):
-            return _nothing
-        return _putting(lambda lanes, mask, value: None, value.run)
+        return _nothing if isinstance(value, Known) else _putting(lambda lanes, mask, value: None, value.run)
 
     def _Pass(self, node: ast.Pass) -> Step:
         return _nothing
@@ -450,8 +448,7 @@ class Translation:
     def _Break(self, node: ast.Break | ast.Continue) -> Step:
         if "loop" not in self.around:
             raise Problem(f"{ast.unparse(node)} stands in a loop")
-        way = AGAIN if isinstance(node, ast.Continue) else LEFT
-        return lambda lanes, mask: _leave(lanes, mask, way)
+        return lambda lanes, mask: _leave(lanes, mask, AGAIN if isinstance(node, ast.Continue) else LEFT)
 
     _Continue = _Break
 
@@ -799,8 +796,7 @@ class Rounds:
 
 
 def _one_of(several: Value, k: int) -> Value:
-    run = several.run
-    return Value(several.type.types[k], lambda lanes, mask: run(lanes, mask)[k])
+    return Value(several.type.types[k], lambda lanes, mask: several.run(lanes, mask)[k])
 
 
 def _all_known(parts: Sequence[Expression]) -> list[Any] | None:

@@ -122,16 +122,11 @@ _REFUSED = {"sign": FLOATS, "sinc": "FD", "negative": "?", "positive": "?", "sub
 
 
 def signature(name: str, types: Sequence[np.dtype]) -> tuple[list[np.dtype], np.dtype] | None:
-    """The operands' types and the result's, when the function `name` is called with these types. None if it can't be.
-
-    >>> signature("add", [np.dtype("i"), np.dtype("f")])
-    ([dtype('float32'), dtype('float32')], dtype('float32'))
-    """
+    """The operands' types and the result's, when the function `name` is called with these. None if it can't be."""
     most = [ORDER.index(dtype.char) for dtype in types]
     refused = _each(_REFUSED.get(name, ""), len(SIGNATURES[name][0][0]))
     # Bools come first, also refused ones. The others keep their places, since sorting is stable.
     for letters, out in sorted([*SIGNATURES[name], *refused], key=lambda entry: entry[0] not in ("?", "??")):
         if len(letters) == len(most) and all(at <= ORDER.index(letter) for at, letter in zip(most, letters)):
-            found = [np.dtype(letter) for letter in letters], np.dtype(out)
-            return None if (letters, out) in refused else found
+            return None if (letters, out) in refused else ([np.dtype(letter) for letter in letters], np.dtype(out))
     return None

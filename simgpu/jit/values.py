@@ -99,21 +99,18 @@ def cast(x: Expression, to: np.dtype, checked: bool = True) -> Value:
         return x
     if checked and not can_become(kind, to):
         raise Problem(f"{kind} doesn't become {to} by itself", hint(kind, to))
-    run = x.run
-    return Value(to, lambda lanes, mask: converted(run(lanes, mask), to))
+    return Value(to, lambda lanes, mask: converted(x.run(lanes, mask), to))
 
 
 def converted(value: Any, to: np.dtype) -> Any:
     return value.astype(to) if isinstance(value, np.ndarray) else np.asarray(value).astype(to)[()]
 
 
-_PLAIN = names(
-    """
+_PLAIN = names("""
     add subtract multiply maximum minimum fmax fmin absolute negative positive less less_equal greater greater_equal
     equal not_equal logical_and logical_or logical_not logical_xor invert bitwise_and bitwise_or bitwise_xor left_shift
     right_shift square conjugate fabs sign signbit isnan isinf isfinite copysign bitwise_count floor ceil trunc rint
-    """
-)
+""")
 
 
 def _integral_power(x: Any, y: Any) -> Any:

@@ -1,7 +1,4 @@
-"""What a receipt holds: counts, events, lines of the program, and times.
-
-`recording.py` fills it in and shows it, `pictures.py` as a picture.
-"""
+"""What a receipt holds: counts, events, lines of the program, and times. `recording.py` fills it in and shows it."""
 
 import threading
 import time
@@ -46,7 +43,6 @@ class Moment(NamedTuple):
     `asked` is when the host requested it, and `went_on` when the host could continue. `start` and `end` are when the
     device worked on it, in its `lane`: ``"compute"``, ``"copies in"`` or ``"copies out"``. A wait is in the lane
     ``"host"``, and so is loading a kernel at its first use. On a real GPU we know only `asked`; the others are None.
-    `line` is the line of the program.
     """
 
     asked: float

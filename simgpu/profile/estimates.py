@@ -37,14 +37,10 @@ class Estimate:
 
 
 class Estimated(Card):
-    """Before a class of devices: for one estimate. It has its own clock, and only the estimate's receipt sees it.
-
-    Loading kernels and starting the GPU takes no time unless that `first_use` counts.
-    """
+    """For one estimate: a clock of its own, which only its receipt sees. Loading takes time only if `first_use`."""
 
     def __init__(self, like: Preset, shapes_only: bool, first_use: bool = True) -> None:
-        card = like if first_use else like._replace(first_use=0.0, start=0.0)
-        super().__init__(0, card, host=HostClock())
+        super().__init__(0, like if first_use else like._replace(first_use=0.0, start=0.0), host=HostClock())
         self.estimate = self
         if shapes_only:
             self.instead = self._outcome

@@ -85,10 +85,9 @@ def _boxes(look: str, floor: int, boxes: list[tuple[float, ...]], as_shares: boo
     around: dict[str, str] = defaultdict(str)  # by the colour of their edges
     along = ""
     for x, width, above, height in boxes:
-        if as_shares:  # the edges of columns are stripes, too
-            stroke = edge if stripes else "none"
-        else:  # of a narrow bar, one would see the edges alone
-            stroke = edge if width > 2 or fill == "none" else fill
+        # The edges of columns are stripes, too, and of a narrow bar, one would see the edges alone.
+        has_edge = stripes if as_shares else width > 2 or fill == "none"
+        stroke = edge if has_edge else "none" if as_shares else fill
         around[stroke] += f"M{x:.2f} {floor - _BAR * above:.2f}h{width:.2f}v{-_BAR * height:.2f}h{-width:.2f}z"
         along += f"M{x:.2f} {floor - _BAR * height / 2:.2f}h{width:.2f}"
     more = 'shape-rendering="crispEdges"' if as_shares else 'stroke-width=".8"'
@@ -140,10 +139,7 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 
 
 class Timeline:
-    """A receipt's events, seen one window at a time. `waits` are the numbers of the synchronizations.
-
-    Raises `ValueError` if a device doesn't report when it works.
-    """
+    """A receipt's events, window by window. Raises `ValueError` if a device doesn't report when it works."""
 
     def __init__(self, receipt: Counts) -> None:
         self.receipt, self.moments = receipt, receipt.timeline()

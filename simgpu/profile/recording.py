@@ -1,7 +1,4 @@
-"""What part of a program asked of its devices: kernels launched, bytes copied, waits, memory, time.
-
-Counts on a simulated GPU are exact and the same in every run, so an exercise can be checked with them.
-"""
+"""What part of a program asked of its devices: on a simulated GPU exact, and the same in every run."""
 
 from __future__ import annotations
 
@@ -199,10 +196,7 @@ class Receipt(Counts):
                 self.events_left_out += 1
 
     def by_line(self) -> Lines:
-        """What each line of the program cost, most launches first. Prints as a table.
-
-        The launches of a backward pass belong to the line that called `gradient` or `back`.
-        """
+        """What each line cost, most launches first. A backward pass belongs to the line with `gradient` or `back`."""
         return Lines(self.lines())
 
     def __repr__(self) -> str:

@@ -40,7 +40,7 @@ CORE = [
 RARER = ["keywords", "linear_algebra", "pieces", "sequences", "spectra", "statistics", "windows"]
 LIMIT_OF_CORE = 2230
 LIMIT_OF_PACKAGE = 24_500
-LIMIT_OF_SIMGPU = 8164
+LIMIT_OF_SIMGPU = 8_000
 LIMIT_OF_THE_COURSE = 10_500
 
 
