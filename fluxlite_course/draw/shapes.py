@@ -26,7 +26,7 @@ class Drawing(Picture):
 
 
 def sheet(width: float, height: float, xlim: Any, ylim: Any, **more: Any) -> tuple[Any, Any]:
-    """A figure of this size, in inches, and its axes, of which nothing is seen."""
+    """A figure of this size, in inches, with invisible axes."""
     figure, axes = plots(height=height, width=width)
     axes.set(xlim=xlim, ylim=ylim, **more)
     axes.axis("off")

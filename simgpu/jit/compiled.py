@@ -29,7 +29,7 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any]) -> None:
             )
     function = kernel.function
     meaning = [kernel.source.outside(name) for name in (*function.__code__.co_names, *function.__code__.co_freevars)]
-    found = kernel._real  # it's made anew if a name from outside means something else by now
+    found = kernel._real  # it's made again if a name from outside means something else by now
     if found is None or any(a is not b for a, b in zip(found[0], meaning)):
         found = kernel._real = (meaning, _kernel(kernel, {}))
     try:
