@@ -145,7 +145,7 @@ def outputsize(model: Callable, *sizes: tuple[int, ...], padbatch: bool = False,
 
     The model runs on a simulated GPU that knows only shapes, so a large one takes neither time nor memory for its
     values; your model, your devices and open receipts don't notice. What needs values sees zeros. Raises what the
-    model raises for such an input, with the layer's place, and `TypeError` for a shape that is no tuple.
+    model raises for such an input, with the layer's place, and `TypeError` for a shape that isn't a tuple.
 
     >>> model = fl.Chain(fl.Conv((5, 5), 1, 6, fl.relu), fl.MaxPool((2, 2)), fl.Conv((5, 5), 6, 16))
     >>> outputsize(model, (64, 28, 28, 1)), outputsize(model, (28, 28, 1), padbatch=True)

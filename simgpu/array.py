@@ -189,7 +189,7 @@ class HostReads:
 
 
 def check_host(name: str, x: Any, host: Any) -> None:
-    """Raises `TypeError` or `ValueError` if `host` is no host array of the same type and shape as `x`."""
+    """Raises `TypeError` or `ValueError` unless `host` is a host array of the same type and shape as `x`."""
     wanted = f"{name} takes a NumPy array of {x.dtype}, shape {x.shape}, got {in_words(host)}"
     if hasattr(host, "device") and not isinstance(host, np.ndarray):
         wanted += f", on {host.device}"

@@ -219,13 +219,13 @@ def readme(place: Place | None = PLACE) -> str:
 
 
 def teaching(place: Place | None = PLACE) -> str:
-    """notebooks/TEACHING.md with the link for a JupyterHub made anew."""
+    """notebooks/TEACHING.md with the link for a JupyterHub made again."""
     page = (ROOT / "notebooks" / "TEACHING.md").read_text(encoding="utf-8")
     return with_links("TEACHING.md", page, f"\n```\n{on_hub(place)}\n```\n\n")
 
 
 def hub_page(place: Place | None = PLACE) -> str:
-    """docs/hub/README.md with the link for a JupyterHub made anew."""
+    """docs/hub/README.md with the link for a JupyterHub made again."""
     page = (ROOT / "docs" / "hub" / "README.md").read_text(encoding="utf-8")
     return with_links("docs/hub/README.md", page, f"\n```\n{on_hub(place)}\n```\n\n")
 

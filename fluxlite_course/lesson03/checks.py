@@ -142,7 +142,7 @@ def fit_quietly(fit_quietly):
 
 
 def _losses(model, x, y, rule, steps, forgets=False):
-    """The loss before each step of a training, in which the rule's memory may be set up anew at each step."""
+    """The loss before each step of a training, in which the rule's memory may be set up again at each step."""
     opt_state, values = fl.setup(rule, model), []
     for _ in range(steps):
         value, (grads,) = fl.withgradient(lambda m: fl.mse(m(x), y), model)

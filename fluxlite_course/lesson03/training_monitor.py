@@ -191,7 +191,7 @@ class Monitor(Shown):
         if history is not None and history.losses:
             try:
                 page = loss_curve(history)[1]._repr_html_()
-            except Exception as error:  # that is no reason to stop a training
+            except Exception as error:  # that isn't a reason to stop a training
                 page = said(f"There is no picture, for it cannot be drawn here: {error}")
         self._status.value, self._view.value = status, page  # only now: drawing takes its time, and both are to agree
 

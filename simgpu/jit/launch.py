@@ -151,7 +151,7 @@ def _flat(number: Any, dim: tuple[int, ...]) -> int:
 
 
 def three(given: Any, what: str, name: str) -> tuple[int, int, int]:
-    """How many blocks or threads there are along x, y and z. Raises `TypeError` for what is no such number."""
+    """How many blocks or threads there are along x, y and z. Raises `TypeError` for anything else."""
     parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
     if not 1 <= len(parts) <= 3 or not all(isinstance(n, (int, np.integer)) and n > 0 for n in parts):
         raise TypeError(f"kernel {name}: {what} are one to three numbers from 1 on, got {given!r}")
