@@ -119,7 +119,7 @@ def check_whole(place: str, x: Any, least: float = 0) -> None:
 def check_number(name: str, value: Any, below: float = math.inf) -> None:
     """Raises `TypeError` if `value` isn't a number, and `ValueError` if it's negative or not below `below`."""
     is_real = isinstance(value, (int, float)) or hasattr(value, "dtype") and value.dtype.kind in "iuf"
-    if not is_real or isinstance(value, bool) or getattr(value, "shape", ()):
+    if not is_real or isinstance(value, bool) or getattr(value, "ndim", 0):
         raise TypeError(f"{name} is a number, got {in_words(value)}")
     if not 0 <= value < below:
         limit = "finite" if below == math.inf else f"less than {below}"
