@@ -74,6 +74,7 @@ class Chain(Container):
 
     _in_lines = True
 
+    @explained()
     def __init__(self, *layers: Any, **named: Any):
         self._set_layers(layers, named)
 

@@ -44,6 +44,7 @@ class SkipConnection(Container):
     layers: Any
     connection: Any
 
+    @explained()
     def __init__(self, layers: Any, connection: Callable) -> None:
         check_callable("SkipConnection(layers)", layers)
         check_callable("SkipConnection's connection", connection)
@@ -80,6 +81,7 @@ class Parallel(Container):
     connection: Any
     layers: Any
 
+    @explained()
     def __init__(self, connection: Callable, /, *layers: Any, **named: Any) -> None:
         check_callable(f"{self._name()}'s connection", connection)
         self.connection = connection
@@ -147,6 +149,7 @@ class Maxout(Container):
 
     layers: Any
 
+    @explained()
     def __init__(self, *layers: Any) -> None:
         if len(layers) == 2 and isinstance(layers[1], (int, np.integer)):
             layers = tuple(layers[0]() for _ in range(layers[1]))
@@ -177,6 +180,7 @@ class Scale(Layer):
     bias: Any
     activation: Any
 
+    @explained()
     def __init__(self, *size: Any, bias: bool = True) -> None:
         size, self.activation = split_activation(size)
         check_bool("Scale(bias=…)", bias)
@@ -186,6 +190,7 @@ class Scale(Layer):
         self.bias = np.zeros(size, np.float32) if bias else None
 
     @classmethod
+    @explained()
     def of(cls, scale: Any, bias: Any = None, activation: Callable = identity) -> Scale:
         """A layer made of these arrays, of one shape; `bias` may be None.
 

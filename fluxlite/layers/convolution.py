@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..arguments import check_bool, check_whole
+from ..arguments import check_bool, check_whole, explained
 from ..autodiff.derivatives.windows import Windows, convolve, convolve_back
-from ..errors import keywords_hinted
 from ..tree.contract import functor
 from .activated import activated
 from .initializers import glorot_uniform, start
@@ -59,7 +58,7 @@ class Conv(Layer):
 
     _flips = True
 
-    @keywords_hinted
+    @explained()
     def __init__(
         self,
         kernel: tuple[int, ...],
@@ -85,6 +84,7 @@ class Conv(Layer):
         self._set(activation, stride, pad, dilation, groups)
 
     @classmethod
+    @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, stride: Any = 1, pad: Any = 0,
            dilation: Any = 1, groups: int = 1) -> Any:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, inputs / groups, outputs)``, `bias` or None.
@@ -186,7 +186,7 @@ class ConvTranspose(Conv):
 
     outpad: tuple[int, ...]
 
-    @keywords_hinted
+    @explained()
     def __init__(
         self, kernel: tuple[int, ...], inputs: int, outputs: int, activation: Callable = identity, *,
         outpad: int | tuple[int, ...] = 0, **settings: Any,
@@ -195,6 +195,7 @@ class ConvTranspose(Conv):
         self._set_outpad(outpad)
 
     @classmethod
+    @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity, *, outpad: Any = 0,
            **settings: Any) -> Any:  # fmt: skip
         """A layer made of these arrays: `weight` of shape ``(*kernel, outputs / groups, inputs)``, `bias` or None."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..arguments import check_bool, check_whole
+from ..arguments import check_bool, check_whole, explained
 from ..arrays import fusing
-from ..errors import LayerError, ShapeError, keywords_hinted
+from ..errors import LayerError, ShapeError
 from ..messages import notice
 from ..tree.contract import functor
 from ..tree.walks import KeyPath
@@ -48,7 +48,7 @@ class Dense(Layer):
     bias: Any
     activation: Callable
 
-    @keywords_hinted
+    @explained()
     def __init__(
         self,
         inputs: int,
@@ -67,6 +67,7 @@ class Dense(Layer):
         self.bias = np.zeros_like(self.weight, shape=(int(outputs),)) if bias else None
 
     @classmethod
+    @explained()
     def of(cls, weight: Any, bias: Any = None, activation: Callable = identity) -> Dense:
         """A layer made of these arrays: `weight` of shape ``(outputs, inputs)``, `bias` ``(outputs,)`` or None.
 

@@ -8,6 +8,7 @@ A layer is a dataclass whose fields are its tree. Below them it says how it star
         scale: Any
         activation: Callable
 
+        @explained()
         def __init__(self, size, activation=identity): …
 
         @layer_call
@@ -18,7 +19,7 @@ A layer is a dataclass whose fields are its tree. Below them it says how it star
             return str(*self.scale.shape)
 
         def _options(self):  # Scale(3, tanh)
-            return written(self.activation)
+            return settings(self.activation)
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ import numpy as np
 
 from ..arguments import explained, in_words
 from ..arrays import enter_card, on_card_of
-from ..coming_from import OF_A_MODEL, knows
+from ..coming_from import OF_A_MODEL, Elsewhere
 from ..errors import LayerError, left_over, other_device
 from ..tensors import is_tensor
 from ..tree.walks import Attribute
@@ -41,11 +42,16 @@ from .trees import html, text
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 
-@knows(OF_A_MODEL)
 class Layer:
     """A layer of the library. Yours need no such class: any class with ``@functor`` above it will do."""
 
     _in_lines = False  # whether it prints with a line for each part, also if it's short
+
+    vars().update((name, Elsewhere()) for name in OF_A_MODEL)
+
+    def __dir__(self) -> list[str]:
+        """What an editor completes: our names."""
+        return [name for name in object.__dir__(self) if name not in OF_A_MODEL]
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         """An error while one of the library's layers is made names the layer, its arguments, and what they are."""
@@ -125,7 +131,7 @@ def layer_call(call: Call) -> Call:
             if why is not None:
                 raise why from error
             if not hasattr(error, "__notes__"):  # a layer inside has named itself
-                error.add_note(f"{layer._name()} was called with {', '.join(map(in_words, (x, *more)))}")
+                error.add_note(f"in {layer._name()}, called with {', '.join(map(in_words, (x, *more)))}")
             raise
 
     return framed  # type: ignore[return-value]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..activations import identity
-from ..arguments import check_bool, check_whole
+from ..arguments import check_bool, check_whole, explained
 from ..autodiff.tracked import plain, untracked_leaf
-from ..errors import InputError, ShapeError, keywords_hinted
+from ..errors import InputError, ShapeError
 from ..tree.contract import functor
 from ..tree.ties import is_array
 from ..tree.walks import KeyPath
@@ -99,7 +99,7 @@ class LayerNorm(Normalization):
     scale: Any
     bias: Any
 
-    @keywords_hinted
+    @explained()
     def __init__(self, *size: Any, affine: bool = True, eps: float = 1e-5) -> None:
         size, activation = split_activation(size)
         if not size:
@@ -186,7 +186,7 @@ class BatchNorm(Running):
     mean: Any
     var: Any
 
-    @keywords_hinted
+    @explained()
     def __init__(
         self,
         channels: int,
@@ -227,7 +227,7 @@ class InstanceNorm(Running):
     mean: Any
     var: Any
 
-    @keywords_hinted
+    @explained()
     def __init__(
         self,
         channels: int,
@@ -267,7 +267,7 @@ class GroupNorm(Normalization):
     scale: Any
     bias: Any
 
-    @keywords_hinted
+    @explained()
     def __init__(
         self, channels: int, groups: int, activation: Callable = identity, *, affine: bool = True, eps: float = 1e-5
     ) -> None:

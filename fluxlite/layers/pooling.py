@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import explained
 from ..autodiff.derivatives.windows import Windows, max_along, padded, sum_along
-from ..errors import ShapeError, keywords_hinted
+from ..errors import ShapeError
 from ..tree.contract import functor
 from ..tree.walks import KeyPath
 from .layer import Layer, layer_call
@@ -83,7 +84,7 @@ class MaxPool(_Pool):
 
     _pool = staticmethod(_largest)
 
-    @keywords_hinted
+    @explained()
     def __init__(self, kernel: tuple[int, ...], *, stride: Any = None, pad: int | tuple[int, ...] | SamePad = 0):
         name = type(self).__name__
         self.kernel = window_size(f"{name}(kernel)", kernel)
@@ -137,7 +138,7 @@ class AdaptiveMaxPool(_Pool):
 
     _pool = staticmethod(_largest)
 
-    @keywords_hinted
+    @explained()
     def __init__(self, out: tuple[int, ...]):
         self.out = window_size(f"{type(self).__name__}(out)", out)
 

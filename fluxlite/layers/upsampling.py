@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import in_words
+from ..arguments import explained, in_words
 from ..autodiff.tracked import plain
-from ..errors import ShapeError, keywords_hinted
+from ..errors import ShapeError
 from ..tree.contract import functor
 from ..tree.walks import KeyPath
 from .layer import Layer, layer_call
@@ -42,7 +42,7 @@ class Upsample(Layer):
     scale: Any
     size: tuple[int, ...] | None
 
-    @keywords_hinted
+    @explained()
     def __init__(self, mode: str = "nearest", *, scale: Any = None, size: Any = None):
         if not isinstance(mode, str) or mode not in ("nearest", "bilinear"):
             raise ValueError(f'Upsample\'s mode is "nearest" or "bilinear", got {in_words(mode)}')
