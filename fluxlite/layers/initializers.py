@@ -127,7 +127,7 @@ def kaiming_normal(gain: float, inputs: int, outputs: int) -> float:
 
 @_drawn(_truncated)
 def lecun_normal(gain: float, inputs: int, outputs: int) -> float:
-    """`truncated_normal` with the deviation ``gain / sqrt(inputs)``, for layers with `selu` (Flux: ``lecun_normal``)."""
+    """`truncated_normal` with deviation ``gain / sqrt(inputs)``, for layers with `selu` (Flux: ``lecun_normal``)."""
     return gain / math.sqrt(inputs)
 
 
