@@ -25,6 +25,7 @@ NAMES = {
     "autodiff.way_back": "pull_back",
     "checkpoint.checksums": "crc32 joined",
     "checkpoint.files": "FileFormatError",
+    "data.loader": "AHEAD done_ahead",
     "data.moved": "MovedLoader",
     "devices.availability": "Functional",
     "devices.backends": "BACKENDS Backend",
@@ -75,7 +76,6 @@ NAMES = {
 OTHERS = {
     "activations": "activations",
     "arrays": "arrays",
-    "background": "data.background",
     "bar": "training.bar",
     "coming_from": "coming_from",
     "derivatives": "autodiff.derivatives.rarer",
