@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..arrays import device_of
-from ..devices.base import Device
-from ..devices.host import CPU
+from ..devices.base import CPU, Device
 from ..devices.moving import DEFAULT, moved, send
 from ..devices.selection import require_gpu
 from ..tree.ties import is_array
