@@ -16,8 +16,7 @@ import numpy as np
 from ... import arrays
 from ...arrays import device_of
 from .. import events
-from ..availability import Functional
-from ..base import GPU, Device, Memory
+from ..base import GPU, Device, Functional, Memory
 from ..events import listeners, tell
 from . import dtypes as metal_dtypes
 from . import functions as metal_functions
