@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arguments import check_callable, in_words
 from ..arrays import on_card_of
-from ..errors import InputError, LayerError, ShapeError, keywords_hinted, left_over, mixed_devices, other_device
+from ..errors import InputError, LayerError, ShapeError, left_over, mixed_devices, other_device
 from ..tensors import is_tensor
 from ..tree.contract import functor
 from ..tree.ties import is_array
@@ -50,7 +50,6 @@ class Cell(Layer):
     Wh: Any
     bias: Any
 
-    @keywords_hinted
     def __init__(
         self,
         inputs: int,
@@ -131,7 +130,7 @@ class Cell(Layer):
                 raise ShapeError(KeyPath(), f"{name} takes a state {which} of shape {(size,)}{or_all}, got {shape}")
         return [taken(name, self.Wh, h) for h in states]
 
-    def _why(self, x: Any, state: Any) -> LayerError | None:
+    def _why(self, x: Any, state: Any = None) -> LayerError | None:
         """After an error: what a learner needs to know about it; None if the cell sees nothing wrong."""
         inputs, shape, name = self.Wi.shape[1], getattr(x, "shape", None), self._name()
         if shape is None:
@@ -194,7 +193,6 @@ class RNNCell(Cell):
     bias: Any
     activation: Callable
 
-    @keywords_hinted
     def __init__(self, inputs: int, outputs: int, activation: Callable = np.tanh, **keywords: Any):
         if not callable(activation):
             kind = type(self).__name__

@@ -6,6 +6,7 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any
 
+from ..activations import identity
 from ..arrays import device_of
 from ..autodiff.tracked import untracked_leaf
 from ..tensors import is_tensor, tensor
@@ -80,3 +81,9 @@ def brief(x: Any) -> str:
         return tensor(x) if is_tensor(x) else f"an array of shape {shape}"
     text = reprlib.repr(x)
     return f"{type(x).__name__} {text}" if "\n" not in text else f"a {type(x).__name__}"
+
+
+def settings(activation: Any = identity, **switches: bool) -> str:
+    """What stands last in a layer's brackets: its activation, if it has one, and what is switched off."""
+    off = [f"{name}=False" for name, is_on in switches.items() if not is_on]
+    return "".join(f", {text}" for text in [name_of(activation)] * (activation is not identity) + off)
