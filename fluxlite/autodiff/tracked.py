@@ -20,7 +20,7 @@ from ..tensors import refuse_tensor
 from ..tree.ties import parameter_key
 from .constants import MADE_LIKE, as_base_class, made_like
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
-from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, name_of, no_pullback
+from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, load_rarer, name_of, no_pullback
 
 _NO_KEYWORDS: dict[str, Any] = {}
 _NUMBERS = {int, float, np.float32, np.float64, type(None)}
@@ -376,6 +376,8 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return _composition(function, COMPOSED[function], args, kwargs)
     if function in PLAIN:
         return compute(function, *args, **kwargs)
+    if load_rarer():
+        return record(function, args, kwargs)
     name = name_of(function)
     raise TypeError(
         f"{name} has no derivative rule. Add one, fluxlite.rule({name}, lambda g, out, x: …), "

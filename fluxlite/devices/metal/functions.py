@@ -226,7 +226,7 @@ def call(device: Any, function: Callable, args: tuple, kwargs: dict) -> Any:
 
 def _composition(function: Callable, name: str) -> Callable:
     """How to compose `function` of others. The derivatives' recipes work for plain arrays too."""
-    from ...autodiff import derivatives  # noqa: F401  (fills the table)
+    from ...autodiff.derivatives import rarer  # noqa: F401  (fills the table)
 
     if function not in COMPOSED or name in NEEDING_THEMSELVES:
         raise lacking(name)
