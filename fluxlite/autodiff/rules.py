@@ -57,6 +57,7 @@ class _Each:
     def __getitem__(self, position: int) -> Pullback:
         return functools.partial(self.pullback, position)
 
+
 RULES: dict[Callable, Rule] = {}
 COMPOSED: dict[Callable, Callable] = {}
 REPHRASED: dict[Callable, Callable] = {}

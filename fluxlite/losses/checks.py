@@ -204,7 +204,8 @@ def in_type_of(prediction: Any, target: Any, name: str) -> Any:
         or its is None
         or mine.kind != "f"
         or are_labels(prediction, target)
-        or np.result_type(mine, its) == mine and its.kind == "f"  # 1 - True is a whole number, and -y of uint8 is 255
+        or np.result_type(mine, its) == mine
+        and its.kind == "f"  # 1 - True is a whole number, and -y of uint8 is 255
     ):
         return target
     if its.kind == "f":  # integers stay the same numbers: no need to say it
