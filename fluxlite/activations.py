@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import takes
 from .arrays import on_card_of_argument, primitive, uniform_like
 from .autodiff.quicker import unless
 from .autodiff.rules import rule
@@ -55,7 +54,6 @@ rule(leakyrelu, lambda g, out, x, slope=0.01: np.where(x > 0, g, slope * g))
 
 
 @on_card_of_argument
-@takes("an array, a range of slopes, and perhaps a generator")
 def rrelu(x: Any, lower: float = 1 / 8, upper: float = 1 / 3, rng: Any = None) -> Any:
     """`leakyrelu` with a slope drawn anew for each element (NNlib: ``rrelu``); by `rng`, or the device's generator.
 

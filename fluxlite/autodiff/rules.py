@@ -16,7 +16,9 @@ An entry is a `Rule`, made with `rule`: one pullback for each operand of the fun
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -115,6 +117,14 @@ def rephrased(function: Callable) -> Callable[[Callable], Callable]:
     return enter
 
 
+def load_rarer() -> bool:
+    """Fills the table with what a network seldom needs. Whether it wasn't filled before."""
+    rarer = f"{__package__}.derivatives.rarer"
+    is_new = rarer not in sys.modules
+    importlib.import_module(rarer)
+    return is_new
+
+
 def no_derivative(*functions: Callable) -> None:
     """Functions whose results do not depend smoothly on their arguments: they just compute."""
     PLAIN.update(functions)
@@ -133,8 +143,10 @@ def parameters(function: Any, skip: int = 0) -> tuple[tuple[str, ...], int]:
 def bind(function: Any, rule: Rule, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any], Callable | None]:
     """Arguments by position as far as they can be operands; keywords; what to call if the rule does not know one."""
     args, kwargs = told(function, args, kwargs, rule.names, rule.most_positional)
-    if function in REPHRASED and not knows(rule.names, kwargs):
-        return args, kwargs, REPHRASED[function]
+    if not knows(rule.names, kwargs):
+        load_rarer()
+        if function in REPHRASED:
+            return args, kwargs, REPHRASED[function]
     args = list(args)
     while len(args) < rule.operand_count and rule.names[len(args)] in kwargs:
         args.append(kwargs.pop(rule.names[len(args)]))

@@ -15,13 +15,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arrays import astype, getitem, of_type, on_record, read_only_types
-from ..coming_from import OF_AN_ARRAY, knows
 from ..methods import ArrayMethods
 from ..tensors import refuse_tensor
 from ..tree.ties import parameter_key
 from .constants import MADE_LIKE, as_base_class, made_like
 from .levels import PARAMETERS, Level, closed, numbers, set_writeable
-from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, name_of, no_pullback
+from .rules import COMPOSED, METHODS, PLAIN, RULES, bind, bind_composed, load_rarer, name_of, no_pullback
 
 _NO_KEYWORDS: dict[str, Any] = {}
 _NUMBERS = {int, float, np.float32, np.float64, type(None)}
@@ -36,7 +35,6 @@ def _comparison(function: np.ufunc) -> Callable[[Any, Any], Any]:
     return lambda self, other: compute(function, self, other)
 
 
-@knows(OF_AN_ARRAY)  # what users of PyTorch ask for
 class TrackedArray(ArrayMethods):
     """An array in a computation that will be differentiated. You use it like a NumPy array.
 
@@ -373,6 +371,8 @@ def _without_rule(function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return _composition(function, COMPOSED[function], args, kwargs)
     if function in PLAIN:
         return compute(function, *args, **kwargs)
+    if load_rarer():
+        return record(function, args, kwargs)
     name = name_of(function)
     raise TypeError(
         f"{name} has no derivative rule. Add one, fluxlite.rule({name}, lambda g, out, x: …), "

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..arguments import takes, told_again
+from ..arguments import note
 from ..arrays import astype, on_card_of
 from ..autodiff.tracked import TrackedArray, plain
-from ..errors import keyword_hint, mixed_devices
+from ..errors import mixed_devices
 from ..messages import notice
 from ..tensors import is_tensor, refuse_tensor
 
@@ -26,8 +26,6 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
     """
 
     def with_check(loss: Loss) -> Loss:
-        takes("two arrays of numbers")(loss)
-
         @functools.wraps(loss)
         def checked(prediction: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
             for x in (prediction, target):
@@ -38,12 +36,10 @@ def compares(check: Callable) -> Callable[[Loss], Loss]:
                 with on_card_of(prediction):
                     return loss(prediction, in_type_of(prediction, target, loss.__name__), *args, **kwargs)
             except Exception as error:
-                more = keyword_hint(error, kwargs, loss.__name__) if isinstance(error, TypeError) else ""
-                if more:
-                    raise TypeError(f"{error}{more}") from None
                 why = mixed_devices(loss.__name__, prediction=prediction, target=target)
                 if why is None:
-                    raise told_again(loss, (prediction, target, *args), kwargs, error)
+                    note(error, loss, (prediction, target, *args), kwargs)
+                    raise
                 raise why from error
 
         return checked  # type: ignore[return-value]

@@ -16,7 +16,6 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ... import arrays
 from ...arrays import device_of
-from ...coming_from import OF_A_DEVICE_ARRAY, knows
 from ...methods import ArrayMethods
 from ...tree.ties import address
 from .. import events
@@ -25,7 +24,6 @@ from ..simulated import HostReads, one_number
 from .dtypes import as_dtype, mx, numpy_dtype
 
 
-@knows(OF_A_DEVICE_ARRAY)
 class MetalArray(HostReads, ArrayMethods, NDArrayOperatorsMixin):
     """An array on an Apple GPU (Metal.jl: ``MtlArray``). ``device(x)`` makes one, and so do operations on them."""
 

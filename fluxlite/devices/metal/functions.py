@@ -95,7 +95,7 @@ def _of_nothing(device: Any, function: Callable, args: tuple, kwargs: dict) -> A
 
 def _composition(function: Callable, name: str) -> Callable:
     """How to compose `function` of others. The derivatives' recipes work for plain arrays too."""
-    from ...autodiff import derivatives  # noqa: F401  (fills the table)
+    from ...autodiff.derivatives import rarer  # noqa: F401  (fills the table)
 
     if function not in COMPOSED or name in NEEDING_THEMSELVES:
         raise lacking(name)
