@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of, on_card_of
-from ..devices.host import CPU
+from ..devices.base import CPU
 from ..messages import many
 from ..optimizers import Leaf
 from ..tree.contract import children, is_leaf

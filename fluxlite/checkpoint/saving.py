@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import check_bool, check_callable, in_words
-from ..devices.host import CPU
+from ..devices.base import CPU
 from ..messages import notice
 from ..tree.contract import is_leaf
 from ..tree.ties import is_array, parameter_key, same_view

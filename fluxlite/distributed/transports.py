@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arrays import device_of
-from ..devices.host import CPU
+from ..devices.base import CPU
 from ..messages import notice
 from .group import Group
 

@@ -130,7 +130,7 @@ class Cell(Layer):
                 raise ShapeError(KeyPath(), f"{name} takes a state {which} of shape {(size,)}{or_all}, got {shape}")
         return [taken(name, self.Wh, h) for h in states]
 
-    def _why(self, x: Any, state: Any) -> LayerError | None:
+    def _why(self, x: Any, state: Any = None) -> LayerError | None:
         """After an error: what a learner needs to know about it; None if the cell sees nothing wrong."""
         inputs, shape, name = self.Wi.shape[1], getattr(x, "shape", None), self._name()
         if shape is None:

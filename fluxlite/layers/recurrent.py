@@ -105,7 +105,7 @@ class Recurrence(Layer):
             takes = f"takes sequences of at least one step, of shape (N, T, {inputs}) or (T, {inputs})"
             raise ShapeError(KeyPath(), f"{self._name()} {takes}, got shape {x.shape}")
 
-    def _why(self, x: Any, state: Any) -> LayerError | None:
+    def _why(self, x: Any, state: Any = None) -> LayerError | None:
         """After an error: what a learner needs to know about it; None if the layer sees nothing wrong."""
         shape, name = getattr(x, "shape", None), self._name()
         if shape is None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import device_of
-from ..devices.host import CPU
+from ..devices.base import CPU
 from ..messages import formatted, say
 from ..optimizers import Leaf
 from ..optimizers.states import shares

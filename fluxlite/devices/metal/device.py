@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import events
-from ..availability import Functional
-from ..base import GPU, Device, Memory
+from ..base import GPU, Device, Functional, Memory
 from ..events import listeners, tell
 from ..simulated import CountedGenerator
 from . import functions, ufuncs
